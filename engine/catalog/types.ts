@@ -1,0 +1,87 @@
+/** What the database says about itself: tables, columns, keys, functions, as plain immutable data.
+ *  Out of catalog/introspect.ts, into resolve/. Not here: what of it is tracked (resolve/), how types look in GraphQL
+ *  (scalars.ts). Source: PostgreSQL manual, "System Catalogs". */
+import type { QualifiedName } from '../metadata/schema/common.ts';
+
+export type Catalog = {
+  /** Server version, for example 150004. */
+  readonly serverVersion: number;
+  /** By qualifiedKey. Every table, view, materialized, foreign and partitioned table outside the system schemas. */
+  readonly tables: ReadonlyMap<string, CatalogTable>;
+  /** By qualifiedKey; overloads share a key. */
+  readonly functions: ReadonlyMap<string, readonly CatalogFunction[]>;
+};
+
+export type CatalogTable = QualifiedName & {
+  /** pg_class.oid: stable across renames, which is how run_sql recognises one. */
+  readonly oid: number;
+  readonly kind: 'table' | 'view' | 'materialized view' | 'foreign table' | 'partitioned table';
+  readonly comment: string | null;
+  /** In attnum order. */
+  readonly columns: readonly CatalogColumn[];
+  readonly primaryKey: CatalogKey | null;
+  /** Unique constraints and unique non-partial indexes over plain columns, primary key excluded. */
+  readonly uniqueKeys: readonly CatalogKey[];
+  readonly foreignKeys: readonly CatalogForeignKey[];
+  readonly isInsertable: boolean;
+  readonly isUpdatable: boolean;
+  readonly isDeletable: boolean;
+};
+
+export type CatalogKey = {
+  readonly name: string;
+  readonly columns: readonly string[];
+  /** False for a bare unique index, which `on conflict on constraint` cannot name. */
+  readonly isConstraint: boolean;
+};
+
+export type CatalogForeignKey = {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly table: QualifiedName;
+  /** Same length and order as `columns`. */
+  readonly foreignColumns: readonly string[];
+};
+
+export type CatalogColumn = {
+  readonly name: string;
+  /** pg_attribute.attnum: stable across renames. */
+  readonly position: number;
+  readonly type: PgType;
+  readonly isNullable: boolean;
+  readonly hasDefault: boolean;
+  /** `always` and stored generated columns cannot be written. */
+  readonly identity: 'always' | 'by default' | null;
+  readonly isGenerated: boolean;
+  readonly comment: string | null;
+};
+
+/** A Postgres type by its own name (`int4`, not `integer`), so that casts are unambiguous. */
+export type PgType = {
+  readonly schema: string;
+  readonly name: string;
+  readonly kind: 'base' | 'enum' | 'domain' | 'composite' | 'range' | 'multirange' | 'pseudo';
+  /** The element's type when this is an array. */
+  readonly element: PgType | null;
+  /** What a domain stands for in the end. */
+  readonly base: PgType | null;
+};
+
+export type CatalogFunction = QualifiedName & {
+  readonly oid: number;
+  readonly volatility: 'immutable' | 'stable' | 'volatile';
+  readonly comment: string | null;
+  readonly returnsSet: boolean;
+  readonly returnType: PgType;
+  /** The table whose rows it returns, when it returns rows of one. */
+  readonly returnsTable: QualifiedName | null;
+  readonly hasVariadic: boolean;
+  readonly arguments: readonly CatalogArgument[];
+};
+
+export type CatalogArgument = {
+  readonly name: string | null;
+  readonly mode: 'in' | 'out' | 'inout' | 'variadic' | 'table';
+  readonly type: PgType;
+  readonly hasDefault: boolean;
+};

@@ -1,0 +1,107 @@
+/** The one exception of the engine: a row of ERRORS, its parameters, and the path it happened at.
+ *  In: `fail(name, params)` anywhere in a stage; `withPath` grows the path on the way out. Out: two encodings,
+ *  the admin body `{path, error, code, internal?}` and the GraphQL error `{message, extensions: {path, code, internal?}}`.
+ *  Not here: the rows (errors.ts), HTTP (http/). Spec: "Errors". */
+import { ERRORS, type ErrorDialect, type ErrorName, type ErrorParams, type ErrorRow } from './errors.ts';
+
+/** A step into the offending input: a key, or an index of a list. */
+export type PathStep = string | number;
+
+export class EngineError extends Error {
+  readonly kind: ErrorName;
+  readonly params: object;
+  /** From the outermost container inwards; printed as `$.args[0].table`. */
+  readonly path: readonly PathStep[];
+  /** Facts for administrators only, for example the database's own message. */
+  readonly internal: unknown;
+
+  constructor(kind: ErrorName, params: object, path: readonly PathStep[] = [], internal?: unknown) {
+    super(rowOf(kind).message(params as never));
+    this.name = 'EngineError';
+    this.kind = kind;
+    this.params = params;
+    this.path = path;
+    this.internal = internal;
+  }
+
+  get status(): number {
+    return rowOf(this.kind).status;
+  }
+
+  /** The code in the wording of an endpoint: the specification's, or the newer one where it differs. */
+  codeIn(dialect: ErrorDialect): string {
+    const row = rowOf(this.kind);
+    const code = (dialect === 'newer' ? row.newer?.code : undefined) ?? row.code;
+    return typeof code === 'function' ? code(this.params as never) : code;
+  }
+
+  messageIn(dialect: ErrorDialect): string {
+    const row = rowOf(this.kind);
+    const message = (dialect === 'newer' ? row.newer?.message : undefined) ?? row.message;
+    return message(this.params as never);
+  }
+
+  at(step: PathStep): EngineError {
+    return new EngineError(this.kind, this.params, [step, ...this.path], this.internal);
+  }
+}
+
+/** Raises an ERRORS row. `path` is relative to the caller; outer stages prepend theirs with `withPath`. */
+export function fail<N extends ErrorName>(
+  kind: N,
+  params: ErrorParams<N>,
+  options: { readonly path?: readonly PathStep[]; readonly internal?: unknown } = {},
+): never {
+  throw new EngineError(kind, params as object, options.path ?? [], options.internal);
+}
+
+/** Runs `body` one step further in: an EngineError that escapes gets `step` in front of its path. */
+export function withPath<T>(step: PathStep, body: () => T): T {
+  try {
+    return body();
+  } catch (error) {
+    if (error instanceof EngineError) throw error.at(step);
+    throw error;
+  }
+}
+
+/** `$`, `$.args`, `$.args[0].table`; a key that is no identifier is quoted: `$.args['a b']`. */
+export function printPath(path: readonly PathStep[]): string {
+  return path.reduce<string>((printed, step) => printed + printStep(step), '$');
+}
+
+export type AdminErrorBody = { path: string; error: string; code: string; internal?: unknown };
+
+export function toAdminBody(error: EngineError, dialect: ErrorDialect, showInternal: boolean): AdminErrorBody {
+  return {
+    path: printPath(error.path),
+    error: error.messageIn(dialect),
+    code: error.codeIn(dialect),
+    ...(showInternal && error.internal !== undefined ? { internal: error.internal } : {}),
+  };
+}
+
+export type GraphqlErrorBody = {
+  message: string;
+  extensions: { path: string; code: string; internal?: unknown };
+};
+
+export function toGraphqlError(error: EngineError, showInternal: boolean): GraphqlErrorBody {
+  return {
+    message: error.messageIn('newer'),
+    extensions: {
+      path: printPath(error.path),
+      code: error.codeIn('newer'),
+      ...(showInternal && error.internal !== undefined ? { internal: error.internal } : {}),
+    },
+  };
+}
+
+function rowOf(kind: ErrorName): ErrorRow<never> {
+  return ERRORS[kind] as ErrorRow<never>;
+}
+
+function printStep(step: PathStep): string {
+  if (typeof step === 'number') return `[${step}]`;
+  return /^[A-Za-z_$][\w$-]*$/.test(step) ? `.${step}` : `['${step}']`;
+}

@@ -1,0 +1,92 @@
+/** Actions and the custom types they speak. Spec: actions.yaml; features.md 1.9. */
+import Type, { type Static } from 'typebox';
+import {
+  Comment, GraphqlName, Header, QualifiedName, RequestTransform, ResponseTransform, RoleName, UrlTemplate,
+} from './common.ts';
+
+const TypeReference = Type.String({ minLength: 1 });
+
+export const ActionDefinition = Type.Object({
+  type: Type.Optional(Type.Union([Type.Literal('mutation'), Type.Literal('query')])),
+  kind: Type.Optional(
+    Type.Union([Type.Literal('synchronous'), Type.Literal('asynchronous'), Type.Literal('')]),
+  ),
+  handler: UrlTemplate,
+  arguments: Type.Optional(
+    Type.Array(
+      Type.Object({ name: GraphqlName, type: TypeReference, description: Type.Optional(Type.String()) }),
+    ),
+  ),
+  output_type: TypeReference,
+  headers: Type.Optional(Type.Array(Header)),
+  forward_client_headers: Type.Optional(Type.Boolean()),
+  ignored_client_headers: Type.Optional(Type.Array(Type.String())),
+  /** Seconds. */
+  timeout: Type.Optional(Type.Integer({ minimum: 0 })),
+  request_transform: Type.Optional(RequestTransform),
+  response_transform: Type.Optional(ResponseTransform),
+});
+
+export const Action = Type.Object({
+  name: GraphqlName,
+  definition: ActionDefinition,
+  comment: Type.Optional(Comment),
+  permissions: Type.Optional(
+    Type.Array(Type.Object({ role: RoleName, comment: Type.Optional(Comment) })),
+  ),
+});
+export type Action = Static<typeof Action>;
+
+const Field = Type.Object({
+  name: GraphqlName,
+  type: TypeReference,
+  description: Type.Optional(Comment),
+  arguments: Type.Optional(Type.Unknown()),
+});
+
+export const CustomTypes = Type.Object({
+  scalars: Type.Optional(
+    Type.Array(Type.Object({ name: GraphqlName, description: Type.Optional(Comment) })),
+  ),
+  enums: Type.Optional(
+    Type.Array(
+      Type.Object({
+        name: GraphqlName,
+        description: Type.Optional(Comment),
+        values: Type.Array(
+          Type.Object({
+            value: GraphqlName,
+            description: Type.Optional(Comment),
+            is_deprecated: Type.Optional(Type.Boolean()),
+          }),
+        ),
+      }),
+    ),
+  ),
+  input_objects: Type.Optional(
+    Type.Array(
+      Type.Object({ name: GraphqlName, description: Type.Optional(Comment), fields: Type.Array(Field) }),
+    ),
+  ),
+  objects: Type.Optional(
+    Type.Array(
+      Type.Object({
+        name: GraphqlName,
+        description: Type.Optional(Comment),
+        fields: Type.Array(Field),
+        relationships: Type.Optional(
+          Type.Array(
+            Type.Object({
+              name: GraphqlName,
+              type: Type.Union([Type.Literal('object'), Type.Literal('array')]),
+              remote_table: QualifiedName,
+              source: Type.Optional(Type.String()),
+              field_mapping: Type.Record(Type.String(), Type.String()),
+            }),
+          ),
+        ),
+      }),
+    ),
+  ),
+});
+export type CustomTypes = Static<typeof CustomTypes>;

@@ -1,0 +1,99 @@
+/** The small shapes that recur in every metadata object: names, table references, environment values, headers, retries.
+ *  Each is a TypeBox value and the TypeScript type derived from it. All are canonical: the forms the admin API also
+ *  accepts (a bare table name, `"pg"`) are normalised by metadata/parse.ts before they reach any of these.
+ *  Source: reference metadata-model.md section 1. */
+import Type, { type Static } from 'typebox';
+
+/** A name that appears in the GraphQL schema. */
+export const GraphqlName = Type.String({ pattern: '^[_A-Za-z][_0-9A-Za-z]*$', maxLength: 255 });
+/** Any non-empty text that names a metadata object. */
+export const ObjectName = Type.String({ minLength: 1, maxLength: 255 });
+export const RoleName = Type.String({ minLength: 1, maxLength: 255 });
+export const ColumnName = Type.String({ minLength: 1 });
+
+/** A table, view or function in one source. On the wire a bare string means schema `public`. */
+export const QualifiedName = Type.Object(
+  { schema: Type.String({ minLength: 1 }), name: Type.String({ minLength: 1 }) },
+  { additionalProperties: false, title: 'QualifiedName' },
+);
+export type QualifiedName = Static<typeof QualifiedName>;
+
+/** Identity of a qualified name as a map key; unambiguous for names that contain dots. */
+export function qualifiedKey(name: QualifiedName): string {
+  return JSON.stringify([name.schema, name.name]);
+}
+
+/** How people see a qualified name: `author`, or `sales.author` outside `public`. */
+export function printQualified(name: QualifiedName): string {
+  return name.schema === 'public' ? name.name : `${name.schema}.${name.name}`;
+}
+
+/** A JSON boolean expression over a table. Its meaning depends on the table's columns: resolve/permission.ts types it. */
+export const BoolExp = Type.Unsafe<Readonly<Record<string, unknown>>>({
+  type: 'object',
+  title: 'BoolExp',
+  additionalProperties: true,
+});
+export type BoolExp = Static<typeof BoolExp>;
+
+/** All columns, or the listed ones. */
+export const Columns = Type.Union([Type.Literal('*'), Type.Array(ColumnName)]);
+export type Columns = Static<typeof Columns>;
+
+/** Column → value or session variable (`x-engine-…`), set by the engine and hidden from clients. */
+export const Presets = Type.Record(Type.String(), Type.Unknown());
+
+export const FromEnv = Type.Object({ from_env: Type.String({ minLength: 1 }) }, { additionalProperties: false });
+export const EnvValue = Type.Union([Type.String(), FromEnv]);
+export type EnvValue = Static<typeof EnvValue>;
+
+/** A header sent to a webhook or remote schema; exactly one of `value` and `value_from_env`. */
+export const Header = Type.Object(
+  {
+    name: Type.String({ minLength: 1 }),
+    value: Type.Optional(Type.String()),
+    value_from_env: Type.Optional(Type.String()),
+  },
+  { additionalProperties: false },
+);
+
+/** A URL that may contain `{{ENV_VAR}}`. */
+export const UrlTemplate = Type.String({ minLength: 1 });
+export const Comment = Type.Union([Type.String(), Type.Null()]);
+
+/** Text, or null where the wire says "null means none". */
+export const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+const RequestTransformBody = Type.Union([
+  Type.String(),
+  Type.Object({
+    action: Type.Union([
+      Type.Literal('transform'),
+      Type.Literal('remove'),
+      Type.Literal('x_www_form_urlencoded'),
+    ]),
+    template: Type.Optional(Type.String()),
+    form_template: Type.Optional(Type.Record(Type.String(), Type.String())),
+  }),
+]);
+export const RequestTransform = Type.Object({
+  version: Type.Optional(Type.Union([Type.Literal(1), Type.Literal(2)])),
+  method: Type.Optional(Type.String()),
+  url: Type.Optional(Type.String()),
+  body: Type.Optional(RequestTransformBody),
+  query_params: Type.Optional(
+    Type.Union([Type.String(), Type.Record(Type.String(), nullable(Type.String()))]),
+  ),
+  request_headers: Type.Optional(
+    Type.Object({
+      add_headers: Type.Optional(Type.Record(Type.String(), Type.String())),
+      remove_headers: Type.Optional(Type.Array(Type.String())),
+    }),
+  ),
+  template_engine: Type.Optional(Type.Literal('Kriti')),
+});
+export const ResponseTransform = Type.Object({
+  version: Type.Optional(Type.Union([Type.Literal(1), Type.Literal(2)])),
+  body: Type.Optional(RequestTransformBody),
+  template_engine: Type.Optional(Type.Literal('Kriti')),
+});

@@ -1,0 +1,32 @@
+/** The whole document, format version 3. Key order is the export order.
+ *  Spec: "Metadata directory (format version 3)"; reference metadata-model.md. */
+import Type, { type Static } from 'typebox';
+import { Action, CustomTypes } from './action.ts';
+import { AllowListEntry, QueryCollection, RestEndpoint } from './collection.ts';
+import { CronTrigger } from './event.ts';
+import { ApiLimits, InheritedRole, Introspection, MetricsConfig, Network, OpenTelemetry } from './policy.ts';
+import { RemoteSchema } from './remote-schema.ts';
+import { Source } from './source.ts';
+
+export const Metadata = Type.Object({
+  version: Type.Literal(3),
+  sources: Type.Array(Source),
+  remote_schemas: Type.Optional(Type.Array(RemoteSchema)),
+  query_collections: Type.Optional(Type.Array(QueryCollection)),
+  allowlist: Type.Optional(Type.Array(AllowListEntry)),
+  actions: Type.Optional(Type.Array(Action)),
+  custom_types: Type.Optional(CustomTypes),
+  cron_triggers: Type.Optional(Type.Array(CronTrigger)),
+  rest_endpoints: Type.Optional(Type.Array(RestEndpoint)),
+  inherited_roles: Type.Optional(Type.Array(InheritedRole)),
+  api_limits: Type.Optional(ApiLimits),
+  graphql_schema_introspection: Type.Optional(Introspection),
+  network: Type.Optional(Network),
+  metrics_config: Type.Optional(MetricsConfig),
+  opentelemetry: Type.Optional(OpenTelemetry),
+  /** Settings of other database kinds; kept, never interpreted. */
+  backend_configs: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+});
+export type Metadata = Static<typeof Metadata>;
+
+export const emptyMetadata: Metadata = { version: 3, sources: [] };

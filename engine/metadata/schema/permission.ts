@@ -1,0 +1,81 @@
+/** Permissions of one role on one table: what it may read, insert, update and delete.
+ *  Spec: "Permission arguments"; options beyond it: features.md rows 140–145. */
+import Type, { type Static } from 'typebox';
+import { BoolExp, Columns, Comment, Header, nullable, Presets, RoleName, UrlTemplate } from './common.ts';
+
+/** A webhook asked before rows are written. */
+export const ValidateInput = Type.Object({
+  type: Type.Literal('http'),
+  definition: Type.Object({
+    url: UrlTemplate,
+    headers: Type.Optional(Type.Array(Header)),
+    forward_client_headers: Type.Optional(Type.Boolean()),
+    /** Seconds. */
+    timeout: Type.Optional(Type.Integer({ minimum: 0 })),
+  }),
+});
+
+export const QueryRootField = Type.Union([
+  Type.Literal('select'),
+  Type.Literal('select_by_pk'),
+  Type.Literal('select_aggregate'),
+]);
+export const SubscriptionRootField = Type.Union([QueryRootField, Type.Literal('select_stream')]);
+
+export const SelectRule = Type.Object({
+  columns: Columns,
+  computed_fields: Type.Optional(Type.Array(Type.String())),
+  /** Rows the role may read; `{}` is all. */
+  filter: BoolExp,
+  /** Most rows one selection returns. */
+  limit: Type.Optional(Type.Integer({ minimum: 0 })),
+  allow_aggregations: Type.Optional(Type.Boolean()),
+  /** null is all, [] is none: reachable through relationships only. */
+  query_root_fields: Type.Optional(nullable(Type.Array(QueryRootField))),
+  subscription_root_fields: Type.Optional(nullable(Type.Array(SubscriptionRootField))),
+});
+export type SelectRule = Static<typeof SelectRule>;
+
+export const InsertRule = Type.Object({
+  /** Must hold for every inserted row. */
+  check: BoolExp,
+  columns: Type.Optional(Columns),
+  set: Type.Optional(Presets),
+  backend_only: Type.Optional(Type.Boolean()),
+  validate_input: Type.Optional(ValidateInput),
+});
+export type InsertRule = Static<typeof InsertRule>;
+
+export const UpdateRule = Type.Object({
+  columns: Columns,
+  /** Rows the role may update. */
+  filter: BoolExp,
+  /** Must hold for every row after the update. */
+  check: Type.Optional(nullable(BoolExp)),
+  set: Type.Optional(Presets),
+  backend_only: Type.Optional(Type.Boolean()),
+  validate_input: Type.Optional(ValidateInput),
+});
+export type UpdateRule = Static<typeof UpdateRule>;
+
+export const DeleteRule = Type.Object({
+  filter: BoolExp,
+  backend_only: Type.Optional(Type.Boolean()),
+  validate_input: Type.Optional(ValidateInput),
+});
+export type DeleteRule = Static<typeof DeleteRule>;
+
+const permission = <T extends Type.TSchema>(rule: T) =>
+  Type.Object(
+    { role: RoleName, permission: rule, comment: Type.Optional(Comment) },
+    { additionalProperties: false },
+  );
+
+export const SelectPermission = permission(SelectRule);
+export type SelectPermission = Static<typeof SelectPermission>;
+export const InsertPermission = permission(InsertRule);
+export type InsertPermission = Static<typeof InsertPermission>;
+export const UpdatePermission = permission(UpdateRule);
+export type UpdatePermission = Static<typeof UpdatePermission>;
+export const DeletePermission = permission(DeleteRule);
+export type DeletePermission = Static<typeof DeletePermission>;

@@ -1,0 +1,77 @@
+/** Engine-wide rules: inherited roles, API limits, introspection, TLS allow list, telemetry.
+ *  Spec: "Limits", inherited_roles.yaml, network.yaml; features.md rows 146, 150, 151. */
+import Type, { type Static } from 'typebox';
+import { Header, ObjectName, RoleName } from './common.ts';
+
+export const InheritedRole = Type.Object(
+  { role_name: RoleName, role_set: Type.Array(RoleName) },
+  { additionalProperties: false },
+);
+export type InheritedRole = Static<typeof InheritedRole>;
+
+/** A value for everyone and exceptions by role; the exception wins. */
+const limit = <T extends Type.TSchema>(value: T) =>
+  Type.Object({ global: Type.Optional(value), per_role: Type.Optional(Type.Record(RoleName, value)) });
+const count = Type.Integer({ minimum: 0 });
+
+export const RateLimit = Type.Object({
+  max_reqs_per_min: count,
+  /** What separates callers besides the role: the address, or session variables. */
+  unique_params: Type.Optional(
+    Type.Union([Type.Literal('IP'), Type.Literal('ip'), Type.Array(Type.String()), Type.Null()]),
+  ),
+});
+
+export const ApiLimits = Type.Object({
+  disabled: Type.Optional(Type.Boolean()),
+  depth_limit: Type.Optional(limit(count)),
+  node_limit: Type.Optional(limit(count)),
+  batch_limit: Type.Optional(limit(count)),
+  /** Seconds. */
+  time_limit: Type.Optional(limit(count)),
+  rate_limit: Type.Optional(limit(RateLimit)),
+});
+export type ApiLimits = Static<typeof ApiLimits>;
+
+export const Introspection = Type.Object({ disabled_for_roles: Type.Array(RoleName) });
+
+export const TlsAllowEntry = Type.Object({
+  host: ObjectName,
+  suffix: Type.Optional(Type.String()),
+  permissions: Type.Optional(Type.Array(Type.Literal('self-signed'))),
+});
+export type TlsAllowEntry = Static<typeof TlsAllowEntry>;
+
+export const Network = Type.Object({ tls_allowlist: Type.Optional(Type.Array(TlsAllowEntry)) });
+
+export const MetricsConfig = Type.Object({
+  analyze_query_variables: Type.Optional(Type.Boolean()),
+  analyze_response_body: Type.Optional(Type.Boolean()),
+});
+
+export const OpenTelemetry = Type.Object({
+  status: Type.Optional(
+    Type.Union([Type.Literal('enabled'), Type.Literal('disabled'), Type.Literal('env')]),
+  ),
+  data_types: Type.Optional(
+    Type.Array(Type.Union([Type.Literal('traces'), Type.Literal('metrics'), Type.Literal('logs')])),
+  ),
+  exporter_otlp: Type.Optional(
+    Type.Object({
+      protocol: Type.Optional(Type.String()),
+      otlp_traces_endpoint: Type.Optional(Type.String()),
+      otlp_metrics_endpoint: Type.Optional(Type.String()),
+      otlp_logs_endpoint: Type.Optional(Type.String()),
+      headers: Type.Optional(Type.Array(Header)),
+      resource_attributes: Type.Optional(
+        Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),
+      ),
+      traces_propagators: Type.Optional(
+        Type.Array(Type.Union([Type.Literal('b3'), Type.Literal('tracecontext')])),
+      ),
+    }),
+  ),
+  batch_span_processor: Type.Optional(
+    Type.Object({ max_export_batch_size: Type.Optional(Type.Integer({ minimum: 1 })) }),
+  ),
+});

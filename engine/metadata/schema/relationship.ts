@@ -1,0 +1,92 @@
+/** Relationships of a table: object (to one row) and array (to many), within a source; remote ones across sources and
+ *  remote schemas. `using` holds exactly one of its two keys. Spec: "Relationship types"; features.md rows 43–45, 118–119. */
+import Type, { type Static } from 'typebox';
+import { ColumnName, Comment, GraphqlName, nullable, ObjectName, QualifiedName } from './common.ts';
+
+const InsertionOrder = Type.Optional(
+  nullable(Type.Union([Type.Literal('before_parent'), Type.Literal('after_parent')])),
+);
+
+/** Column of this table → column of the other. */
+export const ColumnMapping = Type.Record(Type.String(), ColumnName);
+
+export const ManualConfiguration = Type.Object({
+  remote_table: Type.Optional(QualifiedName),
+  remote_native_query: Type.Optional(GraphqlName),
+  column_mapping: ColumnMapping,
+  insertion_order: InsertionOrder,
+});
+export type ManualConfiguration = Static<typeof ManualConfiguration>;
+
+/** A foreign key of another table that points here. */
+export const ForeignKeyOn = Type.Object(
+  { table: QualifiedName, columns: Type.Array(ColumnName, { minItems: 1 }) },
+  { additionalProperties: false },
+);
+export type ForeignKeyOn = Static<typeof ForeignKeyOn>;
+
+/** Canonical: own columns as a list, a foreign table's as ForeignKeyOn. The wire also allows one bare column and `column`. */
+export const ObjectRelationshipUsing = Type.Object(
+  {
+    foreign_key_constraint_on: Type.Optional(
+      Type.Union([Type.Array(ColumnName, { minItems: 1 }), ForeignKeyOn]),
+    ),
+    manual_configuration: Type.Optional(ManualConfiguration),
+  },
+  { additionalProperties: false, minProperties: 1, maxProperties: 1 },
+);
+export type ObjectRelationshipUsing = Static<typeof ObjectRelationshipUsing>;
+
+export const ArrayRelationshipUsing = Type.Object(
+  {
+    foreign_key_constraint_on: Type.Optional(ForeignKeyOn),
+    manual_configuration: Type.Optional(ManualConfiguration),
+  },
+  { additionalProperties: false, minProperties: 1, maxProperties: 1 },
+);
+export type ArrayRelationshipUsing = Static<typeof ArrayRelationshipUsing>;
+
+export const ObjectRelationship = Type.Object(
+  { name: GraphqlName, using: ObjectRelationshipUsing, comment: Type.Optional(Comment) },
+  { additionalProperties: false },
+);
+export type ObjectRelationship = Static<typeof ObjectRelationship>;
+
+export const ArrayRelationship = Type.Object(
+  { name: GraphqlName, using: ArrayRelationshipUsing, comment: Type.Optional(Comment) },
+  { additionalProperties: false },
+);
+export type ArrayRelationship = Static<typeof ArrayRelationship>;
+
+/** `{field: {arguments, field?}}`, any depth: the path into a remote schema. Checked against its introspection in resolve. */
+export const RemoteField = Type.Unsafe<Readonly<Record<string, unknown>>>({
+  type: 'object',
+  additionalProperties: true,
+});
+
+export const RemoteRelationshipDefinition = Type.Object(
+  {
+    to_source: Type.Optional(
+      Type.Object({
+        source: ObjectName,
+        table: QualifiedName,
+        relationship_type: Type.Union([Type.Literal('object'), Type.Literal('array')]),
+        field_mapping: ColumnMapping,
+      }),
+    ),
+    to_remote_schema: Type.Optional(
+      Type.Object({
+        remote_schema: ObjectName,
+        lhs_fields: Type.Array(Type.String()),
+        remote_field: RemoteField,
+      }),
+    ),
+  },
+  { additionalProperties: false, minProperties: 1, maxProperties: 1 },
+);
+
+export const RemoteRelationship = Type.Object(
+  { name: GraphqlName, definition: RemoteRelationshipDefinition },
+  { additionalProperties: false },
+);
+export type RemoteRelationship = Static<typeof RemoteRelationship>;

@@ -1,0 +1,54 @@
+/** A remote GraphQL schema stitched into ours. Spec: "Remote schema definition"; features.md 1.8. */
+import Type, { type Static } from 'typebox';
+import { Comment, GraphqlName, Header, nullable, ObjectName, RoleName, UrlTemplate } from './common.ts';
+import { RemoteRelationship } from './relationship.ts';
+
+const NameMapping = Type.Record(Type.String(), GraphqlName);
+
+export const RemoteSchemaDefinition = Type.Object({
+  url: Type.Optional(UrlTemplate),
+  url_from_env: Type.Optional(Type.String()),
+  headers: Type.Optional(Type.Array(Header)),
+  forward_client_headers: Type.Optional(Type.Boolean()),
+  timeout_seconds: Type.Optional(Type.Integer({ minimum: 0 })),
+  customization: Type.Optional(
+    Type.Object({
+      root_fields_namespace: Type.Optional(nullable(GraphqlName)),
+      type_names: Type.Optional(
+        Type.Object({
+          prefix: Type.Optional(nullable(Type.String())),
+          suffix: Type.Optional(nullable(Type.String())),
+          mapping: Type.Optional(NameMapping),
+        }),
+      ),
+      field_names: Type.Optional(
+        Type.Array(
+          Type.Object({
+            parent_type: Type.String(),
+            prefix: Type.Optional(nullable(Type.String())),
+            suffix: Type.Optional(nullable(Type.String())),
+            mapping: Type.Optional(NameMapping),
+          }),
+        ),
+      ),
+    }),
+  ),
+});
+
+export const RemoteSchemaPermission = Type.Object({
+  role: RoleName,
+  /** The subset of the remote schema the role sees, as SDL; arguments may carry `@preset`. */
+  definition: Type.Object({ schema: Type.String({ minLength: 1 }) }),
+  comment: Type.Optional(Comment),
+});
+
+export const RemoteSchema = Type.Object({
+  name: ObjectName,
+  definition: RemoteSchemaDefinition,
+  comment: Type.Optional(Comment),
+  permissions: Type.Optional(Type.Array(RemoteSchemaPermission)),
+  remote_relationships: Type.Optional(
+    Type.Array(Type.Object({ type_name: Type.String(), relationships: Type.Array(RemoteRelationship) })),
+  ),
+});
+export type RemoteSchema = Static<typeof RemoteSchema>;

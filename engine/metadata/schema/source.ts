@@ -1,0 +1,128 @@
+/** A database: how to reach it, what of it is tracked, how its names look in GraphQL.
+ *  Spec: "Metadata directory", databases.yaml; reference metadata-model.md. */
+import Type, { type Static } from 'typebox';
+import { FromEnv, GraphqlName, nullable, ObjectName } from './common.ts';
+import { LogicalModel, NativeQuery, TrackedFunction } from './function.ts';
+import { Table } from './table.ts';
+
+export const DatabaseUrl = Type.Union([
+  Type.String({ minLength: 1 }),
+  FromEnv,
+  Type.Object({ dynamic_from_file: Type.String({ minLength: 1 }) }, { additionalProperties: false }),
+  Type.Object(
+    {
+      connection_parameters: Type.Object({
+        username: Type.String(),
+        password: Type.Optional(nullable(Type.String())),
+        database: Type.String(),
+        host: Type.String(),
+        port: Type.Integer({ minimum: 1, maximum: 65535 }),
+      }),
+    },
+    { additionalProperties: false },
+  ),
+]);
+export type DatabaseUrl = Static<typeof DatabaseUrl>;
+
+export const IsolationLevel = Type.Union([
+  Type.Literal('read-committed'),
+  Type.Literal('repeatable-read'),
+  Type.Literal('serializable'),
+]);
+
+export const PoolSettings = Type.Object({
+  max_connections: Type.Optional(nullable(Type.Integer({ minimum: 1 }))),
+  total_max_connections: Type.Optional(nullable(Type.Integer({ minimum: 1 }))),
+  /** Seconds. */
+  idle_timeout: Type.Optional(nullable(Type.Integer({ minimum: 0 }))),
+  retries: Type.Optional(nullable(Type.Integer({ minimum: 0 }))),
+  /** Seconds; null waits for ever. */
+  pool_timeout: Type.Optional(nullable(Type.Integer({ minimum: 0 }))),
+  /** Seconds; 0 is never. */
+  connection_lifetime: Type.Optional(nullable(Type.Integer({ minimum: 0 }))),
+});
+
+export const ConnectionInfo = Type.Object({
+  database_url: DatabaseUrl,
+  use_prepared_statements: Type.Optional(Type.Boolean()),
+  isolation_level: Type.Optional(IsolationLevel),
+  pool_settings: Type.Optional(nullable(PoolSettings)),
+  ssl_configuration: Type.Optional(
+    nullable(
+      Type.Object({
+        sslmode: Type.String(),
+        sslrootcert: Type.Optional(nullable(FromEnv)),
+        sslcert: Type.Optional(nullable(FromEnv)),
+        sslkey: Type.Optional(nullable(FromEnv)),
+        sslpassword: Type.Optional(nullable(FromEnv)),
+      }),
+    ),
+  ),
+});
+export type ConnectionInfo = Static<typeof ConnectionInfo>;
+
+export const SourceConfiguration = Type.Object({
+  connection_info: ConnectionInfo,
+  read_replicas: Type.Optional(nullable(Type.Array(ConnectionInfo))),
+  connection_template: Type.Optional(
+    nullable(Type.Object({ version: Type.Optional(Type.Integer()), template: Type.String() })),
+  ),
+  connection_set: Type.Optional(
+    nullable(Type.Array(Type.Object({ name: ObjectName, connection_info: ConnectionInfo }))),
+  ),
+  extensions_schema: Type.Optional(Type.String()),
+});
+export type SourceConfiguration = Static<typeof SourceConfiguration>;
+
+/** `hasura-default` is read as `default`, `graphql-default` as itself. */
+export const NamingConvention = Type.Union([Type.Literal('default'), Type.Literal('graphql-default')]);
+
+export const SourceCustomization = Type.Object({
+  root_fields: Type.Optional(
+    Type.Object({
+      namespace: Type.Optional(nullable(GraphqlName)),
+      prefix: Type.Optional(nullable(Type.String())),
+      suffix: Type.Optional(nullable(Type.String())),
+    }),
+  ),
+  type_names: Type.Optional(
+    Type.Object({
+      prefix: Type.Optional(nullable(Type.String())),
+      suffix: Type.Optional(nullable(Type.String())),
+    }),
+  ),
+  naming_convention: Type.Optional(nullable(NamingConvention)),
+});
+
+export const QueryTags = nullable(
+  Type.Object({
+    disabled: Type.Optional(Type.Boolean()),
+    format: Type.Optional(Type.String()),
+    omit_request_id: Type.Optional(Type.Boolean()),
+  }),
+);
+
+export const HealthCheck = nullable(
+  Type.Object({
+    test: Type.Optional(Type.Object({ sql: Type.Optional(Type.String()) })),
+    interval: Type.Integer({ minimum: 0 }),
+    timeout: Type.Optional(Type.Integer({ minimum: 0 })),
+    retries: Type.Optional(Type.Integer({ minimum: 0 })),
+    retry_interval: Type.Optional(Type.Integer({ minimum: 0 })),
+  }),
+);
+
+export const Source = Type.Object({
+  name: ObjectName,
+  kind: Type.Literal('postgres'),
+  configuration: SourceConfiguration,
+  tables: Type.Array(Table),
+  functions: Type.Optional(Type.Array(TrackedFunction)),
+  native_queries: Type.Optional(Type.Array(NativeQuery)),
+  logical_models: Type.Optional(Type.Array(LogicalModel)),
+  stored_procedures: Type.Optional(Type.Array(Type.Unknown())),
+  customization: Type.Optional(SourceCustomization),
+  query_tags: Type.Optional(QueryTags),
+  health_check: Type.Optional(HealthCheck),
+});
+export type Source = Static<typeof Source>;

@@ -1,0 +1,127 @@
+/** The Plan: what a GraphQL request means, in terms of tables, before any SQL exists. Pure data.
+ *  Made by plan/, folded into statements by sql/, run by execute/. Every value is a Leaf, so one plan serves every caller
+ *  whose request has the same text and the same variable shape.
+ *  Not here: SQL text, GraphQL types. */
+import type { PgType } from '../catalog/types.ts';
+import type { QualifiedName } from '../metadata/schema/common.ts';
+import type { Join, Leaf, Predicate } from '../resolve/predicate.ts';
+
+export type Plan = {
+  readonly operation: 'query' | 'mutation' | 'subscription';
+  /** In response order. */
+  readonly roots: readonly Root[];
+};
+
+/** One field of the response object. */
+export type Root =
+  | { readonly kind: 'database'; readonly alias: string; readonly source: string; readonly query: QueryRoot }
+  | { readonly kind: 'mutation'; readonly alias: string; readonly source: string; readonly mutation: MutationRoot }
+  /** Finished JSON text: `__typename`, introspection, placeholders. */
+  | { readonly kind: 'local'; readonly alias: string; readonly json: string };
+
+export type QueryRoot =
+  /** A JSON array of rows. */
+  | { readonly kind: 'rows'; readonly select: Select }
+  /** One row or null: by primary key. */
+  | { readonly kind: 'row'; readonly select: Select };
+
+/** Rows of one table: which, in what order, and what of each. Permission filter and limit are already merged in. */
+export type Select = {
+  readonly table: QualifiedName;
+  readonly fields: readonly Field[];
+  readonly where: Predicate;
+  readonly orderBy: readonly OrderItem[];
+  /** SQL names; they lead orderBy. */
+  readonly distinctOn: readonly string[];
+  /** Validated non-negative integers, printed as literals (a parameter makes Postgres replan each call). */
+  readonly limit: number | null;
+  readonly offset: string | null;
+};
+
+/** One key of a row's JSON object, in response order. Aliases within one list are distinct. */
+export type Field =
+  | {
+      readonly kind: 'column';
+      readonly alias: string;
+      readonly column: string;
+      readonly type: PgType;
+      /** How the value becomes JSON text. */
+      readonly json: JsonForm;
+      readonly isNullable: boolean;
+      /** Path inside a json column, from the `path` argument; null is the whole value. */
+      readonly path: Leaf | null;
+    }
+  | { readonly kind: 'constant'; readonly alias: string; readonly json: string }
+  | { readonly kind: 'object'; readonly alias: string; readonly join: Join; readonly select: Select }
+  | { readonly kind: 'array'; readonly alias: string; readonly join: Join; readonly select: Select };
+
+/** `bare`: the text is JSON already (integers, booleans, json, jsonb). `quoted`: through to_json (text, timestamps, floats).
+ *  `stringified`: its text as a JSON string (numerics under --stringify-numeric-types). */
+export type JsonForm = 'bare' | 'quoted' | 'stringified';
+
+/** A column of the table itself (`path` empty) or of a row reached over object relationships.
+ *  Each step conjoins the target's row filter for the role. */
+export type OrderItem = {
+  readonly path: readonly { readonly join: Join; readonly filter: Predicate }[];
+  readonly column: string;
+  readonly direction: 'asc' | 'desc';
+  readonly nulls: 'first' | 'last';
+};
+
+export type MutationRoot = {
+  readonly action: Insert | Update | Delete;
+  readonly output: MutationOutput;
+};
+
+/** `response`: `{affected_rows, returning, __typename}` in the asked order; `row`: the one row or null. */
+export type MutationOutput =
+  | { readonly kind: 'response'; readonly fields: readonly MutationField[] }
+  | { readonly kind: 'row'; readonly select: Select };
+
+export type MutationField =
+  | { readonly kind: 'affected-rows'; readonly alias: string }
+  | { readonly kind: 'returning'; readonly alias: string; readonly select: Select }
+  | { readonly kind: 'constant'; readonly alias: string; readonly json: string };
+
+export type Insert = {
+  readonly kind: 'insert';
+  readonly table: QualifiedName;
+  /** Union of the columns any row gives, presets included, in catalog order. */
+  readonly columns: readonly { readonly column: string; readonly type: PgType }[];
+  /** Same order as `columns`; 'default' where a row leaves the column out. At least one row. */
+  readonly rows: readonly (readonly (Leaf | 'default')[])[];
+  readonly onConflict: OnConflict | null;
+  /** Must hold for every row written; TRUE is not tested. */
+  readonly check: Predicate;
+};
+
+export type OnConflict = {
+  readonly constraint: string;
+  /** Empty: do nothing. */
+  readonly updateColumns: readonly string[];
+  readonly presets: readonly Assignment[];
+  readonly where: Predicate;
+};
+
+export type Assignment =
+  | { readonly kind: 'set' | 'increment'; readonly column: string; readonly type: PgType; readonly value: Leaf }
+  | {
+      readonly kind: 'append' | 'prepend' | 'delete-key' | 'delete-element' | 'delete-at-path';
+      readonly column: string;
+      readonly type: PgType;
+      readonly value: Leaf;
+    };
+
+export type Update = {
+  readonly kind: 'update';
+  readonly table: QualifiedName;
+  readonly set: readonly Assignment[];
+  readonly where: Predicate;
+  readonly check: Predicate;
+};
+
+export type Delete = {
+  readonly kind: 'delete';
+  readonly table: QualifiedName;
+  readonly where: Predicate;
+};

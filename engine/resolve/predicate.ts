@@ -1,0 +1,81 @@
+/** A typed condition over the rows of one table, and the values in it. Permission filters resolve to it, `where` arguments
+ *  plan to it, sql/bool-exp.ts renders it. Values are leaves: where a value comes from, never the value spliced in, so that
+ *  one plan serves every caller. Spec: BoolExp; features.md 1.3. */
+import type { OperatorName } from '../catalog/operators.ts';
+import type { PgType } from '../catalog/types.ts';
+import type { QualifiedName } from '../metadata/schema/common.ts';
+import type { PathStep } from '../errors/engine-error.ts';
+
+/** Where a parameter's value comes from when a statement is bound. Always sent as text and cast to `type` in SQL. */
+export type Leaf =
+  /** Known at plan time. `value` is what the driver sends: text, an array of text for array types, or null. */
+  | { readonly kind: 'constant'; readonly value: LeafValue; readonly type: PgType }
+  /** A session variable by its lower-case name; absent at run time is `missingSessionVariable`.
+   *  For an array type the variable holds a Postgres array literal `{1,2}`. */
+  | { readonly kind: 'session'; readonly variable: string; readonly type: PgType }
+  /** A value inside the request's coerced variables: `['where', 'id', '_eq']`. */
+  | { readonly kind: 'variable'; readonly path: readonly PathStep[]; readonly type: PgType }
+  /** A list whose items come from different places; sent as one array. `type` is the array type. */
+  | { readonly kind: 'list'; readonly items: readonly Leaf[]; readonly type: PgType };
+
+export type LeafValue = string | readonly (string | null)[] | null;
+
+/** The other table of a relationship and how rows match: pairs of (our column, their column). */
+export type Join = {
+  readonly table: QualifiedName;
+  readonly mapping: readonly (readonly [local: string, remote: string])[];
+  /** At most one row of `table` matches: a plain left join is safe. */
+  readonly isUnique: boolean;
+};
+
+export type ColumnRef = {
+  readonly column: string;
+  readonly type: PgType;
+};
+
+export type Operand =
+  | Leaf
+  /** `_ceq` and friends: a column of the same row, or of the root table of the whole expression. */
+  | { readonly kind: 'column'; readonly column: string; readonly scope: 'row' | 'root'; readonly type: PgType };
+
+export type Predicate =
+  /** Always true; also what `{}` means. */
+  | { readonly kind: 'true' }
+  | { readonly kind: 'false' }
+  | { readonly kind: 'and'; readonly all: readonly Predicate[] }
+  | { readonly kind: 'or'; readonly any: readonly Predicate[] }
+  | { readonly kind: 'not'; readonly not: Predicate }
+  | {
+      readonly kind: 'compare';
+      readonly left: ColumnRef;
+      readonly operator: OperatorName;
+      readonly right: Operand;
+    }
+  | { readonly kind: 'is-null'; readonly left: ColumnRef; readonly isNull: boolean }
+  /** A row related through the join satisfies `where` (and the target's permission, already conjoined). */
+  | { readonly kind: 'related'; readonly join: Join; readonly where: Predicate }
+  /** Some row of an unrelated table satisfies `where`; `root` column operands inside still mean the outermost table. */
+  | { readonly kind: 'exists'; readonly table: QualifiedName; readonly where: Predicate };
+
+export const TRUE: Predicate = { kind: 'true' };
+export const FALSE: Predicate = { kind: 'false' };
+
+/** Conjunction with `true` folded away and nested `and`s flattened; a `false` anywhere wins. */
+export function and(...all: readonly Predicate[]): Predicate {
+  const flat = all.flatMap((p) => (p.kind === 'and' ? p.all : p.kind === 'true' ? [] : [p]));
+  if (flat.some((p) => p.kind === 'false')) return FALSE;
+  return flat.length === 0 ? TRUE : flat.length === 1 ? flat[0]! : { kind: 'and', all: flat };
+}
+
+/** Disjunction with `false` folded away; a `true` anywhere wins. No alternatives at all is false. */
+export function or(...any: readonly Predicate[]): Predicate {
+  const flat = any.flatMap((p) => (p.kind === 'or' ? p.any : p.kind === 'false' ? [] : [p]));
+  if (flat.some((p) => p.kind === 'true')) return TRUE;
+  return flat.length === 0 ? FALSE : flat.length === 1 ? flat[0]! : { kind: 'or', any: flat };
+}
+
+export function not(predicate: Predicate): Predicate {
+  if (predicate.kind === 'true') return FALSE;
+  if (predicate.kind === 'false') return TRUE;
+  return { kind: 'not', not: predicate };
+}

@@ -1,0 +1,127 @@
+/** The Model: metadata made definite against a catalog. Immutable; one per snapshot; everything to the right of resolve/
+ *  reads only this. What did not resolve is not in it but in the list of inconsistencies.
+ *  Not here: GraphQL types (schema/), SQL (sql/). */
+import type { PgType } from '../catalog/types.ts';
+import type { Scalar } from '../catalog/scalars.ts';
+import type { QualifiedName } from '../metadata/schema/common.ts';
+import type { RootFieldKind } from '../metadata/schema/table.ts';
+import type { Join, Leaf, Predicate } from './predicate.ts';
+
+export type Model = {
+  /** By source name, in metadata order. */
+  readonly sources: ReadonlyMap<string, ResolvedSource>;
+  /** Every role some object names; any other role has an empty schema. */
+  readonly roles: ReadonlySet<string>;
+};
+
+export type ResolvedSource = {
+  readonly name: string;
+  /** By qualifiedKey. */
+  readonly tables: ReadonlyMap<string, ResolvedTable>;
+};
+
+export type ResolvedTable = {
+  readonly source: string;
+  readonly table: QualifiedName;
+  /** GraphQL base name: `author`, `sales_order`, or the custom name. Also the name of its object type. */
+  readonly typeName: string;
+  readonly description: string | null;
+  /** In catalog order. By SQL name in `columnByName`. */
+  readonly columns: readonly ResolvedColumn[];
+  readonly columnByName: ReadonlyMap<string, ResolvedColumn>;
+  /** Columns of the primary key, in key order; null without one. */
+  readonly primaryKey: readonly ResolvedColumn[] | null;
+  readonly uniqueKeys: readonly ResolvedKey[];
+  /** Every root field, by kind, with its final name. */
+  readonly rootFields: Readonly<Record<RootFieldKind, RootField>>;
+  /** By name, in metadata order, object relationships first. */
+  readonly relationships: ReadonlyMap<string, ResolvedRelationship>;
+  /** By role; `admin` is not listed: see accessOf in resolve/access.ts. */
+  readonly permissions: ReadonlyMap<string, TableAccess>;
+  readonly isInsertable: boolean;
+  readonly isUpdatable: boolean;
+  readonly isDeletable: boolean;
+};
+
+export type RootField = { readonly name: string; readonly description: string | null };
+
+export type ResolvedColumn = {
+  readonly name: string;
+  readonly graphqlName: string;
+  readonly type: PgType;
+  readonly scalar: Scalar;
+  readonly isNullable: boolean;
+  readonly hasDefault: boolean;
+  /** May a client write it: false for generated and `always` identity columns. */
+  readonly isWritable: boolean;
+  readonly description: string | null;
+};
+
+export type ResolvedKey = {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly isConstraint: boolean;
+};
+
+export type ResolvedRelationship = {
+  readonly kind: 'object' | 'array';
+  readonly name: string;
+  readonly join: Join;
+  /** May an object relationship be null: a key column is nullable, or no foreign key guarantees the row. */
+  readonly isNullable: boolean;
+  readonly description: string | null;
+};
+
+/** What one role may do with one table; an absent part means not at all. */
+export type TableAccess = {
+  readonly select: SelectAccess | null;
+  readonly insert: InsertAccess | null;
+  readonly update: UpdateAccess | null;
+  readonly delete: DeleteAccess | null;
+};
+
+export type SelectAccess = {
+  /** SQL names. */
+  readonly columns: ReadonlySet<string>;
+  readonly filter: Predicate;
+  readonly limit: number | null;
+  readonly allowsAggregation: boolean;
+  /** null is all. */
+  readonly queryRootFields: ReadonlySet<string> | null;
+  readonly subscriptionRootFields: ReadonlySet<string> | null;
+};
+
+export type InsertAccess = {
+  /** Columns a client may give; presets are not among them. */
+  readonly columns: ReadonlySet<string>;
+  readonly check: Predicate;
+  readonly presets: ReadonlyMap<string, Leaf>;
+  readonly backendOnly: boolean;
+};
+
+export type UpdateAccess = {
+  readonly columns: ReadonlySet<string>;
+  readonly filter: Predicate;
+  readonly check: Predicate;
+  readonly presets: ReadonlyMap<string, Leaf>;
+  readonly backendOnly: boolean;
+};
+
+export type DeleteAccess = {
+  readonly filter: Predicate;
+  readonly backendOnly: boolean;
+};
+
+/** A metadata object that does not fit the database (or another object). It stays in the document, outside the model. */
+export type Inconsistency = {
+  /** `table`, `object_relation`, `array_relation`, `select_permission`, … as get_inconsistent_metadata prints it. */
+  readonly type: string;
+  /** A sentence: `object_relation author in table article in source default`. */
+  readonly name: string;
+  /** `Inconsistent object: …`. */
+  readonly reason: string;
+  /** The object as it stands in the metadata. */
+  readonly definition: unknown;
+  /** Key of the object as metadata/objects.ts spells it, for drop_inconsistent_metadata and the operator. */
+  readonly key: string;
+};

@@ -1,0 +1,101 @@
+/** The only place where SQL text is composed. Three verbs: syntax (the literal parts of a sql`…` template), identifier
+ *  (`id`), parameter (`param`). A string can enter a statement in no other way, so no value of a user ever becomes text.
+ *  Fragments are immutable and nest. `compile` numbers the parameters; equal leaves share a number.
+ *  Out: Statement {text, parameters}. Not here: values (execute/bind.ts), any grammar (its siblings). */
+import type { PgType } from '../catalog/types.ts';
+import type { QualifiedName } from '../metadata/schema/common.ts';
+import type { Leaf } from '../resolve/predicate.ts';
+
+type Part =
+  | { readonly kind: 'syntax'; readonly text: string }
+  | { readonly kind: 'parameter'; readonly leaf: Leaf };
+
+export class Fragment {
+  readonly parts: readonly Part[];
+  constructor(parts: readonly Part[]) {
+    this.parts = parts;
+  }
+}
+
+export type Statement = {
+  readonly text: string;
+  /** `$1` first. */
+  readonly parameters: readonly Leaf[];
+};
+
+/** Syntax with fragments between: sql`select ${id('a')} from ${table(name)}`. Only fragments may be interpolated. */
+export function sql(syntax: TemplateStringsArray, ...inserted: readonly Fragment[]): Fragment {
+  const parts: Part[] = [];
+  syntax.forEach((text, i) => {
+    if (text !== '') parts.push({ kind: 'syntax', text });
+    const next = inserted[i];
+    if (next) parts.push(...next.parts);
+  });
+  return new Fragment(parts);
+}
+
+export const empty = new Fragment([]);
+
+/** A quoted identifier. PostgreSQL manual, "Identifiers and Key Words": a quote inside is doubled. */
+export function id(name: string): Fragment {
+  if (name.includes('\0')) throw new RangeError('an identifier cannot contain a zero byte');
+  return syntax(`"${name.replaceAll('"', '""')}"`);
+}
+
+export function qualified(name: QualifiedName): Fragment {
+  return sql`${id(name.schema)}.${id(name.name)}`;
+}
+
+/** A value, cast to its type: `$1::"pg_catalog"."int4"`. */
+export function param(leaf: Leaf): Fragment {
+  return sql`${new Fragment([{ kind: 'parameter', leaf }])}::${typeName(leaf.type)}`;
+}
+
+export function typeName(type: PgType): Fragment {
+  if (type.element) return sql`${typeName(type.element)}[]`;
+  return sql`${id(type.schema)}.${id(type.name)}`;
+}
+
+/** A validated non-negative integer, printed: the one exception to "values are parameters" (limit and offset). */
+export function integer(value: number | string): Fragment {
+  if (!/^\d{1,19}$/.test(String(value))) throw new RangeError(`not a non-negative integer: ${value}`);
+  return syntax(String(value));
+}
+
+/** Text the engine itself chose (JSON punctuation and aliases), as a string literal. Never a user's value:
+ *  aliases are GraphQL names and keys are JSON, both free of backslashes that could matter. */
+export function literal(text: string): Fragment {
+  if (text.includes('\0') || text.includes('\\')) throw new RangeError('a literal holds no zero byte or backslash');
+  return syntax(`'${text.replaceAll("'", "''")}'`);
+}
+
+export function join(fragments: readonly Fragment[], separator: Fragment): Fragment {
+  return new Fragment(fragments.flatMap((f, i) => (i === 0 ? f.parts : [...separator.parts, ...f.parts])));
+}
+
+export const comma = sql`, `;
+
+/** Text and parameters. Leaves that are equal in value share one `$n`. */
+export function compile(fragment: Fragment): Statement {
+  const parameters: Leaf[] = [];
+  const numbers = new Map<string, number>();
+  let text = '';
+  for (const part of fragment.parts) {
+    if (part.kind === 'syntax') {
+      text += part.text;
+      continue;
+    }
+    const key = JSON.stringify(part.leaf);
+    let number = numbers.get(key);
+    if (number === undefined) {
+      number = parameters.push(part.leaf);
+      numbers.set(key, number);
+    }
+    text += `$${number}`;
+  }
+  return { text, parameters };
+}
+
+function syntax(text: string): Fragment {
+  return new Fragment([{ kind: 'syntax', text }]);
+}
