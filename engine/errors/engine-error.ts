@@ -72,7 +72,11 @@ export function printPath(path: readonly PathStep[]): string {
 
 export type AdminErrorBody = { path: string; error: string; code: string; internal?: unknown };
 
-export function toAdminBody(error: EngineError, dialect: ErrorDialect, showInternal: boolean): AdminErrorBody {
+export function toAdminBody(
+  error: EngineError,
+  dialect: ErrorDialect,
+  showInternal: boolean,
+): AdminErrorBody {
   return {
     path: printPath(error.path),
     error: error.messageIn(dialect),

@@ -5,6 +5,7 @@
 import type { PgType } from '../catalog/types.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { Join, Leaf, Predicate } from '../resolve/predicate.ts';
+import type { JsonForm } from '../resolve/types.ts';
 
 export type Plan = {
   readonly operation: 'query' | 'mutation' | 'subscription';
@@ -15,7 +16,12 @@ export type Plan = {
 /** One field of the response object. */
 export type Root =
   | { readonly kind: 'database'; readonly alias: string; readonly source: string; readonly query: QueryRoot }
-  | { readonly kind: 'mutation'; readonly alias: string; readonly source: string; readonly mutation: MutationRoot }
+  | {
+      readonly kind: 'mutation';
+      readonly alias: string;
+      readonly source: string;
+      readonly mutation: MutationRoot;
+    }
   /** Finished JSON text: `__typename`, introspection, placeholders. */
   | { readonly kind: 'local'; readonly alias: string; readonly json: string };
 
@@ -54,10 +60,6 @@ export type Field =
   | { readonly kind: 'constant'; readonly alias: string; readonly json: string }
   | { readonly kind: 'object'; readonly alias: string; readonly join: Join; readonly select: Select }
   | { readonly kind: 'array'; readonly alias: string; readonly join: Join; readonly select: Select };
-
-/** `bare`: the text is JSON already (integers, booleans, json, jsonb). `quoted`: through to_json (text, timestamps, floats).
- *  `stringified`: its text as a JSON string (numerics under --stringify-numeric-types). */
-export type JsonForm = 'bare' | 'quoted' | 'stringified';
 
 /** A column of the table itself (`path` empty) or of a row reached over object relationships.
  *  Each step conjoins the target's row filter for the role. */
@@ -104,7 +106,12 @@ export type OnConflict = {
 };
 
 export type Assignment =
-  | { readonly kind: 'set' | 'increment'; readonly column: string; readonly type: PgType; readonly value: Leaf }
+  | {
+      readonly kind: 'set' | 'increment';
+      readonly column: string;
+      readonly type: PgType;
+      readonly value: Leaf;
+    }
   | {
       readonly kind: 'append' | 'prepend' | 'delete-key' | 'delete-element' | 'delete-at-path';
       readonly column: string;

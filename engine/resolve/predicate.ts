@@ -3,8 +3,8 @@
  *  one plan serves every caller. Spec: BoolExp; features.md 1.3. */
 import type { OperatorName } from '../catalog/operators.ts';
 import type { PgType } from '../catalog/types.ts';
-import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { PathStep } from '../errors/engine-error.ts';
+import type { QualifiedName } from '../metadata/schema/common.ts';
 
 /** Where a parameter's value comes from when a statement is bound. Always sent as text and cast to `type` in SQL. */
 export type Leaf =
@@ -36,7 +36,12 @@ export type ColumnRef = {
 export type Operand =
   | Leaf
   /** `_ceq` and friends: a column of the same row, or of the root table of the whole expression. */
-  | { readonly kind: 'column'; readonly column: string; readonly scope: 'row' | 'root'; readonly type: PgType };
+  | {
+      readonly kind: 'column';
+      readonly column: string;
+      readonly scope: 'row' | 'root';
+      readonly type: PgType;
+    };
 
 export type Predicate =
   /** Always true; also what `{}` means. */

@@ -15,5 +15,8 @@ export const SESSION_PREFIX = 'x-engine-';
 
 /** Whether a metadata string is a session variable (`X-Engine-User-Id`), in any case. */
 export function isSessionVariable(text: string): boolean {
-  return text.length > SESSION_PREFIX.length && text.slice(0, SESSION_PREFIX.length).toLowerCase() === SESSION_PREFIX;
+  return (
+    text.length > SESSION_PREFIX.length &&
+    text.slice(0, SESSION_PREFIX.length).toLowerCase() === SESSION_PREFIX
+  );
 }

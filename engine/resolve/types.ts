@@ -1,8 +1,10 @@
 /** The Model: metadata made definite against a catalog. Immutable; one per snapshot; everything to the right of resolve/
  *  reads only this. What did not resolve is not in it but in the list of inconsistencies.
  *  Not here: GraphQL types (schema/), SQL (sql/). */
-import type { PgType } from '../catalog/types.ts';
+
 import type { Scalar } from '../catalog/scalars.ts';
+import type { PgType } from '../catalog/types.ts';
+import type { EngineError } from '../errors/engine-error.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { RootFieldKind } from '../metadata/schema/table.ts';
 import type { Join, Leaf, Predicate } from './predicate.ts';
@@ -50,12 +52,17 @@ export type ResolvedColumn = {
   readonly graphqlName: string;
   readonly type: PgType;
   readonly scalar: Scalar;
+  readonly json: JsonForm;
   readonly isNullable: boolean;
   readonly hasDefault: boolean;
   /** May a client write it: false for generated and `always` identity columns. */
   readonly isWritable: boolean;
   readonly description: string | null;
 };
+
+/** How a value becomes JSON text. `bare`: its text is JSON already (integers, booleans, json, jsonb). `quoted`: through
+ *  to_json (text, timestamps, floats). `stringified`: its text as a JSON string (--stringify-numeric-types). */
+export type JsonForm = 'bare' | 'quoted' | 'stringified';
 
 export type ResolvedKey = {
   readonly name: string;
@@ -124,4 +131,6 @@ export type Inconsistency = {
   readonly definition: unknown;
   /** Key of the object as metadata/objects.ts spells it, for drop_inconsistent_metadata and the operator. */
   readonly key: string;
+  /** The ERRORS row an operation that causes this is refused with, when it is more telling than `invalidConfiguration`. */
+  readonly cause?: EngineError;
 };

@@ -65,7 +65,8 @@ export function integer(value: number | string): Fragment {
 /** Text the engine itself chose (JSON punctuation and aliases), as a string literal. Never a user's value:
  *  aliases are GraphQL names and keys are JSON, both free of backslashes that could matter. */
 export function literal(text: string): Fragment {
-  if (text.includes('\0') || text.includes('\\')) throw new RangeError('a literal holds no zero byte or backslash');
+  if (text.includes('\0') || text.includes('\\'))
+    throw new RangeError('a literal holds no zero byte or backslash');
   return syntax(`'${text.replaceAll("'", "''")}'`);
 }
 

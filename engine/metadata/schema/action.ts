@@ -1,7 +1,14 @@
 /** Actions and the custom types they speak. Spec: actions.yaml; features.md 1.9. */
 import Type, { type Static } from 'typebox';
 import {
-  Comment, GraphqlName, Header, QualifiedName, RequestTransform, ResponseTransform, RoleName, UrlTemplate,
+  Comment,
+  GraphqlName,
+  Header,
+  QualifiedName,
+  RequestTransform,
+  ResponseTransform,
+  RoleName,
+  UrlTemplate,
 } from './common.ts';
 
 const TypeReference = Type.String({ minLength: 1 });
@@ -31,9 +38,7 @@ export const Action = Type.Object({
   name: GraphqlName,
   definition: ActionDefinition,
   comment: Type.Optional(Comment),
-  permissions: Type.Optional(
-    Type.Array(Type.Object({ role: RoleName, comment: Type.Optional(Comment) })),
-  ),
+  permissions: Type.Optional(Type.Array(Type.Object({ role: RoleName, comment: Type.Optional(Comment) }))),
 });
 export type Action = Static<typeof Action>;
 
@@ -45,9 +50,7 @@ const Field = Type.Object({
 });
 
 export const CustomTypes = Type.Object({
-  scalars: Type.Optional(
-    Type.Array(Type.Object({ name: GraphqlName, description: Type.Optional(Comment) })),
-  ),
+  scalars: Type.Optional(Type.Array(Type.Object({ name: GraphqlName, description: Type.Optional(Comment) }))),
   enums: Type.Optional(
     Type.Array(
       Type.Object({

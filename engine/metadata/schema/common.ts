@@ -43,7 +43,10 @@ export type Columns = Static<typeof Columns>;
 /** Column → value or session variable (`x-engine-…`), set by the engine and hidden from clients. */
 export const Presets = Type.Record(Type.String(), Type.Unknown());
 
-export const FromEnv = Type.Object({ from_env: Type.String({ minLength: 1 }) }, { additionalProperties: false });
+export const FromEnv = Type.Object(
+  { from_env: Type.String({ minLength: 1 }) },
+  { additionalProperties: false },
+);
 export const EnvValue = Type.Union([Type.String(), FromEnv]);
 export type EnvValue = Static<typeof EnvValue>;
 

@@ -1,6 +1,14 @@
 /** Event triggers on tables and cron triggers. Spec: "Events"; features.md 1.12 and 1.13. */
 import Type, { type Static } from 'typebox';
-import { Columns, EnvValue, Header, ObjectName, RequestTransform, ResponseTransform, UrlTemplate } from './common.ts';
+import {
+  Columns,
+  EnvValue,
+  Header,
+  ObjectName,
+  RequestTransform,
+  ResponseTransform,
+  UrlTemplate,
+} from './common.ts';
 
 const seconds = Type.Integer({ minimum: 0 });
 const Operation = Type.Object({ columns: Columns, payload: Type.Optional(Columns) });

