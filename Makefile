@@ -1,0 +1,49 @@
+# The verbs of this repository. `make help` lists them.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+NPM := npm
+# The project's own Node (24) comes with npm, so that a machine's older one is enough to start.
+RUN := npm run --silent
+
+.PHONY: help start test check unit generate golden bench e2e image chart clean
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z0-9_-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+node_modules/.installed: package.json package-lock.json engine/package.json operator/package.json crds/package.json
+	@echo "installing dependencies (once)"
+	@$(NPM) ci --no-audit --no-fund
+	@touch $@
+
+start: node_modules/.installed ## Postgres, the engine and the reconcile loop over deploy/examples/library; Ctrl-C stops it
+	@node bin/pergola.mjs up deploy/examples/library $(ARGS)
+
+test: check unit ## everything: types, lint, and every test (pure, Postgres, Kubernetes)
+
+check: node_modules/.installed ## types and lint
+	@$(RUN) types
+	@$(RUN) lint
+
+unit: node_modules/.installed ## every test; FILES='engine/sql' runs a part
+	@$(RUN) unit -- $(FILES)
+
+generate: node_modules/.installed ## rewrite what is derived: CRDs, reference docs, values schema
+	@$(RUN) generate
+
+golden: node_modules/.installed ## rewrite the golden files; review the diff
+	@UPDATE_GOLDEN=1 $(RUN) unit -- golden
+
+bench: node_modules/.installed ## time the compile step and the generated statements
+	@$(RUN) bench
+
+e2e: node_modules/.installed ## the chart on the cluster KUBECONFIG points at (or on kind, where Docker is)
+	@deploy/e2e/run
+
+image: ## build the image with BuildKit: IMAGE=pergola:dev
+	@docker buildx build -f deploy/Dockerfile -t $(or $(IMAGE),pergola:dev) .
+
+chart: ## lint and render the chart
+	@helm lint charts/pergola && helm template pergola charts/pergola >/dev/null
+
+clean: ## remove what was installed and what `make start` keeps
+	@rm -rf node_modules .pergola
