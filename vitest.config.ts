@@ -7,5 +7,9 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: 'forks',
+    // CI reads its numbers from a JSON report beside the usual output.
+    ...(process.env['VITEST_JSON']
+      ? { reporters: ['default', 'json'], outputFile: { json: process.env['VITEST_JSON'] } }
+      : {}),
   },
 });

