@@ -39,6 +39,62 @@ export const ERRORS = {
     (p) => `field '${p.field}' not found in type: '${p.type}'`,
   ),
   missingSessionVariable: row<Named>(400, 'not-found', (p) => `missing session variable: "${p.name}"`),
+  // ── admin operations: the document, its store, run_sql ──
+  adminOnly: row<object>(400, 'access-denied', () => 'restricted access : admin only'),
+  conflict: row<{ version: string }>(
+    409,
+    'conflict',
+    (p) => `metadata resource version referenced (${p.version}) did not match current version`,
+  ),
+  unsupportedCatalogVersion: row<{ version: string }>(
+    400,
+    'not-supported',
+    (p) => `unsupported version : ${p.version}`,
+  ),
+  newInconsistencies: row<object>(
+    400,
+    'unexpected',
+    () => 'cannot continue due to new inconsistent metadata',
+  ),
+  inconsistentMetadata: row<{ reasons: string }>(
+    400,
+    'unexpected',
+    (p) => `cannot continue due to inconsistent metadata: ${p.reasons}`,
+  ),
+  queryExecutionFailed: row<object>(400, 'postgres-error', () => 'query execution failed'),
+  sourceUnreachable: row<{ source: string; reason: string }>(500, 'postgres-error', () => 'connection error'),
+  cannotDropDependents: row<{ dependents: string }>(
+    400,
+    'dependency-error',
+    (p) => `cannot drop due to the following dependent objects : ${p.dependents}`,
+    { message: (p) => `cannot drop due to the following dependent objects: ${p.dependents}` },
+  ),
+  cannotChangeType: row<{ column: string; table: string; dependents: string }>(
+    400,
+    'dependency-error',
+    (p) =>
+      `cannot change type of column ${p.column} in table ${p.table} because of the following dependencies : ${p.dependents}`,
+    {
+      message: (p) =>
+        `cannot change type of column "${p.column}" in table "${p.table}" because of the following dependencies: ${p.dependents}`,
+    },
+  ),
+  columnNamedLikeRelationship: row<{ column: string; table: string }>(
+    400,
+    'already-exists',
+    (p) => `cannot add column ${p.column} in table ${p.table} as a relationship with the name already exists`,
+    {
+      message: (p) =>
+        `cannot add column "${p.column}" in table "${p.table}" as a relationship with the name already exists`,
+    },
+  ),
+  mixedAccessModes: row<{ expected: string; path: string; forced: string }>(
+    400,
+    'bad-request',
+    (p) =>
+      `incompatible access mode requirements in bulk query, expected access mode: ${p.expected}` +
+      ` but ${p.path} forces ${p.forced}`,
+  ),
   unexpected: row<Text>(500, 'unexpected', (p) => p.text),
 } as const satisfies Record<string, ErrorRow<never>>;
 

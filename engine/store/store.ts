@@ -1,4 +1,17 @@
-/** The document between starts: one row in the metadata database, shared by every replica. */
+/** The document between starts: one row of pergola.metadata in the metadata database, shared by every replica.
+ *  In: drafts with the version they were made from. Out: the stored document, or `conflict` when somebody was faster.
+ *  Every write is one compare-and-swap and one NOTIFY in the same transaction: nothing is overwritten unseen.
+ *  Not here: noticing other replicas' writes (watch.ts), the table itself (migrations/). */
+import { randomUUID } from 'node:crypto';
+import type { ClientBase } from 'pg';
+import { fail } from '../errors/engine-error.ts';
+import type { Database } from '../execute/pool.ts';
+import { parseMetadata } from '../metadata/parse.ts';
+import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
+import { migrate } from './migrate.ts';
+
+/** NOTIFY channel; the payload is printVersions of the row. */
+export const CHANNEL = 'pergola_metadata';
 
 /** Opaque JSON of clients, kept beside the document: the command line, the console, the operator's ledger. */
 export type CatalogStates = {
@@ -6,3 +19,167 @@ export type CatalogStates = {
   readonly console: unknown;
   readonly operator: unknown;
 };
+
+/** Three counters, so that a replica knows what to do about a change. `resource`: the document or the operator's ledger,
+ *  what clients compare and swap on; `catalog`: a database changed, introspect again; `state`: the cli's or console's. */
+export type Versions = { readonly resource: number; readonly catalog: number; readonly state: number };
+
+export type StoredDocument = {
+  readonly id: string;
+  readonly versions: Versions;
+  readonly metadata: Metadata;
+  readonly catalogStates: CatalogStates;
+};
+
+/** What a write changes; absent parts stay. */
+export type Draft = {
+  readonly metadata?: Metadata;
+  readonly catalogStates?: Partial<CatalogStates>;
+  /** Moves `versions.resource` even when nothing else does (reload_metadata). */
+  readonly touchResource?: boolean;
+  /** Moves `versions.catalog`: every replica introspects again. */
+  readonly touchCatalog?: boolean;
+};
+
+/** Writes one draft and answers with the versions after it. Raises `conflict` when `expected` is not the stored
+ *  resource version. */
+export type Save = (draft: Draft, expected: number) => Promise<Versions>;
+
+export class Store {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Migrations, and the empty document at the very first start. The versions applied, in order. */
+  async migrate(): Promise<readonly number[]> {
+    return this.#database.transaction({}, async (client) => {
+      const applied = await migrate(client);
+      await client.query(
+        `insert into pergola.metadata (id, metadata) values ($1, $2) on conflict do nothing`,
+        [randomUUID(), JSON.stringify(emptyMetadata)],
+      );
+      return applied;
+    });
+  }
+
+  async load(): Promise<StoredDocument> {
+    const found = await this.#database.query(
+      `select id, ${VERSION_COLUMNS}, metadata::text,
+              cli_state::text, console_state::text, operator_state::text
+         from pergola.metadata`,
+    );
+    return documentOf(found.rows[0]);
+  }
+
+  async versions(): Promise<Versions> {
+    const found = await this.#database.query(`select ${VERSION_COLUMNS} from pergola.metadata`);
+    return versionsOf(found.rows[0]);
+  }
+
+  async save(draft: Draft, expected: number): Promise<Versions> {
+    return this.#database.transaction({}, (client) => saveIn(client, draft, expected));
+  }
+
+  /** Runs `body` with a `save` whose effect is committed only when `body` is done, for example after it committed another
+   *  database; when it throws nothing is kept. The row stays locked between `save` and the end of `body`. */
+  async transaction<T>(body: (save: Save) => Promise<T>): Promise<T> {
+    return this.#database.transaction({}, (client) =>
+      body((draft, expected) => saveIn(client, draft, expected)),
+    );
+  }
+}
+
+/** One compare-and-swap inside a transaction of the caller's on the metadata database. */
+export async function saveIn(client: ClientBase, draft: Draft, expected: number): Promise<Versions> {
+  const states = draft.catalogStates ?? {};
+  const saved = await client.query(
+    `update pergola.metadata
+        set resource_version = resource_version + $2::int,
+            catalog_version = catalog_version + $3::int,
+            state_version = state_version + $4::int,
+            metadata = coalesce($5::json, metadata),
+            cli_state = coalesce($6::json, cli_state),
+            console_state = coalesce($7::json, console_state),
+            operator_state = coalesce($8::json, operator_state)
+      where resource_version = $1
+  returning ${VERSION_COLUMNS}`,
+    [
+      expected,
+      movesResource(draft) ? 1 : 0,
+      draft.touchCatalog ? 1 : 0,
+      states.cli !== undefined || states.console !== undefined ? 1 : 0,
+      textOf(draft.metadata),
+      textOf(states.cli),
+      textOf(states.console),
+      textOf(states.operator),
+    ],
+  );
+  const row = saved.rows[0];
+  if (!row) fail('conflict', { version: String(expected) });
+  const versions = versionsOf(row);
+  await client.query('select pg_notify($1, $2)', [CHANNEL, printVersions(versions)]);
+  return versions;
+}
+
+export function printVersions(versions: Versions): string {
+  return `${versions.resource}/${versions.catalog}/${versions.state}`;
+}
+
+/** undefined for text that is none of ours. */
+export function parseVersions(text: string): Versions | undefined {
+  const [resource, catalog, state] = text.split('/').map(Number);
+  return resource && catalog && state ? { resource, catalog, state } : undefined;
+}
+
+/** The cli's and console's state are theirs alone and must not disturb who edits the document. The operator's ledger says
+ *  who owns what in the document, so it moves the version as the document does. */
+function movesResource(draft: Draft): boolean {
+  return (
+    draft.metadata !== undefined ||
+    draft.catalogStates?.operator !== undefined ||
+    draft.touchResource === true
+  );
+}
+
+function textOf(value: unknown): string | null {
+  return value === undefined ? null : JSON.stringify(value);
+}
+
+const VERSION_COLUMNS = 'resource_version::text, catalog_version::text, state_version::text';
+
+type VersionsRow = {
+  readonly resource_version: string;
+  readonly catalog_version: string;
+  readonly state_version: string;
+};
+type DocumentRow = VersionsRow & {
+  readonly id: string;
+  readonly metadata: string;
+  readonly cli_state: string;
+  readonly console_state: string;
+  readonly operator_state: string;
+};
+
+function versionsOf(row: VersionsRow): Versions {
+  return {
+    resource: Number(row.resource_version),
+    catalog: Number(row.catalog_version),
+    state: Number(row.state_version),
+  };
+}
+
+function documentOf(row: DocumentRow | undefined): StoredDocument {
+  if (!row) throw new Error('the metadata database has lost its document: pergola.metadata is empty');
+  return {
+    id: row.id,
+    versions: versionsOf(row),
+    metadata: parseMetadata(JSON.parse(row.metadata)),
+    catalogStates: {
+      cli: JSON.parse(row.cli_state),
+      console: JSON.parse(row.console_state),
+      operator: JSON.parse(row.operator_state),
+    },
+  };
+}
