@@ -1,0 +1,48 @@
+/** Two look-ups in the finished model: what a role may do with a table, and the table a relationship leads to.
+ *  The administrator is not listed in `permissions`: everything the database itself allows is open to it.
+ *  Not here: how permissions resolve (permission.ts). */
+import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
+import { TRUE } from './predicate.ts';
+import { ADMIN_ROLE } from './session.ts';
+import type { Model, ResolvedTable, TableAccess } from './types.ts';
+
+/** No access at all: what a role without permissions has. */
+export const NO_ACCESS: TableAccess = { select: null, insert: null, update: null, delete: null };
+
+const adminAccess = new WeakMap<ResolvedTable, TableAccess>();
+
+/** What `role` may do with `table`. Never more than the database can do: a read-only view has no insert part. */
+export function accessOf(table: ResolvedTable, role: string): TableAccess {
+  if (role !== ADMIN_ROLE) return table.permissions.get(role) ?? NO_ACCESS;
+  const known = adminAccess.get(table) ?? everything(table);
+  adminAccess.set(table, known);
+  return known;
+}
+
+/** The table a join leads to. Always there: resolve keeps no relationship to a table that is not in the model. */
+export function targetOf(model: Model, source: string, table: QualifiedName): ResolvedTable {
+  const target = model.sources.get(source)?.tables.get(qualifiedKey(table));
+  if (!target) throw new Error(`no table ${qualifiedKey(table)} in the model of source ${source}`);
+  return target;
+}
+
+function everything(table: ResolvedTable): TableAccess {
+  const columns = new Set(table.columns.map((column) => column.name));
+  const writable = new Set(table.columns.filter((column) => column.isWritable).map((column) => column.name));
+  const presets = new Map();
+  return {
+    select: {
+      columns,
+      filter: TRUE,
+      limit: null,
+      allowsAggregation: true,
+      queryRootFields: null,
+      subscriptionRootFields: null,
+    },
+    insert: table.isInsertable ? { columns: writable, check: TRUE, presets, backendOnly: false } : null,
+    update: table.isUpdatable
+      ? { columns: writable, filter: TRUE, check: TRUE, presets, backendOnly: false }
+      : null,
+    delete: table.isDeletable ? { filter: TRUE, backendOnly: false } : null,
+  };
+}
