@@ -1,0 +1,95 @@
+/** Arguments and environment → Options, or one error that lists everything wrong with them.
+ *  A flag beats its variable; a variable set to nothing is not set. A variable nobody knows is ignored, because clients
+ *  set them for other versions; a flag nobody knows is an error, because someone typed it.
+ *  Not here: the rows (options.ts), their parsers (option-types.ts). */
+import { nearest } from './nearest.ts';
+import { booleanOf, OptionValueError } from './option-types.ts';
+import { nameOf, OPTIONS, type OptionFlag, type OptionRow, type Options, variableOf } from './options.ts';
+
+/** What was given cannot be used; `problems` are sentences without secrets in them. */
+export class OptionsError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.name = 'OptionsError';
+    this.problems = problems;
+  }
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** `argv` without the program and the command. Throws OptionsError. */
+export function loadOptions(argv: readonly string[], env: Environment): Options {
+  const problems: string[] = [];
+  const given = flagsOf(argv, problems);
+  const entries = FLAGS.map((flag) => [nameOf(flag), settingOf(flag, given, env, problems)] as const);
+  const options = Object.fromEntries(entries) as unknown as Options;
+  if (problems.length === 0) problems.push(...contradictionsOf(options));
+  if (problems.length > 0) throw new OptionsError(problems);
+  return options;
+}
+
+const FLAGS = Object.keys(OPTIONS) as OptionFlag[];
+
+type Given = ReadonlyMap<OptionFlag, string>;
+
+/** `--flag value`, `--flag=value`, and `--flag` alone for a yes. The last one counts. */
+function flagsOf(argv: readonly string[], problems: string[]): Given {
+  const given = new Map<OptionFlag, string>();
+  for (let i = 0; i < argv.length; i++) {
+    const argument = argv[i]!;
+    const [name, inline] = splitAtEquals(argument);
+    if (!isFlag(name)) {
+      problems.push(unknown(argument, name));
+      if (inline === undefined && argument.startsWith('--') && !argv[i + 1]?.startsWith('--')) i++;
+      continue;
+    }
+    const isBoolean = OPTIONS[name].type.isBoolean === true;
+    const next = argv[i + 1];
+    const takesNext =
+      inline === undefined && next !== undefined && (!isBoolean || booleanOf(next) !== undefined);
+    if (takesNext) i++;
+    const value = inline ?? (takesNext ? next : isBoolean ? 'true' : '');
+    if (value === '') problems.push(`--${name} needs a value`);
+    given.set(name, value);
+  }
+  return given;
+}
+
+function splitAtEquals(argument: string): readonly [string, string | undefined] {
+  const name = argument.replace(/^--/, '');
+  const equals = name.indexOf('=');
+  if (!argument.startsWith('--')) return ['', undefined];
+  return equals < 0 ? [name, undefined] : [name.slice(0, equals), name.slice(equals + 1)];
+}
+
+function isFlag(name: string): name is OptionFlag {
+  return Object.hasOwn(OPTIONS, name);
+}
+
+/** A stray word is not repeated: it may be a secret whose flag was misspelt. */
+function unknown(argument: string, name: string): string {
+  if (!argument.startsWith('--')) return 'there is a value that belongs to no flag';
+  const suggestion = nearest(name, FLAGS);
+  return `there is no flag --${name}${suggestion ? `; did you mean --${suggestion}?` : ''}`;
+}
+
+function settingOf(flag: OptionFlag, given: Given, env: Environment, problems: string[]): unknown {
+  const row: OptionRow<unknown> = OPTIONS[flag];
+  const text = given.get(flag) ?? env[variableOf(flag)];
+  if (text === undefined || text === '') return row.default;
+  try {
+    return row.type.parse(text);
+  } catch (error) {
+    if (!(error instanceof OptionValueError)) throw error;
+    problems.push(`${given.has(flag) ? `--${flag}` : variableOf(flag)} ${error.message}`);
+    return row.default;
+  }
+}
+
+function contradictionsOf(options: Options): readonly string[] {
+  return options.databaseUrl === undefined && options.metadataDatabaseUrl === undefined
+    ? ['a database is needed: --database-url postgres://…, or ENGINE_GRAPHQL_DATABASE_URL']
+    : [];
+}

@@ -1,0 +1,109 @@
+/** How an option's text becomes a value: one parser per type, each with the word `--help` prints for it.
+ *  In: text of a flag or a variable, never empty. Out: the value, or a sentence saying what is expected.
+ *  Not here: which options exist (options.ts). */
+
+/** Where a parser says what is wrong; the option's name is put in front by the loader. */
+export class OptionValueError extends Error {}
+
+export type OptionType<T> = {
+  /** Shown after the flag in `--help`: `--server-port PORT`. */
+  readonly placeholder: string;
+  readonly parse: (text: string) => T;
+  /** A flag of this type may stand alone, meaning true. */
+  readonly isBoolean?: true;
+};
+
+const TRUE_TEXTS = ['true', 't', 'yes', 'y', 'on', '1'];
+const FALSE_TEXTS = ['false', 'f', 'no', 'n', 'off', '0'];
+
+/** `undefined` when the text is neither a yes nor a no. */
+export function booleanOf(text: string): boolean | undefined {
+  const lower = text.toLowerCase();
+  if (TRUE_TEXTS.includes(lower)) return true;
+  return FALSE_TEXTS.includes(lower) ? false : undefined;
+}
+
+export const flag: OptionType<boolean> = {
+  placeholder: '[true|false]',
+  isBoolean: true,
+  parse: (text) =>
+    booleanOf(text) ?? wrong(`expects one of ${[...TRUE_TEXTS, ...FALSE_TEXTS].join(', ')}, not "${text}"`),
+};
+
+export function text(placeholder: string): OptionType<string> {
+  return { placeholder, parse: (value) => value };
+}
+
+/** A whole number between two bounds, both included. */
+export function integer(
+  placeholder: string,
+  least: number,
+  most = Number.MAX_SAFE_INTEGER,
+): OptionType<number> {
+  const bounds = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
+  return {
+    placeholder,
+    parse: (value) => {
+      const number = /^-?\d+$/.test(value) ? Number(value) : Number.NaN;
+      return number >= least && number <= most
+        ? number
+        : wrong(`expects a whole number ${bounds}, not "${value}"`);
+    },
+  };
+}
+
+export function oneOf<const T extends string>(choices: readonly T[]): OptionType<T> {
+  return {
+    placeholder: choices.join('|'),
+    parse: (value) =>
+      choices.find((choice) => choice === value.toLowerCase()) ??
+      wrong(`expects one of ${choices.join(', ')}, not "${value}"`),
+  };
+}
+
+/** Comma-separated choices, in any case, spaces allowed around the commas. */
+export function listOf<const T extends string>(choices: readonly T[]): OptionType<readonly T[]> {
+  const item = oneOf(choices);
+  return { placeholder: 'NAME,…', parse: (value) => commaSeparated(value).map(item.parse) };
+}
+
+export function commaSeparated(value: string): readonly string[] {
+  return value
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+/** A JSON array of non-empty strings: `["one", "two"]`. The text is never repeated: it may hold secrets. */
+export const jsonTexts: OptionType<readonly string[]> = {
+  placeholder: 'JSON',
+  parse: (value) => {
+    const list = jsonOf(value);
+    return Array.isArray(list) && list.length > 0 && list.every((x) => typeof x === 'string' && x !== '')
+      ? list
+      : wrong('expects a JSON array of non-empty strings, for example ["first", "second"]');
+  },
+};
+
+/** `x-engine-`: lower case, ending in a dash. */
+export const headerPrefix: OptionType<string> = {
+  placeholder: 'PREFIX',
+  parse: (value) => {
+    const prefix = value.toLowerCase();
+    return /^[a-z][a-z0-9]*(-[a-z0-9]+)*-$/.test(prefix)
+      ? prefix
+      : wrong(`expects letters, digits and dashes, ending in a dash, such as x-engine-, not "${value}"`);
+  },
+};
+
+function jsonOf(value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    return undefined;
+  }
+}
+
+function wrong(expectation: string): never {
+  throw new OptionValueError(expectation);
+}

@@ -1,0 +1,213 @@
+/** OPTIONS: everything about the engine that is set from outside, one row each. Row order is the order of `--help`.
+ *  Derived from it: the type `Options`, the loader (load-options.ts), `--help` (options-help.ts).
+ *  A new option is a row here plus the code that reads it; a row nobody reads does not belong.
+ *  Not here: what an option does; each row's reader is in the room it belongs to. */
+import {
+  flag,
+  headerPrefix,
+  integer,
+  jsonTexts,
+  listOf,
+  type OptionType,
+  oneOf,
+  text,
+} from './option-types.ts';
+
+export const API_NAMES = ['metadata', 'graphql', 'config', 'pgdump', 'metrics', 'developer'] as const;
+export type ApiName = (typeof API_NAMES)[number];
+
+export const LOG_TYPES = [
+  'startup',
+  'http-log',
+  'webhook-log',
+  'websocket-log',
+  'jwk-refresh-log',
+  'query-log',
+] as const;
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+
+export const OPTION_GROUPS = ['Databases', 'Server', 'Access', 'API', 'Observation'] as const;
+
+export type OptionRow<T, D = T | undefined> = {
+  readonly group: (typeof OPTION_GROUPS)[number];
+  readonly type: OptionType<T>;
+  /** `undefined`: none, the option may stay unset. */
+  readonly default: D;
+  readonly doc: string;
+  readonly unit?: 'ms' | 's' | 'bytes';
+  /** Never printed, logged or told. */
+  readonly isSecret?: true;
+};
+
+const row = <T, const D extends T | undefined>(row: OptionRow<T, D>): OptionRow<T, D> => row;
+
+/** Keyed by flag, without the dashes in front. */
+export const OPTIONS = {
+  'database-url': row({
+    group: 'Databases',
+    type: text('URL'),
+    default: undefined,
+    isSecret: true,
+    doc: 'the Postgres to serve, as the source `default`: postgres://user:password@host:5432/database',
+  }),
+  'metadata-database-url': row({
+    group: 'Databases',
+    type: text('URL'),
+    default: undefined,
+    isSecret: true,
+    doc: 'the Postgres that keeps the metadata; without it, the one of --database-url',
+  }),
+  'pg-connections': row({
+    group: 'Databases',
+    type: integer('COUNT', 1, 10_000),
+    default: 50,
+    doc: 'most connections to each source',
+  }),
+  'schema-sync-poll-interval': row({
+    group: 'Databases',
+    type: integer('MS', 0),
+    default: 1000,
+    unit: 'ms',
+    doc: 'how often changes made through other replicas are looked for, besides being told; 0 is never',
+  }),
+  'server-port': row({
+    group: 'Server',
+    type: integer('PORT', 0, 65_535),
+    default: 8080,
+    doc: 'port to listen on; 0 is any free one',
+  }),
+  'server-host': row({
+    group: 'Server',
+    type: text('HOST'),
+    default: '*',
+    doc: 'address to listen on; * is every one',
+  }),
+  'cors-domain': row({
+    group: 'Server',
+    type: text('ORIGINS'),
+    default: '*',
+    doc: 'origins browsers may call from, comma-separated: https://*.example.com, http://localhost:3000; * is any',
+  }),
+  'disable-cors': row({
+    group: 'Server',
+    type: flag,
+    default: false,
+    doc: 'send no CORS headers at all',
+  }),
+  'max-total-header-length': row({
+    group: 'Server',
+    type: integer('BYTES', 1024),
+    default: 1_048_576,
+    unit: 'bytes',
+    doc: 'most bytes the headers of one request may have',
+  }),
+  'max-request-body-length': row({
+    group: 'Server',
+    type: integer('BYTES', 1024, 512 * 1024 * 1024),
+    default: 100 * 1024 * 1024,
+    unit: 'bytes',
+    doc: 'most bytes the body of one request may have',
+  }),
+  'graceful-shutdown-timeout': row({
+    group: 'Server',
+    type: integer('SECONDS', 0, 86_400),
+    default: 60,
+    unit: 's',
+    doc: 'how long requests in flight may take to finish after SIGTERM or Ctrl-C',
+  }),
+  'admin-secret': row({
+    group: 'Access',
+    type: text('SECRET'),
+    default: undefined,
+    isSecret: true,
+    doc: 'asked for in the header X-Engine-Admin-Secret; without it every request is trusted',
+  }),
+  'admin-secrets': row({
+    group: 'Access',
+    type: jsonTexts,
+    default: undefined,
+    isSecret: true,
+    doc: 'several admin secrets, for rotation, instead of --admin-secret: ["new", "old"]',
+  }),
+  'unauthorized-role': row({
+    group: 'Access',
+    type: text('ROLE'),
+    default: undefined,
+    doc: 'role of requests that bring no credentials; without it they are refused',
+  }),
+  'preserve-401-errors': row({
+    group: 'Access',
+    type: flag,
+    default: false,
+    doc: 'answer 401 to unauthenticated GraphQL requests too, instead of 200 with errors',
+  }),
+  'header-prefix': row({
+    group: 'Access',
+    type: headerPrefix,
+    default: 'x-engine-',
+    doc: 'first part of our headers and session variables, on the wire and in metadata',
+  }),
+  'enabled-apis': row({
+    group: 'API',
+    type: listOf(API_NAMES),
+    default: ['metadata', 'graphql', 'pgdump', 'config'],
+    doc: `APIs to serve, comma-separated, of ${API_NAMES.join(', ')}; metadata includes explain`,
+  }),
+  'enable-console': row({
+    group: 'API',
+    type: flag,
+    default: false,
+    doc: 'serve GraphiQL at /',
+  }),
+  'stringify-numeric-types': row({
+    group: 'API',
+    type: flag,
+    default: false,
+    doc: 'answer bigint, numeric and double precision as strings, for clients that would round them',
+  }),
+  'dev-mode': row({
+    group: 'API',
+    type: flag,
+    default: false,
+    doc: 'tell everyone the internal cause of an error; never in production',
+  }),
+  'admin-internal-errors': row({
+    group: 'API',
+    type: flag,
+    default: true,
+    doc: 'tell administrators the internal cause of an error',
+  }),
+  'log-level': row({
+    group: 'Observation',
+    type: oneOf(LOG_LEVELS),
+    default: 'info',
+    doc: 'least severe log lines to write',
+  }),
+  'enabled-log-types': row({
+    group: 'Observation',
+    type: listOf(LOG_TYPES),
+    default: ['startup', 'http-log', 'webhook-log', 'websocket-log', 'jwk-refresh-log'],
+    doc: `kinds of log lines to write, of ${LOG_TYPES.join(', ')}`,
+  }),
+} as const satisfies Record<string, OptionRow<unknown, unknown>>;
+
+export type OptionFlag = keyof typeof OPTIONS;
+
+type CamelCase<S extends string> = S extends `${infer Head}-${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : S;
+
+type ValueOf<R> = R extends OptionRow<infer T, infer D> ? (undefined extends D ? T | undefined : T) : never;
+
+/** Every option by its camelCase name: `options.serverPort`. */
+export type Options = { readonly [F in OptionFlag as CamelCase<F>]: ValueOf<(typeof OPTIONS)[F]> };
+
+/** The variable of an option: `server-port` → `ENGINE_GRAPHQL_SERVER_PORT`. */
+export function variableOf(flag: OptionFlag): string {
+  return `ENGINE_GRAPHQL_${flag.replaceAll('-', '_').toUpperCase()}`;
+}
+
+/** `server-port` → `serverPort`. */
+export function nameOf(flag: string): keyof Options {
+  return flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase()) as keyof Options;
+}
