@@ -36,7 +36,11 @@ type BenchQuery = {
   mutation?: boolean;
   nocheck?: boolean;
   engine: { query: string };
-  sql: { root: string; text: string | ((v: object) => string); params: (v: object, session: { userId: number }) => unknown[] };
+  sql: {
+    root: string;
+    text: string | ((v: object) => string);
+    params: (v: object, session: { userId: number }) => unknown[];
+  };
 };
 
 try {
@@ -55,20 +59,31 @@ async function run(): Promise<void> {
   psql(dump, { PGCLIENTENCODING: 'WIN1252' });
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const engine = spawn('node', ['bin/pergola.mjs', 'serve', '--server-port', String(port), '--server-host', '127.0.0.1'], {
-    env: { ...process.env, ENGINE_GRAPHQL_DATABASE_URL: postgres.url, ENGINE_GRAPHQL_ADMIN_SECRET: SECRET },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  const engine = spawn(
+    'node',
+    ['bin/pergola.mjs', 'serve', '--server-port', String(port), '--server-host', '127.0.0.1'],
+    {
+      env: { ...process.env, ENGINE_GRAPHQL_DATABASE_URL: postgres.url, ENGINE_GRAPHQL_ADMIN_SECRET: SECRET },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  );
   try {
     await untilHealthy(url);
     const tables = trackedTables();
     const resources = join(folder, 'resources');
     execFileSync('mkdir', ['-p', resources]);
-    writeFileSync(join(resources, 'chinook.json'), JSON.stringify({ apiVersion: 'v1', kind: 'List', items: toResources(tables) }));
-    const applied = execFileSync('node', ['bin/pergola.mjs', 'apply', '-f', resources, '--engine', url, '-o', 'json'], {
-      env: { ...process.env, ENGINE_GRAPHQL_ADMIN_SECRET: SECRET },
-      encoding: 'utf8',
-    });
+    writeFileSync(
+      join(resources, 'chinook.json'),
+      JSON.stringify({ apiVersion: 'v1', kind: 'List', items: toResources(tables) }),
+    );
+    const applied = execFileSync(
+      'node',
+      ['bin/pergola.mjs', 'apply', '-f', resources, '--engine', url, '-o', 'json'],
+      {
+        env: { ...process.env, ENGINE_GRAPHQL_ADMIN_SECRET: SECRET },
+        encoding: 'utf8',
+      },
+    );
     check('every custom resource is Ready', applied.length > 0);
     await compareBenchQueries(url);
     await compareRoles(url, tables);
@@ -111,13 +126,27 @@ function toResources(tables: TrackedTable[]): object[] {
           const on = r.using.foreign_key_constraint_on as { column: string; table: object };
           return { name: r.name, foreignKey: { columns: [on.column], table: on.table } };
         }),
-        permissions: employee ? [{ role: 'employee', select: { columns: employee.columns, filter: employee.filter } }] : [],
+        permissions: employee
+          ? [{ role: 'employee', select: { columns: employee.columns, filter: employee.filter } }]
+          : [],
       }),
       ...(customer
-        ? [resource('TablePermission', `${name}-customer`, { table: t.table, role: 'customer', select: customer })]
+        ? [
+            resource('TablePermission', `${name}-customer`, {
+              table: t.table,
+              role: 'customer',
+              select: customer,
+            }),
+          ]
         : []),
       ...(music.has(t.table.name)
-        ? [resource('TablePermission', `${name}-listener`, { table: t.table, role: 'listener', select: listenerRule(t) })]
+        ? [
+            resource('TablePermission', `${name}-listener`, {
+              table: t.table,
+              role: 'listener',
+              select: listenerRule(t),
+            }),
+          ]
         : []),
     ];
   });
@@ -135,7 +164,9 @@ async function compareBenchQueries(url: string): Promise<void> {
   for (const query of queries.filter((q) => !q.nocheck)) {
     for (const variables of query.variants) {
       const text = typeof query.sql.text === 'function' ? query.sql.text(variables) : query.sql.text;
-      const expected = JSON.parse(psqlQuery(text, query.sql.params(variables, { userId: 4 })) || 'null') as unknown;
+      const expected = JSON.parse(
+        psqlQuery(text, query.sql.params(variables, { userId: 4 })) || 'null',
+      ) as unknown;
       const answer = await graphql(url, query.engine.query, query.mutation ? 'admin' : 'employee', variables);
       const actual = (answer.data as Record<string, unknown> | undefined)?.[query.sql.root];
       check(`${query.name} ${JSON.stringify(variables)}`, isDeepStrictEqual(actual, expected), answer.errors);
@@ -144,30 +175,60 @@ async function compareBenchQueries(url: string): Promise<void> {
 }
 
 async function compareRoles(url: string, tables: TrackedTable[]): Promise<void> {
-  const listener = await graphql(url, '{ Track(order_by: {TrackId: asc}) { TrackId Name Genre { Name } } }', 'listener');
+  const listener = await graphql(
+    url,
+    '{ Track(order_by: {TrackId: asc}) { TrackId Name Genre { Name } } }',
+    'listener',
+  );
   const jazz = psqlQuery(
     `select json_agg(json_build_object('TrackId', t."TrackId", 'Name', t."Name", 'Genre', json_build_object('Name', g."Name")) order by t."TrackId")
      from "Track" t join "Genre" g using ("GenreId") where g."Name" in ('Jazz', 'Blues')`,
     [],
   );
-  check('a listener sees jazz and blues only', isDeepStrictEqual((listener.data as { Track: unknown })?.Track, JSON.parse(jazz)), listener.errors);
+  check(
+    'a listener sees jazz and blues only',
+    isDeepStrictEqual((listener.data as { Track: unknown })?.Track, JSON.parse(jazz)),
+    listener.errors,
+  );
   const hidden = await graphql(url, '{ Track { UnitPrice } }', 'listener');
-  check('a listener has no prices', hidden.errors?.[0]?.message === "field 'UnitPrice' not found in type: 'Track'", hidden);
+  check(
+    'a listener has no prices',
+    hidden.errors?.[0]?.message === "field 'UnitPrice' not found in type: 'Track'",
+    hidden,
+  );
   const invoices = await graphql(url, '{ Invoice { InvoiceId } }', 'listener');
-  check('a listener has no invoices', invoices.errors?.[0]?.message === "field 'Invoice' not found in type: 'query_root'", invoices);
+  check(
+    'a listener has no invoices',
+    invoices.errors?.[0]?.message === "field 'Invoice' not found in type: 'query_root'",
+    invoices,
+  );
   for (const user of [1, 2, 59]) {
-    const own = await graphql(url, '{ Customer { CustomerId } Invoice(order_by: {InvoiceId: asc}) { InvoiceId } }', 'customer', {}, user);
+    const own = await graphql(
+      url,
+      '{ Customer { CustomerId } Invoice(order_by: {InvoiceId: asc}) { InvoiceId } }',
+      'customer',
+      {},
+      user,
+    );
     const expected = psqlQuery(
       `select json_build_object('Customer', (select json_agg(json_build_object('CustomerId', "CustomerId")) from "Customer" where "CustomerId" = ${user}),
         'Invoice', (select json_agg(json_build_object('InvoiceId', "InvoiceId") order by "InvoiceId") from "Invoice" where "CustomerId" = ${user}))`,
       [],
     );
-    check(`customer ${user} sees their own rows only`, isDeepStrictEqual(own.data, JSON.parse(expected)), own.errors);
+    check(
+      `customer ${user} sees their own rows only`,
+      isDeepStrictEqual(own.data, JSON.parse(expected)),
+      own.errors,
+    );
   }
   for (const { table } of tables) {
     const all = await graphql(url, `{ ${table.name} { __typename } }`, 'admin');
     const rows = Number(psqlQuery(`select count(*) from "${table.name}"`, []));
-    check(`admin sees all ${rows} rows of ${table.name}`, (all.data as Record<string, unknown[]>)?.[table.name]?.length === rows, all.errors);
+    check(
+      `admin sees all ${rows} rows of ${table.name}`,
+      (all.data as Record<string, unknown[]>)?.[table.name]?.length === rows,
+      all.errors,
+    );
   }
 }
 
@@ -178,7 +239,13 @@ function check(name: string, holds: boolean, detail?: unknown): void {
 
 type Answer = { data?: unknown; errors?: { message: string }[] };
 
-async function graphql(url: string, query: string, role: string, variables: object = {}, user = 4): Promise<Answer> {
+async function graphql(
+  url: string,
+  query: string,
+  role: string,
+  variables: object = {},
+  user = 4,
+): Promise<Answer> {
   const response = await fetch(`${url}/v1/graphql`, {
     method: 'POST',
     headers: {
@@ -204,7 +271,8 @@ function psql(input: Buffer | string, environment: Record<string, string> = {}):
 
 /** The statement with its values, through PREPARE: psql binds nothing itself. */
 function psqlQuery(text: string, values: unknown[]): string {
-  const literal = (value: unknown) => (typeof value === 'number' ? String(value) : `'${String(value).replaceAll("'", "''")}'`);
+  const literal = (value: unknown) =>
+    typeof value === 'number' ? String(value) : `'${String(value).replaceAll("'", "''")}'`;
   const call = values.length > 0 ? `(${values.map(literal).join(', ')})` : '';
   return psql(`prepare q as ${text};\nexecute q${call};\n`).trim();
 }
