@@ -7,7 +7,7 @@
 export type ErrorDialect = 'specification' | 'newer';
 
 export type ErrorRow<P> = {
-  readonly status: 200 | 400 | 401 | 404 | 405 | 409 | 500;
+  readonly status: 200 | 400 | 401 | 404 | 405 | 409 | 413 | 500;
   readonly code: string | ((params: P) => string);
   readonly message: (params: P) => string;
   readonly newer?: { readonly code?: string; readonly message?: (params: P) => string };
@@ -23,12 +23,42 @@ const row = <P>(
 type Table = { readonly table: string };
 type Named = { readonly name: string };
 type Text = { readonly text: string };
+type Prefixed = { readonly prefix: string };
 
 export const ERRORS = {
   // ── the request itself ──
   invalidJson: row<object>(400, 'invalid-json', () => 'invalid json'),
   parseFailed: row<Text>(400, 'parse-failed', (p) => p.text),
   resourceNotFound: row<object>(404, 'not-found', () => 'resource does not exist'),
+  methodNotAllowed: row<{ allowed: string }>(
+    405,
+    'method-not-allowed',
+    (p) => `Allowed methods: ${p.allowed}`,
+  ),
+  bodyTooLarge: row<{ mostBytes: number }>(
+    413,
+    'bad-request',
+    (p) => `request body is larger than ${p.mostBytes} bytes`,
+  ),
+  // ── who asks; `prefix` is that of the headers, `x-engine-` ──
+  adminSecretMissing: row<Prefixed>(
+    401,
+    'access-denied',
+    (p) => `${p.prefix}admin-secret/${p.prefix}access-key required, but not found`,
+  ),
+  adminSecretInvalid: row<Prefixed>(
+    401,
+    'access-denied',
+    (p) => `invalid ${p.prefix}admin-secret/${p.prefix}access-key`,
+  ),
+  emptyRole: row<Prefixed>(400, 'invalid-headers', (p) => `${p.prefix}role must not be empty`),
+  backendOnlyNotBoolean: row<Prefixed>(
+    400,
+    'bad-request',
+    (p) =>
+      `${p.prefix}use-backend-only-permissions:  Not a valid boolean text. True values are ["true","t","yes","y"] ` +
+      'and  False values are ["false","f","no","n"]. All values are case insensitive',
+  ),
   // ── metadata ──
   alreadyTracked: row<Table>(400, 'already-tracked', (p) => `view/table already tracked : ${p.table}`, {
     message: (p) => `view/table already tracked: "${p.table}"`,
