@@ -1,10 +1,266 @@
-/** Asks a Postgres what it has: one statement, one row of JSON, one Catalog.
+/** Asks a Postgres what it has: one statement (introspect.sql), one row of JSON, one Catalog.
  *  In: anything with `query`. Out: Catalog (types.ts), immutable. Works on PostgreSQL 13 to 18.
+ *  The row is compact: lists instead of objects, oids and attnums instead of names; they are looked up here.
  *  Not here: what of it is tracked (resolve/), when it is asked again (admin/state.ts). */
-import type { Catalog } from './types.ts';
+import { readFileSync } from 'node:fs';
+import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
+import type {
+  Catalog,
+  CatalogArgument,
+  CatalogColumn,
+  CatalogForeignKey,
+  CatalogFunction,
+  CatalogKey,
+  CatalogTable,
+  PgType,
+} from './types.ts';
 
 /** What introspection needs of a connection; `pg.Client`, `pg.Pool` and execute/pool.ts's Database all fit. */
 export type Introspectable = { query(text: string): Promise<{ readonly rows: readonly unknown[] }> };
 
+type Oid = number;
+
+/** The row of introspect.sql; each list's meaning stands there. */
+type Row = {
+  readonly serverVersion: number;
+  readonly tables: readonly [Oid, string, string, string, number, string | null][];
+  readonly columns: readonly RawColumns[];
+  readonly keys: readonly [Oid, string, readonly number[], boolean, boolean][];
+  readonly foreignKeys: readonly [Oid, string, readonly number[], Oid, readonly number[]][];
+  readonly types: readonly RawType[];
+  readonly functions: readonly RawFunction[];
+};
+type RawColumns = [
+  table: Oid,
+  positions: readonly number[],
+  names: readonly string[],
+  types: readonly Oid[],
+  flags: readonly number[],
+  comments: readonly (string | null)[] | null,
+];
+type RawType = [Oid, string, string, string, Oid | null, Oid, boolean, boolean, Oid];
+type RawFunction = [
+  oid: Oid,
+  schema: string,
+  name: string,
+  volatility: string,
+  returnsSet: boolean,
+  returnType: Oid,
+  isVariadic: boolean,
+  argumentTypes: readonly Oid[],
+  names: readonly string[] | null,
+  modes: readonly string[] | null,
+  defaults: number,
+  comment: string | null,
+];
+
+const STATEMENT = readFileSync(new URL('./introspect.sql', import.meta.url), 'utf8');
+
+const TABLE_KINDS: Readonly<Record<string, CatalogTable['kind']>> = {
+  r: 'table',
+  p: 'partitioned table',
+  v: 'view',
+  m: 'materialized view',
+  f: 'foreign table',
+};
+const TYPE_KINDS: Readonly<Record<string, PgType['kind']>> = {
+  b: 'base',
+  c: 'composite',
+  d: 'domain',
+  e: 'enum',
+  m: 'multirange',
+  p: 'pseudo',
+  r: 'range',
+};
+const VOLATILITIES: Readonly<Record<string, CatalogFunction['volatility']>> = {
+  i: 'immutable',
+  s: 'stable',
+  v: 'volatile',
+};
+const ARGUMENT_MODES: Readonly<Record<string, CatalogArgument['mode']>> = {
+  i: 'in',
+  o: 'out',
+  b: 'inout',
+  v: 'variadic',
+  t: 'table',
+};
+/** Bits of pg_relation_is_updatable: 1 << CmdType. */
+const UPDATES = 4;
+const INSERTS = 8;
+const DELETES = 16;
+
 /** Raises whatever the client raises, for example when the database is unreachable. */
-export declare function introspect(client: Introspectable): Promise<Catalog>;
+export async function introspect(client: Introspectable): Promise<Catalog> {
+  const { rows } = await client.query(STATEMENT);
+  return readCatalog(JSON.parse((rows[0] as { catalog: string }).catalog) as Row);
+}
+
+function readCatalog(row: Row): Catalog {
+  const types = typesOf(row.types);
+  const names = new Map<Oid, QualifiedName>(row.tables.map(([oid, schema, name]) => [oid, { schema, name }]));
+  return {
+    serverVersion: row.serverVersion,
+    tables: tablesOf(row, types, names),
+    functions: functionsOf(row.functions, types, names),
+  };
+}
+
+type Types = ReadonlyMap<Oid, ReadType>;
+type ReadType = {
+  readonly type: PgType;
+  /** Of a domain, or of a domain below it. */
+  readonly isNotNull: boolean;
+  readonly hasDefault: boolean;
+  readonly rowsOf: Oid;
+};
+
+function typesOf(rows: Row['types']): Types {
+  const raw = new Map(rows.map((row) => [row[0], row]));
+  const read = new Map<Oid, ReadType>();
+  const typeOf = (oid: Oid): ReadType => {
+    const known = read.get(oid);
+    if (known) return known;
+    const [, schema, name, kind, elementOid, baseOid, isNotNull, hasDefault, rowsOf] = raw.get(oid)!;
+    const under = baseOid ? typeOf(baseOid) : null;
+    const type: PgType = {
+      schema,
+      name,
+      kind: TYPE_KINDS[kind] ?? 'base',
+      element: elementOid ? typeOf(elementOid).type : null,
+      // A domain over a domain stands for what the innermost one stands for.
+      base: under ? (under.type.base ?? under.type) : null,
+    };
+    const result = {
+      type,
+      isNotNull: isNotNull || (under?.isNotNull ?? false),
+      hasDefault: hasDefault || (under?.hasDefault ?? false),
+      rowsOf,
+    };
+    read.set(oid, result);
+    return result;
+  };
+  for (const oid of raw.keys()) typeOf(oid);
+  return read;
+}
+
+function tablesOf(
+  row: Row,
+  types: Types,
+  names: ReadonlyMap<Oid, QualifiedName>,
+): ReadonlyMap<string, CatalogTable> {
+  const columnsOf = new Map(row.columns.map((columns) => [columns[0], columns]));
+  const keysOf = Map.groupBy(row.keys, ([table]) => table);
+  const foreignKeysOf = Map.groupBy(row.foreignKeys, ([table]) => table);
+  const nameOf = (table: Oid, position: number): string => {
+    const columns = columnsOf.get(table)!;
+    return columns[2][columns[1].indexOf(position)]!;
+  };
+  return new Map(
+    row.tables.map(([oid, schema, name, letter, events, comment]): [string, CatalogTable] => {
+      const kind = TABLE_KINDS[letter]!;
+      const keys = (isPrimary: boolean): readonly CatalogKey[] =>
+        (keysOf.get(oid) ?? [])
+          .filter((key) => key[3] === isPrimary)
+          .map(([, keyName, positions, , isConstraint]) => ({
+            name: keyName,
+            columns: positions.map((position) => nameOf(oid, position)),
+            isConstraint,
+          }));
+      const table: CatalogTable = {
+        schema,
+        name,
+        oid,
+        kind,
+        comment,
+        columns: readColumns(columnsOf.get(oid), types, kind),
+        primaryKey: keys(true)[0] ?? null,
+        uniqueKeys: keys(false),
+        foreignKeys: (foreignKeysOf.get(oid) ?? []).flatMap(
+          ([, keyName, own, foreign, others]): CatalogForeignKey[] => {
+            const target = names.get(foreign);
+            if (!target) return [];
+            return [
+              {
+                name: keyName,
+                columns: own.map((position) => nameOf(oid, position)),
+                table: target,
+                foreignColumns: others.map((position) => nameOf(foreign, position)),
+              },
+            ];
+          },
+        ),
+        isInsertable: (events & INSERTS) !== 0,
+        isUpdatable: (events & UPDATES) !== 0,
+        isDeletable: (events & DELETES) !== 0,
+      };
+      return [qualifiedKey(table), table];
+    }),
+  );
+}
+
+function readColumns(
+  raw: RawColumns | undefined,
+  types: Types,
+  kind: CatalogTable['kind'],
+): readonly CatalogColumn[] {
+  // A table may have no columns at all.
+  if (!raw) return [];
+  const [, positions, names, typeOids, flags, comments] = raw;
+  const isView = kind === 'view' || kind === 'materialized view';
+  return positions.map((position, i) => {
+    const read = types.get(typeOids[i]!)!;
+    const flag = flags[i]!;
+    const isGenerated = (flag & 16) !== 0;
+    const identity = flag & 8 ? 'always' : flag & 4 ? 'by default' : null;
+    return {
+      name: names[i]!,
+      position,
+      type: read.type,
+      // An outer join inside a view can make null even of a domain that forbids it.
+      isNullable: isView || ((flag & 1) === 0 && !read.isNotNull),
+      hasDefault: (flag & 2) !== 0 || identity !== null || (read.hasDefault && !isGenerated),
+      identity,
+      isGenerated,
+      comment: comments?.[i] ?? null,
+    };
+  });
+}
+
+function functionsOf(
+  rows: Row['functions'],
+  types: Types,
+  names: ReadonlyMap<Oid, QualifiedName>,
+): ReadonlyMap<string, readonly CatalogFunction[]> {
+  const functions = rows.map((row): CatalogFunction => {
+    const [oid, schema, name, volatility, returnsSet, returnOid, hasVariadic] = row;
+    const returned = types.get(returnOid)!;
+    return {
+      schema,
+      name,
+      oid,
+      volatility: VOLATILITIES[volatility]!,
+      comment: row[11],
+      returnsSet,
+      returnType: returned.type,
+      returnsTable: names.get(returned.rowsOf) ?? null,
+      hasVariadic,
+      arguments: argumentsOf(row, types),
+    };
+  });
+  return Map.groupBy(functions, qualifiedKey);
+}
+
+function argumentsOf(row: RawFunction, types: Types): readonly CatalogArgument[] {
+  const [, , , , , , , typeOids, names, modes, defaults] = row;
+  const modeAt = (i: number): CatalogArgument['mode'] => ARGUMENT_MODES[modes?.[i] ?? 'i']!;
+  const inputs = typeOids.flatMap((_, i) => (modeAt(i) === 'out' || modeAt(i) === 'table' ? [] : [i]));
+  // Defaults belong to the last inputs. PostgreSQL manual, "pg_proc".
+  const firstDefault = inputs.length - defaults;
+  const withDefault = new Set(inputs.slice(firstDefault));
+  return typeOids.map((oid, i) => ({
+    name: names?.[i] || null,
+    mode: modeAt(i),
+    type: types.get(oid)!.type,
+    hasDefault: withDefault.has(i),
+  }));
+}

@@ -1,0 +1,118 @@
+/** What a piece of SQL did to a database: two catalogs of the same one, before and after, compared.
+ *  Tables are recognised by oid and columns by attnum, so a rename is a rename and not a drop. One dropped and made again
+ *  under its name (`drop view v; create view v …`) counts as the same. Not here: what follows for the metadata
+ *  (admin/follow-changes.ts). PostgreSQL manual, "pg_class", "pg_attribute". */
+import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
+import type { Catalog, CatalogColumn, CatalogTable, PgType } from './types.ts';
+
+export type CatalogChanges = {
+  readonly droppedTables: readonly QualifiedName[];
+  readonly renamedTables: readonly Renamed<QualifiedName>[];
+  /** Tables that are in both and whose columns differ. */
+  readonly alteredTables: readonly AlteredTable[];
+  /** Functions of whose name none is left. */
+  readonly droppedFunctions: readonly QualifiedName[];
+};
+
+export type Renamed<T> = { readonly from: T; readonly to: T };
+
+export type AlteredTable = {
+  readonly before: QualifiedName;
+  readonly after: QualifiedName;
+  /** Names after the change. */
+  readonly addedColumns: readonly string[];
+  readonly droppedColumns: readonly string[];
+  readonly renamedColumns: readonly Renamed<string>[];
+  /** Under the names from before. */
+  readonly retypedColumns: readonly string[];
+};
+
+export function catalogChanges(before: Catalog, after: Catalog): CatalogChanges {
+  const pairs = pairTables(before, after);
+  return {
+    droppedTables: pairs.filter((pair) => !pair.after).map((pair) => nameOf(pair.before)),
+    renamedTables: pairs.flatMap((pair) =>
+      pair.after && qualifiedKey(pair.before) !== qualifiedKey(pair.after)
+        ? [{ from: nameOf(pair.before), to: nameOf(pair.after) }]
+        : [],
+    ),
+    alteredTables: pairs.flatMap((pair) => (pair.after ? compareColumns(pair.before, pair.after) : [])),
+    droppedFunctions: droppedFunctions(before, after),
+  };
+}
+
+type TablePair = { readonly before: CatalogTable; readonly after: CatalogTable | undefined };
+
+/** Every table from before with what became of it; undefined is dropped. */
+function pairTables(before: Catalog, after: Catalog): readonly TablePair[] {
+  const afterByOid = new Map([...after.tables.values()].map((table) => [table.oid, table]));
+  const oidsBefore = new Set([...before.tables.values()].map((table) => table.oid));
+  return [...before.tables.values()].map((table) => {
+    const sameOid = afterByOid.get(table.oid);
+    if (sameOid) return { before: table, after: sameOid };
+    const sameName = after.tables.get(qualifiedKey(table));
+    return { before: table, after: sameName && !oidsBefore.has(sameName.oid) ? sameName : undefined };
+  });
+}
+
+function compareColumns(before: CatalogTable, after: CatalogTable): readonly AlteredTable[] {
+  const pairs = pairColumns(before, after);
+  const survivors = new Set(pairs.flatMap((pair) => (pair.after ? [pair.after.name] : [])));
+  const altered: AlteredTable = {
+    before: nameOf(before),
+    after: nameOf(after),
+    addedColumns: after.columns.map((column) => column.name).filter((name) => !survivors.has(name)),
+    droppedColumns: pairs.filter((pair) => !pair.after).map((pair) => pair.before.name),
+    renamedColumns: pairs.flatMap((pair) =>
+      pair.after && pair.after.name !== pair.before.name
+        ? [{ from: pair.before.name, to: pair.after.name }]
+        : [],
+    ),
+    retypedColumns: pairs
+      .filter((pair) => pair.after && !isSameType(pair.before.type, pair.after.type))
+      .map((pair) => pair.before.name),
+  };
+  const isAltered = [
+    altered.addedColumns,
+    altered.droppedColumns,
+    altered.renamedColumns,
+    altered.retypedColumns,
+  ].some((list) => list.length > 0);
+  return isAltered ? [altered] : [];
+}
+
+type ColumnPair = { readonly before: CatalogColumn; readonly after: CatalogColumn | undefined };
+
+function pairColumns(before: CatalogTable, after: CatalogTable): readonly ColumnPair[] {
+  const byName = new Map(after.columns.map((column) => [column.name, column]));
+  // A table made anew has attnums of its own: only names can be compared.
+  if (before.oid !== after.oid) {
+    return before.columns.map((column) => ({ before: column, after: byName.get(column.name) }));
+  }
+  const byPosition = new Map(after.columns.map((column) => [column.position, column]));
+  const positionsBefore = new Set(before.columns.map((column) => column.position));
+  return before.columns.map((column) => {
+    const samePosition = byPosition.get(column.position);
+    if (samePosition) return { before: column, after: samePosition };
+    const sameName = byName.get(column.name);
+    const isNew = sameName && !positionsBefore.has(sameName.position);
+    return { before: column, after: isNew ? sameName : undefined };
+  });
+}
+
+function isSameType(a: PgType, b: PgType): boolean {
+  return a.schema === b.schema && a.name === b.name;
+}
+
+function droppedFunctions(before: Catalog, after: Catalog): readonly QualifiedName[] {
+  const oidsAfter = new Map([...after.functions.values()].flat().map((fn) => [fn.oid, fn]));
+  return [...before.functions].flatMap(([key, overloads]) => {
+    const first = overloads[0];
+    const isGone = !after.functions.has(key) && !overloads.some((fn) => oidsAfter.has(fn.oid));
+    return first && isGone ? [nameOf(first)] : [];
+  });
+}
+
+function nameOf(object: QualifiedName): QualifiedName {
+  return { schema: object.schema, name: object.name };
+}
