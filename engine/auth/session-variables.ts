@@ -1,0 +1,28 @@
+/** Request headers → session variables: every header with our prefix except the secrets, renamed to the prefix the
+ *  engine uses inside. Names come lower-cased from Node; values stay as sent.
+ *  Not here: which of them may be believed (authenticate.ts). */
+import type { IncomingHttpHeaders } from 'node:http';
+import { SESSION_PREFIX } from '../resolve/session.ts';
+
+/** Header names after the prefix that hold the admin secret; the second is an older name of the first. */
+const SECRET_HEADERS = ['admin-secret', 'access-key'];
+
+export type Variables = Readonly<Record<string, string>>;
+
+export function sessionVariablesOf(headers: IncomingHttpHeaders, prefix: string): Variables {
+  const variables: Record<string, string> = {};
+  for (const name in headers) {
+    if (!name.startsWith(prefix)) continue;
+    const rest = name.slice(prefix.length);
+    const value = headers[name];
+    if (value === undefined || rest === '' || SECRET_HEADERS.includes(rest)) continue;
+    variables[SESSION_PREFIX + rest] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return variables;
+}
+
+/** The admin secret a request brings, or `undefined`. */
+export function secretOf(headers: IncomingHttpHeaders, prefix: string): string | undefined {
+  const found = SECRET_HEADERS.map((name) => headers[prefix + name]).find((value) => value !== undefined);
+  return Array.isArray(found) ? found.join(', ') : found;
+}
