@@ -56,3 +56,15 @@ export function operatorsOf(family: ScalarFamily): readonly OperatorName[] {
     return families === 'any' || families.includes(family);
   });
 }
+
+const BY_RULE_NAME: ReadonlyMap<string, OperatorName> = new Map(
+  (Object.keys(OPERATORS) as OperatorName[]).flatMap((name) => {
+    const row: OperatorRow = OPERATORS[name];
+    return [name.slice(1), ...(row.aliases ?? [])].map((spelling) => [spelling, name] as const);
+  }),
+);
+
+/** The operator a permission rule means: `_eq`, `$eq`, or an alias such as `$ne`. */
+export function operatorOfRule(key: string): OperatorName | undefined {
+  return /^[_$]/.test(key) ? BY_RULE_NAME.get(key.slice(1)) : undefined;
+}

@@ -80,6 +80,24 @@ export const SCALARS: Readonly<Record<string, Scalar>> = {
   interval: scalar('interval', 'other', 'string'),
   json: scalar('json', 'json', 'json', { json: 'bare', ...unordered }),
   jsonb: scalar('jsonb', 'jsonb', 'json', { json: 'bare', ...unordered }),
+  bytea: scalar('bytea', 'other', 'string', unordered),
+  inet: scalar('inet', 'other', 'string'),
+  cidr: scalar('cidr', 'other', 'string'),
+  macaddr: scalar('macaddr', 'other', 'string', unordered),
+  macaddr8: scalar('macaddr8', 'other', 'string', unordered),
+  bit: scalar('bit', 'other', 'string', unordered),
+  varbit: scalar('varbit', 'other', 'string', unordered),
+  oid: scalar('oid', 'other', 'any'),
+  xml: scalar('xml', 'other', 'string', unordered),
+  point: scalar('point', 'other', 'string', unordered),
+  line: scalar('line', 'other', 'string', unordered),
+  lseg: scalar('lseg', 'other', 'string', unordered),
+  box: scalar('box', 'other', 'string', unordered),
+  path: scalar('path', 'other', 'string', unordered),
+  polygon: scalar('polygon', 'other', 'string', unordered),
+  circle: scalar('circle', 'other', 'string', unordered),
+  tsvector: scalar('tsvector', 'other', 'string', unordered),
+  tsquery: scalar('tsquery', 'other', 'string', unordered),
   ltree: scalar('ltree', 'ltree', 'string'),
   lquery: scalar('lquery', 'other', 'string', unordered),
   ltxtquery: scalar('ltxtquery', 'other', 'string', unordered),
@@ -88,14 +106,34 @@ export const SCALARS: Readonly<Record<string, Scalar>> = {
   raster: scalar('raster', 'raster', 'any', unordered),
 };
 
-/** The scalar of a type; domains are read as what they stand for, arrays and unknown types as scalars of their own name. */
+/** Rows that extensions bring: their schema is wherever the extension was installed. All others are pg_catalog's own. */
+const OF_EXTENSIONS: ReadonlySet<string> = new Set([
+  'citext',
+  'ltree',
+  'lquery',
+  'ltxtquery',
+  'geometry',
+  'geography',
+  'raster',
+]);
+/** GraphQL names an implicit scalar must leave to the rows above and to GraphQL itself. */
+const TAKEN: ReadonlySet<string> = new Set(['ID', ...Object.values(SCALARS).map((row) => row.name)]);
+const GRAPHQL_NAME = /^(?!__)[_A-Za-z][_0-9A-Za-z]*$/;
+
+/** The scalar of a type; domains are read as what they stand for, arrays and types without a row (enums, composites,
+ *  ranges, inet, bytea, …) as scalars of their own name. The name is always a valid one. */
 export function scalarOf(type: PgType): Scalar {
-  if (type.element) return scalar(`_${type.element.name}`, 'other', 'any', {});
+  if (type.element) return implicit(`_${type.element.name}`, type, {});
   if (type.base) return scalarOf(type.base);
-  if (type.kind === 'composite') return scalar(type.name, 'other', 'any', unordered);
-  return (
-    (type.schema === 'pg_catalog' || SCALARS[type.name]?.family !== undefined
-      ? SCALARS[type.name]
-      : undefined) ?? scalar(type.name, 'other', 'any')
-  );
+  const isOwn = type.schema === 'pg_catalog' || OF_EXTENSIONS.has(type.name);
+  if (type.kind === 'base' && isOwn && Object.hasOwn(SCALARS, type.name)) return SCALARS[type.name]!;
+  return implicit(type.name, type, type.kind === 'composite' ? unordered : {});
+}
+
+/** A scalar without a row. A name that is taken (an enum called `date`) is told apart by its schema; one that GraphQL
+ *  cannot spell becomes one that it can. */
+function implicit(name: string, type: PgType, options: Options): Scalar {
+  const own = TAKEN.has(name) ? `${type.schema}_${name}` : name;
+  const spelled = GRAPHQL_NAME.test(own) ? own : `pg_${own.replaceAll(/[^_0-9A-Za-z]/g, '_')}`;
+  return scalar(spelled, 'other', 'any', options);
 }

@@ -67,6 +67,16 @@ export type PgType = {
   readonly base: PgType | null;
 };
 
+/** A type of pg_catalog by its typname. */
+export function builtinType(name: string): PgType {
+  return { schema: 'pg_catalog', name, kind: 'base', element: null, base: null };
+}
+
+/** The array type over `element`, under the name Postgres usually gives it; in SQL it is written `element[]`. */
+export function arrayOf(element: PgType): PgType {
+  return { schema: element.schema, name: `_${element.name}`, kind: 'base', element, base: null };
+}
+
 export type CatalogFunction = QualifiedName & {
   readonly oid: number;
   readonly volatility: 'immutable' | 'stable' | 'volatile';

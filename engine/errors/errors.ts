@@ -125,6 +125,77 @@ export const ERRORS = {
       `incompatible access mode requirements in bulk query, expected access mode: ${p.expected}` +
       ` but ${p.path} forces ${p.forced}`,
   ),
+  // ── metadata against a database ──
+  tableNotInDatabase: row<Table>(
+    400,
+    'not-exists',
+    (p) => `no such table/view exists in the database: ${p.table}`,
+    { message: (p) => `no such table/view exists in source: "${p.table}"` },
+  ),
+  tableNotInSource: row<Table & { source: string }>(
+    400,
+    'not-exists',
+    (p) => `table ${p.table} does not exist`,
+    { message: (p) => `table "${p.table}" does not exist in source: ${p.source}` },
+  ),
+  tableNotTracked: row<Table>(400, 'not-exists', (p) => `table ${p.table} does not exist`, {
+    message: (p) => `table "${p.table}" is not tracked`,
+  }),
+  columnNotExists: row<Named>(400, 'not-exists', (p) => `${p.name} does not exist`, {
+    message: (p) => `column "${p.name}" does not exist`,
+  }),
+  /** Neither a column nor a relationship. */
+  fieldNotExists: row<Named>(400, 'not-exists', (p) => `${p.name} does not exist`, {
+    message: (p) => `"${p.name}" does not exist`,
+  }),
+  computedFieldNotExists: row<Named>(400, 'not-exists', (p) => `${p.name} does not exist`, {
+    message: (p) => `computed field "${p.name}" does not exist`,
+  }),
+  fieldConflict: row<Table & { with: string }>(
+    400,
+    'already-exists',
+    (p) => `column/relationship of table ${p.table} already exists`,
+    { message: (p) => `field definition conflicts with ${p.with}` },
+  ),
+  noForeignKey: row<object>(
+    400,
+    'constraint-error',
+    () => 'no foreign constraint exists on the given column',
+    { message: () => 'no foreign constraint exists on the given column(s)' },
+  ),
+  severalForeignKeys: row<object>(
+    400,
+    'constraint-error',
+    () => 'more than one foreign key constraint exists on the given column',
+    { message: () => 'more than one foreign key constraint exists on the given column(s)' },
+  ),
+  unknownOperator: row<Named>(400, 'unexpected-payload', (p) => `Unknown operator : ${p.name}`),
+  operatorNotForType: row<{ type: string; types: string }>(
+    400,
+    'unexpected-payload',
+    (p) => `is of type ${p.type}; this operator works only on column of types [${p.types}]`,
+  ),
+  columnOperandNotText: row<object>(
+    400,
+    'unexpected-payload',
+    () => 'expecting a string for column operator',
+  ),
+  incompatibleColumns: row<{ left: string; right: string }>(
+    400,
+    'unexpected-payload',
+    (p) => `incompatible column types : ${p.left}, ${p.right}`,
+  ),
+  unexpectedPayload: row<Text>(400, 'unexpected-payload', (p) => p.text),
+  notSupported: row<Text>(400, 'not-supported', (p) => p.text),
+  invalidConfiguration: row<Text>(400, 'invalid-configuration', (p) => p.text),
+  conflictingRootFields: row<Text>(500, 'unexpected', (p) => p.text),
+  /** A failure above, as the object's inconsistency: in the newer wording all of them are `invalid-configuration`. */
+  inconsistentObject: row<{ code: string; text: string; reason: string }>(
+    400,
+    (p) => p.code,
+    (p) => p.text,
+    { code: 'invalid-configuration', message: (p) => p.reason },
+  ),
   unexpected: row<Text>(500, 'unexpected', (p) => p.text),
 } as const satisfies Record<string, ErrorRow<never>>;
 
