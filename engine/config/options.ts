@@ -211,3 +211,11 @@ export function variableOf(flag: OptionFlag): string {
 export function nameOf(flag: string): keyof Options {
   return flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase()) as keyof Options;
 }
+
+/** Every option that is not a secret, as set: what may be logged. */
+export function settingsOf(options: Options): Readonly<Record<string, unknown>> {
+  const rows = Object.entries<OptionRow<unknown, unknown>>(OPTIONS).filter(
+    ([, row]) => row.isSecret !== true,
+  );
+  return Object.fromEntries(rows.map(([flag]) => [flag, options[nameOf(flag)]]));
+}

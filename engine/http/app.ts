@@ -1,0 +1,116 @@
+/** The framework's part: every endpoint but POST /v1/graphql, and what they share: CORS, request ids, JSON bodies,
+ *  authentication, errors, 404 and 405, the request log.
+ *  Not here: what an endpoint does (its own file), listening and closing (server.ts). Reference: features.md 1.14. */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
+import { textToWire } from '../config/header-prefix.ts';
+import type { ApiName } from '../config/options.ts';
+import { EngineError, toAdminBody } from '../errors/engine-error.ts';
+import { ADMIN_ENDPOINTS, adminRoutes } from './admin.ts';
+import { configRoutes, publicRoutes } from './config.ts';
+import { consoleRoutes } from './console.ts';
+import type { HttpContext } from './context.ts';
+import { preflightHeaders } from './cors.ts';
+import { exchangeOf, finish } from './exchange.ts';
+import { errorFrom, showsInternal } from './refusal.ts';
+import { requestIdOf } from './request-id.ts';
+
+/** Endpoints behind authentication, by the API that turns them on. */
+const ROUTES: Partial<Record<ApiName, (app: FastifyInstance, context: HttpContext) => void>> = {
+  metadata: adminRoutes,
+  config: configRoutes,
+};
+
+export type MakeServer = (handle: (request: IncomingMessage, response: ServerResponse) => void) => Server;
+
+export async function buildApp(context: HttpContext, makeServer: MakeServer): Promise<FastifyInstance> {
+  const app = fastify({
+    bodyLimit: context.options.maxRequestBodyLength,
+    genReqId: requestIdOf,
+    serverFactory: makeServer,
+    frameworkErrors: (error, request, reply) => refuse(context, error, request, reply as FastifyReply),
+  });
+  app.removeAllContentTypeParsers();
+  // Whatever a client says its body is, it is JSON or an error.
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_, text, done) => {
+    try {
+      done(null, JSON.parse(String(text)));
+    } catch {
+      done(new EngineError('invalidJson', {}));
+    }
+  });
+  app.addHook('onRequest', async (request, reply) => greet(context, request, reply));
+  app.addHook('onResponse', async (request, reply) => {
+    const sizeBytes = Number(reply.getHeader('content-length') ?? 0);
+    finish(context.observe, exchangeOf(request), request.raw, { status: reply.statusCode, sizeBytes });
+  });
+  app.setErrorHandler<FastifyError>((error, request, reply) => refuse(context, error, request, reply));
+  app.setNotFoundHandler((request, reply) => refuse(context, absence(app, context, request), request, reply));
+  publicRoutes(app, context);
+  if (context.options.enableConsole) consoleRoutes(app);
+  await app.register(async (scope) => {
+    scope.addHook('onRequest', async (request) => {
+      exchangeOf(request).session = await context.authenticate(request.headers);
+    });
+    for (const api of context.options.enabledApis) ROUTES[api]?.(scope, context);
+  });
+  await app.ready();
+  return app;
+}
+
+/** Headers of every response, and the whole answer to a preflight. */
+async function greet(context: HttpContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  reply.header('x-request-id', request.id);
+  reply.headers(context.corsHeaders(request.headers.origin));
+  if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return;
+  if (reply.hasHeader('access-control-allow-origin')) {
+    reply.headers(preflightHeaders(request.headers['access-control-request-headers']));
+  }
+  return reply.code(204).send();
+}
+
+/** No such path, or not with this method. */
+function absence(app: FastifyInstance, context: HttpContext, request: FastifyRequest): EngineError {
+  const url = request.url.split('?', 1)[0]!;
+  const allowed = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) =>
+    app.hasRoute({ url, method: method as 'GET' }),
+  );
+  if (url === '/v1/graphql' && context.options.enabledApis.includes('graphql')) allowed.push('POST');
+  return allowed.length === 0
+    ? new EngineError('resourceNotFound', {})
+    : new EngineError('methodNotAllowed', { allowed: allowed.join(', ') });
+}
+
+function refuse(
+  context: HttpContext,
+  thrown: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const exchange = exchangeOf(request);
+  const error = errorFrom(rowOf(context, thrown), context.observe, exchange.id);
+  const dialect = request.url.startsWith(ADMIN_ENDPOINTS[0]!) ? 'specification' : 'newer';
+  const body = toAdminBody(error, dialect, showsInternal(context.options, exchange.session));
+  exchange.error = body;
+  return reply
+    .code(error.status)
+    .type('application/json; charset=utf-8')
+    .send(textToWire(JSON.stringify(body), context.options.headerPrefix));
+}
+
+/** The framework's own refusals, as ours. */
+function rowOf(context: HttpContext, thrown: unknown): unknown {
+  if (!(thrown instanceof Error) || thrown instanceof EngineError) return thrown;
+  const { code, statusCode } = thrown as FastifyError;
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    return new EngineError('bodyTooLarge', { mostBytes: context.options.maxRequestBodyLength });
+  }
+  return statusCode !== undefined && statusCode < 500
+    ? new EngineError('parseFailed', { text: thrown.message })
+    : thrown;
+}

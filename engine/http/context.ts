@@ -1,0 +1,14 @@
+/** What every HTTP handler is given. Made once, in server.ts. */
+import type { EngineState } from '../admin/state.ts';
+import type { Authenticate } from '../auth/authenticate.ts';
+import type { Options } from '../config/options.ts';
+import type { Observe } from '../observe/observation.ts';
+import type { CorsHeaders } from './cors.ts';
+
+export type HttpContext = {
+  readonly options: Options;
+  readonly state: EngineState;
+  readonly authenticate: Authenticate;
+  readonly observe: Observe;
+  readonly corsHeaders: CorsHeaders;
+};

@@ -1,0 +1,76 @@
+/** One request on its way: its id, and who asks and what went wrong as they become known. The log line is made of it.
+ *  Requests that pass through the framework carry theirs in a WeakMap, so that its types stay as they are. */
+import type { IncomingMessage } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import { fail } from '../errors/engine-error.ts';
+import type { Observe } from '../observe/observation.ts';
+import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
+
+export type Exchange = {
+  readonly id: string;
+  readonly startedAt: number;
+  /** Null before authentication, and on public endpoints. */
+  session: Session | null;
+  /** The error body sent; null while all is well. */
+  error: unknown;
+  /** The GraphQL request or requests, for the log of a failure. Arguments of operations are never kept: they hold secrets. */
+  asked: unknown;
+};
+
+export function newExchange(id: string): Exchange {
+  return { id, startedAt: performance.now(), session: null, error: null, asked: null };
+}
+
+const exchanges = new WeakMap<FastifyRequest, Exchange>();
+
+export function exchangeOf(request: FastifyRequest): Exchange {
+  const known = exchanges.get(request);
+  if (known !== undefined) return known;
+  const exchange = newExchange(request.id);
+  exchanges.set(request, exchange);
+  return exchange;
+}
+
+/** The session of a request behind authentication. */
+export function sessionOf(request: FastifyRequest): Session {
+  const { session } = exchangeOf(request);
+  if (session === null) throw new Error(`${request.url} is not behind authentication`);
+  return session;
+}
+
+/** Raises `adminOnly` for any other role. */
+export function adminSessionOf(request: FastifyRequest): Session {
+  const session = sessionOf(request);
+  return session.role === ADMIN_ROLE ? session : fail('adminOnly', {});
+}
+
+/** Tells the log that the response has been handed to the socket. */
+export function finish(
+  observe: Observe,
+  exchange: Exchange,
+  request: IncomingMessage,
+  response: { readonly status: number; readonly sizeBytes: number },
+): void {
+  observe({
+    kind: 'request finished',
+    requestId: exchange.id,
+    method: request.method ?? '',
+    path: request.url?.split('?', 1)[0] ?? '',
+    ip: request.socket.remoteAddress,
+    httpVersion: request.httpVersion,
+    status: response.status,
+    durationMs: performance.now() - exchange.startedAt,
+    responseSizeBytes: response.sizeBytes,
+    sessionVariables: exchange.session?.variables ?? null,
+    error: exchange.error,
+    query: exchange.error === null ? null : documentsOf(exchange.asked),
+  });
+}
+
+/** The documents asked, without their variables. */
+function documentsOf(body: unknown): unknown {
+  if (Array.isArray(body)) return body.map(documentsOf);
+  if (typeof body !== 'object' || body === null) return null;
+  const { query, operationName } = body as { query?: unknown; operationName?: unknown };
+  return { query, operationName };
+}

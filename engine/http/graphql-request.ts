@@ -1,0 +1,41 @@
+/** A parsed body → one GraphQL request, or `parseFailed` with the path of what is wrong. Pure.
+ *  Unknown keys (`extensions`, a client's own) are let through unread. Spec: "GraphQL API". */
+import { fail } from '../errors/engine-error.ts';
+
+export type GraphqlRequest = {
+  readonly query: string;
+  readonly operationName: string | null;
+  readonly variables: Readonly<Record<string, unknown>> | null;
+};
+
+export function graphqlRequestFrom(body: unknown): GraphqlRequest {
+  if (!isObject(body))
+    return fail('parseFailed', { text: `expected an object, but encountered ${nameOf(body)}` });
+  const { query, operationName = null, variables = null } = body;
+  if (query === undefined) return fail('parseFailed', { text: 'key "query" not found' });
+  if (typeof query !== 'string') return unexpected('query', 'a string', query);
+  if (operationName !== null && typeof operationName !== 'string') {
+    return unexpected('operationName', 'a string', operationName);
+  }
+  if (variables !== null && !isObject(variables)) return unexpected('variables', 'an object', variables);
+  // An empty name is none: clients send it for documents with one operation.
+  return { query, operationName: operationName === '' ? null : operationName, variables };
+}
+
+function unexpected(key: string, expected: string, found: unknown): never {
+  return fail(
+    'parseFailed',
+    { text: `expected ${expected}, but encountered ${nameOf(found)}` },
+    { path: [key] },
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** As the JSON standard calls it. */
+function nameOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'an array' : `a ${typeof value}`.replace('a object', 'an object');
+}

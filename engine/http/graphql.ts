@@ -1,0 +1,98 @@
+/** POST /v1/graphql on bare node:http, because at this endpoint the framework's share of the time would be the largest.
+ *  In: one request, or an array of them. Out: the text the executor made, untouched, with its length.
+ *  Failures are GraphQL errors with status 200; only a body that is no JSON, or too large, gets a status of its own.
+ *  Not here: what a request means (execute/answer.ts). Spec: "GraphQL API"; reference: features.md 1.14, row 172. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Snapshot } from '../admin/snapshot.ts';
+import { textToWire } from '../config/header-prefix.ts';
+import { type EngineError, fail, toAdminBody, toGraphqlError } from '../errors/engine-error.ts';
+import { answer } from '../execute/answer.ts';
+import type { Session } from '../resolve/session.ts';
+import type { HttpContext } from './context.ts';
+import { type Exchange, finish, newExchange } from './exchange.ts';
+import { graphqlRequestFrom } from './graphql-request.ts';
+import { readBody } from './read-body.ts';
+import { errorFrom, showsInternal } from './refusal.ts';
+import { requestIdOf } from './request-id.ts';
+
+export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void;
+
+type Answer = { readonly status: number; readonly text: string };
+
+export function graphqlHandler(context: HttpContext): NodeHandler {
+  return async (request, response) => {
+    const exchange = newExchange(requestIdOf(request));
+    const { status, text } = await answerTo(context, exchange, request);
+    if (response.destroyed) return;
+    const sizeBytes = Buffer.byteLength(text);
+    response.writeHead(status, {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': sizeBytes,
+      'x-request-id': exchange.id,
+      ...context.corsHeaders(request.headers.origin),
+    });
+    response.end(text);
+    finish(context.observe, exchange, request, { status, sizeBytes });
+  };
+}
+
+async function answerTo(context: HttpContext, exchange: Exchange, request: IncomingMessage): Promise<Answer> {
+  try {
+    const text = await readBody(request, context.options.maxRequestBodyLength);
+    exchange.session = await context.authenticate(request.headers);
+    exchange.asked = parse(text);
+    const work = { context, exchange, session: exchange.session, snapshot: context.state.snapshot() };
+    return { status: 200, text: await answerAll(work, exchange.asked) };
+  } catch (thrown) {
+    return refusal(context, exchange, thrown);
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return fail('invalidJson', {});
+  }
+}
+
+/** What one exchange is worked on with: however many requests it holds, they see one state of the engine. */
+type Work = {
+  readonly context: HttpContext;
+  readonly exchange: Exchange;
+  readonly session: Session;
+  readonly snapshot: Snapshot;
+};
+
+/** An array is answered in order, one after the other: mutations in it may build on each other. */
+async function answerAll(work: Work, body: unknown): Promise<string> {
+  if (!Array.isArray(body)) return answerOne(work, body);
+  const answers: string[] = [];
+  for (const item of body) answers.push(await answerOne(work, item));
+  return `[${answers.join(',')}]`;
+}
+
+async function answerOne(work: Work, body: unknown): Promise<string> {
+  const { context, exchange, session, snapshot } = work;
+  try {
+    return await answer(graphqlRequestFrom(body), { snapshot, session });
+  } catch (thrown) {
+    return graphqlErrors(context, exchange, errorFrom(thrown, context.observe, exchange.id));
+  }
+}
+
+/** What keeps a request from being one at all has its own status and the plain error body. */
+function refusal(context: HttpContext, exchange: Exchange, thrown: unknown): Answer {
+  const error = errorFrom(thrown, context.observe, exchange.id);
+  if (error.kind === 'invalidJson' || error.kind === 'bodyTooLarge') {
+    exchange.error = toAdminBody(error, 'newer', false);
+    return { status: error.status, text: JSON.stringify(exchange.error) };
+  }
+  const isKept = error.status === 401 && context.options.preserve401Errors;
+  return { status: isKept ? 401 : 200, text: graphqlErrors(context, exchange, error) };
+}
+
+function graphqlErrors(context: HttpContext, exchange: Exchange, error: EngineError): string {
+  exchange.error = toGraphqlError(error, showsInternal(context.options, exchange.session));
+  return textToWire(JSON.stringify({ errors: [exchange.error] }), context.options.headerPrefix);
+}

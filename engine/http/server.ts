@@ -1,0 +1,86 @@
+/** The server: one node:http listener. POST /v1/graphql goes straight to graphql.ts, everything else to app.ts.
+ *  In: options, state, log. Out: the URL it listens at, and a `close` that lets requests in flight finish. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EngineState } from '../admin/state.ts';
+import { authenticator } from '../auth/authenticate.ts';
+import type { Options } from '../config/options.ts';
+import type { Observe } from '../observe/observation.ts';
+import { buildApp } from './app.ts';
+import type { HttpContext } from './context.ts';
+import { corsPolicy } from './cors.ts';
+import { graphqlHandler } from './graphql.ts';
+
+export type HttpServer = {
+  /** `http://localhost:8080` */
+  readonly url: string;
+  /** Accepts nothing more and waits for requests in flight; how many were cut off when the time was up. */
+  readonly close: (timeoutMs: number) => Promise<number>;
+};
+
+export async function openServer(
+  options: Options,
+  state: EngineState,
+  observe: Observe,
+): Promise<HttpServer> {
+  const context: HttpContext = {
+    options,
+    state,
+    observe,
+    authenticate: authenticator(options),
+    corsHeaders: corsPolicy(options),
+  };
+  const answerGraphql = options.enabledApis.includes('graphql') ? graphqlHandler(context) : undefined;
+  const inFlight = new Set<ServerResponse>();
+  let isDraining = false;
+  const app = await buildApp(context, (handle) =>
+    createServer({ maxHeaderSize: options.maxTotalHeaderLength }, (request, response) => {
+      inFlight.add(response);
+      response.once('close', () => inFlight.delete(response));
+      if (isDraining) response.setHeader('connection', 'close');
+      if (answerGraphql !== undefined && isGraphql(request)) answerGraphql(request, response);
+      else handle(request, response);
+    }),
+  );
+  await listen(app.server, options);
+  return {
+    url: urlOf(app.server, options),
+    close: async (timeoutMs) => {
+      isDraining = true;
+      for (const response of inFlight) if (!response.headersSent) response.setHeader('connection', 'close');
+      const closed = new Promise<void>((resolve) => app.server.close(() => resolve()));
+      app.server.closeIdleConnections();
+      await Promise.race([closed, sleep(timeoutMs, undefined, { ref: false })]);
+      const cutOff = inFlight.size;
+      app.server.closeAllConnections();
+      await closed;
+      await app.close();
+      return cutOff;
+    },
+  };
+}
+
+function isGraphql(request: IncomingMessage): boolean {
+  return (
+    request.method === 'POST' && (request.url === '/v1/graphql' || request.url!.startsWith('/v1/graphql?'))
+  );
+}
+
+function listen(server: Server, options: Options): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    const host = options.serverHost === '*' ? {} : { host: options.serverHost };
+    server.listen({ port: options.serverPort, ...host }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function urlOf(server: Server, options: Options): string {
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : options.serverPort;
+  const isAnywhere = ['*', '0.0.0.0', '::'].includes(options.serverHost);
+  const host = isAnywhere ? 'localhost' : options.serverHost;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

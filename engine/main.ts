@@ -1,0 +1,96 @@
+/** The composition root: options → log → state → server, and the same in reverse at the end.
+ *  `startEngine` is for `pergola up` and for tests; run as a program this file is `pergola serve`.
+ *  Exit codes: 0 stopped when asked, 1 could not start, 2 options that cannot be used. */
+import { EngineState } from './admin/state.ts';
+import { isSecretSet } from './auth/authenticate.ts';
+import { type Environment, loadOptions, OptionsError } from './config/load-options.ts';
+import { type Options, settingsOf } from './config/options.ts';
+import { optionsHelp } from './config/options-help.ts';
+import { openServer } from './http/server.ts';
+import { VERSION } from './http/version.ts';
+import { type Log, openLog, silent } from './observe/sinks.ts';
+
+export type RunningEngine = {
+  readonly url: string;
+  /** Lets requests in flight finish, then closes the pools; how many requests were cut off. */
+  readonly close: () => Promise<number>;
+};
+
+/** Starts an engine in this process. Throws when the metadata database stays unreachable or the port is taken. */
+export async function startEngine(
+  options: Options,
+  env: Environment = process.env,
+  log: Log = silent,
+): Promise<RunningEngine> {
+  const state = new EngineState({
+    metadataDatabaseUrl: options.metadataDatabaseUrl ?? options.databaseUrl!,
+    env:
+      options.databaseUrl === undefined ? env : { ...env, ENGINE_GRAPHQL_DATABASE_URL: options.databaseUrl },
+    hasDatabaseUrl: options.databaseUrl !== undefined,
+    stringifyNumericTypes: options.stringifyNumericTypes,
+    pollIntervalMs: options.schemaSyncPollInterval,
+    report: (event) => log.observe({ kind: 'state', event }),
+  });
+  await state.start();
+  const server = await openServer(options, state, log.observe).catch(async (error: unknown) => {
+    await state.close();
+    throw error;
+  });
+  return {
+    url: server.url,
+    close: async () => {
+      const cutOff = await server.close(options.gracefulShutdownTimeout * 1000);
+      await state.close();
+      return cutOff;
+    },
+  };
+}
+
+/** `pergola serve`. */
+async function serve(argv: readonly string[]): Promise<void> {
+  if (argv.includes('--help') || argv.includes('-h')) {
+    process.stdout.write(optionsHelp());
+    return;
+  }
+  const options = loadOptions(argv, process.env);
+  const log = openLog(options);
+  const engine = await startEngine(options, process.env, log);
+  log.observe({ kind: 'started', url: engine.url, version: VERSION, settings: settingsOf(options) });
+  process.stderr.write(welcome(options, engine.url));
+  const reason = await stopSignal();
+  log.observe({ kind: 'stopping', reason });
+  const requestsCutOff = await engine.close();
+  log.observe({ kind: 'stopped', requestsCutOff });
+  log.flush();
+}
+
+function welcome(options: Options, url: string): string {
+  const console = options.enableConsole ? `, GraphiQL at ${url}/` : '';
+  const warning = isSecretSet(options)
+    ? ''
+    : 'There is no admin secret: everyone who can reach this port is an administrator (--admin-secret).\n';
+  return `Pergola serves GraphQL at ${url}/v1/graphql${console}\n${warning}`;
+}
+
+/** Resolves at the first SIGTERM or SIGINT; at a second one the process ends at once. */
+function stopSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.once(signal, () => {
+        process.once(signal, () => process.exit(1));
+        resolve(signal);
+      });
+    }
+  });
+}
+
+function fail(error: unknown): never {
+  if (error instanceof OptionsError) {
+    process.stderr.write(`${error.problems.join('\n')}\nSee: pergola serve --help\n`);
+    process.exit(2);
+  }
+  process.stderr.write(`pergola serve: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+}
+
+if (import.meta.main) await serve(process.argv.slice(2)).catch(fail);

@@ -1,0 +1,115 @@
+/** Observation → one line of JSON: {timestamp, level, type, detail}. Lines are gathered and written together, so that a
+ *  busy engine does not wait for its log; `flush` writes what is left.
+ *  In: observations, the least severe level and the kinds wanted. Not here: metrics. Reference: features.md 1.17. */
+import { pino } from 'pino';
+import type { Observation, Observe, RequestFinished } from './observation.ts';
+
+export type LogOptions = {
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
+  readonly enabledLogTypes: readonly string[];
+};
+
+export type Log = { readonly observe: Observe; readonly flush: () => void };
+
+type Line = {
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  readonly type: string;
+  readonly detail: unknown;
+};
+
+/** Types that can be left out with `--enabled-log-types`; all others are always written. */
+const OPTIONAL_TYPES: ReadonlySet<string> = new Set(['startup', 'http-log']);
+
+const FLUSH_EVERY_MS = 250;
+
+/** Where lines go: a file descriptor, standard output by default. */
+export function openLog(options: LogOptions, descriptor = 1): Log {
+  const destination = pino.destination({ dest: descriptor, sync: false, minLength: 16_384 });
+  const logger = pino(
+    {
+      level: options.logLevel,
+      base: null,
+      timestamp: () => `,"timestamp":"${new Date().toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    destination,
+  );
+  const timer = setInterval(() => destination.flush(), FLUSH_EVERY_MS);
+  timer.unref();
+  const isWanted = (type: string) => !OPTIONAL_TYPES.has(type) || options.enabledLogTypes.includes(type);
+  return {
+    observe: (observation) => {
+      if (observation.kind === 'request finished' && !isWanted('http-log')) return;
+      const { level, type, detail } = lineOf(observation);
+      if (isWanted(type)) logger[level]({ type, detail });
+    },
+    flush: () => {
+      clearInterval(timer);
+      destination.flushSync();
+    },
+  };
+}
+
+/** For tests and for callers that want silence. */
+export const silent: Log = { observe: () => {}, flush: () => {} };
+
+export function lineOf(observation: Observation): Line {
+  switch (observation.kind) {
+    case 'started':
+      return { level: 'info', type: 'startup', detail: { kind: 'server_started', info: rest(observation) } };
+    case 'stopping':
+    case 'stopped':
+      return { level: 'info', type: 'startup', detail: { kind: observation.kind, info: rest(observation) } };
+    case 'request finished':
+      return {
+        level: observation.error === null ? 'info' : 'error',
+        type: 'http-log',
+        detail: httpLog(observation),
+      };
+    case 'state':
+      return { level: levelOfState(observation.event.kind), type: 'metadata', detail: observation.event };
+    case 'unexpected':
+      return {
+        level: 'error',
+        type: 'unstructured',
+        detail: { request_id: observation.requestId, ...describe(observation.error) },
+      };
+  }
+}
+
+function httpLog(request: RequestFinished): unknown {
+  return {
+    request_id: request.requestId,
+    operation: {
+      query_execution_time: request.durationMs / 1000,
+      user_vars: request.sessionVariables,
+      error: request.error,
+      request_id: request.requestId,
+      response_size: request.responseSizeBytes,
+      query: request.error === null ? null : request.query,
+    },
+    http_info: {
+      status: request.status,
+      http_version: `HTTP/${request.httpVersion}`,
+      url: request.path,
+      ip: request.ip,
+      method: request.method,
+    },
+  };
+}
+
+function rest({ kind: _, ...info }: Observation): unknown {
+  return info;
+}
+
+/** Trouble with a database is a warning; the rest is everyday life. */
+function levelOfState(kind: string): Line['level'] {
+  return /unreachable|interrupted/.test(kind) ? 'warn' : 'info';
+}
+
+function describe(error: unknown): { readonly message: string; readonly stack?: string } {
+  if (!(error instanceof Error)) return { message: String(error) };
+  return error.stack === undefined
+    ? { message: error.message }
+    : { message: error.message, stack: error.stack };
+}

@@ -1,0 +1,90 @@
+/** An engine for tests: in this process, on a random port, against a real database.
+ *  In: a database URL and any options by their names. Out: its URL, and two ways to ask it something.
+ *  Not here: the database (database.ts). */
+import { randomBytes } from 'node:crypto';
+import { loadOptions } from '../engine/config/load-options.ts';
+import type { Options } from '../engine/config/options.ts';
+import { startEngine } from '../engine/main.ts';
+
+export type TestEngineOptions = {
+  readonly databaseUrl: string;
+  /** What `{from_env}` sees besides the database URL. */
+  readonly env?: Readonly<Record<string, string>>;
+} & { readonly [K in keyof Options]?: Options[K] | undefined };
+
+export type GraphqlAnswer<T> = {
+  readonly data?: T;
+  readonly errors?: readonly {
+    readonly message: string;
+    readonly extensions: { code: string; path: string };
+  }[];
+};
+
+export type TestEngine = {
+  readonly url: string;
+  readonly adminSecret: string;
+  /** As `role` (with the admin secret), or as exactly `headers` say when `role` is null. Default: the administrator. */
+  readonly graphql: <T = Record<string, unknown>>(
+    query: string,
+    options?: {
+      readonly role?: string | null;
+      readonly variables?: Readonly<Record<string, unknown>>;
+      readonly operationName?: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    },
+  ) => Promise<GraphqlAnswer<T>>;
+  /** One admin operation, to /v1/metadata unless said otherwise; run_sql goes to /v2/query by itself. */
+  readonly admin: <T = unknown>(
+    type: string,
+    args: unknown,
+    options?: {
+      readonly endpoint?: '/v1/query' | '/v1/metadata' | '/v2/query';
+      readonly version?: number;
+      readonly resourceVersion?: number;
+      readonly headers?: Readonly<Record<string, string>>;
+    },
+  ) => Promise<{ readonly status: number; readonly body: T }>;
+  /** Any path, with the admin secret. */
+  readonly fetch: (path: string, init?: RequestInit) => Promise<Response>;
+  readonly close: () => Promise<void>;
+};
+
+/** An engine with a random admin secret and no log. */
+export async function startTestEngine({ env = {}, ...given }: TestEngineOptions): Promise<TestEngine> {
+  const adminSecret = given.adminSecret ?? randomBytes(8).toString('hex');
+  const defaults = loadOptions(['--database-url', given.databaseUrl, '--server-port', '0'], {});
+  const options = { ...defaults, serverHost: '127.0.0.1', gracefulShutdownTimeout: 5, ...given, adminSecret };
+  const engine = await startEngine(options as Options, env);
+  const secret = { [`${options.headerPrefix}admin-secret`]: adminSecret };
+  const post = (path: string, body: unknown, headers: Readonly<Record<string, string>>) =>
+    fetch(engine.url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+  return {
+    url: engine.url,
+    adminSecret,
+    graphql: async (query, { role, variables, operationName, headers = {} } = {}) => {
+      const asRole = role === undefined ? {} : { [`${options.headerPrefix}role`]: role ?? '' };
+      const body = { query, variables, operationName };
+      const response = await post(
+        '/v1/graphql',
+        body,
+        role === null ? headers : { ...secret, ...asRole, ...headers },
+      );
+      return response.json() as never;
+    },
+    admin: async (type, args, { endpoint, version, resourceVersion, headers = {} } = {}) => {
+      const path = endpoint ?? (type.endsWith('run_sql') ? '/v2/query' : '/v1/metadata');
+      const body = { type, args, version, resource_version: resourceVersion };
+      const response = await post(path, body, { ...secret, ...headers });
+      return { status: response.status, body: (await response.json()) as never };
+    },
+    fetch: (path, init = {}) =>
+      fetch(engine.url + path, { ...init, headers: { ...secret, ...init.headers } }),
+    close: async () => {
+      await engine.close();
+    },
+  };
+}
