@@ -1,19 +1,207 @@
-/** Metadata + catalogs → Model, in stages. Never fails: what does not fit becomes an Inconsistency and is left out.
- *  Not here yet: functions, computed fields, remote schemas, actions, event triggers, native queries, inherited roles. */
+/** Metadata + catalogs → Model, in stages: sources, tables, names, relationships, permissions. Each stage sees only what
+ *  the one before it kept. Never fails: what does not fit becomes an Inconsistency and is left out of the model, with
+ *  everything that hangs on it.
+ *  Not here yet, and neither in the model nor reported: functions, computed fields, remote relationships, remote schemas,
+ *  actions, event triggers, native queries, inherited roles. */
 import type { Catalog } from '../catalog/types.ts';
+import { EngineError, fail } from '../errors/engine-error.ts';
+import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
-import type { Inconsistency, Model } from './types.ts';
+import type { Source } from '../metadata/schema/source.ts';
+import type { Table } from '../metadata/schema/table.ts';
+import {
+  Inconsistencies,
+  type PermissionKind,
+  permissionSubject,
+  relationshipSubject,
+  sourceSubject,
+  tableSubject,
+} from './inconsistency.ts';
+import { NameSpace } from './names.ts';
+import {
+  type PermissionScope,
+  resolveDelete,
+  resolveInsert,
+  resolveSelect,
+  resolveUpdate,
+} from './permission.ts';
+import { resolveRelationship } from './relationship.ts';
+import { ADMIN_ROLE } from './session.ts';
+import { resolveTable } from './table.ts';
+import type {
+  Inconsistency,
+  Model,
+  ResolvedRelationship,
+  ResolvedTable,
+  ResolveOptions,
+  TableAccess,
+} from './types.ts';
 
-export type ResolveOptions = {
-  /** --stringify-numeric-types: bigint, numeric and float8 leave as JSON strings. */
-  readonly stringifyNumericTypes: boolean;
-};
+export type { ResolveOptions };
 
 export type Resolution = { readonly model: Model; readonly inconsistencies: readonly Inconsistency[] };
 
 /** `catalogs` by source name; `{error}` says why a source could not be asked. */
-export declare function resolve(
+export function resolve(
   metadata: Metadata,
   catalogs: ReadonlyMap<string, Catalog | { readonly error: string }>,
   options: ResolveOptions,
-): Resolution;
+): Resolution {
+  const found = new Inconsistencies();
+  const names = new NameSpace();
+  const reached = reachedSources(metadata.sources, catalogs, found);
+  const tracked = reached.map((source) => trackTables(source, options, found));
+  const named = tracked.map((source) => withDistinctNames(source, names, found));
+  const related = named.map((source) => withRelationships(source, found));
+  const permitted = related.map((source) => withPermissions(source, found));
+  const sources = permitted.map(({ source: { name }, tables }) => [name, { name, tables }] as const);
+  return {
+    model: { sources: new Map(sources), roles: rolesOf(metadata) },
+    inconsistencies: found.all,
+  };
+}
+
+/** A source half-way: the tables that fitted so far, with what the metadata says of each. */
+type PartialSource = {
+  readonly source: Source;
+  readonly catalog: Catalog;
+  /** By qualifiedKey. */
+  readonly definitions: ReadonlyMap<string, Table>;
+  readonly tables: ReadonlyMap<string, ResolvedTable>;
+};
+
+function reachedSources(
+  sources: readonly Source[],
+  catalogs: ReadonlyMap<string, Catalog | { readonly error: string }>,
+  found: Inconsistencies,
+): readonly PartialSource[] {
+  return sources.flatMap((source) => {
+    const catalog = catalogs.get(source.name) ?? { error: 'not introspected' };
+    if (!('error' in catalog)) return [{ source, catalog, definitions: new Map(), tables: new Map() }];
+    const error = new EngineError('sourceUnreachable', { source: source.name, reason: catalog.error });
+    found.add(sourceSubject(source.name), error);
+    return [];
+  });
+}
+
+function trackTables(at: PartialSource, options: ResolveOptions, found: Inconsistencies): PartialSource {
+  const definitions = new Map<string, Table>();
+  const tables = new Map<string, ResolvedTable>();
+  for (const definition of at.source.tables) {
+    const key = qualifiedKey(definition.table);
+    const name = printQualified(definition.table);
+    const table = found.attempt(tableSubject(at.source.name, definition.table), () => {
+      if (definitions.has(key)) fail('alreadyTracked', { table: name });
+      const catalog = at.catalog.tables.get(key) ?? fail('tableNotInDatabase', { table: name });
+      return resolveTable(at.source.name, definition, catalog, options);
+    });
+    if (!table) continue;
+    definitions.set(key, definition);
+    tables.set(key, table);
+  }
+  return { ...at, definitions, tables };
+}
+
+/** Of two tables that would define the same field or type, the later one gives way. */
+function withDistinctNames(at: PartialSource, names: NameSpace, found: Inconsistencies): PartialSource {
+  const tables = new Map(
+    [...at.tables].filter(([, table]) => {
+      const conflict = names.add(table);
+      if (conflict) found.add(tableSubject(table.source, table.table), conflict);
+      return conflict === null;
+    }),
+  );
+  return { ...at, tables };
+}
+
+function withRelationships(at: PartialSource, found: Inconsistencies): PartialSource {
+  const around = { source: at.source.name, tables: at.tables, catalog: at.catalog };
+  const tables = new Map<string, ResolvedTable>();
+  for (const [key, table] of at.tables) {
+    const definition = at.definitions.get(key)!;
+    const relationships = new Map<string, ResolvedRelationship>();
+    for (const kind of ['object', 'array'] as const) {
+      for (const relationship of definition[`${kind}_relationships`] ?? []) {
+        const subject = relationshipSubject(kind, table.source, table.table, relationship);
+        const resolved = found.attempt(subject, () => {
+          if (relationships.has(relationship.name)) {
+            const other = `relationship "${relationship.name}"`;
+            fail('fieldConflict', { table: printQualified(table.table), with: other });
+          }
+          return resolveRelationship(kind, relationship, table, around);
+        });
+        if (resolved) relationships.set(relationship.name, resolved);
+      }
+    }
+    tables.set(key, { ...table, relationships });
+  }
+  return { ...at, tables };
+}
+
+function withPermissions(at: PartialSource, found: Inconsistencies): PartialSource {
+  const tables = new Map<string, ResolvedTable>();
+  for (const [key, table] of at.tables) {
+    const definition = at.definitions.get(key)!;
+    tables.set(key, { ...table, permissions: permissionsOf(definition, table, at, found) });
+  }
+  return { ...at, tables };
+}
+
+function permissionsOf(
+  definition: Table,
+  table: ResolvedTable,
+  at: PartialSource,
+  found: Inconsistencies,
+): ReadonlyMap<string, TableAccess> {
+  const computedFields = new Set((definition.computed_fields ?? []).map((field) => field.name));
+  const scope: PermissionScope = { table, tables: at.tables, computedFields };
+  /** By role; a role's first permission of a kind counts. */
+  const every = <P extends Permission, A>(
+    kind: PermissionKind,
+    permissions: readonly P[] | undefined,
+    resolveRule: (rule: P['permission'], scope: PermissionScope) => A,
+  ): ReadonlyMap<string, A> => {
+    const accesses = new Map<string, A>();
+    for (const permission of permissions ?? []) {
+      const subject = permissionSubject(kind, table.source, table.table, permission);
+      const access = found.attempt(subject, () => resolveRule(permission.permission, scope));
+      if (access && !accesses.has(permission.role)) accesses.set(permission.role, access);
+    }
+    return accesses;
+  };
+  const select = every('select', definition.select_permissions, resolveSelect);
+  const insert = every('insert', definition.insert_permissions, resolveInsert);
+  const update = every('update', definition.update_permissions, resolveUpdate);
+  const remove = every('delete', definition.delete_permissions, resolveDelete);
+  const roles = new Set([...select.keys(), ...insert.keys(), ...update.keys(), ...remove.keys()]);
+  return new Map(
+    [...roles].map((role): [string, TableAccess] => [
+      role,
+      {
+        select: select.get(role) ?? null,
+        insert: (table.isInsertable && insert.get(role)) || null,
+        update: (table.isUpdatable && update.get(role)) || null,
+        delete: (table.isDeletable && remove.get(role)) || null,
+      },
+    ]),
+  );
+}
+
+type Permission = {
+  readonly role: string;
+  readonly permission: object;
+  readonly comment?: string | null;
+};
+
+/** Also of objects that do not resolve: such a role exists, with an empty schema. */
+function rolesOf(metadata: Metadata): ReadonlySet<string> {
+  const roles = new Set([ADMIN_ROLE]);
+  for (const source of metadata.sources) {
+    for (const table of source.tables) {
+      for (const kind of ['select', 'insert', 'update', 'delete'] as const) {
+        for (const permission of table[`${kind}_permissions`] ?? []) roles.add(permission.role);
+      }
+    }
+  }
+  return roles;
+}

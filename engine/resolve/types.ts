@@ -28,11 +28,12 @@ export type ResolvedTable = {
   /** GraphQL base name: `author`, `sales_order`, or the custom name. Also the name of its object type. */
   readonly typeName: string;
   readonly description: string | null;
-  /** In catalog order. By SQL name in `columnByName`. */
+  /** In catalog order, without those whose name GraphQL cannot spell. By SQL name, all of them, in `columnByName`. */
   readonly columns: readonly ResolvedColumn[];
   readonly columnByName: ReadonlyMap<string, ResolvedColumn>;
   /** Columns of the primary key, in key order; null without one. */
   readonly primaryKey: readonly ResolvedColumn[] | null;
+  /** The primary key first, then the unique ones. Those that are constraints can be named in `on_conflict`. */
   readonly uniqueKeys: readonly ResolvedKey[];
   /** Every root field, by kind, with its final name. */
   readonly rootFields: Readonly<Record<RootFieldKind, RootField>>;
@@ -131,6 +132,13 @@ export type Inconsistency = {
   readonly definition: unknown;
   /** Key of the object as metadata/objects.ts spells it, for drop_inconsistent_metadata and the operator. */
   readonly key: string;
-  /** The ERRORS row an operation that causes this is refused with, when it is more telling than `invalidConfiguration`. */
+  /** What an operation that causes this is refused with: its code and text in the specification's wording are those of
+   *  the failure itself; in the newer wording `invalid-configuration` and `reason`. `conflictingRootFields` is about the
+   *  whole schema, whichever of the tables is the new one. The path starts at the object's own arguments. */
   readonly cause?: EngineError;
+};
+
+export type ResolveOptions = {
+  /** --stringify-numeric-types: bigint, numeric and float8 leave as JSON strings. */
+  readonly stringifyNumericTypes: boolean;
 };

@@ -1,0 +1,174 @@
+/** A permission's JSON condition → Predicate over its table: the whole grammar, checked against columns and relationships.
+ *  In: BoolExp as written. Out: Predicate with leaves for values. Raises an ERRORS row with the path into the condition.
+ *  A relationship in a permission reaches every related row: the role's own permission on the target is not applied.
+ *  Not here yet: casts, PostGIS and ltree operators, computed fields; a rule that uses one is refused, never ignored.
+ *  Spec: BoolExp; grammar: features.md 1.3. */
+import { OPERATORS, type OperatorName, type OperatorRow, operatorOfRule } from '../catalog/operators.ts';
+import { builtinType, type PgType } from '../catalog/types.ts';
+import { fail, withPath } from '../errors/engine-error.ts';
+import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
+import { and, not, type Operand, or, type Predicate } from './predicate.ts';
+import type { ResolvedColumn, ResolvedTable } from './types.ts';
+import { kindOf, leafOf, listLeafOf } from './value.ts';
+
+/** Where a condition stands. */
+export type Scope = {
+  /** Whose columns and relationships its keys are. */
+  readonly table: ResolvedTable;
+  /** The permission's own table: what `["$", column]` means. */
+  readonly root: ResolvedTable;
+  /** All tables of the source, for `_exists` and relationships. */
+  readonly tables: ReadonlyMap<string, ResolvedTable>;
+};
+
+/** Deeper conditions are refused: every later stage walks them recursively. */
+const MOST_LEVELS = 100;
+
+export function resolveBoolExp(value: unknown, scope: Scope, level = 0): Predicate {
+  if (level > MOST_LEVELS) fail('unexpectedPayload', { text: 'the condition is nested too deeply' });
+  const entries = Object.entries(objectOf(value));
+  return and(...entries.map(([key, item]) => withPath(key, () => clause(key, item, scope, level + 1))));
+}
+
+function clause(key: string, value: unknown, scope: Scope, level: number): Predicate {
+  switch (key) {
+    case '_and':
+    case '$and':
+      return and(...conditions(value, scope, level));
+    case '_or':
+    case '$or':
+      return or(...conditions(value, scope, level));
+    case '_not':
+    case '$not':
+      return not(resolveBoolExp(value, scope, level));
+    case '_exists':
+    case '$exists':
+      return exists(objectOf(value), scope, level);
+  }
+  const column = scope.table.columnByName.get(key);
+  if (column) return columnCondition(column, value, scope);
+  const relationship = scope.table.relationships.get(key);
+  if (!relationship) return fail('fieldNotExists', { name: key });
+  const target = scope.tables.get(qualifiedKey(relationship.join.table))!;
+  const where = resolveBoolExp(value, { ...scope, table: target }, level);
+  return { kind: 'related', join: relationship.join, where };
+}
+
+/** One object where a list belongs is a list of one. */
+function conditions(value: unknown, scope: Scope, level: number): readonly Predicate[] {
+  if (!Array.isArray(value)) return [resolveBoolExp(value, scope, level)];
+  return value.map((item, i) => withPath(i, () => resolveBoolExp(item, scope, level)));
+}
+
+function exists(value: Readonly<Record<string, unknown>>, scope: Scope, level: number): Predicate {
+  const name = withPath('_table', () => tableName(value['_table']));
+  const table = scope.tables.get(qualifiedKey(name));
+  if (!table) return fail('tableNotTracked', { table: printQualified(name) }, { path: ['_table'] });
+  const where = withPath('_where', () => resolveBoolExp(value['_where'], { ...scope, table }, level));
+  return { kind: 'exists', table: table.table, where };
+}
+
+function tableName(value: unknown): QualifiedName {
+  if (typeof value === 'string') return { schema: 'public', name: value };
+  const { schema = 'public', name } = objectOf(value);
+  if (typeof schema === 'string' && typeof name === 'string') return { schema, name };
+  return fail('parseFailed', { text: 'parsing QualifiedTable failed, expected a table name' });
+}
+
+/** `{op: value, …}`, a list of such objects, or a bare value that the column must equal. */
+function columnCondition(column: ResolvedColumn, value: unknown, scope: Scope): Predicate {
+  if (isObject(value)) return operations(column, value, scope);
+  if (Array.isArray(value) && value.length > 0 && value.every(isObject)) {
+    return and(...value.map((item, i) => withPath(i, () => operations(column, item, scope))));
+  }
+  return compare(column, '_eq', leafOf(value, column.type));
+}
+
+function operations(
+  column: ResolvedColumn,
+  value: Readonly<Record<string, unknown>>,
+  scope: Scope,
+): Predicate {
+  const entries = Object.entries(value);
+  return and(...entries.map(([key, item]) => withPath(key, () => operation(column, key, item, scope))));
+}
+
+function operation(column: ResolvedColumn, key: string, value: unknown, scope: Scope): Predicate {
+  const columnOperator = COLUMN_OPERATORS.get(key.slice(1));
+  if (columnOperator && /^[_$]/.test(key)) {
+    return compare(column, columnOperator, columnOperand(column, value, scope));
+  }
+  const operator = operatorOfRule(key);
+  if (!operator) return fail('unknownOperator', { name: key });
+  const row: OperatorRow = OPERATORS[operator];
+  refuseOtherFamilies(column, row);
+  switch (row.operand) {
+    case 'boolean':
+      if (typeof value !== 'boolean') {
+        const text = `parsing Bool failed, expected Boolean, but encountered ${kindOf(value)}`;
+        return fail('parseFailed', { text });
+      }
+      return { kind: 'is-null', left: refTo(column), isNull: value };
+    case 'same':
+      return compare(column, operator, leafOf(value, column.type));
+    case 'list':
+      return compare(column, operator, listLeafOf(value, column.type));
+    case 'text':
+      return compare(column, operator, leafOf(value, TEXT));
+    case 'text-list':
+      return compare(column, operator, listLeafOf(value, TEXT));
+  }
+}
+
+const TEXT = builtinType('text');
+
+/** Comparisons of two columns, without their `_` or `$`. */
+const COLUMN_OPERATORS: ReadonlyMap<string, OperatorName> = new Map([
+  ['ceq', '_eq'],
+  ['cne', '_neq'],
+  ['cneq', '_neq'],
+  ['cgt', '_gt'],
+  ['cgte', '_gte'],
+  ['clt', '_lt'],
+  ['clte', '_lte'],
+]);
+
+/** `column` of the same row, or `["$", column]` of the permission's own table. */
+function columnOperand(left: ResolvedColumn, value: unknown, scope: Scope): Operand {
+  const isRoot = Array.isArray(value) && value.length === 2 && value[0] === '$';
+  const [name] = Array.isArray(value) && (isRoot || value.length === 1) ? value.slice(-1) : [value];
+  if (typeof name !== 'string') return fail('columnOperandNotText', {});
+  const right = (isRoot ? scope.root : scope.table).columnByName.get(name);
+  if (!right) return fail('columnNotExists', { name });
+  if (left.scalar.family !== right.scalar.family) {
+    fail('incompatibleColumns', { left: left.name, right: right.name });
+  }
+  return { kind: 'column', column: right.name, scope: isRoot ? 'root' : 'row', type: right.type };
+}
+
+function refuseOtherFamilies(column: ResolvedColumn, { families }: OperatorRow): void {
+  if (families === 'any' || families.includes(column.scalar.family)) return;
+  fail('operatorNotForType', { type: nameOf(column.type), types: families.join(', ') });
+}
+
+function nameOf(type: PgType): string {
+  return type.element ? `${nameOf(type.element)}[]` : type.name;
+}
+
+function compare(column: ResolvedColumn, operator: OperatorName, right: Operand): Predicate {
+  return { kind: 'compare', left: refTo(column), operator, right };
+}
+
+function refTo({ name, type }: ResolvedColumn): { readonly column: string; readonly type: PgType } {
+  return { column: name, type };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function objectOf(value: unknown): Readonly<Record<string, unknown>> {
+  if (isObject(value)) return value;
+  const text = `parsing Object failed, expected Object, but encountered ${kindOf(value)}`;
+  return fail('parseFailed', { text });
+}

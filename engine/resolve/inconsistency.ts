@@ -1,0 +1,147 @@
+/** Collects what does not fit while resolve goes on. `attempt` runs the resolution of one object; a failure becomes an
+ *  Inconsistency worded as get_inconsistent_metadata prints it, and the object stays out of the model.
+ *  Not here: which objects there are (resolve.ts), what can go wrong with one (its own file).
+ *  Spec: "Inconsistent metadata"; features.md 1.15. */
+import { EngineError } from '../errors/engine-error.ts';
+import type { ErrorName } from '../errors/errors.ts';
+import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
+import type { ArrayRelationship, ObjectRelationship } from '../metadata/schema/relationship.ts';
+import type { Inconsistency } from './types.ts';
+
+/** An object of the metadata as an inconsistency names it. */
+export type Subject = Pick<Inconsistency, 'type' | 'name' | 'definition' | 'key'> & {
+  /** What stands before the failure in `reason`, for example `in table "author": `. */
+  readonly context: string;
+};
+
+/** Failures that name their place themselves. */
+const WITHOUT_CONTEXT: ReadonlySet<ErrorName> = new Set([
+  'alreadyTracked',
+  'tableNotInDatabase',
+  'tableNotTracked',
+  'fieldConflict',
+]);
+
+export class Inconsistencies {
+  readonly all: Inconsistency[] = [];
+
+  /** The result of `body`; or, when it fails with an ERRORS row, undefined and one more inconsistency. */
+  attempt<T>(subject: Subject, body: () => T): T | undefined {
+    try {
+      return body();
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error;
+      this.add(subject, error);
+      return undefined;
+    }
+  }
+
+  add(subject: Subject, error: EngineError): void {
+    const { type, name, definition, key } = subject;
+    const cause = causeOf(subject, error);
+    const reason = `Inconsistent object: ${trimPrefix(cause.messageIn('newer'))}`;
+    this.all.push({ type, name, reason, definition, key, cause });
+  }
+}
+
+const PREFIX = 'Inconsistent object: ';
+
+function trimPrefix(message: string): string {
+  return message.startsWith(PREFIX) ? message.slice(PREFIX.length) : message;
+}
+
+/** A failure of the whole schema is reported as itself; any other as the object's. */
+function causeOf(subject: Subject, error: EngineError): EngineError {
+  if (error.kind === 'conflictingRootFields') return error;
+  const context = WITHOUT_CONTEXT.has(error.kind) ? '' : subject.context;
+  const params = {
+    code: error.codeIn('specification'),
+    text: error.messageIn('specification'),
+    reason: `${PREFIX}${context}${error.messageIn('newer')}`,
+  };
+  return new EngineError('inconsistentObject', params, error.path, error.internal);
+}
+
+export function sourceSubject(source: string): Subject {
+  return {
+    type: 'source',
+    name: `source ${source}`,
+    definition: source,
+    key: keyOf('source', source),
+    context: '',
+  };
+}
+
+export function tableSubject(source: string, table: QualifiedName): Subject {
+  return {
+    type: 'table',
+    name: `table ${printQualified(table)} in source ${source}`,
+    definition: { schema: table.schema, name: table.name },
+    key: keyOf('table', source, table.schema, table.name),
+    context: '',
+  };
+}
+
+export function relationshipSubject(
+  kind: 'object' | 'array',
+  source: string,
+  table: QualifiedName,
+  relationship: ObjectRelationship | ArrayRelationship,
+): Subject {
+  const type = `${kind}_relation`;
+  return {
+    type,
+    name: `${type} ${relationship.name} in table ${printQualified(table)} in source ${source}`,
+    definition: {
+      using: wireUsing(relationship.using),
+      name: relationship.name,
+      source,
+      comment: relationship.comment ?? null,
+      table: { schema: table.schema, name: table.name },
+    },
+    key: keyOf(`${kind}_relationship`, source, table.schema, table.name, relationship.name),
+    context: `in table "${printQualified(table)}": in relationship "${relationship.name}": `,
+  };
+}
+
+export type PermissionKind = 'select' | 'insert' | 'update' | 'delete';
+
+export function permissionSubject(
+  kind: PermissionKind,
+  source: string,
+  table: QualifiedName,
+  permission: { readonly role: string; readonly permission: object; readonly comment?: string | null },
+): Subject {
+  const type = `${kind}_permission`;
+  return {
+    type,
+    name: `${type} ${permission.role} in table ${printQualified(table)} in source ${source}`,
+    definition: {
+      role: permission.role,
+      permission: permission.permission,
+      source,
+      comment: permission.comment ?? null,
+      table: { schema: table.schema, name: table.name },
+    },
+    key: keyOf(type, source, table.schema, table.name, permission.role),
+    context: `in table "${printQualified(table)}": in permission for role "${permission.role}": `,
+  };
+}
+
+/** The key grammar of metadata/objects.ts: the kind, then each part of the identity percent-encoded. */
+function keyOf(kind: string, ...identity: readonly string[]): string {
+  return [kind, ...identity.map(encodeURIComponent)].join('/');
+}
+
+/** A single column as clients usually write it: bare. */
+function wireUsing(using: ObjectRelationship['using'] | ArrayRelationship['using']): unknown {
+  const on = using.foreign_key_constraint_on;
+  if (!on) return using;
+  if ('table' in on) {
+    const { table, columns } = on;
+    return {
+      foreign_key_constraint_on: columns.length === 1 ? { column: columns[0], table } : { columns, table },
+    };
+  }
+  return { foreign_key_constraint_on: on.length === 1 ? on[0] : on };
+}

@@ -1,0 +1,145 @@
+/** A role's permission on a table, typed: columns checked, `*` spelled out, conditions and presets resolved.
+ *  In: the permission as it stands in the metadata. Out: one part of TableAccess. Raises an ERRORS row with the path from
+ *  the permission inwards (`permission.filter.name._eq`).
+ *  Not here: the condition's grammar (bool-exp.ts), the administrator's access (access.ts). Spec: "Permission arguments". */
+import { fail, withPath } from '../errors/engine-error.ts';
+import type { Columns } from '../metadata/schema/common.ts';
+import type { DeleteRule, InsertRule, SelectRule, UpdateRule } from '../metadata/schema/permission.ts';
+import { resolveBoolExp, type Scope } from './bool-exp.ts';
+import { type Leaf, type Predicate, TRUE } from './predicate.ts';
+import type {
+  DeleteAccess,
+  InsertAccess,
+  ResolvedColumn,
+  ResolvedTable,
+  SelectAccess,
+  UpdateAccess,
+} from './types.ts';
+import { leafOf } from './value.ts';
+
+/** The permission's table and its neighbours; `computedFields` are the names the metadata declares on it. */
+export type PermissionScope = {
+  readonly table: ResolvedTable;
+  readonly tables: ReadonlyMap<string, ResolvedTable>;
+  readonly computedFields: ReadonlySet<string>;
+};
+
+export function resolveSelect(rule: SelectRule, scope: PermissionScope): SelectAccess {
+  requireComputedFields(rule.computed_fields ?? [], scope);
+  return {
+    columns: columnsOf(rule.columns, scope.table, () => true),
+    filter: conditionOf('filter', rule.filter, scope),
+    limit: rule.limit ?? null,
+    allowsAggregation: rule.allow_aggregations ?? false,
+    queryRootFields: rule.query_root_fields ? new Set(rule.query_root_fields) : null,
+    subscriptionRootFields: rule.subscription_root_fields ? new Set(rule.subscription_root_fields) : null,
+  };
+}
+
+/** Without `columns` all of them may be given. */
+export function resolveInsert(rule: InsertRule, scope: PermissionScope): InsertAccess {
+  refuseValidation(rule);
+  const presets = presetsOf(rule.set, scope.table);
+  return {
+    columns: writableColumns(rule.columns ?? '*', scope.table, presets),
+    check: conditionOf('check', rule.check, scope),
+    presets,
+    backendOnly: rule.backend_only ?? false,
+  };
+}
+
+export function resolveUpdate(rule: UpdateRule, scope: PermissionScope): UpdateAccess {
+  refuseValidation(rule);
+  const presets = presetsOf(rule.set, scope.table);
+  return {
+    columns: writableColumns(rule.columns, scope.table, presets),
+    filter: conditionOf('filter', rule.filter, scope),
+    check: conditionOf('check', rule.check ?? null, scope),
+    presets,
+    backendOnly: rule.backend_only ?? false,
+  };
+}
+
+export function resolveDelete(rule: DeleteRule, scope: PermissionScope): DeleteAccess {
+  refuseValidation(rule);
+  return {
+    filter: conditionOf('filter', rule.filter, scope),
+    backendOnly: rule.backend_only ?? false,
+  };
+}
+
+/** null, which only an update's check may be, restricts nothing. */
+function conditionOf(key: string, value: unknown, { table, tables }: PermissionScope): Predicate {
+  if (value === null) return TRUE;
+  const scope: Scope = { table, root: table, tables };
+  return within(['permission', key], () => resolveBoolExp(value, scope));
+}
+
+/** Listed columns must exist; those GraphQL cannot name are left out. */
+function columnsOf(
+  columns: Columns,
+  table: ResolvedTable,
+  isAllowed: (column: ResolvedColumn) => boolean,
+): ReadonlySet<string> {
+  if (columns !== '*') {
+    columns.forEach((name, i) => {
+      if (!table.columnByName.has(name)) {
+        fail('columnNotExists', { name }, { path: ['permission', 'columns', i] });
+      }
+    });
+  }
+  const listed = columns === '*' ? null : new Set(columns);
+  const allowed = table.columns.filter(
+    (column) => (listed === null || listed.has(column.name)) && isAllowed(column),
+  );
+  return new Set(allowed.map((column) => column.name));
+}
+
+/** What the database fills in itself and what a preset decides is not for clients to write. */
+function writableColumns(
+  columns: Columns,
+  table: ResolvedTable,
+  presets: ReadonlyMap<string, Leaf>,
+): ReadonlySet<string> {
+  return columnsOf(columns, table, (column) => column.isWritable && !presets.has(column.name));
+}
+
+function presetsOf(
+  set: Readonly<Record<string, unknown>> | undefined,
+  table: ResolvedTable,
+): ReadonlyMap<string, Leaf> {
+  return new Map(
+    Object.entries(set ?? {}).map(([name, value]) => {
+      const path = ['permission', 'set', name];
+      const column = table.columnByName.get(name);
+      if (!column) return fail('columnNotExists', { name }, { path });
+      if (!column.isWritable) {
+        return fail('notSupported', { text: `column "${name}" cannot be written` }, { path });
+      }
+      return [name, within(path, () => leafOf(value, column.type))];
+    }),
+  );
+}
+
+/** Computed fields have no runtime yet, but a name nothing declares is an error already. */
+function requireComputedFields(names: readonly string[], { computedFields }: PermissionScope): void {
+  names.forEach((name, i) => {
+    if (!computedFields.has(name)) {
+      fail('computedFieldNotExists', { name }, { path: ['permission', 'computed_fields', i] });
+    }
+  });
+}
+
+/** A rule whose webhook would not be asked must not let rows through. */
+function refuseValidation(rule: { readonly validate_input?: unknown }): void {
+  if (rule.validate_input === undefined) return;
+  fail(
+    'notSupported',
+    { text: 'validate_input is not supported' },
+    { path: ['permission', 'validate_input'] },
+  );
+}
+
+function within<T>(path: readonly string[], body: () => T): T {
+  return path.reduceRight<() => T>((inner, step) => () => withPath(step, inner), body)();
+}

@@ -1,0 +1,128 @@
+/** One relationship of a table: to which table it leads, by which columns, to how many rows.
+ *  In: its metadata, the tables that resolved, the catalog for the foreign keys. Out: ResolvedRelationship.
+ *  Not here: relationships to other sources and remote schemas. Spec: "Relationship types"; features.md rows 42–44. */
+import type { Catalog, CatalogForeignKey } from '../catalog/types.ts';
+import { fail } from '../errors/engine-error.ts';
+import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
+import type {
+  ArrayRelationship,
+  ForeignKeyOn,
+  ManualConfiguration,
+  ObjectRelationship,
+} from '../metadata/schema/relationship.ts';
+import type { Join } from './predicate.ts';
+import type { ResolvedRelationship, ResolvedTable } from './types.ts';
+
+/** What a relationship may lead to: everything that resolved in its source, and what the database knows. */
+export type Surroundings = {
+  readonly source: string;
+  readonly tables: ReadonlyMap<string, ResolvedTable>;
+  readonly catalog: Catalog;
+};
+
+/** Raises `fieldConflict`, `noForeignKey`, `severalForeignKeys`, `tableNotTracked`, `tableNotInSource` or
+ *  `columnNotExists`; null for a relationship to something that is no table, which has no runtime yet. */
+export function resolveRelationship(
+  kind: 'object' | 'array',
+  definition: ObjectRelationship | ArrayRelationship,
+  table: ResolvedTable,
+  around: Surroundings,
+): ResolvedRelationship | null {
+  refuseColumnName(definition.name, table);
+  const { foreign_key_constraint_on: on, manual_configuration: manual } = definition.using;
+  const found = on
+    ? 'table' in on
+      ? byForeignKeyThere(on, table, around)
+      : byOwnForeignKey(on, table, around)
+    : byColumns(manual!, table, around);
+  if (!found) return null;
+  return { kind, name: definition.name, ...found, description: definition.comment || null };
+}
+
+type Found = Pick<ResolvedRelationship, 'join' | 'isNullable'>;
+
+/** Our columns refer to the other table's key: exactly one row, none only where a column is null. */
+function byOwnForeignKey(columns: readonly string[], table: ResolvedTable, around: Surroundings): Found {
+  requireColumns(columns, table);
+  const own = around.catalog.tables.get(qualifiedKey(table.table))!;
+  const key = theOne(own.foreignKeys.filter((candidate) => sameColumns(candidate.columns, columns)));
+  const target = around.tables.get(qualifiedKey(key.table));
+  if (!target) fail('tableNotTracked', { table: printQualified(key.table) });
+  return {
+    join: { table: key.table, mapping: zip(key.columns, key.foreignColumns), isUnique: true },
+    isNullable: key.columns.some((name) => table.columnByName.get(name)!.isNullable),
+  };
+}
+
+/** The other table's columns refer to our key: any number of rows, unless they are unique there. */
+function byForeignKeyThere(on: ForeignKeyOn, table: ResolvedTable, around: Surroundings): Found {
+  const target = around.tables.get(qualifiedKey(on.table));
+  if (!target) fail('tableNotInSource', { table: printQualified(on.table), source: around.source });
+  requireColumns(on.columns, target);
+  const theirs = around.catalog.tables.get(qualifiedKey(on.table))!;
+  const key = theOne(
+    theirs.foreignKeys.filter(
+      (candidate) => sameColumns(candidate.columns, on.columns) && isSame(candidate.table, table.table),
+    ),
+  );
+  return {
+    join: {
+      table: target.table,
+      mapping: zip(key.foreignColumns, key.columns),
+      isUnique: isUnique(target, key.columns),
+    },
+    isNullable: true,
+  };
+}
+
+function byColumns(manual: ManualConfiguration, table: ResolvedTable, around: Surroundings): Found | null {
+  if (!manual.remote_table) return null;
+  const target = around.tables.get(qualifiedKey(manual.remote_table));
+  if (!target) fail('tableNotTracked', { table: printQualified(manual.remote_table) });
+  const mapping = Object.entries(manual.column_mapping);
+  if (mapping.length === 0) fail('unexpectedPayload', { text: 'column_mapping should not be empty' });
+  const remote = mapping.map(([, column]) => column);
+  requireColumns(Object.keys(manual.column_mapping), table);
+  requireColumns(remote, target);
+  return {
+    join: { table: target.table, mapping, isUnique: isUnique(target, remote) },
+    isNullable: true,
+  };
+}
+
+/** Relationships and columns share the table's fields. */
+function refuseColumnName(name: string, table: ResolvedTable): void {
+  const conflict = (text: string): never =>
+    fail('fieldConflict', { table: printQualified(table.table), with: text });
+  if (table.columnByName.has(name)) conflict('postgres column');
+  const column = table.columns.find(({ graphqlName }) => graphqlName === name);
+  if (column) conflict(`custom field name for postgres column "${column.name}"`);
+}
+
+function requireColumns(names: readonly string[], table: ResolvedTable): void {
+  const missing = names.find((name) => !table.columnByName.has(name));
+  if (missing !== undefined) fail('columnNotExists', { name: missing });
+}
+
+function theOne(keys: readonly CatalogForeignKey[]): CatalogForeignKey {
+  if (keys.length > 1) fail('severalForeignKeys', {});
+  return keys[0] ?? fail('noForeignKey', {});
+}
+
+/** Do the columns contain a whole key: then no two rows agree on them. */
+function isUnique(table: ResolvedTable, columns: readonly string[]): boolean {
+  return table.uniqueKeys.some((key) => key.columns.every((column) => columns.includes(column)));
+}
+
+/** In any order. */
+function sameColumns(left: readonly string[], right: readonly string[]): boolean {
+  return left.length === right.length && left.every((name) => right.includes(name));
+}
+
+function isSame(left: QualifiedName, right: QualifiedName): boolean {
+  return left.schema === right.schema && left.name === right.name;
+}
+
+function zip(left: readonly string[], right: readonly string[]): Join['mapping'] {
+  return left.map((name, i) => [name, right[i]!] as const);
+}

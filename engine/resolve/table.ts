@@ -1,0 +1,93 @@
+/** One tracked table against the catalog: columns, keys and names. Relationships and permissions are added by later
+ *  stages (resolve.ts). In: the table's metadata and its CatalogTable. Out: ResolvedTable with both still empty.
+ *  Not here: enum tables' requirements (enum.ts), conflicts between tables (names.ts). */
+import { scalarOf } from '../catalog/scalars.ts';
+import type { CatalogColumn, CatalogTable } from '../catalog/types.ts';
+import { fail } from '../errors/engine-error.ts';
+import type { Table, TableConfiguration } from '../metadata/schema/table.ts';
+import { checkEnumTable } from './enum.ts';
+import { isGraphqlName, namesOf } from './names.ts';
+import type { ResolvedColumn, ResolvedTable, ResolveOptions } from './types.ts';
+
+/** Raises `invalidConfiguration` when names cannot be used, or when an enum table is none. */
+export function resolveTable(
+  source: string,
+  definition: Table,
+  catalog: CatalogTable,
+  options: ResolveOptions,
+): ResolvedTable {
+  if (definition.is_enum) checkEnumTable(catalog);
+  const { configuration } = definition;
+  const all = catalog.columns.map((column) => resolveColumn(column, configuration, options));
+  const columnByName = new Map(all.map((column) => [column.name, column]));
+  const columns = all.filter((column) => isGraphqlName(column.graphqlName));
+  refuseSharedNames(columns);
+  const keys = [...(catalog.primaryKey ? [catalog.primaryKey] : []), ...catalog.uniqueKeys];
+  return {
+    source,
+    table: definition.table,
+    ...namesOf(definition.table, configuration),
+    description: describe(configuration?.comment, catalog.comment),
+    columns,
+    columnByName,
+    primaryKey: primaryKeyOf(catalog, columns),
+    uniqueKeys: keys,
+    relationships: new Map(),
+    permissions: new Map(),
+    isInsertable: catalog.isInsertable,
+    isUpdatable: catalog.isUpdatable,
+    isDeletable: catalog.isDeletable,
+  };
+}
+
+/** A comment in the metadata goes before the database's; an empty one hides it. */
+function describe(comment: string | null | undefined, inDatabase: string | null): string | null {
+  return (comment ?? inDatabase) || null;
+}
+
+function resolveColumn(
+  column: CatalogColumn,
+  configuration: TableConfiguration | undefined,
+  options: ResolveOptions,
+): ResolvedColumn {
+  const { name, type, isNullable, hasDefault } = column;
+  const own = configuration?.column_config?.[name];
+  const scalar = scalarOf(type);
+  const isStringified = scalar.isStringifiable && options.stringifyNumericTypes;
+  return {
+    name,
+    graphqlName: own?.custom_name ?? configuration?.custom_column_names?.[name] ?? name,
+    type,
+    scalar,
+    json: isStringified ? 'stringified' : scalar.json,
+    isNullable,
+    hasDefault,
+    isWritable: !column.isGenerated && column.identity !== 'always',
+    description: describe(own?.comment, column.comment),
+  };
+}
+
+/** A key with a column GraphQL cannot name cannot be given as arguments: the table then has none. */
+function primaryKeyOf(
+  catalog: CatalogTable,
+  columns: readonly ResolvedColumn[],
+): ResolvedTable['primaryKey'] {
+  if (!catalog.primaryKey) return null;
+  const key = catalog.primaryKey.columns.map((name) => columns.find((column) => column.name === name));
+  return key.every((column) => column !== undefined) ? key : null;
+}
+
+function refuseSharedNames(columns: readonly ResolvedColumn[]): void {
+  const owners = new Map<string, string>();
+  for (const { name, graphqlName } of columns) {
+    const other = owners.get(graphqlName);
+    if (other !== undefined) {
+      fail('invalidConfiguration', {
+        text:
+          `the definitions of columns "${other}" and "${name}" are in conflict: ` +
+          `they are mapped to the same field name, "${graphqlName}"`,
+      });
+    }
+    owners.set(graphqlName, name);
+  }
+}

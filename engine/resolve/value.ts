@@ -1,0 +1,94 @@
+/** A value written in the metadata (permission rules, presets) → Leaf: a constant as Postgres reads it, or a session
+ *  variable. In: a JSON value and the type it is compared with or stored as. Out: Leaf, cast in SQL.
+ *  Not here: operators (bool-exp.ts), values of requests (plan/input.ts). Spec: "Permission arguments". */
+import { scalarOf } from '../catalog/scalars.ts';
+import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
+import { fail, withPath } from '../errors/engine-error.ts';
+import type { Leaf, LeafValue } from './predicate.ts';
+import { isSessionVariable } from './session.ts';
+
+/** Raises `parseFailed` for a value the type cannot have. */
+export function leafOf(value: unknown, type: PgType): Leaf {
+  if (typeof value === 'string' && isSessionVariable(value)) {
+    return { kind: 'session', variable: value.toLowerCase(), type };
+  }
+  const stored = storedType(type);
+  if (stored.element && Array.isArray(value) && !value.some(Array.isArray)) {
+    return listOf(value, stored.element, type);
+  }
+  return { kind: 'constant', value: textOf(value, stored), type };
+}
+
+/** The right side of `_in` and its kind: a list, or a session variable that holds an array literal. */
+export function listLeafOf(value: unknown, element: PgType): Leaf {
+  const type = arrayOf(element);
+  if (typeof value === 'string' && isSessionVariable(value)) return leafOf(value, type);
+  if (!Array.isArray(value)) return fail('parseFailed', { text: wrongKind('Array', value) });
+  return listOf(value, element, type);
+}
+
+/** One constant when all items are, else a list of leaves. */
+function listOf(items: readonly unknown[], element: PgType, type: PgType): Leaf {
+  const leaves = items.map((item, i) => withPath(i, () => leafOf(item, element)));
+  const texts = leaves.map((leaf) => (leaf.kind === 'constant' ? leaf.value : undefined));
+  const isConstant = texts.every((text) => text === null || typeof text === 'string');
+  return isConstant ? { kind: 'constant', value: texts, type } : { kind: 'list', items: leaves, type };
+}
+
+/** What a domain holds. */
+function storedType(type: PgType): PgType {
+  return type.base ?? type;
+}
+
+function textOf(value: unknown, type: PgType): LeafValue {
+  if (value === null) return null;
+  const { family, input, name } = scalarOf(type);
+  if (family === 'json' || family === 'jsonb') return JSON.stringify(value);
+  if (type.element)
+    return Array.isArray(value) ? arrayLiteral(value, type.element) : textOf(value, TEXT_LIKE);
+  if (typeof value === 'object') {
+    // GeoJSON is an input form of the PostGIS types.
+    if (family === 'geometry' || family === 'geography') return JSON.stringify(value);
+    return fail('parseFailed', { text: wrongKind(name, value) });
+  }
+  const text = String(value);
+  if (!FORMS[input].test(text)) return fail('parseFailed', { text: wrongKind(name, value) });
+  return text;
+}
+
+/** A whole array given as text: a Postgres array literal, checked by Postgres itself. */
+const TEXT_LIKE = builtinType('text');
+
+/** `{{"1","2"},{"3",NULL}}`. PostgreSQL manual, "Array Input and Output Syntax". */
+function arrayLiteral(items: readonly unknown[], element: PgType): string {
+  const parts = items.map((item) => {
+    if (Array.isArray(item)) return arrayLiteral(item, element);
+    const text = textOf(item, storedType(element));
+    return text === null ? 'NULL' : `"${String(text).replaceAll(/["\\]/g, '\\$&')}"`;
+  });
+  return `{${parts.join(',')}}`;
+}
+
+/** What text Postgres can read as the scalar, by its `input`: a coarse check, so that a rule that could never work is
+ *  refused when it is made and not when it is used. */
+const FORMS = {
+  int: /^\s*[-+]?\d+\s*$/,
+  'big-int': /^\s*[-+]?\d+\s*$/,
+  float: /^\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*$|^\s*([-+]?inf(inity)?|nan)\s*$/i,
+  boolean: /^\s*(t|tr|tru|true|f|fa|fal|fals|false|y|ye|yes|n|no|on|of|off|0|1)\s*$/i,
+  string: /^/,
+  json: /^/,
+  any: /^/,
+} as const;
+
+function wrongKind(expected: string, value: unknown): string {
+  return `parsing ${expected} failed, expected ${expected}, but encountered ${kindOf(value)}`;
+}
+
+/** What a JSON value is called in messages. */
+export function kindOf(value: unknown): string {
+  if (value === null) return 'Null';
+  if (Array.isArray(value)) return 'Array';
+  const kind = typeof value;
+  return kind.charAt(0).toUpperCase() + kind.slice(1);
+}
