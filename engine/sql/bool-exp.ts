@@ -1,0 +1,86 @@
+/** Predicate → SQL condition over one row. Out: a fragment that may stand in `where`, `on` or `and`, never empty
+ *  (`true` when unrestricted). Relationships become `exists`. Not here: which filters apply (plan/table.ts).
+ *  Spec: BoolExp. */
+import type { Join, Operand, Predicate } from '../resolve/predicate.ts';
+import { type Fragment, id, join, param, qualified, sql } from './fragment.ts';
+import { OPERATOR_TEMPLATES } from './operators.ts';
+import { columnOf, type Scope } from './scope.ts';
+
+export function condition(predicate: Predicate, scope: Scope): Fragment {
+  switch (predicate.kind) {
+    case 'true':
+      return sql`true`;
+    case 'false':
+      return sql`false`;
+    case 'and':
+      return join(
+        predicate.all.map((p) => nested(p, scope)),
+        sql` and `,
+      );
+    case 'or':
+      return sql`(${join(
+        predicate.any.map((p) => nested(p, scope)),
+        sql` or `,
+      )})`;
+    case 'not':
+      return sql`not (${condition(predicate.not, scope)})`;
+    case 'compare':
+      return OPERATOR_TEMPLATES[predicate.operator](
+        columnOf(scope.row, predicate.left.column),
+        operand(predicate.right, scope),
+      );
+    case 'is-null': {
+      const column = columnOf(scope.row, predicate.left.column);
+      return predicate.isNull ? sql`${column} is null` : sql`${column} is not null`;
+    }
+    case 'related': {
+      const row = scope.aliases.next();
+      const where = allOf([
+        matches(predicate.join, scope.row, row),
+        condition(predicate.where, { ...scope, row }),
+      ]);
+      return sql`exists (select 1 from ${qualified(predicate.join.table)} ${id(row)} where ${where})`;
+    }
+    case 'exists': {
+      const row = scope.aliases.next();
+      const where = condition(predicate.where, { ...scope, row });
+      return sql`exists (select 1 from ${qualified(predicate.table)} ${id(row)} where ${where})`;
+    }
+    default:
+      return predicate satisfies never;
+  }
+}
+
+/** The equality of a join's columns between two aliases. */
+export function matches(on: Join, local: string, remote: string): Fragment {
+  return join(
+    on.mapping.map(([l, r]) => sql`${columnOf(remote, r)} = ${columnOf(local, l)}`),
+    sql` and `,
+  );
+}
+
+/** Conditions joined by `and`, the always-true ones left out; `true` when nothing remains. */
+export function allOf(conditions: readonly Fragment[]): Fragment {
+  const real = conditions.filter((c) => !isTrue(c));
+  return real.length === 0 ? sql`true` : join(real, sql` and `);
+}
+
+export function isTrue(fragment: Fragment): boolean {
+  const [only, ...rest] = fragment.parts;
+  return rest.length === 0 && only?.kind === 'syntax' && only.text === 'true';
+}
+
+/** ` where …`, or nothing when every row qualifies. */
+export function whereClause(conditions: readonly Fragment[]): Fragment {
+  const all = allOf(conditions);
+  return isTrue(all) ? sql`` : sql` where ${all}`;
+}
+
+function nested(predicate: Predicate, scope: Scope): Fragment {
+  return predicate.kind === 'and' ? sql`(${condition(predicate, scope)})` : condition(predicate, scope);
+}
+
+function operand(value: Operand, scope: Scope): Fragment {
+  if (value.kind !== 'column') return param(value);
+  return columnOf(value.scope === 'root' ? scope.root : scope.row, value.column);
+}
