@@ -1,5 +1,5 @@
 /** The composition root: options → log → state → server, and the same in reverse at the end.
- *  `startEngine` is for `pergola up` and for tests; run as a program this file is `pergola serve`.
+ *  `startEngine` is for `pergola up` and for tests; `run` is the command `pergola serve`.
  *  Exit codes: 0 stopped when asked, 1 could not start, 2 options that cannot be used. */
 import { EngineState } from './admin/state.ts';
 import { isSecretSet } from './auth/authenticate.ts';
@@ -46,22 +46,35 @@ export async function startEngine(
   };
 }
 
-/** `pergola serve`. */
-async function serve(argv: readonly string[]): Promise<void> {
+/** `pergola serve`, until it is asked to stop. The exit code. */
+export async function run(argv: readonly string[]): Promise<number> {
   if (argv.includes('--help') || argv.includes('-h')) {
     process.stdout.write(optionsHelp());
-    return;
+    return 0;
   }
-  const options = loadOptions(argv, process.env);
+  try {
+    await serve(loadOptions(argv, process.env));
+    return 0;
+  } catch (error) {
+    process.stderr.write(complaint(error));
+    return error instanceof OptionsError ? 2 : 1;
+  }
+}
+
+async function serve(options: Options): Promise<void> {
   const log = openLog(options);
-  const engine = await startEngine(options, process.env, log);
-  log.observe({ kind: 'started', url: engine.url, version: VERSION, settings: settingsOf(options) });
-  process.stderr.write(welcome(options, engine.url));
-  const reason = await stopSignal();
-  log.observe({ kind: 'stopping', reason });
-  const requestsCutOff = await engine.close();
-  log.observe({ kind: 'stopped', requestsCutOff });
-  log.flush();
+  try {
+    const stopped = stopSignal();
+    const engine = await Promise.race([startEngine(options, process.env, log), stopped]);
+    // Still waiting for a database: there is nothing to finish.
+    if (typeof engine === 'string') process.exit(0);
+    log.observe({ kind: 'started', url: engine.url, version: VERSION, settings: settingsOf(options) });
+    process.stderr.write(welcome(options, engine.url));
+    log.observe({ kind: 'stopping', reason: await stopped });
+    log.observe({ kind: 'stopped', requestsCutOff: await engine.close() });
+  } finally {
+    log.flush();
+  }
 }
 
 function welcome(options: Options, url: string): string {
@@ -72,7 +85,7 @@ function welcome(options: Options, url: string): string {
   return `Pergola serves GraphQL at ${url}/v1/graphql${console}\n${warning}`;
 }
 
-/** Resolves at the first SIGTERM or SIGINT; at a second one the process ends at once. */
+/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
 function stopSignal(): Promise<string> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -84,13 +97,7 @@ function stopSignal(): Promise<string> {
   });
 }
 
-function fail(error: unknown): never {
-  if (error instanceof OptionsError) {
-    process.stderr.write(`${error.problems.join('\n')}\nSee: pergola serve --help\n`);
-    process.exit(2);
-  }
-  process.stderr.write(`pergola serve: ${error instanceof Error ? error.message : String(error)}\n`);
-  process.exit(1);
+function complaint(error: unknown): string {
+  if (error instanceof OptionsError) return `${error.problems.join('\n')}\nSee: pergola serve --help\n`;
+  return `pergola serve: ${error instanceof Error ? error.message : String(error)}\n`;
 }
-
-if (import.meta.main) await serve(process.argv.slice(2)).catch(fail);

@@ -1,0 +1,105 @@
+#!/usr/bin/env node
+/** The `pergola` command: finds a Node that runs TypeScript as it is (24), and hands over to the command's own file.
+ *  Plain JavaScript, because the Node it is started with may be an older one (20).
+ *  A command is a module that exports `run(argv)`; it resolves when the command is done, to its exit code or nothing.
+ *  Not here: what a command does, nor its flags: `pergola COMMAND --help` is answered by the command. */
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const LEAST_NODE = [24, 2];
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** In the order of `pergola help`. */
+const COMMANDS = {
+  up: [
+    'operator/commands/up.ts',
+    'Postgres, the engine and the loop over a folder of custom resources, all in one',
+  ],
+  serve: ['engine/main.ts', 'the engine: a GraphQL API over a Postgres you have'],
+  operator: ['operator/main.ts', 'the operator: custom resources in a Kubernetes cluster → the engine'],
+  plan: ['operator/commands/plan.ts', 'what a folder of custom resources would change in an engine'],
+  apply: ['operator/commands/apply.ts', 'make an engine be what a folder of custom resources says'],
+  watch: ['operator/commands/watch.ts', 'the same, again whenever a file changes'],
+  import: ['operator/commands/import.ts', 'a metadata directory → custom resources'],
+  export: ['operator/commands/export.ts', 'a running engine → custom resources or a metadata directory'],
+};
+
+const HELP = `pergola: a governed GraphQL API over Postgres, declared as custom resources.
+
+  pergola up deploy/examples/library         try it: no database, no cluster needed
+  pergola serve --database-url postgres://…  the engine over your own database
+  pergola plan -f ./resources --engine http://localhost:8080
+  pergola apply -f ./resources --engine http://localhost:8080
+
+Commands
+${Object.entries(COMMANDS)
+  .map(([name, [, doc]]) => `  ${name.padEnd(10)} ${doc}`)
+  .join('\n')}
+  version    the version
+  help       this text; help COMMAND, or COMMAND --help, for its flags
+`;
+
+if (runsTypeScript(process.versions.node)) await dispatch(process.argv.slice(2));
+else startUnderNewerNode();
+
+async function dispatch([command = 'help', ...argv]) {
+  if (['version', '--version', '-v'].includes(command)) return printVersion();
+  if (command === 'help' && argv[0] !== undefined) return start(argv[0], ['--help']);
+  if (['help', '--help', '-h'].includes(command)) return process.stdout.write(HELP);
+  return start(command, argv);
+}
+
+async function start(command, argv) {
+  if (!Object.hasOwn(COMMANDS, command)) return unknown(command);
+  const file = join(ROOT, COMMANDS[command][0]);
+  if (!existsSync(file)) return fail(`this build has no command ${command}`);
+  const { run } = await import(pathToFileURL(file).href);
+  const code = await run(argv);
+  if (typeof code === 'number') process.exitCode = code;
+}
+
+function runsTypeScript(version) {
+  const [major, minor] = version.split('.').map(Number);
+  return major > LEAST_NODE[0] || (major === LEAST_NODE[0] && minor >= LEAST_NODE[1]);
+}
+
+/** The same arguments under the Node that npm installed with us; its exit is ours, and signals are passed on. */
+function startUnderNewerNode() {
+  const node = installedNode();
+  if (node === undefined) {
+    return fail(`Node ${LEAST_NODE.join('.')} or newer is needed, and this is ${process.version}`);
+  }
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
+  // Ctrl-C reaches the child from the terminal by itself; here it only must not end us first.
+  process.on('SIGINT', () => {});
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.once('error', (error) => fail(error.message));
+  child.once('exit', (code, signal) => process.exit(code ?? (signal === 'SIGINT' ? 130 : 143)));
+}
+
+function installedNode() {
+  try {
+    return createRequire(import.meta.url).resolve('node/bin/node');
+  } catch {
+    return undefined;
+  }
+}
+
+async function printVersion() {
+  const { default: root } = await import('../package.json', { with: { type: 'json' } });
+  process.stdout.write(`pergola ${root.version}\n`);
+}
+
+async function unknown(command) {
+  const { nearest } = await import('../engine/config/nearest.ts');
+  const near = nearest(command, [...Object.keys(COMMANDS), 'version', 'help']);
+  fail(`there is no command ${command}${near ? `; did you mean ${near}?` : ''}\nSee: pergola help`);
+}
+
+function fail(message) {
+  process.stderr.write(`pergola: ${message}\n`);
+  process.exitCode = 2;
+}
