@@ -24,7 +24,7 @@ const FLUSH_EVERY_MS = 250;
 
 /** Where lines go: a file descriptor, standard output by default. */
 export function openLog(options: LogOptions, descriptor = 1): Log {
-  const destination = pino.destination({ dest: descriptor, sync: false, minLength: 16_384 });
+  const destination = pino.destination({ dest: descriptor, sync: false, minLength: 8192 });
   const logger = pino(
     {
       level: options.logLevel,

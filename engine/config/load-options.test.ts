@@ -1,0 +1,124 @@
+/** What can be set, and how: flags, variables, defaults, and what is said about mistakes. */
+import { expect, test } from 'vitest';
+import { loadOptions, OptionsError } from './load-options.ts';
+import { OPTIONS, type OptionFlag, settingsOf, variableOf } from './options.ts';
+import { optionsHelp } from './options-help.ts';
+
+const DATABASE = ['--database-url', 'postgres://x'];
+const load = (argv: string[] = [], env: Record<string, string> = {}) =>
+  loadOptions([...DATABASE, ...argv], env);
+
+function problemsOf(argv: string[], env: Record<string, string> = {}): readonly string[] {
+  try {
+    loadOptions([...DATABASE, ...argv], env);
+  } catch (error) {
+    if (error instanceof OptionsError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+test('without flags and variables the defaults hold', () => {
+  const options = load();
+  expect(options.serverPort).toBe(8080);
+  expect(options.serverHost).toBe('*');
+  expect(options.adminSecret).toBeUndefined();
+  expect(options.enableConsole).toBe(false);
+  expect(options.headerPrefix).toBe('x-engine-');
+});
+
+test('a variable is read, and a flag beats it', () => {
+  const env = { ENGINE_GRAPHQL_SERVER_PORT: '1111' };
+  expect(load([], env).serverPort).toBe(1111);
+  expect(load(['--server-port', '2222'], env).serverPort).toBe(2222);
+  expect(load(['--server-port=3333'], env).serverPort).toBe(3333);
+});
+
+test('a variable set to nothing is not set', () => {
+  expect(load([], { ENGINE_GRAPHQL_ADMIN_SECRET: '' }).adminSecret).toBeUndefined();
+  expect(load([], { ENGINE_GRAPHQL_SERVER_PORT: '' }).serverPort).toBe(8080);
+});
+
+test('a flag given nothing is an error, so that no secret is lost by an empty shell variable', () => {
+  expect(problemsOf(['--admin-secret', ''])).toEqual(['--admin-secret needs a value']);
+  expect(problemsOf(['--admin-secret='])).toEqual(['--admin-secret needs a value']);
+  expect(problemsOf(['--server-port'])).toEqual(['--server-port needs a value']);
+});
+
+test.each(['true', 'T', 'yes', 'y', 'on', '1'])('%s is a yes', (text) => {
+  expect(load([], { ENGINE_GRAPHQL_DEV_MODE: text }).devMode).toBe(true);
+});
+
+test.each(['false', 'F', 'no', 'n', 'off', '0'])('%s is a no', (text) => {
+  expect(load([], { ENGINE_GRAPHQL_ADMIN_INTERNAL_ERRORS: text }).adminInternalErrors).toBe(false);
+});
+
+test('a yes-or-no flag may stand alone, and takes a value when one follows', () => {
+  expect(load(['--enable-console', '--dev-mode']).enableConsole).toBe(true);
+  expect(load(['--admin-internal-errors', 'false', '--dev-mode'])).toMatchObject({
+    adminInternalErrors: false,
+    devMode: true,
+  });
+});
+
+test('enabled APIs are a comma-separated list of known names', () => {
+  expect(load(['--enabled-apis', 'graphql, CONFIG']).enabledApis).toEqual(['graphql', 'config']);
+  expect(problemsOf(['--enabled-apis', 'graphql,grapql'])[0]).toMatch(
+    /--enabled-apis expects one of metadata, /,
+  );
+});
+
+test('an unknown flag is refused, with the nearest known one', () => {
+  expect(problemsOf(['--admin-secrt', 'hush'])).toEqual([
+    'there is no flag --admin-secrt; did you mean --admin-secret?',
+  ]);
+});
+
+test('unknown variables are ignored', () => {
+  expect(problemsOf([], { ENGINE_GRAPHQL_NO_SUCH_THING: '1' })).toEqual([]);
+});
+
+test('every mistake is told at once, by the name it was given under', () => {
+  expect(problemsOf(['--server-port', 'http', 'stray'], { ENGINE_GRAPHQL_LOG_LEVEL: 'loud' })).toEqual([
+    'there is a value that belongs to no flag',
+    '--server-port expects a whole number from 0 to 65535, not "http"',
+    'ENGINE_GRAPHQL_LOG_LEVEL expects one of debug, info, warn, error, not "loud"',
+  ]);
+});
+
+test('a mistake in a secret does not repeat the secret', () => {
+  expect(problemsOf(['--admin-secrets', 'hush']).join()).not.toContain('hush');
+  expect(problemsOf(['hush']).join()).not.toContain('hush');
+});
+
+test('several secrets are a JSON array of texts', () => {
+  expect(load(['--admin-secrets', '["a","b"]']).adminSecrets).toEqual(['a', 'b']);
+  for (const wrong of ['[]', '[""]', '{}', '[1]'])
+    expect(problemsOf(['--admin-secrets', wrong])).toHaveLength(1);
+});
+
+test('the header prefix is lower-cased and must end in a dash', () => {
+  expect(load(['--header-prefix', 'X-Other-']).headerPrefix).toBe('x-other-');
+  expect(problemsOf(['--header-prefix', 'x-other'])).toHaveLength(1);
+});
+
+test('some database must be named', () => {
+  expect(() => loadOptions([], {})).toThrow('a database is needed');
+  expect(
+    loadOptions([], { ENGINE_GRAPHQL_METADATA_DATABASE_URL: 'postgres://m' }).databaseUrl,
+  ).toBeUndefined();
+});
+
+test('settings to be logged hold no secret', () => {
+  const options = load(['--admin-secret', 'hush', '--metadata-database-url', 'postgres://hush']);
+  expect(JSON.stringify(settingsOf(options))).not.toMatch(/hush|postgres/);
+});
+
+test('the help names every flag, its variable and its meaning', () => {
+  const help = optionsHelp();
+  for (const flag of Object.keys(OPTIONS) as OptionFlag[]) {
+    expect(help).toContain(`--${flag} `);
+    expect(help).toContain(variableOf(flag));
+    expect(help).toContain(OPTIONS[flag].doc);
+  }
+});

@@ -1,0 +1,68 @@
+/** The shape of log lines. */
+import { mkdtempSync, openSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { RequestFinished } from './observation.ts';
+import { type LogOptions, openLog } from './sinks.ts';
+
+const REQUEST: RequestFinished = {
+  kind: 'request finished',
+  requestId: 'r1',
+  method: 'POST',
+  path: '/v1/graphql',
+  ip: '127.0.0.1',
+  httpVersion: '1.1',
+  status: 200,
+  durationMs: 5,
+  responseSizeBytes: 12,
+  sessionVariables: { 'x-engine-role': 'user' },
+  error: null,
+  query: { query: '{ a }' },
+};
+
+function linesOf(
+  options: Partial<LogOptions>,
+  ...observed: Parameters<ReturnType<typeof openLog>['observe']>[0][]
+) {
+  const file = join(mkdtempSync(join(tmpdir(), 'pergola-log-')), 'log');
+  const log = openLog({ logLevel: 'info', enabledLogTypes: ['http-log'], ...options }, openSync(file, 'w'));
+  observed.forEach(log.observe);
+  log.flush();
+  const text = readFileSync(file, 'utf8');
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+}
+
+test('a finished request is one line of timestamp, level, type and detail', () => {
+  const [line] = linesOf({}, REQUEST);
+  expect(Object.keys(line).sort()).toEqual(['detail', 'level', 'timestamp', 'type']);
+  expect(line).toMatchObject({
+    level: 'info',
+    type: 'http-log',
+    detail: {
+      request_id: 'r1',
+      operation: { query_execution_time: 0.005, response_size: 12, user_vars: { 'x-engine-role': 'user' } },
+      http_info: { status: 200, url: '/v1/graphql', http_version: 'HTTP/1.1', method: 'POST' },
+    },
+  });
+});
+
+test('what was asked is told only when it failed', () => {
+  const [good, bad] = linesOf({}, REQUEST, { ...REQUEST, error: { code: 'x' } });
+  expect(good.detail.operation.query).toBeNull();
+  expect(bad).toMatchObject({ level: 'error', detail: { operation: { query: { query: '{ a }' } } } });
+});
+
+test('kinds that are not enabled and levels below the least are not written', () => {
+  expect(linesOf({ enabledLogTypes: [] }, REQUEST)).toEqual([]);
+  expect(linesOf({ logLevel: 'error' }, REQUEST)).toEqual([]);
+});
+
+test('an unexpected failure is told with its cause', () => {
+  const [line] = linesOf({}, { kind: 'unexpected', requestId: 'r2', error: new Error('boom') });
+  expect(line).toMatchObject({ level: 'error', detail: { request_id: 'r2', message: 'boom' } });
+  expect(line.detail.stack).toContain('sinks.test.ts');
+});
