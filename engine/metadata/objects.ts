@@ -1,0 +1,371 @@
+/** OBJECTS: every kind of metadata object, one row each: what it hangs on, where it sits in the document, what identifies it.
+ *  Row order is the order in which objects can be made: parents and targets first.
+ *  In and out: the document as a map from key to object and back (`objectsOf`, `metadataOf`), one object put or removed.
+ *  A key is `kind/segment/…`, each segment URI-encoded, the parent's segments first: `select_permission/default/public/author/user`.
+ *  Not here: references between objects (dependencies.ts), normal form (normal-form.ts), reading places (places.ts). */
+import Type, { type TSchema } from 'typebox';
+import {
+  CUSTOM_TYPE_CATEGORIES,
+  customTypes,
+  type Fragment,
+  list,
+  type Place,
+  remoteTypes,
+  single,
+  tlsHosts,
+} from './places.ts';
+import { Action } from './schema/action.ts';
+import { AllowListEntry, QueryCollection, RestEndpoint } from './schema/collection.ts';
+import { Comment, GraphqlName, RoleName } from './schema/common.ts';
+import { CronTrigger, EventTrigger } from './schema/event.ts';
+import { ComputedField, LogicalModel, NativeQuery, TrackedFunction } from './schema/function.ts';
+import { emptyMetadata, type Metadata } from './schema/metadata.ts';
+import {
+  DeletePermission,
+  InsertPermission,
+  SelectPermission,
+  SelectRule,
+  UpdatePermission,
+} from './schema/permission.ts';
+import {
+  ApiLimits,
+  InheritedRole,
+  Introspection,
+  MetricsConfig,
+  OpenTelemetry,
+  TlsAllowEntry,
+} from './schema/policy.ts';
+import {
+  ArrayRelationship,
+  ObjectRelationship,
+  RemoteRelationship,
+  RemoteRelationshipDefinition,
+} from './schema/relationship.ts';
+import { RemoteSchema, RemoteSchemaPermission } from './schema/remote-schema.ts';
+import { Source } from './schema/source.ts';
+import { Table } from './schema/table.ts';
+
+/** Segments that tell an object from its siblings, always `width` of them. */
+type Identity = {
+  readonly width: number;
+  readonly of: (fragment: Fragment) => readonly string[];
+};
+
+type ObjectRow = {
+  /** The kind this one is nested in; null at the top of the document. */
+  readonly parent: string | null;
+  readonly place: Place;
+  readonly identity: Identity;
+  readonly schema: TSchema;
+};
+
+const row = (
+  parent: string | null,
+  at: Place,
+  identity: ObjectRow['identity'],
+  schema: TSchema,
+): ObjectRow => ({ parent, place: at, identity, schema });
+
+const by = (...keys: string[]): Identity => ({
+  width: keys.length,
+  of: (fragment) => keys.map((key) => String(fragment[key] ?? '')),
+});
+const within = (key: string, identity: Identity): Identity => ({
+  width: identity.width,
+  of: (fragment) => identity.of((fragment[key] ?? {}) as Fragment),
+});
+const byQualified = (key: string): Identity => within(key, by('schema', 'name'));
+const alone = by();
+
+const LogicalModelPermission = Type.Object({
+  role: RoleName,
+  permission: SelectRule,
+  comment: Type.Optional(Comment),
+});
+const CustomType = Type.Object({
+  category: Type.Union(CUSTOM_TYPE_CATEGORIES.map((category) => Type.Literal(category))),
+  definition: Type.Unknown(),
+});
+const RemoteTypeRelationship = Type.Object({
+  type_name: Type.String(),
+  name: GraphqlName,
+  definition: RemoteRelationshipDefinition,
+});
+
+export const OBJECTS = {
+  source: row(null, list('sources', 'required'), by('name'), Source),
+  table: row('source', list('tables', 'required'), byQualified('table'), Table),
+  object_relationship: row('table', list('object_relationships'), by('name'), ObjectRelationship),
+  array_relationship: row('table', list('array_relationships'), by('name'), ArrayRelationship),
+  computed_field: row('table', list('computed_fields'), by('name'), ComputedField),
+  remote_relationship: row('table', list('remote_relationships'), by('name'), RemoteRelationship),
+  insert_permission: row('table', list('insert_permissions'), by('role'), InsertPermission),
+  select_permission: row('table', list('select_permissions'), by('role'), SelectPermission),
+  update_permission: row('table', list('update_permissions'), by('role'), UpdatePermission),
+  delete_permission: row('table', list('delete_permissions'), by('role'), DeletePermission),
+  event_trigger: row('table', list('event_triggers'), by('name'), EventTrigger),
+  function: row('source', list('functions'), byQualified('function'), TrackedFunction),
+  function_permission: row('function', list('permissions'), by('role'), Type.Object({ role: RoleName })),
+  native_query: row('source', list('native_queries'), by('root_field_name'), NativeQuery),
+  logical_model: row('source', list('logical_models'), by('name'), LogicalModel),
+  logical_model_permission: row(
+    'logical_model',
+    list('select_permissions'),
+    by('role'),
+    LogicalModelPermission,
+  ),
+  remote_schema: row(null, list('remote_schemas'), by('name'), RemoteSchema),
+  remote_schema_permission: row('remote_schema', list('permissions'), by('role'), RemoteSchemaPermission),
+  remote_schema_relationship: row(
+    'remote_schema',
+    remoteTypes,
+    by('type_name', 'name'),
+    RemoteTypeRelationship,
+  ),
+  query_collection: row(null, list('query_collections'), by('name'), QueryCollection),
+  allowlist: row(null, list('allowlist'), by('collection'), AllowListEntry),
+  custom_type: row(null, customTypes, within('definition', by('name')), CustomType),
+  action: row(null, list('actions'), by('name'), Action),
+  action_permission: row(
+    'action',
+    list('permissions'),
+    by('role'),
+    Type.Object({ role: RoleName, comment: Type.Optional(Comment) }),
+  ),
+  cron_trigger: row(null, list('cron_triggers'), by('name'), CronTrigger),
+  rest_endpoint: row(null, list('rest_endpoints'), by('name'), RestEndpoint),
+  inherited_role: row(null, list('inherited_roles'), by('role_name'), InheritedRole),
+  api_limits: row(null, single('api_limits'), alone, ApiLimits),
+  introspection: row(null, single('graphql_schema_introspection'), alone, Introspection),
+  tls: row(null, tlsHosts, by('host', 'suffix'), TlsAllowEntry),
+  metrics_config: row(null, single('metrics_config'), alone, MetricsConfig),
+  opentelemetry: row(null, single('opentelemetry'), alone, OpenTelemetry),
+  backend_configs: row(null, single('backend_configs'), alone, Type.Record(Type.String(), Type.Unknown())),
+} as const satisfies Record<string, ObjectRow>;
+
+export type ObjectKind = keyof typeof OBJECTS;
+
+export const OBJECT_KINDS = Object.keys(OBJECTS) as readonly ObjectKind[];
+
+export type MetadataObject = {
+  readonly key: string;
+  readonly kind: ObjectKind;
+  /** The key of the object it is nested in. */
+  readonly parent: string | null;
+  /** The object's own fragment of the document, without nested objects that are objects of their own. */
+  readonly definition: unknown;
+};
+
+export type ObjectIdentity = { readonly kind: ObjectKind; readonly segments: readonly string[] };
+
+/** `objectKey('table', 'default', 'public', 'author')` is `table/default/public/author`. */
+export function objectKey(kind: ObjectKind, ...segments: readonly string[]): string {
+  return [kind, ...segments.map(encodeURIComponent)].join('/');
+}
+
+/** Undefined when the text is no key: an unknown kind, or too few or many segments. */
+export function parseKey(key: string): ObjectIdentity | undefined {
+  const [kind = '', ...encoded] = key.split('/');
+  if (!isObjectKind(kind)) return undefined;
+  const segments = encoded.map(decodeSegment);
+  if (segments.includes(undefined) || segments.length !== widthsOf(kind).at(-1)) return undefined;
+  return { kind, segments: segments as readonly string[] };
+}
+
+/** Every object, parents before children, siblings in document order. */
+export function objectsOf(metadata: Metadata): ReadonlyMap<string, MetadataObject> {
+  const found = new Map<string, MetadataObject>();
+  collect(metadata, { kind: null, segments: [], key: null }, found);
+  return found;
+}
+
+/** The document made of the objects, in the order given. The inverse of `objectsOf`. A parent must be among them. */
+export function metadataOf(objects: Iterable<MetadataObject>): Metadata {
+  const children = new Map<string | null, MetadataObject[]>();
+  const keys = new Set<string>();
+  for (const object of objects) {
+    keys.add(object.key);
+    const siblings = children.get(object.parent);
+    if (siblings) siblings.push(object);
+    else children.set(object.parent, [object]);
+  }
+  for (const parent of children.keys()) {
+    if (parent !== null && !keys.has(parent)) throw new Error(`no object has the key ${parent}`);
+  }
+  return compose(emptyMetadata, null, null, children) as Metadata;
+}
+
+/** Inserts the object at the end of its siblings, or replaces it where it is, keeping what is nested in it.
+ *  The parent must exist. */
+export function putObject(metadata: Metadata, object: MetadataObject): Metadata {
+  const name = nameOf(object.key);
+  const fresh = object.definition as Fragment;
+  return change(metadata, chainOf(name), (siblings, index) => {
+    if (index < 0) return [...siblings, withRequired(name.kind, fresh)];
+    return siblings.with(index, { ...nestedOf(name.kind, siblings[index]!), ...fresh });
+  }) as Metadata;
+}
+
+/** Removes the object with everything nested in it; the same document when there is none. */
+export function removeObject(metadata: Metadata, key: string): Metadata {
+  const name = parseKey(key);
+  if (!name || !find(metadata, chainOf(name))) return metadata;
+  return change(metadata, chainOf(name), (siblings, index) => siblings.toSpliced(index, 1)) as Metadata;
+}
+
+/** The object's own fragment with what is nested in it. */
+export function findFragment(metadata: Metadata, key: string): unknown {
+  const name = parseKey(key);
+  return name && find(metadata, chainOf(name));
+}
+
+export function findObject(metadata: Metadata, key: string): MetadataObject | undefined {
+  const name = parseKey(key);
+  const fragment = name && find(metadata, chainOf(name));
+  if (!name || !fragment) return undefined;
+  return { key, kind: name.kind, parent: parentKey(name), definition: bare(name.kind, fragment) };
+}
+
+/** Kinds nested directly in a kind, or at the top of the document. */
+export function childKinds(parent: ObjectKind | null): readonly ObjectKind[] {
+  return CHILDREN.get(parent) ?? [];
+}
+
+/** A fragment without nested objects. */
+export function bare(kind: ObjectKind, fragment: Fragment): Fragment {
+  const nested = new Set(childKinds(kind).flatMap((child) => OBJECTS[child].place.keys));
+  return Object.fromEntries(Object.entries(fragment).filter(([key]) => !nested.has(key)));
+}
+
+/** A bare fragment with the lists its schema demands, empty. */
+export function withRequired(kind: ObjectKind, fragment: Fragment): Fragment {
+  return childKinds(kind).reduce((made, child) => {
+    const { place: at } = OBJECTS[child];
+    return at.isRequired && at.read(made).length === 0 ? at.write(made, []) : made;
+  }, fragment);
+}
+
+const CHILDREN: ReadonlyMap<ObjectKind | null, readonly ObjectKind[]> = Map.groupBy(OBJECT_KINDS, parentOf);
+
+/** Kind → segments up to and including each ancestor and itself, outermost first. */
+const WIDTHS: ReadonlyMap<ObjectKind, readonly number[]> = new Map(
+  OBJECT_KINDS.map((kind) => {
+    const own = ancestry(kind).map((step) => OBJECTS[step].identity.width);
+    return [kind, own.map((_, i) => own.slice(0, i + 1).reduce((sum, width) => sum + width, 0))];
+  }),
+);
+
+function widthsOf(kind: ObjectKind): readonly number[] {
+  return WIDTHS.get(kind) ?? [];
+}
+
+/** The kind an object is nested in; null at the top of the document. */
+export function parentOf(kind: ObjectKind): ObjectKind | null {
+  return OBJECTS[kind].parent as ObjectKind | null;
+}
+
+function ancestry(kind: ObjectKind): readonly ObjectKind[] {
+  const parent = parentOf(kind);
+  return parent === null ? [kind] : [...ancestry(parent), kind];
+}
+
+type Step = { readonly kind: ObjectKind; readonly own: readonly string[] };
+
+function chainOf(name: ObjectIdentity): readonly Step[] {
+  const widths = widthsOf(name.kind);
+  return ancestry(name.kind).map((kind, i) => ({
+    kind,
+    own: name.segments.slice(i === 0 ? 0 : widths[i - 1], widths[i]),
+  }));
+}
+
+function nameOf(key: string): ObjectIdentity {
+  const name = parseKey(key);
+  if (!name) throw new Error(`not the key of a metadata object: ${key}`);
+  return name;
+}
+
+function parentKey(name: ObjectIdentity): string | null {
+  const parent = parentOf(name.kind);
+  return parent === null ? null : objectKey(parent, ...name.segments.slice(0, widthsOf(name.kind).at(-2)));
+}
+
+function find(owner: Fragment, chain: readonly Step[]): Fragment | undefined {
+  const [step, ...rest] = chain;
+  if (!step) return owner;
+  const siblings = OBJECTS[step.kind].place.read(owner);
+  const found = siblings[indexOf(step, siblings)];
+  return found && find(found, rest);
+}
+
+function change(
+  owner: Fragment,
+  chain: readonly Step[],
+  edit: (siblings: readonly Fragment[], index: number) => readonly Fragment[],
+): Fragment {
+  const [step, ...rest] = chain;
+  if (!step) return owner;
+  const { place: at } = OBJECTS[step.kind];
+  const siblings = at.read(owner);
+  const index = indexOf(step, siblings);
+  if (rest.length === 0) return at.write(owner, edit(siblings, index));
+  if (index < 0) throw new Error(`no ${step.kind} ${step.own.join('.')} to hang an object on`);
+  return at.write(owner, siblings.with(index, change(siblings[index]!, rest, edit)));
+}
+
+function indexOf(step: Step, siblings: readonly Fragment[]): number {
+  const { identity } = OBJECTS[step.kind];
+  return siblings.findIndex((sibling) => {
+    return identity.of(sibling).every((segment, i) => segment === step.own[i]);
+  });
+}
+
+type Owner = {
+  readonly kind: ObjectKind | null;
+  readonly segments: readonly string[];
+  readonly key: string | null;
+};
+
+function collect(fragment: Fragment, owner: Owner, found: Map<string, MetadataObject>): void {
+  for (const kind of childKinds(owner.kind)) {
+    for (const item of OBJECTS[kind].place.read(fragment)) {
+      const segments = [...owner.segments, ...OBJECTS[kind].identity.of(item)];
+      const key = objectKey(kind, ...segments);
+      found.set(key, { key, kind, parent: owner.key, definition: bare(kind, item) });
+      collect(item, { kind, segments, key }, found);
+    }
+  }
+}
+
+function compose(
+  fragment: Fragment,
+  kind: ObjectKind | null,
+  key: string | null,
+  children: ReadonlyMap<string | null, readonly MetadataObject[]>,
+): Fragment {
+  const nested = Map.groupBy(children.get(key) ?? [], (object) => object.kind);
+  return childKinds(kind).reduce((made, child) => {
+    const objects = nested.get(child);
+    const { place: at } = OBJECTS[child];
+    if (!objects) return at.isRequired ? at.write(made, []) : made;
+    const items = objects.map((o) => compose(o.definition as Fragment, child, o.key, children));
+    return at.write(made, items);
+  }, fragment);
+}
+
+function nestedOf(kind: ObjectKind, fragment: Fragment): Fragment {
+  const own = bare(kind, fragment);
+  return Object.fromEntries(Object.entries(fragment).filter(([key]) => !(key in own)));
+}
+
+function isObjectKind(kind: string): kind is ObjectKind {
+  return Object.hasOwn(OBJECTS, kind);
+}
+
+function decodeSegment(encoded: string): string | undefined {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return undefined;
+  }
+}
