@@ -196,6 +196,15 @@ export const ERRORS = {
     (p) => p.text,
     { code: 'invalid-configuration', message: (p) => p.reason },
   ),
+  // ── Postgres, while a request runs ──
+  constraintViolation: row<Text>(400, 'constraint-violation', (p) => p.text),
+  dataException: row<Text>(400, 'data-exception', (p) => p.text),
+  checkFailed: row<object>(
+    400,
+    'permission-error',
+    () => 'check constraint of an insert/update permission has failed',
+  ),
+  databaseQueryFailed: row<object>(500, 'unexpected', () => 'database query error'),
   unexpected: row<Text>(500, 'unexpected', (p) => p.text),
 } as const satisfies Record<string, ErrorRow<never>>;
 

@@ -1,0 +1,139 @@
+/** A database behind four verbs: one prepared statement, a transaction, a plain query, close.
+ *  Results of `run` are text as Postgres sent it; no type parser runs. Statements are named by their text, so a plan that
+ *  is used again is prepared once a connection; with `usePreparedStatements` off (pgbouncer in transaction mode) they
+ *  are not. An idle connection that breaks is replaced, never an exception of the process.
+ *  Not here: which database a source means (sources.ts), what an SQLSTATE means to a client (pg-errors.ts). */
+import pg from 'pg';
+
+/** The columns of a statement's first row as text; empty when there was no row. */
+export type Row = readonly (string | null)[];
+
+export type NamedStatement = { readonly name: string; readonly text: string };
+
+export type PoolOptions = {
+  readonly maxConnections?: number;
+  readonly idleTimeoutSeconds?: number;
+  /** How long to wait for a free connection; absent is for ever. */
+  readonly poolTimeoutSeconds?: number;
+  readonly connectionLifetimeSeconds?: number;
+  readonly usePreparedStatements?: boolean;
+  readonly isolationLevel?: 'read-committed' | 'repeatable-read' | 'serializable';
+};
+
+export interface Database {
+  run(statement: NamedStatement, values: readonly unknown[]): Promise<Row>;
+  /** BEGIN … COMMIT on one connection, ROLLBACK when `body` throws. */
+  transaction<T>(options: { readonly readOnly?: boolean }, body: (client: pg.PoolClient) => Promise<T>): Promise<T>;
+  query(text: string, values?: readonly unknown[]): Promise<pg.QueryResult>;
+  close(): Promise<void>;
+}
+
+/** Distinct statements kept prepared on a connection. A connection that has seen more is replaced, which is how
+ *  statements of plans long gone are forgotten. */
+const MOST_PREPARED = 2000;
+
+const AS_TEXT = { getTypeParser: () => (value: string) => value };
+
+export function openDatabase(url: string, options: PoolOptions = {}): Database {
+  return new PooledDatabase(url, options);
+}
+
+/** Runs a prepared statement on a connection one already has: inside a transaction. */
+export async function runOn(
+  client: pg.ClientBase,
+  statement: NamedStatement,
+  values: readonly unknown[],
+  isNamed = true,
+): Promise<Row> {
+  const result = await client.query<string[]>({
+    ...(isNamed ? { name: statement.name } : {}),
+    text: statement.text,
+    values: values as unknown[],
+    rowMode: 'array',
+    types: AS_TEXT as unknown as pg.CustomTypesConfig,
+  });
+  return (result.rows[0] as Row | undefined) ?? [];
+}
+
+class PooledDatabase implements Database {
+  readonly #pool: pg.Pool;
+  readonly #begin: string;
+  readonly #isNamed: boolean;
+  readonly #prepared = new WeakMap<pg.PoolClient, Set<string>>();
+
+  constructor(url: string, options: PoolOptions) {
+    this.#isNamed = options.usePreparedStatements ?? true;
+    this.#begin = `begin isolation level ${(options.isolationLevel ?? 'read-committed').replace('-', ' ')}`;
+    this.#pool = new pg.Pool({
+      connectionString: url,
+      max: options.maxConnections ?? 50,
+      idleTimeoutMillis: (options.idleTimeoutSeconds ?? 180) * 1000,
+      connectionTimeoutMillis: (options.poolTimeoutSeconds ?? 0) * 1000,
+      maxLifetimeSeconds: options.connectionLifetimeSeconds ?? 600,
+      keepAlive: true,
+      application_name: 'pergola',
+    });
+    // The pool has already discarded the connection; the next request opens another.
+    this.#pool.on('error', () => {});
+  }
+
+  async run(statement: NamedStatement, values: readonly unknown[]): Promise<Row> {
+    const client = await this.#pool.connect();
+    let isSpent = false;
+    try {
+      isSpent = this.#isNamed && this.#remember(client, statement.name);
+      return await runOn(client, statement, values, this.#isNamed);
+    } catch (error) {
+      isSpent = isConnectionLost(error);
+      throw error;
+    } finally {
+      client.release(isSpent);
+    }
+  }
+
+  async transaction<T>(
+    options: { readonly readOnly?: boolean },
+    body: (client: pg.PoolClient) => Promise<T>,
+  ): Promise<T> {
+    const client = await this.#pool.connect();
+    let isBroken = false;
+    try {
+      await client.query(`${this.#begin}${options.readOnly ? ' read only' : ''}`);
+      const result = await body(client);
+      await client.query('commit');
+      return result;
+    } catch (error) {
+      await client.query('rollback').catch(() => {
+        isBroken = true;
+      });
+      throw error;
+    } finally {
+      client.release(isBroken);
+    }
+  }
+
+  query(text: string, values?: readonly unknown[]): Promise<pg.QueryResult> {
+    return this.#pool.query(text, values ? [...values] : undefined);
+  }
+
+  async close(): Promise<void> {
+    if (!this.#pool.ended) await this.#pool.end();
+  }
+
+  /** Notes a statement prepared on a connection; true when the connection has had enough of them. */
+  #remember(client: pg.PoolClient, name: string): boolean {
+    let names = this.#prepared.get(client);
+    if (!names) {
+      names = new Set();
+      this.#prepared.set(client, names);
+    }
+    names.add(name);
+    return names.size > MOST_PREPARED;
+  }
+}
+
+/** SQLSTATE class 08 and 57P, or no SQLSTATE at all: the connection is gone, not the statement wrong. */
+function isConnectionLost(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code) || code.startsWith('08') || code.startsWith('57P');
+}
