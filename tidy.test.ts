@@ -85,6 +85,7 @@ const ENTRIES = [
   /^operator\/main\.ts$/,
   /^operator\/commands\//,
   /^(docs|crds)\/generate\.ts$/,
+  /^engine\/http\/console\/build\.ts$/,
   /^vitest\.config\.ts$/,
   /^deploy\//,
   /^testing\//,

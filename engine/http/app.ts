@@ -52,7 +52,7 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
   app.setErrorHandler<FastifyError>((error, request, reply) => refuse(context, error, request, reply));
   app.setNotFoundHandler((request, reply) => refuse(context, absence(app, context, request), request, reply));
   publicRoutes(app, context);
-  if (context.options.enableConsole) consoleRoutes(app);
+  if (context.options.enableConsole) consoleRoutes(app, context);
   await app.register(async (scope) => {
     scope.addHook('onRequest', async (request) => {
       exchangeOf(request).session = await context.authenticate(request.headers);
