@@ -92,7 +92,12 @@ export const ERRORS = {
     (p) => `cannot continue due to inconsistent metadata: ${p.reasons}`,
   ),
   queryExecutionFailed: row<object>(400, 'postgres-error', () => 'query execution failed'),
-  sourceUnreachable: row<{ source: string; reason: string }>(500, 'postgres-error', () => 'connection error'),
+  sourceUnreachable: row<{ source: string; reason: string }>(
+    500,
+    'postgres-error',
+    () => 'connection error',
+    { message: (p) => `connection error: ${p.reason}` },
+  ),
   cannotDropDependents: row<{ dependents: string }>(
     400,
     'dependency-error',
