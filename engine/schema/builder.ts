@@ -1,0 +1,102 @@
+/** What the concepts of a role's schema share while it is built: the model, the role's access, and a memo of named types,
+ *  so that each exists once and cycles between tables close. Fields are thunks: a type is built when it is reached. */
+import {
+  GraphQLBoolean,
+  GraphQLFloat,
+  GraphQLInt,
+  type GraphQLNamedType,
+  GraphQLScalarType,
+  GraphQLString,
+} from 'graphql';
+import type { Scalar } from '../catalog/scalars.ts';
+import { accessOf, targetOf } from '../resolve/access.ts';
+import type {
+  Model,
+  ResolvedColumn,
+  ResolvedRelationship,
+  ResolvedTable,
+  SelectAccess,
+  TableAccess,
+} from '../resolve/types.ts';
+import { scalarExtensions } from './origin.ts';
+
+export type Related = { readonly relationship: ResolvedRelationship; readonly target: ResolvedTable };
+
+export class SchemaBuilder {
+  readonly model: Model;
+  readonly role: string;
+  /** Whether `backend_only` permissions count. */
+  readonly mayUseBackendOnly: boolean;
+  readonly #types = new Map<string, GraphQLNamedType>();
+
+  constructor(model: Model, role: string, mayUseBackendOnly: boolean) {
+    this.model = model;
+    this.role = role;
+    this.mayUseBackendOnly = mayUseBackendOnly;
+  }
+
+  /** The type of that name, made by `build` at its first use. */
+  named<T extends GraphQLNamedType>(name: string, build: (name: string) => T): T {
+    let type = this.#types.get(name);
+    if (!type) {
+      type = build(name);
+      this.#types.set(name, type);
+    }
+    return type as T;
+  }
+
+  tables(): ResolvedTable[] {
+    return [...this.model.sources.values()].flatMap((source) => [...source.tables.values()]);
+  }
+
+  access(table: ResolvedTable): TableAccess {
+    const access = accessOf(table, this.role);
+    if (this.mayUseBackendOnly) return access;
+    return {
+      select: access.select,
+      insert: access.insert?.backendOnly ? null : access.insert,
+      update: access.update?.backendOnly ? null : access.update,
+      delete: access.delete?.backendOnly ? null : access.delete,
+    };
+  }
+
+  select(table: ResolvedTable): SelectAccess | null {
+    return accessOf(table, this.role).select;
+  }
+
+  selectableColumns(table: ResolvedTable): ResolvedColumn[] {
+    const access = this.select(table);
+    return access ? table.columns.filter((column) => access.columns.has(column.name)) : [];
+  }
+
+  /** Relationships whose other table the role may read. */
+  relationships(table: ResolvedTable): Related[] {
+    return [...table.relationships.values()]
+      .map((relationship) => ({
+        relationship,
+        target: targetOf(this.model, table.source, relationship.join.table),
+      }))
+      .filter(({ target }) => this.select(target) !== null);
+  }
+
+  scalar(scalar: Scalar): GraphQLScalarType {
+    return (
+      BUILT_IN[scalar.name] ??
+      this.named(scalarName(scalar), (name) => {
+        return new GraphQLScalarType({ name, extensions: scalarExtensions(scalar) });
+      })
+    );
+  }
+}
+
+/** A Postgres type may be called what GraphQL cannot: other characters become underscores. */
+export function scalarName(scalar: Scalar): string {
+  return scalar.name.replaceAll(/[^_0-9A-Za-z]/g, '_').replace(/^(?=\d)/, '_');
+}
+
+const BUILT_IN: Readonly<Record<string, GraphQLScalarType>> = {
+  Int: GraphQLInt,
+  Float: GraphQLFloat,
+  String: GraphQLString,
+  Boolean: GraphQLBoolean,
+};

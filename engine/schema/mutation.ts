@@ -1,0 +1,378 @@
+/** Mutation roots of a table and their inputs: insert, update, delete, each in its plural and singular form, as far as the
+ *  role's permissions go. Without a select permission only `affected_rows` comes back, and the singular forms, which
+ *  answer with the row, do not exist. Reference: features.md 1.5 and rows 140–144. */
+import {
+  GraphQLEnumType,
+  type GraphQLFieldConfigArgumentMap,
+  GraphQLInputObjectType,
+  type GraphQLInputType,
+  GraphQLInt,
+  GraphQLList,
+  GraphQLNonNull,
+  type GraphQLNullableType,
+  GraphQLObjectType,
+  GraphQLString,
+  type GraphQLType,
+} from 'graphql';
+import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
+import { boolExp } from './bool-exp.ts';
+import type { SchemaBuilder } from './builder.ts';
+import {
+  type FieldConfig,
+  type FieldMap,
+  fieldExtensions,
+  inputExtensions,
+  type MutationKind,
+} from './origin.ts';
+import { objectType, primaryKeyArguments } from './table.ts';
+
+export function mutationRoots(builder: SchemaBuilder): FieldMap {
+  return Object.fromEntries(
+    builder
+      .tables()
+      .flatMap((table) => [
+        ...insertRoots(builder, table),
+        ...updateRoots(builder, table),
+        ...deleteRoots(builder, table),
+      ]),
+  );
+}
+
+type Roots = [string, FieldConfig][];
+
+function insertRoots(builder: SchemaBuilder, table: ResolvedTable): Roots {
+  if (!builder.access(table).insert) return [];
+  const { insert, insert_one } = table.rootFields;
+  const input = nonNull(insertInput(builder, table));
+  const conflict = onConflict(builder, table);
+  const onConflictArgument = conflict
+    ? { on_conflict: { type: conflict, description: 'upsert condition' } }
+    : {};
+  const name = table.table.name;
+  return [
+    root(builder, table, 'insert', insert, `insert data into the table: "${name}"`, {
+      objects: { type: nonNull(listOf(input)), description: 'the rows to be inserted' },
+      ...onConflictArgument,
+    }),
+    ...rowRoot(builder, table, 'insert-one', insert_one, `insert a single row into the table: "${name}"`, {
+      object: { type: input, description: 'the row to be inserted' },
+      ...onConflictArgument,
+    }),
+  ];
+}
+
+function updateRoots(builder: SchemaBuilder, table: ResolvedTable): Roots {
+  if (!builder.access(table).update) return [];
+  const operators = updateOperators(builder, table);
+  if (Object.keys(operators).length === 0) return [];
+  const { update, update_by_pk, update_many } = table.rootFields;
+  const where = {
+    type: nonNull(boolExp(builder, table)),
+    description: 'filter the rows which have to be updated',
+  };
+  const name = table.table.name;
+  const updates = builder.named(
+    `${table.typeName}_updates`,
+    (type) => new GraphQLInputObjectType({ name: type, fields: () => ({ ...operators, where }) }),
+  );
+  const primaryKey = visibleKey(builder, table);
+  return [
+    root(builder, table, 'update', update, `update data of the table: "${name}"`, { ...operators, where }),
+    ...(primaryKey
+      ? rowRoot(builder, table, 'update-by-pk', update_by_pk, `update single row of the table: "${name}"`, {
+          ...operators,
+          pk_columns: { type: nonNull(primaryKeyInput(builder, table, primaryKey)) },
+        })
+      : []),
+    [
+      update_many.name,
+      {
+        type: listOf(responseType(builder, table)),
+        description: update_many.description ?? `update multiples rows of table: "${name}"`,
+        args: {
+          updates: { type: nonNull(listOf(nonNull(updates))), description: 'updates to execute, in order' },
+        },
+        extensions: fieldExtensions({ kind: 'update-many', table }),
+      },
+    ],
+  ];
+}
+
+function deleteRoots(builder: SchemaBuilder, table: ResolvedTable): Roots {
+  if (!builder.access(table).delete) return [];
+  const primaryKey = visibleKey(builder, table);
+  const name = table.table.name;
+  return [
+    root(builder, table, 'delete', table.rootFields.delete, `delete data from the table: "${name}"`, {
+      where: {
+        type: nonNull(boolExp(builder, table)),
+        description: 'filter the rows which have to be deleted',
+      },
+    }),
+    ...(primaryKey
+      ? rowRoot(
+          builder,
+          table,
+          'delete-by-pk',
+          table.rootFields.delete_by_pk,
+          `delete single row from the table: "${name}"`,
+          primaryKeyArguments(builder, primaryKey),
+        )
+      : []),
+  ];
+}
+
+type RootName = { readonly name: string; readonly description: string | null };
+
+function root(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  kind: MutationKind,
+  { name, description }: RootName,
+  about: string,
+  args: GraphQLFieldConfigArgumentMap,
+): [string, FieldConfig] {
+  const type = responseType(builder, table);
+  return [
+    name,
+    { type, description: description ?? about, args, extensions: fieldExtensions({ kind, table }) },
+  ];
+}
+
+/** A root that answers with the row: only for roles that may read it. */
+function rowRoot(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  kind: MutationKind,
+  { name, description }: RootName,
+  about: string,
+  args: GraphQLFieldConfigArgumentMap,
+): Roots {
+  if (!builder.select(table)) return [];
+  const type = objectType(builder, table);
+  return [
+    [name, { type, description: description ?? about, args, extensions: fieldExtensions({ kind, table }) }],
+  ];
+}
+
+function responseType(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
+  return builder.named(`${table.typeName}_mutation_response`, (name) => {
+    return new GraphQLObjectType({
+      name,
+      description: `response of any mutation on the table "${table.table.name}"`,
+      fields: () => ({
+        affected_rows: {
+          type: nonNull(GraphQLInt),
+          description: 'number of rows affected by the mutation',
+          extensions: fieldExtensions({ kind: 'affected-rows' }),
+        },
+        ...(builder.select(table)
+          ? {
+              returning: {
+                type: nonNull(listOf(nonNull(objectType(builder, table)))),
+                description: 'data from the rows affected by the mutation',
+                extensions: fieldExtensions({ kind: 'returning', table }),
+              },
+            }
+          : {}),
+      }),
+    });
+  });
+}
+
+function insertInput(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
+  const columns = writable(table, builder.access(table).insert?.columns);
+  return inputOf(
+    builder,
+    `${table.typeName}_insert_input`,
+    `input type for inserting data into table "${table.table.name}"`,
+    columns,
+  );
+}
+
+/** Null when the role may not upsert: it needs an update permission and a key to conflict on. */
+function onConflict(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType | null {
+  const { update } = builder.access(table);
+  const keys = constraintsOf(table);
+  if (!update || keys.length === 0) return null;
+  return builder.named(`${table.typeName}_on_conflict`, (name) => {
+    return new GraphQLInputObjectType({
+      name,
+      description: `on_conflict condition type for table "${table.table.name}"`,
+      fields: () => ({
+        constraint: { type: nonNull(constraintEnum(builder, table, keys)) },
+        update_columns: {
+          type: nonNull(listOf(nonNull(updateColumnEnum(builder, table)))),
+          default: { value: [] },
+        },
+        where: { type: boolExp(builder, table) },
+      }),
+    });
+  });
+}
+
+/** Constraints a conflict can name; a bare unique index is none. */
+export function constraintsOf(table: ResolvedTable): { name: string; columns: readonly string[] }[] {
+  return table.uniqueKeys.filter((key) => key.isConstraint && /^[_A-Za-z][_0-9A-Za-z]*$/.test(key.name));
+}
+
+function constraintEnum(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  keys: readonly { readonly name: string; readonly columns: readonly string[] }[],
+): GraphQLEnumType {
+  return builder.named(`${table.typeName}_constraint`, (name) => {
+    return new GraphQLEnumType({
+      name,
+      description: `unique or primary key constraints on table "${table.table.name}"`,
+      values: Object.fromEntries(
+        keys.map((key) => [
+          key.name,
+          {
+            description: `unique or primary key constraint on columns ${key.columns.map((c) => `"${c}"`).join(', ')}`,
+          },
+        ]),
+      ),
+    });
+  });
+}
+
+function updateColumnEnum(builder: SchemaBuilder, table: ResolvedTable): GraphQLEnumType {
+  const columns = writable(table, builder.access(table).update?.columns);
+  return builder.named(`${table.typeName}_update_column`, (name) => {
+    return new GraphQLEnumType({
+      name,
+      description: `update columns of table "${table.table.name}"`,
+      values:
+        columns.length === 0
+          ? { _PLACEHOLDER: { description: 'placeholder (do not use)' } }
+          : Object.fromEntries(
+              columns.map((c) => [c.graphqlName, { value: c.name, description: 'column name' }]),
+            ),
+    });
+  });
+}
+
+type Operator = {
+  readonly name: string;
+  readonly about: string;
+  readonly applies: (column: ResolvedColumn) => boolean;
+  /** Absent: the column's own type. */
+  readonly type?: GraphQLInputType;
+};
+
+const isJsonb = (column: ResolvedColumn) => column.scalar.family === 'jsonb';
+
+/** In the order the schema shows them. */
+export const UPDATE_OPERATORS: readonly Operator[] = [
+  {
+    name: '_append',
+    about: 'append existing jsonb value of filtered columns with new jsonb value',
+    applies: isJsonb,
+  },
+  {
+    name: '_delete_at_path',
+    about:
+      'delete the field or element with specified path (for JSON arrays, negative integers count from the end)',
+    applies: isJsonb,
+    type: new GraphQLList(new GraphQLNonNull(GraphQLString)),
+  },
+  {
+    name: '_delete_elem',
+    about: 'delete the array element with specified index (negative integers count from the end)',
+    applies: isJsonb,
+    type: GraphQLInt,
+  },
+  {
+    name: '_delete_key',
+    about: 'delete key/value pair or string element',
+    applies: isJsonb,
+    type: GraphQLString,
+  },
+  {
+    name: '_inc',
+    about: 'increments the numeric columns with given value of the filtered values',
+    applies: (c) => c.scalar.isSummable,
+  },
+  {
+    name: '_prepend',
+    about: 'prepend existing jsonb value of filtered columns with new jsonb value',
+    applies: isJsonb,
+  },
+  { name: '_set', about: 'sets the columns of the filtered rows to the given values', applies: () => true },
+];
+
+function updateOperators(builder: SchemaBuilder, table: ResolvedTable): GraphQLFieldConfigArgumentMap {
+  const columns = writable(table, builder.access(table).update?.columns);
+  return Object.fromEntries(
+    UPDATE_OPERATORS.flatMap(({ name, about, applies, type }) => {
+      const applicable = columns.filter(applies);
+      if (applicable.length === 0) return [];
+      const input = inputOf(builder, `${table.typeName}${name}_input`, about, applicable, type);
+      return [[name, { type: input, description: about }]];
+    }),
+  );
+}
+
+function inputOf(
+  builder: SchemaBuilder,
+  name: string,
+  description: string,
+  columns: readonly ResolvedColumn[],
+  type?: GraphQLInputType,
+): GraphQLInputObjectType {
+  return builder.named(name, () => {
+    return new GraphQLInputObjectType({
+      name,
+      description,
+      fields: () =>
+        Object.fromEntries(
+          columns.map((column) => [
+            column.graphqlName,
+            {
+              type: type ?? builder.scalar(column.scalar),
+              description: column.description,
+              extensions: inputExtensions({ kind: 'column', column }),
+            },
+          ]),
+        ),
+    });
+  });
+}
+
+function primaryKeyInput(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  primaryKey: readonly ResolvedColumn[],
+): GraphQLInputObjectType {
+  return builder.named(`${table.typeName}_pk_columns_input`, (name) => {
+    return new GraphQLInputObjectType({
+      name,
+      description: `primary key columns input for table: ${table.typeName}`,
+      fields: () =>
+        Object.fromEntries(
+          primaryKey.map((column) => [
+            column.graphqlName,
+            {
+              type: nonNull(builder.scalar(column.scalar)),
+              extensions: inputExtensions({ kind: 'column', column }),
+            },
+          ]),
+        ),
+    });
+  });
+}
+
+/** The primary key when the role may read all of it. */
+function visibleKey(builder: SchemaBuilder, table: ResolvedTable): readonly ResolvedColumn[] | null {
+  const access = builder.select(table);
+  const isVisible = access && table.primaryKey?.every((column) => access.columns.has(column.name));
+  return isVisible ? table.primaryKey : null;
+}
+
+function writable(table: ResolvedTable, columns: ReadonlySet<string> | undefined): ResolvedColumn[] {
+  return table.columns.filter((column) => column.isWritable && columns?.has(column.name));
+}
+
+const nonNull = <T extends GraphQLNullableType>(type: T) => new GraphQLNonNull(type);
+const listOf = <T extends GraphQLType>(type: T) => new GraphQLList(type);

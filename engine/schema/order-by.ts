@@ -1,0 +1,75 @@
+/** `T_order_by`, the `order_by` enum and `T_select_column`. Reference: features.md rows 21–26. */
+import { GraphQLEnumType, GraphQLInputObjectType } from 'graphql';
+import type { ResolvedTable } from '../resolve/types.ts';
+import type { SchemaBuilder } from './builder.ts';
+import { inputExtensions } from './origin.ts';
+
+export type Direction = { readonly direction: 'asc' | 'desc'; readonly nulls: 'first' | 'last' };
+
+/** Wire value → direction; where nulls go by default follows Postgres. */
+export const DIRECTIONS: Readonly<Record<string, Direction & { readonly description: string }>> = {
+  asc: { direction: 'asc', nulls: 'last', description: 'in ascending order, nulls last' },
+  asc_nulls_first: { direction: 'asc', nulls: 'first', description: 'in ascending order, nulls first' },
+  asc_nulls_last: { direction: 'asc', nulls: 'last', description: 'in ascending order, nulls last' },
+  desc: { direction: 'desc', nulls: 'first', description: 'in descending order, nulls first' },
+  desc_nulls_first: { direction: 'desc', nulls: 'first', description: 'in descending order, nulls first' },
+  desc_nulls_last: { direction: 'desc', nulls: 'last', description: 'in descending order, nulls last' },
+};
+
+export function orderBy(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
+  return builder.named(`${table.typeName}_order_by`, (name) => {
+    return new GraphQLInputObjectType({
+      name,
+      description: `Ordering options when selecting data from "${table.table.name}".`,
+      fields: () => ({
+        ...Object.fromEntries(
+          builder
+            .selectableColumns(table)
+            .map((column) => [
+              column.graphqlName,
+              { type: directionEnum(builder), extensions: inputExtensions({ kind: 'column', column }) },
+            ]),
+        ),
+        ...Object.fromEntries(
+          builder
+            .relationships(table)
+            .filter(({ relationship }) => relationship.kind === 'object')
+            .map((related) => [
+              related.relationship.name,
+              {
+                type: orderBy(builder, related.target),
+                extensions: inputExtensions({ kind: 'relationship', ...related }),
+              },
+            ]),
+        ),
+      }),
+    });
+  });
+}
+
+/** Columns by name, for `distinct_on`; null when the role may read none. */
+export function selectColumn(builder: SchemaBuilder, table: ResolvedTable): GraphQLEnumType | null {
+  const columns = builder.selectableColumns(table);
+  if (columns.length === 0) return null;
+  return builder.named(`${table.typeName}_select_column`, (name) => {
+    return new GraphQLEnumType({
+      name,
+      description: `select columns of table "${table.table.name}"`,
+      values: Object.fromEntries(
+        columns.map((column) => [column.graphqlName, { value: column.name, description: 'column name' }]),
+      ),
+    });
+  });
+}
+
+function directionEnum(builder: SchemaBuilder): GraphQLEnumType {
+  return builder.named('order_by', (name) => {
+    return new GraphQLEnumType({
+      name,
+      description: 'column ordering options',
+      values: Object.fromEntries(
+        Object.entries(DIRECTIONS).map(([value, { description }]) => [value, { value, description }]),
+      ),
+    });
+  });
+}

@@ -1,0 +1,77 @@
+/** The link from a GraphQL definition back to what it stands for, kept in `extensions`: planning reads it instead of
+ *  looking names up a second time. One typed writer, one typed reader a kind of definition. */
+import type {
+  GraphQLArgument,
+  GraphQLField,
+  GraphQLFieldConfig,
+  GraphQLInputField,
+  GraphQLScalarType,
+} from 'graphql';
+import type { OperatorName } from '../catalog/operators.ts';
+import type { Scalar } from '../catalog/scalars.ts';
+import type { ResolvedColumn, ResolvedRelationship, ResolvedTable } from '../resolve/types.ts';
+
+/** What an output field stands for. */
+export type FieldOrigin =
+  | { readonly kind: 'rows' | 'row'; readonly table: ResolvedTable }
+  | { readonly kind: 'placeholder' }
+  | { readonly kind: 'column'; readonly column: ResolvedColumn }
+  | {
+      readonly kind: 'relationship';
+      readonly relationship: ResolvedRelationship;
+      readonly target: ResolvedTable;
+    }
+  | { readonly kind: MutationKind; readonly table: ResolvedTable }
+  | { readonly kind: 'affected-rows' }
+  | { readonly kind: 'returning'; readonly table: ResolvedTable };
+
+export type MutationKind =
+  | 'insert'
+  | 'insert-one'
+  | 'update'
+  | 'update-by-pk'
+  | 'update-many'
+  | 'delete'
+  | 'delete-by-pk';
+
+/** What a field of an input object stands for. */
+export type InputOrigin =
+  | { readonly kind: 'and' | 'or' | 'not' }
+  | { readonly kind: 'column'; readonly column: ResolvedColumn }
+  | {
+      readonly kind: 'relationship';
+      readonly relationship: ResolvedRelationship;
+      readonly target: ResolvedTable;
+    }
+  | { readonly kind: 'operator'; readonly operator: OperatorName };
+
+/** Our fields have neither a parent value nor a context: nothing ever resolves them. */
+export type FieldConfig = GraphQLFieldConfig<unknown, unknown>;
+export type FieldMap = Record<string, FieldConfig>;
+
+const KEY = 'pergola';
+
+type Extensible = { readonly extensions: Readonly<Record<string, unknown>> };
+
+export const fieldExtensions = (origin: FieldOrigin) => ({ [KEY]: origin });
+export const inputExtensions = (origin: InputOrigin) => ({ [KEY]: origin });
+export const scalarExtensions = (scalar: Scalar) => ({ [KEY]: scalar });
+
+export function fieldOrigin(field: GraphQLField<unknown, unknown>): FieldOrigin {
+  return required(field) as FieldOrigin;
+}
+
+export function inputOrigin(field: GraphQLInputField | GraphQLArgument): InputOrigin {
+  return required(field) as InputOrigin;
+}
+
+/** How a scalar's values are read; undefined for a scalar of GraphQL's own. */
+export function scalarOrigin(type: GraphQLScalarType): Scalar | undefined {
+  return type.extensions[KEY] as Scalar | undefined;
+}
+
+function required(definition: Extensible & { readonly name: string }): unknown {
+  const origin = definition.extensions[KEY];
+  if (origin === undefined) throw new Error(`${definition.name} has no origin`);
+  return origin;
+}

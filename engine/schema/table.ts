@@ -1,0 +1,150 @@
+/** A table's object type and its query roots: `T` and `T_by_pk`. Reference: features.md rows 1–8, 20–29, 42. */
+import {
+  type GraphQLFieldConfigArgumentMap,
+  GraphQLInt,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLString,
+} from 'graphql';
+import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
+import { boolExp } from './bool-exp.ts';
+import type { Related, SchemaBuilder } from './builder.ts';
+import { orderBy, selectColumn } from './order-by.ts';
+import { type FieldConfig, type FieldMap, fieldExtensions } from './origin.ts';
+
+export function objectType(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
+  return builder.named(table.typeName, (name) => {
+    return new GraphQLObjectType({
+      name,
+      description: table.description ?? `columns and relationships of "${table.table.name}"`,
+      fields: () => ({
+        ...Object.fromEntries(
+          builder
+            .selectableColumns(table)
+            .map((column) => [column.graphqlName, columnField(builder, column)]),
+        ),
+        ...Object.fromEntries(
+          builder
+            .relationships(table)
+            .map((related) => [related.relationship.name, relationshipField(builder, related)]),
+        ),
+      }),
+    });
+  });
+}
+
+/** The arguments that choose rows. */
+export function rowArguments(builder: SchemaBuilder, table: ResolvedTable): GraphQLFieldConfigArgumentMap {
+  const columns = selectColumn(builder, table);
+  return {
+    ...(columns
+      ? {
+          distinct_on: {
+            type: new GraphQLList(new GraphQLNonNull(columns)),
+            description: 'distinct select on columns',
+          },
+        }
+      : {}),
+    limit: { type: GraphQLInt, description: 'limit the number of rows returned' },
+    offset: { type: GraphQLInt, description: 'skip the first n rows. Use only with order_by' },
+    order_by: {
+      type: new GraphQLList(new GraphQLNonNull(orderBy(builder, table))),
+      description: 'sort the rows by one or more columns',
+    },
+    where: { type: boolExp(builder, table), description: 'filter the rows returned' },
+  };
+}
+
+/** Query (or subscription) roots of the tables the role may read there. */
+export function tableRoots(builder: SchemaBuilder, operation: 'query' | 'subscription'): FieldMap {
+  return Object.fromEntries(builder.tables().flatMap((table) => rootsOf(builder, table, operation)));
+}
+
+function rootsOf(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  operation: 'query' | 'subscription',
+): [string, FieldConfig][] {
+  const access = builder.select(table);
+  if (!access) return [];
+  const shown = operation === 'query' ? access.queryRootFields : access.subscriptionRootFields;
+  const isShown = (kind: string) => shown === null || shown.has(kind);
+  const type = objectType(builder, table);
+  const { select, select_by_pk } = table.rootFields;
+  const roots: [string, FieldConfig][] = [];
+  if (isShown('select')) {
+    roots.push([
+      select.name,
+      {
+        type: nonNullList(type),
+        description: select.description ?? `fetch data from the table: "${table.table.name}"`,
+        args: rowArguments(builder, table),
+        extensions: fieldExtensions({ kind: 'rows', table }),
+      },
+    ]);
+  }
+  if (isShown('select_by_pk') && table.primaryKey?.every((column) => access.columns.has(column.name))) {
+    roots.push([
+      select_by_pk.name,
+      {
+        type,
+        description:
+          select_by_pk.description ??
+          `fetch data from the table: "${table.table.name}" using primary key columns`,
+        args: primaryKeyArguments(builder, table.primaryKey),
+        extensions: fieldExtensions({ kind: 'row', table }),
+      },
+    ]);
+  }
+  return roots;
+}
+
+export function primaryKeyArguments(
+  builder: SchemaBuilder,
+  primaryKey: readonly ResolvedColumn[],
+): GraphQLFieldConfigArgumentMap {
+  return Object.fromEntries(
+    primaryKey.map((column) => [
+      column.graphqlName,
+      { type: new GraphQLNonNull(builder.scalar(column.scalar)), description: column.description },
+    ]),
+  );
+}
+
+function columnField(builder: SchemaBuilder, column: ResolvedColumn): FieldConfig {
+  const type = builder.scalar(column.scalar);
+  const isJson = column.scalar.family === 'json' || column.scalar.family === 'jsonb';
+  return {
+    type: column.isNullable ? type : new GraphQLNonNull(type),
+    description: column.description,
+    ...(isJson ? { args: { path: { type: GraphQLString, description: 'JSON select path' } } } : {}),
+    extensions: fieldExtensions({ kind: 'column', column }),
+  };
+}
+
+function relationshipField(builder: SchemaBuilder, { relationship, target }: Related): FieldConfig {
+  const type = objectType(builder, target);
+  const extensions = fieldExtensions({ kind: 'relationship', relationship, target });
+  if (relationship.kind === 'array') {
+    return {
+      type: nonNullList(type),
+      description: relationship.description ?? 'An array relationship',
+      args: rowArguments(builder, target),
+      extensions,
+    };
+  }
+  // A row that a foreign key guarantees may still be hidden from the role.
+  const mayBeHidden = builder.select(target)?.filter.kind !== 'true';
+  return {
+    type: relationship.isNullable || mayBeHidden ? type : new GraphQLNonNull(type),
+    description: relationship.description ?? 'An object relationship',
+    extensions,
+  };
+}
+
+function nonNullList(
+  type: GraphQLObjectType,
+): GraphQLNonNull<GraphQLList<GraphQLNonNull<GraphQLObjectType>>> {
+  return new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(type)));
+}
