@@ -1,9 +1,18 @@
-/** One admin request: body in, status and body out. Never throws.
- *  Not here: HTTP and authentication (http/), what each operation does (handlers/). Spec: "Schema/metadata API". */
-import type { Session } from '../resolve/session.ts';
+/** One admin request: body in, status and body out; never throws. Only administrators; what may change the document waits
+ *  for its turn, works on a draft, and is tried again when another replica was faster and the client named no version.
+ *  Not here: HTTP and authentication (http/), what each operation does (perform.ts). Spec: "Schema/metadata API". */
+import { EngineError, fail, toAdminBody } from '../errors/engine-error.ts';
+import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
+import { dialectOf } from './answer.ts';
+import { perform } from './perform.ts';
+import { type AdminEndpoint, type AdminRequest, parseRequest } from './request.ts';
+import { mayChangeSchema, type RunSqlArgs } from './run-sql.ts';
+import { refuseAdded } from './settle.ts';
+import type { Snapshot } from './snapshot.ts';
 import type { EngineState } from './state.ts';
+import { Work } from './work.ts';
 
-export type AdminEndpoint = '/v1/query' | '/v1/metadata' | '/v2/query';
+export type { AdminEndpoint } from './request.ts';
 
 export type AdminContext = {
   readonly endpoint: AdminEndpoint;
@@ -12,10 +21,98 @@ export type AdminContext = {
   readonly showInternal?: boolean;
 };
 
-export type AdminResponse = { readonly status: number; readonly body: unknown };
+export type AdminResponse = {
+  readonly status: number;
+  readonly body: unknown;
+  /** What nobody foresaw, for the log; the client is told only that it happened. */
+  readonly unexpected?: unknown;
+};
 
-export declare function runAdmin(
+/** How often a request is tried while other replicas keep writing in between. */
+const MOST_ATTEMPTS = 10;
+
+export async function runAdmin(
   state: EngineState,
   body: unknown,
   context: AdminContext,
-): Promise<AdminResponse>;
+): Promise<AdminResponse> {
+  const caller = { endpoint: context.endpoint, showInternal: context.showInternal ?? true };
+  try {
+    const request = parseRequest(body, caller);
+    if (context.session.role !== ADMIN_ROLE) fail('adminOnly', {}, { path: ['args'] });
+    return { status: 200, body: await answer(state, request) };
+  } catch (error) {
+    return refusal(error, context);
+  }
+}
+
+function answer(state: EngineState, request: AdminRequest): Promise<unknown> {
+  return changesDocument(request) ? state.exclusively(() => change(state, request)) : read(state, request);
+}
+
+/** Reads, and SQL that leaves the schema alone: any number at a time. */
+async function read(state: EngineState, request: AdminRequest): Promise<unknown> {
+  const base = await baseOf(state, request);
+  const work = new Work(base, state.ground);
+  try {
+    const tell = await perform(work, request);
+    await work.commit();
+    return tell(base);
+  } catch (error) {
+    await work.rollback();
+    throw error;
+  }
+}
+
+async function change(state: EngineState, request: AdminRequest): Promise<unknown> {
+  for (let attempt = 1; ; attempt++) {
+    const work = new Work(await baseOf(state, request), state.ground);
+    try {
+      const tell = await perform(work, request);
+      refuseAdded(work, await work.settle());
+      const published = await work.commit();
+      state.publish(published);
+      return tell(published);
+    } catch (error) {
+      await work.rollback();
+      const isOvertaken = error instanceof EngineError && error.kind === 'conflict';
+      const mayRepeat = work.isRepeatable && request.resourceVersion === null && attempt < MOST_ATTEMPTS;
+      if (!isOvertaken || !mayRepeat) throw error;
+      await state.refresh();
+    } finally {
+      state.dropUnpublished();
+    }
+  }
+}
+
+/** The snapshot the request means. A version other than ours may have been written through another replica: look first. */
+async function baseOf(state: EngineState, request: AdminRequest): Promise<Snapshot> {
+  const wanted = request.resourceVersion;
+  if (wanted === null || state.snapshot().resourceVersion === wanted) return state.snapshot();
+  await state.refresh();
+  const base = state.snapshot();
+  if (base.resourceVersion !== wanted) fail('conflict', { version: String(wanted) });
+  return base;
+}
+
+function changesDocument(request: AdminRequest | EngineError): boolean {
+  if (request instanceof EngineError) return false;
+  const { effect, name } = request.operation;
+  if (effect === 'batch') return request.items.some(changesDocument);
+  if (name === 'run_sql') return !isSqlText(request.args) || mayChangeSchema(request.args);
+  return effect !== 'read';
+}
+
+/** Enough of run_sql's arguments to know what they may do; arguments that are wrong wait their turn and fail there. */
+function isSqlText(args: unknown): args is RunSqlArgs {
+  return typeof args === 'object' && args !== null && 'sql' in args && typeof args.sql === 'string';
+}
+
+function refusal(error: unknown, context: AdminContext): AdminResponse {
+  const dialect = dialectOf(context.endpoint);
+  if (error instanceof EngineError) {
+    return { status: error.status, body: toAdminBody(error, dialect, context.showInternal ?? true) };
+  }
+  const hidden = new EngineError('unexpected', { text: 'internal error' });
+  return { status: hidden.status, body: toAdminBody(hidden, dialect, false), unexpected: error };
+}

@@ -4,7 +4,7 @@
 import type { Catalog } from '../catalog/types.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Inconsistency, Model } from '../resolve/types.ts';
-import type { CatalogStates } from '../store/store.ts';
+import type { CatalogStates, Versions } from '../store/store.ts';
 
 /** A source's catalog, or why there is none: then everything in the source is inconsistent. */
 export type SourceCatalog = Catalog | { readonly error: string };
@@ -16,8 +16,8 @@ export type Snapshot = {
   /** Identity of this installation: the same for every replica and over restarts. */
   readonly id: string;
   readonly resourceVersion: number;
-  /** Moves when somebody changed a database through `run_sql` or asked for a reload; replicas then introspect again. */
-  readonly catalogVersion: number;
+  /** All counters of the stored row; `resourceVersion` is the first of them. */
+  readonly versions: Versions;
   readonly metadata: Metadata;
   readonly catalogStates: CatalogStates;
   readonly catalogs: Catalogs;

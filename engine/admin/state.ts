@@ -1,7 +1,21 @@
-/** The one mutable cell of the engine: the current Snapshot. `start` makes the first, `rebuild` and the store's watch the
- *  next ones; whoever took a snapshot keeps it, so a request ends on the document it began with.
- *  Not here: what an operation does to the document (run.ts), rows in the metadata database (store/). */
-import type { Snapshot } from './snapshot.ts';
+/** The one mutable cell of the engine: the current Snapshot. `start` makes the first, admin requests publish the next, and
+ *  the store's watch brings in what other replicas published. Whoever took a snapshot keeps it, so a request ends on the
+ *  document it began with. Not here: what an operation does to the document (run.ts, work.ts), rows in the metadata
+ *  database (store/), pools of sources (ground.ts). */
+
+import { EngineError } from '../errors/engine-error.ts';
+import { type Database, openDatabase } from '../execute/pool.ts';
+import type { Sources } from '../execute/sources.ts';
+import { qualifiedKey } from '../metadata/schema/common.ts';
+import type { Source } from '../metadata/schema/source.ts';
+import { nameOfDatabase, waitFor } from '../store/connect.ts';
+import { Store, type StoredDocument, type Versions } from '../store/store.ts';
+import { type Watch, watch } from '../store/watch.ts';
+import { Ground } from './ground.ts';
+import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
+
+/** Name of the variable a source made from `--database-url` reads. */
+export const DATABASE_URL_VARIABLE = 'ENGINE_GRAPHQL_DATABASE_URL';
 
 export type EngineStateOptions = {
   readonly metadataDatabaseUrl: string;
@@ -15,28 +29,211 @@ export type EngineStateOptions = {
   readonly pollIntervalMs?: number;
   /** How long an unreachable metadata database is waited for at start. Default 60 000. */
   readonly startTimeoutMs?: number;
+  /** Most connections to a source that does not say itself. */
+  readonly maxConnections?: number;
   readonly report?: (event: StateEvent) => void;
 };
 
 /** Everything the state tells its surroundings, for logs and metrics. */
 export type StateEvent =
-  | { readonly kind: 'database unreachable'; readonly attempt: number; readonly reason: string }
+  | { readonly kind: 'metadata database unreachable'; readonly attempt: number; readonly reason: string }
   | { readonly kind: 'migrated'; readonly versions: readonly number[] }
   | { readonly kind: 'source unreachable'; readonly source: string; readonly reason: string }
   | {
       readonly kind: 'published';
       readonly resourceVersion: number;
       readonly inconsistencies: number;
-      readonly durationMs: number;
     }
   | { readonly kind: 'watch interrupted'; readonly reason: string };
 
-export declare class EngineState {
-  constructor(options: EngineStateOptions);
-  snapshot(): Snapshot;
-  /** Migrates, loads, introspects, publishes. Throws when the metadata database stays unreachable. */
-  start(): Promise<void>;
+export class EngineState {
+  readonly #options: EngineStateOptions;
+  readonly #database: Database;
+  readonly ground: Ground;
+  readonly #report: (event: StateEvent) => void;
+  #snapshot: Snapshot | undefined;
+  #watch: Watch | undefined;
+  /** The end of the queue of those who want to change the document. */
+  #lastTurn: Promise<unknown> = Promise.resolve();
+  #refreshing: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(options: EngineStateOptions) {
+    this.#options = options;
+    this.#report = options.report ?? (() => {});
+    this.#database = openDatabase(options.metadataDatabaseUrl, { maxConnections: 4, poolTimeoutSeconds: 10 });
+    this.ground = new Ground({
+      store: new Store(this.#database),
+      metadataDatabaseUrl: options.metadataDatabaseUrl,
+      env: options.env,
+      resolve: { stringifyNumericTypes: options.stringifyNumericTypes },
+      maxConnections: options.maxConnections,
+      onUnreachable: (source, reason) => this.#report({ kind: 'source unreachable', source, reason }),
+    });
+  }
+
+  /** The current one; a request takes it once. Throws before `start` is done. */
+  snapshot(): Snapshot {
+    if (!this.#snapshot) throw new Error('the engine has not started');
+    return this.#snapshot;
+  }
+
+  /** Pools of the published sources, by name. */
+  get sources(): Sources {
+    return this.ground.sources;
+  }
+
+  /** Migrates, loads, introspects, publishes, watches. Throws when the metadata database stays unreachable; an
+   *  unreachable source only makes its own objects inconsistent. */
+  async start(): Promise<void> {
+    const { metadataDatabaseUrl: url, startTimeoutMs = 60_000, pollIntervalMs = 1000 } = this.#options;
+    const versions = await waitFor(() => this.ground.store.migrate(), {
+      name: nameOfDatabase(url),
+      timeoutMs: startTimeoutMs,
+      onAttemptFailed: (attempt, reason) =>
+        this.#report({ kind: 'metadata database unreachable', attempt, reason }),
+    });
+    if (versions.length > 0) this.#report({ kind: 'migrated', versions });
+    await this.#writeDefaultSource();
+    await this.#adopt(await this.ground.store.load());
+    this.#watch = await watch({
+      url,
+      store: this.ground.store,
+      pollIntervalMs,
+      onChange: (versions) => void this.#noticed(versions),
+      onInterruption: (reason) => this.#report({ kind: 'watch interrupted', reason }),
+    });
+  }
+
   /** Introspects every source again and publishes. */
-  rebuild(): Promise<void>;
-  close(): Promise<void>;
+  async rebuild(): Promise<void> {
+    await this.exclusively(async () => this.#adopt(await this.ground.store.load(), { isFresh: true }));
+  }
+
+  /** One after the other, in the order of asking: what reads the current document in order to write the next. */
+  exclusively<T>(body: () => Promise<T>): Promise<T> {
+    const turn = this.#lastTurn.then(body, body);
+    this.#lastTurn = turn.catch(() => {});
+    return turn;
+  }
+
+  /** Makes the snapshot the current one, unless a later one is. */
+  publish(next: Snapshot): void {
+    const current = this.#snapshot;
+    if (current && isBehind(next.versions, current.versions)) return;
+    this.ground.sources.publish(next.metadata.sources);
+    this.#snapshot = next;
+    if (current?.model === next.model) return;
+    this.#report({
+      kind: 'published',
+      resourceVersion: next.resourceVersion,
+      inconsistencies: next.inconsistencies.length,
+    });
+  }
+
+  /** Closes pools that only a refused draft used. */
+  dropUnpublished(): void {
+    this.ground.sources.publish(this.snapshot().metadata.sources);
+  }
+
+  /** Brings in what other replicas have written by now. */
+  async refresh(): Promise<void> {
+    // Two callers may share a load only when it began after both asked: a second one waits for the next.
+    const running = this.#refreshing;
+    const next = (running ?? Promise.resolve()).then(() => this.#refreshOnce());
+    this.#refreshing = next.catch(() => {});
+    await next;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#watch?.close();
+    await this.#lastTurn;
+    await this.#refreshing;
+    await this.ground.sources.close();
+    await this.#database.close();
+  }
+
+  async #refreshOnce(): Promise<void> {
+    const current = this.snapshot().versions;
+    if (!isBehind(current, await this.ground.store.versions())) return;
+    const stored = await this.ground.store.load();
+    await this.#adopt(stored, { isFresh: stored.versions.catalog !== current.catalog });
+  }
+
+  async #noticed(versions: Versions): Promise<void> {
+    const current = this.#snapshot;
+    if (this.#isClosed || !current || !isBehind(current.versions, versions)) return;
+    try {
+      await this.refresh();
+    } catch (error) {
+      this.#report({
+        kind: 'watch interrupted',
+        reason: error instanceof Error ? error.message : String(error),
+      });
+    }
+  }
+
+  /** Stored document → published snapshot. `isFresh`: every source is asked again, not only those that changed. */
+  async #adopt(stored: StoredDocument, options: { readonly isFresh?: boolean } = {}): Promise<void> {
+    const known = options.isFresh ? undefined : this.#snapshot;
+    const catalogs = await this.#catalogsOf(stored, known);
+    const { model, inconsistencies } = this.ground.resolve(stored.metadata, catalogs);
+    this.publish({
+      id: stored.id,
+      versions: stored.versions,
+      resourceVersion: stored.versions.resource,
+      metadata: stored.metadata,
+      catalogStates: stored.catalogStates,
+      catalogs,
+      model,
+      inconsistencies,
+    });
+  }
+
+  async #catalogsOf(stored: StoredDocument, known: Snapshot | undefined): Promise<Catalogs> {
+    const before = new Map(known?.metadata.sources.map((source) => [source.name, source]));
+    const entries = stored.metadata.sources.map(async (source): Promise<[string, SourceCatalog]> => {
+      const catalog = known?.catalogs.get(source.name);
+      const isKnown = catalog && isCovered(before.get(source.name), source, catalog);
+      return [source.name, isKnown ? catalog : await this.ground.introspect(source)];
+    });
+    return new Map(await Promise.all(entries));
+  }
+
+  /** `--database-url` at the very first start: a source that says where its URL is found, so that the document holds no
+   *  secret. Another replica may do it at the same time: one of them wins, which is as good. */
+  async #writeDefaultSource(): Promise<void> {
+    if (!this.#options.hasDatabaseUrl) return;
+    const stored = await this.ground.store.load();
+    if (stored.metadata.sources.length > 0 || stored.versions.resource > 1) return;
+    const source: Source = {
+      name: 'default',
+      kind: 'postgres',
+      configuration: { connection_info: { database_url: { from_env: DATABASE_URL_VARIABLE } } },
+      tables: [],
+    };
+    await this.ground.store
+      .save({ metadata: { ...stored.metadata, sources: [source] } }, stored.versions.resource)
+      .catch((error: unknown) => {
+        if (!(error instanceof EngineError) || error.kind !== 'conflict') throw error;
+      });
+  }
+}
+
+/** Is `a` older than `b` in any counter? Counters only grow. */
+function isBehind(a: Versions, b: Versions): boolean {
+  return a.resource < b.resource || a.catalog < b.catalog || a.state < b.state;
+}
+
+/** Does the catalog still answer for the source: connected as before, and every table it tracks is known. A table that is
+ *  not may be newer than the catalog. */
+function isCovered(before: Source | undefined, after: Source, catalog: SourceCatalog): boolean {
+  if ('error' in catalog || !before) return false;
+  if (JSON.stringify(before.configuration) !== JSON.stringify(after.configuration)) return false;
+  const known = new Set(before.tables.map((table) => qualifiedKey(table.table)));
+  return after.tables.every(({ table }) => {
+    const key = qualifiedKey(table);
+    return known.has(key) || catalog.tables.has(key);
+  });
 }

@@ -12,6 +12,8 @@ export type CatalogChanges = {
   readonly alteredTables: readonly AlteredTable[];
   /** Functions of whose name none is left. */
   readonly droppedFunctions: readonly QualifiedName[];
+  /** Did anything go that something else can depend on: a table, a column, a key, a function. */
+  readonly hasDrops: boolean;
 };
 
 export type Renamed<T> = { readonly from: T; readonly to: T };
@@ -29,15 +31,22 @@ export type AlteredTable = {
 
 export function catalogChanges(before: Catalog, after: Catalog): CatalogChanges {
   const pairs = pairTables(before, after);
+  const droppedTables = pairs.filter((pair) => !pair.after).map((pair) => nameOf(pair.before));
+  const alteredTables = pairs.flatMap((pair) => (pair.after ? compareColumns(pair.before, pair.after) : []));
   return {
-    droppedTables: pairs.filter((pair) => !pair.after).map((pair) => nameOf(pair.before)),
+    droppedTables,
     renamedTables: pairs.flatMap((pair) =>
       pair.after && qualifiedKey(pair.before) !== qualifiedKey(pair.after)
         ? [{ from: nameOf(pair.before), to: nameOf(pair.after) }]
         : [],
     ),
-    alteredTables: pairs.flatMap((pair) => (pair.after ? compareColumns(pair.before, pair.after) : [])),
+    alteredTables,
     droppedFunctions: droppedFunctions(before, after),
+    hasDrops:
+      droppedTables.length > 0 ||
+      alteredTables.some((table) => table.droppedColumns.length > 0) ||
+      pairs.some((pair) => pair.after && keyCount(pair.before) > keyCount(pair.after)) ||
+      functionCount(before) > functionCount(after),
   };
 }
 
@@ -111,6 +120,14 @@ function droppedFunctions(before: Catalog, after: Catalog): readonly QualifiedNa
     const isGone = !after.functions.has(key) && !overloads.some((fn) => oidsAfter.has(fn.oid));
     return first && isGone ? [nameOf(first)] : [];
   });
+}
+
+function keyCount(table: CatalogTable): number {
+  return table.foreignKeys.length + table.uniqueKeys.length + (table.primaryKey ? 1 : 0);
+}
+
+function functionCount(catalog: Catalog): number {
+  return [...catalog.functions.values()].flat().length;
 }
 
 function nameOf(object: QualifiedName): QualifiedName {

@@ -20,10 +20,19 @@ export type PoolOptions = {
   readonly isolationLevel?: 'read-committed' | 'repeatable-read' | 'serializable';
 };
 
+export type TransactionOptions = {
+  readonly readOnly?: boolean;
+  /** Close the connection afterwards: SQL of a client may have changed its settings (`set role`), which the next user of
+   *  the connection must not inherit. */
+  readonly isForeign?: boolean;
+};
+
 export interface Database {
   run(statement: NamedStatement, values: readonly unknown[]): Promise<Row>;
   /** BEGIN … COMMIT on one connection, ROLLBACK when `body` throws. */
-  transaction<T>(options: { readonly readOnly?: boolean }, body: (client: pg.PoolClient) => Promise<T>): Promise<T>;
+  transaction<T>(options: TransactionOptions, body: (client: pg.PoolClient) => Promise<T>): Promise<T>;
+  /** A connection without a transaction around; it is closed afterwards, whatever `body` has set on it. */
+  session<T>(body: (client: pg.PoolClient) => Promise<T>): Promise<T>;
   query(text: string, values?: readonly unknown[]): Promise<pg.QueryResult>;
   close(): Promise<void>;
 }
@@ -91,12 +100,9 @@ class PooledDatabase implements Database {
     }
   }
 
-  async transaction<T>(
-    options: { readonly readOnly?: boolean },
-    body: (client: pg.PoolClient) => Promise<T>,
-  ): Promise<T> {
+  async transaction<T>(options: TransactionOptions, body: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect();
-    let isBroken = false;
+    let isBroken = options.isForeign ?? false;
     try {
       await client.query(`${this.#begin}${options.readOnly ? ' read only' : ''}`);
       const result = await body(client);
@@ -109,6 +115,15 @@ class PooledDatabase implements Database {
       throw error;
     } finally {
       client.release(isBroken);
+    }
+  }
+
+  async session<T>(body: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect();
+    try {
+      return await body(client);
+    } finally {
+      client.release(true);
     }
   }
 
@@ -135,5 +150,7 @@ class PooledDatabase implements Database {
 /** SQLSTATE class 08 and 57P, or no SQLSTATE at all: the connection is gone, not the statement wrong. */
 function isConnectionLost(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
-  return typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code) || code.startsWith('08') || code.startsWith('57P');
+  return (
+    typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code) || code.startsWith('08') || code.startsWith('57P')
+  );
 }

@@ -10,7 +10,7 @@ import { parseMetadata } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
 import { migrate } from './migrate.ts';
 
-/** NOTIFY channel; the payload is printVersions of the row. */
+/** NOTIFY channel; the payload is printVersions of the row, a slash, and who wrote it. */
 export const CHANNEL = 'pergola_metadata';
 
 /** Opaque JSON of clients, kept beside the document: the command line, the console, the operator's ledger. */
@@ -46,6 +46,8 @@ export type Draft = {
 export type Save = (draft: Draft, expected: number) => Promise<Versions>;
 
 export class Store {
+  /** Tells our own notifications from those of other replicas. */
+  readonly origin: string = randomUUID();
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -79,48 +81,48 @@ export class Store {
   }
 
   async save(draft: Draft, expected: number): Promise<Versions> {
-    return this.#database.transaction({}, (client) => saveIn(client, draft, expected));
+    return this.#database.transaction({}, (client) => this.saveIn(client, draft, expected));
   }
 
   /** Runs `body` with a `save` whose effect is committed only when `body` is done, for example after it committed another
    *  database; when it throws nothing is kept. The row stays locked between `save` and the end of `body`. */
   async transaction<T>(body: (save: Save) => Promise<T>): Promise<T> {
     return this.#database.transaction({}, (client) =>
-      body((draft, expected) => saveIn(client, draft, expected)),
+      body((draft, expected) => this.saveIn(client, draft, expected)),
     );
   }
-}
 
-/** One compare-and-swap inside a transaction of the caller's on the metadata database. */
-export async function saveIn(client: ClientBase, draft: Draft, expected: number): Promise<Versions> {
-  const states = draft.catalogStates ?? {};
-  const saved = await client.query(
-    `update pergola.metadata
-        set resource_version = resource_version + $2::int,
-            catalog_version = catalog_version + $3::int,
-            state_version = state_version + $4::int,
-            metadata = coalesce($5::json, metadata),
-            cli_state = coalesce($6::json, cli_state),
-            console_state = coalesce($7::json, console_state),
-            operator_state = coalesce($8::json, operator_state)
-      where resource_version = $1
-  returning ${VERSION_COLUMNS}`,
-    [
-      expected,
-      movesResource(draft) ? 1 : 0,
-      draft.touchCatalog ? 1 : 0,
-      states.cli !== undefined || states.console !== undefined ? 1 : 0,
-      textOf(draft.metadata),
-      textOf(states.cli),
-      textOf(states.console),
-      textOf(states.operator),
-    ],
-  );
-  const row = saved.rows[0];
-  if (!row) fail('conflict', { version: String(expected) });
-  const versions = versionsOf(row);
-  await client.query('select pg_notify($1, $2)', [CHANNEL, printVersions(versions)]);
-  return versions;
+  /** One compare-and-swap inside a transaction of the caller's on the metadata database. */
+  async saveIn(client: ClientBase, draft: Draft, expected: number): Promise<Versions> {
+    const states = draft.catalogStates ?? {};
+    const saved = await client.query(
+      `update pergola.metadata
+          set resource_version = resource_version + $2::int,
+              catalog_version = catalog_version + $3::int,
+              state_version = state_version + $4::int,
+              metadata = coalesce($5::json, metadata),
+              cli_state = coalesce($6::json, cli_state),
+              console_state = coalesce($7::json, console_state),
+              operator_state = coalesce($8::json, operator_state)
+        where resource_version = $1
+    returning ${VERSION_COLUMNS}`,
+      [
+        expected,
+        movesResource(draft) ? 1 : 0,
+        draft.touchCatalog ? 1 : 0,
+        states.cli !== undefined || states.console !== undefined ? 1 : 0,
+        textOf(draft.metadata),
+        textOf(states.cli),
+        textOf(states.console),
+        textOf(states.operator),
+      ],
+    );
+    const row = saved.rows[0];
+    if (!row) fail('conflict', { version: String(expected) });
+    const versions = versionsOf(row);
+    await client.query('select pg_notify($1, $2)', [CHANNEL, `${printVersions(versions)}/${this.origin}`]);
+    return versions;
+  }
 }
 
 export function printVersions(versions: Versions): string {
@@ -129,7 +131,7 @@ export function printVersions(versions: Versions): string {
 
 /** undefined for text that is none of ours. */
 export function parseVersions(text: string): Versions | undefined {
-  const [resource, catalog, state] = text.split('/').map(Number);
+  const [resource, catalog, state] = text.split('/').slice(0, 3).map(Number);
   return resource && catalog && state ? { resource, catalog, state } : undefined;
 }
 

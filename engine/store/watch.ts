@@ -7,7 +7,7 @@ import { CHANNEL, parseVersions, type Store, type Versions } from './store.ts';
 
 export type WatchOptions = {
   readonly url: string;
-  readonly store: Pick<Store, 'versions'>;
+  readonly store: Pick<Store, 'versions' | 'origin'>;
   /** 0 never polls. */
   readonly pollIntervalMs: number;
   readonly onChange: (versions: Versions) => void;
@@ -97,7 +97,8 @@ class Listener {
 
   #heard(payload: string): void {
     const versions = parseVersions(payload);
-    if (versions) this.#options.onChange(versions);
+    const isOurs = payload.endsWith(this.#options.store.origin);
+    if (versions && !isOurs) this.#options.onChange(versions);
   }
 
   /** Once per broken client: `error` and `end` both come for one. */

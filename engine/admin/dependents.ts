@@ -1,0 +1,22 @@
+/** How dependents are told to people: keys of metadata objects → `relationship article.author in source "default"`.
+ *  Not here: who depends on what (metadata/dependencies.ts, resolve/). Spec: "Errors", dependency-error. */
+import { printQualified } from '../metadata/schema/common.ts';
+
+/** Sorted, so that the same dependents always read the same; joined as the specification does. */
+export function printDependents(keys: readonly string[]): string {
+  return keys.map(printDependent).sort().join(', ');
+}
+
+function printDependent(key: string): string {
+  const [kind = '', ...encoded] = key.split('/');
+  const [source = '', schema = '', object = '', name = ''] = encoded.map(decodeURIComponent);
+  const table = printQualified({ schema, name: object });
+  const where = `in source "${source}"`;
+  const permission = /^(select|insert|update|delete)_permission$/.exec(kind);
+  if (permission) return `permission ${table}.${name}.${permission[1]} ${where}`;
+  if (/^(object|array)_relationship$/.test(kind)) return `relationship ${table}.${name} ${where}`;
+  const words = kind.replaceAll('_', ' ');
+  if (encoded.length === 4) return `${words} ${table}.${name} ${where}`;
+  if (encoded.length === 3) return `${words} ${table} ${where}`;
+  return `${words} ${encoded.map(decodeURIComponent).join('.')}`;
+}

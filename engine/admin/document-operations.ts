@@ -1,0 +1,153 @@
+/** Operations on the whole document and what lies beside it: export, replace, clear, reload, inconsistencies, the states
+ *  clients keep here. Each changes the draft of a unit of work and says what to answer once it is committed.
+ *  Not here: operations on one object (handlers/), SQL (run-sql.ts). Spec: "Endpoints"; reference features.md 1.15. */
+import { fail } from '../errors/engine-error.ts';
+import { removeObject } from '../metadata/objects.ts';
+import type { ArgsOf } from '../metadata/operations.ts';
+import { parseMetadata } from '../metadata/parse.ts';
+import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
+import type { Source } from '../metadata/schema/source.ts';
+import type { Inconsistency } from '../resolve/types.ts';
+import { type Answer, SUCCESS } from './answer.ts';
+import { printInconsistencies, refuseInconsistencies } from './inconsistencies.ts';
+import type { AdminRequest } from './request.ts';
+import type { Work } from './work.ts';
+
+export function exportMetadata(work: Work, _args: ArgsOf<'export_metadata'>, request: AdminRequest): Answer {
+  const { metadata } = work;
+  if (request.version === 1) return () => metadata;
+  return (published) => ({ resource_version: published.resourceVersion, metadata });
+}
+
+/** Version 1 is the document itself, version 2 wraps it with options. `dry_run` judges it and stores nothing;
+ *  `include_keys` adds keys of inconsistent objects and the new version to the answer. */
+export async function replaceMetadata(work: Work, args: ReplaceArgs, request: AdminRequest): Promise<Answer> {
+  const isWrapped = request.version === 2;
+  const options: ReplaceOptions = isWrapped ? (args as ReplaceOptions) : {};
+  const document = isWrapped ? (args as { metadata: unknown }).metadata : args;
+  const before = work.checkpoint();
+  work.edit(request.path, keepConnection(parseMetadata(document), document, work.metadata));
+  const added = await work.settle();
+  const { inconsistencies } = work.view();
+  if (options.dry_run) {
+    work.restore(before);
+    const report = reportOf(inconsistencies, options.include_keys === true);
+    return () => report;
+  }
+  if (!options.allow_inconsistent_metadata && inconsistencies.length > 0) {
+    refuseReplacement(inconsistencies);
+  }
+  work.tolerate(added);
+  if (!isWrapped) return SUCCESS;
+  const report = reportOf(inconsistencies, options.include_keys === true);
+  if (!options.include_keys) return () => report;
+  return (published) => ({ ...report, resource_version: published.resourceVersion });
+}
+
+export function clearMetadata(work: Work, _args: ArgsOf<'clear_metadata'>, request: AdminRequest): Answer {
+  const kept = work.source('default');
+  // The connection given with --database-url is not metadata of the client's making: only what is tracked goes.
+  const sources = kept ? [bareSource(kept)] : [];
+  work.edit(request.path, { ...emptyMetadata, sources });
+  return SUCCESS;
+}
+
+export async function reloadMetadata(work: Work, args: ArgsOf<'reload_metadata'>): Promise<Answer> {
+  const wanted = args.reload_sources ?? true;
+  const sources = work.metadata.sources.filter((source) =>
+    Array.isArray(wanted) ? wanted.includes(source.name) : wanted,
+  );
+  await Promise.all(sources.map((source) => work.introspect(source)));
+  work.touchesResource = true;
+  work.touchesCatalog = true;
+  work.tolerate(await work.settle());
+  const report = reportOf(work.view().inconsistencies, false);
+  return () => ({
+    is_consistent: report.is_consistent,
+    message: 'success',
+    ...(report.is_consistent ? {} : { inconsistent_objects: report.inconsistent_objects }),
+  });
+}
+
+export function getInconsistentMetadata(
+  work: Work,
+  args: ArgsOf<'get_inconsistent_metadata'>,
+  request: AdminRequest,
+): Answer {
+  const report = reportOf(work.view().inconsistencies, args.include_keys === true);
+  return () => (request.caller.endpoint === '/v1/query' ? report.inconsistent_objects : report);
+}
+
+/** Removing an object can leave others without ground: goes on until nothing is inconsistent. */
+export async function dropInconsistentMetadata(
+  work: Work,
+  _args: ArgsOf<'drop_inconsistent_metadata'>,
+  request: AdminRequest,
+): Promise<Answer> {
+  await work.cover();
+  for (;;) {
+    const { inconsistencies } = work.view();
+    if (inconsistencies.length === 0) return SUCCESS;
+    const without = inconsistencies.map(({ key }) => key).reduce(removeObject, work.metadata);
+    if (without === work.metadata) refuseInconsistencies(inconsistencies);
+    work.edit(request.path, without);
+  }
+}
+
+export function getCatalogState(work: Work): Answer {
+  const { cli, console, operator } = work.catalogStates;
+  const body = {
+    id: work.base.id,
+    cli_state: cli,
+    console_state: console,
+    operator_state: operator,
+  };
+  return () => body;
+}
+
+export function setCatalogState(work: Work, args: ArgsOf<'set_catalog_state'>): Answer {
+  work.setCatalogState(args.type, args.state);
+  return SUCCESS;
+}
+
+type ReplaceArgs = ArgsOf<'replace_metadata'>;
+type ReplaceOptions = {
+  readonly allow_inconsistent_metadata?: boolean;
+  readonly dry_run?: boolean;
+  readonly include_keys?: boolean;
+};
+
+type Report = {
+  readonly is_consistent: boolean;
+  readonly inconsistent_objects: ReturnType<typeof printInconsistencies>;
+};
+
+function reportOf(inconsistencies: readonly Inconsistency[], includeKeys: boolean): Report {
+  return {
+    is_consistent: inconsistencies.length === 0,
+    inconsistent_objects: printInconsistencies(inconsistencies, includeKeys),
+  };
+}
+
+/** A document of an older format has tables but no sources: they belong to `default`, which keeps its connection. */
+function keepConnection(parsed: Metadata, document: unknown, current: Metadata): Metadata {
+  const hasSources = typeof document === 'object' && document !== null && 'sources' in document;
+  const kept = current.sources.find((source) => source.name === 'default');
+  if (hasSources || !kept) return parsed;
+  const tracked = parsed.sources.find((source) => source.name === 'default');
+  return { ...parsed, sources: [{ ...bareSource(kept), ...pickTracked(tracked) }] };
+}
+
+function pickTracked(source: Source | undefined): Partial<Source> {
+  if (!source) return {};
+  return { tables: source.tables, ...(source.functions ? { functions: source.functions } : {}) };
+}
+
+function bareSource(source: Source): Source {
+  const { name, kind, configuration, customization } = source;
+  return { name, kind, configuration, tables: [], ...(customization ? { customization } : {}) };
+}
+
+function refuseReplacement(inconsistencies: readonly Inconsistency[]): never {
+  fail('newInconsistencies', {}, { internal: printInconsistencies(inconsistencies, false) });
+}

@@ -1,0 +1,209 @@
+/** What a change of a database means for the metadata that stands on it. Pure; three answers, asked in this order:
+ *  `refuseChanges` raises what no document could follow, `followChanges` is the document with renames followed and dropped
+ *  tables and functions gone, `columnTypeDependents` says who relies on a column's type.
+ *  Not here: what still does not fit afterwards and is dropped with `cascade` (run-sql.ts). Spec: "run_sql" rules 1–5. */
+import type { AlteredTable, CatalogChanges } from '../catalog/changes.ts';
+import { fail } from '../errors/engine-error.ts';
+import { objectKey, removeObject } from '../metadata/objects.ts';
+import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
+import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { Table } from '../metadata/schema/table.ts';
+import type { Leaf, Predicate } from '../resolve/predicate.ts';
+import type { Model, ResolvedTable, TableAccess } from '../resolve/types.ts';
+import { printDependents } from './dependents.ts';
+import { followRenames } from './follow-renames.ts';
+import type { Renames } from './rename-bool-exp.ts';
+
+/** The database's changes, the source they happened in, and the model from before. */
+export type Change = {
+  readonly source: string;
+  readonly changes: CatalogChanges;
+  readonly model: Model;
+};
+
+/** Raises `columnNamedLikeRelationship` and `cannotChangeType`. */
+export function refuseChanges(change: Change): void {
+  for (const altered of change.changes.alteredTables) {
+    const table = trackedTable(change, altered.before);
+    if (!table) continue;
+    refuseClash(table, altered);
+    for (const column of altered.retypedColumns) {
+      const keys = columnTypeDependents(change, altered.before, column);
+      if (keys.length > 0) {
+        fail('cannotChangeType', {
+          column,
+          table: printQualified(altered.before),
+          dependents: printDependents(keys),
+        });
+      }
+    }
+  }
+}
+
+export function followChanges(metadata: Metadata, change: Change): Metadata {
+  const { source, changes } = change;
+  const dropped = [
+    ...changes.droppedTables.map((table) => objectKey('table', source, table.schema, table.name)),
+    ...changes.droppedFunctions.map((fn) => objectKey('function', source, fn.schema, fn.name)),
+  ];
+  const kept = dropped.reduce(removeObject, metadata);
+  const hasRenames =
+    changes.renamedTables.length > 0 ||
+    changes.alteredTables.some((table) => table.renamedColumns.length > 0);
+  const renamed = hasRenames ? followRenames(kept, renamesOf(change)) : kept;
+  return changes.alteredTables.reduce((next, altered) => forgetColumns(next, source, altered), renamed);
+}
+
+/** A metadata object's key after the change. */
+export function followKey(key: string, renames: Renames): string {
+  const [kind = '', source = '', schema = '', name = '', ...rest] = key.split('/');
+  if (decodeURIComponent(source) !== renames.source || name === '') return key;
+  const table = { schema: decodeURIComponent(schema), name: decodeURIComponent(name) };
+  const renamed = renames.table(table);
+  return [kind, source, encodeURIComponent(renamed.schema), encodeURIComponent(renamed.name), ...rest].join(
+    '/',
+  );
+}
+
+/** Permissions that compare the column with a fixed value, or preset it to one: the value has the old type.
+ *  Keys of metadata objects, sorted. A session variable has no type of its own and adapts. */
+export function columnTypeDependents(
+  change: Change,
+  table: QualifiedName,
+  column: string,
+): readonly string[] {
+  const target = qualifiedKey(table);
+  const tables = [...(change.model.sources.get(change.source)?.tables.values() ?? [])];
+  const keys = tables.flatMap((owner) =>
+    [...owner.permissions].flatMap(([role, access]) =>
+      rulesOf(access)
+        .filter((rule) => {
+          const isPreset = qualifiedKey(owner.table) === target && isFixed(rule.presets?.get(column));
+          return isPreset || rule.predicates.some((p) => fixes(p, owner.table, target, column));
+        })
+        .map((rule) => objectKey(rule.kind, change.source, owner.table.schema, owner.table.name, role)),
+    ),
+  );
+  return keys.sort();
+}
+
+/** The renames among the changes, as one answer for every name. */
+export function renamesOf(change: Change): Renames {
+  const { source, changes, model } = change;
+  const tables = new Map(changes.renamedTables.map(({ from, to }) => [qualifiedKey(from), to]));
+  const columns = new Map(
+    changes.alteredTables.map((altered) => [
+      qualifiedKey(altered.before),
+      new Map(altered.renamedColumns.map(({ from, to }) => [from, to])),
+    ]),
+  );
+  const resolved = model.sources.get(source)?.tables;
+  return {
+    source,
+    table: (table) => tables.get(qualifiedKey(table)) ?? table,
+    column: (table, column) => columns.get(qualifiedKey(table))?.get(column) ?? column,
+    target: (table, name) => resolved?.get(qualifiedKey(table))?.relationships.get(name)?.join.table,
+  };
+}
+
+function trackedTable(change: Change, table: QualifiedName): ResolvedTable | undefined {
+  return change.model.sources.get(change.source)?.tables.get(qualifiedKey(table));
+}
+
+function refuseClash(table: ResolvedTable, altered: AlteredTable): void {
+  const names = [...altered.addedColumns, ...altered.renamedColumns.map((renamed) => renamed.to)];
+  const clash = names.find((name) => table.relationships.has(name));
+  if (clash) fail('columnNamedLikeRelationship', { column: clash, table: printQualified(altered.after) });
+}
+
+/** Settings of a column that is gone are no dependents: they go with it, silently. */
+function forgetColumns(metadata: Metadata, source: string, altered: AlteredTable): Metadata {
+  if (altered.droppedColumns.length === 0) return metadata;
+  const isGone = (column: string) => altered.droppedColumns.includes(column);
+  const forget = (table: Table): Table => {
+    const { configuration } = table;
+    if (!configuration || qualifiedKey(table.table) !== qualifiedKey(altered.after)) return table;
+    return {
+      ...table,
+      configuration: {
+        ...configuration,
+        ...withoutKeys('column_config', configuration.column_config, isGone),
+        ...withoutKeys('custom_column_names', configuration.custom_column_names, isGone),
+      },
+    };
+  };
+  const sources = metadata.sources.map((entry) =>
+    entry.name === source ? { ...entry, tables: entry.tables.map(forget) } : entry,
+  );
+  return { ...metadata, sources };
+}
+
+function withoutKeys<K extends string, T>(
+  key: K,
+  map: Readonly<Record<string, T>> | undefined,
+  isGone: (name: string) => boolean,
+): { [P in K]?: Record<string, T> } {
+  if (!map) return {};
+  const kept = Object.entries(map).filter(([name]) => !isGone(name));
+  return { [key]: Object.fromEntries(kept) } as { [P in K]: Record<string, T> };
+}
+
+type Rule = {
+  readonly kind: 'select_permission' | 'insert_permission' | 'update_permission' | 'delete_permission';
+  readonly predicates: readonly Predicate[];
+  readonly presets?: ReadonlyMap<string, Leaf>;
+};
+
+function rulesOf(access: TableAccess): readonly Rule[] {
+  const { select, insert, update } = access;
+  return [
+    ...(select ? [{ kind: 'select_permission' as const, predicates: [select.filter] }] : []),
+    ...(insert
+      ? [{ kind: 'insert_permission' as const, predicates: [insert.check], presets: insert.presets }]
+      : []),
+    ...(update
+      ? [
+          {
+            kind: 'update_permission' as const,
+            predicates: [update.filter, update.check],
+            presets: update.presets,
+          },
+        ]
+      : []),
+    ...(access.delete ? [{ kind: 'delete_permission' as const, predicates: [access.delete.filter] }] : []),
+  ];
+}
+
+/** Does the predicate, over rows of `table`, compare `column` of `target` with a fixed value? */
+function fixes(predicate: Predicate, table: QualifiedName, target: string, column: string): boolean {
+  switch (predicate.kind) {
+    case 'true':
+    case 'false':
+    case 'is-null':
+      return false;
+    case 'and':
+      return predicate.all.some((p) => fixes(p, table, target, column));
+    case 'or':
+      return predicate.any.some((p) => fixes(p, table, target, column));
+    case 'not':
+      return fixes(predicate.not, table, target, column);
+    case 'related':
+      return fixes(predicate.where, predicate.join.table, target, column);
+    case 'exists':
+      return fixes(predicate.where, predicate.table, target, column);
+    case 'compare':
+      return (
+        qualifiedKey(table) === target &&
+        predicate.left.column === column &&
+        predicate.right.kind !== 'column' &&
+        isFixed(predicate.right)
+      );
+    default:
+      return predicate satisfies never;
+  }
+}
+
+function isFixed(leaf: Leaf | undefined): boolean {
+  if (!leaf) return false;
+  return leaf.kind === 'constant' || (leaf.kind === 'list' && leaf.items.some(isFixed));
+}

@@ -1,0 +1,82 @@
+/** What units of work and the state stand on: the store, the pools of sources, and how long a source may take to answer.
+ *  Not here: who changes what (work.ts), the current snapshot (state.ts). */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Introspectable, introspect } from '../catalog/introspect.ts';
+import type { Database } from '../execute/pool.ts';
+import { Sources } from '../execute/sources.ts';
+import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { Source } from '../metadata/schema/source.ts';
+import { type Resolution, type ResolveOptions, resolve } from '../resolve/resolve.ts';
+import type { Store } from '../store/store.ts';
+import type { Catalogs, SourceCatalog } from './snapshot.ts';
+
+export type GroundOptions = {
+  readonly store: Store;
+  readonly metadataDatabaseUrl: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly resolve: ResolveOptions;
+  readonly maxConnections?: number | undefined;
+  readonly onUnreachable: (source: string, reason: string) => void;
+};
+
+/** A source that does not answer in this time counts as unreachable; the others must not wait for it longer. */
+const INTROSPECTION_TIMEOUT_MS = 20_000;
+
+export class Ground {
+  readonly store: Store;
+  /** Published ones by name, and those of drafts. */
+  readonly sources: Sources;
+  readonly #options: GroundOptions;
+
+  constructor(options: GroundOptions) {
+    this.#options = options;
+    this.store = options.store;
+    const { maxConnections } = options;
+    this.sources = new Sources(options.env, maxConnections === undefined ? {} : { maxConnections });
+  }
+
+  resolve(metadata: Metadata, catalogs: Catalogs): Resolution {
+    return resolve(metadata, catalogs, this.#options.resolve);
+  }
+
+  /** The pool of a source as `source` configures it, published or not. */
+  database(source: Source): Database {
+    return this.sources.database(source);
+  }
+
+  /** Asks a source what it has; through `inside` when a transaction is open there. Never throws: a source that cannot be
+   *  asked has an error for a catalog, and the rest goes on without it. */
+  async introspect(source: Source, inside?: Introspectable): Promise<SourceCatalog> {
+    if (inside) return introspect(inside);
+    const late = new AbortController();
+    try {
+      return await Promise.race([introspect(this.database(source)), timeout(late.signal)]);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#options.onUnreachable(source.name, reason);
+      return { error: reason };
+    } finally {
+      late.abort();
+    }
+  }
+
+  /** Is the source the metadata database itself, as the same user: then one transaction can hold both. */
+  isMetadataDatabase(source: Source): boolean {
+    return placeOf(this.sources.url(source)) === placeOf(this.#options.metadataDatabaseUrl);
+  }
+}
+
+async function timeout(signal: AbortSignal): Promise<never> {
+  await sleep(INTROSPECTION_TIMEOUT_MS, undefined, { signal });
+  throw new Error(`no answer in ${INTROSPECTION_TIMEOUT_MS / 1000} s`);
+}
+
+/** What makes two URLs the same database and user; options after `?` do not. */
+function placeOf(url: string): string {
+  try {
+    const { username, hostname, port, pathname } = new URL(url);
+    return [username, hostname, port || '5432', pathname].join('\n');
+  } catch {
+    return url;
+  }
+}

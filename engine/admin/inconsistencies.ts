@@ -1,0 +1,47 @@
+/** Inconsistencies as clients see and are refused with. Not here: finding them (resolve/). Spec: "replace_metadata",
+ *  "get_inconsistent_metadata"; reference features.md 1.15. */
+import { fail, type PathStep } from '../errors/engine-error.ts';
+import type { Inconsistency } from '../resolve/types.ts';
+
+export type PrintedInconsistency = Pick<Inconsistency, 'type' | 'name' | 'reason' | 'definition'> & {
+  readonly key?: string;
+};
+
+/** `includeKeys` adds each object's key, for clients that keep track of objects (the operator). */
+export function printInconsistencies(
+  inconsistencies: readonly Inconsistency[],
+  includeKeys: boolean,
+): readonly PrintedInconsistency[] {
+  return inconsistencies.map(({ definition, reason, name, type, key }) => ({
+    definition,
+    reason,
+    name,
+    type,
+    ...(includeKeys ? { key } : {}),
+  }));
+}
+
+/** What is in `after` and was not in `before`. An object that is inconsistent for another reason now counts as new. */
+export function newInconsistencies(
+  before: readonly Inconsistency[],
+  after: readonly Inconsistency[],
+): readonly Inconsistency[] {
+  const known = new Set(before.map(identify));
+  return after.filter((inconsistency) => !known.has(identify(inconsistency)));
+}
+
+/** Raises the only one's own cause, else `newInconsistencies`; both list the objects in `internal`. */
+export function refuseInconsistencies(
+  inconsistencies: readonly Inconsistency[],
+  path: readonly PathStep[] = [],
+): never {
+  const internal = printInconsistencies(inconsistencies, false);
+  const [first, ...others] = inconsistencies;
+  const cause = others.length === 0 ? first?.cause : undefined;
+  if (cause) fail(cause.kind, cause.params as never, { path, internal });
+  fail('newInconsistencies', {}, { path, internal });
+}
+
+function identify(inconsistency: Inconsistency): string {
+  return `${inconsistency.key}\n${inconsistency.reason}`;
+}

@@ -1,0 +1,74 @@
+/** One operation of a request on a unit of work, chosen by its name: edits by HANDLERS, the rest by PERFORMERS, a batch item
+ *  by item. Out: what to answer once everything is committed. Errors carry the path of their place in the body.
+ *  Not here: parsing the envelope (request.ts), committing (work.ts), locks and retries (run.ts). */
+import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
+import type { ArgsOf, OperationName } from '../metadata/operations.ts';
+import { parseArgs } from '../metadata/parse.ts';
+import type { Metadata } from '../metadata/schema/metadata.ts';
+import { type Answer, SUCCESS } from './answer.ts';
+import { performBatch } from './batch.ts';
+import {
+  clearMetadata,
+  dropInconsistentMetadata,
+  exportMetadata,
+  getCatalogState,
+  getInconsistentMetadata,
+  reloadMetadata,
+  replaceMetadata,
+  setCatalogState,
+} from './document-operations.ts';
+import { HANDLERS } from './handlers/index.ts';
+import type { AdminRequest } from './request.ts';
+import { runSql } from './run-sql.ts';
+import type { Work } from './work.ts';
+
+type Performer<N extends OperationName> = (
+  work: Work,
+  args: ArgsOf<N>,
+  request: AdminRequest,
+) => Answer | Promise<Answer>;
+
+/** Operations that are more than a function of the document. */
+const PERFORMERS: { readonly [N in OperationName]?: Performer<N> } = {
+  export_metadata: exportMetadata,
+  replace_metadata: replaceMetadata,
+  clear_metadata: clearMetadata,
+  reload_metadata: reloadMetadata,
+  get_inconsistent_metadata: getInconsistentMetadata,
+  drop_inconsistent_metadata: dropInconsistentMetadata,
+  get_catalog_state: getCatalogState,
+  set_catalog_state: setCatalogState,
+  run_sql: performSql,
+};
+
+export function perform(work: Work, request: AdminRequest): Promise<Answer> {
+  if (request.operation.effect === 'batch') return performBatch(work, request);
+  return at(request.path, async () => {
+    const { name } = request.operation;
+    const args = parseArgs(name, request.args);
+    const performer = PERFORMERS[name] as Performer<OperationName> | undefined;
+    if (performer) return performer(work, args as never, request);
+    const handler = HANDLERS[name as keyof typeof HANDLERS] as Handler;
+    work.edit(request.path, handler(work.metadata, args as never));
+    return SUCCESS;
+  });
+}
+
+type Handler = (draft: Metadata, args: never) => Metadata;
+
+async function performSql(work: Work, args: ArgsOf<'run_sql'>, request: AdminRequest): Promise<Answer> {
+  const source = work.source(args.source);
+  if (!source) fail('sourceNotFound', { source: args.source });
+  const result = await runSql(work, source, args, request.path);
+  return () => result;
+}
+
+/** An error from inside gets the path in front of its own. */
+async function at<T>(path: readonly PathStep[], body: () => Promise<T>): Promise<T> {
+  try {
+    return await body();
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    throw path.reduceRight<EngineError>((placed, step) => placed.at(step), error);
+  }
+}

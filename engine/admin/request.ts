@@ -1,0 +1,137 @@
+/** The body of an admin request → operations to perform, in the order given; a batch is a tree of them.
+ *  Checks the envelope `{type, args, version, resource_version}` and looks each type up in OPERATIONS; `args` are parsed
+ *  when their turn comes. Not here: performing (perform.ts, batch.ts). Spec: "Schema/metadata API". */
+import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
+import { findOperation, type OperationRow } from '../metadata/operations.ts';
+
+export type AdminEndpoint = '/v1/query' | '/v1/metadata' | '/v2/query';
+
+/** Where a request came in, and what its errors may tell. */
+export type Caller = { readonly endpoint: AdminEndpoint; readonly showInternal: boolean };
+
+export type AdminRequest = {
+  readonly operation: OperationRow;
+  readonly version: number;
+  readonly args: unknown;
+  /** Where `args` stand in the body: `$.args`, `$.args[1].args`. */
+  readonly path: readonly PathStep[];
+  /** Null when the client did not say which document it means. */
+  readonly resourceVersion: number | null;
+  readonly caller: Caller;
+  /** Of a batch: its operations; one that does not parse is refused at once, or stands as its error where the batch
+   *  keeps going. */
+  readonly items: readonly (AdminRequest | EngineError)[];
+};
+
+export function parseRequest(body: unknown, caller: Caller, path: readonly PathStep[] = []): AdminRequest {
+  const envelope = parseEnvelope(body, path);
+  const version = envelope.version ?? impliedVersion(envelope.type, envelope.args);
+  const operation = findOperation(envelope.type, version, caller.endpoint);
+  if (!operation) refuseType(envelope.type, version, caller.endpoint, path);
+  const inner = [...path, 'args'];
+  return {
+    operation,
+    version,
+    args: envelope.args,
+    path: inner,
+    resourceVersion: envelope.resourceVersion,
+    caller,
+    items: operation.effect === 'batch' ? parseItems(operation, envelope.args, caller, inner) : [],
+  };
+}
+
+function parseItems(
+  operation: OperationRow,
+  args: unknown,
+  caller: Caller,
+  path: readonly PathStep[],
+): AdminRequest['items'] {
+  if (!Array.isArray(args)) {
+    const text = `parsing [] failed, expected Array, but encountered ${nameOfJson(args)}`;
+    fail('parseFailed', { text }, { path });
+  }
+  return args.map((item, index) => {
+    try {
+      return parseRequest(item, caller, [...path, index]);
+    } catch (error) {
+      if (operation.name === 'bulk_keep_going' && error instanceof EngineError) return error;
+      throw error;
+    }
+  });
+}
+
+type Envelope = {
+  readonly type: string;
+  readonly args: unknown;
+  readonly version: number | null;
+  readonly resourceVersion: number | null;
+};
+
+function parseEnvelope(body: unknown, path: readonly PathStep[]): Envelope {
+  if (!isRecord(body)) {
+    const text = `parsing Object failed, expected Object, but encountered ${nameOfJson(body)}`;
+    fail('parseFailed', { text }, { path });
+  }
+  const { type, args, version, resource_version: resourceVersion } = body;
+  if (type === undefined) fail('parseFailed', { text: "the key 'type' was not present" }, { path });
+  if (typeof type !== 'string') {
+    const text = `parsing Text failed, expected String, but encountered ${nameOfJson(type)}`;
+    fail('parseFailed', { text }, { path: [...path, 'type'] });
+  }
+  return {
+    type,
+    args: args ?? {},
+    version: parseVersion(version, [...path, 'version']),
+    resourceVersion: parseResourceVersion(resourceVersion, [...path, 'resource_version']),
+  };
+}
+
+function parseVersion(version: unknown, path: readonly PathStep[]): number | null {
+  if (version === undefined || version === null) return null;
+  if (version === 1 || version === 2) return version;
+  refuseNumber(version, 'expected 1 or 2', path);
+}
+
+function parseResourceVersion(version: unknown, path: readonly PathStep[]): number | null {
+  if (version === undefined || version === null) return null;
+  if (typeof version === 'number' && Number.isSafeInteger(version) && version >= 0) return version;
+  refuseNumber(version, 'expected a non-negative integer', path);
+}
+
+function refuseNumber(value: unknown, expectation: string, path: readonly PathStep[]): never {
+  const text =
+    typeof value === 'number'
+      ? `${expectation}, encountered ${value}`
+      : `parsing Integer failed, expected Number, but encountered ${nameOfJson(value)}`;
+  fail('parseFailed', { text }, { path });
+}
+
+/** `replace_metadata` without a version: its second form wraps the document in `metadata`. */
+function impliedVersion(type: string, args: unknown): number {
+  return type === 'replace_metadata' && isRecord(args) && 'metadata' in args ? 2 : 1;
+}
+
+function refuseType(
+  type: string,
+  version: number,
+  endpoint: AdminEndpoint,
+  path: readonly PathStep[],
+): never {
+  const other = version === 1 ? 2 : 1;
+  if (findOperation(type, other, endpoint)) {
+    refuseNumber(version, `expected ${other}`, [...path, 'version']);
+  }
+  const command = endpoint === '/v2/query' ? 'query command' : 'metadata command';
+  fail('parseFailed', { text: `unknown ${command} "${type}"` }, { path: [...path, 'type'] });
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function nameOfJson(value: unknown): string {
+  if (value === null || value === undefined) return 'Null';
+  if (Array.isArray(value)) return 'Array';
+  const name = typeof value;
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}

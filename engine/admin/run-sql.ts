@@ -1,0 +1,157 @@
+/** `run_sql`: any SQL on a source, and what it means for the metadata that stands on it.
+ *  SQL that may change the schema runs between two introspections in one transaction: renames are followed, dropped tables
+ *  and functions leave the document, anything else that no longer fits refuses the whole, or goes too with `cascade`.
+ *  Not here: comparing catalogs (catalog/changes.ts), what changes mean (follow-changes.ts), committing (work.ts).
+ *  Spec: "run_sql". */
+import pg, { type QueryArrayResult } from 'pg';
+import { catalogChanges } from '../catalog/changes.ts';
+import { introspect } from '../catalog/introspect.ts';
+import type { Catalog } from '../catalog/types.ts';
+import { fail, type PathStep } from '../errors/engine-error.ts';
+import { removeObject } from '../metadata/objects.ts';
+import type { ArgsOf } from '../metadata/operations.ts';
+import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { Source } from '../metadata/schema/source.ts';
+import type { Inconsistency } from '../resolve/types.ts';
+import { printDependents } from './dependents.ts';
+import { type Change, followChanges, followKey, refuseChanges, renamesOf } from './follow-changes.ts';
+import { refuseInconsistencies } from './inconsistencies.ts';
+import { splitStatements } from './split-statements.ts';
+import type { Work } from './work.ts';
+
+export type RunSqlArgs = ArgsOf<'run_sql'>;
+
+export type RunSqlResult = {
+  readonly result_type: 'CommandOk' | 'TuplesOk';
+  /** Column names, then the rows; every value as text, null as `NULL`. */
+  readonly result: readonly (readonly string[])[] | null;
+};
+
+/** Words of statements that change what introspection sees. Words inside strings count too: an introspection too many is
+ *  harmless. A function that does it behind our back needs `check_metadata_consistency: true`. */
+const SCHEMA_CHANGE = /\b(create|alter|drop|replace|comment|rename|import|execute|into)\b/i;
+
+/** May this SQL need the metadata to follow? Then it must not run beside other changes of the document. */
+export function mayChangeSchema(args: RunSqlArgs): boolean {
+  if (args.read_only) return false;
+  return args.check_metadata_consistency === true || SCHEMA_CHANGE.test(args.sql);
+}
+
+/** `path` is where the operation stands in the request.
+ *  Raises `queryExecutionFailed`, `cannotDropDependents`, `cannotChangeType`, `columnNamedLikeRelationship`. */
+export async function runSql(
+  work: Work,
+  source: Source,
+  args: RunSqlArgs,
+  path: readonly PathStep[],
+): Promise<RunSqlResult> {
+  if (args.read_only) return runReadOnly(work, source, args);
+  if (args.no_transaction) return runBare(work, source, args);
+  const { client } = await work.transaction(source);
+  if (!mayChangeSchema(args)) return execute(client, args.sql);
+  if (args.check_metadata_consistency === false) {
+    const result = await execute(client, args.sql);
+    await accept(work, source);
+    return result;
+  }
+  const before = await introspect(client);
+  const result = await execute(client, args.sql);
+  const after = await introspect(client);
+  work.touchesCatalog = true;
+  work.edit(path, follow(work, source, { before, after }, args.cascade === true));
+  return result;
+}
+
+function runReadOnly(work: Work, source: Source, args: RunSqlArgs): Promise<RunSqlResult> {
+  const database = work.ground.database(source);
+  return database.transaction({ readOnly: true, isForeign: true }, async (client) => {
+    // After a first query the transaction cannot be made read-write any more, and what follows a `commit` in the text
+    // begins read-only again.
+    await client.query('set session characteristics as transaction read only; select 1');
+    return execute(client, args.sql);
+  });
+}
+
+/** Statement by statement, each committed at once: what has run stays, whatever comes after. */
+async function runBare(work: Work, source: Source, args: RunSqlArgs): Promise<RunSqlResult> {
+  await work.endTransaction(source);
+  work.isRepeatable = false;
+  const result = await work.ground.database(source).session(async (client) => {
+    let last: RunSqlResult = { result_type: 'CommandOk', result: null };
+    for (const statement of splitStatements(args.sql)) last = await execute(client, statement, args.sql);
+    return last;
+  });
+  if (mayChangeSchema(args)) await accept(work, source);
+  return result;
+}
+
+/** Whatever the SQL has done to the schema stands, and what no longer fits is inconsistent. */
+async function accept(work: Work, source: Source): Promise<void> {
+  work.touchesCatalog = true;
+  await work.introspect(source);
+  work.tolerate(await work.settle());
+}
+
+type BeforeAfter = { readonly before: Catalog; readonly after: Catalog };
+
+/** The document that fits the database after the change; refuses when there is none. */
+function follow(work: Work, source: Source, catalogs: BeforeAfter, cascade: boolean): Metadata {
+  const changes = catalogChanges(catalogs.before, catalogs.after);
+  work.setCatalog(source, catalogs.before);
+  const standing = work.view();
+  const change: Change = { source: source.name, changes, model: standing.model };
+  refuseChanges(change);
+  const followed = followChanges(work.metadata, change);
+  work.setCatalog(source, catalogs.after);
+  const renames = renamesOf(change);
+  const known = new Set(standing.inconsistencies.map(({ key }) => followKey(key, renames)));
+  const isNew = (inconsistency: Inconsistency) => !known.has(inconsistency.key);
+  let next = followed;
+  for (;;) {
+    const added = work.ground.resolve(next, work.catalogs).inconsistencies.filter(isNew);
+    if (added.length === 0) return next;
+    if (!changes.hasDrops) refuseInconsistencies(added);
+    if (!cascade) fail('cannotDropDependents', { dependents: printDependents(added.map(({ key }) => key)) });
+    const without = added.map(({ key }) => key).reduce(removeObject, next);
+    if (without === next) refuseInconsistencies(added);
+    next = without;
+  }
+}
+
+/** Runs SQL text, any number of statements; the last one's result counts. `text` is the whole it is part of. */
+async function execute(client: pg.ClientBase, sql: string, text: string = sql): Promise<RunSqlResult> {
+  try {
+    const results: unknown = await client.query({ text: sql, rowMode: 'array', types: AS_TEXT });
+    return printResult(Array.isArray(results) ? results.at(-1) : results);
+  } catch (error) {
+    if (error instanceof pg.DatabaseError) refuseStatement(text, error);
+    throw error;
+  }
+}
+
+/** Values as the database spells them. */
+const AS_TEXT = { getTypeParser: () => (value: string) => value } as unknown as pg.CustomTypesConfig;
+
+function printResult(result: QueryArrayResult | undefined): RunSqlResult {
+  const isTable = result && (result.fields.length > 0 || result.command === 'SELECT');
+  if (!isTable) return { result_type: 'CommandOk', result: null };
+  const names = result.fields.map((field) => field.name);
+  const rows = result.rows.map((row) => row.map((value) => (value === null ? 'NULL' : String(value))));
+  return { result_type: 'TuplesOk', result: [names, ...rows] };
+}
+
+function refuseStatement(statement: string, error: pg.DatabaseError): never {
+  const internal = {
+    statement,
+    prepared: false,
+    arguments: [],
+    error: {
+      exec_status: 'FatalError',
+      status_code: error.code ?? null,
+      message: error.message,
+      description: error.detail ?? null,
+      hint: error.hint ?? null,
+    },
+  };
+  fail('queryExecutionFailed', {}, { internal });
+}

@@ -1,0 +1,303 @@
+/** One admin request's unit of work: a draft of the document, catalogs that go with it, transactions left open on sources.
+ *  Operations change the draft; `settle` checks it (one resolve), `commit` writes it (one save) and commits the sources;
+ *  nobody else sees anything before. Not here: what operations do (perform.ts), who waits for whom (state.ts).
+ *
+ *  Atomicity. A source in the metadata database itself: one transaction, all or nothing. Another database: the metadata is
+ *  written first, under a row lock, then the source commits, then the metadata. A source that cannot commit (a deferred
+ *  constraint) takes the metadata back with it; a crash between the two commits leaves the source ahead, which shows as
+ *  inconsistent objects and loses nothing. Two sources in one request commit one after the other. */
+import type { PathStep } from '../errors/engine-error.ts';
+import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { Source } from '../metadata/schema/source.ts';
+import type { Resolution } from '../resolve/resolve.ts';
+import type { Inconsistency } from '../resolve/types.ts';
+import type { CatalogStates, Draft, Versions } from '../store/store.ts';
+import type { Ground } from './ground.ts';
+import { newInconsistencies } from './inconsistencies.ts';
+import { type OpenTransaction, openTransaction } from './open-transaction.ts';
+import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
+
+/** A state of the draft one can go back to. */
+export type Checkpoint = {
+  readonly metadata: Metadata;
+  readonly states: Partial<CatalogStates>;
+  readonly catalogs: Catalogs;
+  readonly asked: ReadonlySet<string>;
+  readonly tolerated: readonly Inconsistency[];
+  readonly edits: readonly Edit[];
+};
+
+/** A document an operation made, and where that operation stands in the request. */
+export type Edit = { readonly path: readonly PathStep[]; readonly metadata: Metadata };
+
+export class Work {
+  readonly base: Snapshot;
+  readonly ground: Ground;
+  /** reload_metadata moves the version even when nothing differs. */
+  touchesResource = false;
+  /** run_sql and reload_metadata: other replicas must introspect again. */
+  touchesCatalog = false;
+  /** Something happened that a second attempt would do twice (SQL outside a transaction). */
+  isRepeatable = true;
+  #metadata: Metadata;
+  #states: Partial<CatalogStates> = {};
+  #catalogs: Catalogs;
+  #edits: readonly Edit[] = [];
+  #tolerated: readonly Inconsistency[] = [];
+  #view: { readonly metadata: Metadata; readonly catalogs: Catalogs; readonly made: Resolution };
+  /** Sources this request has introspected, as they are configured: see `identityOf`. */
+  #asked: ReadonlySet<string> = new Set();
+  readonly #transactions = new Map<string, OpenTransaction>();
+
+  constructor(base: Snapshot, ground: Ground) {
+    this.base = base;
+    this.ground = ground;
+    this.#metadata = base.metadata;
+    this.#catalogs = base.catalogs;
+    this.#view = { metadata: base.metadata, catalogs: base.catalogs, made: base };
+  }
+
+  get metadata(): Metadata {
+    return this.#metadata;
+  }
+
+  get catalogs(): Catalogs {
+    return this.#catalogs;
+  }
+
+  get catalogStates(): CatalogStates {
+    return { ...this.base.catalogStates, ...this.#states };
+  }
+
+  /** The operations that changed the document so far, in order. */
+  get edits(): readonly Edit[] {
+    return this.#edits;
+  }
+
+  edit(path: readonly PathStep[], metadata: Metadata): void {
+    if (metadata === this.#metadata) return;
+    this.#metadata = metadata;
+    this.#edits = [...this.#edits, { path, metadata }];
+  }
+
+  setCatalogState(kind: keyof CatalogStates, state: unknown): void {
+    this.#states = { ...this.#states, [kind]: state };
+  }
+
+  /** What a source says now. */
+  setCatalog(source: Source, catalog: SourceCatalog): void {
+    this.#asked = new Set(this.#asked).add(identityOf(source));
+    this.#catalogs = new Map(this.#catalogs).set(source.name, catalog);
+  }
+
+  checkpoint(): Checkpoint {
+    return {
+      metadata: this.#metadata,
+      states: this.#states,
+      catalogs: this.#catalogs,
+      asked: this.#asked,
+      tolerated: this.#tolerated,
+      edits: this.#edits,
+    };
+  }
+
+  restore(checkpoint: Checkpoint): void {
+    this.#metadata = checkpoint.metadata;
+    this.#states = checkpoint.states;
+    this.#catalogs = checkpoint.catalogs;
+    this.#asked = checkpoint.asked;
+    this.#tolerated = checkpoint.tolerated;
+    this.#edits = checkpoint.edits;
+  }
+
+  /** Runs `body` and, when it throws, takes back what it did to the draft and in open transactions. */
+  async attempt<T>(body: () => Promise<T>): Promise<T> {
+    const before = this.checkpoint();
+    const open = new Map(this.#transactions);
+    for (const { client } of open.values()) await client.query('savepoint attempt');
+    try {
+      const result = await body();
+      for (const { client } of open.values()) await client.query('release savepoint attempt');
+      return result;
+    } catch (error) {
+      this.restore(before);
+      for (const [name, transaction] of this.#transactions) {
+        if (open.has(name)) {
+          await transaction.client.query('rollback to savepoint attempt; release savepoint attempt');
+        } else {
+          this.#transactions.delete(name);
+          await transaction.rollback();
+        }
+      }
+      throw error;
+    }
+  }
+
+  source(name: string): Source | undefined {
+    return this.#metadata.sources.find((source) => source.name === name);
+  }
+
+  /** The draft resolved; made once for a draft. Catalogs must cover its sources: see `cover`. */
+  view(): Resolution {
+    if (this.#view.metadata !== this.#metadata || this.#view.catalogs !== this.#catalogs) {
+      const made = this.ground.resolve(this.#metadata, this.#catalogs);
+      this.#view = { metadata: this.#metadata, catalogs: this.#catalogs, made };
+    }
+    return this.#view.made;
+  }
+
+  /** Introspects sources that are new or connect elsewhere than in the base; forgets those that are gone. */
+  async cover(): Promise<void> {
+    if (this.#metadata.sources === this.base.metadata.sources) return;
+    const before = new Map(this.base.metadata.sources.map((source) => [source.name, source]));
+    const unknown = this.#metadata.sources.filter(
+      (source) =>
+        !this.#asked.has(identityOf(source)) &&
+        (!this.#catalogs.has(source.name) || !connectsAlike(before.get(source.name), source)),
+    );
+    await Promise.all(unknown.map((source) => this.introspect(source)));
+    const names = new Set(this.#metadata.sources.map((source) => source.name));
+    if ([...this.#catalogs.keys()].some((name) => !names.has(name))) {
+      this.#catalogs = new Map([...this.#catalogs].filter(([name]) => names.has(name)));
+    }
+  }
+
+  /** Asks the source again, inside its open transaction when there is one. */
+  async introspect(source: Source): Promise<void> {
+    const open = this.#transactions.get(source.name);
+    this.setCatalog(source, await this.ground.introspect(source, open?.client));
+  }
+
+  /** The request's transaction on a source, begun at the first call. */
+  async transaction(source: Source): Promise<OpenTransaction> {
+    const open = this.#transactions.get(source.name);
+    if (open) return open;
+    const begun = await openTransaction(this.ground.database(source), { isForeign: true });
+    this.#transactions.set(source.name, begun);
+    return begun;
+  }
+
+  /** Commits what SQL has done in the source so far; for statements that cannot run beside a transaction. */
+  async endTransaction(source: Source): Promise<void> {
+    const open = this.#transactions.get(source.name);
+    this.#transactions.delete(source.name);
+    await open?.commit();
+  }
+
+  /** Resolves the draft; the inconsistencies it adds to those that were there. When there are some, the catalog may be
+   *  behind the database (somebody used psql): asks the sources concerned once, then decides. */
+  async settle(): Promise<readonly Inconsistency[]> {
+    await this.cover();
+    const fresh = this.#added();
+    const concerned = new Set(fresh.map((inconsistency) => sourceOf(inconsistency.key)));
+    const behind = this.#metadata.sources.filter(
+      (source) => concerned.has(source.name) && !this.#asked.has(identityOf(source)),
+    );
+    if (behind.length === 0) return fresh;
+    await Promise.all(behind.map((source) => this.introspect(source)));
+    return this.#added();
+  }
+
+  /** An operation that was told to go on although these do not fit. */
+  tolerate(inconsistencies: readonly Inconsistency[]): void {
+    this.#tolerated = [...this.#tolerated, ...inconsistencies];
+  }
+
+  /** Writes the draft and commits the sources: all or nothing as far as the header says. The snapshot to publish.
+   *  Raises `conflict` when the stored document is no longer the base. */
+  async commit(): Promise<Snapshot> {
+    const { model, inconsistencies } = this.view();
+    const versions = await this.#write(this.#draft());
+    return {
+      id: this.base.id,
+      versions,
+      resourceVersion: versions.resource,
+      metadata: this.#metadata,
+      catalogStates: this.catalogStates,
+      catalogs: this.#catalogs,
+      model,
+      inconsistencies,
+    };
+  }
+
+  async rollback(): Promise<void> {
+    const open = [...this.#transactions.values()];
+    this.#transactions.clear();
+    await Promise.allSettled(open.map((transaction) => transaction.rollback()));
+  }
+
+  async #write(draft: Draft | undefined): Promise<Versions> {
+    if (!draft) {
+      await this.#commitSources();
+      return this.base.versions;
+    }
+    const expected = this.base.resourceVersion;
+    const home = this.#metadata.sources.find(
+      (source) => this.#transactions.has(source.name) && this.ground.isMetadataDatabase(source),
+    );
+    if (home) {
+      const transaction = await this.transaction(home);
+      const versions = await this.ground.store.saveIn(transaction.client, draft, expected);
+      await this.#commitSources(home.name);
+      return versions;
+    }
+    if (this.#transactions.size === 0) return this.ground.store.save(draft, expected);
+    return this.ground.store.transaction(async (save) => {
+      const versions = await save(draft, expected);
+      await this.#commitSources();
+      return versions;
+    });
+  }
+
+  /** `last` holds the metadata: when another source cannot commit, it must still be able to go back. */
+  async #commitSources(last?: string): Promise<void> {
+    const open = [...this.#transactions].sort(([a], [b]) => Number(a === last) - Number(b === last));
+    for (const [name, transaction] of open) {
+      this.#transactions.delete(name);
+      await transaction.commit();
+    }
+  }
+
+  /** What differs from the base; undefined when nothing does. */
+  #draft(): Draft | undefined {
+    const states = Object.entries(this.#states).filter(
+      ([kind, state]) => !isSameJson(state, this.base.catalogStates[kind as keyof CatalogStates]),
+    );
+    const draft: Draft = {
+      ...(isSameJson(this.#metadata, this.base.metadata) ? {} : { metadata: this.#metadata }),
+      ...(states.length > 0 ? { catalogStates: Object.fromEntries(states) } : {}),
+      ...(this.touchesResource ? { touchResource: true } : {}),
+      ...(this.touchesCatalog ? { touchCatalog: true } : {}),
+    };
+    return Object.keys(draft).length > 0 ? draft : undefined;
+  }
+
+  #added(): readonly Inconsistency[] {
+    return newInconsistencies([...this.#baseline(), ...this.#tolerated], this.view().inconsistencies);
+  }
+
+  /** What was wrong before, judged by the catalogs of now: a table somebody else dropped is not this request's doing. */
+  #baseline(): readonly Inconsistency[] {
+    const { base } = this;
+    if (this.#catalogs === base.catalogs) return base.inconsistencies;
+    const catalogs = new Map([...base.catalogs, ...this.#catalogs]);
+    return this.ground.resolve(base.metadata, catalogs).inconsistencies;
+  }
+}
+
+function identityOf(source: Source): string {
+  return `${source.name}\n${JSON.stringify(source.configuration)}`;
+}
+
+function connectsAlike(before: Source | undefined, after: Source): boolean {
+  return before !== undefined && isSameJson(before.configuration, after.configuration);
+}
+
+function isSameJson(a: unknown, b: unknown): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** Keys of objects inside a source have its name in the second place: `table/default/public/author`. */
+function sourceOf(key: string): string {
+  return decodeURIComponent(key.split('/')[1] ?? '');
+}

@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { EngineError } from '../errors/engine-error.ts';
+import { type Database, openDatabase } from '../execute/pool.ts';
+import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
+import { Store } from './store.ts';
+
+let database: TestDatabase;
+let pools: Database[] = [];
+
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(async () => {
+  await Promise.all(pools.map((pool) => pool.close()));
+  await database.drop();
+});
+
+const open = (): Store => {
+  const pool = openDatabase(database.url, { maxConnections: 3 });
+  pools = [...pools, pool];
+  return new Store(pool);
+};
+
+const withCollection = (name: string): Metadata => ({
+  ...emptyMetadata,
+  query_collections: [{ name, definition: { queries: [] } }],
+});
+
+const rejection = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+describe('migrations', () => {
+  beforeEach(() => database.sql('drop schema if exists pergola cascade'));
+
+  test('make the schema once and find nothing to do the second time', async () => {
+    const store = open();
+    expect(await store.migrate()).toEqual([1]);
+    expect(await store.migrate()).toEqual([]);
+    expect(await database.sql('select version, name from pergola.migration')).toEqual([
+      { version: 1, name: 'metadata' },
+    ]);
+  });
+
+  test('of replicas that start together are applied by one of them', async () => {
+    const applied = await Promise.all([open(), open(), open()].map((store) => store.migrate()));
+    expect(applied.flat()).toEqual([1]);
+    expect(await database.sql('select count(*)::int as rows from pergola.metadata')).toEqual([{ rows: 1 }]);
+  });
+
+  test('refuse a database a newer engine has been at', async () => {
+    await open().migrate();
+    await database.sql(`insert into pergola.migration (version, name) values (99, 'future')`);
+    const error = await rejection(open().migrate());
+    expect(error).toMatchObject({ kind: 'unsupportedCatalogVersion', message: 'unsupported version : 99' });
+  });
+});
+
+describe('the stored document', () => {
+  let store: Store;
+
+  beforeEach(async () => {
+    await database.sql('drop schema if exists pergola cascade');
+    store = open();
+    await store.migrate();
+  });
+
+  test('is empty at version 1 and keeps its identity', async () => {
+    const stored = await store.load();
+    expect(stored.metadata).toEqual(emptyMetadata);
+    expect(stored.versions).toEqual({ resource: 1, catalog: 1, state: 1 });
+    await store.save({ touchResource: true }, 1);
+    expect((await open().load()).id).toBe(stored.id);
+  });
+
+  test('changes by a save that names its version', async () => {
+    expect(await store.save({ metadata: withCollection('a') }, 1)).toMatchObject({ resource: 2 });
+    expect((await store.load()).metadata).toEqual(withCollection('a'));
+  });
+
+  test('is not changed by a save that names another version', async () => {
+    await store.save({ metadata: withCollection('a') }, 1);
+    const error = await rejection(store.save({ metadata: withCollection('b') }, 1));
+    expect(error).toBeInstanceOf(EngineError);
+    expect(error).toMatchObject({
+      status: 409,
+      message: 'metadata resource version referenced (1) did not match current version',
+    });
+    expect((await store.load()).metadata).toEqual(withCollection('a'));
+  });
+
+  test('of two stores that save at once has what exactly one of them wrote', async () => {
+    for (let round = 1; round <= 10; round++) {
+      const version = (await store.load()).versions.resource;
+      const results = await Promise.all(
+        ['a', 'b'].map((name) =>
+          rejection(open().save({ metadata: withCollection(`${name}${round}`) }, version)),
+        ),
+      );
+      const losers = results.filter((result) => result instanceof EngineError);
+      expect(losers).toMatchObject([{ kind: 'conflict' }]);
+      const winner = results[0] === undefined ? 'a' : 'b';
+      const stored = await store.load();
+      expect(stored.metadata).toEqual(withCollection(`${winner}${round}`));
+      expect(stored.versions.resource).toBe(version + 1);
+    }
+  });
+
+  test('keeps text as written: key order, big numbers, any character', async () => {
+    const written = { zebra: 1, apple: '\u0000 \u{1f600}', number: 1e21 };
+    await store.save({ catalogStates: { operator: written } }, 1);
+    const { catalogStates } = await store.load();
+    expect(JSON.stringify(catalogStates.operator)).toBe(JSON.stringify(written));
+  });
+
+  test('moves its version for the ledger of the operator but not for the state of other clients', async () => {
+    expect(await store.save({ catalogStates: { cli: { a: 1 }, console: { b: 1 } } }, 1)).toEqual({
+      resource: 1,
+      catalog: 1,
+      state: 2,
+    });
+    expect(await store.save({ catalogStates: { operator: { c: 1 } } }, 1)).toMatchObject({ resource: 2 });
+    expect((await store.load()).catalogStates).toEqual({
+      cli: { a: 1 },
+      console: { b: 1 },
+      operator: { c: 1 },
+    });
+  });
+
+  test('is saved together with work elsewhere or not at all', async () => {
+    const failure = new Error('the other database cannot commit');
+    const failed = store.transaction(async (save) => {
+      await save({ metadata: withCollection('a') }, 1);
+      throw failure;
+    });
+    expect(await rejection(failed)).toBe(failure);
+    expect((await store.load()).versions.resource).toBe(1);
+  });
+});
