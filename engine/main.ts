@@ -28,6 +28,7 @@ export async function startEngine(
       options.databaseUrl === undefined ? env : { ...env, ENGINE_GRAPHQL_DATABASE_URL: options.databaseUrl },
     hasDatabaseUrl: options.databaseUrl !== undefined,
     stringifyNumericTypes: options.stringifyNumericTypes,
+    maxConnections: options.pgConnections,
     pollIntervalMs: options.schemaSyncPollInterval,
     report: (event) => log.observe({ kind: 'state', event }),
   });
@@ -67,7 +68,10 @@ async function serve(options: Options): Promise<void> {
     const stopped = stopSignal();
     const engine = await Promise.race([startEngine(options, process.env, log), stopped]);
     // Still waiting for a database: there is nothing to finish.
-    if (typeof engine === 'string') process.exit(0);
+    if (typeof engine === 'string') {
+      log.flush();
+      process.exit(0);
+    }
     log.observe({ kind: 'started', url: engine.url, version: VERSION, settings: settingsOf(options) });
     process.stderr.write(welcome(options, engine.url));
     log.observe({ kind: 'stopping', reason: await stopped });

@@ -4,7 +4,7 @@
  *  Not here: what an operation does (admin/). Spec: "Schema/metadata API", "Explain API". */
 import type { FastifyInstance } from 'fastify';
 import { type AdminEndpoint, runAdmin } from '../admin/run.ts';
-import { fromWire, toWire } from '../config/header-prefix.ts';
+import { fromWire, textToWire, toWire } from '../config/header-prefix.ts';
 import { fail } from '../errors/engine-error.ts';
 import type { HttpContext } from './context.ts';
 import { exchangeOf, sessionOf } from './exchange.ts';
@@ -19,14 +19,20 @@ export function adminRoutes(app: FastifyInstance, context: HttpContext): void {
       const session = sessionOf(request);
       // No body at all never reaches the parser.
       if (request.body === undefined) fail('invalidJson', {});
-      const { status, body } = await runAdmin(context.state, fromWire(request.body, prefix), {
+      const { status, body, unexpected } = await runAdmin(context.state, fromWire(request.body, prefix), {
         endpoint,
         session,
         showInternal: showsInternal(context.options, session),
       });
+      if (unexpected !== undefined) {
+        context.observe({ kind: 'unexpected', requestId: request.id, error: unexpected });
+      }
       if (status !== 200) exchangeOf(request).error = body;
-      const text = typeof body === 'string' ? body : JSON.stringify(toWire(body, prefix));
-      return reply.code(status).type('application/json; charset=utf-8').send(text);
+      const text = JSON.stringify(toWire(body, prefix));
+      return reply
+        .code(status)
+        .type('application/json; charset=utf-8')
+        .send(status === 200 ? text : textToWire(text, prefix));
     });
   }
 }
