@@ -11,8 +11,8 @@ import { createRoot } from 'react-dom/client';
 
 const PREFIX = document.querySelector('meta[name=header-prefix]').content;
 
-const WELCOME = `# Queries go to /v1/graphql as the role above; empty is the administrator.
-# Session variables of a request belong into "Headers" below, for example
+const WELCOME = `# Asked as the role above; empty is the administrator.
+# Session variables go into "Headers" below:
 #   { "${PREFIX}user-id": "1" }
 `;
 
