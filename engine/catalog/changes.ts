@@ -45,7 +45,7 @@ export function catalogChanges(before: Catalog, after: Catalog): CatalogChanges 
     hasDrops:
       droppedTables.length > 0 ||
       alteredTables.some((table) => table.droppedColumns.length > 0) ||
-      pairs.some((pair) => pair.after && keyCount(pair.before) > keyCount(pair.after)) ||
+      pairs.some((pair) => pair.after && losesKey(pair.before, pair.after)) ||
       functionCount(before) > functionCount(after),
   };
 }
@@ -122,8 +122,14 @@ function droppedFunctions(before: Catalog, after: Catalog): readonly QualifiedNa
   });
 }
 
-function keyCount(table: CatalogTable): number {
-  return table.foreignKeys.length + table.uniqueKeys.length + (table.primaryKey ? 1 : 0);
+function losesKey(before: CatalogTable, after: CatalogTable): boolean {
+  const kept = new Set(keysOf(after));
+  return keysOf(before).some((name) => !kept.has(name));
+}
+
+function keysOf(table: CatalogTable): readonly string[] {
+  const keys = [...table.foreignKeys, ...table.uniqueKeys, ...(table.primaryKey ? [table.primaryKey] : [])];
+  return keys.map((key) => key.name);
 }
 
 function functionCount(catalog: Catalog): number {
