@@ -7,7 +7,7 @@ with namespaces as (
     and nspname !~ '^pg_(toast_)?temp_'
 ),
 relations as (
-  select c.oid, n.nspname, c.relname, c.relkind, c.reltype
+  select c.oid, n.nspname, c.relname, c.relkind
   from pg_catalog.pg_class c
   join namespaces n on n.oid = c.relnamespace
   where c.relkind in ('r', 'p', 'v', 'm', 'f')
@@ -17,15 +17,7 @@ comments as (
   from pg_catalog.pg_description
   where classoid = 'pg_catalog.pg_class'::pg_catalog.regclass
 ),
-columns as materialized (
-  select a.attrelid, a.attnum, a.attname, a.atttypid, a.attnotnull, a.atthasdef, a.attidentity, a.attgenerated,
-    d.description
-  from pg_catalog.pg_attribute a
-  join relations r on r.oid = a.attrelid
-  left join comments d on d.objoid = a.attrelid and d.objsubid = a.attnum
-  where a.attnum > 0 and not a.attisdropped
-),
-functions as materialized (
+functions as (
   select p.oid, n.nspname, p.proname, p.provolatile, p.proretset, p.prorettype, p.provariadic <> 0 as is_variadic,
     p.proargnames, p.proargmodes, p.pronargdefaults,
     coalesce(p.proallargtypes, p.proargtypes::pg_catalog.oid[]) as argument_types
@@ -36,31 +28,6 @@ functions as materialized (
       select objid from pg_catalog.pg_depend
       where classid = 'pg_catalog.pg_proc'::pg_catalog.regclass and deptype = 'e'
     )
-),
--- Types in use, with what they are made of: a domain's base, an array's element.
-types as (
-  with recursive used as (
-    select atttypid as oid from columns
-    union
-    select prorettype from functions
-    union
-    select pg_catalog.unnest(argument_types) from functions
-  ),
-  reached as (
-    select oid from used
-    union
-    select part.oid
-    from reached
-    join pg_catalog.pg_type t on t.oid = reached.oid
-    cross join lateral (values (t.typbasetype), (t.typelem)) part (oid)
-    where part.oid <> 0
-  )
-  select t.oid, n.nspname, t.typname, t.typtype, t.typbasetype, t.typnotnull, t.typdefault is not null as has_default,
-    e.oid as element, t.typrelid
-  from reached
-  join pg_catalog.pg_type t on t.oid = reached.oid
-  join pg_catalog.pg_namespace n on n.oid = t.typnamespace
-  left join pg_catalog.pg_type e on e.oid = t.typelem and e.typarray = t.oid
 )
 select pg_catalog.json_build_object(
   'serverVersion', pg_catalog.current_setting('server_version_num')::int,
@@ -79,37 +46,43 @@ select pg_catalog.json_build_object(
     left join comments d on d.objoid = r.oid and d.objsubid = 0
   ),
   'columns', (
-    -- table, then one list an attribute of all its columns: attnum, name, type, flags, comment
+    -- table, then one list an attribute of all its columns: attnum, name, type, flags. In no order, and without their
+    -- comments: sorting and joining tens of thousands of columns costs more than all the rest.
     select coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(
-      t.attrelid::bigint, t.positions, t.names, t.types, t.flags, t.comments
+      t.attrelid::bigint, t.positions, t.names, t.types, t.flags
     )), '[]')
     from (
-      select attrelid,
-        pg_catalog.array_agg(attnum order by attnum) as positions,
-        pg_catalog.array_agg(attname order by attnum) as names,
-        pg_catalog.array_agg(atttypid::bigint order by attnum) as types,
+      select a.attrelid,
+        pg_catalog.array_agg(a.attnum) as positions,
+        pg_catalog.array_agg(a.attname::text) as names,
+        pg_catalog.array_agg(a.atttypid::bigint) as types,
         -- not null 1, default 2, identity by default 4, identity always 8, generated 16
         pg_catalog.array_agg(
-          attnotnull::int
-          + 2 * (atthasdef and attgenerated = '')::int
-          + 4 * (attidentity = 'd')::int
-          + 8 * (attidentity = 'a')::int
-          + 16 * (attgenerated <> '')::int
-          order by attnum
-        ) as flags,
-        case when pg_catalog.count(description) > 0
-          then pg_catalog.array_agg(description order by attnum)
-        end as comments
-      from columns
-      group by attrelid
+          a.attnotnull::int
+          + 2 * (a.atthasdef and a.attgenerated = '')::int
+          + 4 * (a.attidentity = 'd')::int
+          + 8 * (a.attidentity = 'a')::int
+          + 16 * (a.attgenerated <> '')::int
+        ) as flags
+      from pg_catalog.pg_attribute a
+      where a.attnum > 0 and not a.attisdropped and a.attrelid in (select oid from relations)
+      group by a.attrelid
     ) t
+  ),
+  'columnComments', (
+    -- table, attnum, comment
+    select coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(
+      d.objoid::bigint, d.objsubid, d.description
+    )), '[]')
+    from comments d
+    where d.objsubid <> 0 and d.objoid in (select oid from relations)
   ),
   'keys', (
     -- table, name, attnums, is it the primary key, is it a constraint that `on conflict` can name
     select coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(
       i.indrelid::bigint, coalesce(k.conname, x.relname),
       (pg_catalog.string_to_array(i.indkey::text, ' '))[1:i.indnkeyatts]::int[],
-      i.indisprimary, k.oid is not null and not k.condeferrable
+      i.indisprimary, k.oid is not null and not k.condeferrable and not i.indisexclusion
     ) order by i.indrelid, coalesce(k.conname, x.relname)), '[]')
     from pg_catalog.pg_index i
     join relations r on r.oid = i.indrelid
@@ -125,18 +98,21 @@ select pg_catalog.json_build_object(
     ) order by k.conrelid, k.conname), '[]')
     from pg_catalog.pg_constraint k
     join relations r on r.oid = k.conrelid
+    join pg_catalog.pg_index i on i.indexrelid = k.conindid
     left join pg_catalog.pg_constraint parent on parent.oid = k.conparentid
     where k.contype = 'f'
       and parent.conrelid is distinct from k.conrelid
-      and pg_catalog.to_jsonb(k) ->> 'conperiod' is distinct from 'true'
+      and not i.indisexclusion
   ),
   'types', (
     -- oid, schema, name, typtype, element, base, not null, has default, table whose rows it is
-    select coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(
-      t.oid::bigint, t.nspname, t.typname, t.typtype, t.element::bigint, t.typbasetype::bigint,
-      t.typnotnull, t.has_default, t.typrelid::bigint
-    )), '[]')
-    from types t
+    select pg_catalog.json_agg(pg_catalog.json_build_array(
+      t.oid::bigint, n.nspname, t.typname, t.typtype, e.oid::bigint, t.typbasetype::bigint,
+      t.typnotnull, t.typdefault is not null, t.typrelid::bigint
+    ))
+    from pg_catalog.pg_type t
+    join pg_catalog.pg_namespace n on n.oid = t.typnamespace
+    left join pg_catalog.pg_type e on e.oid = t.typelem and e.typarray = t.oid
   ),
   'functions', (
     -- oid, schema, name, volatility, returns a set, return type, variadic, argument types, names, modes, defaults, comment

@@ -25,6 +25,7 @@ type Row = {
   readonly serverVersion: number;
   readonly tables: readonly [Oid, string, string, string, number, string | null][];
   readonly columns: readonly RawColumns[];
+  readonly columnComments: readonly [Oid, number, string][];
   readonly keys: readonly [Oid, string, readonly number[], boolean, boolean][];
   readonly foreignKeys: readonly [Oid, string, readonly number[], Oid, readonly number[]][];
   readonly types: readonly RawType[];
@@ -36,7 +37,6 @@ type RawColumns = [
   names: readonly string[],
   types: readonly Oid[],
   flags: readonly number[],
-  comments: readonly (string | null)[] | null,
 ];
 type RawType = [Oid, string, string, string, Oid | null, Oid, boolean, boolean, Oid];
 type RawFunction = [
@@ -149,6 +149,9 @@ function tablesOf(
   names: ReadonlyMap<Oid, QualifiedName>,
 ): ReadonlyMap<string, CatalogTable> {
   const columnsOf = new Map(row.columns.map((columns) => [columns[0], columns]));
+  const comments = new Map(
+    row.columnComments.map(([table, position, text]) => [`${table} ${position}`, text]),
+  );
   const keysOf = Map.groupBy(row.keys, ([table]) => table);
   const foreignKeysOf = Map.groupBy(row.foreignKeys, ([table]) => table);
   const nameOf = (table: Oid, position: number): string => {
@@ -172,7 +175,7 @@ function tablesOf(
         oid,
         kind,
         comment,
-        columns: readColumns(columnsOf.get(oid), types, kind),
+        columns: readColumns(columnsOf.get(oid), kind, types, comments),
         primaryKey: keys(true)[0] ?? null,
         uniqueKeys: keys(false),
         foreignKeys: (foreignKeysOf.get(oid) ?? []).flatMap(
@@ -200,14 +203,15 @@ function tablesOf(
 
 function readColumns(
   raw: RawColumns | undefined,
-  types: Types,
   kind: CatalogTable['kind'],
+  types: Types,
+  comments: ReadonlyMap<string, string>,
 ): readonly CatalogColumn[] {
   // A table may have no columns at all.
   if (!raw) return [];
-  const [, positions, names, typeOids, flags, comments] = raw;
+  const [table, positions, names, typeOids, flags] = raw;
   const isView = kind === 'view' || kind === 'materialized view';
-  return positions.map((position, i) => {
+  const columns = positions.map((position, i): CatalogColumn => {
     const read = types.get(typeOids[i]!)!;
     const flag = flags[i]!;
     const isGenerated = (flag & 16) !== 0;
@@ -221,9 +225,10 @@ function readColumns(
       hasDefault: (flag & 2) !== 0 || identity !== null || (read.hasDefault && !isGenerated),
       identity,
       isGenerated,
-      comment: comments?.[i] ?? null,
+      comment: comments.get(`${table} ${position}`) ?? null,
     };
   });
+  return columns.sort((left, right) => left.position - right.position);
 }
 
 function functionsOf(
