@@ -4,6 +4,7 @@
  *  Spec: "Inconsistent metadata"; features.md 1.15. */
 import { EngineError } from '../errors/engine-error.ts';
 import type { ErrorName } from '../errors/errors.ts';
+import { objectKey } from '../metadata/objects.ts';
 import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
 import type { ArrayRelationship, ObjectRelationship } from '../metadata/schema/relationship.ts';
 import type { Inconsistency } from './types.ts';
@@ -67,7 +68,7 @@ export function sourceSubject(source: string): Subject {
     type: 'source',
     name: `source ${source}`,
     definition: source,
-    key: keyOf('source', source),
+    key: objectKey('source', source),
     context: '',
   };
 }
@@ -77,7 +78,7 @@ export function tableSubject(source: string, table: QualifiedName): Subject {
     type: 'table',
     name: `table ${printQualified(table)} in source ${source}`,
     definition: { schema: table.schema, name: table.name },
-    key: keyOf('table', source, table.schema, table.name),
+    key: objectKey('table', source, table.schema, table.name),
     context: '',
   };
 }
@@ -99,7 +100,7 @@ export function relationshipSubject(
       comment: relationship.comment ?? null,
       table: { schema: table.schema, name: table.name },
     },
-    key: keyOf(`${kind}_relationship`, source, table.schema, table.name, relationship.name),
+    key: objectKey(`${kind}_relationship`, source, table.schema, table.name, relationship.name),
     context: `in table "${printQualified(table)}": in relationship "${relationship.name}": `,
   };
 }
@@ -112,7 +113,7 @@ export function permissionSubject(
   table: QualifiedName,
   permission: { readonly role: string; readonly permission: object; readonly comment?: string | null },
 ): Subject {
-  const type = `${kind}_permission`;
+  const type = `${kind}_permission` as const;
   return {
     type,
     name: `${type} ${permission.role} in table ${printQualified(table)} in source ${source}`,
@@ -123,14 +124,9 @@ export function permissionSubject(
       comment: permission.comment ?? null,
       table: { schema: table.schema, name: table.name },
     },
-    key: keyOf(type, source, table.schema, table.name, permission.role),
+    key: objectKey(type, source, table.schema, table.name, permission.role),
     context: `in table "${printQualified(table)}": in permission for role "${permission.role}": `,
   };
-}
-
-/** The key grammar of metadata/objects.ts: the kind, then each part of the identity percent-encoded. */
-function keyOf(kind: string, ...identity: readonly string[]): string {
-  return [kind, ...identity.map(encodeURIComponent)].join('/');
 }
 
 /** A single column as clients usually write it: bare. */

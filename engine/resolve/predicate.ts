@@ -57,8 +57,9 @@ export type Predicate =
       readonly right: Operand;
     }
   | { readonly kind: 'is-null'; readonly left: ColumnRef; readonly isNull: boolean }
-  /** A row related through the join satisfies `where` (and the target's permission, already conjoined). */
-  | { readonly kind: 'related'; readonly join: Join; readonly where: Predicate }
+  /** A row related through the join satisfies `where` and `filter`, the target's own permission, when there is one:
+   *  a `root` operand inside `filter` means the related row, inside `where` the root of the whole expression. */
+  | { readonly kind: 'related'; readonly join: Join; readonly where: Predicate; readonly filter?: Predicate }
   /** Some row of an unrelated table satisfies `where`; `root` column operands inside still mean the outermost table. */
   | { readonly kind: 'exists'; readonly table: QualifiedName; readonly where: Predicate };
 
