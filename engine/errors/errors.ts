@@ -201,6 +201,51 @@ export const ERRORS = {
     (p) => p.text,
     { code: 'invalid-configuration', message: (p) => p.reason },
   ),
+  // ── a GraphQL request ──
+  notGraphql: row<object>(400, 'validation-failed', () => 'not a valid graphql query'),
+  validationFailed: row<Text>(400, 'validation-failed', (p) => p.text),
+  noSuchArgument: row<{ field: string; argument: string }>(
+    400,
+    'validation-failed',
+    (p) => `'${p.field}' has no argument named '${p.argument}'`,
+  ),
+  expectedButFound: row<{ expected: string; type: string; found: string }>(
+    400,
+    'validation-failed',
+    (p) => `expected ${p.expected} for type '${p.type}', but found ${p.found}`,
+  ),
+  unexpectedNull: row<{ type: string }>(
+    400,
+    'validation-failed',
+    (p) => `unexpected null value for type '${p.type}'`,
+  ),
+  missingValue: row<Named>(400, 'validation-failed', (p) => `missing required field '${p.name}'`),
+  variableMismatch: row<{ name: string; declared: string; expected: string }>(
+    400,
+    'validation-failed',
+    (p) => `variable '${p.name}' is declared as '${p.declared}', but used where '${p.expected}' is expected`,
+  ),
+  missingVariable: row<Named>(
+    400,
+    'validation-failed',
+    (p) => `expecting a value for non-nullable variable: "${p.name}"`,
+  ),
+  nullVariable: row<{ type: string }>(
+    400,
+    'validation-failed',
+    (p) => `null value found for non-nullable type: "${p.type}"`,
+  ),
+  fragmentCycle: row<{ names: string }>(
+    400,
+    'validation-failed',
+    (p) => `the fragment definition(s) ${p.names} form a cycle`,
+  ),
+  distinctNotLeading: row<object>(
+    400,
+    'validation-failed',
+    () => '"distinct_on" columns must match initial "order_by" columns',
+  ),
+  badRequest: row<Text>(400, 'bad-request', (p) => p.text),
   // ── Postgres, while a request runs ──
   constraintViolation: row<Text>(400, 'constraint-violation', (p) => p.text),
   dataException: row<Text>(400, 'data-exception', (p) => p.text),
