@@ -125,3 +125,11 @@ test('two tables cannot share a type even when their fields differ', () => {
   );
   expect(reasons[0]).toContain("conflicting definitions of the type 'user'");
 });
+
+test('a table cannot be called like a type every schema has', () => {
+  const catalog = catalogOf(tableIn('order_by', { id: 'int4' }), tableIn('Int', { id: 'int4' }));
+  expect(resolveTables({ order_by: {}, Int: {} }, catalog).reasons).toEqual([
+    'Inconsistent object: "order_by" is a type of the GraphQL schema itself',
+    'Inconsistent object: "Int" is a type of the GraphQL schema itself',
+  ]);
+});

@@ -102,7 +102,21 @@ export type TableNames = {
   readonly rootFields: Readonly<Record<RootFieldKind, RootField>>;
 };
 
-/** Raises `invalidConfiguration` when a name cannot be spelled in GraphQL. */
+/** Types every schema has; a table cannot be called like one. */
+const OWN_TYPES: ReadonlySet<string> = new Set([
+  'query_root',
+  'mutation_root',
+  'subscription_root',
+  'order_by',
+  'cursor_ordering',
+  'Boolean',
+  'Float',
+  'ID',
+  'Int',
+  'String',
+]);
+
+/** Raises `invalidConfiguration` when a name cannot be spelled in GraphQL, or is one of GraphQL's own. */
 export function namesOf(table: QualifiedName, configuration: TableConfiguration | undefined): TableNames {
   const typeName = configuration?.custom_name ?? baseName(table);
   if (!isGraphqlName(typeName)) {
@@ -111,6 +125,9 @@ export function namesOf(table: QualifiedName, configuration: TableConfiguration 
         `cannot include "${printQualified(table)}" in the GraphQL schema because "${typeName}" ` +
         'is not a valid GraphQL identifier',
     });
+  }
+  if (OWN_TYPES.has(typeName)) {
+    fail('invalidConfiguration', { text: `"${typeName}" is a type of the GraphQL schema itself` });
   }
   const custom: CustomRootFields = configuration?.custom_root_fields ?? {};
   const entries = ROOT_FIELD_KINDS.map((kind) => [kind, rootField(kind, table, typeName, custom[kind])]);

@@ -27,7 +27,7 @@ import {
 } from './permission.ts';
 import { resolveRelationship } from './relationship.ts';
 import { ADMIN_ROLE } from './session.ts';
-import { resolveTable } from './table.ts';
+import { resolveTable, withFreeScalars } from './table.ts';
 import type {
   Inconsistency,
   Model,
@@ -51,7 +51,12 @@ export function resolve(
   const names = new NameSpace();
   const reached = reachedSources(metadata.sources, catalogs, found);
   const tracked = reached.map((source) => trackTables(source, options, found));
-  const named = tracked.map((source) => withDistinctNames(source, names, found));
+  const distinct = tracked.map((source) => withDistinctNames(source, names, found));
+  const typeNames = new Set(distinct.flatMap(({ tables }) => [...tables.values()].map((t) => t.typeName)));
+  const named = distinct.map((source) => ({
+    ...source,
+    tables: new Map([...source.tables].map(([key, table]) => [key, withFreeScalars(table, typeNames)])),
+  }));
   const related = named.map((source) => withRelationships(source, found));
   const permitted = related.map((source) => withPermissions(source, found));
   const sources = permitted.map(({ source: { name }, tables }) => [name, { name, tables }] as const);
