@@ -1,0 +1,106 @@
+/** Engine: where an engine is, how to be let in, and what holds for the resources bound to it. It stands for no metadata.
+ *  Its status counts objects and says whether the engine answers. */
+import Type from 'typebox';
+import { closed, described, Name } from './annotate.ts';
+import { AdoptionPolicy, DeletionPolicySchema, DriftPolicy, ENGINE_COLUMNS, kindRow } from './kind.ts';
+
+const KeyRef = closed({ name: Name, key: Name });
+
+const Endpoint = described(
+  'Where the engine answers: a Service, in the namespace of this object unless said, or a URL.',
+  closed(
+    {
+      service: Type.Optional(
+        closed({
+          name: Name,
+          namespace: Type.Optional(Name),
+          port: Type.Integer({ minimum: 1, maximum: 65535 }),
+        }),
+      ),
+      url: Type.Optional(Type.String({ pattern: '^https?://', maxLength: 2048 })),
+    },
+    {
+      rule: 'has(self.service) != has(self.url)',
+      message: 'endpoint has either service or url; name one of them',
+      holds: (endpoint) => 'service' in endpoint !== 'url' in endpoint,
+    },
+  ),
+);
+
+const AllowedNamespaces = described(
+  'Who may bind resources to this engine: Same (as when absent), All, or the namespaces with the labels.',
+  closed(
+    {
+      from: Type.Union([Type.Literal('Same'), Type.Literal('All'), Type.Literal('Selector')]),
+      selector: Type.Optional(
+        closed({
+          matchLabels: Type.Record(Type.String(), Type.String({ maxLength: 63 }), { maxProperties: 32 }),
+        }),
+      ),
+    },
+    {
+      rule: "(self.from == 'Selector') == has(self.selector)",
+      message: 'allowedNamespaces.selector goes with from: Selector; add the one or change the other',
+      holds: (allowed) => (allowed.from === 'Selector') === 'selector' in allowed,
+    },
+  ),
+);
+
+const count = (description: string, maximum: number) =>
+  Type.Optional(Type.Integer({ minimum: 0, maximum, description }));
+
+export const EngineSpec = closed({
+  endpoint: Endpoint,
+  adminSecretRef: Type.Optional(described('Secret with the admin secret, in this namespace.', KeyRef)),
+  tls: Type.Optional(
+    closed({ caRef: described('ConfigMap or Secret with the authority the engine is signed by.', KeyRef) }),
+  ),
+  allowedNamespaces: Type.Optional(AllowedNamespaces),
+  allowLiteralSecrets: Type.Optional(
+    Type.Boolean({
+      description:
+        'Let secretKeyRef put values of Secrets into the metadata, where administrators read them.',
+    }),
+  ),
+  policies: Type.Optional(
+    closed({
+      drift: Type.Optional(DriftPolicy),
+      adoption: Type.Optional(AdoptionPolicy),
+      deletion: Type.Optional(DeletionPolicySchema),
+      pruneGuard: Type.Optional(
+        closed({
+          maxObjects: count('Deletions at once that always pass; 20 when absent.', 1_000_000),
+          maxPercent: count(
+            'Share of the owned objects that may always be deleted at once; 30 when absent.',
+            100,
+          ),
+        }),
+      ),
+    }),
+  ),
+  polling: Type.Optional(
+    closed({
+      versionSeconds: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: 3600, description: '15 when absent.' }),
+      ),
+      fullResyncMinutes: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: 1440, description: '10 when absent.' }),
+      ),
+    }),
+  ),
+});
+
+export const engine = kindRow({
+  kind: 'Engine',
+  plural: 'engines',
+  singular: 'engine',
+  shortNames: ['gqle'],
+  description: 'An engine whose metadata custom resources describe.',
+  spec: EngineSpec,
+  columns: ENGINE_COLUMNS,
+  selectableFields: [],
+  deletionPolicy: 'Retain',
+  target: (spec) =>
+    spec.endpoint.url ?? `service ${spec.endpoint.service?.name}:${spec.endpoint.service?.port}`,
+  translate: () => [],
+});

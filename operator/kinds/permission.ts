@@ -1,0 +1,84 @@
+/** TablePermission: what one role may do with one table. Its four rules are the metadata's own, projected; a Table carries the
+ *  same inline, keyed by role. Each operation is an object of its own, so two resources collide only on the same one. */
+import {
+  DeleteRule,
+  InsertRule,
+  type MetadataObject,
+  type ObjectKind,
+  objectKey,
+  SelectRule,
+  UpdateRule,
+} from '@pergola/engine/metadata';
+import Type, { type TSchema } from 'typebox';
+import { Comment, closed, Identifier, immutable, MetadataName, type Rule } from './annotate.ts';
+import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { project, unproject } from './project.ts';
+
+/** In the order they are written. */
+const OPERATIONS = [
+  ['insert', 'insert_permission', InsertRule],
+  ['select', 'select_permission', SelectRule],
+  ['update', 'update_permission', UpdateRule],
+  ['delete', 'delete_permission', DeleteRule],
+] as const satisfies readonly (readonly [string, ObjectKind, TSchema])[];
+
+/** The operations of a permission, and the comment kept with each. */
+export const PERMISSION_RULES = {
+  select: Type.Optional(project(SelectRule)),
+  insert: Type.Optional(project(InsertRule)),
+  update: Type.Optional(project(UpdateRule)),
+  delete: Type.Optional(project(DeleteRule)),
+  comment: Type.Optional(Comment),
+};
+
+export const SOME_OPERATION: Rule = {
+  rule: 'has(self.select) || has(self.insert) || has(self.update) || has(self.delete)',
+  message:
+    'a permission without select, insert, update and delete allows nothing; add an operation or remove it',
+  holds: (permission) => OPERATIONS.some(([name]) => name in permission),
+};
+
+export const TableName = closed({ schema: Identifier, name: Identifier });
+
+export type PermissionRules = {
+  readonly [K in (typeof OPERATIONS)[number][0] | 'comment']?: unknown;
+};
+
+/** One object per operation of the role on the table. */
+export function permissionObjects(
+  source: string,
+  table: { readonly schema: string; readonly name: string },
+  role: string,
+  rules: PermissionRules,
+): readonly MetadataObject[] {
+  const parent = objectKey('table', source, table.schema, table.name);
+  return OPERATIONS.filter(([name]) => rules[name] !== undefined).map(([name, kind, schema]) => ({
+    key: objectKey(kind, source, table.schema, table.name, role),
+    kind,
+    parent,
+    definition: { role, permission: unproject(schema, rules[name]), comment: rules.comment },
+  }));
+}
+
+export const TablePermissionSpec = specOf(
+  'TablePermission',
+  { source: MetadataName, table: TableName, role: MetadataName, ...PERMISSION_RULES },
+  immutable('source', 'create a new TablePermission object for a table of another source'),
+  immutable('table', 'create a new TablePermission object for another database table'),
+  immutable('role', 'create a new TablePermission object for another role'),
+  { ...SOME_OPERATION, message: `spec: ${SOME_OPERATION.message}` },
+);
+
+export const tablePermission = kindRow({
+  kind: 'TablePermission',
+  plural: 'tablepermissions',
+  singular: 'tablepermission',
+  shortNames: ['gqlp'],
+  description: 'What one role may do with one table.',
+  spec: TablePermissionSpec,
+  columns: OBJECT_COLUMNS,
+  selectableFields: ['.spec.engineRef.name', '.spec.source', '.spec.role'],
+  deletionPolicy: 'Delete',
+  target: (spec) => `${spec.role} on ${spec.source}/${spec.table.schema}.${spec.table.name}`,
+  translate: (spec) => permissionObjects(spec.source, spec.table, spec.role, spec),
+});

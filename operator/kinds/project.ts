@@ -1,0 +1,109 @@
+/** The metadata's schemas as custom resources spell them, and values back again: snake_case keys become camelCase.
+ *  Boolean expressions and presets stay as they are. What a structural schema cannot say has one form instead of two:
+ *  `columns: '*'` is `["*"]`, and null, which means absent, is not written.
+ *  In: a schema of engine/metadata/schema. Out: the projected schema; for a value, the metadata it stands for. Pure.
+ *  Not here: shapes that differ by more than that; their kinds declare them by hand. */
+import Type, { type TSchema } from 'typebox';
+import { MOST_ITEMS, OPEN_OBJECT } from './annotate.ts';
+
+type Shape = {
+  readonly type?: string;
+  readonly const?: unknown;
+  readonly title?: string;
+  readonly properties?: Readonly<Record<string, Shape>>;
+  readonly required?: readonly string[];
+  readonly patternProperties?: Readonly<Record<string, Shape>>;
+  readonly additionalProperties?: unknown;
+  readonly items?: Shape;
+  readonly anyOf?: readonly Shape[];
+};
+
+/** The schema of the same thing in a custom resource. */
+export function project(schema: TSchema): TSchema {
+  return Type.Unsafe(projected(schema as Shape) as object);
+}
+
+/** The metadata that `value`, which fits `project(schema)`, stands for. */
+export function unproject(schema: TSchema, value: unknown): unknown {
+  return restored(schema as Shape, value);
+}
+
+export function camelCase(key: string): string {
+  return key.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function projected(shape: Shape): object {
+  if (shape.anyOf) return projectedUnion(shape);
+  if (isOpen(shape)) return OPEN_OBJECT;
+  if (shape.type === 'array') return projectedList(shape);
+  if (shape.patternProperties) {
+    const [value = {}] = Object.values(shape.patternProperties);
+    return { type: 'object', additionalProperties: projected(value) };
+  }
+  if (shape.properties) return projectedObject(shape.properties, shape.required ?? []);
+  if (shape.const !== undefined) return { type: typeof shape.const, enum: [shape.const] };
+  if (shape.type === undefined) throw new Error('a value of unknown type has no structural schema');
+  return shape.type === 'string' ? { maxLength: 4096, ...shape } : { ...shape };
+}
+
+function projectedObject(properties: Readonly<Record<string, Shape>>, required: readonly string[]): object {
+  return {
+    type: 'object',
+    additionalProperties: false,
+    ...(required.length > 0 ? { required: required.map(camelCase) } : {}),
+    properties: Object.fromEntries(
+      Object.entries(properties).map(([key, shape]) => [camelCase(key), projected(shape)]),
+    ),
+  };
+}
+
+function projectedList({ items = {} }: Shape): object {
+  const list = { type: 'array', maxItems: MOST_ITEMS, items: projected(items) };
+  if (!items.properties) return { ...list, 'x-kubernetes-list-type': 'atomic' };
+  const key = ['name', 'role'].find((candidate) => items.required?.includes(candidate));
+  if (!key) throw new Error('a list of objects needs a key: name or role');
+  return { ...list, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [key] };
+}
+
+function projectedUnion(shape: Shape): object {
+  const branches = withoutNull(shape);
+  const [first, second] = branches;
+  if (branches.length === 1) return projected(first!);
+  if (branches.every((branch) => branch.const !== undefined)) {
+    return { type: typeof first?.const, enum: branches.map((branch) => branch.const) };
+  }
+  if (first?.const === '*' && second?.type === 'array') return projected(second);
+  throw new Error('this union has no structural schema: declare the field by hand');
+}
+
+function restored(shape: Shape, value: unknown): unknown {
+  if (shape.anyOf) {
+    const branches = withoutNull(shape);
+    const isAll = Array.isArray(value) && value.length === 1 && value[0] === '*';
+    if (branches[0]?.const === '*') return isAll ? '*' : value;
+    return branches.length === 1 ? restored(branches[0]!, value) : value;
+  }
+  if (isOpen(shape)) return value;
+  if (Array.isArray(value)) return value.map((item) => restored(shape.items ?? {}, item));
+  if (!shape.properties) return value;
+  const given = value as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(
+    Object.entries(shape.properties)
+      .filter(([key]) => given[camelCase(key)] !== undefined)
+      .map(([key, inner]) => [key, restored(inner, given[camelCase(key)])]),
+  );
+}
+
+/** BoolExp and presets: objects whose values are anything. */
+function isOpen(shape: Shape): boolean {
+  const [value] = Object.values(shape.patternProperties ?? {});
+  const isAnything = value !== undefined && value.type === undefined && value.anyOf === undefined;
+  return isAnything || (shape.additionalProperties === true && shape.properties === undefined);
+}
+
+/** A union's branches, those of unions within it too. */
+function withoutNull(shape: Shape): readonly Shape[] {
+  return (shape.anyOf ?? [])
+    .filter((branch) => branch.type !== 'null')
+    .flatMap((branch) => (branch.anyOf ? withoutNull(branch) : [branch]));
+}

@@ -1,0 +1,125 @@
+/** What a custom resource is, apart from its kind: metadata, spec, status with conditions; and the closed lists of condition
+ *  types and reasons. STATUS is the schema of every kind's status subresource.
+ *  Not here: which kinds there are (../kinds.ts), how a status comes about (../status.ts). */
+import Type, { type Static } from 'typebox';
+
+export const API_GROUP = 'pergola.dev';
+export const API_VERSION = 'v1alpha1';
+/** What a manifest says in `apiVersion`. */
+export const GROUP_VERSION = `${API_GROUP}/${API_VERSION}`;
+
+/** Condition types. `Ready` sums up; the others are there only while true. An Engine has two more. */
+export const CONDITION_TYPES = [
+  'Ready',
+  'Reconciling',
+  'Stalled',
+  'Drifted',
+  'Reachable',
+  'MetadataConsistent',
+] as const;
+export type ConditionType = (typeof CONDITION_TYPES)[number];
+
+/** Every reason a condition or an event may have. Health scripts read them: adding one is a change of the API. */
+export const REASONS = [
+  'Applied',
+  'Applying',
+  'Paused',
+  'DependencyNotReady',
+  'EngineUnreachable',
+  'EngineRejectedCredentials',
+  'RemoteUnavailable',
+  'SourceUnavailable',
+  'InvalidSpec',
+  'RejectedByEngine',
+  'Conflict',
+  'AdoptionRequired',
+  'RefNotPermitted',
+  'SecretNotFound',
+  'DriftReported',
+  'PruneHeld',
+  'Deleting',
+] as const;
+export type Reason = (typeof REASONS)[number];
+
+const text = (description: string, maxLength: number) => Type.String({ description, maxLength });
+
+const STATUS_CONDITION = Type.Object({
+  type: Type.Union(CONDITION_TYPES.map((type) => Type.Literal(type))),
+  status: Type.Union([Type.Literal('True'), Type.Literal('False'), Type.Literal('Unknown')]),
+  reason: Type.Union(REASONS.map((reason) => Type.Literal(reason))),
+  message: Type.String({ maxLength: 32768 }),
+  observedGeneration: Type.Integer(),
+  lastTransitionTime: Type.String({ format: 'date-time' }),
+});
+export type Condition = Readonly<Static<typeof STATUS_CONDITION>>;
+
+/** Born with `observedGeneration: -1`, so that a resource nobody has looked at is not taken for a current one. */
+export const STATUS = Type.Object(
+  {
+    observedGeneration: Type.Optional(Type.Integer({ description: 'Generation the conditions speak of.' })),
+    target: Type.Optional(text('What this resource is about, in the words of the engine.', 1024)),
+    lastAppliedTime: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'When an object of this resource was last written to the engine.',
+      }),
+    ),
+    resourceVersion: Type.Optional(
+      Type.Integer({ description: 'Version of the metadata last seen. Engine only.' }),
+    ),
+    objects: Type.Optional(
+      Type.Object({
+        owned: Type.Integer(),
+        foreign: Type.Integer(),
+        failing: Type.Integer(),
+        drifted: Type.Integer(),
+      }),
+    ),
+    pruneHash: Type.Optional(
+      text('Value of the annotation pergola.dev/confirm-prune that releases the deletions held back.', 64),
+    ),
+    conditions: Type.Optional(
+      Type.Array(STATUS_CONDITION, {
+        maxItems: 8,
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['type'],
+      }),
+    ),
+  },
+  { default: { observedGeneration: -1 } },
+);
+
+export type CrStatus = {
+  readonly observedGeneration: number;
+  readonly target?: string;
+  readonly lastAppliedTime?: string;
+  readonly resourceVersion?: number;
+  readonly objects?: {
+    readonly owned: number;
+    readonly foreign: number;
+    readonly failing: number;
+    readonly drifted: number;
+  };
+  readonly pruneHash?: string;
+  readonly conditions: readonly Condition[];
+};
+
+export type CustomResource = {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly uid: string;
+    readonly generation: number;
+    readonly creationTimestamp: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly status?: CrStatus;
+};
+
+/** `Table team-a/article`: how ledger, conflicts and terminals name a resource. */
+export function crName(cr: { readonly kind: string; readonly metadata: CustomResource['metadata'] }): string {
+  return `${cr.kind} ${cr.metadata.namespace}/${cr.metadata.name}`;
+}

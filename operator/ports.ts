@@ -1,0 +1,145 @@
+/** What the reconcile core needs of its surroundings: an engine, a place resources come from, a place statuses go to, a clock.
+ *  Folder mode and Kubernetes implement them; tests script them.
+ *  Not here: the core itself (reconcile.ts), the engine over HTTP (engine-client.ts). */
+import type { Metadata } from '@pergola/engine/metadata';
+import type { CrStatus, CustomResource, DeletionPolicy, Reason } from './kinds.ts';
+
+/** An object the engine keeps but cannot serve. */
+export type InconsistentObject = {
+  readonly key: string;
+  readonly type: string;
+  readonly name: string;
+  readonly reason: string;
+  /** The specification's error code of the cause: `not-exists`, `permission-error`, … */
+  readonly code?: string | undefined;
+};
+
+/** One consistent look at the engine. */
+export type EngineReading = {
+  readonly resourceVersion: number;
+  readonly metadata: Metadata;
+  readonly inconsistent: readonly InconsistentObject[];
+  /** The ledger as it was stored, unread. */
+  readonly operatorState: unknown;
+};
+
+export type EngineWrite = {
+  /** The whole document; null leaves it and writes the ledger alone. */
+  readonly metadata: Metadata | null;
+  readonly ledger: Ledger;
+  /** The version the change was composed on; another one is refused with EngineProblem `conflict`. */
+  readonly expectedVersion: number;
+};
+
+export interface EnginePort {
+  read(): Promise<EngineReading>;
+  /** What would be inconsistent if this were the document. Nothing is stored. */
+  dryRun(metadata: Metadata): Promise<readonly InconsistentObject[]>;
+  write(change: EngineWrite): Promise<{
+    readonly resourceVersion: number;
+    readonly inconsistent: readonly InconsistentObject[];
+  }>;
+  /** Only the current version: cheap enough to ask every few seconds. */
+  version(): Promise<number>;
+  /** Lets the engine look at its databases again. */
+  reload(): Promise<void>;
+}
+
+/** Why an engine could not do what it was asked. */
+export type EngineProblemKind = 'unreachable' | 'unauthorized' | 'rejected' | 'conflict';
+
+export class EngineProblem extends Error {
+  readonly kind: EngineProblemKind;
+
+  constructor(kind: EngineProblemKind, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.kind = kind;
+  }
+}
+
+/** Looks up values that resources refer to. Undefined: there is none. */
+export type ReferenceLookup = {
+  readonly secret: (namespace: string, name: string, key: string) => string | undefined;
+};
+
+/** Everything there is at one moment, for one engine. */
+export type CrSnapshot = {
+  /** Of every kind but Engine. */
+  readonly resources: readonly CustomResource[];
+  /** False while some resources cannot be seen (a kind not synced, a file that does not parse): then nothing is deleted, and
+   *  what unseen resources own is left to them. */
+  readonly isComplete: boolean;
+  readonly references: ReferenceLookup;
+  /** Why the engine does not let the resource in; undefined when it does. */
+  readonly refusal?: ((cr: CustomResource) => string | undefined) | undefined;
+};
+
+export interface CrSource {
+  snapshot(): Promise<CrSnapshot>;
+}
+
+export type StatusChange = { readonly cr: CustomResource; readonly status: CrStatus };
+
+export interface StatusSink {
+  /** Only statuses that changed; never throws for a single one. */
+  publish(changes: readonly StatusChange[]): Promise<void>;
+}
+
+export interface Clock {
+  now(): Date;
+  sleep(ms: number): Promise<void>;
+  /** In [0, 1): jitter. */
+  random(): number;
+}
+
+export type Policies = {
+  readonly drift: 'Correct' | 'Report' | 'Ignore';
+  readonly adoption: 'IfEqual' | 'Always' | 'Never';
+  /** Absent: each kind's own. */
+  readonly deletion?: DeletionPolicy | undefined;
+  /** More deletions than both at once wait for a person. */
+  readonly pruneGuard: { readonly maxObjects: number; readonly maxPercent: number };
+};
+
+/** What holds for one engine: from its Engine resource, or from flags. */
+export type ReconcileOptions = {
+  /** Who we are in the ledger: the same over restarts, different for each cluster and Engine. */
+  readonly manager: string;
+  readonly policies: Policies;
+  readonly allowLiteralSecrets: boolean;
+  /** Hash that releases a held prune. */
+  readonly confirmPrune?: string | undefined;
+  /** Waiting or unreachable for longer is `Stalled`. */
+  readonly progressDeadlineSeconds: number;
+};
+
+export const DEFAULT_POLICIES: Policies = {
+  drift: 'Correct',
+  adoption: 'IfEqual',
+  pruneGuard: { maxObjects: 20, maxPercent: 30 },
+};
+
+export type LedgerEntry = {
+  readonly manager: string;
+  readonly uid: string;
+  /** `Kind namespace/name`. */
+  readonly cr: string;
+  /** Of the resource, when the fragment was last written. */
+  readonly generation: number;
+  /** Of the fragment in normal form. */
+  readonly hash: string;
+  readonly deletionPolicy: DeletionPolicy;
+};
+
+/** Who owns which metadata objects. Stored beside the metadata, in the same transaction; no part of an export. */
+export type Ledger = {
+  /** Who wrote it last. */
+  readonly manager: string;
+  readonly objects: Readonly<Record<string, LedgerEntry>>;
+};
+
+/** A resource's outcome, before it becomes conditions. */
+export type Outcome = {
+  readonly reason: Reason;
+  readonly message: string;
+};
