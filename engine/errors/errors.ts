@@ -1,5 +1,6 @@
 /** ERRORS: every failure a client can see, one row each: HTTP status, code and message.
- *  Row order is the specification's ("Errors"), grouped by the stage that raises it; docs/reference/errors.md is printed from it.
+ *  Grouped by the stage that raises them, inside a group as in the specification ("Errors"); docs/reference/errors.md is
+ *  printed from it. Rows nobody raises are documented for clients and for the operations still to come.
  *  A row's own wording is the specification's, used by /v1/query. `newer` holds the wording of /v1/metadata and
  *  /v1/graphql where the two differ (reference: features.md section 2).
  *  Not here: how an error is raised or encoded (engine-error.ts), how SQLSTATEs map to rows (execute/pg-errors.ts). */
@@ -22,6 +23,7 @@ const row = <P>(
 
 type Table = { readonly table: string };
 type Named = { readonly name: string };
+type Permission = { readonly type: string; readonly table: string; readonly role: string };
 type Text = { readonly text: string };
 type Prefixed = { readonly prefix: string };
 
@@ -29,7 +31,9 @@ export const ERRORS = {
   // ── the request itself ──
   invalidJson: row<object>(400, 'invalid-json', () => 'invalid json'),
   parseFailed: row<Text>(400, 'parse-failed', (p) => p.text),
-  resourceNotFound: row<object>(404, 'not-found', () => 'resource does not exist'),
+  resourceNotFound: row<object>(404, 'not-found', () => 'No such resource exists', {
+    message: () => 'resource does not exist',
+  }),
   methodNotAllowed: row<{ allowed: string }>(
     405,
     'method-not-allowed',
@@ -59,10 +63,116 @@ export const ERRORS = {
       `${p.prefix}use-backend-only-permissions:  Not a valid boolean text. True values are ["true","t","yes","y"] ` +
       'and  False values are ["false","f","no","n"]. All values are case insensitive',
   ),
-  // ── metadata ──
+  accessDenied: row<object>(400, 'access-denied', () => 'You have to be admin to access this endpoint'),
+  transactionDenied: row<object>(400, 'access-denied', () => 'not authorised to access this tx'),
+  missingHeader: row<Named>(400, 'invalid-headers', (p) => `missing header : ${p.name}`),
+  userIdNotInteger: row<object>(400, 'invalid-headers', () => 'X-Engine-User-Id should be an integer'),
+  // ── objects of the document ──
   alreadyTracked: row<Table>(400, 'already-tracked', (p) => `view/table already tracked : ${p.table}`, {
     message: (p) => `view/table already tracked: "${p.table}"`,
   }),
+  alreadyUntracked: row<Table>(400, 'already-untracked', (p) => `view/table already untracked : ${p.table}`, {
+    message: (p) => `view/table already untracked: "${p.table}"`,
+  }),
+  permissionExists: row<Permission>(
+    400,
+    'permission-error',
+    (p) => `${p.type} permission on ${p.table} for role ${p.role} already exists`,
+    {
+      code: 'already-exists',
+      message: (p) => `${p.type} permission already defined on table "${p.table}" with role "${p.role}"`,
+    },
+  ),
+  permissionNotExists: row<Permission>(
+    400,
+    'permission-error',
+    (p) => `${p.type} permission on ${p.table} for role ${p.role} does not exist`,
+    {
+      code: 'permission-denied',
+      message: (p) => `${p.type} permission on "${p.table}" for role "${p.role}" does not exist`,
+    },
+  ),
+  relationshipExists: row<Table & Named>(
+    400,
+    'already-exists',
+    (p) => `column/relationship of table ${p.table} already exists`,
+    { message: (p) => `column/relationship "${p.name}" of table "${p.table}" already exists` },
+  ),
+  relationshipNotExists: row<Table & Named>(400, 'not-exists', (p) => `${p.name} does not exist`, {
+    message: (p) => `relationship "${p.name}" does not exist in table "${p.table}"`,
+  }),
+  multipleDeclarations: row<{ kind: string; names: string }>(
+    400,
+    'already-exists',
+    (p) => `multiple declarations exist for the following ${p.kind} : ${p.names}`,
+    { message: (p) => `multiple declarations exist for the following ${p.kind}: ${p.names}` },
+  ),
+  sourceExists: row<{ source: string }>(
+    400,
+    'already-exists',
+    (p) => `source with name "${p.source}" already exists`,
+  ),
+  collectionExists: row<Named>(
+    400,
+    'already-exists',
+    (p) => `query collection with name "${p.name}" already exists`,
+  ),
+  collectionNotExists: row<Named>(
+    400,
+    'not-exists',
+    (p) => `query collection with name "${p.name}" does not exist`,
+  ),
+  collectionInUse: row<Named & { users: string }>(
+    400,
+    'dependency-error',
+    (p) =>
+      `query collection with name "${p.name}" is used by ${p.users}; pass cascade to drop it from there too`,
+  ),
+  queryExists: row<Named & { collection: string }>(
+    400,
+    'already-exists',
+    (p) => `query with name "${p.name}" already exists in collection "${p.collection}"`,
+  ),
+  queryNotExists: row<Named & { collection: string }>(
+    400,
+    'not-exists',
+    (p) => `query with name "${p.name}" does not exist in collection "${p.collection}"`,
+  ),
+  allowedElsewhere: row<Named>(
+    400,
+    'already-exists',
+    (p) => `collection "${p.name}" already exists in the allowlist with a different scope`,
+  ),
+  notAllowlisted: row<Named>(
+    400,
+    'not-found',
+    (p) => `collection "${p.name}" does not exist in the allowlist`,
+  ),
+  // ── who may see what ──
+  columnNotPermitted: row<{ type: string; column: string; role: string }>(
+    400,
+    'permission-denied',
+    (p) => `role ${p.role} does not have permission to ${p.type} column ${p.column}`,
+    { message: (p) => `role "${p.role}" does not have permission to ${p.type} column "${p.column}"` },
+  ),
+  operationNotPermitted: row<Permission>(
+    400,
+    'permission-denied',
+    (p) => `${p.type} on ${p.table} for role ${p.role} is not allowed`,
+    { message: (p) => `${p.type} on "${p.table}" for role "${p.role}" is not allowed. ` },
+  ),
+  selectNotPermitted: row<Named & { role: string }>(
+    400,
+    'permission-denied',
+    (p) => `select on ${p.name} for role ${p.role} is not allowed.`,
+    { message: (p) => `select on "${p.name}" for role "${p.role}" is not allowed. ` },
+  ),
+  upsertNotPermitted: row<{ role: string }>(
+    400,
+    'unexpected-payload',
+    (p) => `upsert is not allowed for role ${p.role}`,
+    { message: (p) => `upsert is not allowed for role "${p.role}"` },
+  ),
   notFoundInType: row<{ field: string; type: string }>(
     400,
     'validation-failed',
@@ -114,6 +224,24 @@ export const ERRORS = {
         `cannot change type of column "${p.column}" in table "${p.table}" because of the following dependencies: ${p.dependents}`,
     },
   ),
+  tableRenameNotSupported: row<Table>(
+    400,
+    'not-supported',
+    (p) => `table renames are not yet supported : ${p.table}`,
+  ),
+  columnRenameNotSupported: row<Table & { column: string }>(
+    400,
+    'not-supported',
+    (p) => `column renames are not yet supported : ${p.table}.${p.column}`,
+  ),
+  alreadyInitialised: row<{ version: string }>(
+    400,
+    'already-initialised',
+    (p) =>
+      `the state seems to be initialised already. you may need to migrate from this version: ${p.version}`,
+  ),
+  transactionNotExists: row<object>(400, 'not-exists', () => 'tx does not exists'),
+  templateExists: row<Named>(400, 'already-exists', (p) => `the query template already exists ${p.name}`),
   columnNamedLikeRelationship: row<{ column: string; table: string }>(
     400,
     'already-exists',
@@ -201,6 +329,61 @@ export const ERRORS = {
     (p) => p.text,
     { code: 'invalid-configuration', message: (p) => p.reason },
   ),
+  // ── the older data operations of /v1/query ──
+  missingParameter: row<Named>(400, 'invalid-params', (p) => `missing parameter : ${p.name}`),
+  dottedTable: row<Table>(400, 'parse-failed', (p) => `parsing dotted table failed : ${p.table}`),
+  conflictTargetMissing: row<object>(
+    400,
+    'unexpected-payload',
+    () => 'Expecting constraint or constraint_on when the action is update',
+  ),
+  conflictTargetTwice: row<object>(
+    400,
+    'unexpected-payload',
+    () => 'constraint and constraint_on cannot be set at a time',
+  ),
+  noObjects: row<object>(400, 'unexpected-payload', () => 'objects should not be empty'),
+  empty: row<object>(400, 'unexpected-payload', () => "can't be empty"),
+  relationshipNotExpanded: row<Named>(
+    400,
+    'unexpected-payload',
+    (p) => `${p.name} is a relationship and should be expanded`,
+  ),
+  columnNotIncluded: row<Named>(400, 'unexpected-payload', (p) => `${p.name} should be included in columns`),
+  orderByArrayRelationship: row<Named>(
+    400,
+    'unexpected-payload',
+    (p) => `${p.name} is an array relationship and can't be used in order_by`,
+  ),
+  columnChained: row<Named>(
+    400,
+    'unexpected-payload',
+    (p) => `${p.name} is a database column and cannot be chained further`,
+  ),
+  emptyOrderBy: row<object>(400, 'unexpected-payload', () => 'order_by array should not be empty'),
+  argumentsOnObjectRelationship: row<object>(
+    400,
+    'unexpected-payload',
+    () => "when selecting an obj_relationship where, order_by, limit and offset can't be used",
+  ),
+  nothingToUpdate: row<object>(
+    400,
+    'unexpected-payload',
+    () => 'atleast one of $set, $inc, $mul has to be present',
+  ),
+  noSuchColumn: row<Named>(400, 'not-exists', (p) => `no such column exists : ${p.name}`, {
+    message: (p) => `no such column exists: "${p.name}"`,
+  }),
+  columnExpected: row<Named>(
+    400,
+    'unexpected-payload',
+    (p) => `expecting a database column; but, ${p.name} is relationship`,
+  ),
+  jsonColumnInWhere: row<object>(
+    400,
+    'unexpected-payload',
+    () => 'JSON column can not be part of where clause',
+  ),
   // ── a GraphQL request ──
   notGraphql: row<object>(400, 'validation-failed', () => 'not a valid graphql query'),
   validationFailed: row<Text>(400, 'validation-failed', (p) => p.text),
@@ -247,6 +430,15 @@ export const ERRORS = {
   ),
   badRequest: row<Text>(400, 'bad-request', (p) => p.text),
   // ── Postgres, while a request runs ──
+  notNullViolation: row<Named>(
+    400,
+    'postgres-error',
+    (p) => `Not-NULL violation. null value in column ${p.name} violates not-null constraint`,
+    {
+      code: 'constraint-violation',
+      message: (p) => `Not-NULL violation. null value in column "${p.name}" violates not-null constraint`,
+    },
+  ),
   constraintViolation: row<Text>(400, 'constraint-violation', (p) => p.text),
   dataException: row<Text>(400, 'data-exception', (p) => p.text),
   checkFailed: row<object>(
@@ -255,6 +447,22 @@ export const ERRORS = {
     () => 'check constraint of an insert/update permission has failed',
   ),
   databaseQueryFailed: row<object>(500, 'unexpected', () => 'database query error'),
+  transactionFailed: row<object>(500, 'postgres-error', () => 'postgres transaction error'),
+  postgresQueryFailed: row<object>(500, 'postgres-error', () => 'postgres query error'),
+  // ── what should not happen ──
+  relationshipDependency: row<{ dependency: string }>(
+    500,
+    'unexpected',
+    (p) => `unexpected dependency of relationship : ${p.dependency}`,
+  ),
+  unexpectedDependent: row<{ dependency: string }>(
+    500,
+    'unexpected',
+    (p) => `unexpected dependent object : ${p.dependency}`,
+  ),
+  fieldAlreadyThere: row<object>(500, 'unexpected', () => 'field already exists'),
+  fieldNotThere: row<object>(500, 'unexpected', () => 'field does not exist'),
+  permissionNotThere: row<object>(500, 'unexpected', () => 'permission does not exist'),
   unexpected: row<Text>(500, 'unexpected', (p) => p.text),
 } as const satisfies Record<string, ErrorRow<never>>;
 
