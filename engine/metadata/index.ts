@@ -2,7 +2,13 @@
  *  Not here: anything with I/O. */
 export { EngineError, fail, type PathStep, printPath, withPath } from '../errors/engine-error.ts';
 export { ERRORS, type ErrorName } from '../errors/errors.ts';
+export * from './dependencies.ts';
+export * from './diff.ts';
+export * from './export.ts';
 export * from './objects.ts';
+export * from './operations.ts';
+export * from './parse.ts';
+export type { Fragment } from './places.ts';
 export * from './schema/action.ts';
 export * from './schema/collection.ts';
 export * from './schema/common.ts';
@@ -15,3 +21,4 @@ export * from './schema/relationship.ts';
 export * from './schema/remote-schema.ts';
 export * from './schema/source.ts';
 export * from './schema/table.ts';
+export { isSameJson } from './walk-schema.ts';

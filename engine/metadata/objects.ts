@@ -172,6 +172,11 @@ export function parseKey(key: string): ObjectIdentity | undefined {
   return { kind, segments: segments as readonly string[] };
 }
 
+/** The key of the object the named one is nested in; null at the top of the document. */
+export function parentKeyOf(key: string): string | null {
+  return parentKey(nameOf(key));
+}
+
 /** Every object, parents before children, siblings in document order. */
 export function objectsOf(metadata: Metadata): ReadonlyMap<string, MetadataObject> {
   const found = new Map<string, MetadataObject>();

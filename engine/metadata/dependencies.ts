@@ -1,0 +1,209 @@
+/** Which objects stand on which, as far as the document says: nesting, and references by name.
+ *  In: the document, a key, and `Links` for what only a database knows. Out: keys that must go when the key goes.
+ *  Not here: columns, which are no objects (resolve/ finds permissions and relationships that lost theirs).
+ *  Source: reference metadata-model.md section 5. */
+import { type MetadataObject, metadataOf, objectKey, objectsOf, parseKey } from './objects.ts';
+import type { QualifiedName } from './schema/common.ts';
+import type { Metadata } from './schema/metadata.ts';
+import { isRecord, type JsonRecord } from './walk-schema.ts';
+
+/** Where a relationship leads that says only which column it follows. Undefined where nobody knows. */
+export type Links = (source: string, table: QualifiedName, relationship: string) => QualifiedName | undefined;
+
+export const noLinks: Links = () => undefined;
+
+/** Everything nested in the object and everything that refers to it or to one of those, directly or not.
+ *  Keys in document order, without the object itself. */
+export function dependentsOf(metadata: Metadata, key: string, links: Links = noLinks): readonly string[] {
+  const objects = objectsOf(metadata);
+  const users = usersOf(objects, links);
+  const found = new Set([key]);
+  for (const next of found) {
+    for (const user of users.get(next) ?? []) found.add(user);
+  }
+  return [...objects.keys()].filter((other) => other !== key && found.has(other));
+}
+
+/** Is the object nested in the other, at any depth? */
+export function isNestedIn(metadata: Metadata, key: string, outer: string): boolean {
+  const parent = objectsOf(metadata).get(key)?.parent ?? null;
+  return parent !== null && (parent === outer || isNestedIn(metadata, parent, outer));
+}
+
+/** The document without the objects and whatever is nested in them. */
+export function removeObjects(metadata: Metadata, keys: readonly string[]): Metadata {
+  const gone = new Set(keys);
+  const kept: MetadataObject[] = [];
+  for (const object of objectsOf(metadata).values()) {
+    if (object.parent !== null && gone.has(object.parent)) gone.add(object.key);
+    if (!gone.has(object.key)) kept.push(object);
+  }
+  return gone.size === 0 ? metadata : metadataOf(kept);
+}
+
+/** Keys of the objects the object refers to; they need not exist. */
+export function referencesOf(
+  object: MetadataObject,
+  objects: ReadonlyMap<string, MetadataObject>,
+  links: Links = noLinks,
+): readonly string[] {
+  const [source = '', schema = '', name = '', own = ''] = parseKey(object.key)?.segments ?? [];
+  const fragment = object.definition as JsonRecord;
+  const scope: Scope = { objects, links, source };
+  const table = { schema, name };
+  switch (object.kind) {
+    case 'object_relationship':
+    case 'array_relationship':
+      return tableKeys(source, [targetOf(scope, table, own, fragment)]);
+    case 'insert_permission':
+    case 'select_permission':
+    case 'update_permission':
+    case 'delete_permission':
+      return referencesOfRule(scope, table, fragment['permission']);
+    case 'remote_relationship':
+    case 'remote_schema_relationship':
+      return referencesOfRemote(fragment['definition']);
+    case 'function':
+      return tableKeys(source, [at(fragment, 'configuration', 'response', 'table')]);
+    case 'native_query':
+      return [objectKey('logical_model', source, String(fragment['returns']))];
+    case 'allowlist':
+      return [objectKey('query_collection', String(fragment['collection']))];
+    case 'rest_endpoint':
+      return [objectKey('query_collection', String(at(fragment, 'definition', 'query', 'collection_name')))];
+    case 'action':
+      return typeKeys([
+        at(fragment, 'definition', 'output_type'),
+        ...listAt(fragment, 'definition', 'arguments').map((argument) => argument['type']),
+      ]);
+    case 'custom_type':
+      return referencesOfType(fragment['definition'] as JsonRecord);
+    default:
+      return [];
+  }
+}
+
+type Scope = {
+  readonly objects: ReadonlyMap<string, MetadataObject>;
+  readonly links: Links;
+  readonly source: string;
+};
+
+function usersOf(objects: ReadonlyMap<string, MetadataObject>, links: Links): Map<string, string[]> {
+  const users = new Map<string, string[]>();
+  const note = (used: string, user: string) => {
+    const known = users.get(used);
+    if (known) known.push(user);
+    else users.set(used, [user]);
+  };
+  for (const object of objects.values()) {
+    if (object.parent !== null) note(object.parent, object.key);
+    for (const used of referencesOf(object, objects, links)) note(used, object.key);
+  }
+  return users;
+}
+
+function targetOf(scope: Scope, table: QualifiedName, name: string, relationship: JsonRecord): unknown {
+  return (
+    at(relationship, 'using', 'manual_configuration', 'remote_table') ??
+    at(relationship, 'using', 'foreign_key_constraint_on', 'table') ??
+    scope.links(scope.source, table, name)
+  );
+}
+
+function referencesOfRule(scope: Scope, table: QualifiedName, rule: unknown): readonly string[] {
+  if (!isRecord(rule)) return [];
+  const { source } = scope;
+  const computed = listOf(rule['computed_fields']).map((name) =>
+    objectKey('computed_field', source, table.schema, table.name, String(name)),
+  );
+  return [
+    ...computed,
+    ...referencesOfBoolExp(scope, table, rule['filter']),
+    ...referencesOfBoolExp(scope, table, rule['check']),
+  ];
+}
+
+/** Relationships the expression goes through, the tables they lead to, and tables under `_exists`. */
+function referencesOfBoolExp(scope: Scope, table: QualifiedName, expression: unknown): readonly string[] {
+  if (Array.isArray(expression)) return expression.flatMap((item) => referencesOfBoolExp(scope, table, item));
+  if (!isRecord(expression)) return [];
+  return Object.entries(expression).flatMap(([key, value]) => {
+    if (/^[_$](and|or|not)$/.test(key)) return referencesOfBoolExp(scope, table, value);
+    if (/^[_$]exists$/.test(key)) return referencesOfExists(scope, value);
+    return referencesOfField(scope, table, key, value);
+  });
+}
+
+function referencesOfExists(scope: Scope, exists: unknown): readonly string[] {
+  if (!isRecord(exists)) return [];
+  const table = qualifiedOf(exists['_table']);
+  if (!table) return [];
+  return [...tableKeys(scope.source, [table]), ...referencesOfBoolExp(scope, table, exists['_where'])];
+}
+
+function referencesOfField(
+  scope: Scope,
+  table: QualifiedName,
+  name: string,
+  value: unknown,
+): readonly string[] {
+  const kinds = ['object_relationship', 'array_relationship', 'computed_field'] as const;
+  const keys = kinds.map((kind) => objectKey(kind, scope.source, table.schema, table.name, name));
+  const relationship = keys.map((key) => scope.objects.get(key)).find((object) => object !== undefined);
+  if (!relationship) return [];
+  const target = qualifiedOf(targetOf(scope, table, name, relationship.definition as JsonRecord));
+  if (!target) return [relationship.key];
+  const inner = referencesOfBoolExp(scope, target, value);
+  return [relationship.key, ...tableKeys(scope.source, [target]), ...inner];
+}
+
+function referencesOfRemote(definition: unknown): readonly string[] {
+  const source = at(definition, 'to_source', 'source');
+  const schema = at(definition, 'to_remote_schema', 'remote_schema');
+  return [
+    ...(typeof source === 'string' ? tableKeys(source, [at(definition, 'to_source', 'table')]) : []),
+    ...(typeof schema === 'string' ? [objectKey('remote_schema', schema)] : []),
+  ];
+}
+
+function referencesOfType(type: JsonRecord): readonly string[] {
+  return [
+    ...typeKeys(listAt(type, 'fields').map((field) => field['type'])),
+    ...listAt(type, 'relationships').flatMap((relationship) =>
+      tableKeys(String(relationship['source'] ?? 'default'), [relationship['remote_table']]),
+    ),
+  ];
+}
+
+/** `[User!]!` refers to `User`; a type of GraphQL itself, to nothing that exists. */
+function typeKeys(types: readonly unknown[]): readonly string[] {
+  return types.map((type) => objectKey('custom_type', String(type).replaceAll(/[[\]!\s]/g, '')));
+}
+
+function tableKeys(source: string, tables: readonly unknown[]): readonly string[] {
+  return tables.flatMap((value) => {
+    const table = qualifiedOf(value);
+    return table ? [objectKey('table', source, table.schema, table.name)] : [];
+  });
+}
+
+/** Boolean expressions are kept as written, so the table of an `_exists` may be a bare name. */
+function qualifiedOf(value: unknown): QualifiedName | undefined {
+  if (typeof value === 'string') return { schema: 'public', name: value };
+  if (!isRecord(value) || typeof value['name'] !== 'string') return undefined;
+  const { name, schema } = value;
+  return { schema: typeof schema === 'string' ? schema : 'public', name };
+}
+
+function at(value: unknown, ...path: readonly string[]): unknown {
+  return path.reduce<unknown>((inner, key) => (isRecord(inner) ? inner[key] : undefined), value);
+}
+
+function listAt(value: unknown, ...path: readonly string[]): readonly JsonRecord[] {
+  return listOf(at(value, ...path)).filter(isRecord);
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

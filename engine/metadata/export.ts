@@ -1,0 +1,72 @@
+/** How the document is shown to clients: sorted, keys in the order of the schema, in the forms other tools write.
+ *  `parseMetadata(exportMetadata(m))` is `canonicalMetadata(m)`. Pure.
+ *  Not here: normal form (normal-form.ts). Spec: "export_metadata"; order: reference metadata-model.md section 2. */
+import { toNormalForm } from './normal-form.ts';
+import { childKinds, OBJECTS, type ObjectKind } from './objects.ts';
+import type { Fragment } from './places.ts';
+import { Metadata } from './schema/metadata.ts';
+import { ForeignKeyOn, ObjectRelationshipUsing } from './schema/relationship.ts';
+import { TableConfiguration } from './schema/table.ts';
+import { asJsonSchema, isRecord, type JsonRecord, rewriting, walkSchema } from './walk-schema.ts';
+
+const PRINTED = rewriting([
+  [TableConfiguration, repeatColumnNames],
+  [ObjectRelationshipUsing, unlistColumn],
+  [ForeignKeyOn, unlistForeignColumn],
+]);
+
+/** The wire form, for `export_metadata`. */
+export function exportMetadata(metadata: Metadata): JsonRecord {
+  return walkSchema(asJsonSchema(Metadata), sortMetadata(metadata), { after: PRINTED }) as JsonRecord;
+}
+
+/** Same meaning, same text: normal form, sorted. */
+export function canonicalMetadata(metadata: Metadata): Metadata {
+  return toNormalForm(asJsonSchema(Metadata), sortMetadata(metadata)) as Metadata;
+}
+
+/** Objects by name, inside whatever they are nested in; sources stay as they were added. */
+export function sortMetadata(metadata: Metadata): Metadata {
+  return sortNested(metadata, null) as Metadata;
+}
+
+function sortNested(fragment: Fragment, kind: ObjectKind | null): Fragment {
+  return childKinds(kind).reduce((made, child) => {
+    const { place, identity } = OBJECTS[child];
+    const items = place.read(made);
+    if (items.length === 0) return made;
+    const keyed = items.map((item) => ({ key: identity.of(item), item: sortNested(item, child) }));
+    const sorted = child === 'source' ? keyed : keyed.toSorted((a, b) => compareKeys(a.key, b.key));
+    return place.write(
+      made,
+      sorted.map(({ item }) => item),
+    );
+  }, fragment);
+}
+
+/** By code units: the same everywhere, whatever the locale. */
+function compareKeys(a: readonly string[], b: readonly string[]): number {
+  const i = a.findIndex((segment, index) => segment !== b[index]);
+  if (i < 0) return 0;
+  return (a[i] ?? '') < (b[i] ?? '') ? -1 : 1;
+}
+
+/** Readers of the older key find column names there too. */
+function repeatColumnNames(configuration: JsonRecord): JsonRecord {
+  const columns = configuration['column_config'];
+  if (!isRecord(columns)) return configuration;
+  const names = Object.entries(columns).flatMap(([column, config]) =>
+    isRecord(config) && typeof config['custom_name'] === 'string' ? [[column, config['custom_name']]] : [],
+  );
+  if (names.length === 0) return configuration;
+  return { ...configuration, custom_column_names: Object.fromEntries(names) };
+}
+
+function unlistColumn(using: JsonRecord): JsonRecord {
+  const on = using['foreign_key_constraint_on'];
+  return Array.isArray(on) && on.length === 1 ? { foreign_key_constraint_on: on[0] } : using;
+}
+
+function unlistForeignColumn({ table, columns }: JsonRecord): JsonRecord {
+  return Array.isArray(columns) && columns.length === 1 ? { column: columns[0], table } : { columns, table };
+}

@@ -1,0 +1,135 @@
+/** Normal form: of all the ways a client may write the same metadata, the one the engine keeps.
+ *  LENIENT lists the other forms that are read; DEFAULTS the values that mean the same as saying nothing.
+ *  In: anything. Out: the same in normal form where it is understood, else as it was. Pure, total, idempotent.
+ *  Not here: refusing what is wrong (validate.ts), printing (export.ts). */
+import { ActionDefinition } from './schema/action.ts';
+import { AllowListEntry } from './schema/collection.ts';
+import { QualifiedName } from './schema/common.ts';
+import { EventTrigger } from './schema/event.ts';
+import { DeleteRule, InsertRule, SelectRule, UpdateRule, ValidateInput } from './schema/permission.ts';
+import { ApiLimits } from './schema/policy.ts';
+import {
+  ArrayRelationshipUsing,
+  ForeignKeyOn,
+  ObjectRelationshipUsing,
+  RemoteRelationshipDefinition,
+} from './schema/relationship.ts';
+import { RemoteSchemaDefinition } from './schema/remote-schema.ts';
+import { ConnectionInfo, Source, SourceConfiguration, SourceCustomization } from './schema/source.ts';
+import { CustomRootFields, Table, TableConfiguration } from './schema/table.ts';
+import {
+  isRecord,
+  type JsonRecord,
+  type JsonSchema,
+  type Rewrites,
+  rewriting,
+  walkSchema,
+} from './walk-schema.ts';
+
+const LENIENT: Rewrites = new Map([
+  ...rewriting([
+    [Source, (source) => (source['kind'] === 'pg' ? { ...source, kind: 'postgres' } : source)],
+    [SourceCustomization, renameConvention],
+    [TableConfiguration, gatherNames],
+    [CustomRootFields, shortenRootFields],
+    [ObjectRelationshipUsing, listColumns],
+    [ArrayRelationshipUsing, listColumns],
+    [ForeignKeyOn, ({ column, ...rest }) => (column === undefined ? rest : { ...rest, columns: [column] })],
+    [RemoteRelationshipDefinition, nestRemoteSchema],
+    [ApiLimits, liftDisabled],
+    [ActionDefinition, ({ kind, ...rest }) => (kind === '' ? rest : { ...rest, kind })],
+  ]),
+  [QualifiedName.properties, qualify],
+]);
+
+const DEFAULTS: ReadonlyMap<unknown, JsonRecord> = new Map<unknown, JsonRecord>([
+  [SourceConfiguration.properties, { extensions_schema: 'public' }],
+  [ConnectionInfo.properties, { use_prepared_statements: false, isolation_level: 'read-committed' }],
+  [Table.properties, { is_enum: false }],
+  [SelectRule.properties, { allow_aggregations: false }],
+  [InsertRule.properties, { backend_only: false }],
+  [UpdateRule.properties, { backend_only: false }],
+  [DeleteRule.properties, { backend_only: false }],
+  [ValidateInput.properties.definition.properties, { forward_client_headers: false, timeout: 10 }],
+  [EventTrigger.properties, { trigger_on_replication: false }],
+  [EventTrigger.properties.definition.properties, { enable_manual: false }],
+  [RemoteSchemaDefinition.properties, { forward_client_headers: false, timeout_seconds: 60 }],
+  [
+    ActionDefinition.properties,
+    { type: 'mutation', kind: 'synchronous', forward_client_headers: false, timeout: 30 },
+  ],
+  [AllowListEntry.properties, { scope: { global: true } }],
+  [ApiLimits.properties, { disabled: false }],
+]);
+
+export function toNormalForm(schema: JsonSchema, value: unknown): unknown {
+  return walkSchema(schema, value, { before: LENIENT, defaults: DEFAULTS });
+}
+
+/** A bare name is in schema `public`. */
+function qualify(value: unknown): unknown {
+  if (typeof value === 'string') return { schema: 'public', name: value };
+  if (!isRecord(value)) return value;
+  return { ...value, schema: value['schema'] ?? 'public' };
+}
+
+/** An earlier public name of a value. */
+function renameConvention(customization: JsonRecord): JsonRecord {
+  const isEarlier = customization['naming_convention'] === 'hasura-default';
+  return isEarlier ? { ...customization, naming_convention: 'default' } : customization;
+}
+
+/** `identifier` is `custom_name`; `custom_column_names` is the short form of `column_config`, which has priority. */
+function gatherNames(configuration: JsonRecord): JsonRecord {
+  const { identifier, custom_column_names: names, ...rest } = configuration;
+  const custom_name = rest['custom_name'] ?? identifier;
+  const named = custom_name === undefined ? rest : { ...rest, custom_name };
+  if (!isRecord(names)) return names === undefined ? named : { ...named, custom_column_names: names };
+  const columns = isRecord(rest['column_config']) ? rest['column_config'] : {};
+  const short = Object.entries(names).map(([column, name]) => {
+    const own = columns[column];
+    return [column, isRecord(own) ? { custom_name: name, ...dropNull(own) } : (own ?? { custom_name: name })];
+  });
+  return { ...named, column_config: { ...columns, ...Object.fromEntries(short) } };
+}
+
+/** `{name}` without a comment is the name. */
+function shortenRootFields(fields: JsonRecord): JsonRecord {
+  return Object.fromEntries(
+    Object.entries(fields).map(([kind, field]) => {
+      if (!isRecord(field) || (field['comment'] ?? null) !== null) return [kind, field];
+      return [kind, field['name'] ?? null];
+    }),
+  );
+}
+
+function listColumns(using: JsonRecord): JsonRecord {
+  const on = using['foreign_key_constraint_on'];
+  return typeof on === 'string' ? { ...using, foreign_key_constraint_on: [on] } : using;
+}
+
+/** The flat form of a relationship to a remote schema, and an earlier public name of its list of fields. */
+function nestRemoteSchema(definition: JsonRecord): JsonRecord {
+  const { remote_schema, hasura_fields, lhs_fields, remote_field, ...rest } = definition;
+  const nested = rest['to_remote_schema'];
+  if (remote_schema !== undefined) {
+    return {
+      ...rest,
+      to_remote_schema: { remote_schema, lhs_fields: lhs_fields ?? hasura_fields, remote_field },
+    };
+  }
+  if (!isRecord(nested) || !('hasura_fields' in nested)) return definition;
+  const { hasura_fields: earlier, ...kept } = nested;
+  return { ...rest, to_remote_schema: { ...kept, lhs_fields: nested['lhs_fields'] ?? earlier } };
+}
+
+/** Some documents switch limits off inside a limit. */
+function liftDisabled(limits: JsonRecord): JsonRecord {
+  const inner = Object.values(limits).find((limit) => isRecord(limit) && limit['disabled'] !== undefined);
+  if (limits['disabled'] !== undefined || !isRecord(inner)) return limits;
+  return { ...limits, disabled: inner['disabled'] };
+}
+
+function dropNull(record: JsonRecord): JsonRecord {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null));
+}

@@ -1,0 +1,398 @@
+/** OPERATIONS: every operation of the admin API, one row each: its names, versions, arguments and effect.
+ *  Row order is that of docs/reference/operations.md. Types of arguments, validators, the map of handlers and the
+ *  operator's client are derived from it. `/v1/query` knows a row by its key and, where it is about a source, by its newer
+ *  name with `pg_`; `/v1/metadata` by the newer name alone.
+ *  Not here: what an operation does (admin/). Spec: "Operation list"; newer ones: reference features.md 1.15. */
+import Type, { type Static, type TSchema } from 'typebox';
+import { AllowListScope, QueryCollection } from './schema/collection.ts';
+import { ColumnName, Comment, GraphqlName, ObjectName, QualifiedName, RoleName } from './schema/common.ts';
+import { DeleteRule, InsertRule, SelectRule, UpdateRule } from './schema/permission.ts';
+import { ArrayRelationshipUsing, ObjectRelationshipUsing } from './schema/relationship.ts';
+import { HealthCheck, QueryTags, SourceConfiguration, SourceCustomization } from './schema/source.ts';
+import { CustomRootFields, FederationConfig, TableConfiguration } from './schema/table.ts';
+
+export type Endpoint = '/v1/query' | '/v1/metadata' | '/v2/query';
+
+/** `edit`: a function from document to document (admin/handlers). `state`: changes the document or what lies beside it as a
+ *  whole. `read`: changes nothing. `database`: runs SQL. `batch`: performs other operations. */
+export type Effect = 'edit' | 'state' | 'read' | 'database' | 'batch';
+
+export type OperationDeclaration = {
+  readonly effect: Effect;
+  readonly args: TSchema;
+  /** One sentence for the reference. */
+  readonly summary: string;
+  readonly versions: readonly number[];
+  readonly endpoints: readonly Endpoint[];
+  /** Is the newer name the older with `pg_` in front. */
+  readonly isPrefixed: boolean;
+  /** Is `source` an argument, `default` when not said. */
+  readonly takesSource: boolean;
+  /** Other forms of the arguments, made into those of `args`. */
+  readonly lenient?: (args: unknown) => unknown;
+};
+
+const METADATA: readonly Endpoint[] = ['/v1/query', '/v1/metadata'];
+const EVERYWHERE: readonly Endpoint[] = ['/v1/query', '/v1/metadata', '/v2/query'];
+const SCHEMA: readonly Endpoint[] = ['/v1/query', '/v2/query'];
+
+type Row<E extends Effect, S extends TSchema> = OperationDeclaration & {
+  readonly effect: E;
+  readonly args: S;
+};
+
+function row<const E extends Effect, S extends TSchema>(
+  effect: E,
+  summary: string,
+  args: S,
+  more: Partial<OperationDeclaration> = {},
+): Row<E, S> {
+  return {
+    summary,
+    versions: [1],
+    endpoints: METADATA,
+    isPrefixed: false,
+    takesSource: false,
+    ...more,
+    effect,
+    args,
+  };
+}
+
+/** About one source: `pg_` in its newer name, `source` among its arguments. */
+function sourced<const E extends Effect, P extends Type.TProperties>(
+  effect: E,
+  summary: string,
+  args: P,
+  more: Partial<OperationDeclaration> = {},
+) {
+  const schema = Type.Object({ source: ObjectName, ...args });
+  return row(effect, summary, schema, { isPrefixed: true, takesSource: true, ...more });
+}
+
+const flag = Type.Optional(Type.Boolean());
+const nothing = Type.Object({});
+const names = Type.Array(ObjectName);
+
+const permission = <S extends TSchema>(rule: S) => ({
+  table: QualifiedName,
+  role: RoleName,
+  permission: rule,
+  comment: Type.Optional(Comment),
+});
+const relationship = <S extends TSchema>(using: S) => ({
+  table: QualifiedName,
+  name: GraphqlName,
+  using,
+  comment: Type.Optional(Comment),
+});
+const tracked = {
+  table: QualifiedName,
+  configuration: Type.Optional(TableConfiguration),
+  is_enum: flag,
+  apollo_federation_config: Type.Optional(FederationConfig),
+};
+const ofRole = { table: QualifiedName, role: RoleName };
+const PermissionType = Type.Union([
+  Type.Literal('insert'),
+  Type.Literal('select'),
+  Type.Literal('update'),
+  Type.Literal('delete'),
+]);
+const sourceSettings = {
+  customization: Type.Optional(SourceCustomization),
+  query_tags: Type.Optional(QueryTags),
+  health_check: Type.Optional(HealthCheck),
+};
+
+export const OPERATIONS = {
+  // ── several at once ──
+  bulk: row('batch', 'Performs operations in order; all or none.', Type.Array(Type.Unknown()), {
+    endpoints: EVERYWHERE,
+  }),
+  bulk_keep_going: row(
+    'batch',
+    'Performs operations in order; those that fail answer with their error.',
+    Type.Array(Type.Unknown()),
+  ),
+  bulk_atomic: row(
+    'batch',
+    'Like `bulk`; the document is judged once, at the end.',
+    Type.Array(Type.Unknown()),
+  ),
+  concurrent_bulk: row('batch', 'Performs read-only `run_sql` operations.', Type.Array(Type.Unknown()), {
+    endpoints: ['/v2/query'],
+  }),
+
+  // ── SQL ──
+  run_sql: sourced(
+    'database',
+    'Runs SQL statements in one transaction and answers with the result of the last.',
+    {
+      sql: Type.String(),
+      cascade: flag,
+      check_metadata_consistency: flag,
+      read_only: flag,
+      no_transaction: flag,
+    },
+    { endpoints: SCHEMA },
+  ),
+
+  // ── sources ──
+  pg_add_source: row(
+    'edit',
+    'Adds a database.',
+    Type.Object({
+      name: ObjectName,
+      configuration: SourceConfiguration,
+      replace_configuration: flag,
+      ...sourceSettings,
+    }),
+  ),
+  pg_update_source: row(
+    'edit',
+    'Changes the settings of a source that are given.',
+    Type.Object({ name: ObjectName, configuration: Type.Optional(SourceConfiguration), ...sourceSettings }),
+  ),
+  pg_drop_source: row(
+    'edit',
+    'Removes a source with everything tracked in it.',
+    Type.Object({ name: ObjectName, cascade: flag }),
+  ),
+  rename_source: row('edit', 'Renames a source.', Type.Object({ name: ObjectName, new_name: ObjectName })),
+
+  // ── tables ──
+  track_table: sourced('edit', 'Exposes a table or view in GraphQL.', tracked, {
+    versions: [1, 2],
+    lenient: wrapTable,
+  }),
+  untrack_table: sourced(
+    'edit',
+    'Hides a table or view, with its relationships and permissions.',
+    { table: QualifiedName, cascade: flag },
+    { lenient: wrapTable },
+  ),
+  track_tables: sourced('edit', 'Tracks several tables.', {
+    tables: Type.Array(Type.Object({ source: Type.Optional(ObjectName), ...tracked })),
+    allow_warnings: flag,
+  }),
+  untrack_tables: sourced('edit', 'Untracks several tables.', {
+    tables: Type.Array(
+      Type.Object({ source: Type.Optional(ObjectName), table: QualifiedName, cascade: flag }),
+    ),
+    allow_warnings: flag,
+  }),
+  set_table_customization: sourced('edit', 'Replaces the GraphQL names of a table.', {
+    table: QualifiedName,
+    configuration: Type.Optional(TableConfiguration),
+  }),
+  set_table_custom_fields: sourced(
+    'edit',
+    'Replaces the GraphQL names of root fields and columns; older than `set_table_customization`.',
+    {
+      table: QualifiedName,
+      custom_root_fields: Type.Optional(CustomRootFields),
+      custom_column_names: Type.Optional(Type.Record(ColumnName, GraphqlName)),
+    },
+    { versions: [1, 2] },
+  ),
+  set_table_is_enum: sourced('edit', 'Says whether the rows of a table are values of an enum.', {
+    table: QualifiedName,
+    is_enum: Type.Boolean(),
+  }),
+
+  // ── relationships ──
+  create_object_relationship: sourced(
+    'edit',
+    'Creates a relationship to one row.',
+    relationship(ObjectRelationshipUsing),
+  ),
+  create_array_relationship: sourced(
+    'edit',
+    'Creates a relationship to many rows.',
+    relationship(ArrayRelationshipUsing),
+  ),
+  drop_relationship: sourced(
+    'edit',
+    'Drops a relationship.',
+    { table: QualifiedName, relationship: ObjectName, cascade: flag },
+    { lenient: nameRelationship },
+  ),
+  rename_relationship: sourced('edit', 'Renames a relationship, in permissions too.', {
+    table: QualifiedName,
+    name: ObjectName,
+    new_name: GraphqlName,
+  }),
+  set_relationship_comment: sourced('edit', 'Sets or removes the comment of a relationship.', {
+    table: QualifiedName,
+    name: ObjectName,
+    comment: Type.Optional(Comment),
+  }),
+
+  // ── permissions ──
+  create_insert_permission: sourced('edit', 'Lets a role insert rows.', permission(InsertRule)),
+  create_select_permission: sourced('edit', 'Lets a role read rows.', permission(SelectRule)),
+  create_update_permission: sourced('edit', 'Lets a role update rows.', permission(UpdateRule)),
+  create_delete_permission: sourced('edit', 'Lets a role delete rows.', permission(DeleteRule)),
+  drop_insert_permission: sourced('edit', 'Takes the permission to insert.', ofRole),
+  drop_select_permission: sourced('edit', 'Takes the permission to read.', ofRole),
+  drop_update_permission: sourced('edit', 'Takes the permission to update.', ofRole),
+  drop_delete_permission: sourced('edit', 'Takes the permission to delete.', ofRole),
+  set_permission_comment: sourced('edit', 'Sets or removes the comment of a permission.', {
+    ...ofRole,
+    type: PermissionType,
+    comment: Type.Optional(Comment),
+  }),
+
+  // ── query collections and the allow list ──
+  create_query_collection: row('edit', 'Creates a named list of GraphQL documents.', QueryCollection),
+  rename_query_collection: row(
+    'edit',
+    'Renames a collection, wherever it is used.',
+    Type.Object({ name: ObjectName, new_name: ObjectName }),
+  ),
+  drop_query_collection: row(
+    'edit',
+    'Drops a collection; with `cascade` also where it is used.',
+    Type.Object({ collection: ObjectName, cascade: flag }),
+    { lenient: nameCollection },
+  ),
+  add_query_to_collection: row(
+    'edit',
+    'Adds a document to a collection.',
+    Type.Object({
+      collection_name: ObjectName,
+      query_name: ObjectName,
+      query: Type.String({ minLength: 1 }),
+    }),
+  ),
+  drop_query_from_collection: row(
+    'edit',
+    'Drops a document from a collection.',
+    Type.Object({ collection_name: ObjectName, query_name: ObjectName }),
+  ),
+  add_collection_to_allowlist: row(
+    'edit',
+    'Allows the documents of a collection, to every role or the listed ones.',
+    Type.Object({ collection: ObjectName, scope: Type.Optional(AllowListScope) }),
+  ),
+  update_scope_of_collection_in_allowlist: row(
+    'edit',
+    'Changes whom a collection is allowed to.',
+    Type.Object({ collection: ObjectName, scope: AllowListScope }),
+  ),
+  drop_collection_from_allowlist: row(
+    'edit',
+    'Takes a collection off the allow list.',
+    Type.Object({ collection: ObjectName }),
+  ),
+
+  // ── the document ──
+  export_metadata: row('read', 'The whole document.', nothing, { versions: [1, 2] }),
+  replace_metadata: row(
+    'state',
+    'Replaces the whole document: version 1 takes it as its arguments, version 2 under `metadata`.',
+    Type.Object(
+      {
+        metadata: Type.Optional(Type.Unknown()),
+        allow_inconsistent_metadata: flag,
+        allow_warnings: flag,
+        dry_run: flag,
+        include_keys: flag,
+      },
+      { additionalProperties: true },
+    ),
+    { versions: [1, 2] },
+  ),
+  reload_metadata: row(
+    'state',
+    'Asks databases and remote schemas again what they offer.',
+    Type.Object({
+      reload_remote_schemas: Type.Optional(Type.Union([Type.Boolean(), names])),
+      reload_sources: Type.Optional(Type.Union([Type.Boolean(), names])),
+      recreate_event_triggers: Type.Optional(Type.Union([Type.Boolean(), names])),
+    }),
+  ),
+  clear_metadata: row('state', 'Forgets everything tracked.', nothing),
+  get_inconsistent_metadata: row(
+    'read',
+    'Objects that do not fit their database.',
+    Type.Object({ include_keys: flag }),
+  ),
+  drop_inconsistent_metadata: row('state', 'Drops objects that do not fit their database.', nothing),
+  get_catalog_state: row('read', 'What clients keep beside the document.', nothing),
+  set_catalog_state: row(
+    'state',
+    'Replaces what one client keeps beside the document.',
+    Type.Object({
+      type: Type.Union([Type.Literal('cli'), Type.Literal('console'), Type.Literal('operator')]),
+      state: Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object', additionalProperties: true }),
+    }),
+  ),
+} as const satisfies Record<string, OperationDeclaration>;
+
+export type OperationName = keyof typeof OPERATIONS;
+
+export type ArgsOf<N extends OperationName> = Static<(typeof OPERATIONS)[N]['args']>;
+
+/** Operations that admin/handlers performs. */
+export type EditOperation = {
+  [N in OperationName]: (typeof OPERATIONS)[N]['effect'] extends 'edit' ? N : never;
+}[OperationName];
+
+/** A row as a request has found it. */
+export type OperationRow = OperationDeclaration & { readonly name: OperationName; readonly version: number };
+
+/** `track_table` is `pg_track_table`, `bulk` is `bulk`. */
+export function newerName(name: OperationName): string {
+  return OPERATIONS[name].isPrefixed ? `pg_${name}` : name;
+}
+
+/** The names an endpoint knows the operation by; none where it is not offered. */
+export function namesAt(name: OperationName, endpoint: Endpoint): readonly string[] {
+  const { endpoints } = OPERATIONS[name] as OperationDeclaration;
+  if (!endpoints.includes(endpoint)) return [];
+  if (endpoint === '/v1/metadata') return [newerName(name)];
+  return [...new Set([name, newerName(name)])];
+}
+
+export function findOperation(type: string, version: number, endpoint: Endpoint): OperationRow | undefined {
+  const name = BY_NAME[endpoint].get(type);
+  if (!name) return undefined;
+  const declaration: OperationDeclaration = OPERATIONS[name];
+  return declaration.versions.includes(version) ? { ...declaration, name, version } : undefined;
+}
+
+export const OPERATION_NAMES = Object.keys(OPERATIONS) as readonly OperationName[];
+
+const BY_NAME = {
+  '/v1/query': namesOf('/v1/query'),
+  '/v1/metadata': namesOf('/v1/metadata'),
+  '/v2/query': namesOf('/v2/query'),
+} as const satisfies Record<Endpoint, ReadonlyMap<string, OperationName>>;
+
+function namesOf(endpoint: Endpoint): ReadonlyMap<string, OperationName> {
+  return new Map(OPERATION_NAMES.flatMap((name) => namesAt(name, endpoint).map((known) => [known, name])));
+}
+
+/** A bare table, `"author"` or `{schema, name}`, is the argument `table`. */
+function wrapTable(args: unknown): unknown {
+  if (typeof args === 'string') return { table: args };
+  const isTable = isRecord(args) && 'name' in args && !('table' in args);
+  return isTable ? { table: { schema: args['schema'], name: args['name'] } } : args;
+}
+
+/** The specification's table says `name`, its example `relationship`. */
+function nameRelationship(args: unknown): unknown {
+  if (!isRecord(args) || 'relationship' in args || !('name' in args)) return args;
+  return { ...args, relationship: args['name'] };
+}
+
+function nameCollection(args: unknown): unknown {
+  if (!isRecord(args) || 'collection' in args || !('name' in args)) return args;
+  return { ...args, collection: args['name'] };
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,89 @@
+/** Unknown JSON → the metadata model: arguments of operations, whole documents, single objects.
+ *  Lenient at this edge (normal-form.ts), canonical inside. Raises `parseFailed` with a path relative to the value, and
+ *  `multipleDeclarations` when a document says the same object twice.
+ *  Not here: meaning, which needs a database (resolve/). Spec: "Errors", parse-failed; "replace_metadata". */
+import type { TSchema } from 'typebox';
+import { fail } from '../errors/engine-error.ts';
+import { toNormalForm } from './normal-form.ts';
+import { bare, childKinds, OBJECTS, type ObjectKind, withRequired } from './objects.ts';
+import { type ArgsOf, OPERATIONS, type OperationDeclaration, type OperationName } from './operations.ts';
+import type { Fragment } from './places.ts';
+import { Metadata } from './schema/metadata.ts';
+import { nameOfJson, validate } from './validate.ts';
+import { asJsonSchema, isRecord, type JsonRecord } from './walk-schema.ts';
+
+/** Arguments in normal form, `source` filled in. */
+export function parseArgs<N extends OperationName>(name: N, args: unknown): ArgsOf<N> {
+  const row: OperationDeclaration = OPERATIONS[name];
+  const written = row.lenient?.(args) ?? args;
+  const complete =
+    isRecord(written) && row.takesSource ? { ...written, source: written['source'] ?? 'default' } : written;
+  return parseAs(row.args, complete) as ArgsOf<N>;
+}
+
+/** Documents of format 3, and of 1 and 2, which have one database without a name: it becomes source `default`. */
+export function parseMetadata(value: unknown): Metadata {
+  const metadata = parseAs(Metadata, upgrade(value)) as Metadata;
+  refuseDuplicates(metadata, null);
+  return metadata;
+}
+
+/** An object's own fragment, without nested objects, in normal form: the same for equal meaning. */
+export function normaliseObject(kind: ObjectKind, fragment: unknown): Fragment {
+  const whole = isRecord(fragment) ? withRequired(kind, bare(kind, fragment)) : fragment;
+  return bare(kind, parseAs(OBJECTS[kind].schema, whole) as Fragment);
+}
+
+function parseAs(model: TSchema, value: unknown): unknown {
+  const schema = asJsonSchema(model);
+  const normal = toNormalForm(schema, value);
+  validate(schema, normal);
+  return normal;
+}
+
+function upgrade(value: unknown): unknown {
+  if (!isRecord(value)) return value;
+  const { version } = value;
+  if (version === 3 || 'sources' in value) return { ...value, version: version ?? 3 };
+  if (version !== undefined && version !== 1 && version !== 2) refuseVersion(version);
+  const { tables = [], functions = [], ...rest } = value;
+  return {
+    ...rest,
+    version: 3,
+    sources: [{ ...NAMELESS_SOURCE, tables, functions: upgradeFunctions(functions) }],
+  };
+}
+
+/** Format 1 lists functions by name alone. */
+function upgradeFunctions(functions: unknown): unknown {
+  if (!Array.isArray(functions)) return functions;
+  return functions.map((entry) => (isRecord(entry) && 'function' in entry ? entry : { function: entry }));
+}
+
+/** Where `--database-url` is found: an older document says nothing about its connection. */
+const NAMELESS_SOURCE: JsonRecord = {
+  name: 'default',
+  kind: 'postgres',
+  configuration: { connection_info: { database_url: { from_env: 'ENGINE_GRAPHQL_DATABASE_URL' } } },
+};
+
+function refuseVersion(version: unknown): never {
+  const encountered = typeof version === 'number' ? String(version) : nameOfJson(version);
+  fail('parseFailed', { text: `expected 1, 2 or 3, encountered ${encountered}` }, { path: ['version'] });
+}
+
+function refuseDuplicates(owner: Fragment, kind: ObjectKind | null): void {
+  for (const child of childKinds(kind)) {
+    const { place, identity } = OBJECTS[child];
+    const items = place.read(owner);
+    const seen = new Set<string>();
+    for (const item of items) {
+      const name = identity.of(item);
+      const key = JSON.stringify(name);
+      if (seen.has(key))
+        fail('multipleDeclarations', { kind: child.replaceAll('_', ' '), names: name.join('.') });
+      seen.add(key);
+      refuseDuplicates(item, child);
+    }
+  }
+}

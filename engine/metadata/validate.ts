@@ -1,0 +1,144 @@
+/** Does a value in normal form fit its schema? Out: nothing, or the first thing wrong with it as `parseFailed`, with its path.
+ *  Validators are compiled when first used: a process that never sees an action never pays for one.
+ *  Not here: lenient forms (normal-form.ts). Wording: reference errors.txt, parse-failed. */
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { fail, type PathStep } from '../errors/engine-error.ts';
+import { GraphqlName } from './schema/common.ts';
+import { asJsonSchema, chooseBranch, isRecord, type JsonSchema } from './walk-schema.ts';
+
+/** `value` as the schema's type. Raises `parseFailed`; paths are relative to the value. */
+export function validate(schema: JsonSchema, value: unknown): void {
+  const validator = compiled(schema);
+  if (validator(value)) return;
+  const error = mostTelling(validator.errors ?? []);
+  if (!error) throw new Error('a value was refused without a reason');
+  fail('parseFailed', { text: textOf(error) }, { path: stepsOf(error.instancePath, value) });
+}
+
+const GRAPHQL_NAME = asJsonSchema(GraphqlName).pattern;
+
+let ajv: Ajv | undefined;
+const validators = new WeakMap<object, ValidateFunction>();
+
+function compiled(schema: JsonSchema): ValidateFunction {
+  const known = validators.get(schema);
+  if (known) return known;
+  ajv ??= new Ajv({ strict: false, verbose: true, validateFormats: false });
+  const made = ajv.compile(schema);
+  validators.set(schema, made);
+  return made;
+}
+
+/** A union reports what is wrong with each of its branches; only the branch the value means to be is of interest. */
+function mostTelling(errors: readonly ErrorObject[]): ErrorObject | undefined {
+  const unions = errors.filter((error) => error.keyword === 'anyOf');
+  const meant = unions.flatMap((union) => {
+    const branches = union.schema as readonly JsonSchema[];
+    const branch = chooseBranch(branches, union.data);
+    return branch ? [{ union, at: `${union.schemaPath}/${branches.indexOf(branch)}/` }] : [];
+  });
+  const isOfInterest = (error: ErrorObject) =>
+    unions.every((union) => {
+      const isInside = error !== union && error.schemaPath.startsWith(`${union.schemaPath}/`);
+      const branch = meant.find((choice) => choice.union === union);
+      return !isInside || (branch !== undefined && error.schemaPath.startsWith(branch.at));
+    });
+  const remaining = errors.filter(isOfInterest);
+  return remaining.find((error) => error.keyword !== 'anyOf') ?? remaining[0];
+}
+
+function textOf(error: ErrorObject): string {
+  const { keyword, params, data, schema } = error;
+  switch (keyword) {
+    case 'required':
+      return `key "${params['missingProperty']}" not found`;
+    case 'type':
+      return textOfType(params['type'], data);
+    case 'const':
+      return `expected ${JSON.stringify(params['allowedValue'])}, but encountered ${printed(data)}`;
+    case 'anyOf':
+      return textOfUnion(schema as readonly JsonSchema[], data);
+    case 'minLength':
+      return 'empty string not allowed';
+    case 'maxLength':
+      return `expected at most ${params['limit']} characters, but encountered ${String(data).length}`;
+    case 'pattern':
+      return params['pattern'] === GRAPHQL_NAME
+        ? `${printed(data)} is not a valid GraphQL name`
+        : `${printed(data)} does not match ${params['pattern']}`;
+    case 'minItems':
+      return 'empty list not allowed';
+    case 'minProperties':
+    case 'maxProperties':
+      return textOfChoice(error);
+    case 'minimum':
+      return params['limit'] === 0 ? 'unexpected negative value' : `expected at least ${params['limit']}`;
+    case 'maximum':
+      return `expected at most ${params['limit']}`;
+    default:
+      return error.message ?? `does not fit: ${keyword}`;
+  }
+}
+
+/** JSON Schema's type → the name of the type being parsed, and of the JSON it is parsed from. */
+const TYPES: Readonly<Record<string, readonly [string, string]>> = {
+  string: ['Text', 'String'],
+  integer: ['Int', 'Number'],
+  number: ['Double', 'Number'],
+  boolean: ['Bool', 'Boolean'],
+  array: ['[]', 'Array'],
+  object: ['Object', 'Object'],
+  null: ['()', 'Null'],
+};
+
+function textOfType(type: unknown, data: unknown): string {
+  const [name, json] = TYPES[String(type)] ?? [String(type), String(type)];
+  if (type === 'integer' && typeof data === 'number') return `expected an integer, but encountered ${data}`;
+  return `parsing ${name} failed, expected ${json}, but encountered ${nameOfJson(data)}`;
+}
+
+function textOfUnion(branches: readonly JsonSchema[], data: unknown): string {
+  const constants = branches.flatMap((branch) => (branch.const === undefined ? [] : [branch.const]));
+  if (constants.length > 0) {
+    return `expected one of ${constants.map((c) => JSON.stringify(c)).join(', ')}, but encountered ${printed(data)}`;
+  }
+  const names = branches.map((branch) => TYPES[branch.type ?? '']?.[1] ?? 'a value');
+  return `expected ${[...new Set(names)].join(' or ')}, but encountered ${nameOfJson(data)}`;
+}
+
+/** Objects limited to one key: a choice. */
+function textOfChoice(error: ErrorObject): string {
+  const properties = (error.parentSchema as JsonSchema | undefined)?.properties ?? {};
+  const names = Object.keys(properties).map((key) => JSON.stringify(key));
+  return `expected exactly one of ${names.join(', ')}`;
+}
+
+/** Text of a JSON value, cut where a message would become a page. */
+function printed(value: unknown): string {
+  if (typeof value === 'object' && value !== null) return nameOfJson(value);
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+}
+
+/** `Object`, `Array`, `String`, `Number`, `Boolean`, `Null`. */
+export function nameOfJson(value: unknown): string {
+  if (value === null || value === undefined) return 'Null';
+  if (Array.isArray(value)) return 'Array';
+  const name = typeof value;
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+}
+
+/** A JSON pointer into the value as steps: indices of lists are numbers. */
+function stepsOf(pointer: string, value: unknown): readonly PathStep[] {
+  const segments = pointer.split('/').slice(1);
+  let at = value;
+  return segments.map((segment) => {
+    const key = segment.replaceAll('~1', '/').replaceAll('~0', '~');
+    const step = Array.isArray(at) ? Number(key) : key;
+    at =
+      Array.isArray(at) || isRecord(at)
+        ? (at as Readonly<Record<string | number, unknown>>)[step]
+        : undefined;
+    return step;
+  });
+}

@@ -1,0 +1,160 @@
+/** One walk over a value along its JSON Schema, for everything that treats the document by shape: normal form and export.
+ *  The result has the schema's keys in the schema's order; keys it does not know are dropped unless it is open.
+ *  Wrong values are left as they are: validate.ts says what is wrong with them. Pure, total.
+ *  Not here: which forms are rewritten into which (normal-form.ts, export.ts). */
+import type { TSchema } from 'typebox';
+
+/** The part of JSON Schema that TypeBox makes of our models. */
+export type JsonSchema = {
+  readonly type?: string;
+  readonly const?: unknown;
+  readonly pattern?: string;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: unknown;
+  readonly patternProperties?: Readonly<Record<string, JsonSchema>>;
+  readonly items?: JsonSchema;
+  readonly anyOf?: readonly JsonSchema[];
+};
+
+export type JsonRecord = Readonly<Record<string, unknown>>;
+
+/** A TypeBox value is JSON Schema; its own types do not say so. */
+export function asJsonSchema(schema: TSchema): JsonSchema {
+  return schema as JsonSchema;
+}
+
+/** Object schema → what becomes of its values. Looked up by `properties`, which a schema shares with its optional twin. */
+export type Rewrites = ReadonlyMap<unknown, (value: unknown) => unknown>;
+
+export type Rules = {
+  /** Applied on the way in: lenient forms. */
+  readonly before?: Rewrites;
+  /** Applied on the way out: printed forms. */
+  readonly after?: Rewrites;
+  /** Object schema (by `properties`) → values that are the same as an absent key. */
+  readonly defaults?: ReadonlyMap<unknown, JsonRecord>;
+};
+
+export function rewriting(
+  rows: readonly (readonly [{ readonly properties?: unknown }, (value: JsonRecord) => unknown])[],
+): Rewrites {
+  return new Map(
+    rows.map(([schema, rewrite]) => [
+      schema.properties,
+      (value: unknown) => (isRecord(value) ? rewrite(value) : value),
+    ]),
+  );
+}
+
+export function walkSchema(schema: JsonSchema, value: unknown, rules: Rules): unknown {
+  if (schema.anyOf) {
+    const branch = chooseBranch(schema.anyOf, value);
+    return branch ? walkSchema(branch, value, rules) : value;
+  }
+  if (schema.type === 'array') {
+    const { items } = schema;
+    return Array.isArray(value) && items ? value.map((item) => walkSchema(items, item, rules)) : value;
+  }
+  if (schema.patternProperties) return walkRecord(schema, value, rules);
+  if (!schema.properties) return value;
+  const rewritten = rules.before?.get(schema.properties)?.(value) ?? value;
+  if (!isRecord(rewritten)) return rewritten;
+  const walked = walkObject(schema, rewritten, rules);
+  return rules.after?.get(schema.properties)?.(walked) ?? walked;
+}
+
+/** The branch of a union the value means to be: the first it fits at the surface, else the first of its JSON type. */
+export function chooseBranch(branches: readonly JsonSchema[], value: unknown): JsonSchema | undefined {
+  return (
+    branches.find((branch) => fits(branch, value)) ??
+    branches.find((branch) => branch.const === undefined && hasType(branch, value))
+  );
+}
+
+export function isRecord(value: unknown): value is JsonRecord {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Equality of JSON values; the order of keys does not count. */
+export function isSameJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a) || Array.isArray(b)) {
+    return (
+      Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((v, i) => isSameJson(v, b[i]))
+    );
+  }
+  if (!isRecord(a) || !isRecord(b)) return false;
+  const keys = Object.keys(a);
+  return (
+    keys.length === Object.keys(b).length &&
+    keys.every((key) => Object.hasOwn(b, key) && isSameJson(a[key], b[key]))
+  );
+}
+
+function walkRecord(schema: JsonSchema, value: unknown, rules: Rules): unknown {
+  const [pattern] = Object.values(schema.patternProperties ?? {});
+  if (!isRecord(value) || !pattern) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, v]) => [key, walkSchema(pattern, v, rules)]));
+}
+
+function walkObject(schema: JsonSchema, value: JsonRecord, rules: Rules): JsonRecord {
+  const defaults = rules.defaults?.get(schema.properties);
+  const known = Object.entries(schema.properties ?? {}).flatMap(([key, sub]) => {
+    if (!Object.hasOwn(value, key)) return [];
+    const isRequired = schema.required?.includes(key) === true;
+    const walked = walkProperty(sub, value[key], isRequired, rules);
+    const isAbsent =
+      walked === undefined || (defaults?.[key] !== undefined && isSameJson(walked, defaults[key]));
+    return isAbsent ? [] : [[key, walked] as const];
+  });
+  const open = schema.additionalProperties === true ? value : {};
+  const unknown = Object.entries(open).filter(([key]) => !Object.hasOwn(schema.properties ?? {}, key));
+  return Object.fromEntries([...known, ...unknown]);
+}
+
+/** Undefined means the same as absent: null, and empty collections, where the property is optional. */
+function walkProperty(schema: JsonSchema, value: unknown, isRequired: boolean, rules: Rules): unknown {
+  if (value === null && isRequired && schema.type === 'array') return [];
+  if (value === null && !isRequired) return undefined;
+  const walked = walkSchema(schema, value, rules);
+  return !isRequired && isEmpty(schema, walked) ? undefined : walked;
+}
+
+function isEmpty(schema: JsonSchema, value: unknown): boolean {
+  if (schema.type === 'array') return Array.isArray(value) && value.length === 0;
+  const isClosed = schema.properties !== undefined || schema.patternProperties !== undefined;
+  if (!isClosed || (schema.required?.length ?? 0) > 0) return false;
+  return isRecord(value) && Object.keys(value).length === 0;
+}
+
+function fits(schema: JsonSchema, value: unknown): boolean {
+  if (schema.anyOf) return schema.anyOf.some((branch) => fits(branch, value));
+  if (schema.const !== undefined) return schema.const === value;
+  if (!hasType(schema, value)) return false;
+  if (!isRecord(value)) return true;
+  const constants = Object.entries(schema.properties ?? {}).filter(([, sub]) => sub.const !== undefined);
+  return (
+    (schema.required ?? []).every((key) => Object.hasOwn(value, key)) &&
+    constants.every(([key, sub]) => value[key] === undefined || value[key] === sub.const)
+  );
+}
+
+function hasType(schema: JsonSchema, value: unknown): boolean {
+  if (schema.anyOf) return schema.anyOf.some((branch) => hasType(branch, value));
+  switch (schema.type) {
+    case undefined:
+      return true;
+    case 'object':
+      return isRecord(value);
+    case 'array':
+      return Array.isArray(value);
+    case 'null':
+      return value === null;
+    case 'integer':
+    case 'number':
+      return typeof value === 'number';
+    default:
+      return typeof value === schema.type;
+  }
+}
