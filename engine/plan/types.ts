@@ -71,7 +71,8 @@ export type OrderItem = {
 };
 
 export type MutationRoot = {
-  readonly action: Insert | Update | Delete;
+  readonly action: Insert | Update | UpdateMany | Delete;
+  /** Of an `update-many`: the answer to each update, in a list. */
   readonly output: MutationOutput;
 };
 
@@ -103,6 +104,8 @@ export type OnConflict = {
   readonly updateColumns: readonly string[];
   readonly presets: readonly Assignment[];
   readonly where: Predicate;
+  /** Must hold for every row updated instead of inserted; absent: the insert's check. */
+  readonly check?: Predicate;
 };
 
 export type Assignment =
@@ -125,6 +128,12 @@ export type Update = {
   readonly set: readonly Assignment[];
   readonly where: Predicate;
   readonly check: Predicate;
+};
+
+/** One after the other, each seeing what the ones before have done. */
+export type UpdateMany = {
+  readonly kind: 'update-many';
+  readonly updates: readonly Update[];
 };
 
 export type Delete = {

@@ -16,7 +16,9 @@ export type Leaf =
   /** A value inside the request's coerced variables: `['where', 'id', '_eq']`. */
   | { readonly kind: 'variable'; readonly path: readonly PathStep[]; readonly type: PgType }
   /** A list whose items come from different places; sent as one array. `type` is the array type. */
-  | { readonly kind: 'list'; readonly items: readonly Leaf[]; readonly type: PgType };
+  | { readonly kind: 'list'; readonly items: readonly Leaf[]; readonly type: PgType }
+  /** The rows a mutation has just written, as an array of the table's row type, for the statement that answers it. */
+  | { readonly kind: 'written'; readonly type: PgType };
 
 export type LeafValue = string | readonly (string | null)[] | null;
 

@@ -1,10 +1,10 @@
 /** Predicate → SQL condition over one row. Out: a fragment that may stand in `where`, `on` or `and`, never empty
  *  (`true` when unrestricted). Relationships become `exists`. Not here: which filters apply (plan/table.ts).
  *  Spec: BoolExp. */
-import type { Join, Operand, Predicate } from '../resolve/predicate.ts';
+import { type Join, type Operand, type Predicate, TRUE } from '../resolve/predicate.ts';
 import { type Fragment, id, join, param, qualified, sql } from './fragment.ts';
 import { OPERATOR_TEMPLATES } from './operators.ts';
-import { columnOf, type Scope } from './scope.ts';
+import { columnOf, rowScope, type Scope } from './scope.ts';
 
 export function condition(predicate: Predicate, scope: Scope): Fragment {
   switch (predicate.kind) {
@@ -38,6 +38,7 @@ export function condition(predicate: Predicate, scope: Scope): Fragment {
       const where = allOf([
         matches(predicate.join, scope.row, row),
         condition(predicate.where, { ...scope, row }),
+        condition(predicate.filter ?? TRUE, rowScope(row, scope.aliases)),
       ]);
       return sql`exists (select 1 from ${qualified(predicate.join.table)} ${id(row)} where ${where})`;
     }

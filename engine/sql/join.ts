@@ -1,13 +1,44 @@
-/** LEFT JOIN to the one row of an object relationship: plain where a key makes it unique, lateral with `limit 1` elsewhere
- *  (a uniform lateral form costs 1.9 times as much on wide results). */
-import type { Join } from '../resolve/predicate.ts';
-import { allOf, matches } from './bool-exp.ts';
-import { type Fragment, id, qualified, sql } from './fragment.ts';
+/** The object relationships of one query: each a LEFT JOIN to at most one row, shared by all who need the same one. Plain
+ *  where a key makes the row unique, lateral with `limit 1` elsewhere (a uniform lateral form costs 1.9 times as much on
+ *  wide results). */
+import type { Join, Predicate } from '../resolve/predicate.ts';
+import { allOf, condition, matches } from './bool-exp.ts';
+import { empty, type Fragment, id, join, qualified, sql } from './fragment.ts';
+import { type Aliases, rowScope } from './scope.ts';
 
-/** `filter` is over `remote` and decides which rows are seen at all. */
-export function leftJoin(on: Join, local: string, remote: string, filter: Fragment): Fragment {
+export class Joins {
+  readonly aliases: Aliases;
+  readonly #clauses: Fragment[] = [];
+  readonly #known = new Map<string, string>();
+
+  constructor(aliases: Aliases) {
+    this.aliases = aliases;
+  }
+
+  get isEmpty(): boolean {
+    return this.#clauses.length === 0;
+  }
+
+  /** Alias of the row that `on` leads to from `local`; all its columns are null when `filter` hides it or there is none. */
+  to(on: Join, local: string, filter: Predicate): string {
+    const key = JSON.stringify([local, on, filter]);
+    const known = this.#known.get(key);
+    if (known) return known;
+    const remote = this.aliases.next();
+    this.#known.set(key, remote);
+    this.#clauses.push(leftJoin(on, local, remote, condition(filter, rowScope(remote, this.aliases))));
+    return remote;
+  }
+
+  /** In the order they were asked for, which is an order Postgres can follow; empty when there are none. */
+  clauses(): Fragment {
+    return join(this.#clauses, empty);
+  }
+}
+
+function leftJoin(on: Join, local: string, remote: string, filter: Fragment): Fragment {
   const where = allOf([matches(on, local, remote), filter]);
-  const table = qualified(on.table);
-  if (on.isUnique) return sql` left join ${table} ${id(remote)} on ${where}`;
-  return sql` left join lateral (select * from ${table} ${id(remote)} where ${where} limit 1) ${id(remote)} on true`;
+  const row = sql`${qualified(on.table)} ${id(remote)}`;
+  if (on.isUnique) return sql` left join ${row} on ${where}`;
+  return sql` left join lateral (select * from ${row} where ${where} limit 1) ${id(remote)} on true`;
 }

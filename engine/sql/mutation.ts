@@ -1,128 +1,136 @@
-/** Insert, update, delete → one statement with a data-modifying CTE: `with m as (insert … returning *) select …`.
- *  Its columns are the response's JSON text and, where a permission has a check, whether every written row passes it.
- *  What `returning` selects from other tables is the state before the statement (PostgreSQL manual, "Data-Modifying
- *  Statements in WITH"). Not here: acting on a failed check (execute/answer.ts). Spec: "Permission arguments". */
-import type { Assignment, Insert, MutationOutput, MutationRoot, OnConflict, Update } from '../plan/types.ts';
-import { condition, whereClause } from './bool-exp.ts';
-import { comma, empty, type Fragment, id, join, param, qualified, sql } from './fragment.ts';
-import { concatenate, expression, jsonObject, type Piece, text } from './json.ts';
+/** Insert, update, delete → statements. The usual one both writes and answers:
+ *  `with written as (insert … returning *) select '{"affected_rows":' || …`. Such a statement sees other tables, and its
+ *  own, as they were before it (PostgreSQL manual, "Data-Modifying Statements in WITH"), so an answer that selects through
+ *  relationships takes two: `write` returns the rows in Postgres's own text form, `answer` gets them back as a parameter.
+ *  Not here: running them, acting on a failed check (execute/). Spec: "Permission arguments". */
+import { arrayOf, type PgType } from '../catalog/types.ts';
+import type { QualifiedName } from '../metadata/schema/common.ts';
+import type { Delete, Field, Insert, MutationOutput, Select, Update } from '../plan/types.ts';
+import { type Predicate, TRUE } from '../resolve/predicate.ts';
+import { condition } from './bool-exp.ts';
+import { empty, type Fragment, id, param, sql, typeName } from './fragment.ts';
+import { Joins } from './join.ts';
+import { concatenate, expression, joinedRows, jsonArray, jsonObject, type Piece, text } from './json.ts';
 import { Aliases, columnOf, rowScope } from './scope.ts';
-import { type From, rowQuery, rowsQuery } from './table.ts';
+import { rowJson } from './table.ts';
+import { deleteStatement, insertStatement, updateStatement } from './write.ts';
+
+export type Action = Insert | Update | Delete;
 
 export type MutationQuery = {
-  readonly query: Fragment;
-  /** Its second column is `true` or `false`: did every written row pass the permission's check. */
+  /** Columns: the answer (or the written rows, when `answer` is there), then, if `isChecked`, `true` or `false`: has every
+   *  written row passed the permission's check. No row at all: nothing was written. */
+  readonly write: Fragment;
   readonly isChecked: boolean;
+  /** One column: the answer. Takes the written rows through its `written` leaf. */
+  readonly answer: Fragment | null;
 };
 
 const WRITTEN = id('written');
-const fromWritten: From = () => WRITTEN;
+/** A name no column is likely to have: it stands beside the columns of the written row. */
+const PASSES = id('check passes');
+const ROW = id('written row');
 
-export function mutationQuery({ action, output }: MutationRoot): MutationQuery {
+export function mutationQuery(action: Action, output: MutationOutput): MutationQuery {
   const aliases = new Aliases();
-  const written = statementOf(action, aliases);
-  const isChecked = action.kind !== 'delete' && action.check.kind !== 'true';
-  const check = isChecked ? sql`, ${allPass(action.check, aliases)} as "passes"` : empty;
-  const result = sql`${outputJson(output, aliases)} as "json"${check}`;
-  return { query: sql`with ${WRITTEN} as (${written}) select ${result}`, isChecked };
+  const row = aliases.next();
+  const check = checkOf(action, row, aliases);
+  const passes = check ? sql`, ${check} as ${PASSES}` : empty;
+  const isChecked = check !== null;
+  if (!selectsRelationships(output)) {
+    const written = statementOf(action, row, aliases, sql`${id(row)}.*${passes}`);
+    const from = aliases.next();
+    const verdict = check ? sql`, ${verdictOf(output, from)}` : empty;
+    const { json, joins } = outputJson(output, from, aliases);
+    const query = sql`select ${json}${verdict} from ${WRITTEN} ${id(from)}${joins.clauses()}`;
+    return { write: sql`with ${WRITTEN} as (${written}) ${query}`, isChecked, answer: null };
+  }
+  const type = rowType(action.table);
+  const written = statementOf(action, row, aliases, sql`${id(row)}.*::${typeName(type)} as ${ROW}${passes}`);
+  const verdict = check ? sql`, coalesce(bool_and(${PASSES}), true)::text` : empty;
+  const rows = sql`select array_agg(${ROW})::text${verdict} from ${WRITTEN}`;
+  return {
+    write: sql`with ${WRITTEN} as (${written}) ${rows}`,
+    isChecked,
+    answer: answerQuery(output, type),
+  };
 }
 
-function statementOf(action: MutationRoot['action'], aliases: Aliases): Fragment {
+function statementOf(action: Action, row: string, aliases: Aliases, returning: Fragment): Fragment {
   switch (action.kind) {
     case 'insert':
-      return insertStatement(action, aliases);
+      return sql`${insertStatement(action, row, aliases)} returning ${returning}`;
     case 'update':
-      return updateStatement(action, aliases);
-    case 'delete': {
-      const row = aliases.next();
-      const where = whereClause([condition(action.where, rowScope(row, aliases))]);
-      return sql`delete from ${qualified(action.table)} ${id(row)}${where} returning ${id(row)}.*`;
-    }
+      return sql`${updateStatement(action, row, aliases)} returning ${returning}`;
+    case 'delete':
+      return sql`${deleteStatement(action, row, aliases)} returning ${returning}`;
     default:
       return action satisfies never;
   }
 }
 
-function insertStatement(insert: Insert, aliases: Aliases): Fragment {
-  const row = aliases.next();
-  const into = sql`insert into ${qualified(insert.table)} as ${id(row)}`;
-  const conflict = insert.onConflict ? conflictClause(insert.onConflict, row, aliases) : empty;
-  const returning = sql` returning ${id(row)}.*`;
-  if (insert.columns.length === 0) return sql`${into} default values${conflict}${returning}`;
-  const columns = join(
-    insert.columns.map(({ column }) => id(column)),
-    comma,
-  );
-  const rows = insert.rows.map((values) => {
-    return sql`(${join(
-      values.map((value) => (value === 'default' ? sql`default` : param(value))),
-      comma,
-    )})`;
-  });
-  return sql`${into} (${columns}) values ${join(rows, comma)}${conflict}${returning}`;
-}
-
-function conflictClause(conflict: OnConflict, row: string, aliases: Aliases): Fragment {
-  const target = sql` on conflict on constraint ${id(conflict.constraint)}`;
-  if (conflict.updateColumns.length === 0) return sql`${target} do nothing`;
-  const set = [
-    ...conflict.updateColumns.map((column) => sql`${id(column)} = "excluded".${id(column)}`),
-    ...conflict.presets.map((preset) => assignment(preset, row)),
-  ];
-  const where = whereClause([condition(conflict.where, rowScope(row, aliases))]);
-  return sql`${target} do update set ${join(set, comma)}${where}`;
-}
-
-function updateStatement(update: Update, aliases: Aliases): Fragment {
-  const row = aliases.next();
-  const set = join(
-    update.set.map((a) => assignment(a, row)),
-    comma,
-  );
-  const where = whereClause([condition(update.where, rowScope(row, aliases))]);
-  return sql`update ${qualified(update.table)} ${id(row)} set ${set}${where} returning ${id(row)}.*`;
-}
-
-function assignment({ kind, column, value }: Assignment, row: string): Fragment {
-  const old = columnOf(row, column);
-  return sql`${id(column)} = ${ASSIGNMENTS[kind](old, param(value))}`;
-}
-
-const ASSIGNMENTS: Readonly<Record<Assignment['kind'], (old: Fragment, value: Fragment) => Fragment>> = {
-  set: (_old, value) => value,
-  increment: (old, value) => sql`${old} + ${value}`,
-  append: (old, value) => sql`${old} || ${value}`,
-  prepend: (old, value) => sql`${value} || ${old}`,
-  'delete-key': (old, value) => sql`${old} - ${value}`,
-  'delete-element': (old, value) => sql`${old} - ${value}`,
-  'delete-at-path': (old, value) => sql`${old} #- ${value}`,
-};
-
-function allPass(check: Insert['check'], aliases: Aliases): Fragment {
-  const row = aliases.next();
+/** Whether the row just written passes; null when there is nothing to test. */
+function checkOf(action: Action, row: string, aliases: Aliases): Fragment | null {
+  if (action.kind === 'delete') return null;
   // A check that is null (a comparison with null) has not been passed.
-  const passes = sql`coalesce((${condition(check, rowScope(row, aliases))}), false)`;
-  return sql`(select coalesce(bool_and(${passes}), true) from ${WRITTEN} ${id(row)})`;
+  const holds = (check: Predicate) => sql`(${condition(check, rowScope(row, aliases))}) is true`;
+  const onConflict = (action.kind === 'insert' && action.onConflict?.check) || undefined;
+  if (action.check.kind === 'true' && (onConflict ?? TRUE).kind === 'true') return null;
+  if (!onConflict) return holds(action.check);
+  // A row version nobody has updated or locked yet is a new one.
+  return sql`case when ${columnOf(row, 'xmax')} = 0 then ${holds(action.check)} else ${holds(onConflict)} end`;
 }
 
-function outputJson(output: MutationOutput, aliases: Aliases): Fragment {
-  if (output.kind === 'row') return sql`(${rowQuery(output.select, aliases, fromWritten)})`;
-  const entries = output.fields.map((field) => ({ key: field.alias, value: [outputPiece(field, aliases)] }));
-  return concatenate(jsonObject(entries));
+function verdictOf(output: MutationOutput, from: string): Fragment {
+  const passes = sql`${id(from)}.${PASSES}`;
+  return output.kind === 'row' ? sql`${passes}::text` : sql`coalesce(bool_and(${passes}), true)::text`;
 }
 
-function outputPiece(
-  field: Extract<MutationOutput, { kind: 'response' }>['fields'][number],
-  aliases: Aliases,
-): Piece {
+function answerQuery(output: MutationOutput, type: PgType): Fragment {
+  const aliases = new Aliases();
+  const row = aliases.next();
+  const { json, joins } = outputJson(output, row, aliases);
+  const rows = param({ kind: 'written', type: arrayOf(type) });
+  return sql`select ${json} from unnest(${rows}) ${id(row)}${joins.clauses()}`;
+}
+
+type Output = { readonly json: Fragment; readonly joins: Joins };
+
+/** The answer over the written rows under the alias `row`: an aggregate, or one row. */
+function outputJson(output: MutationOutput, row: string, aliases: Aliases): Output {
+  const joins = new Joins(aliases);
+  if (output.kind === 'row') return { json: rowJson(output.select.fields, row, joins), joins };
+  const entries = output.fields.map((field) => ({
+    key: field.alias,
+    value: outputPieces(field, row, joins),
+  }));
+  return { json: concatenate(jsonObject(entries)), joins };
+}
+
+type ResponseField = Extract<MutationOutput, { kind: 'response' }>['fields'][number];
+
+function outputPieces(field: ResponseField, row: string, joins: Joins): Piece[] {
   switch (field.kind) {
     case 'affected-rows':
-      return expression(sql`(select count(*)::text from ${WRITTEN})`);
+      return [expression(sql`count(*)::text`)];
     case 'returning':
-      return expression(sql`(${rowsQuery(field.select, aliases, fromWritten)})`);
+      return jsonArray(joinedRows(rowJson(field.select.fields, row, joins)));
     case 'constant':
-      return text(field.json);
+      return [text(field.json)];
     default:
       return field satisfies never;
   }
+}
+
+function selectsRelationships(output: MutationOutput): boolean {
+  const selects: readonly Select[] =
+    output.kind === 'row'
+      ? [output.select]
+      : output.fields.flatMap((field) => (field.kind === 'returning' ? [field.select] : []));
+  const isRelationship = (field: Field) => field.kind === 'object' || field.kind === 'array';
+  return selects.some((select) => select.fields.some(isRelationship));
+}
+
+function rowType(table: QualifiedName): PgType {
+  return { ...table, kind: 'composite', element: null, base: null };
 }

@@ -1,51 +1,64 @@
-/** ORDER BY and DISTINCT ON. Items through object relationships need joins of their own, which are returned with them.
- *  In: OrderItems over one alias. Out: joins and ordered expressions. PostgreSQL manual, "Sorting Rows". */
+/** ORDER BY and DISTINCT ON. Items through object relationships need joins, which go to the query's Joins.
+ *  In: OrderItems over one alias. Out: ordered expressions. PostgreSQL manual, "Sorting Rows". */
 import type { OrderItem } from '../plan/types.ts';
-import { condition } from './bool-exp.ts';
-import { comma, type Fragment, id, join, sql } from './fragment.ts';
-import { leftJoin } from './join.ts';
-import { type Aliases, columnOf, rowScope } from './scope.ts';
+import { comma, empty, type Fragment, id, join, sql } from './fragment.ts';
+import type { Joins } from './join.ts';
+import { columnOf } from './scope.ts';
 
-export type Ordering = {
-  readonly joins: readonly Fragment[];
-  readonly terms: readonly { readonly value: Fragment; readonly direction: Fragment }[];
+export type OrderTerm = {
+  readonly value: Fragment;
+  readonly direction: Fragment;
+  /** The row's own column, or the name a joined value is carried out of a subquery under. */
+  readonly name: string;
+  readonly isJoined: boolean;
 };
 
+/** What Postgres does without saying is left unsaid: `asc` has nulls last, `desc` first. */
 const DIRECTIONS = {
-  asc: { first: sql` asc nulls first`, last: sql` asc` },
+  asc: { first: sql` nulls first`, last: empty },
   desc: { first: sql` desc`, last: sql` desc nulls last` },
 } as const;
 
-export function ordering(items: readonly OrderItem[], alias: string, aliases: Aliases): Ordering {
-  const joins: Fragment[] = [];
-  const terms = items.map((item) => {
-    let row = alias;
-    for (const step of item.path) {
-      const next = aliases.next();
-      joins.push(leftJoin(step.join, row, next, condition(step.filter, rowScope(next, aliases))));
-      row = next;
-    }
-    return { value: columnOf(row, item.column), direction: DIRECTIONS[item.direction][item.nulls] };
+export function orderTerms(items: readonly OrderItem[], alias: string, joins: Joins): readonly OrderTerm[] {
+  return items.map((item, i) => {
+    const row = item.path.reduce((local, step) => joins.to(step.join, local, step.filter), alias);
+    const isJoined = item.path.length > 0;
+    return {
+      value: columnOf(row, item.column),
+      direction: DIRECTIONS[item.direction][item.nulls],
+      name: isJoined ? `order ${i}` : item.column,
+      isJoined,
+    };
   });
-  return { joins, terms };
 }
 
 /** ` order by …`, or nothing. */
-export function orderClause(terms: Ordering['terms']): Fragment {
-  if (terms.length === 0) return sql``;
+export function orderClause(terms: readonly OrderTerm[]): Fragment {
+  if (terms.length === 0) return empty;
   return sql` order by ${join(
     terms.map((term) => sql`${term.value}${term.direction}`),
     comma,
   )}`;
 }
 
+/** Joined order values as additional columns of a subquery: `, "t1"."name" as "order 0"`. */
+export function carriedColumns(terms: readonly OrderTerm[]): Fragment {
+  const carried = terms.filter((term) => term.isJoined);
+  return join(
+    carried.map((term) => sql`, ${term.value} as ${id(term.name)}`),
+    empty,
+  );
+}
+
+/** The same order, outside the subquery that carried it. */
+export function outside(terms: readonly OrderTerm[], alias: string): readonly OrderTerm[] {
+  return terms.map((term) => ({ ...term, value: columnOf(alias, term.name) }));
+}
+
 export function distinctClause(columns: readonly string[], alias: string): Fragment {
-  if (columns.length === 0) return sql``;
+  if (columns.length === 0) return empty;
   return sql`distinct on (${join(
     columns.map((column) => columnOf(alias, column)),
     comma,
   )}) `;
 }
-
-/** Order values carried out of a limited subquery under names no column has. */
-export const carried = (index: number): Fragment => id(`order ${index}`);

@@ -1,9 +1,9 @@
 /** Plan → the statements that answer it and the template their results are spliced into.
- *  All query roots of one source are one statement with a column each; a mutation root is a statement of its own.
- *  Not here: running them (execute/), splicing (execute/splice.ts). */
-import type { Plan, QueryRoot, Root } from '../plan/types.ts';
+ *  All query roots of one source are one statement with a column each; a mutation root is a statement of its own, or one
+ *  each update of an `update-many`. Not here: running them (execute/), splicing (execute/splice.ts). */
+import type { MutationRoot, Plan, QueryRoot, Root } from '../plan/types.ts';
 import { comma, compile, type Fragment, join, type Statement, sql } from './fragment.ts';
-import { mutationQuery } from './mutation.ts';
+import { type MutationQuery, mutationQuery } from './mutation.ts';
 import { Aliases } from './scope.ts';
 import { rowQuery, rowsQuery } from './table.ts';
 
@@ -11,8 +11,10 @@ export type CompiledStatement = Statement & {
   readonly source: string;
   /** Response names of the roots it answers, in column order. */
   readonly roots: readonly string[];
-  /** The last column says whether a permission's check was passed. */
+  /** The last column says whether a permission's check was passed: `true` or `false`. */
   readonly isChecked: boolean;
+  /** What answers instead, when the first column holds the written rows. */
+  readonly answer: Statement | null;
 };
 
 /** Part of the response's `data`: text, or a column of a statement's only row (null prints `null`). */
@@ -29,19 +31,20 @@ export type CompiledPlan = {
 
 export function renderPlan(plan: Plan): CompiledPlan {
   const drafts: Draft[] = [];
-  const members = plan.roots.map((root) => ({ alias: root.alias, value: place(root, drafts) }));
+  const members = plan.roots.flatMap((root, i) => [
+    text(`${i === 0 ? '' : ','}${JSON.stringify(root.alias)}:`),
+    ...place(root, drafts),
+  ]);
   return {
     operation: plan.operation,
     statements: drafts.map(finish),
-    template: mergeText([
-      { kind: 'text', text: '{' },
-      ...members.flatMap(({ alias, value }, i): TemplatePart[] => [
-        { kind: 'text', text: `${i === 0 ? '' : ','}${JSON.stringify(alias)}:` },
-        value,
-      ]),
-      { kind: 'text', text: '}' },
-    ]),
+    template: mergeText([text('{'), ...members, text('}')]),
   };
+}
+
+/** The statement of one root by itself, for explain. */
+export function renderRoot(root: QueryRoot): Statement {
+  return compile(queryOf(root, new Aliases()));
 }
 
 type Draft =
@@ -49,78 +52,90 @@ type Draft =
       readonly kind: 'queries';
       readonly source: string;
       readonly aliases: Aliases;
-      readonly roots: { alias: string; query: Fragment }[];
+      readonly roots: { readonly alias: string; readonly query: Fragment }[];
     }
   | {
       readonly kind: 'mutation';
       readonly source: string;
       readonly alias: string;
-      readonly query: Fragment;
-      readonly isChecked: boolean;
+      readonly mutation: MutationQuery;
     };
 
-function place(root: Root, drafts: Draft[]): TemplatePart {
+/** Adds what `root` needs to the drafts; the parts of the response that stand for it. */
+function place(root: Root, drafts: Draft[]): readonly TemplatePart[] {
   switch (root.kind) {
     case 'local':
-      return { kind: 'text', text: root.json };
-    case 'mutation': {
-      const statement =
-        drafts.push({
-          kind: 'mutation',
-          source: root.source,
-          alias: root.alias,
-          ...mutationQuery(root.mutation),
-        }) - 1;
-      return { kind: 'column', statement, column: 0 };
-    }
+      return [text(root.json)];
+    case 'mutation':
+      return placeMutation(root.mutation, (mutation) => {
+        drafts.push({ kind: 'mutation', source: root.source, alias: root.alias, mutation });
+        return { kind: 'column', statement: drafts.length - 1, column: 0 };
+      });
     case 'database': {
-      let statement = drafts.findIndex((draft) => draft.kind === 'queries' && draft.source === root.source);
-      if (statement === -1) {
-        statement =
-          drafts.push({ kind: 'queries', source: root.source, aliases: new Aliases(), roots: [] }) - 1;
-      }
-      const draft = drafts[statement]!;
-      if (draft.kind !== 'queries') throw new Error('a query root was placed in a mutation');
+      const { statement, draft } = queriesOf(root.source, drafts);
       const column = draft.roots.push({ alias: root.alias, query: queryOf(root.query, draft.aliases) }) - 1;
-      return { kind: 'column', statement, column };
+      return [{ kind: 'column', statement, column }];
     }
     default:
       return root satisfies never;
   }
 }
 
-/** The `select` of one root by itself, for explain. */
-export function queryOf(root: QueryRoot, aliases: Aliases): Fragment {
+function placeMutation(
+  { action, output }: MutationRoot,
+  add: (query: MutationQuery) => TemplatePart,
+): readonly TemplatePart[] {
+  if (action.kind !== 'update-many') return [add(mutationQuery(action, output))];
+  const answers = action.updates.map((update) => add(mutationQuery(update, output)));
+  return [text('['), ...answers.flatMap((part, i) => (i === 0 ? [part] : [text(','), part])), text(']')];
+}
+
+type Queries = Extract<Draft, { kind: 'queries' }>;
+
+function queriesOf(source: string, drafts: Draft[]): { readonly statement: number; readonly draft: Queries } {
+  for (const [statement, draft] of drafts.entries()) {
+    if (draft.kind === 'queries' && draft.source === source) return { statement, draft };
+  }
+  const draft: Queries = { kind: 'queries', source, aliases: new Aliases(), roots: [] };
+  return { statement: drafts.push(draft) - 1, draft };
+}
+
+function queryOf(root: QueryRoot, aliases: Aliases): Fragment {
   return root.kind === 'row' ? rowQuery(root.select, aliases) : rowsQuery(root.select, aliases);
 }
 
 function finish(draft: Draft): CompiledStatement {
   if (draft.kind === 'mutation') {
+    const { write, isChecked, answer } = draft.mutation;
     return {
-      ...compile(draft.query),
+      ...compile(write),
       source: draft.source,
       roots: [draft.alias],
-      isChecked: draft.isChecked,
+      isChecked,
+      answer: answer && compile(answer),
     };
   }
   const { roots, source } = draft;
   // One root is the statement; several are scalar subqueries beside each other.
-  const query =
-    roots.length === 1
-      ? roots[0]!.query
-      : sql`select ${join(
-          roots.map((root) => sql`(${root.query})`),
-          comma,
-        )}`;
-  return { ...compile(query), source, roots: roots.map((root) => root.alias), isChecked: false };
+  const columns = roots.map((root) => sql`(${root.query})`);
+  const query = roots.length === 1 ? roots[0]!.query : sql`select ${join(columns, comma)}`;
+  return {
+    ...compile(query),
+    source,
+    roots: roots.map((root) => root.alias),
+    isChecked: false,
+    answer: null,
+  };
 }
 
-function mergeText(parts: readonly TemplatePart[]): TemplatePart[] {
+const text = (value: string): TemplatePart => ({ kind: 'text', text: value });
+
+function mergeText(parts: readonly TemplatePart[]): readonly TemplatePart[] {
   const merged: TemplatePart[] = [];
   for (const part of parts) {
     const last = merged.at(-1);
     if (part.kind === 'text' && last?.kind === 'text')
-      merged[merged.length - 1] = { kind: 'text', text: last.text + part.text };
+      merged[merged.length - 1] = text(last.text + part.text);
     else merged.push(part);
   }
   return merged;

@@ -1,0 +1,111 @@
+/** The writing part of a mutation: `insert …`, `update …`, `delete …` without its `returning`.
+ *  In: an action and the alias its row has. Not here: checks and answers (mutation.ts). */
+import { arrayOf, builtinType } from '../catalog/types.ts';
+import type { Assignment, Delete, Insert, OnConflict, Update } from '../plan/types.ts';
+import type { Leaf } from '../resolve/predicate.ts';
+import { condition, whereClause } from './bool-exp.ts';
+import {
+  comma,
+  empty,
+  type Fragment,
+  id,
+  integer,
+  join,
+  param,
+  qualified,
+  sql,
+  typeName,
+} from './fragment.ts';
+import { type Aliases, columnOf, rowScope } from './scope.ts';
+
+export function insertStatement(insert: Insert, row: string, aliases: Aliases): Fragment {
+  const conflict = insert.onConflict ? conflictClause(insert.onConflict, row, aliases) : empty;
+  return sql`insert into ${qualified(insert.table)} as ${id(row)}${rowsClause(insert, aliases)}${conflict}`;
+}
+
+export function updateStatement(update: Update, row: string, aliases: Aliases): Fragment {
+  const set = join(
+    update.set.map((a) => assignment(a, row)),
+    comma,
+  );
+  const where = whereClause([condition(update.where, rowScope(row, aliases))]);
+  return sql`update ${qualified(update.table)} ${id(row)} set ${set}${where}`;
+}
+
+export function deleteStatement(action: Delete, row: string, aliases: Aliases): Fragment {
+  const where = whereClause([condition(action.where, rowScope(row, aliases))]);
+  return sql`delete from ${qualified(action.table)} ${id(row)}${where}`;
+}
+
+function rowsClause(insert: Insert, aliases: Aliases): Fragment {
+  const { columns, rows } = insert;
+  // No column given: every row is all defaults.
+  if (columns.length === 0) {
+    if (rows.length === 1) return sql` default values`;
+    return sql` select from generate_series(1, ${integer(rows.length)})`;
+  }
+  const names = join(
+    columns.map(({ column }) => id(column)),
+    comma,
+  );
+  const given = rows.map((row) => row.filter((value) => value !== 'default'));
+  const isUniform = given.every((row) => row.length === columns.length);
+  const hasArrays = columns.some(({ type }) => type.element !== null);
+  const source =
+    rows.length > 1 && isUniform && !hasArrays ? columnArrays(columns, given, aliases) : valueRows(rows);
+  return sql` (${names}) ${source}`;
+}
+
+/** `values ($1, default), …`: a parameter a value. */
+function valueRows(rows: Insert['rows']): Fragment {
+  const tuples = rows.map((row) => {
+    const values = row.map((value) => (value === 'default' ? sql`default` : param(value)));
+    return sql`(${join(values, comma)})`;
+  });
+  return sql`values ${join(tuples, comma)}`;
+}
+
+/** Many rows of the same columns: a parameter a column, an array of texts. The statement does not depend on how many rows
+ *  there are, and the protocol's limit of 65,535 parameters is out of reach. */
+function columnArrays(
+  columns: Insert['columns'],
+  rows: readonly (readonly Leaf[])[],
+  aliases: Aliases,
+): Fragment {
+  const row = aliases.next();
+  const names = columns.map((_, i) => `c${i}`);
+  const values = columns.map(({ type }, i) => sql`${columnOf(row, names[i]!)}::${typeName(type)}`);
+  const arrays = columns.map((_, i) =>
+    param({ kind: 'list', items: rows.map((cells) => cells[i]!), type: arrayOf(builtinType('text')) }),
+  );
+  const as = sql`${id(row)}(${join(names.map(id), comma)})`;
+  return sql`select ${join(values, comma)} from unnest(${join(arrays, comma)}) ${as}`;
+}
+
+function conflictClause(conflict: OnConflict, row: string, aliases: Aliases): Fragment {
+  const target = sql` on conflict on constraint ${id(conflict.constraint)}`;
+  if (conflict.updateColumns.length === 0) return sql`${target} do nothing`;
+  const preset = new Set(conflict.presets.map(({ column }) => column));
+  const set = [
+    ...conflict.updateColumns
+      .filter((column) => !preset.has(column))
+      .map((column) => sql`${id(column)} = ${columnOf('excluded', column)}`),
+    ...conflict.presets.map((a) => assignment(a, row)),
+  ];
+  const where = whereClause([condition(conflict.where, rowScope(row, aliases))]);
+  return sql`${target} do update set ${join(set, comma)}${where}`;
+}
+
+function assignment({ kind, column, value }: Assignment, row: string): Fragment {
+  return sql`${id(column)} = ${ASSIGNMENTS[kind](columnOf(row, column), param(value))}`;
+}
+
+const ASSIGNMENTS: Readonly<Record<Assignment['kind'], (old: Fragment, value: Fragment) => Fragment>> = {
+  set: (_old, value) => value,
+  increment: (old, value) => sql`${old} + ${value}`,
+  append: (old, value) => sql`${old} || ${value}`,
+  prepend: (old, value) => sql`${value} || ${old}`,
+  'delete-key': (old, value) => sql`${old} - ${value}`,
+  'delete-element': (old, value) => sql`${old} - ${value}`,
+  'delete-at-path': (old, value) => sql`${old} #- ${value}`,
+};
