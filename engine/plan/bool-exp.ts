@@ -1,0 +1,93 @@
+/** A `where` argument → Predicate. Relationships conjoin what the role may see of the other table, so a filter cannot be
+ *  used to learn about hidden rows. Not here: permission filters (resolve/bool-exp.ts). Spec: BoolExp. */
+import { OPERATORS, type OperatorName, type OperatorRow } from '../catalog/operators.ts';
+import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
+import { fail, withPath } from '../errors/engine-error.ts';
+import { and, not, or, type Predicate } from '../resolve/predicate.ts';
+import type { ResolvedColumn } from '../resolve/types.ts';
+import { inputOrigin } from '../schema/origin.ts';
+import type { PlanContext } from './context.ts';
+import { type Input, leafOf, listLeafOf, valueByValue } from './input.ts';
+
+type ObjectInput = Extract<Input, { kind: 'object' }>;
+
+export function planBoolExp(input: Input, context: PlanContext): Predicate {
+  const object = input.kind === 'object' ? input : unexpectedNull(input);
+  const parts = [...object.fields].map(([name, value]) =>
+    withPath(name, () => {
+      const origin = inputOrigin(object.type.getFields()[name]!);
+      switch (origin.kind) {
+        case 'and':
+          return and(...each(value, context));
+        case 'or':
+          return value.kind === 'list' && value.items.length === 0 ? or() : or(...each(value, context));
+        case 'not':
+          return not(planBoolExp(value, context));
+        case 'column':
+          return comparisons(origin.column, value, context);
+        case 'relationship': {
+          const where = and(context.filterOf(origin.target), planBoolExp(value, context));
+          return { kind: 'related', join: origin.relationship.join, where } as const;
+        }
+        default:
+          throw new Error(`${origin.kind} is not part of a boolean expression`);
+      }
+    }),
+  );
+  return and(...parts);
+}
+
+function each(value: Input, context: PlanContext): Predicate[] {
+  if (value.kind !== 'list') return unexpectedNull(value);
+  return value.items.map((item, i) => withPath(i, () => planBoolExp(item, context)));
+}
+
+/** All operators given for one column, conjoined. */
+function comparisons(column: ResolvedColumn, value: Input, context: PlanContext): Predicate {
+  const object = value.kind === 'object' ? value : unexpectedNull(value);
+  return and(
+    ...[...object.fields].map(([name, operand]) =>
+      withPath(name, () => {
+        const origin = inputOrigin(object.type.getFields()[name]!);
+        if (origin.kind !== 'operator') throw new Error(`${name} is no operator`);
+        return compare(column, origin.operator, operand, object, context);
+      }),
+    ),
+  );
+}
+
+function compare(
+  column: ResolvedColumn,
+  operator: OperatorName,
+  operand: Input,
+  within: ObjectInput,
+  context: PlanContext,
+): Predicate {
+  const left = { column: column.name, type: column.type };
+  if (operand.kind === 'null') {
+    return fail('unexpectedNull', { type: String(within.type.getFields()[operator]!.type) });
+  }
+  if (operator === '_is_null') {
+    if (operand.kind !== 'leaf') throw new Error('_is_null takes a Boolean');
+    return { kind: 'is-null', left, isNull: valueByValue(operand, context) === true };
+  }
+  const type = OPERAND_TYPES[(OPERATORS[operator] as OperatorRow).operand](column.type);
+  const right = operand.kind === 'list' ? listLeafOf(operand, type) : leafOf(operand, type);
+  return { kind: 'compare', left, operator, right };
+}
+
+const TEXT = builtinType('text');
+
+const OPERAND_TYPES: Readonly<Record<OperatorRow['operand'], (own: PgType) => PgType>> = {
+  same: (own) => own,
+  list: arrayOf,
+  text: () => TEXT,
+  'text-list': () => arrayOf(TEXT),
+  boolean: () => builtinType('bool'),
+};
+
+function unexpectedNull(input: Input): never {
+  if (input.kind === 'null')
+    return fail('expectedButFound', { expected: 'an object', type: 'boolean expression', found: 'null' });
+  throw new Error(`an input of kind ${input.kind} where an object was validated`);
+}

@@ -1,0 +1,31 @@
+/** What planning one request is about: the document, its variables, and the role's access to tables. */
+import { accessOf } from '../resolve/access.ts';
+import { FALSE, type Predicate } from '../resolve/predicate.ts';
+import type { ResolvedTable, SelectAccess, TableAccess } from '../resolve/types.ts';
+import type { PreparedDocument } from './document.ts';
+import type { InputContext } from './input.ts';
+import type { RequestVariables } from './variables.ts';
+
+export class PlanContext implements InputContext {
+  readonly document: PreparedDocument;
+  readonly variables: Readonly<Record<string, unknown>>;
+
+  constructor(document: PreparedDocument, variables: RequestVariables) {
+    this.document = document;
+    this.variables = variables.values;
+  }
+
+  access(table: ResolvedTable): TableAccess {
+    return accessOf(table, this.document.role.role);
+  }
+
+  /** Null never happens for a table the role's schema shows. */
+  select(table: ResolvedTable): SelectAccess | null {
+    return this.access(table).select;
+  }
+
+  /** Rows of the table the role may read; none when it may not read it at all. */
+  filterOf(table: ResolvedTable): Predicate {
+    return this.select(table)?.filter ?? FALSE;
+  }
+}

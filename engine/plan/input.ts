@@ -1,0 +1,215 @@
+/** One argument value as a tree, whether it was written as a literal, came in a variable, or is literals around variables.
+ *  Reading validates it against its GraphQL type, so the concepts that consume inputs meet only what their type allows.
+ *  In: AST value × input type. Out: Input; scalars keep where they come from, so that a plan holds leaves, not values.
+ *  Raises the reference's validation errors with paths. Not here: variables' own checks (variables.ts). */
+import {
+  type GraphQLInputType,
+  type GraphQLScalarType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  isScalarType,
+  Kind,
+  type ObjectValueNode,
+  type ValueNode,
+} from 'graphql';
+import type { PgType } from '../catalog/types.ts';
+import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
+import type { Leaf, LeafValue } from '../resolve/predicate.ts';
+import type { PreparedDocument } from './document.ts';
+import { checkScalar, describe, textOf } from './scalar-value.ts';
+import { literalValue, notInEnum } from './variables.ts';
+
+export type Input =
+  | { readonly kind: 'null' }
+  | { readonly kind: 'leaf'; readonly type: string; readonly from: Origin }
+  /** `value` is the enum's internal value: a column's SQL name, a constraint. */
+  | { readonly kind: 'enum'; readonly value: string }
+  /** `from` is where the whole list can be read from, when that is one place. */
+  | { readonly kind: 'list'; readonly items: readonly Input[]; readonly from: Origin | null }
+  | { readonly kind: 'object'; readonly fields: ReadonlyMap<string, Input>; readonly type: InputObject };
+
+type InputObject = Extract<GraphQLInputType, { getFields: unknown }>;
+
+/** Where a value is: in the document, or in the request's variables (with its value at plan time, for those few that are
+ *  planned by value). */
+export type Origin =
+  | { readonly kind: 'literal'; readonly value: unknown }
+  | { readonly kind: 'variable'; readonly path: readonly PathStep[]; readonly value: unknown };
+
+export type InputContext = {
+  readonly document: PreparedDocument;
+  readonly variables: Readonly<Record<string, unknown>>;
+};
+
+/** Undefined when it is a variable that was not given: as if it had not been written. `hasDefault` is whether the position
+ *  itself has a default, which lets a nullable variable stand at a non-null one. */
+export function readInput(
+  node: ValueNode,
+  type: GraphQLInputType,
+  context: InputContext,
+  hasDefault = false,
+): Input | undefined {
+  if (node.kind === Kind.VARIABLE) return readVariable(node.name.value, type, context, hasDefault);
+  if (isNonNullType(type)) {
+    if (node.kind === Kind.NULL) return failOnNull(type.ofType);
+    return readInput(node, type.ofType, context);
+  }
+  if (node.kind === Kind.NULL) return { kind: 'null' };
+  if (isListType(type)) return readList(node, type.ofType, context);
+  if (isInputObjectType(type)) return readObject(node, type, context);
+  if (isEnumType(type)) {
+    if (node.kind !== Kind.ENUM) {
+      return fail('expectedButFound', { expected: 'an enum value', type: type.name, found: foundIn(node) });
+    }
+    const value = type.getValue(node.value);
+    return value
+      ? { kind: 'enum', value: String(value.value) }
+      : fail('expectedButFound', notInEnum(type, node.value));
+  }
+  return readScalar(node, type, context);
+}
+
+function readScalar(node: ValueNode, type: GraphQLScalarType, context: InputContext): Input {
+  // Variables inside a JSON literal are read by value: the literal is one parameter.
+  const value = literalValue(node, (name) => valueOfVariable(name, context));
+  if (node.kind === Kind.ENUM) {
+    return fail('expectedButFound', { expected: `a value`, type: type.name, found: 'an enum value' });
+  }
+  checkScalar(type, value, []);
+  // Digits beyond a double's are kept as they were written; Postgres reads them exactly.
+  const isLong = node.kind === Kind.INT || node.kind === Kind.FLOAT ? String(value) !== node.value : false;
+  const exact = isLong && (node.kind === Kind.INT || node.kind === Kind.FLOAT) ? node.value : value;
+  return { kind: 'leaf', type: type.name, from: { kind: 'literal', value: exact } };
+}
+
+function readList(node: ValueNode, itemType: GraphQLInputType, context: InputContext): Input {
+  // A lone value stands for a list of one.
+  const nodes = node.kind === Kind.LIST ? node.values : [node];
+  const items = nodes.map((item, i) => {
+    const read = () => readInput(item, itemType, context) ?? ({ kind: 'null' } as const);
+    return node.kind === Kind.LIST ? withPath(i, read) : read();
+  });
+  return { kind: 'list', items, from: null };
+}
+
+function readObject(node: ValueNode, type: InputObject, context: InputContext): Input {
+  if (node.kind !== Kind.OBJECT) {
+    return fail('expectedButFound', { expected: 'an object', type: type.name, found: foundIn(node) });
+  }
+  const fields = new Map<string, Input>();
+  const known = type.getFields();
+  for (const { name, value } of node.fields) {
+    withPath(name.value, () => {
+      const field = known[name.value] ?? fail('notFoundInType', { field: name.value, type: type.name });
+      const input = readInput(value, field.type, context, field.default !== undefined);
+      if (input) fields.set(name.value, input);
+    });
+  }
+  requireFields(node, type, fields);
+  return { kind: 'object', fields, type };
+}
+
+function requireFields(_node: ObjectValueNode, type: InputObject, fields: ReadonlyMap<string, Input>): void {
+  for (const field of Object.values(type.getFields())) {
+    if (isNonNullType(field.type) && field.default === undefined && !fields.has(field.name)) {
+      fail('missingValue', { name: field.name });
+    }
+  }
+}
+
+function readVariable(
+  name: string,
+  type: GraphQLInputType,
+  context: InputContext,
+  hasDefault: boolean,
+): Input | undefined {
+  const definition =
+    context.document.variables.get(name) ?? fail('validationFailed', { text: `unbound variable "${name}"` });
+  const allowed =
+    fits(definition.type, type) ||
+    // A default that is not null makes a nullable variable fit where null is not allowed.
+    (isNonNullType(type) &&
+      (hasDefault || (definition.defaultValue && definition.defaultValue.kind !== Kind.NULL)) &&
+      fits(definition.type, type.ofType));
+  if (!allowed) fail('variableMismatch', { name, declared: definition.declared, expected: String(type) });
+  const value = context.variables[name];
+  if (value === undefined) return isNonNullType(type) && !hasDefault ? failOnNull(type.ofType) : undefined;
+  return fromValue(value, type, [name]);
+}
+
+/** A variable's value as an Input; it has been checked against its declared type. */
+function fromValue(value: unknown, type: GraphQLInputType, path: readonly PathStep[]): Input {
+  if (isNonNullType(type))
+    return value === null ? failOnNull(type.ofType) : fromValue(value, type.ofType, path);
+  if (value === null || value === undefined) return { kind: 'null' };
+  if (isListType(type)) {
+    if (!Array.isArray(value))
+      return { kind: 'list', items: [fromValue(value, type.ofType, path)], from: null };
+    const items = value.map((item, i) => fromValue(item, type.ofType, [...path, i]));
+    return { kind: 'list', items, from: { kind: 'variable', path, value } };
+  }
+  if (isInputObjectType(type)) {
+    const known = type.getFields();
+    const fields = Object.entries(value as object).map(([name, field]) => {
+      return [name, fromValue(field, known[name]!.type, [...path, name])] as const;
+    });
+    return { kind: 'object', fields: new Map(fields), type };
+  }
+  if (isEnumType(type)) return { kind: 'enum', value: String(type.getValue(value as string)!.value) };
+  return { kind: 'leaf', type: type.name, from: { kind: 'variable', path, value } };
+}
+
+/** Whether a value of type `from` may stand where `to` is expected. GraphQL specification, "AreTypesCompatible". */
+function fits(from: GraphQLInputType, to: GraphQLInputType): boolean {
+  if (isNonNullType(to)) return isNonNullType(from) && fits(from.ofType, to.ofType);
+  if (isNonNullType(from)) return fits(from.ofType, to);
+  if (isListType(to)) return isListType(from) ? fits(from.ofType, to.ofType) : fits(from, to.ofType);
+  if (isListType(from)) return false;
+  return from.name === to.name && (isScalarType(from) || from === to);
+}
+
+/** A scalar's value at plan time; the plan then holds for this value only. */
+export function valueByValue(input: Extract<Input, { kind: 'leaf' }>, context: InputContext): unknown {
+  if (input.from.kind === 'variable') context.document.byValue.add(String(input.from.path[0]));
+  return input.from.value;
+}
+
+/** A scalar input as a leaf of a Postgres type. */
+export function leafOf(input: Input, type: PgType): Leaf {
+  if (input.kind === 'null') return { kind: 'constant', value: null, type };
+  if (input.kind === 'enum') return { kind: 'constant', value: input.value, type };
+  if (input.kind === 'list') return listLeafOf(input, type);
+  if (input.kind !== 'leaf') throw new Error('an input object is no leaf');
+  if (input.from.kind === 'variable') return { kind: 'variable', path: input.from.path, type };
+  return { kind: 'constant', value: textOf(input.from.value, type) as LeafValue, type };
+}
+
+/** A list of scalars as one leaf of an array type. */
+export function listLeafOf(input: Extract<Input, { kind: 'list' }>, type: PgType): Leaf {
+  if (input.from?.kind === 'variable') return { kind: 'variable', path: input.from.path, type };
+  const element = type.element ?? type;
+  const items = input.items.map((item) => leafOf(item, element));
+  const constants = items.flatMap((item) =>
+    item.kind === 'constant' && !Array.isArray(item.value) ? [item.value as string | null] : [],
+  );
+  if (constants.length === items.length) return { kind: 'constant', value: constants, type };
+  return { kind: 'list', items, type };
+}
+
+function valueOfVariable(name: string, context: InputContext): unknown {
+  context.document.byValue.add(name);
+  return context.variables[name] ?? null;
+}
+
+function failOnNull(type: GraphQLInputType): never {
+  if (isInputObjectType(type))
+    return fail('expectedButFound', { expected: 'an object', type: type.name, found: 'null' });
+  return fail('unexpectedNull', { type: String(type) });
+}
+
+function foundIn(node: ValueNode): string {
+  if (node.kind === Kind.ENUM) return 'an enum value';
+  return describe(literalValue(node));
+}

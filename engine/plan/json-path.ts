@@ -1,0 +1,25 @@
+/** The `path` argument of a json column → steps for `#>`: `$.a.b[0]`, `a["x y"]`. The leading `$` is optional.
+ *  Raises `parseFailed`. Reference: features.md row 29. */
+import { fail } from '../errors/engine-error.ts';
+
+const STEP = /\.?([^.[\]"'$]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]|\['((?:[^'\\]|\\.)*)'\]/y;
+
+export function jsonPath(text: string): string[] {
+  const start = text.startsWith('$') ? 1 : 0;
+  const steps: string[] = [];
+  STEP.lastIndex = start;
+  while (STEP.lastIndex < text.length) {
+    const at = STEP.lastIndex;
+    const match = STEP.exec(text);
+    if (!match)
+      return fail('parseFailed', {
+        text: `parse json path error: invalid path at character ${at} of "${text}"`,
+      });
+    steps.push(match[1] ?? match[2] ?? unescaped(match[3] ?? match[4] ?? ''));
+  }
+  return steps;
+}
+
+function unescaped(text: string): string {
+  return text.replaceAll(/\\(.)/g, '$1');
+}

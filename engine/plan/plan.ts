@@ -1,0 +1,96 @@
+/** Prepared document × variables → Plan: each root field handed to its concept, in response order.
+ *  Raises validation errors with paths that begin at `selectionSet`. Not here: statements (sql/plan.ts). */
+import { type GraphQLObjectType, getNamedType } from 'graphql';
+import { fail, withPath } from '../errors/engine-error.ts';
+import { fieldOrigin } from '../schema/origin.ts';
+import { PlanContext } from './context.ts';
+import type { PreparedDocument } from './document.ts';
+import { introspectionJson, isIntrospection } from './introspection.ts';
+import { planMutation } from './mutation.ts';
+import { type SelectedField, selectedFields } from './selection.ts';
+import { planRow, planRows } from './table.ts';
+import type { Plan, Root } from './types.ts';
+import type { RequestVariables } from './variables.ts';
+
+export function planRequest(document: PreparedDocument, variables: RequestVariables): Plan {
+  const { operation } = document;
+  const context = new PlanContext(document, variables);
+  const type = rootTypeOf(document);
+  const roots = withPath('selectionSet', () =>
+    selectedRoots(type, document, context).map((selected) =>
+      isIntrospection(selected.name)
+        ? {
+            kind: 'local' as const,
+            alias: selected.alias,
+            json: introspectionJson(selected.alias, selected.nodes, context),
+          }
+        : planRoot(selected, type, context),
+    ),
+  );
+  return { operation: operation.operation, roots };
+}
+
+/** Introspection roots are not fields of the type, so they are told apart before. */
+function selectedRoots(
+  type: GraphQLObjectType,
+  document: PreparedDocument,
+  context: PlanContext,
+): readonly SelectedField[] {
+  return selectedFields([document.operation.selectionSet], type, context);
+}
+
+function planRoot(
+  { alias, name, nodes, field }: SelectedField,
+  type: GraphQLObjectType,
+  context: PlanContext,
+): Root {
+  if (!field) return { kind: 'local', alias, json: JSON.stringify(type.name) };
+  return withPath(name, (): Root => {
+    const origin = fieldOrigin(field);
+    switch (origin.kind) {
+      case 'rows': {
+        const { source } = origin.table;
+        return {
+          kind: 'database',
+          alias,
+          source,
+          query: { kind: 'rows', select: planRows(origin.table, field, nodes, context) },
+        };
+      }
+      case 'row': {
+        const { source } = origin.table;
+        return {
+          kind: 'database',
+          alias,
+          source,
+          query: { kind: 'row', select: planRow(origin.table, field, nodes, context) },
+        };
+      }
+      case 'placeholder':
+        return { kind: 'local', alias, json: JSON.stringify(field.description ?? '') };
+      case 'column':
+      case 'relationship':
+      case 'affected-rows':
+      case 'returning':
+        throw new Error(`${origin.kind} is no root field`);
+      default:
+        return planMutation({ alias, field, nodes, origin }, context);
+    }
+  });
+}
+
+function rootTypeOf(document: PreparedDocument): GraphQLObjectType {
+  const { schema } = document.role;
+  switch (document.operation.operation) {
+    case 'query':
+      return getNamedType(schema.getQueryType()!) as GraphQLObjectType;
+    case 'mutation':
+      return schema.getMutationType() ?? fail('validationFailed', { text: 'no mutations exist' });
+    case 'subscription':
+      return fail('notSupported', {
+        text: 'subscriptions are not supported over HTTP, use websockets instead',
+      });
+    default:
+      return document.operation.operation satisfies never;
+  }
+}

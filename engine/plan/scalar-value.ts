@@ -1,0 +1,69 @@
+/** Single values: whether a scalar takes one, and how it is written for Postgres. Shared by literals (input.ts), request
+ *  variables (variables.ts) and binding (execute/bind.ts), so that all three agree.
+ *  GraphQL's own scalars are strict; those of Postgres take text as well, and Postgres has the last word. */
+import type { GraphQLScalarType } from 'graphql';
+import type { PgType } from '../catalog/types.ts';
+import { fail, type PathStep } from '../errors/engine-error.ts';
+import { scalarOrigin } from '../schema/origin.ts';
+
+type Check = { readonly expected: string; readonly takes: (value: unknown) => boolean };
+
+const isInt32 = (value: unknown) => Number.isInteger(value) && Math.abs(value as number) <= 2 ** 31;
+const isText = (value: unknown) => typeof value === 'string';
+const isNumber = (value: unknown) => typeof value === 'number';
+
+const BUILT_IN_CHECKS: Readonly<Record<string, Check>> = {
+  Int: { expected: 'a 32-bit integer', takes: (v) => isInt32(v) && v !== 2 ** 31 },
+  Float: { expected: 'a float', takes: isNumber },
+  String: { expected: 'a string', takes: isText },
+  Boolean: { expected: 'a boolean', takes: (v) => typeof v === 'boolean' },
+  ID: { expected: 'an id', takes: (v) => isText(v) || Number.isInteger(v) },
+};
+
+const CHECKS = {
+  int: { expected: 'an integer', takes: (v: unknown) => Number.isInteger(v) || isText(v) },
+  'big-int': { expected: 'an integer', takes: (v: unknown) => Number.isInteger(v) || isText(v) },
+  float: { expected: 'a float', takes: (v: unknown) => isNumber(v) || isText(v) },
+  string: { expected: 'a string', takes: isText },
+  boolean: { expected: 'a boolean', takes: (v: unknown) => typeof v === 'boolean' },
+  json: { expected: 'a JSON value', takes: () => true },
+  any: { expected: 'a value', takes: () => true },
+} as const satisfies Record<string, Check>;
+
+/** Raises `expectedButFound`. `value` is not null. */
+export function checkScalar(type: GraphQLScalarType, value: unknown, path: readonly PathStep[]): void {
+  const own = scalarOrigin(type);
+  const check: Check | undefined = own ? CHECKS[own.input] : BUILT_IN_CHECKS[type.name];
+  if (check && !check.takes(value)) {
+    fail('expectedButFound', { expected: check.expected, type: type.name, found: describe(value) }, { path });
+  }
+}
+
+/** What a found value is called in messages. */
+export function describe(value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'an integer' : 'a float';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+/** Text, or for array types an array of text, as the driver sends it. */
+export type ValueText = string | null | readonly ValueText[];
+
+/** A JSON value as Postgres reads it in text form. */
+export function textOf(value: unknown, type: PgType): ValueText {
+  if (value === null || value === undefined) return null;
+  if (isJson(type)) return JSON.stringify(value);
+  if (type.element) {
+    const { element } = type;
+    // Text is a finished array literal: `{1,2}`.
+    if (Array.isArray(value)) return value.map((item) => textOf(item, element));
+    return typeof value === 'string' ? value : [textOf(value, element)];
+  }
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+function isJson(type: PgType): boolean {
+  const real = type.base ?? type;
+  return !real.element && real.schema === 'pg_catalog' && (real.name === 'json' || real.name === 'jsonb');
+}

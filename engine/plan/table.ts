@@ -1,0 +1,152 @@
+/** A selection on a table → Select: its columns and relationships, the rows its arguments ask for, and, conjoined with
+ *  them, the rows and the limit of the role. Not here: roots (plan.ts), predicates (bool-exp.ts).
+ *  Reference: features.md 1.2, rows 42, 140. */
+import { type FieldNode, type GraphQLField, type GraphQLObjectType, getNamedType } from 'graphql';
+import { arrayOf, builtinType } from '../catalog/types.ts';
+import { fail, withPath } from '../errors/engine-error.ts';
+import { and, type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
+import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
+import { fieldOrigin } from '../schema/origin.ts';
+import { type Arguments, readArguments } from './arguments.ts';
+import { planBoolExp } from './bool-exp.ts';
+import type { PlanContext } from './context.ts';
+import { type Input, leafOf, valueByValue } from './input.ts';
+import { jsonPath } from './json-path.ts';
+import { planDistinctOn, planOrderBy } from './order-by.ts';
+import { type SelectedField, selectedFields, subselections } from './selection.ts';
+import type { Field, Select } from './types.ts';
+
+/** All rows the arguments ask for, as far as the role may see them. */
+export function planRows(
+  table: ResolvedTable,
+  field: GraphQLField<unknown, unknown>,
+  nodes: readonly FieldNode[],
+  context: PlanContext,
+): Select {
+  const given = readArguments(field, nodes, context);
+  return {
+    ...planSelection(table, objectTypeOf(field), nodes, context),
+    ...withPath('args', () => rowsAskedFor(table, given, context)),
+  };
+}
+
+/** One row by its key columns, which are the field's arguments. */
+export function planRow(
+  table: ResolvedTable,
+  field: GraphQLField<unknown, unknown>,
+  nodes: readonly FieldNode[],
+  context: PlanContext,
+): Select {
+  const given = readArguments(field, nodes, context);
+  const where = and(context.filterOf(table), keyPredicate(table, given));
+  return { ...planSelection(table, objectTypeOf(field), nodes, context), where };
+}
+
+/** The fields asked of each row; every row, unordered. */
+export function planSelection(
+  table: ResolvedTable,
+  type: GraphQLObjectType,
+  nodes: readonly FieldNode[],
+  context: PlanContext,
+): Select {
+  const fields = withPath('selectionSet', () =>
+    selectedFields(subselections(nodes), type, context).map((selected) => planField(selected, type, context)),
+  );
+  return { table: table.table, fields, where: TRUE, orderBy: [], distinctOn: [], limit: null, offset: null };
+}
+
+/** Key columns equal to the values given under their GraphQL names. */
+export function keyPredicate(table: ResolvedTable, given: Arguments): Predicate {
+  return and(
+    ...(table.primaryKey ?? []).map((column): Predicate => {
+      const right = leafOf(given.get(column.graphqlName) ?? { kind: 'null' }, column.type);
+      return { kind: 'compare', left: { column: column.name, type: column.type }, operator: '_eq', right };
+    }),
+  );
+}
+
+function planField(
+  { alias, name, nodes, field }: SelectedField,
+  type: GraphQLObjectType,
+  context: PlanContext,
+): Field {
+  if (!field) return { kind: 'constant', alias, json: JSON.stringify(type.name) };
+  return withPath(name, () => {
+    const origin = fieldOrigin(field);
+    if (origin.kind === 'column')
+      return columnField(alias, origin.column, readArguments(field, nodes, context), context);
+    if (origin.kind !== 'relationship') throw new Error(`${origin.kind} is not part of a row`);
+    const { relationship, target } = origin;
+    if (relationship.kind === 'array') {
+      return {
+        kind: 'array',
+        alias,
+        join: relationship.join,
+        select: planRows(target, field, nodes, context),
+      };
+    }
+    readArguments(field, nodes, context);
+    const select = {
+      ...planSelection(target, objectTypeOf(field), nodes, context),
+      where: context.filterOf(target),
+    };
+    return { kind: 'object', alias, join: relationship.join, select };
+  });
+}
+
+function columnField(alias: string, column: ResolvedColumn, given: Arguments, context: PlanContext): Field {
+  const path = withPath('args', () => withPath('path', () => pathLeaf(given.get('path'), context)));
+  return {
+    kind: 'column',
+    alias,
+    column: column.name,
+    type: column.type,
+    json: column.json,
+    isNullable: column.isNullable,
+    path,
+  };
+}
+
+function pathLeaf(input: Input | undefined, context: PlanContext): Leaf | null {
+  if (input?.kind !== 'leaf') return null;
+  const steps = jsonPath(String(valueByValue(input, context)));
+  return steps.length === 0 ? null : { kind: 'constant', value: steps, type: arrayOf(builtinType('text')) };
+}
+
+function rowsAskedFor(
+  table: ResolvedTable,
+  given: Arguments,
+  context: PlanContext,
+): Pick<Select, 'where' | 'orderBy' | 'distinctOn' | 'limit' | 'offset'> {
+  const access = context.select(table);
+  const where = given.get('where');
+  const orderBy = withPath('order_by', () => planOrderBy(given.get('order_by'), context));
+  const distinctOn = planDistinctOn(given.get('distinct_on'), orderBy);
+  const limit = integerOf('limit', given, context);
+  const most = access?.limit ?? null;
+  return {
+    where: and(
+      context.filterOf(table),
+      where && where.kind !== 'null' ? withPath('where', () => planBoolExp(where, context)) : TRUE,
+    ),
+    orderBy,
+    distinctOn,
+    limit: limit === null ? most : Math.min(limit, most ?? limit),
+    offset: integerOf('offset', given, context)?.toString() ?? null,
+  };
+}
+
+/** Planned by value: it is printed into the statement (see Select.limit). */
+function integerOf(name: 'limit' | 'offset', given: Arguments, context: PlanContext): number | null {
+  const input = given.get(name);
+  if (input?.kind !== 'leaf') return null;
+  const value = valueByValue(input, context);
+  if (typeof value === 'number' && value >= 0) return value;
+  return withPath(name, () => fail('expectedButFound', { ...NON_NEGATIVE, found: 'an integer' }));
+}
+
+const NON_NEGATIVE = { expected: 'a non-negative 32-bit integer', type: 'Int' };
+
+export function objectTypeOf(field: GraphQLField<unknown, unknown>): GraphQLObjectType {
+  return getNamedType(field.type) as GraphQLObjectType;
+}
