@@ -107,6 +107,11 @@ export const ERRORS = {
     (p) => `multiple declarations exist for the following ${p.kind} : ${p.names}`,
     { message: (p) => `multiple declarations exist for the following ${p.kind}: ${p.names}` },
   ),
+  sourceNotFound: row<{ source: string }>(
+    400,
+    'not-exists',
+    (p) => `source with name "${p.source}" does not exist`,
+  ),
   sourceExists: row<{ source: string }>(
     400,
     'already-exists',
