@@ -15,14 +15,14 @@ import type { Work } from './work.ts';
 
 export function exportMetadata(work: Work, _args: ArgsOf<'export_metadata'>, request: AdminRequest): Answer {
   const { metadata } = work;
-  if (request.version === 1) return () => metadata;
+  if (request.operation.version === 1) return () => metadata;
   return (published) => ({ resource_version: published.resourceVersion, metadata });
 }
 
 /** Version 1 is the document itself, version 2 wraps it with options. `dry_run` judges it and stores nothing;
  *  `include_keys` adds keys of inconsistent objects and the new version to the answer. */
 export async function replaceMetadata(work: Work, args: ReplaceArgs, request: AdminRequest): Promise<Answer> {
-  const isWrapped = request.version === 2;
+  const isWrapped = request.operation.version === 2;
   const options: ReplaceOptions = isWrapped ? (args as ReplaceOptions) : {};
   const document = isWrapped ? (args as { metadata: unknown }).metadata : args;
   const before = work.checkpoint();

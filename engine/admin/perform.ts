@@ -2,9 +2,12 @@
  *  by item. Out: what to answer once everything is committed. Errors carry the path of their place in the body.
  *  Not here: parsing the envelope (request.ts), committing (work.ts), locks and retries (run.ts). */
 import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
-import type { ArgsOf, OperationName } from '../metadata/operations.ts';
+import type { Links } from '../metadata/dependencies.ts';
+import type { ArgsOf, EditOperation, OperationName } from '../metadata/operations.ts';
 import { parseArgs } from '../metadata/parse.ts';
+import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { Model } from '../resolve/types.ts';
 import { type Answer, SUCCESS } from './answer.ts';
 import { performBatch } from './batch.ts';
 import {
@@ -22,6 +25,8 @@ import type { AdminRequest } from './request.ts';
 import { runSql } from './run-sql.ts';
 import type { Work } from './work.ts';
 
+type BatchOperation = 'bulk' | 'bulk_atomic' | 'bulk_keep_going' | 'concurrent_bulk';
+
 type Performer<N extends OperationName> = (
   work: Work,
   args: ArgsOf<N>,
@@ -29,7 +34,7 @@ type Performer<N extends OperationName> = (
 ) => Answer | Promise<Answer>;
 
 /** Operations that are more than a function of the document. */
-const PERFORMERS: { readonly [N in OperationName]?: Performer<N> } = {
+const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchOperation>]: Performer<N> } = {
   export_metadata: exportMetadata,
   replace_metadata: replaceMetadata,
   clear_metadata: clearMetadata,
@@ -46,15 +51,23 @@ export function perform(work: Work, request: AdminRequest): Promise<Answer> {
   return at(request.path, async () => {
     const { name } = request.operation;
     const args = parseArgs(name, request.args);
-    const performer = PERFORMERS[name] as Performer<OperationName> | undefined;
-    if (performer) return performer(work, args as never, request);
+    if (name in PERFORMERS) {
+      const performer = PERFORMERS[name as keyof typeof PERFORMERS] as Performer<OperationName>;
+      return performer(work, args as never, request);
+    }
     const handler = HANDLERS[name as keyof typeof HANDLERS] as Handler;
-    work.edit(request.path, handler(work.metadata, args as never));
+    work.edit(request.path, handler(work.metadata, args as never, linksOf(work.base.model)));
     return SUCCESS;
   });
 }
 
-type Handler = (draft: Metadata, args: never) => Metadata;
+type Handler = (draft: Metadata, args: never, links: Links) => Metadata;
+
+/** Where relationships over foreign keys lead, by the published model. */
+function linksOf(model: Model): Links {
+  return (source, table, relationship) =>
+    model.sources.get(source)?.tables.get(qualifiedKey(table))?.relationships.get(relationship)?.join.table;
+}
 
 async function performSql(work: Work, args: ArgsOf<'run_sql'>, request: AdminRequest): Promise<Answer> {
   const source = work.source(args.source);

@@ -11,7 +11,6 @@ export type Caller = { readonly endpoint: AdminEndpoint; readonly showInternal: 
 
 export type AdminRequest = {
   readonly operation: OperationRow;
-  readonly version: number;
   readonly args: unknown;
   /** Where `args` stand in the body: `$.args`, `$.args[1].args`. */
   readonly path: readonly PathStep[];
@@ -31,7 +30,6 @@ export function parseRequest(body: unknown, caller: Caller, path: readonly PathS
   const inner = [...path, 'args'];
   return {
     operation,
-    version,
     args: envelope.args,
     path: inner,
     resourceVersion: envelope.resourceVersion,
