@@ -92,18 +92,13 @@ function planInsert(
     conflict?.kind === 'object'
       ? withPath('on_conflict', () => planOnConflict(table, conflict.fields, context))
       : null;
-  // A row that exists already must pass the update's check too; for rows that are new this is stricter than it need be.
-  const check =
-    onConflict && onConflict.updateColumns.length > 0
-      ? and(access.check, context.access(table).update?.check ?? TRUE)
-      : access.check;
   return {
     kind: 'insert',
     table: table.table,
     columns: columns.map(({ name, type }) => ({ column: name, type })),
     rows: rows.map((row) => columns.map((column) => insertValue(column, row, access))),
     onConflict,
-    check,
+    check: access.check,
   };
 }
 
@@ -143,6 +138,7 @@ function planOnConflict(
   );
   return {
     constraint: constraint?.kind === 'enum' ? constraint.value : '',
+    check: access.check,
     updateColumns,
     presets: updateColumns.length > 0 ? presetAssignments(table, access, new Set(updateColumns)) : [],
     where: and(
