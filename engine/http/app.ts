@@ -36,8 +36,7 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
     frameworkErrors: (error, request, reply) => refuse(context, error, request, reply as FastifyReply),
   });
   app.removeAllContentTypeParsers();
-  // Whatever a client says its body is, it is JSON or an error.
-  app.addContentTypeParser('*', { parseAs: 'string' }, (_, text, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_, text, done) => {
     try {
       done(null, JSON.parse(String(text)));
     } catch {
@@ -45,12 +44,15 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
     }
   });
   app.addHook('onRequest', async (request, reply) => greet(context, request, reply));
+  // Before the body is read: what is not there need not be understood.
+  app.addHook('onRequest', async (request) => {
+    if (request.is404) throw absence(app, context, request);
+  });
   app.addHook('onResponse', async (request, reply) => {
     const sizeBytes = Number(reply.getHeader('content-length') ?? 0);
     finish(context.observe, exchangeOf(request), request.raw, { status: reply.statusCode, sizeBytes });
   });
   app.setErrorHandler<FastifyError>((error, request, reply) => refuse(context, error, request, reply));
-  app.setNotFoundHandler((request, reply) => refuse(context, absence(app, context, request), request, reply));
   publicRoutes(app, context);
   if (context.options.enableConsole) consoleRoutes(app, context);
   await app.register(async (scope) => {
@@ -65,6 +67,8 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
 
 /** Headers of every response, and the whole answer to a preflight. */
 async function greet(context: HttpContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  // Whatever a client says its body is, it is JSON or an error.
+  request.raw.headers['content-type'] = 'application/json';
   reply.header('x-request-id', request.id);
   reply.headers(context.corsHeaders(request.headers.origin));
   if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return;
