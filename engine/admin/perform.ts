@@ -21,6 +21,7 @@ import {
   setCatalogState,
 } from './document-operations.ts';
 import { HANDLERS } from './handlers/index.ts';
+import { insertRows } from './insert.ts';
 import type { AdminRequest } from './request.ts';
 import { runSql } from './run-sql.ts';
 import type { Work } from './work.ts';
@@ -44,6 +45,7 @@ const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchO
   get_catalog_state: getCatalogState,
   set_catalog_state: setCatalogState,
   run_sql: performSql,
+  insert: insertRows,
 };
 
 export function perform(work: Work, request: AdminRequest): Promise<Answer> {

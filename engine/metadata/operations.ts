@@ -287,6 +287,24 @@ export const OPERATIONS = {
     Type.Object({ collection: ObjectName }),
   ),
 
+  // ── rows ──
+  insert: sourced(
+    'database',
+    'Inserts rows into a tracked table, by column name.',
+    {
+      table: QualifiedName,
+      objects: Type.Array(Type.Record(Type.String(), Type.Unknown())),
+      returning: Type.Optional(Type.Array(ColumnName)),
+      on_conflict: Type.Optional(
+        Type.Object({
+          constraint: ObjectName,
+          action: Type.Union([Type.Literal('ignore'), Type.Literal('update')]),
+        }),
+      ),
+    },
+    { endpoints: SCHEMA, isPrefixed: false },
+  ),
+
   // ── the document ──
   export_metadata: row('read', 'The whole document.', nothing, { versions: [1, 2] }),
   replace_metadata: row(
