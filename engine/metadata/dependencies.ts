@@ -83,7 +83,8 @@ export function referencesOf(
   }
 }
 
-type Scope = {
+/** One source of a document, and what else is known about it. */
+export type Scope = {
   readonly objects: ReadonlyMap<string, MetadataObject>;
   readonly links: Links;
   readonly source: string;
@@ -148,14 +149,23 @@ function referencesOfField(
   name: string,
   value: unknown,
 ): readonly string[] {
+  const field = fieldOf(scope, table, name);
+  if (!field) return [];
+  if (!field.target) return [field.key];
+  const inner = referencesOfBoolExp(scope, field.target, value);
+  return [field.key, ...tableKeys(scope.source, [field.target]), ...inner];
+}
+
+type Field = { readonly key: string; readonly target: QualifiedName | undefined };
+
+/** The relationship or computed field a boolean expression means by a name, and where it leads. */
+export function fieldOf(scope: Scope, table: QualifiedName, name: string): Field | undefined {
   const kinds = ['object_relationship', 'array_relationship', 'computed_field'] as const;
   const keys = kinds.map((kind) => objectKey(kind, scope.source, table.schema, table.name, name));
-  const relationship = keys.map((key) => scope.objects.get(key)).find((object) => object !== undefined);
-  if (!relationship) return [];
-  const target = qualifiedOf(targetOf(scope, table, name, relationship.definition as JsonRecord));
-  if (!target) return [relationship.key];
-  const inner = referencesOfBoolExp(scope, target, value);
-  return [relationship.key, ...tableKeys(scope.source, [target]), ...inner];
+  const object = keys.map((key) => scope.objects.get(key)).find((found) => found !== undefined);
+  if (!object) return undefined;
+  const target = qualifiedOf(targetOf(scope, table, name, object.definition as JsonRecord));
+  return { key: object.key, target };
 }
 
 function referencesOfRemote(definition: unknown): readonly string[] {
@@ -189,7 +199,7 @@ function tableKeys(source: string, tables: readonly unknown[]): readonly string[
 }
 
 /** Boolean expressions are kept as written, so the table of an `_exists` may be a bare name. */
-function qualifiedOf(value: unknown): QualifiedName | undefined {
+export function qualifiedOf(value: unknown): QualifiedName | undefined {
   if (typeof value === 'string') return { schema: 'public', name: value };
   if (!isRecord(value) || typeof value['name'] !== 'string') return undefined;
   const { name, schema } = value;

@@ -1,0 +1,145 @@
+/** Operations on query collections and the allow list over them. Reference: features.md 1.15, "collections".
+ *  Not here: are the documents valid GraphQL (plan/), who is held to the list (http/). */
+import { fail } from '../../errors/engine-error.ts';
+import { dependentsOf, removeObjects } from '../../metadata/dependencies.ts';
+import { objectKey, putObject, removeObject } from '../../metadata/objects.ts';
+import type { AllowListEntry, AllowListScope, QueryCollection } from '../../metadata/schema/collection.ts';
+import type { Metadata } from '../../metadata/schema/metadata.ts';
+import { isSameJson } from '../../metadata/walk-schema.ts';
+import type { Handler } from './handler.ts';
+import { editObject } from './locate.ts';
+
+/** Raises `collectionExists`. */
+export const createQueryCollection: Handler<'create_query_collection'> = (draft, collection) => {
+  refuseTaken(draft, collection.name);
+  refuseRepeated(collection);
+  return put(draft, collection);
+};
+
+/** Raises `collectionNotExists`, `collectionExists`. The allow list and REST endpoints follow. */
+export const renameQueryCollection: Handler<'rename_query_collection'> = (draft, { name, new_name }) => {
+  requireCollection(draft, name);
+  if (name === new_name) return draft;
+  refuseTaken(draft, new_name);
+  const renamed = (current: string) => (current === name ? new_name : current);
+  const { query_collections = [], allowlist, rest_endpoints } = draft;
+  return {
+    ...draft,
+    query_collections: query_collections.map((entry) => ({ ...entry, name: renamed(entry.name) })),
+    ...(allowlist
+      ? { allowlist: allowlist.map((entry) => ({ ...entry, collection: renamed(entry.collection) })) }
+      : {}),
+    ...(rest_endpoints
+      ? {
+          rest_endpoints: rest_endpoints.map((endpoint) => {
+            const { query } = endpoint.definition;
+            const collection_name = renamed(query.collection_name);
+            return { ...endpoint, definition: { query: { ...query, collection_name } } };
+          }),
+        }
+      : {}),
+  };
+};
+
+/** Raises `collectionNotExists`, `collectionInUse`. */
+export const dropQueryCollection: Handler<'drop_query_collection'> = (draft, { collection, cascade }) => {
+  requireCollection(draft, collection);
+  const key = objectKey('query_collection', collection);
+  const users = dependentsOf(draft, key);
+  if (users.length > 0 && !cascade) {
+    fail('collectionInUse', { name: collection, users: users.map(printUser).join(', ') });
+  }
+  return removeObject(removeObjects(draft, users), key);
+};
+
+/** Raises `collectionNotExists`, `queryExists`. */
+export const addQueryToCollection: Handler<'add_query_to_collection'> = (draft, args) => {
+  const collection = requireCollection(draft, args.collection_name);
+  const { queries } = collection.definition;
+  if (queries.some((query) => query.name === args.query_name)) {
+    fail('queryExists', { name: args.query_name, collection: collection.name });
+  }
+  const added = { name: args.query_name, query: args.query };
+  return put(draft, { ...collection, definition: { queries: [...queries, added] } });
+};
+
+/** Raises `collectionNotExists`, `queryNotExists`. */
+export const dropQueryFromCollection: Handler<'drop_query_from_collection'> = (draft, args) => {
+  const collection = requireCollection(draft, args.collection_name);
+  const { queries } = collection.definition;
+  const kept = queries.filter((query) => query.name !== args.query_name);
+  if (kept.length === queries.length) {
+    fail('queryNotExists', { name: args.query_name, collection: collection.name });
+  }
+  return put(draft, { ...collection, definition: { queries: kept } });
+};
+
+/** Raises `collectionNotExists`; `allowedElsewhere` when it is allowed to others. Said twice, it is said once. */
+export const addCollectionToAllowlist: Handler<'add_collection_to_allowlist'> = (draft, args) => {
+  requireCollection(draft, args.collection);
+  const entry = { collection: args.collection, ...printedScope(args.scope) };
+  const known = entryOf(draft, args.collection);
+  if (known && !isSameJson(printedScope(known.scope), printedScope(args.scope))) {
+    fail('allowedElsewhere', { name: args.collection });
+  }
+  return known ? draft : putEntry(draft, entry);
+};
+
+/** Raises `notAllowlisted`. */
+export const updateScope: Handler<'update_scope_of_collection_in_allowlist'> = (draft, args) => {
+  requireEntry(draft, args.collection);
+  const key = objectKey('allowlist', args.collection);
+  return editObject(draft, key, { scope: printedScope(args.scope).scope });
+};
+
+/** Raises `notAllowlisted`. */
+export const dropCollectionFromAllowlist: Handler<'drop_collection_from_allowlist'> = (draft, args) => {
+  requireEntry(draft, args.collection);
+  return removeObject(draft, objectKey('allowlist', args.collection));
+};
+
+function requireCollection(draft: Metadata, name: string): QueryCollection {
+  const found = draft.query_collections?.find((collection) => collection.name === name);
+  return found ?? fail('collectionNotExists', { name });
+}
+
+function refuseTaken(draft: Metadata, name: string): void {
+  if (draft.query_collections?.some((collection) => collection.name === name)) {
+    fail('collectionExists', { name });
+  }
+}
+
+function refuseRepeated({ name, definition }: QueryCollection): void {
+  const names = definition.queries.map((query) => query.name);
+  const repeated = names.find((query, i) => names.indexOf(query) !== i);
+  if (repeated !== undefined) fail('queryExists', { name: repeated, collection: name });
+}
+
+function put(draft: Metadata, definition: QueryCollection): Metadata {
+  const key = objectKey('query_collection', definition.name);
+  return putObject(draft, { key, kind: 'query_collection', parent: null, definition });
+}
+
+function putEntry(draft: Metadata, definition: AllowListEntry): Metadata {
+  const key = objectKey('allowlist', definition.collection);
+  return putObject(draft, { key, kind: 'allowlist', parent: null, definition });
+}
+
+function entryOf(draft: Metadata, collection: string): AllowListEntry | undefined {
+  return draft.allowlist?.find((entry) => entry.collection === collection);
+}
+
+function requireEntry(draft: Metadata, collection: string): void {
+  if (!entryOf(draft, collection)) fail('notAllowlisted', { name: collection });
+}
+
+/** To everybody is what the list says by saying nothing. */
+function printedScope(scope: AllowListScope | undefined): { readonly scope?: AllowListScope } {
+  return scope === undefined || scope.global ? {} : { scope };
+}
+
+function printUser(key: string): string {
+  const [kind = '', ...segments] = key.split('/');
+  const name = segments.map(decodeURIComponent).join('.');
+  return kind === 'allowlist' ? 'the allowlist' : `${kind.replaceAll('_', ' ')} "${name}"`;
+}

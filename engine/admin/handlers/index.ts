@@ -1,0 +1,45 @@
+/** HANDLERS: what each edit operation does to the document. A missing one does not compile.
+ *  Not here: operations that are more than a function of the document (admin/perform.ts). */
+import type { EditOperation } from '../../metadata/operations.ts';
+import * as collections from './collections.ts';
+import type { Handler } from './handler.ts';
+import * as permissions from './permissions.ts';
+import * as relationships from './relationships.ts';
+import * as sources from './sources.ts';
+import * as tables from './tables.ts';
+
+export const HANDLERS: { readonly [N in EditOperation]: Handler<N> } = {
+  pg_add_source: sources.addSource,
+  pg_update_source: sources.updateSource,
+  pg_drop_source: sources.dropSource,
+  rename_source: sources.renameSource,
+  track_table: tables.trackTable,
+  untrack_table: tables.untrackTable,
+  track_tables: tables.trackTables,
+  untrack_tables: tables.untrackTables,
+  set_table_customization: tables.setTableCustomization,
+  set_table_custom_fields: tables.setTableCustomFields,
+  set_table_is_enum: tables.setTableIsEnum,
+  create_object_relationship: relationships.createObjectRelationship,
+  create_array_relationship: relationships.createArrayRelationship,
+  drop_relationship: relationships.dropRelationship,
+  rename_relationship: relationships.renameRelationship,
+  set_relationship_comment: relationships.setRelationshipComment,
+  create_insert_permission: permissions.createInsertPermission,
+  create_select_permission: permissions.createSelectPermission,
+  create_update_permission: permissions.createUpdatePermission,
+  create_delete_permission: permissions.createDeletePermission,
+  drop_insert_permission: permissions.dropInsertPermission,
+  drop_select_permission: permissions.dropSelectPermission,
+  drop_update_permission: permissions.dropUpdatePermission,
+  drop_delete_permission: permissions.dropDeletePermission,
+  set_permission_comment: permissions.setPermissionComment,
+  create_query_collection: collections.createQueryCollection,
+  rename_query_collection: collections.renameQueryCollection,
+  drop_query_collection: collections.dropQueryCollection,
+  add_query_to_collection: collections.addQueryToCollection,
+  drop_query_from_collection: collections.dropQueryFromCollection,
+  add_collection_to_allowlist: collections.addCollectionToAllowlist,
+  update_scope_of_collection_in_allowlist: collections.updateScope,
+  drop_collection_from_allowlist: collections.dropCollectionFromAllowlist,
+};

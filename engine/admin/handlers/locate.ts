@@ -1,0 +1,60 @@
+/** Finding what an operation is about, or refusing it: sources, tracked tables, objects of a table; and changing them in place.
+ *  Not here: the operations themselves. */
+import { fail } from '../../errors/engine-error.ts';
+import { findObject, type ObjectKind, objectKey, putObject } from '../../metadata/objects.ts';
+import { printQualified, type QualifiedName } from '../../metadata/schema/common.ts';
+import type { Metadata } from '../../metadata/schema/metadata.ts';
+import type { Source } from '../../metadata/schema/source.ts';
+import type { Table } from '../../metadata/schema/table.ts';
+
+/** Arguments that name a tracked table. */
+export type TableArgs = { readonly source: string; readonly table: QualifiedName };
+
+/** Raises `sourceNotFound`. */
+export function requireSource(draft: Metadata, name: string): Source {
+  return draft.sources.find((source) => source.name === name) ?? fail('sourceNotFound', { source: name });
+}
+
+/** Raises `sourceNotFound`, `tableNotInSource`. */
+export function requireTable(draft: Metadata, { source, table }: TableArgs): Table {
+  const tracked = requireSource(draft, source).tables.find((entry) => isSameTable(entry.table, table));
+  return tracked ?? fail('tableNotInSource', { table: printQualified(table), source });
+}
+
+export function isSameTable(a: QualifiedName, b: QualifiedName): boolean {
+  return a.name === b.name && a.schema === b.schema;
+}
+
+export function tableKey({ source, table }: TableArgs): string {
+  return objectKey('table', source, table.schema, table.name);
+}
+
+/** The key of an object of a table. */
+export function keyIn(kind: ObjectKind, { source, table }: TableArgs, name: string): string {
+  return objectKey(kind, source, table.schema, table.name, name);
+}
+
+/** Adds an object to a table or replaces the one with its key. */
+export function putIn(
+  draft: Metadata,
+  kind: ObjectKind,
+  args: TableArgs,
+  { name, definition }: { readonly name: string; readonly definition: object },
+): Metadata {
+  const key = keyIn(kind, args, name);
+  return putObject(draft, { key, kind, parent: tableKey(args), definition });
+}
+
+/** Replaces an object's own fragment by what `edit` makes of it; keys that become undefined are dropped.
+ *  The object must exist. */
+export function editObject(
+  draft: Metadata,
+  key: string,
+  changes: Readonly<Record<string, unknown>>,
+): Metadata {
+  const object = findObject(draft, key);
+  if (!object) throw new Error(`no object has the key ${key}`);
+  const edited = { ...(object.definition as object), ...changes };
+  const definition = Object.fromEntries(Object.entries(edited).filter(([, value]) => value !== undefined));
+  return putObject(draft, { ...object, definition });
+}

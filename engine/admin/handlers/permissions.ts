@@ -1,0 +1,60 @@
+/** Operations on permissions of a tracked table. Spec: "Permission operations".
+ *  Not here: what a rule means over the table's columns (resolve/). */
+import { fail } from '../../errors/engine-error.ts';
+import { findObject, removeObject } from '../../metadata/objects.ts';
+import { printQualified } from '../../metadata/schema/common.ts';
+import type { Metadata } from '../../metadata/schema/metadata.ts';
+import type { Handler } from './handler.ts';
+import { editObject, keyIn, putIn, requireTable, type TableArgs } from './locate.ts';
+
+type PermissionType = 'insert' | 'select' | 'update' | 'delete';
+
+/** Raises `permissionExists`, as do the three that follow; the admin role has every permission already. */
+export const createInsertPermission: Handler<'create_insert_permission'> = (draft, args) =>
+  create(draft, 'insert', args);
+export const createSelectPermission: Handler<'create_select_permission'> = (draft, args) =>
+  create(draft, 'select', args);
+export const createUpdatePermission: Handler<'create_update_permission'> = (draft, args) =>
+  create(draft, 'update', args);
+export const createDeletePermission: Handler<'create_delete_permission'> = (draft, args) =>
+  create(draft, 'delete', args);
+
+/** Raises `permissionNotExists`, as do the three that follow. */
+export const dropInsertPermission: Handler<'drop_insert_permission'> = (draft, args) =>
+  removeObject(draft, requirePermission(draft, 'insert', args));
+export const dropSelectPermission: Handler<'drop_select_permission'> = (draft, args) =>
+  removeObject(draft, requirePermission(draft, 'select', args));
+export const dropUpdatePermission: Handler<'drop_update_permission'> = (draft, args) =>
+  removeObject(draft, requirePermission(draft, 'update', args));
+export const dropDeletePermission: Handler<'drop_delete_permission'> = (draft, args) =>
+  removeObject(draft, requirePermission(draft, 'delete', args));
+
+/** Raises `permissionNotExists`. */
+export const setPermissionComment: Handler<'set_permission_comment'> = (draft, args) =>
+  editObject(draft, requirePermission(draft, args.type, args), { comment: args.comment ?? undefined });
+
+type OfRole = TableArgs & { readonly role: string };
+type NewPermission = OfRole & { readonly permission: object; readonly comment?: string | null };
+
+function create(draft: Metadata, type: PermissionType, args: NewPermission): Metadata {
+  requireTable(draft, args);
+  const { role, permission, comment } = args;
+  if (role === 'admin' || findObject(draft, keyOf(type, args))) {
+    fail('permissionExists', { type, table: printQualified(args.table), role });
+  }
+  const definition = { role, permission, ...(typeof comment === 'string' ? { comment } : {}) };
+  return putIn(draft, `${type}_permission`, args, { name: role, definition });
+}
+
+function requirePermission(draft: Metadata, type: PermissionType, args: OfRole): string {
+  requireTable(draft, args);
+  const key = keyOf(type, args);
+  if (!findObject(draft, key)) {
+    fail('permissionNotExists', { type, table: printQualified(args.table), role: args.role });
+  }
+  return key;
+}
+
+function keyOf(type: PermissionType, args: OfRole): string {
+  return keyIn(`${type}_permission`, args, args.role);
+}

@@ -1,0 +1,109 @@
+/** Operations on relationships of a tracked table. Spec: "create_object_relationship" to "set_relationship_comment".
+ *  Not here: is there a foreign key, is there a column of that name (resolve/). */
+import { fail } from '../../errors/engine-error.ts';
+import { dependentsOf, removeObjects } from '../../metadata/dependencies.ts';
+import { findObject, OBJECTS, type ObjectKind, removeObject } from '../../metadata/objects.ts';
+import { printQualified } from '../../metadata/schema/common.ts';
+import type { Metadata } from '../../metadata/schema/metadata.ts';
+import type { Table } from '../../metadata/schema/table.ts';
+import { printDependents } from '../dependents.ts';
+import type { Handler } from './handler.ts';
+import { editObject, keyIn, putIn, requireTable, type TableArgs } from './locate.ts';
+import { renameInPermissions } from './rename-relationship.ts';
+
+/** Kinds whose names are fields of the table: no two may share one. */
+const FIELDS = [
+  'object_relationship',
+  'array_relationship',
+  'computed_field',
+  'remote_relationship',
+] as const satisfies readonly ObjectKind[];
+
+/** Raises `relationshipExists`. */
+export const createObjectRelationship: Handler<'create_object_relationship'> = (draft, args) =>
+  create(draft, 'object_relationship', args);
+
+/** Raises `relationshipExists`. */
+export const createArrayRelationship: Handler<'create_array_relationship'> = (draft, args) =>
+  create(draft, 'array_relationship', args);
+
+/** Raises `relationshipNotExists`, `cannotDropDependents`. */
+export const dropRelationship: Handler<'drop_relationship'> = (draft, args, links) => {
+  const key = requireRelationship(draft, args, args.relationship);
+  const users = dependentsOf(draft, key, links);
+  if (users.length > 0 && !args.cascade) {
+    fail('cannotDropDependents', { dependents: printDependents(users) });
+  }
+  return removeObject(removeObjects(draft, users), key);
+};
+
+/** Raises `relationshipNotExists`, `relationshipExists`. */
+export const renameRelationship: Handler<'rename_relationship'> = (draft, args, links) => {
+  const key = requireRelationship(draft, args, args.name);
+  if (args.new_name === args.name) return draft;
+  refuseTaken(draft, args, args.new_name);
+  const followed = renameInPermissions(draft, args, links);
+  return replaceNamed(followed, args, key);
+};
+
+/** Raises `relationshipNotExists`. */
+export const setRelationshipComment: Handler<'set_relationship_comment'> = (draft, args) =>
+  editObject(draft, requireRelationship(draft, args, args.name), { comment: args.comment ?? undefined });
+
+type NewRelationship = TableArgs & {
+  readonly name: string;
+  readonly using: object;
+  readonly comment?: string | null;
+};
+
+function create(
+  draft: Metadata,
+  kind: 'object_relationship' | 'array_relationship',
+  args: NewRelationship,
+): Metadata {
+  requireTable(draft, args);
+  refuseTaken(draft, args, args.name);
+  const { name, using, comment } = args;
+  const definition = { name, using, ...(typeof comment === 'string' ? { comment } : {}) };
+  return putIn(draft, kind, args, { name, definition });
+}
+
+function refuseTaken(draft: Metadata, args: TableArgs, name: string): void {
+  if (FIELDS.some((kind) => findObject(draft, keyIn(kind, args, name)))) {
+    fail('relationshipExists', { table: printQualified(args.table), name });
+  }
+}
+
+function requireRelationship(draft: Metadata, args: TableArgs, name: string): string {
+  requireTable(draft, args);
+  const keys = (['object_relationship', 'array_relationship'] as const).map((kind) =>
+    keyIn(kind, args, name),
+  );
+  const found = keys.find((key) => findObject(draft, key));
+  return found ?? fail('relationshipNotExists', { table: printQualified(args.table), name });
+}
+
+/** A name is part of the key, so the object is replaced rather than put; it keeps its place. */
+function replaceNamed(
+  draft: Metadata,
+  args: TableArgs & { readonly name: string; readonly new_name: string },
+  key: string,
+): Metadata {
+  const kind = findObject(draft, key)?.kind ?? 'object_relationship';
+  const { place } = OBJECTS[kind];
+  const rename = (table: Table): Table => {
+    const items = place
+      .read(table)
+      .map((item) => (item['name'] === args.name ? { ...item, name: args.new_name } : item));
+    return place.write(table, items) as Table;
+  };
+  const table = requireTable(draft, args);
+  return {
+    ...draft,
+    sources: draft.sources.map((source) =>
+      source.name === args.source
+        ? { ...source, tables: source.tables.map((t) => (t === table ? rename(t) : t)) }
+        : source,
+    ),
+  };
+}

@@ -1,0 +1,81 @@
+/** Operations on sources. Reference: features.md 1.15, "sources".
+ *  Not here: connecting to them (admin/state.ts). */
+import { fail } from '../../errors/engine-error.ts';
+import { dependentsOf, isNestedIn, removeObjects } from '../../metadata/dependencies.ts';
+import { findObject, objectKey, putObject, removeObject } from '../../metadata/objects.ts';
+import type { Metadata } from '../../metadata/schema/metadata.ts';
+import type { Source } from '../../metadata/schema/source.ts';
+import type { Table } from '../../metadata/schema/table.ts';
+import { printDependents } from '../dependents.ts';
+import type { Handler } from './handler.ts';
+import { editObject, requireSource } from './locate.ts';
+
+/** Raises `sourceExists` unless the configuration is to be replaced; what is tracked in the source stays. */
+export const addSource: Handler<'pg_add_source'> = (draft, args) => {
+  const { replace_configuration, ...given } = args;
+  const key = objectKey('source', args.name);
+  const known = findObject(draft, key);
+  if (known && !replace_configuration) fail('sourceExists', { source: args.name });
+  const definition = { ...given, kind: 'postgres' };
+  return putObject(known ? dropSettings(draft, args.name) : draft, {
+    key,
+    kind: 'source',
+    parent: null,
+    definition,
+  });
+};
+
+/** Raises `sourceNotFound`. Only what is given changes. */
+export const updateSource: Handler<'pg_update_source'> = (draft, args) => {
+  requireSource(draft, args.name);
+  return editObject(draft, objectKey('source', args.name), args);
+};
+
+/** Raises `sourceNotFound`; `cannotDropDependents` when another source leads here. */
+export const dropSource: Handler<'pg_drop_source'> = (draft, { name, cascade }) => {
+  requireSource(draft, name);
+  const key = objectKey('source', name);
+  const foreign = dependentsOf(draft, key).filter((user) => !isNestedIn(draft, user, key));
+  if (foreign.length > 0 && !cascade) {
+    fail('cannotDropDependents', { dependents: printDependents(foreign) });
+  }
+  return removeObject(removeObjects(draft, foreign), key);
+};
+
+/** Raises `sourceNotFound`, `sourceExists`. Relationships of other sources follow. */
+export const renameSource: Handler<'rename_source'> = (draft, { name, new_name }) => {
+  requireSource(draft, name);
+  if (name === new_name) return draft;
+  if (draft.sources.some((source) => source.name === new_name)) fail('sourceExists', { source: new_name });
+  const renamed = (current: string) => (current === name ? new_name : current);
+  return {
+    ...draft,
+    sources: draft.sources.map((source) => ({
+      ...source,
+      name: renamed(source.name),
+      tables: source.tables.map((table) => followSource(table, renamed)),
+    })),
+  };
+};
+
+function followSource(table: Table, renamed: (source: string) => string): Table {
+  const { remote_relationships } = table;
+  if (!remote_relationships) return table;
+  return {
+    ...table,
+    remote_relationships: remote_relationships.map((relationship) => {
+      const { to_source } = relationship.definition;
+      if (!to_source) return relationship;
+      return {
+        ...relationship,
+        definition: { to_source: { ...to_source, source: renamed(to_source.source) } },
+      };
+    }),
+  };
+}
+
+/** What is said anew is said wholly: settings not given are gone. */
+function dropSettings(draft: Metadata, name: string): Metadata {
+  const strip = ({ customization, query_tags, health_check, ...source }: Source): Source => source;
+  return { ...draft, sources: draft.sources.map((s) => (s.name === name ? strip(s) : s)) };
+}

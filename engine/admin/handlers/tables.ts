@@ -1,0 +1,108 @@
+/** Operations on tracked tables: track, untrack, names, enums. Spec: "track_table" to "untrack_table".
+ *  Not here: does the table exist in the database (resolve/). */
+import { fail, withPath } from '../../errors/engine-error.ts';
+import { dependentsOf, isNestedIn, type Links, removeObjects } from '../../metadata/dependencies.ts';
+import { putObject, removeObject } from '../../metadata/objects.ts';
+import { printQualified } from '../../metadata/schema/common.ts';
+import type { Metadata } from '../../metadata/schema/metadata.ts';
+import type { Table } from '../../metadata/schema/table.ts';
+import { printDependents } from '../dependents.ts';
+import type { Handler } from './handler.ts';
+import { editObject, isSameTable, requireSource, requireTable, type TableArgs, tableKey } from './locate.ts';
+
+type Tracked = TableArgs & Pick<Table, 'configuration' | 'is_enum' | 'apollo_federation_config'>;
+
+/** Raises `alreadyTracked`. */
+export const trackTable: Handler<'track_table'> = (draft, args) => track(draft, args);
+
+/** Raises `alreadyUntracked`, `cannotDropDependents`. */
+export const untrackTable: Handler<'untrack_table'> = (draft, args, links) => untrack(draft, args, links);
+
+export const trackTables: Handler<'track_tables'> = (draft, { source, tables }) =>
+  eachTable(draft, tables, (next, table) => track(next, { ...table, source: table.source ?? source }));
+
+export const untrackTables: Handler<'untrack_tables'> = (draft, { source, tables }, links) =>
+  eachTable(draft, tables, (next, table) =>
+    untrack(next, { ...table, source: table.source ?? source }, links),
+  );
+
+export const setTableCustomization: Handler<'set_table_customization'> = (draft, args) => {
+  requireTable(draft, args);
+  return editObject(draft, tableKey(args), { configuration: args.configuration });
+};
+
+/** Replaces names; the table's own name and comments of columns are not what this older operation is about. */
+export const setTableCustomFields: Handler<'set_table_custom_fields'> = (draft, args) => {
+  const { configuration = {} } = requireTable(draft, args);
+  const { custom_root_fields, custom_column_names = {} } = args;
+  const { custom_root_fields: _, column_config: columns = {}, ...kept } = configuration;
+  const column_config = { ...commentsOf(columns), ...namesOf(custom_column_names, columns) };
+  const next = {
+    ...kept,
+    ...(custom_root_fields ? { custom_root_fields } : {}),
+    ...(Object.keys(column_config).length > 0 ? { column_config } : {}),
+  };
+  return editObject(draft, tableKey(args), {
+    configuration: Object.keys(next).length > 0 ? next : undefined,
+  });
+};
+
+export const setTableIsEnum: Handler<'set_table_is_enum'> = (draft, args) => {
+  requireTable(draft, args);
+  return editObject(draft, tableKey(args), { is_enum: args.is_enum ? true : undefined });
+};
+
+function track(draft: Metadata, args: Tracked): Metadata {
+  const { source, table, configuration, is_enum, apollo_federation_config } = args;
+  const { tables } = requireSource(draft, source);
+  if (tables.some((entry) => isSameTable(entry.table, table))) {
+    fail('alreadyTracked', { table: printQualified(table) });
+  }
+  const definition = {
+    table,
+    ...(is_enum ? { is_enum } : {}),
+    ...(configuration ? { configuration } : {}),
+    ...(apollo_federation_config ? { apollo_federation_config } : {}),
+  };
+  return putObject(draft, { key: tableKey(args), kind: 'table', parent: null, definition });
+}
+
+/** What hangs on the table goes with it; what others say about it refuses, or goes too with `cascade`. */
+function untrack(draft: Metadata, args: TableArgs & { readonly cascade?: boolean }, links?: Links): Metadata {
+  const { tables } = requireSource(draft, args.source);
+  if (!tables.some((entry) => isSameTable(entry.table, args.table))) {
+    fail('alreadyUntracked', { table: printQualified(args.table) });
+  }
+  const key = tableKey(args);
+  const foreign = dependentsOf(draft, key, links).filter((user) => !isNestedIn(draft, user, key));
+  if (foreign.length > 0 && !args.cascade) {
+    fail('cannotDropDependents', { dependents: printDependents(foreign) });
+  }
+  return removeObject(removeObjects(draft, foreign), key);
+}
+
+function eachTable<T>(
+  draft: Metadata,
+  tables: readonly T[],
+  change: (draft: Metadata, table: T) => Metadata,
+): Metadata {
+  return withPath('tables', () =>
+    tables.reduce((next, table, i) => withPath(i, () => change(next, table)), draft),
+  );
+}
+
+type Columns = NonNullable<NonNullable<Table['configuration']>['column_config']>;
+
+function commentsOf(columns: Columns): Columns {
+  const commented = Object.entries(columns).filter(([, { comment }]) => typeof comment === 'string');
+  return Object.fromEntries(commented.map(([column, { comment }]) => [column, { comment: comment ?? null }]));
+}
+
+function namesOf(names: Readonly<Record<string, string>>, columns: Columns): Columns {
+  return Object.fromEntries(
+    Object.entries(names).map(([column, custom_name]) => {
+      const comment = columns[column]?.comment;
+      return [column, { custom_name, ...(typeof comment === 'string' ? { comment } : {}) }];
+    }),
+  );
+}
