@@ -1,7 +1,7 @@
 /** What a custom resource is, apart from its kind: metadata, spec, status with conditions; and the closed lists of condition
  *  types and reasons. STATUS is the schema of every kind's status subresource.
  *  Not here: which kinds there are (../kinds.ts), how a status comes about (../status.ts). */
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
 
 export const API_GROUP = 'pergola.dev';
 export const API_VERSION = 'v1alpha1';
@@ -51,7 +51,14 @@ const STATUS_CONDITION = Type.Object({
   observedGeneration: Type.Integer(),
   lastTransitionTime: Type.String({ format: 'date-time' }),
 });
-export type Condition = Readonly<Static<typeof STATUS_CONDITION>>;
+export type Condition = {
+  readonly type: ConditionType;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: Reason;
+  readonly message: string;
+  readonly observedGeneration: number;
+  readonly lastTransitionTime: string;
+};
 
 /** Born with `observedGeneration: -1`, so that a resource nobody has looked at is not taken for a current one. */
 export const STATUS = Type.Object(

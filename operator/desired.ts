@@ -1,0 +1,180 @@
+/** Resources → the metadata objects they stand for, each claimed by one of them.
+ *  In: the resources, the ledger, what holds for the engine. Out: claims by key, keys to be left alone, and for resources that
+ *  cannot have what they say, why. A resource that cannot be read keeps what it owned: its last good version goes on serving.
+ *  Who wins a key: its owner in the ledger, else the older resource, else the smaller uid.
+ *  Pure. Not here: what exists in the engine (three-way.ts). */
+import { EngineError, type MetadataObject, printPath } from '@pergola/engine/metadata';
+import { describeKey, hashOf, normalised, stableJson } from './fragment.ts';
+import { type KindRow, SpecProblem, type TranslateContext, type ValueSource } from './kinds/kind.ts';
+import { type CustomResource, crName, kindOf } from './kinds.ts';
+import { isOwnedBy } from './ledger.ts';
+import type { CrSnapshot, Ledger, LedgerEntry, Outcome, Policies, ReconcileOptions } from './ports.ts';
+import { problemsOf } from './validate.ts';
+
+export const ADOPT_ANNOTATION = 'pergola.dev/adopt';
+/** Of one object: beyond it something is wrong with the resource, and every read of the engine would carry it. */
+const MOST_FRAGMENT_CHARACTERS = 262_144;
+
+export type Claim = {
+  /** In normal form. */
+  readonly object: MetadataObject;
+  readonly hash: string;
+  readonly cr: CustomResource;
+  readonly policies: Pick<Policies, 'drift' | 'adoption'> & { readonly deletion: 'Delete' | 'Retain' };
+};
+
+export type Desired = {
+  readonly claims: ReadonlyMap<string, Claim>;
+  /** Keys in the ledger that stay as they are. */
+  readonly held: ReadonlySet<string>;
+  /** By uid: what is wrong with the resource as a whole, or with one of its claims. */
+  readonly outcomes: ReadonlyMap<string, Outcome>;
+  /** Names of the resources there are: of all others the objects may go. */
+  readonly present: ReadonlySet<string>;
+};
+
+export function desire(snapshot: CrSnapshot, ledger: Ledger, options: ReconcileOptions): Desired {
+  const outcomes = new Map<string, Outcome>();
+  const claims: Claim[] = [];
+  for (const cr of snapshot.resources) {
+    const translated = translate(cr, snapshot, options);
+    if ('reason' in translated) outcomes.set(cr.metadata.uid, translated);
+    else claims.push(...translated.claims);
+  }
+  const held = heldKeys(snapshot, ledger, outcomes, options.manager);
+  const winners = new Map<string, Claim>();
+  for (const [key, rivals] of Map.groupBy(claims, (claim) => claim.object.key)) {
+    const entry = ledger.objects[key];
+    const winner = winnerOf(rivals, entry, held.has(key), options.manager);
+    if (winner) winners.set(key, winner);
+    for (const loser of rivals.filter((rival) => rival !== winner)) {
+      outcomes.set(loser.cr.metadata.uid, conflict(key, winner, entry, options.manager));
+    }
+  }
+  return { claims: winners, held, outcomes, present: new Set(snapshot.resources.map(crName)) };
+}
+
+function translate(
+  cr: CustomResource,
+  snapshot: CrSnapshot,
+  options: ReconcileOptions,
+): { readonly claims: readonly Claim[] } | Outcome {
+  const row = kindOf(cr.kind);
+  if (!row) return { reason: 'InvalidSpec', message: `there is no kind ${cr.kind}` };
+  const refusal = snapshot.refusal?.(cr);
+  if (refusal !== undefined) return { reason: 'RefNotPermitted', message: refusal };
+  const problems = problemsOf(row, cr.spec);
+  if (problems.length > 0) return { reason: 'InvalidSpec', message: problems.join('; ') };
+  if (isPaused(cr))
+    return { reason: 'Paused', message: 'spec.suspend is true: its objects are left as they are' };
+  try {
+    const objects = row.translate(cr.spec, contextOf(cr, snapshot, options)).map(normalised);
+    const oversized = objects.find((o) => stableJson(o.definition).length > MOST_FRAGMENT_CHARACTERS);
+    if (oversized)
+      return { reason: 'InvalidSpec', message: `${describeKey(oversized.key)} is larger than 256 KiB` };
+    const policies = policiesOf(cr, row, options.policies);
+    return { claims: objects.map((object) => ({ object, hash: hashOf(object), cr, policies })) };
+  } catch (error) {
+    return problemOf(error);
+  }
+}
+
+export function isPaused(cr: CustomResource): boolean {
+  return cr.spec['suspend'] === true;
+}
+
+function policiesOf(cr: CustomResource, row: KindRow, general: Policies): Claim['policies'] {
+  const own = cr.spec as { driftPolicy?: Policies['drift']; adoptionPolicy?: Policies['adoption'] } & {
+    deletionPolicy?: 'Delete' | 'Retain';
+  };
+  const adopts = cr.metadata.annotations?.[ADOPT_ANNOTATION] === 'true';
+  return {
+    drift: own.driftPolicy ?? general.drift,
+    adoption: adopts ? 'Always' : (own.adoptionPolicy ?? general.adoption),
+    deletion: own.deletionPolicy ?? general.deletion ?? row.deletionPolicy,
+  };
+}
+
+function contextOf(cr: CustomResource, snapshot: CrSnapshot, options: ReconcileOptions): TranslateContext {
+  return {
+    valueFrom: (source: ValueSource, path: string) => {
+      if (source.env !== undefined) return { from_env: source.env };
+      if (source.file !== undefined) return { dynamic_from_file: source.file };
+      const { name = '', key = '' } = source.secretKeyRef ?? {};
+      if (!options.allowLiteralSecrets) {
+        throw new SpecProblem(
+          'InvalidSpec',
+          `${path}.secretKeyRef would put the value of Secret ${name} into the metadata, where every administrator ` +
+            `reads it; give the engine the Secret as an environment variable or a mounted file and name that with ` +
+            `env or file, or allow it with allowLiteralSecrets`,
+        );
+      }
+      const value = snapshot.references.secret(cr.metadata.namespace, name, key);
+      if (value !== undefined) return value;
+      throw new SpecProblem(
+        'SecretNotFound',
+        `${path}.secretKeyRef: there is no key ${key} in a Secret ${cr.metadata.namespace}/${name}`,
+      );
+    },
+  };
+}
+
+function problemOf(error: unknown): Outcome {
+  if (error instanceof SpecProblem) return { reason: error.reason, message: error.message };
+  if (!(error instanceof EngineError)) throw error;
+  return { reason: 'InvalidSpec', message: `${error.messageIn('newer')} at ${printPath(error.path)}` };
+}
+
+/** What resources own that are there but say nothing usable, or may be there and cannot be seen. */
+function heldKeys(
+  snapshot: CrSnapshot,
+  ledger: Ledger,
+  outcomes: ReadonlyMap<string, Outcome>,
+  manager: string,
+): ReadonlySet<string> {
+  const silent = snapshot.resources.filter((cr) => outcomes.has(cr.metadata.uid));
+  const owns = (crs: readonly CustomResource[], entry: LedgerEntry) =>
+    crs.some((cr) => isOwnedBy(entry, cr, manager));
+  const isHeld = (entry: LedgerEntry) =>
+    owns(silent, entry) ||
+    (!snapshot.isComplete && entry.manager === manager && !owns(snapshot.resources, entry));
+  return new Set(
+    Object.entries(ledger.objects)
+      .filter(([, entry]) => isHeld(entry))
+      .map(([key]) => key),
+  );
+}
+
+function winnerOf(
+  rivals: readonly Claim[],
+  entry: LedgerEntry | undefined,
+  isHeld: boolean,
+  manager: string,
+): Claim | undefined {
+  if (isHeld || (entry && entry.manager !== manager)) return undefined;
+  const owner = entry && rivals.find(({ cr }) => isOwnedBy(entry, cr, manager));
+  return owner ?? rivals.toSorted(byAge)[0];
+}
+
+function byAge(a: Claim, b: Claim): number {
+  const [one, other] = [a.cr.metadata, b.cr.metadata];
+  const [x, y] =
+    one.creationTimestamp === other.creationTimestamp
+      ? [one.uid, other.uid]
+      : [one.creationTimestamp, other.creationTimestamp];
+  return x < y ? -1 : 1;
+}
+
+function conflict(
+  key: string,
+  winner: Claim | undefined,
+  entry: LedgerEntry | undefined,
+  manager: string,
+): Outcome {
+  const owner = winner ? crName(winner.cr) : (entry?.cr ?? 'another resource');
+  const elsewhere = !winner && entry && entry.manager !== manager ? `, of manager ${entry.manager}` : '';
+  return {
+    reason: 'Conflict',
+    message: `${describeKey(key)} belongs to ${owner}${elsewhere}; remove it here or there (key ${key})`,
+  };
+}

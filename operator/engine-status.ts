@@ -1,0 +1,74 @@
+/** The status of an Engine resource: does the engine answer, how much of it is ours, is anything held back.
+ *  Pure. Not here: statuses of the other kinds (status.ts), the pass itself (reconcile.ts). */
+import { objectsOf } from '@pergola/engine/metadata';
+import { type CrStatus, type CustomResource, kindOf } from './kinds.ts';
+import type { Outcome } from './ports.ts';
+import { outcomeOf, type Report } from './reconcile.ts';
+import { conditionsOf, type Draft, progressDrafts, type StatusContext } from './status.ts';
+
+/** What the annotation must say to release deletions that were held back. */
+export const CONFIRM_PRUNE_ANNOTATION = 'pergola.dev/confirm-prune';
+
+export function engineStatusOf(cr: CustomResource, report: Report, context: StatusContext): CrStatus {
+  const outcome = outcomeOfPass(report);
+  const drafts = [...progressDrafts(cr, outcome, context), ...reachable(report), ...consistent(report)];
+  const pruneHold = report.plan?.pruneHold;
+  return {
+    observedGeneration: cr.metadata.generation,
+    target: kindOf('Engine')!.target(cr.spec),
+    ...(report.resourceVersion === undefined ? {} : { resourceVersion: report.resourceVersion }),
+    ...(report.plan ? { objects: countsOf(report) } : {}),
+    ...(pruneHold ? { pruneHash: pruneHold.hash } : {}),
+    conditions: conditionsOf(cr, drafts, context),
+  };
+}
+
+export function outcomeOfPass({ plan, problem }: Report): Outcome {
+  if (problem) return outcomeOf(problem);
+  const hold = plan?.pruneHold;
+  if (hold) {
+    return {
+      reason: 'PruneHeld',
+      message:
+        `${hold.count} of ${hold.owned} owned objects would be deleted at once; ` +
+        `if that is meant, confirm with ${CONFIRM_PRUNE_ANNOTATION}: ${hold.hash}`,
+    };
+  }
+  const kept = [...(plan?.settled.excluded.values() ?? [])].filter(({ reason }) => reason === 'PruneHeld');
+  if (kept.length > 0) return { reason: 'PruneHeld', message: kept.map(({ message }) => message).join('; ') };
+  const owned = plan ? ownedBy(plan) : 0;
+  return { reason: 'Applied', message: `${owned} objects applied` };
+}
+
+function reachable({ problem }: Report): readonly Draft[] {
+  const isReached = problem === undefined || problem.kind === 'rejected' || problem.kind === 'conflict';
+  if (isReached) {
+    return [{ type: 'Reachable', status: 'True', reason: 'Applied', message: 'the engine answers' }];
+  }
+  return [{ type: 'Reachable', status: 'False', ...outcomeOf(problem) }];
+}
+
+/** Also about what is not ours: people look here. */
+function consistent({ problem, inconsistent }: Report): readonly Draft[] {
+  if (problem) return [];
+  const type = 'MetadataConsistent';
+  if (inconsistent.length === 0) {
+    return [{ type, status: 'True', reason: 'Applied', message: 'every object fits its database' }];
+  }
+  const shown = inconsistent.slice(0, 3).map(({ name, reason }) => `${name}: ${reason}`);
+  const rest = inconsistent.length - shown.length;
+  const message = [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ');
+  return [{ type, status: 'False', reason: 'RejectedByEngine', message }];
+}
+
+function countsOf({ plan, verdicts }: Report): NonNullable<CrStatus['objects']> {
+  const owned = ownedBy(plan!);
+  const failing = [...verdicts.values()].reduce((sum, verdict) => sum + verdict.failing.length, 0);
+  const drifted = plan!.decisions.filter(({ action }) => action === 'reportDrift').length;
+  return { owned, foreign: objectsOf(plan!.settled.document).size - owned, failing, drifted };
+}
+
+function ownedBy({ nextLedger }: NonNullable<Report['plan']>): number {
+  const { manager, objects } = nextLedger;
+  return Object.values(objects).filter((entry) => entry.manager === manager).length;
+}

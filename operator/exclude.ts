@@ -1,0 +1,217 @@
+/** Which decisions the engine can take: asks it what would be inconsistent, leaves out what is and what hangs on it, and asks
+ *  again. One broken resource keeps nobody else waiting, and a change that would break what is not ours is not made.
+ *  In: the live document, decisions, a dry run. Out: the document to write, and why the rest is left out.
+ *  What waits for a database that does not answer is written all the same: it is right, only not yet.
+ *  Not here: writing (reconcile.ts). */
+import {
+  dependentsOf,
+  type Metadata,
+  type MetadataObject,
+  objectKey,
+  objectsOf,
+  parseKey,
+} from '@pergola/engine/metadata';
+import { compose, inOrder } from './compose.ts';
+import { describeKey } from './fragment.ts';
+import type { InconsistentObject, Outcome } from './ports.ts';
+import { type Decision, isPut, isWrite } from './three-way.ts';
+
+/** More rounds than there are layers of objects on objects. */
+const MOST_ROUNDS = 8;
+
+export type Settled = {
+  readonly document: Metadata;
+  /** The decisions the document contains. */
+  readonly applied: readonly Decision[];
+  /** By key: decisions left out. */
+  readonly excluded: ReadonlyMap<string, Outcome>;
+  /** What is inconsistent in the document. */
+  readonly inconsistent: readonly InconsistentObject[];
+};
+
+export type Ground = {
+  readonly live: Metadata;
+  readonly inconsistent: readonly InconsistentObject[];
+  /** Keys of ours, whether they change or not: only what is not ours must not break. */
+  readonly owned: ReadonlySet<string>;
+  readonly dryRun: (document: Metadata) => Promise<readonly InconsistentObject[]>;
+};
+
+export async function settle(ground: Ground, decisions: readonly Decision[]): Promise<Settled> {
+  const excluded = new Map<string, Outcome>();
+  let active = inOrder(decisions.filter(isWrite));
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    active = withoutStranded(ground, active, excluded);
+    if (active.length === 0) break;
+    const document = compose(ground.live, active);
+    const inconsistent = await ground.dryRun(document);
+    const guilty = await guiltyOf(ground, active, document, inconsistent);
+    if (guilty.size === 0) return { document, applied: active, excluded, inconsistent };
+    for (const [key, outcome] of guilty) excluded.set(key, outcome);
+    active = active.filter(({ key }) => !excluded.has(key));
+  }
+  for (const { key } of active) excluded.set(key, UNSETTLED);
+  return { document: ground.live, applied: [], excluded, inconsistent: ground.inconsistent };
+}
+
+const UNSETTLED: Outcome = {
+  reason: 'RejectedByEngine',
+  message: 'the engine finds something new wrong with every version of the change; nothing was written',
+};
+
+/** What is wrong with an object that is ours, by its place and the engine's code. */
+export function judge(found: InconsistentObject, all: readonly InconsistentObject[]): Outcome {
+  const message = `${describeKey(found.key)}: ${found.reason.replace(/^Inconsistent object: /, '')}`;
+  if (isTransient(found, all)) return { reason: 'SourceUnavailable', message };
+  return { reason: found.code === 'not-exists' ? 'DependencyNotReady' : 'RejectedByEngine', message };
+}
+
+/** Its database does not answer: then nothing in it can be judged. */
+function isTransient({ key }: InconsistentObject, all: readonly InconsistentObject[]): boolean {
+  const identity = parseKey(key);
+  const source = identity && objectKey('source', identity.segments[0] ?? '');
+  const isInSource = identity?.kind === 'source' || (identity?.segments.length ?? 0) > 1;
+  return isInSource && all.some((other) => other.key === source);
+}
+
+/** Puts without a parent wait for it; deletions that would take along what is not ours are not made. */
+function withoutStranded(
+  ground: Ground,
+  active: readonly Decision[],
+  excluded: Map<string, Outcome>,
+): readonly Decision[] {
+  const objects = objectsOf(ground.live);
+  const deletable = withoutHostages(active, objects, ground.owned, excluded);
+  const keys = survivors(objects, deletable);
+  return deletable.filter((decision) => {
+    if (decision.action === 'delete') return true;
+    const { parent } = decision.claim!.object;
+    if (parent === null || keys.has(parent)) {
+      keys.add(decision.key);
+      return true;
+    }
+    excluded.set(decision.key, waitsFor(decision.key, parent, excluded.get(parent)));
+    return false;
+  });
+}
+
+function waitsFor(key: string, parent: string, why: Outcome | undefined): Outcome {
+  const because = why ? ` (${why.message})` : ', which the engine does not have';
+  return {
+    reason: 'DependencyNotReady',
+    message: `${describeKey(key)} waits for ${describeKey(parent)}${because}`,
+  };
+}
+
+/** The keys left after the deletions, with what is nested in them. */
+export function survivors(
+  objects: ReadonlyMap<string, MetadataObject>,
+  active: readonly Decision[],
+): Set<string> {
+  const gone = new Set(active.filter((d) => d.action === 'delete').map((d) => d.key));
+  const left = new Set<string>();
+  // Parents come before children, so one pass is enough.
+  for (const { key, parent } of objects.values()) {
+    if (!gone.has(key) && (parent === null || left.has(parent))) left.add(key);
+  }
+  return left;
+}
+
+function withoutHostages(
+  active: readonly Decision[],
+  objects: ReadonlyMap<string, MetadataObject>,
+  owned: ReadonlySet<string>,
+  excluded: Map<string, Outcome>,
+): readonly Decision[] {
+  return active.filter((decision) => {
+    if (decision.action !== 'delete') return true;
+    const hostage = [...objects.values()].find(
+      (object) => !owned.has(object.key) && ancestorsOf(object, objects).includes(decision.key),
+    );
+    if (!hostage) return true;
+    excluded.set(decision.key, kept(decision.key, hostage.key));
+    return false;
+  });
+}
+
+function ancestorsOf(
+  { parent }: MetadataObject,
+  objects: ReadonlyMap<string, MetadataObject>,
+): readonly string[] {
+  if (parent === null) return [];
+  const owner = objects.get(parent);
+  return owner ? [parent, ...ancestorsOf(owner, objects)] : [parent];
+}
+
+function kept(key: string, dependent: string): Outcome {
+  return {
+    reason: 'PruneHeld',
+    message:
+      `${describeKey(key)} is kept: ${describeKey(dependent)} depends on it and belongs to no resource; ` +
+      `drop that first`,
+  };
+}
+
+/** Decisions to leave out, and why: puts that are inconsistent themselves, and whatever breaks what is not ours. */
+async function guiltyOf(
+  ground: Ground,
+  active: readonly Decision[],
+  document: Metadata,
+  inconsistent: readonly InconsistentObject[],
+): Promise<ReadonlyMap<string, Outcome>> {
+  const guilty = new Map<string, Outcome>();
+  const puts = new Set(active.filter((d) => isPut(d.action)).map((d) => d.key));
+  const before = new Set(ground.inconsistent.map(({ key }) => key));
+  for (const found of inconsistent) {
+    const outcome = judge(found, inconsistent);
+    if (puts.has(found.key) && outcome.reason !== 'SourceUnavailable') guilty.set(found.key, outcome);
+  }
+  if (guilty.size > 0) return guilty;
+  for (const found of inconsistent) {
+    if (puts.has(found.key) || before.has(found.key)) continue;
+    const culprits = await culpritsOf(ground, active, document, found);
+    for (const culprit of culprits) guilty.set(culprit.key, blame(culprit, found));
+    if (guilty.size > 0) break;
+  }
+  return guilty;
+}
+
+/** Whatever the object depends on; where the document does not tell, the first decision with which it turns inconsistent. */
+async function culpritsOf(
+  ground: Ground,
+  active: readonly Decision[],
+  document: Metadata,
+  found: InconsistentObject,
+): Promise<readonly Decision[]> {
+  const known = active.filter(({ action, key }) =>
+    dependentsOf(action === 'delete' ? ground.live : document, key).includes(found.key),
+  );
+  // Ours, and what it stood on was deleted on purpose: it waits, the deletion does not.
+  const isOurs = ground.owned.has(found.key);
+  const mayBeGuilty = ({ action }: Decision) => !isOurs || action !== 'delete';
+  if (known.length > 0) return known.filter(mayBeGuilty);
+  return active.some(mayBeGuilty) ? [await bisect(ground, active, found)].filter(mayBeGuilty) : [];
+}
+
+async function bisect(
+  ground: Ground,
+  active: readonly Decision[],
+  found: InconsistentObject,
+): Promise<Decision> {
+  let [low, high] = [0, active.length - 1];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const inconsistent = await ground.dryRun(compose(ground.live, active.slice(0, middle + 1)));
+    if (inconsistent.some(({ key }) => key === found.key)) high = middle;
+    else low = middle + 1;
+  }
+  return active[low]!;
+}
+
+function blame({ key, action }: Decision, found: InconsistentObject): Outcome {
+  if (action === 'delete') return kept(key, found.key);
+  return {
+    reason: 'RejectedByEngine',
+    message: `${describeKey(key)} would break ${describeKey(found.key)}: ${found.reason}`,
+  };
+}

@@ -1,0 +1,139 @@
+/** What became of each resource: from what was decided for its objects, what was left out, and what the engine says of the
+ *  rest. The worst of its objects speaks for a resource.
+ *  Pure. Not here: conditions (status.ts). */
+import type { Desired } from './desired.ts';
+import { differencesOf, summarise } from './difference.ts';
+import { judge } from './exclude.ts';
+import { describeKey } from './fragment.ts';
+import { type CustomResource, crName, type Reason } from './kinds.ts';
+import type { InconsistentObject, Ledger, Outcome } from './ports.ts';
+import { type Decision, isWrite } from './three-way.ts';
+
+export type Verdict = {
+  readonly outcome: Outcome;
+  /** What differs from the resource and is left so by policy. */
+  readonly drift?: string;
+  /** Were objects of the resource written just now. */
+  readonly wasWritten: boolean;
+  /** Objects of the resource the engine does not serve as they should be. */
+  readonly failing: readonly string[];
+};
+
+/** Worst first. */
+const SEVERITY: readonly Reason[] = [
+  'InvalidSpec',
+  'RefNotPermitted',
+  'Conflict',
+  'AdoptionRequired',
+  'RejectedByEngine',
+  'SecretNotFound',
+  'PruneHeld',
+  'DependencyNotReady',
+  'SourceUnavailable',
+];
+const MOST_MESSAGES = 3;
+
+export type Aftermath = {
+  readonly desired: Desired;
+  readonly ledger: Ledger;
+  readonly decisions: readonly Decision[];
+  readonly excluded: ReadonlyMap<string, Outcome>;
+  readonly inconsistent: readonly InconsistentObject[];
+  /** Keys in the document now. */
+  readonly keys: ReadonlySet<string>;
+};
+
+/** By uid. */
+export function verdictsOf(
+  resources: readonly CustomResource[],
+  aftermath: Aftermath,
+): ReadonlyMap<string, Verdict> {
+  const byOwner = Map.groupBy(aftermath.decisions, ownerOf);
+  const inconsistent = new Map(aftermath.inconsistent.map((found) => [found.key, found]));
+  return new Map(
+    resources.map((cr) => {
+      const decisions = byOwner.get(crName(cr)) ?? [];
+      return [cr.metadata.uid, verdictOf(cr, decisions, aftermath, inconsistent)];
+    }),
+  );
+}
+
+function ownerOf({ claim, entry }: Decision): string {
+  return claim ? crName(claim.cr) : (entry?.cr ?? '');
+}
+
+function verdictOf(
+  cr: CustomResource,
+  decisions: readonly Decision[],
+  aftermath: Aftermath,
+  inconsistent: ReadonlyMap<string, InconsistentObject>,
+): Verdict {
+  const issues = decisions.flatMap((decision) => {
+    const outcome = issueOf(decision, aftermath, inconsistent);
+    return outcome ? [{ key: decision.key, outcome }] : [];
+  });
+  const whole = aftermath.desired.outcomes.get(cr.metadata.uid);
+  const outcomes = [...(whole ? [whole] : []), ...issues.map(({ outcome }) => outcome)];
+  const drifted = decisions.filter(({ action }) => action === 'reportDrift');
+  const wasWritten = decisions.some((d) => isWrite(d) && !aftermath.excluded.has(d.key));
+  return {
+    outcome: withServed(cr, worstOf(outcomes, decisions.length), decisions),
+    ...(drifted.length > 0 ? { drift: drifted.map(driftOf).join('; ') } : {}),
+    wasWritten,
+    failing: issues.map(({ key }) => key),
+  };
+}
+
+function issueOf(
+  decision: Decision,
+  { excluded, keys, inconsistent: all }: Aftermath,
+  inconsistent: ReadonlyMap<string, InconsistentObject>,
+): Outcome | undefined {
+  const { key, action, claim } = decision;
+  const refused = excluded.get(key);
+  if (refused) return refused;
+  if (action === 'refuseAdoption') return adoptionRequired(decision);
+  if (!claim || action === 'reportDrift' || action === 'ignoreDrift') return undefined;
+  if (!keys.has(key)) {
+    const { parent } = claim.object;
+    const gone = parent !== null && !keys.has(parent) ? describeKey(parent) : 'its place in the metadata';
+    return { reason: 'DependencyNotReady', message: `${describeKey(key)} waits for ${gone}` };
+  }
+  const found = inconsistent.get(key);
+  return found && judge(found, all);
+}
+
+function adoptionRequired({ key, live, claim }: Decision): Outcome {
+  const differences = summarise(differencesOf(live, claim?.object));
+  const differs = differences === '' ? 'it is equal' : `it differs: ${differences}`;
+  return {
+    reason: 'AdoptionRequired',
+    message:
+      `${describeKey(key)} exists and belongs to no resource; ${differs}. ` +
+      `To take it over set adoptionPolicy: Always`,
+  };
+}
+
+function driftOf({ key, live, claim }: Decision): string {
+  if (!live) return `${describeKey(key)} was removed`;
+  return `${describeKey(key)} was changed: ${summarise(differencesOf(claim?.object, live))}`;
+}
+
+function worstOf(outcomes: readonly Outcome[], objects: number): Outcome {
+  const [worst] = outcomes.toSorted((a, b) => SEVERITY.indexOf(a.reason) - SEVERITY.indexOf(b.reason));
+  if (!worst)
+    return { reason: 'Applied', message: objects === 1 ? '1 object applied' : `${objects} objects applied` };
+  const same = outcomes.filter(({ reason }) => reason === worst.reason);
+  const shown = same.slice(0, MOST_MESSAGES).map(({ message }) => message);
+  const rest = same.length - shown.length;
+  return { reason: worst.reason, message: [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ') };
+}
+
+/** A resource that cannot have its new version keeps the last good one; it says which. */
+function withServed(cr: CustomResource, outcome: Outcome, decisions: readonly Decision[]): Outcome {
+  if (outcome.reason === 'Applied' || outcome.reason === 'Paused') return outcome;
+  const served = decisions.flatMap(({ entry, live }) => (entry && live ? [entry.generation] : []));
+  const generation = Math.max(...served);
+  if (served.length === 0 || generation >= cr.metadata.generation) return outcome;
+  return { ...outcome, message: `${outcome.message}; serving generation ${generation}` };
+}

@@ -1,0 +1,219 @@
+/** One pass: observe → decide → leave out what does not fit → one compare-and-swap write → report. The only file that knows
+ *  the order. Folder mode and Kubernetes run the same pass over their own ports; when to run it is theirs.
+ *  Not here: each step. A pass never throws for what an engine or a resource does wrong: the report says it. */
+import { type Metadata, objectsOf } from '@pergola/engine/metadata';
+import { type Desired, desire } from './desired.ts';
+import { type Settled, settle, survivors } from './exclude.ts';
+import type { CrStatus, CustomResource } from './kinds.ts';
+import { isSameLedger, nextLedger, readLedger } from './ledger.ts';
+import { type Verdict, verdictsOf } from './outcomes.ts';
+import {
+  type Clock,
+  type CrSnapshot,
+  type CrSource,
+  type EnginePort,
+  EngineProblem,
+  type EngineReading,
+  type InconsistentObject,
+  type Ledger,
+  type Outcome,
+  type ReconcileOptions,
+  type StatusSink,
+} from './ports.ts';
+import { isChanged, isPassing, statusOf } from './status.ts';
+import { type Decision, decide, isWrite, type PruneHold } from './three-way.ts';
+
+export type Ports = {
+  readonly engine: EnginePort;
+  readonly source: CrSource;
+  readonly sink: StatusSink;
+  readonly clock: Clock;
+};
+
+/** What a pass would do. */
+export type Plan = {
+  readonly snapshot: CrSnapshot;
+  readonly reading: EngineReading;
+  readonly desired: Desired;
+  readonly decisions: readonly Decision[];
+  readonly settled: Settled;
+  /** Before and after. */
+  readonly ledger: Ledger;
+  readonly nextLedger: Ledger;
+  readonly pruneHold?: PruneHold;
+};
+
+export type Report = {
+  /** Absent when the engine could not be read. */
+  readonly plan?: Plan;
+  readonly resources: readonly CustomResource[];
+  readonly verdicts: ReadonlyMap<string, Verdict>;
+  /** By uid, of every resource. */
+  readonly statuses: ReadonlyMap<string, CrStatus>;
+  readonly resourceVersion?: number;
+  readonly inconsistent: readonly InconsistentObject[];
+  readonly wasWritten: boolean;
+  /** Why the pass did not end. */
+  readonly problem?: EngineProblem;
+  /** Something waits for what may come by itself: worth another pass soon, after `EnginePort.reload`. */
+  readonly isWaiting: boolean;
+};
+
+const MOST_TRIES = 8;
+const LEAST_PAUSE_MS = 50;
+const MOST_PAUSE_MS = 500;
+
+export async function reconcile(ports: Ports, options: ReconcileOptions): Promise<Report> {
+  const snapshot = await ports.source.snapshot();
+  const report = await attempt(ports, options, snapshot).catch((error: unknown) => {
+    if (error instanceof EngineProblem) return failed(snapshot, error);
+    throw error;
+  });
+  const context = { now: ports.clock.now(), progressDeadlineSeconds: options.progressDeadlineSeconds };
+  const statuses = new Map(
+    snapshot.resources.map((cr) => [
+      cr.metadata.uid,
+      statusOf(cr, report.verdicts.get(cr.metadata.uid)!, context),
+    ]),
+  );
+  const changes = snapshot.resources
+    .map((cr) => ({ cr, status: statuses.get(cr.metadata.uid)! }))
+    .filter(({ cr, status }) => isChanged(cr, status));
+  await ports.sink.publish(changes);
+  const isWaiting = [...report.verdicts.values()].some(({ outcome }) => isPassing(outcome));
+  return { ...report, resources: snapshot.resources, statuses, isWaiting };
+}
+
+/** Observe and decide; nothing is written. Throws EngineProblem. */
+export async function plan(
+  engine: EnginePort,
+  snapshot: CrSnapshot,
+  options: ReconcileOptions,
+): Promise<Plan> {
+  const reading = await engine.read();
+  const ledger = readLedger(reading.operatorState, options.manager);
+  const desired = desire(snapshot, ledger, options);
+  const { decisions, pruneHold } = decide(desired, ledger, objectsOf(reading.metadata), {
+    ...options.policies,
+    manager: options.manager,
+    confirmPrune: options.confirmPrune,
+    mayPrune: snapshot.isComplete,
+  });
+  const settled = await settle(
+    {
+      live: reading.metadata,
+      inconsistent: reading.inconsistent,
+      owned: ownedKeys(ledger, desired),
+      dryRun: (document) => engine.dryRun(document),
+    },
+    decisions,
+  );
+  const keys = keysOf(settled.document);
+  const next = nextLedger(ledger, decisions, new Set(settled.excluded.keys()), keys);
+  return {
+    snapshot,
+    reading,
+    desired,
+    decisions,
+    settled,
+    ledger,
+    nextLedger: next,
+    ...(pruneHold ? { pruneHold } : {}),
+  };
+}
+
+export function changesDocument({ settled }: Plan): boolean {
+  return settled.applied.length > 0;
+}
+
+/** What became of each resource if the plan is carried out. */
+export function foresee(
+  made: Plan,
+  inconsistent: readonly InconsistentObject[],
+): ReadonlyMap<string, Verdict> {
+  return verdictsOf(made.snapshot.resources, {
+    desired: made.desired,
+    ledger: made.ledger,
+    decisions: made.decisions,
+    excluded: made.settled.excluded,
+    inconsistent,
+    keys: keysOf(made.settled.document),
+  });
+}
+
+type Attempt = Omit<Report, 'statuses' | 'isWaiting' | 'resources'>;
+
+/** Again when somebody wrote in between; each try starts from what is there now. */
+async function attempt(
+  { engine, clock }: Ports,
+  options: ReconcileOptions,
+  snapshot: CrSnapshot,
+): Promise<Attempt> {
+  for (let tries = 1; ; tries++) {
+    const made = await plan(engine, snapshot, options);
+    try {
+      return await carryOut(engine, made);
+    } catch (error) {
+      const isOvertaken = error instanceof EngineProblem && error.kind === 'conflict';
+      if (!isOvertaken || tries === MOST_TRIES) throw error;
+      await clock.sleep(LEAST_PAUSE_MS + clock.random() * (MOST_PAUSE_MS - LEAST_PAUSE_MS));
+    }
+  }
+}
+
+async function carryOut(engine: EnginePort, made: Plan): Promise<Attempt> {
+  const { reading, settled } = made;
+  const hasChanges = changesDocument(made);
+  if (!hasChanges && isSameLedger(made.ledger, made.nextLedger)) {
+    return done(made, reading.resourceVersion, reading.inconsistent, false);
+  }
+  const written = await engine.write({
+    metadata: hasChanges ? settled.document : null,
+    ledger: made.nextLedger,
+    expectedVersion: reading.resourceVersion,
+  });
+  const inconsistent = hasChanges ? written.inconsistent : reading.inconsistent;
+  return done(made, written.resourceVersion, inconsistent, true);
+}
+
+function done(
+  made: Plan,
+  resourceVersion: number,
+  inconsistent: readonly InconsistentObject[],
+  wasWritten: boolean,
+): Attempt {
+  return { plan: made, verdicts: foresee(made, inconsistent), resourceVersion, inconsistent, wasWritten };
+}
+
+/** Nothing is known of the engine; what is known of the resources is not asked either. */
+function failed(snapshot: CrSnapshot, problem: EngineProblem): Attempt {
+  const outcome = outcomeOf(problem);
+  const verdict = { outcome, wasWritten: false, failing: [] };
+  const verdicts = new Map(snapshot.resources.map((cr) => [cr.metadata.uid, verdict]));
+  return { verdicts, inconsistent: [], wasWritten: false, problem };
+}
+
+export function outcomeOf({ kind, message }: EngineProblem): Outcome {
+  switch (kind) {
+    case 'unauthorized':
+      return { reason: 'EngineRejectedCredentials', message };
+    case 'rejected':
+      return { reason: 'RejectedByEngine', message };
+    case 'unreachable':
+    case 'conflict':
+      return { reason: 'EngineUnreachable', message };
+  }
+}
+
+function ownedKeys(ledger: Ledger, desired: Desired): ReadonlySet<string> {
+  const ours = Object.entries(ledger.objects).filter(([, entry]) => entry.manager === ledger.manager);
+  return new Set([...ours.map(([key]) => key), ...desired.claims.keys()]);
+}
+
+function keysOf(document: Metadata): ReadonlySet<string> {
+  return survivors(objectsOf(document), []);
+}
+
+export function writesOf({ settled }: Plan): readonly Decision[] {
+  return settled.applied.filter(isWrite);
+}

@@ -1,0 +1,127 @@
+/** (ledger, claims, live) → what happens to each key. L is what we wrote last (its hash), D what a resource claims, V what the
+ *  engine has: V = D nothing; V = L an update; V differs from both drift; no L, and adoption decides; L without D, and it goes.
+ *  Then the guard: more deletions at once than anyone expects wait for a person.
+ *  Pure. Not here: whether the engine accepts it (exclude.ts), the document (compose.ts). */
+import type { MetadataObject } from '@pergola/engine/metadata';
+import type { Claim, Desired } from './desired.ts';
+import { hashOf, normalised, shortHash } from './fragment.ts';
+import type { Ledger, LedgerEntry, Policies } from './ports.ts';
+
+/** `own`: equal, and taken over; `adopt`: different, and overwritten; `hold`: left alone, still owned. */
+export type Action =
+  | 'create'
+  | 'update'
+  | 'correct'
+  | 'adopt'
+  | 'own'
+  | 'unchanged'
+  | 'reportDrift'
+  | 'ignoreDrift'
+  | 'refuseAdoption'
+  | 'delete'
+  | 'forget'
+  | 'hold';
+
+export type Decision = {
+  readonly key: string;
+  readonly action: Action;
+  /** Absent for keys nobody claims (delete, forget, hold). */
+  readonly claim?: Claim;
+  /** Absent where the ledger has none. */
+  readonly entry?: LedgerEntry;
+  readonly live?: MetadataObject;
+};
+
+export type PruneHold = { readonly count: number; readonly owned: number; readonly hash: string };
+
+export type Decisions = {
+  readonly decisions: readonly Decision[];
+  readonly pruneHold?: PruneHold;
+};
+
+/** Actions that change the document. */
+export function isWrite({ action }: Decision): boolean {
+  return isPut(action) || action === 'delete';
+}
+
+export function isPut(action: Action): boolean {
+  return action === 'create' || action === 'update' || action === 'correct' || action === 'adopt';
+}
+
+export function decide(
+  desired: Desired,
+  ledger: Ledger,
+  live: ReadonlyMap<string, MetadataObject>,
+  options: {
+    readonly manager: string;
+    readonly pruneGuard: Policies['pruneGuard'];
+    readonly confirmPrune?: string | undefined;
+    /** May owned objects nobody claims be deleted now. */
+    readonly mayPrune: boolean;
+  },
+): Decisions {
+  const claimed = [...desired.claims.values()].map((claim) =>
+    decideClaim(claim, ledger.objects[claim.object.key], live.get(claim.object.key)),
+  );
+  const ours = Object.entries(ledger.objects).filter(([, entry]) => entry.manager === options.manager);
+  const unclaimed = ours
+    .filter(([key]) => !desired.claims.has(key))
+    .map(([key, entry]) => decideUnclaimed(key, entry, live.get(key), desired, options.mayPrune));
+  return guard([...claimed, ...unclaimed], ours.length, options);
+}
+
+function decideClaim(
+  claim: Claim,
+  entry: LedgerEntry | undefined,
+  live: MetadataObject | undefined,
+): Decision {
+  const base = { key: claim.object.key, claim, ...(entry ? { entry } : {}), ...(live ? { live } : {}) };
+  return { ...base, action: actionOf(claim, entry, live) };
+}
+
+function actionOf(claim: Claim, entry: LedgerEntry | undefined, live: MetadataObject | undefined): Action {
+  const { drift, adoption } = claim.policies;
+  if (!live && !entry) return 'create';
+  const liveHash = live && hashOf(normalised(live));
+  if (liveHash === claim.hash) {
+    if (entry) return 'unchanged';
+    return adoption === 'Never' ? 'refuseAdoption' : 'own';
+  }
+  if (!entry) return adoption === 'Always' ? 'adopt' : 'refuseAdoption';
+  if (liveHash === entry.hash) return 'update';
+  if (drift === 'Correct') return 'correct';
+  return drift === 'Report' ? 'reportDrift' : 'ignoreDrift';
+}
+
+function decideUnclaimed(
+  key: string,
+  entry: LedgerEntry,
+  live: MetadataObject | undefined,
+  desired: Desired,
+  mayPrune: boolean,
+): Decision {
+  const base = { key, entry, ...(live ? { live } : {}) };
+  if (desired.held.has(key)) return { ...base, action: 'hold' };
+  if (!live) return { ...base, action: 'forget' };
+  // `Retain` is about a resource that is gone; what a present one no longer says goes.
+  const isRetained = entry.deletionPolicy === 'Retain' && !desired.present.has(entry.cr);
+  if (isRetained) return { ...base, action: 'forget' };
+  return { ...base, action: mayPrune ? 'delete' : 'hold' };
+}
+
+function guard(
+  decisions: readonly Decision[],
+  owned: number,
+  options: { readonly pruneGuard: Policies['pruneGuard']; readonly confirmPrune?: string | undefined },
+): Decisions {
+  const keys = decisions.filter(({ action }) => action === 'delete').map(({ key }) => key);
+  const { maxObjects, maxPercent } = options.pruneGuard;
+  const isTooMuch = keys.length > maxObjects && keys.length * 100 > maxPercent * owned;
+  if (!isTooMuch) return { decisions };
+  const hash = shortHash(keys.toSorted().join('\n'));
+  if (options.confirmPrune === hash) return { decisions };
+  return {
+    decisions: decisions.map((d) => (d.action === 'delete' ? { ...d, action: 'hold' } : d)),
+    pruneHold: { count: keys.length, owned, hash },
+  };
+}
