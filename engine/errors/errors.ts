@@ -434,6 +434,7 @@ export const ERRORS = {
     () => '"distinct_on" columns must match initial "order_by" columns',
   ),
   badRequest: row<Text>(400, 'bad-request', (p) => p.text),
+  onlyQueriesExplained: row<object>(400, 'invalid-params', () => 'only queries can be explained'),
   // ── Postgres, while a request runs ──
   notNullViolation: row<Named>(
     400,

@@ -32,7 +32,7 @@ export async function insertObjects(
   let row: Row;
   try {
     const values = bind(statement.parameters, { session, variables: {} });
-    row = await runOn(client, { name: '', text: statement.text }, values, false);
+    row = await runOn(client, { name: '', text: statement.text }, values);
   } catch (error) {
     throw error instanceof EngineError ? error : engineErrorOf(error, statement.text, []);
   }

@@ -30,7 +30,8 @@ const PG_ERRORS: readonly Entry[] = [
   {
     // Data exceptions: a value the type does not have, a division by zero, an invalid regular expression.
     state: /^22/,
-    error: ({ message }, path, internal) => new EngineError('dataException', { text: message }, path, internal),
+    error: ({ message }, path, internal) =>
+      new EngineError('dataException', { text: message }, path, internal),
   },
   {
     state: /^(08|57P)/,

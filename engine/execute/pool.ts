@@ -8,7 +8,11 @@ import pg from 'pg';
 /** The columns of a statement's first row as text; empty when there was no row. */
 export type Row = readonly (string | null)[];
 
+/** An empty name: parsed for this one run and forgotten. */
 export type NamedStatement = { readonly name: string; readonly text: string };
+
+/** Runs a statement on a connection one already has. */
+export type Run = (statement: NamedStatement, values: readonly unknown[]) => Promise<Row>;
 
 export type PoolOptions = {
   readonly maxConnections?: number;
@@ -28,9 +32,12 @@ export type TransactionOptions = {
 };
 
 export interface Database {
-  run(statement: NamedStatement, values: readonly unknown[]): Promise<Row>;
-  /** BEGIN … COMMIT on one connection, ROLLBACK when `body` throws. */
-  transaction<T>(options: TransactionOptions, body: (client: pg.PoolClient) => Promise<T>): Promise<T>;
+  readonly run: Run;
+  /** BEGIN … COMMIT on one connection, ROLLBACK when `body` throws. `run` prepares on that connection. */
+  transaction<T>(
+    options: TransactionOptions,
+    body: (client: pg.PoolClient, run: Run) => Promise<T>,
+  ): Promise<T>;
   /** A connection without a transaction around; it is closed afterwards, whatever `body` has set on it. */
   session<T>(body: (client: pg.PoolClient) => Promise<T>): Promise<T>;
   query(text: string, values?: readonly unknown[]): Promise<pg.QueryResult>;
@@ -39,7 +46,7 @@ export interface Database {
 
 /** Distinct statements kept prepared on a connection. A connection that has seen more is replaced, which is how
  *  statements of plans long gone are forgotten. */
-const MOST_PREPARED = 2000;
+const MOST_PREPARED = 1000;
 
 const AS_TEXT = { getTypeParser: () => (value: string) => value };
 
@@ -47,15 +54,14 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
   return new PooledDatabase(url, options);
 }
 
-/** Runs a prepared statement on a connection one already has: inside a transaction. */
+/** Runs a statement on a connection one already has, for callers that hold one of their own. */
 export async function runOn(
   client: pg.ClientBase,
   statement: NamedStatement,
   values: readonly unknown[],
-  isNamed = true,
 ): Promise<Row> {
   const result = await client.query<string[]>({
-    ...(isNamed ? { name: statement.name } : {}),
+    name: statement.name,
     text: statement.text,
     values: values as unknown[],
     rowMode: 'array',
@@ -84,28 +90,32 @@ class PooledDatabase implements Database {
     });
     // The pool has already discarded the connection; the next request opens another.
     this.#pool.on('error', () => {});
+    // A connection that breaks while it is lent out fails its query; without a listener it would end the process too.
+    this.#pool.on('connect', (client) => client.on('error', () => {}));
   }
 
-  async run(statement: NamedStatement, values: readonly unknown[]): Promise<Row> {
+  readonly run: Run = async (statement, values) => {
     const client = await this.#pool.connect();
-    let isSpent = false;
+    let isBroken = false;
     try {
-      isSpent = this.#isNamed && this.#remember(client, statement.name);
-      return await runOn(client, statement, values, this.#isNamed);
+      return await this.#runOn(client, statement, values);
     } catch (error) {
-      isSpent = isConnectionLost(error);
+      isBroken = isConnectionLost(error);
       throw error;
     } finally {
-      client.release(isSpent);
+      client.release(isBroken || this.#isSpent(client));
     }
-  }
+  };
 
-  async transaction<T>(options: TransactionOptions, body: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  async transaction<T>(
+    options: TransactionOptions,
+    body: (client: pg.PoolClient, run: Run) => Promise<T>,
+  ): Promise<T> {
     const client = await this.#pool.connect();
     let isBroken = options.isForeign ?? false;
     try {
       await client.query(`${this.#begin}${options.readOnly ? ' read only' : ''}`);
-      const result = await body(client);
+      const result = await body(client, (statement, values) => this.#runOn(client, statement, values));
       await client.query('commit');
       return result;
     } catch (error) {
@@ -114,7 +124,7 @@ class PooledDatabase implements Database {
       });
       throw error;
     } finally {
-      client.release(isBroken);
+      client.release(isBroken || this.#isSpent(client));
     }
   }
 
@@ -135,20 +145,26 @@ class PooledDatabase implements Database {
     if (!this.#pool.ended) await this.#pool.end();
   }
 
-  /** Notes a statement prepared on a connection; true when the connection has had enough of them. */
-  #remember(client: pg.PoolClient, name: string): boolean {
+  #runOn(client: pg.PoolClient, statement: NamedStatement, values: readonly unknown[]): Promise<Row> {
+    if (statement.name === '') return runOn(client, statement, values);
+    if (!this.#isNamed) return runOn(client, { name: '', text: statement.text }, values);
     let names = this.#prepared.get(client);
     if (!names) {
       names = new Set();
       this.#prepared.set(client, names);
     }
-    names.add(name);
-    return names.size > MOST_PREPARED;
+    names.add(statement.name);
+    return runOn(client, statement, values);
+  }
+
+  /** Has the connection had enough prepared statements? */
+  #isSpent(client: pg.PoolClient): boolean {
+    return (this.#prepared.get(client)?.size ?? 0) > MOST_PREPARED;
   }
 }
 
 /** SQLSTATE class 08 and 57P, or no SQLSTATE at all: the connection is gone, not the statement wrong. */
-function isConnectionLost(error: unknown): boolean {
+export function isConnectionLost(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
   return (
     typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code) || code.startsWith('08') || code.startsWith('57P')

@@ -75,7 +75,11 @@ async function answerAll(work: Work, body: unknown): Promise<string> {
 async function answerOne(work: Work, body: unknown): Promise<string> {
   const { context, exchange, session, snapshot } = work;
   try {
-    return await answer(graphqlRequestFrom(body), { snapshot, session });
+    return await answer(graphqlRequestFrom(body), {
+      model: snapshot.model,
+      session,
+      databases: context.state.sources,
+    });
   } catch (thrown) {
     return graphqlErrors(context, exchange, errorFrom(thrown, context.observe, exchange.id));
   }

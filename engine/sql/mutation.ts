@@ -37,7 +37,7 @@ export function mutationQuery(action: Action, output: MutationOutput): MutationQ
   const check = checkOf(action, row, aliases);
   const passes = check ? sql`, ${check} as ${PASSES}` : empty;
   const isChecked = check !== null;
-  if (!selectsRelationships(output)) {
+  if (!looksAround(output)) {
     const written = statementOf(action, row, aliases, sql`${id(row)}.*${passes}`);
     const from = aliases.next();
     const verdict = check ? sql`, ${verdictOf(output, from)}` : empty;
@@ -96,10 +96,15 @@ function answerQuery(output: MutationOutput, type: PgType): Fragment {
 
 type Output = { readonly json: Fragment; readonly joins: Joins };
 
-/** The answer over the written rows under the alias `row`: an aggregate, or one row. */
+/** The answer over the written rows under the alias `row`: an aggregate, or one row. Rows outside `select.where`, which
+ *  the role may write but not read, are left out of it. */
 function outputJson(output: MutationOutput, row: string, aliases: Aliases): Output {
   const joins = new Joins(aliases);
-  if (output.kind === 'row') return { json: rowJson(output.select.fields, row, joins), joins };
+  if (output.kind === 'row') {
+    const json = rowJson(output.select.fields, row, joins);
+    const visible = visibility(output.select, row, aliases);
+    return { json: visible ? sql`case when ${visible} then ${json} end` : json, joins };
+  }
   const entries = output.fields.map((field) => ({
     key: field.alias,
     value: outputPieces(field, row, joins),
@@ -113,8 +118,11 @@ function outputPieces(field: ResponseField, row: string, joins: Joins): Piece[] 
   switch (field.kind) {
     case 'affected-rows':
       return [expression(sql`count(*)::text`)];
-    case 'returning':
-      return jsonArray(joinedRows(rowJson(field.select.fields, row, joins)));
+    case 'returning': {
+      const rows = joinedRows(rowJson(field.select.fields, row, joins));
+      const visible = visibility(field.select, row, joins.aliases);
+      return jsonArray(visible ? sql`${rows} filter (where ${visible})` : rows);
+    }
     case 'constant':
       return [text(field.json)];
     default:
@@ -122,13 +130,34 @@ function outputPieces(field: ResponseField, row: string, joins: Joins): Piece[] 
   }
 }
 
-function selectsRelationships(output: MutationOutput): boolean {
+function visibility(select: Select, row: string, aliases: Aliases): Fragment | null {
+  return select.where.kind === 'true' ? null : condition(select.where, rowScope(row, aliases));
+}
+
+/** Does the answer look beyond the written rows themselves? */
+function looksAround(output: MutationOutput): boolean {
   const selects: readonly Select[] =
     output.kind === 'row'
       ? [output.select]
       : output.fields.flatMap((field) => (field.kind === 'returning' ? [field.select] : []));
   const isRelationship = (field: Field) => field.kind === 'object' || field.kind === 'array';
-  return selects.some((select) => select.fields.some(isRelationship));
+  return selects.some((select) => select.fields.some(isRelationship) || readsOthers(select.where));
+}
+
+function readsOthers(predicate: Predicate): boolean {
+  switch (predicate.kind) {
+    case 'related':
+    case 'exists':
+      return true;
+    case 'and':
+      return predicate.all.some(readsOthers);
+    case 'or':
+      return predicate.any.some(readsOthers);
+    case 'not':
+      return readsOthers(predicate.not);
+    default:
+      return false;
+  }
 }
 
 function rowType(table: QualifiedName): PgType {

@@ -15,7 +15,11 @@ export type CompiledStatement = Statement & {
   readonly isChecked: boolean;
   /** What answers instead, when the first column holds the written rows. */
   readonly answer: Statement | null;
+  /** Where its failures are reported: an insert's at its objects, any other at the request as a whole. */
+  readonly errorPath: ErrorPath;
 };
+
+type ErrorPath = readonly (string | number)[];
 
 /** Part of the response's `data`: text, or a column of a statement's only row (null prints `null`). */
 export type TemplatePart =
@@ -59,6 +63,7 @@ type Draft =
       readonly source: string;
       readonly alias: string;
       readonly mutation: MutationQuery;
+      readonly errorPath: ErrorPath;
     };
 
 /** Adds what `root` needs to the drafts; the parts of the response that stand for it. */
@@ -68,7 +73,8 @@ function place(root: Root, drafts: Draft[]): readonly TemplatePart[] {
       return [text(root.json)];
     case 'mutation':
       return placeMutation(root.mutation, (mutation) => {
-        drafts.push({ kind: 'mutation', source: root.source, alias: root.alias, mutation });
+        const { source, alias } = root;
+        drafts.push({ kind: 'mutation', source, alias, mutation, errorPath: errorPathOf(root) });
         return { kind: 'column', statement: drafts.length - 1, column: 0 };
       });
     case 'database': {
@@ -113,6 +119,7 @@ function finish(draft: Draft): CompiledStatement {
       roots: [draft.alias],
       isChecked,
       answer: answer && compile(answer),
+      errorPath: draft.errorPath,
     };
   }
   const { roots, source } = draft;
@@ -125,7 +132,13 @@ function finish(draft: Draft): CompiledStatement {
     roots: roots.map((root) => root.alias),
     isChecked: false,
     answer: null,
+    errorPath: [],
   };
+}
+
+function errorPathOf({ alias, mutation }: Extract<Root, { kind: 'mutation' }>): ErrorPath {
+  if (mutation.action.kind !== 'insert') return [];
+  return ['selectionSet', alias, 'args', mutation.output.kind === 'row' ? 'object' : 'objects'];
 }
 
 const text = (value: string): TemplatePart => ({ kind: 'text', text: value });

@@ -1,0 +1,48 @@
+/** POST /v1/graphql/explain: the statement and Postgres's plan for each root field of a query, as the given session would
+ *  run it. Every root is explained by itself, although a request runs all of a source as one statement.
+ *  Nothing is executed: EXPLAIN with the same parameters. Spec: "Explain API". */
+import { fail } from '../errors/engine-error.ts';
+import { prepareDocument } from '../plan/document.ts';
+import { planRequest } from '../plan/plan.ts';
+import type { Root } from '../plan/types.ts';
+import { coerceVariables } from '../plan/variables.ts';
+import { roleSchema } from '../schema/role-schemas.ts';
+import { renderRoot } from '../sql/plan.ts';
+import type { AnswerContext } from './answer.ts';
+import { type Binding, bind } from './bind.ts';
+import { engineErrorOf } from './pg-errors.ts';
+import type { GraphqlRequest } from './plan-cache.ts';
+import type { Databases } from './run-plan.ts';
+
+export type ExplainedField = {
+  readonly field: string;
+  /** Null where no statement is run: introspection. */
+  readonly sql: string | null;
+  readonly plan: readonly string[] | null;
+};
+
+/** In response order. Raises `onlyQueriesExplained` for a mutation. */
+export async function explain(
+  request: GraphqlRequest,
+  { model, session, databases }: AnswerContext,
+): Promise<readonly ExplainedField[]> {
+  const role = roleSchema(model, session.role, session.mayUseBackendOnly);
+  const document = prepareDocument(role, request.query, request.operationName ?? null);
+  if (document.operation.operation === 'mutation') fail('onlyQueriesExplained', {});
+  const variables = coerceVariables(document, request.variables ?? null);
+  const { roots } = planRequest(document, variables);
+  const binding = { session, variables: variables.values };
+  return Promise.all(roots.map((root) => explainRoot(root, binding, databases)));
+}
+
+async function explainRoot(root: Root, binding: Binding, databases: Databases): Promise<ExplainedField> {
+  if (root.kind !== 'database') return { field: root.alias, sql: null, plan: null };
+  const { text, parameters } = renderRoot(root.query);
+  const values = bind(parameters, binding);
+  try {
+    const { rows } = await databases.get(root.source).query(`explain (format text) ${text}`, values);
+    return { field: root.alias, sql: text, plan: rows.map((row) => String(row['QUERY PLAN'])) };
+  } catch (error) {
+    throw engineErrorOf(error, text, []);
+  }
+}

@@ -1,0 +1,102 @@
+/** A ready plan → the first row of each of its statements. Queries: a statement a source, outside any transaction, at the
+ *  same time. Mutations: in order, in one transaction a source, unless there is only one statement and nothing to test
+ *  after it. Raises ERRORS rows; whatever was written is rolled back then.
+ *  Not here: what an SQLSTATE means (pg-errors.ts). Reference: features.md rows 58, 60. */
+import { fail } from '../errors/engine-error.ts';
+import { type Binding, bind } from './bind.ts';
+import { engineErrorOf } from './pg-errors.ts';
+import type { ReadyPlan, ReadyStatement } from './plan-cache.ts';
+import { type Database, isConnectionLost, type NamedStatement, type Row, type Run } from './pool.ts';
+
+/** Where databases are looked up by the name of their source: execute/sources.ts. */
+export interface Databases {
+  get(source: string): Database;
+}
+
+/** The protocol counts a statement's parameters in 16 bits. */
+const MOST_PARAMETERS = 65_535;
+
+export function runPlan(plan: ReadyPlan, binding: Binding, databases: Databases): Promise<readonly Row[]> {
+  return plan.operation === 'mutation'
+    ? runMutation(plan.statements, binding, databases)
+    : Promise.all(plan.statements.map((statement) => runQuery(statement, binding, databases)));
+}
+
+/** A connection may have died while it lay idle: a query is simply asked again, once. */
+async function runQuery(statement: ReadyStatement, binding: Binding, databases: Databases): Promise<Row> {
+  const values = bindAll(statement, binding);
+  const { run } = databases.get(statement.source);
+  try {
+    return await run(nameFor(statement), values);
+  } catch (error) {
+    if (!isConnectionLost(error)) throw engineErrorOf(error, statement.text, statement.errorPath);
+  }
+  return runOne(run, statement, values);
+}
+
+async function runMutation(
+  statements: readonly ReadyStatement[],
+  binding: Binding,
+  databases: Databases,
+): Promise<readonly Row[]> {
+  const [only] = statements;
+  if (statements.length === 1 && only && !only.isChecked && !only.answer) {
+    return [await runOne(databases.get(only.source).run, only, bindAll(only, binding))];
+  }
+  const sources = [...new Set(statements.map(({ source }) => source))];
+  return inTransactions(sources, databases, new Map(), async (runs) => {
+    const rows: Row[] = [];
+    for (const statement of statements) {
+      rows.push(await write(runs.get(statement.source)!, statement, binding));
+    }
+    return rows;
+  });
+}
+
+/** A transaction on each source, all of them open until `body` is done. */
+async function inTransactions<T>(
+  [source, ...others]: readonly string[],
+  databases: Databases,
+  runs: Map<string, Run>,
+  body: (runs: ReadonlyMap<string, Run>) => Promise<T>,
+): Promise<T> {
+  if (source === undefined) return body(runs);
+  try {
+    return await databases.get(source).transaction({}, (_client, run) => {
+      return inTransactions(others, databases, runs.set(source, run), body);
+    });
+  } catch (error) {
+    // Begin and commit can fail, too: a deferred constraint does so only now.
+    throw engineErrorOf(error, 'commit', []);
+  }
+}
+
+async function write(run: Run, statement: ReadyStatement, binding: Binding): Promise<Row> {
+  const row = await runOne(run, statement, bindAll(statement, binding));
+  // No row: nothing was written, so nothing has failed the check.
+  if (statement.isChecked && row.length > 0 && row.at(-1) !== 'true') {
+    fail('checkFailed', {}, { path: statement.errorPath });
+  }
+  const { answer } = statement;
+  if (!answer) return row;
+  return runOne(run, answer, bindAll(answer, { ...binding, written: row[0] ?? null }));
+}
+
+async function runOne(run: Run, statement: ReadyStatement, values: readonly unknown[]): Promise<Row> {
+  try {
+    return await run(nameFor(statement), values);
+  } catch (error) {
+    throw engineErrorOf(error, statement.text, statement.errorPath);
+  }
+}
+
+function nameFor(statement: ReadyStatement): NamedStatement {
+  if (statement.wasUsed) return statement.named;
+  statement.wasUsed = true;
+  return statement.once;
+}
+
+function bindAll({ parameters }: ReadyStatement, binding: Binding): readonly unknown[] {
+  if (parameters.length > MOST_PARAMETERS) fail('badRequest', { text: 'too many values in one mutation' });
+  return bind(parameters, binding);
+}
