@@ -5,19 +5,21 @@ import type { Inconsistency } from '../resolve/types.ts';
 
 export type PrintedInconsistency = Pick<Inconsistency, 'type' | 'name' | 'reason' | 'definition'> & {
   readonly key?: string;
+  readonly code?: string | undefined;
 };
 
-/** `includeKeys` adds each object's key, for clients that keep track of objects (the operator). */
+/** `includeKeys` adds each object's key and the code of what is wrong with it, for clients that keep track of objects
+ *  (the operator). */
 export function printInconsistencies(
   inconsistencies: readonly Inconsistency[],
   includeKeys: boolean,
 ): readonly PrintedInconsistency[] {
-  return inconsistencies.map(({ definition, reason, name, type, key }) => ({
+  return inconsistencies.map(({ definition, reason, name, type, key, cause }) => ({
     definition,
     reason,
     name,
     type,
-    ...(includeKeys ? { key } : {}),
+    ...(includeKeys ? { key, code: cause?.codeIn('specification') } : {}),
   }));
 }
 

@@ -3,7 +3,9 @@
  *  and functions leave the document, anything else that no longer fits refuses the whole, or goes too with `cascade`.
  *  Not here: comparing catalogs (catalog/changes.ts), what changes mean (follow-changes.ts), committing (work.ts).
  *  Spec: "run_sql". */
-import pg, { type QueryArrayResult } from 'pg';
+
+import type pg from 'pg';
+import type { QueryArrayResult } from 'pg';
 import { catalogChanges } from '../catalog/changes.ts';
 import { introspect } from '../catalog/introspect.ts';
 import type { Catalog } from '../catalog/types.ts';
@@ -17,6 +19,7 @@ import { printDependents } from './dependents.ts';
 import { type Change, followChanges, followKey, refuseChanges, renamesOf } from './follow-changes.ts';
 import { refuseInconsistencies } from './inconsistencies.ts';
 import { splitStatements } from './split-statements.ts';
+import { refusingSql } from './sql-failure.ts';
 import type { Work } from './work.ts';
 
 export type RunSqlArgs = ArgsOf<'run_sql'>;
@@ -45,8 +48,20 @@ export async function runSql(
   args: RunSqlArgs,
   path: readonly PathStep[],
 ): Promise<RunSqlResult> {
-  if (args.read_only) return runReadOnly(work, source, args);
-  if (args.no_transaction) return runBare(work, source, args);
+  const about = { source: source.name, statement: args.sql };
+  return refusingSql(about, () => {
+    if (args.read_only) return runReadOnly(work, source, args);
+    if (args.no_transaction) return runBare(work, source, args);
+    return runInTransaction(work, source, args, path);
+  });
+}
+
+async function runInTransaction(
+  work: Work,
+  source: Source,
+  args: RunSqlArgs,
+  path: readonly PathStep[],
+): Promise<RunSqlResult> {
   const { client } = await work.transaction(source);
   if (!mayChangeSchema(args)) return execute(client, args.sql);
   if (args.check_metadata_consistency === false) {
@@ -78,7 +93,7 @@ async function runBare(work: Work, source: Source, args: RunSqlArgs): Promise<Ru
   work.isRepeatable = false;
   const result = await work.ground.database(source).session(async (client) => {
     let last: RunSqlResult = { result_type: 'CommandOk', result: null };
-    for (const statement of splitStatements(args.sql)) last = await execute(client, statement, args.sql);
+    for (const statement of splitStatements(args.sql)) last = await execute(client, statement);
     return last;
   });
   if (mayChangeSchema(args)) await accept(work, source);
@@ -118,15 +133,10 @@ function follow(work: Work, source: Source, catalogs: BeforeAfter, cascade: bool
   }
 }
 
-/** Runs SQL text, any number of statements; the last one's result counts. `text` is the whole it is part of. */
-async function execute(client: pg.ClientBase, sql: string, text: string = sql): Promise<RunSqlResult> {
-  try {
-    const results: unknown = await client.query({ text: sql, rowMode: 'array', types: AS_TEXT });
-    return printResult(Array.isArray(results) ? results.at(-1) : results);
-  } catch (error) {
-    if (error instanceof pg.DatabaseError) refuseStatement(text, error);
-    throw error;
-  }
+/** Runs SQL text, any number of statements; the last one's result counts. */
+async function execute(client: pg.ClientBase, sql: string): Promise<RunSqlResult> {
+  const results: unknown = await client.query({ text: sql, rowMode: 'array', types: AS_TEXT });
+  return printResult(Array.isArray(results) ? results.at(-1) : results);
 }
 
 /** Values as the database spells them. */
@@ -138,20 +148,4 @@ function printResult(result: QueryArrayResult | undefined): RunSqlResult {
   const names = result.fields.map((field) => field.name);
   const rows = result.rows.map((row) => row.map((value) => (value === null ? 'NULL' : String(value))));
   return { result_type: 'TuplesOk', result: [names, ...rows] };
-}
-
-function refuseStatement(statement: string, error: pg.DatabaseError): never {
-  const internal = {
-    statement,
-    prepared: false,
-    arguments: [],
-    error: {
-      exec_status: 'FatalError',
-      status_code: error.code ?? null,
-      message: error.message,
-      description: error.detail ?? null,
-      hint: error.hint ?? null,
-    },
-  };
-  fail('queryExecutionFailed', {}, { internal });
 }

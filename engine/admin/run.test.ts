@@ -469,7 +469,7 @@ describe('the whole document', () => {
       status: 200,
       body: {
         is_consistent: false,
-        inconsistent_objects: [{ ...foobar, key: 'table/default/public/foobar' }],
+        inconsistent_objects: [{ ...foobar, key: 'table/default/public/foobar', code: 'not-exists' }],
       },
     });
     expect(state()).toEqual(before);

@@ -3,6 +3,7 @@
  *  Not here: HTTP and authentication (http/), what each operation does (perform.ts). Spec: "Schema/metadata API". */
 import { EngineError, fail, toAdminBody } from '../errors/engine-error.ts';
 import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
+import { isUnreachable } from '../store/connect.ts';
 import { dialectOf } from './answer.ts';
 import { perform } from './perform.ts';
 import { type AdminEndpoint, type AdminRequest, parseRequest } from './request.ts';
@@ -113,6 +114,8 @@ function refusal(error: unknown, context: AdminContext): AdminResponse {
   if (error instanceof EngineError) {
     return { status: error.status, body: toAdminBody(error, dialect, context.showInternal ?? true) };
   }
-  const hidden = new EngineError('unexpected', { text: 'internal error' });
-  return { status: hidden.status, body: toAdminBody(hidden, dialect, false), unexpected: error };
+  const told = isUnreachable(error)
+    ? new EngineError('sourceUnreachable', { source: '', reason: 'the metadata database does not answer' })
+    : new EngineError('unexpected', { text: 'internal error' });
+  return { status: told.status, body: toAdminBody(told, dialect, false), unexpected: error };
 }

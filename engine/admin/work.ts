@@ -16,6 +16,7 @@ import type { Ground } from './ground.ts';
 import { newInconsistencies } from './inconsistencies.ts';
 import { type OpenTransaction, openTransaction } from './open-transaction.ts';
 import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
+import { refusingSql } from './sql-failure.ts';
 
 /** A state of the draft one can go back to. */
 export type Checkpoint = {
@@ -181,7 +182,7 @@ export class Work {
   async endTransaction(source: Source): Promise<void> {
     const open = this.#transactions.get(source.name);
     this.#transactions.delete(source.name);
-    await open?.commit();
+    if (open) await this.#commitSource(source.name, open);
   }
 
   /** Resolves the draft; the inconsistencies it adds to those that were there. When there are some, the catalog may be
@@ -254,8 +255,14 @@ export class Work {
     const open = [...this.#transactions].sort(([a], [b]) => Number(a === last) - Number(b === last));
     for (const [name, transaction] of open) {
       this.#transactions.delete(name);
-      await transaction.commit();
+      await this.#commitSource(name, transaction);
     }
+  }
+
+  /** A constraint checked at the end fails here, after the SQL has answered. */
+  async #commitSource(name: string, transaction: OpenTransaction): Promise<void> {
+    const about = { source: name, statement: 'commit' };
+    await refusingSql(about, transaction.commit);
   }
 
   /** What differs from the base; undefined when nothing does. */

@@ -44,7 +44,7 @@ export function nameOfDatabase(url: string): string {
 }
 
 /** Trouble with the connection, as opposed to a wrong statement or an ERRORS row. */
-function isUnreachable(error: unknown): boolean {
+export function isUnreachable(error: unknown): boolean {
   const code = codeOf(error);
   if (code === undefined) return /connect|terminated|timeout/i.test(reasonOf(error));
   // Node's own codes (ECONNREFUSED), and SQLSTATE classes: connection, authorization, shutdown, no database.

@@ -1,0 +1,36 @@
+/** What goes wrong while SQL of a client runs, as ERRORS rows: the database refuses a statement, or is not there.
+ *  Not here: GraphQL requests (execute/pg-errors.ts). Spec: "Errors", postgres-error. */
+import pg from 'pg';
+import { fail } from '../errors/engine-error.ts';
+import { isUnreachable } from '../store/connect.ts';
+
+/** Runs `body`; raises `queryExecutionFailed` with the database's own words, or `sourceUnreachable`. */
+export async function refusingSql<T>(
+  about: { readonly source: string; readonly statement: string },
+  body: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await body();
+  } catch (error) {
+    if (error instanceof pg.DatabaseError) refuseStatement(about.statement, error);
+    if (!isUnreachable(error)) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    fail('sourceUnreachable', { source: about.source, reason });
+  }
+}
+
+function refuseStatement(statement: string, error: pg.DatabaseError): never {
+  const internal = {
+    statement,
+    prepared: false,
+    arguments: [],
+    error: {
+      exec_status: 'FatalError',
+      status_code: error.code ?? null,
+      message: error.message,
+      description: error.detail ?? null,
+      hint: error.hint ?? null,
+    },
+  };
+  fail('queryExecutionFailed', {}, { internal });
+}

@@ -1,0 +1,278 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { EngineState } from './state.ts';
+import { op, startTestEngine, type TestEngine } from './testing/engine.ts';
+
+let engine: TestEngine;
+let others: TestEngine[];
+
+beforeEach(async () => {
+  engine = await startTestEngine();
+  others = [];
+  await engine.must(op('run_sql', { sql: 'create table author (id int primary key, name text)' }));
+});
+afterEach(async () => {
+  await Promise.all(others.map((other) => other.close()));
+  await engine.close();
+});
+
+/** Another replica on the same metadata database. */
+async function startReplica(options: Parameters<typeof startTestEngine>[0] = {}): Promise<TestEngine> {
+  const replica = await startTestEngine(options, engine);
+  others.push(replica);
+  return replica;
+}
+
+const trackedIn = ({ state }: TestEngine) => [
+  ...(state.snapshot().model.sources.get('default')?.tables.keys() ?? []),
+];
+const AUTHOR = '["public","author"]';
+
+const source = (name: string, url: unknown) => ({
+  name,
+  kind: 'postgres',
+  configuration: { connection_info: { database_url: url } },
+  tables: [],
+});
+
+describe('the first start', () => {
+  test('makes a default source that holds no secret', async () => {
+    expect(engine.state.snapshot().metadata.sources).toEqual([
+      source('default', { from_env: 'ENGINE_GRAPHQL_DATABASE_URL' }),
+    ]);
+    expect(engine.events).toContainEqual({ kind: 'migrated', versions: [1] });
+    const stored = await engine.database.sql('select metadata::text as text from pergola.metadata');
+    expect(stored[0]?.['text']).not.toContain('postgres://');
+  });
+
+  test('of several replicas at once ends with one document', async () => {
+    await engine.database.sql('drop schema pergola cascade');
+    const replicas = await Promise.all([startReplica(), startReplica(), startReplica()]);
+    const versions = new Set(replicas.map(({ state }) => state.snapshot().resourceVersion));
+    const ids = new Set(replicas.map(({ state }) => state.snapshot().id));
+    for (const { state } of replicas) await state.refresh();
+    expect(ids.size).toBe(1);
+    expect(replicas.map(({ state }) => state.snapshot().resourceVersion)).toEqual([2, 2, 2]);
+    expect(versions.size).toBeLessThanOrEqual(2);
+  });
+
+  test('without a database URL has no source', async () => {
+    await engine.database.sql('drop schema pergola cascade');
+    const bare = await startReplica({ hasDatabaseUrl: false });
+    expect(bare.state.snapshot().metadata).toEqual({ version: 3, sources: [] });
+  });
+});
+
+describe('a later start', () => {
+  test('finds what was stored, and makes no source again after all were dropped', async () => {
+    await engine.must(op('track_table', 'author'));
+    expect(trackedIn(await startReplica())).toEqual([AUTHOR]);
+    await engine.must(op('pg_drop_source', { name: 'default', cascade: true }));
+    expect((await startReplica()).state.snapshot().metadata.sources).toEqual([]);
+  });
+
+  test('goes on without a source that cannot be reached', async () => {
+    await engine.must(op('track_table', 'author'));
+    const down = source('down', 'postgres://someone:hunter2@127.0.0.1:1/none');
+    const unset = source('unset', { from_env: 'NOT_SET_ANYWHERE' });
+    const { metadata } = engine.state.snapshot();
+    const args = {
+      metadata: { ...metadata, sources: [...metadata.sources, down, unset] },
+      allow_inconsistent_metadata: true,
+    };
+    await engine.must({ ...op('replace_metadata', args), version: 2 });
+    const replica = await startReplica();
+    expect(trackedIn(replica)).toEqual([AUTHOR]);
+    expect(replica.state.snapshot().inconsistencies.map(({ key }) => key)).toEqual([
+      'source/down',
+      'source/unset',
+    ]);
+    expect(replica.events.filter(({ kind }) => kind === 'source unreachable')).toHaveLength(2);
+    expect(
+      JSON.stringify([replica.events, replica.state.snapshot().inconsistencies.map(({ reason }) => reason)]),
+    ).not.toContain('hunter2');
+  });
+
+  test('says that it waits for the metadata database, and ends with a clear error', async () => {
+    const events: unknown[] = [];
+    const state = new EngineState({
+      metadataDatabaseUrl: 'postgres://someone:hunter2@127.0.0.1:1/meta',
+      env: {},
+      hasDatabaseUrl: false,
+      stringifyNumericTypes: false,
+      startTimeoutMs: 300,
+      report: (event) => events.push(event),
+    });
+    await expect(state.start()).rejects.toThrow(
+      /cannot reach the metadata database 127\.0\.0\.1:1\/meta: .*ECONNREFUSED/,
+    );
+    expect(events).toContainEqual(
+      expect.objectContaining({ kind: 'metadata database unreachable', attempt: 1 }),
+    );
+    await state.close();
+  });
+});
+
+describe('replicas', () => {
+  const soon = (check: () => void) => vi.waitFor(check, { timeout: 1000, interval: 5 });
+
+  test('see each other’s changes within a second', async () => {
+    const replica = await startReplica();
+    await engine.must(op('track_table', 'author'));
+    await soon(() => expect(trackedIn(replica)).toEqual([AUTHOR]));
+    expect(replica.state.snapshot().resourceVersion).toBe(engine.state.snapshot().resourceVersion);
+  });
+
+  test('see them by polling where notifications do not arrive', async () => {
+    const replica = await startReplica({ pollIntervalMs: 100 });
+    await engine.database.sql(
+      `update pergola.metadata set resource_version = resource_version + 1, operator_state = '{"by": "hand"}'`,
+    );
+    await soon(() => expect(replica.state.snapshot().catalogStates.operator).toEqual({ by: 'hand' }));
+  });
+
+  test('see columns made through the other, although the document is the same', async () => {
+    await engine.must(op('track_table', 'author'));
+    const replica = await startReplica();
+    const { resourceVersion } = engine.state.snapshot();
+    await engine.must(op('run_sql', { sql: 'alter table author add column email text' }));
+    await soon(() =>
+      expect(
+        replica.state.snapshot().model.sources.get('default')?.tables.get(AUTHOR)?.columnByName.has('email'),
+      ).toBe(true),
+    );
+    expect(replica.state.snapshot().resourceVersion).toBe(resourceVersion);
+  });
+
+  test('know a table the other tracked that is newer than their catalog', async () => {
+    const replica = await startReplica();
+    await engine.database.sql('create table newcomer (id int primary key)');
+    await engine.must(op('track_table', 'newcomer'));
+    await soon(() => expect(trackedIn(replica)).toEqual(['["public","newcomer"]']));
+  });
+
+  test('that change the document at once lose nothing', async () => {
+    const replica = await startReplica();
+    const names = Array.from({ length: 10 }, (_, i) => `t${i}`);
+    await engine.must(
+      op('run_sql', { sql: names.map((name) => `create table ${name} (id int primary key);`).join('') }),
+    );
+    const answers = await Promise.all(
+      names.map((name, i) => (i % 2 ? engine : replica).query(op('track_table', name))),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(names.map(() => 200));
+    const stored = await engine.state.ground.store.load();
+    expect(stored.metadata.sources[0]?.tables.map(({ table }) => table.name).sort()).toEqual(names);
+  });
+
+  test('of which two swap the same version: one wins, the other is told', async () => {
+    const replica = await startReplica();
+    const { resourceVersion } = engine.state.snapshot();
+    const answers = await Promise.all(
+      [engine, replica].map((each, i) =>
+        each.metadata({
+          ...op('create_query_collection', { name: `c${i}`, definition: { queries: [] } }),
+          resource_version: resourceVersion,
+        }),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    expect((await engine.state.ground.store.load()).metadata.query_collections).toHaveLength(1);
+  });
+
+  test('accept a version that was written through the other a moment ago', async () => {
+    const replica = await startReplica();
+    await engine.must(op('track_table', 'author'));
+    const { resourceVersion } = engine.state.snapshot();
+    const untrack = { ...op('untrack_table', { table: 'author' }), resource_version: resourceVersion };
+    expect(await replica.query(untrack)).toMatchObject({ status: 200 });
+  });
+
+  test('go on when the connection they listen on is cut', async () => {
+    const replica = await startReplica();
+    await engine.database.sql(
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pergola watch'`,
+    );
+    await soon(() => expect(replica.events.some(({ kind }) => kind === 'watch interrupted')).toBe(true));
+    await engine.must(op('track_table', 'author'));
+    await vi.waitFor(() => expect(trackedIn(replica)).toEqual([AUTHOR]), { timeout: 3000, interval: 10 });
+  });
+});
+
+test('a request that took a snapshot keeps it while the next is published', async () => {
+  const before = engine.state.snapshot();
+  await engine.must(op('track_table', 'author'));
+  expect(before.model.sources.get('default')?.tables.size).toBe(0);
+  expect(engine.state.snapshot()).not.toBe(before);
+});
+
+test('rebuild asks every source again', async () => {
+  await engine.must(op('track_table', 'author'));
+  await engine.database.sql('alter table author add column born int');
+  await engine.state.rebuild();
+  expect(
+    engine.state.snapshot().model.sources.get('default')?.tables.get(AUTHOR)?.columnByName.has('born'),
+  ).toBe(true);
+});
+
+describe('sources', () => {
+  const onOther = async () => {
+    const other = await startTestEngine();
+    others.push(other);
+    await other.database.sql('create table book (id int primary key)');
+    return other.database.url;
+  };
+
+  test('that are added are introspected, and their pools closed when they go', async () => {
+    const url = await onOther();
+    await engine.must(op('pg_add_source', source('second', url)));
+    await engine.must(op('track_table', { source: 'second', table: 'book' }));
+    expect(await engine.sql('select count(*) from book', { source: 'second' })).toMatchObject({
+      body: { result: [['count'], ['0']] },
+    });
+    await engine.must(op('pg_drop_source', { name: 'second', cascade: true }));
+    expect(() => engine.state.sources.get('second')).toThrow();
+  });
+
+  test('are tried out by a dry run without touching the pool in use', async () => {
+    const url = await onOther();
+    await engine.must(op('track_table', 'author'));
+    const { metadata } = engine.state.snapshot();
+    const moved = {
+      ...metadata,
+      sources: [{ ...metadata.sources[0]!, ...source('default', url), tables: metadata.sources[0]!.tables }],
+    };
+    const args = { metadata: moved, allow_inconsistent_metadata: true, dry_run: true, include_keys: true };
+    expect(await engine.metadata({ ...op('replace_metadata', args), version: 2 })).toMatchObject({
+      body: { is_consistent: false, inconsistent_objects: [{ key: 'table/default/public/author' }] },
+    });
+    expect(await engine.sql('select count(*) from author')).toMatchObject({ status: 200 });
+    expect(trackedIn(engine)).toEqual([AUTHOR]);
+  });
+
+  test('that cannot be reached are refused, and nothing changes', async () => {
+    const before = engine.state.snapshot();
+    const { status } = await engine.query(
+      op('pg_add_source', source('down', 'postgres://x@127.0.0.1:1/none')),
+    );
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(engine.state.snapshot()).toBe(before);
+  });
+
+  test('in another database: SQL that fails at its commit takes the metadata back', async () => {
+    const url = await onOther();
+    await engine.must(op('pg_add_source', source('second', url)));
+    await engine.must(op('track_table', { source: 'second', table: 'book' }));
+    const before = engine.state.snapshot().metadata;
+    const sql = `alter table book rename to tome; alter table tome add column n int unique deferrable initially deferred;
+      insert into tome values (1, 1), (2, 1)`;
+    expect(await engine.sql(sql, { source: 'second' })).toMatchObject({
+      status: 400,
+      body: { code: 'postgres-error' },
+    });
+    expect((await engine.state.ground.store.load()).metadata).toEqual(before);
+    expect(engine.state.snapshot().metadata).toEqual(before);
+    expect(await engine.sql('select count(*) from book', { source: 'second' })).toMatchObject({
+      status: 200,
+    });
+  });
+});
