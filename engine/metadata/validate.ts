@@ -125,6 +125,7 @@ function textOf(error: ErrorObject): string {
     case 'maxLength':
       return `expected at most ${params['limit']} characters, but encountered ${String(data).length}`;
     case 'pattern':
+      if (data === '') return 'empty string not allowed';
       return params['pattern'] === GRAPHQL_NAME
         ? `${printed(data)} is not a valid GraphQL name`
         : `${printed(data)} does not match ${params['pattern']}`;
@@ -160,12 +161,13 @@ function textOfType(type: unknown, data: unknown): string {
 }
 
 function textOfUnion(branches: readonly JsonSchema[], data: unknown): string {
-  const constants = branches.flatMap((branch) => (branch.const === undefined ? [] : [branch.const]));
-  if (constants.length > 0) {
-    return `expected one of ${constants.map((c) => JSON.stringify(c)).join(', ')}, but encountered ${printed(data)}`;
-  }
-  const names = branches.map((branch) => TYPES[branch.type ?? '']?.[1] ?? 'a value');
-  return `expected ${[...new Set(names)].join(' or ')}, but encountered ${nameOfJson(data)}`;
+  const names = branches.map((branch) =>
+    branch.const === undefined ? (TYPES[branch.type ?? '']?.[1] ?? 'a value') : JSON.stringify(branch.const),
+  );
+  const choice = [...new Set(names)];
+  const isEnum = branches.every((branch) => branch.const !== undefined);
+  const expected = isEnum ? `one of ${choice.join(', ')}` : choice.join(' or ');
+  return `expected ${expected}, but encountered ${isEnum ? printed(data) : nameOfJson(data)}`;
 }
 
 /** Objects limited to one key: a choice. */

@@ -1,0 +1,139 @@
+/** The difference of two documents. */
+import { type Arbitrary, array, assert, constantFrom, property, record, subarray, tuple } from 'fast-check';
+import { expect, test } from 'vitest';
+import { applyChanges, diffMetadata } from './diff.ts';
+import { canonicalMetadata } from './export.ts';
+import { type MetadataObject, metadataOf, objectsOf, putObject, removeObject } from './objects.ts';
+import { parseMetadata } from './parse.ts';
+import type { Metadata } from './schema/metadata.ts';
+
+const connection = { connection_info: { database_url: { from_env: 'URL' } } };
+const rule = (role: string, columns: readonly string[]) => ({ role, permission: { columns, filter: {} } });
+
+const table = (name: string): Arbitrary<object> =>
+  record({
+    roles: subarray(['u', 'v', 'w']),
+    columns: subarray(['a', 'b']),
+    relationships: subarray(['r', 's']),
+    isEnum: constantFrom(true, false),
+  }).map(({ roles, columns, relationships, isEnum }) => ({
+    table: name,
+    is_enum: isEnum,
+    object_relationships: relationships.map((r) => ({ name: r, using: { foreign_key_constraint_on: r } })),
+    select_permissions: roles.map((role) => rule(role, columns)),
+    insert_permissions: roles.slice(1).map((role) => ({ role, permission: { check: {}, columns } })),
+  }));
+
+const source = (name: string): Arbitrary<object> =>
+  tuple(table('a'), table('b'), table('c'), subarray([0, 1, 2])).map(([a, b, c, kept]) => ({
+    name,
+    kind: 'postgres',
+    configuration: connection,
+    tables: kept.map((i) => [a, b, c][i]),
+  }));
+
+const document: Arbitrary<Metadata> = record({
+  first: source('first'),
+  second: source('second'),
+  kept: subarray([0, 1]),
+  collections: subarray(['p', 'q']),
+  types: array(constantFrom('T', 'U'), { maxLength: 1 }),
+  limit: constantFrom(undefined, 1, 2),
+}).map(({ first, second, kept, collections, types, limit }) =>
+  parseMetadata({
+    version: 3,
+    sources: kept.map((i) => [first, second][i]),
+    query_collections: collections.map((name) => ({ name, definition: { queries: [] } })),
+    allowlist: collections.map((collection) => ({ collection })),
+    custom_types: { scalars: types.map((name) => ({ name })) },
+    ...(limit === undefined ? {} : { api_limits: { depth_limit: { global: limit } } }),
+  }),
+);
+
+/** Sources keep the order they were added in, which is not part of the meaning. */
+function meaning(metadata: Metadata): unknown {
+  const { sources, ...rest } = canonicalMetadata(metadata);
+  return { ...rest, sources: sources.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
+}
+
+test('applying the difference of two documents to the first gives the second', () => {
+  assert(
+    property(document, document, (a, b) => {
+      expect(meaning(applyChanges(a, diffMetadata(a, b)))).toEqual(meaning(b));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('change by change, objects can be put and removed in the order given', () => {
+  assert(
+    property(document, document, (a, b) => {
+      const made = objectsOf(b);
+      const result = diffMetadata(a, b).reduce(
+        (next, { action, key }) =>
+          action === 'delete' ? removeObject(next, key) : putObject(next, made.get(key)!),
+        a,
+      );
+      expect(meaning(result)).toEqual(meaning(b));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('a document does not differ from itself', () => {
+  assert(
+    property(document, (a) => {
+      expect(diffMetadata(a, canonicalMetadata(a))).toEqual([]);
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test('the objects of any document make the document', () => {
+  assert(
+    property(document, (a) => {
+      expect(metadataOf(objectsOf(a).values())).toEqual(a);
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test('a change of a table says nothing about its permissions', () => {
+  const before = parseMetadata({
+    version: 3,
+    sources: [
+      {
+        name: 's',
+        kind: 'postgres',
+        configuration: connection,
+        tables: [{ table: 'a', select_permissions: [rule('u', ['x'])] }],
+      },
+    ],
+  });
+  const object = objectsOf(before).get('table/s/public/a') as MetadataObject;
+  const after = putObject(before, {
+    ...object,
+    definition: { ...(object.definition as object), is_enum: true },
+  });
+  expect(diffMetadata(before, after).map(({ key, action }) => [key, action])).toEqual([
+    ['table/s/public/a', 'update'],
+  ]);
+});
+
+test('nested objects are deleted before what they are nested in, and made after it', () => {
+  const full = parseMetadata({
+    version: 3,
+    sources: [
+      {
+        name: 's',
+        kind: 'postgres',
+        configuration: connection,
+        tables: [{ table: 'a', select_permissions: [rule('u', ['x'])] }],
+      },
+    ],
+  });
+  const empty = parseMetadata({ version: 3, sources: [] });
+  const keys = ['source/s', 'table/s/public/a', 'select_permission/s/public/a/u'];
+  expect(diffMetadata(empty, full).map(({ key }) => key)).toEqual(keys);
+  expect(diffMetadata(full, empty).map(({ key }) => key)).toEqual(keys.toReversed());
+});
