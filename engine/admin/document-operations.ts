@@ -2,6 +2,7 @@
  *  clients keep here. Each changes the draft of a unit of work and says what to answer once it is committed.
  *  Not here: operations on one object (handlers/), SQL (run-sql.ts). Spec: "Endpoints"; reference features.md 1.15. */
 import { fail } from '../errors/engine-error.ts';
+import { exportMetadata as printMetadata } from '../metadata/export.ts';
 import { removeObject } from '../metadata/objects.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import { parseMetadata } from '../metadata/parse.ts';
@@ -14,7 +15,7 @@ import type { AdminRequest } from './request.ts';
 import type { Work } from './work.ts';
 
 export function exportMetadata(work: Work, _args: ArgsOf<'export_metadata'>, request: AdminRequest): Answer {
-  const { metadata } = work;
+  const metadata = printMetadata(work.metadata);
   if (request.operation.version === 1) return () => metadata;
   return (published) => ({ resource_version: published.resourceVersion, metadata });
 }
