@@ -389,6 +389,23 @@ export const ERRORS = {
     'unexpected-payload',
     () => 'JSON column can not be part of where clause',
   ),
+  // ── functions ──
+  functionAlreadyTracked: row<Named>(400, 'already-tracked', (p) => `function already tracked : ${p.name}`, {
+    message: (p) => `function already tracked: "${p.name}"`,
+  }),
+  functionNotTracked: row<Named>(400, 'not-exists', (p) => `function ${p.name} does not exist`, {
+    message: (p) => `function "${p.name}" does not exist`,
+  }),
+  functionPermissionExists: row<Named & { role: string }>(
+    400,
+    'already-exists',
+    (p) => `permission of role "${p.role}" already exists for function "${p.name}"`,
+  ),
+  functionPermissionMissing: row<Named & { role: string }>(
+    400,
+    'not-exists',
+    (p) => `permission of role "${p.role}" does not exist for function "${p.name}"`,
+  ),
   // ── a GraphQL request ──
   notGraphql: row<object>(400, 'validation-failed', () => 'not a valid graphql query'),
   validationFailed: row<Text>(400, 'validation-failed', (p) => p.text),
@@ -422,6 +439,29 @@ export const ERRORS = {
     400,
     'validation-failed',
     (p) => `null value found for non-nullable type: "${p.type}"`,
+  ),
+  unboundVariable: row<Named>(400, 'validation-failed', (p) => `unbound variable "${p.name}"`),
+  unknownDirective: row<Named>(
+    400,
+    'validation-failed',
+    (p) => `directive '${p.name}' is not defined in the schema`,
+  ),
+  unknownFragment: row<Named>(400, 'validation-failed', (p) => `reference to undefined fragment "${p.name}"`),
+  impossibleFragment: row<{ on: string; type: string }>(
+    400,
+    'validation-failed',
+    (p) => `a fragment on type '${p.on}' cannot be spread where the type is '${p.type}'`,
+  ),
+  ambiguousAlias: row<{ alias: string }>(
+    400,
+    'validation-failed',
+    (p) => `different fields, or different arguments, are selected under the same name '${p.alias}'`,
+  ),
+  tooDeep: row<object>(400, 'validation-failed', () => 'the request is nested too deeply'),
+  tooManyFields: row<{ most: number }>(
+    400,
+    'validation-failed',
+    (p) => `the request selects more than ${p.most} fields`,
   ),
   fragmentCycle: row<{ names: string }>(
     400,

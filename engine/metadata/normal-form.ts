@@ -34,7 +34,7 @@ const LENIENT: Rewrites = new Map([
     [CustomRootFields, shortenRootFields],
     [ObjectRelationshipUsing, listColumns],
     [ArrayRelationshipUsing, listColumns],
-    [ForeignKeyOn, ({ column, ...rest }) => (column === undefined ? rest : { ...rest, columns: [column] })],
+    [ForeignKeyOn, foreignKeyOn],
     [RemoteRelationshipDefinition, nestRemoteSchema],
     [ApiLimits, liftDisabled],
     [ActionDefinition, ({ kind, ...rest }) => (kind === '' ? rest : { ...rest, kind })],
@@ -132,4 +132,11 @@ function liftDisabled(limits: JsonRecord): JsonRecord {
 
 function dropNull(record: JsonRecord): JsonRecord {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null));
+}
+
+/** `column`, or one bare column under `columns`, is a list of one. */
+function foreignKeyOn({ column, columns, ...rest }: Record<string, unknown>): Record<string, unknown> {
+  const given = column ?? columns;
+  if (given === undefined) return rest;
+  return { ...rest, columns: typeof given === 'string' ? [given] : given };
 }

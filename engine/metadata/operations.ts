@@ -6,6 +6,7 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { AllowListScope, QueryCollection } from './schema/collection.ts';
 import { ColumnName, Comment, GraphqlName, ObjectName, QualifiedName, RoleName } from './schema/common.ts';
+import { ComputedField, FunctionConfiguration } from './schema/function.ts';
 import { DeleteRule, InsertRule, SelectRule, UpdateRule } from './schema/permission.ts';
 import { ArrayRelationshipUsing, ObjectRelationshipUsing } from './schema/relationship.ts';
 import { HealthCheck, QueryTags, SourceConfiguration, SourceCustomization } from './schema/source.ts';
@@ -104,6 +105,15 @@ const sourceSettings = {
   query_tags: Type.Optional(QueryTags),
   health_check: Type.Optional(HealthCheck),
 };
+
+/** Version 1 takes the function's name itself for arguments, as text or as `{schema, name}`. */
+function nameFunction(args: unknown): unknown {
+  if (typeof args === 'string') return { function: args };
+  if (typeof args !== 'object' || args === null || 'function' in args) return args;
+  const { schema, name, table, ...rest } = args as Record<string, unknown>;
+  const named = table ?? (schema === undefined ? name : { schema, name });
+  return { ...rest, function: named };
+}
 
 export const OPERATIONS = {
   // ── several at once ──
@@ -242,6 +252,45 @@ export const OPERATIONS = {
     ...ofRole,
     type: PermissionType,
     comment: Type.Optional(Comment),
+  }),
+
+  // ── functions and computed fields ──
+  track_function: sourced(
+    'edit',
+    'Adds an SQL function to the GraphQL schema.',
+    {
+      function: QualifiedName,
+      configuration: Type.Optional(FunctionConfiguration),
+      comment: Type.Optional(Comment),
+    },
+    { versions: [1, 2], lenient: nameFunction },
+  ),
+  untrack_function: sourced(
+    'edit',
+    'Takes a function out of the GraphQL schema.',
+    { function: QualifiedName },
+    { lenient: nameFunction },
+  ),
+  set_function_customization: sourced('edit', 'Replaces the names and options of a tracked function.', {
+    function: QualifiedName,
+    configuration: FunctionConfiguration,
+  }),
+  create_function_permission: sourced('edit', 'Lets a role call a function.', {
+    function: QualifiedName,
+    role: RoleName,
+  }),
+  drop_function_permission: sourced('edit', 'Takes the permission to call a function.', {
+    function: QualifiedName,
+    role: RoleName,
+  }),
+  add_computed_field: sourced('edit', 'Adds a field whose value a function computes from the row.', {
+    table: QualifiedName,
+    ...ComputedField.properties,
+  }),
+  drop_computed_field: sourced('edit', 'Drops a computed field; with `cascade` also what uses it.', {
+    table: QualifiedName,
+    name: ObjectName,
+    cascade: flag,
   }),
 
   // ── query collections and the allow list ──

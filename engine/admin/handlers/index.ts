@@ -2,6 +2,7 @@
  *  Not here: operations that are more than a function of the document (admin/perform.ts). */
 import type { EditOperation } from '../../metadata/operations.ts';
 import * as collections from './collections.ts';
+import * as functions from './functions.ts';
 import type { Handler } from './handler.ts';
 import * as permissions from './permissions.ts';
 import * as relationships from './relationships.ts';
@@ -34,6 +35,13 @@ export const HANDLERS: { readonly [N in EditOperation]: Handler<N> } = {
   drop_update_permission: permissions.dropUpdatePermission,
   drop_delete_permission: permissions.dropDeletePermission,
   set_permission_comment: permissions.setPermissionComment,
+  track_function: functions.trackFunction,
+  untrack_function: functions.untrackFunction,
+  set_function_customization: functions.setFunctionCustomization,
+  create_function_permission: functions.createFunctionPermission,
+  drop_function_permission: functions.dropFunctionPermission,
+  add_computed_field: functions.addComputedField,
+  drop_computed_field: functions.dropComputedField,
   create_query_collection: collections.createQueryCollection,
   rename_query_collection: collections.renameQueryCollection,
   drop_query_collection: collections.dropQueryCollection,
