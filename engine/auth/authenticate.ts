@@ -67,8 +67,8 @@ function digestOf(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
 }
 
-/** The request may be any role; without saying which it is the administrator. */
-function trusted(headers: IncomingHttpHeaders, prefix: string): Session {
+/** The request may be any role; without saying which it is the administrator. Names of headers are lower-case. */
+export function trusted(headers: IncomingHttpHeaders, prefix: string): Session {
   const variables = sessionVariablesOf(headers, prefix);
   const role = variables[`${SESSION_PREFIX}role`] ?? ADMIN_ROLE;
   // A proxy that sets the header to nothing must not make administrators.

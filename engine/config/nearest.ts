@@ -2,7 +2,7 @@
 
 /** The nearest word, or `undefined` when none is near enough to be a slip of the fingers. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
-  const most = Math.max(1, Math.floor(word.length / 3));
+  const most = Math.max(1, Math.round(word.length / 3));
   return known
     .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
     .filter(({ distance }) => distance <= most)

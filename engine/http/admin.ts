@@ -2,37 +2,61 @@
  *  to the metadata API. In: a JSON body and a session. Out: what admin/run.ts and execute/explain.ts answer.
  *  A header prefix other than ours is rewritten here, on the way in and on the way out.
  *  Not here: what an operation does (admin/). Spec: "Schema/metadata API", "Explain API". */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type AdminEndpoint, runAdmin } from '../admin/run.ts';
+import { trusted } from '../auth/authenticate.ts';
 import { fromWire, textToWire, toWire } from '../config/header-prefix.ts';
-import { fail } from '../errors/engine-error.ts';
+import { fail, withPath } from '../errors/engine-error.ts';
+import { explain } from '../execute/explain.ts';
 import type { HttpContext } from './context.ts';
-import { exchangeOf, sessionOf } from './exchange.ts';
+import { adminSessionOf, exchangeOf, sessionOf } from './exchange.ts';
+import { graphqlRequestFrom, isObject } from './graphql-request.ts';
 import { showsInternal } from './refusal.ts';
 
 export const ADMIN_ENDPOINTS: readonly AdminEndpoint[] = ['/v1/query', '/v1/metadata', '/v2/query'];
 
 export function adminRoutes(app: FastifyInstance, context: HttpContext): void {
-  const prefix = context.options.headerPrefix;
   for (const endpoint of ADMIN_ENDPOINTS) {
-    app.post(endpoint, async (request, reply) => {
-      const session = sessionOf(request);
-      // No body at all never reaches the parser.
-      if (request.body === undefined) fail('invalidJson', {});
-      const { status, body, unexpected } = await runAdmin(context.state, fromWire(request.body, prefix), {
-        endpoint,
-        session,
-        showInternal: showsInternal(context.options, session),
-      });
-      if (unexpected !== undefined) {
-        context.observe({ kind: 'unexpected', requestId: request.id, error: unexpected });
-      }
-      if (status !== 200) exchangeOf(request).error = body;
-      const text = JSON.stringify(toWire(body, prefix));
-      return reply
-        .code(status)
-        .type('application/json; charset=utf-8')
-        .send(status === 200 ? text : textToWire(text, prefix));
-    });
+    app.post(endpoint, (request, reply) => performOperation(context, endpoint, request, reply));
   }
+  app.post('/v1/graphql/explain', async (request) => {
+    adminSessionOf(request);
+    return explainAs(context, request.body);
+  });
+}
+
+async function performOperation(
+  context: HttpContext,
+  endpoint: AdminEndpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const session = sessionOf(request);
+  const prefix = context.options.headerPrefix;
+  const { status, body, unexpected } = await runAdmin(context.state, fromWire(request.body, prefix), {
+    endpoint,
+    session,
+    showInternal: showsInternal(context.options, session),
+  });
+  if (unexpected !== undefined) {
+    context.observe({ kind: 'unexpected', requestId: request.id, error: unexpected });
+  }
+  if (status !== 200) exchangeOf(request).error = body;
+  const text = JSON.stringify(toWire(body, prefix));
+  return reply
+    .code(status)
+    .type('application/json; charset=utf-8')
+    .send(status === 200 ? text : textToWire(text, prefix));
+}
+
+/** `{query: {query, variables?, operationName?}, user?: {x-engine-role, …}}`; without a user, as the administrator. */
+async function explainAs({ options, state }: HttpContext, body: unknown): Promise<unknown> {
+  if (!isObject(body)) return fail('parseFailed', { text: 'expected an object' });
+  if (body['query'] === undefined) fail('parseFailed', { text: 'key "query" not found' });
+  const request = withPath('query', () => graphqlRequestFrom(body['query']));
+  const user = body['user'] ?? {};
+  if (!isObject(user)) return fail('parseFailed', { text: 'expected an object' }, { path: ['user'] });
+  const headers = Object.entries(user).map(([name, value]) => [name.toLowerCase(), String(value)]);
+  const session = trusted(Object.fromEntries(headers), options.headerPrefix);
+  return explain(request, { model: state.snapshot().model, session, databases: state.sources });
 }

@@ -1,12 +1,7 @@
 /** A parsed body → one GraphQL request, or `parseFailed` with the path of what is wrong. Pure.
  *  Unknown keys (`extensions`, a client's own) are let through unread. Spec: "GraphQL API". */
 import { fail } from '../errors/engine-error.ts';
-
-export type GraphqlRequest = {
-  readonly query: string;
-  readonly operationName: string | null;
-  readonly variables: Readonly<Record<string, unknown>> | null;
-};
+import type { GraphqlRequest } from '../execute/plan-cache.ts';
 
 export function graphqlRequestFrom(body: unknown): GraphqlRequest {
   if (!isObject(body))
@@ -30,7 +25,7 @@ function unexpected(key: string, expected: string, found: unknown): never {
   );
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

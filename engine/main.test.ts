@@ -1,0 +1,319 @@
+/** The engine from end to end, over HTTP and a real database: a table becomes an API, a role sees its part of it and no
+ *  more, a second replica follows. And the program around it: how it starts, complains and stops. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDatabase, type TestDatabase } from '../testing/database.ts';
+import { startTestEngine, type TestEngine } from '../testing/engine.ts';
+
+const TABLES = `
+  create table author (id serial primary key, name text not null unique, secret text);
+  create table article (
+    id serial primary key, title text not null, is_published boolean not null default false,
+    author_id int not null references author (id) on delete cascade
+  );
+  insert into author (name, secret) values ('Ada', 's1'), ('Ben', 's2');
+  insert into article (title, is_published, author_id)
+    values ('Loops', true, 1), ('Drafts', false, 1), ('Gardens', true, 2), ('Weeds', false, 2);
+`;
+
+const AS_ADA = { role: 'writer', headers: { 'x-engine-user-id': '1' } };
+
+describe('a table becomes an API', () => {
+  let database: TestDatabase;
+  let engine: TestEngine;
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    engine = await startTestEngine({ databaseUrl: database.url });
+    await expectSuccess('run_sql', { sql: TABLES });
+    await expectSuccess('pg_track_table', { table: 'author' });
+    await expectSuccess('pg_track_table', { table: { schema: 'public', name: 'article' } });
+    await expectSuccess('pg_create_object_relationship', {
+      table: 'article',
+      name: 'author',
+      using: { foreign_key_constraint_on: 'author_id' },
+    });
+    await expectSuccess('pg_create_array_relationship', {
+      table: 'author',
+      name: 'articles',
+      using: { foreign_key_constraint_on: { table: 'article', columns: ['author_id'] } },
+    });
+    const own = { author_id: { _eq: 'X-Engine-User-Id' } };
+    await permit('select', 'author', { columns: ['id', 'name'], filter: {} });
+    await permit('select', 'article', {
+      columns: ['id', 'title', 'author_id'],
+      filter: { _or: [{ is_published: { _eq: true } }, own] },
+    });
+    await permit('insert', 'article', {
+      columns: ['title'],
+      check: own,
+      set: { author_id: 'x-engine-user-id' },
+    });
+    await permit('update', 'article', { columns: ['title'], filter: own, check: { title: { _neq: '' } } });
+    await permit('delete', 'article', { filter: { _and: [own, { is_published: { _eq: false } }] } });
+  });
+
+  afterAll(async () => {
+    await engine?.close();
+    await database?.drop();
+  });
+
+  async function expectSuccess(type: string, args: unknown): Promise<void> {
+    const { status, body } = await engine.admin(type, args);
+    expect(status, JSON.stringify(body)).toBe(200);
+  }
+
+  function permit(kind: string, table: string, permission: unknown): Promise<void> {
+    return expectSuccess(`pg_create_${kind}_permission`, { table, role: 'writer', permission });
+  }
+
+  test('the administrator sees everything, nested', async () => {
+    const answer = await engine.graphql(
+      '{ author(order_by: {id: asc}) { name secret articles(order_by: {id: asc}) { title author { name } } } }',
+    );
+    expect(answer).toEqual({
+      data: {
+        author: [
+          {
+            name: 'Ada',
+            secret: 's1',
+            articles: [
+              { title: 'Loops', author: { name: 'Ada' } },
+              { title: 'Drafts', author: { name: 'Ada' } },
+            ],
+          },
+          {
+            name: 'Ben',
+            secret: 's2',
+            articles: [
+              { title: 'Gardens', author: { name: 'Ben' } },
+              { title: 'Weeds', author: { name: 'Ben' } },
+            ],
+          },
+        ],
+      },
+    });
+  });
+
+  test('a role sees only its rows, at the root and through relationships', async () => {
+    const answer = await engine.graphql(
+      '{ article(order_by: {id: asc}) { title } author(order_by: {id: asc}) { articles(order_by: {id: asc}) { title } } }',
+      AS_ADA,
+    );
+    expect(answer).toEqual({
+      data: {
+        article: [{ title: 'Loops' }, { title: 'Drafts' }, { title: 'Gardens' }],
+        author: [
+          { articles: [{ title: 'Loops' }, { title: 'Drafts' }] },
+          { articles: [{ title: 'Gardens' }] },
+        ],
+      },
+    });
+  });
+
+  test.each([
+    ['selecting', '{ author { secret } }'],
+    ['filtering by', '{ author(where: {secret: {_eq: "s1"}}) { id } }'],
+    ['filtering through a relationship by', '{ article(where: {author: {secret: {_eq: "s1"}}}) { id } }'],
+    ['ordering by', '{ author(order_by: {secret: asc}) { id } }'],
+    ['asking a distinct', '{ author(distinct_on: [secret]) { id } }'],
+  ])('a hidden column is not there for a role: %s it is an error', async (_, query) => {
+    const { data, errors } = await engine.graphql(query, AS_ADA);
+    expect(data).toBeUndefined();
+    expect(errors?.[0]?.extensions.code).toBe('validation-failed');
+    expect(JSON.stringify(errors)).not.toContain('s1');
+  });
+
+  test('introspection shows a role its own columns only', async () => {
+    const query = '{ __type(name: "author") { fields { name } } }';
+    const names = async (role?: string) => {
+      const answer = await engine.graphql<{ __type: { fields: { name: string }[] } }>(
+        query,
+        role ? { role } : {},
+      );
+      return answer.data!.__type.fields.map((field) => field.name);
+    };
+    expect(await names()).toContain('secret');
+    expect(await names('writer')).toEqual(expect.arrayContaining(['id', 'name', 'articles']));
+    expect(await names('writer')).not.toContain('secret');
+  });
+
+  test('a role without permissions has nothing to ask', async () => {
+    const { data, errors } = await engine.graphql('{ author { id } }', { role: 'stranger' });
+    expect(data).toBeUndefined();
+    expect(errors?.[0]?.message).toBe("field 'author' not found in type: 'query_root'");
+  });
+
+  test('without its session variable a role gets an error, not rows', async () => {
+    const { data, errors } = await engine.graphql('{ article { id } }', { role: 'writer' });
+    expect(data).toBeUndefined();
+    expect(errors?.[0]).toMatchObject({ message: 'missing session variable: "x-engine-user-id"' });
+  });
+
+  test('a role inserts with its presets, and cannot give what is preset', async () => {
+    const insert =
+      'mutation ($title: String) { insert_article_one(object: {title: $title}) { title author { name } } }';
+    expect(await engine.graphql(insert, { ...AS_ADA, variables: { title: 'Trees' } })).toEqual({
+      data: { insert_article_one: { title: 'Trees', author: { name: 'Ada' } } },
+    });
+    const forged = 'mutation { insert_article_one(object: {title: "x", author_id: 2}) { id } }';
+    expect((await engine.graphql(forged, AS_ADA)).errors?.[0]?.extensions.code).toBe('validation-failed');
+    expect(await database.sql("select title from article where title = 'x'")).toEqual([]);
+  });
+
+  test('a role updates its own rows only, and what breaks the check is undone', async () => {
+    const update =
+      'mutation ($id: Int, $to: String) { update_article(where: {id: {_eq: $id}}, _set: {title: $to}) { affected_rows } }';
+    const mine = await engine.graphql(update, { ...AS_ADA, variables: { id: 2, to: 'Sketches' } });
+    expect(mine).toEqual({ data: { update_article: { affected_rows: 1 } } });
+    const others = await engine.graphql(update, { ...AS_ADA, variables: { id: 3, to: 'Mine now' } });
+    expect(others).toEqual({ data: { update_article: { affected_rows: 0 } } });
+    const broken = await engine.graphql(update, { ...AS_ADA, variables: { id: 2, to: '' } });
+    expect(broken.errors?.[0]?.extensions.code).toBe('permission-error');
+    expect(await database.sql('select title from article where id in (2, 3) order by id')).toEqual([
+      { title: 'Sketches' },
+      { title: 'Gardens' },
+    ]);
+  });
+
+  test('a role deletes what its filter lets it and nothing else', async () => {
+    const all = 'mutation { delete_article(where: {}) { affected_rows returning { id } } }';
+    expect(await engine.graphql(all, AS_ADA)).toMatchObject({
+      data: { delete_article: { affected_rows: 2 } },
+    });
+    const left = await database.sql('select title from article order by id');
+    expect(left).toEqual([{ title: 'Loops' }, { title: 'Gardens' }, { title: 'Weeds' }]);
+  });
+
+  test('a value is a value, whatever it looks like', async () => {
+    const title = `'; drop table article; -- {"a": "\\" x-engine-user-id $1`;
+    const insert =
+      'mutation ($title: String) { insert_article_one(object: {title: $title, author_id: 2}) { title } }';
+    expect(await engine.graphql(insert, { variables: { title } })).toEqual({
+      data: { insert_article_one: { title } },
+    });
+    const find = 'query ($title: String) { article(where: {title: {_eq: $title}}) { title } }';
+    expect(await engine.graphql(find, { variables: { title } })).toEqual({ data: { article: [{ title }] } });
+    await database.sql('delete from article where id > 4');
+  });
+
+  test('explain shows the statement a role would run, with its filter', async () => {
+    const explain = (query: string) =>
+      engine.fetch('/v1/graphql/explain', {
+        method: 'POST',
+        body: JSON.stringify({
+          query: { query },
+          user: { 'x-engine-role': 'writer', 'x-engine-user-id': '1' },
+        }),
+      });
+    const response = await explain('{ article { title } }');
+    expect(response.status).toBe(200);
+    const [field] = (await response.json()) as { field: string; sql: string; plan: string[] }[];
+    expect(field).toMatchObject({ field: 'article', sql: expect.stringContaining('is_published') });
+    expect(field!.plan.join('\n')).toContain('Scan');
+    const wrong = await explain('{ author { secret } }');
+    expect(wrong.status).toBe(400);
+    expect(await wrong.json()).toMatchObject({ code: 'validation-failed' });
+  });
+
+  test('a second replica follows within a second', async () => {
+    const replica = await startTestEngine({ databaseUrl: database.url });
+    try {
+      const ask = () => replica.graphql('{ label { id } }');
+      expect((await ask()).data).toBeUndefined();
+      await expectSuccess('run_sql', { sql: 'create table label (id int primary key)' });
+      await expectSuccess('pg_track_table', { table: 'label' });
+      await expect.poll(ask, { timeout: 1000, interval: 50 }).toEqual({ data: { label: [] } });
+      const { body } = await engine.admin<{ resource_version: number }>(
+        'export_metadata',
+        {},
+        { version: 2 },
+      );
+      const config = await (await replica.fetch('/v1alpha1/config')).json();
+      expect(config).toMatchObject({ resource_version: body.resource_version });
+    } finally {
+      await replica.close();
+    }
+  });
+
+  test('what an engine knows outlives it', async () => {
+    const again = await startTestEngine({ databaseUrl: database.url });
+    const answer = await again.graphql('{ author_by_pk(id: 1) { name } }', { role: 'writer' });
+    await again.close();
+    expect(answer).toEqual({ data: { author_by_pk: { name: 'Ada' } } });
+  });
+});
+
+describe('the program', () => {
+  const running: ChildProcess[] = [];
+
+  afterAll(() => {
+    for (const child of running) child.kill('SIGKILL');
+  });
+
+  function pergola(args: readonly string[], env: Record<string, string> = {}) {
+    const child = spawn(process.execPath, ['bin/pergola.mjs', ...args], {
+      env: { PATH: process.env['PATH'], ...env },
+    });
+    running.push(child);
+    const output = { stdout: '', stderr: '' };
+    child.stdout.on('data', (chunk) => {
+      output.stdout += chunk;
+    });
+    child.stderr.on('data', (chunk) => {
+      output.stderr += chunk;
+    });
+    const ended = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));
+    return { child, output, ended };
+  }
+
+  test('serves until it is told to stop, answering what is in flight, and logs no secret', async () => {
+    const database = await createDatabase();
+    const secrets = { ENGINE_GRAPHQL_ADMIN_SECRET: 'hush-hush', ENGINE_GRAPHQL_DATABASE_URL: database.url };
+    const { child, output, ended } = pergola(['serve', '--server-port', '0'], secrets);
+    await expect.poll(() => output.stderr, { timeout: 20_000 }).toContain('serves GraphQL at');
+    const url = /http:\/\/localhost:\d+/.exec(output.stderr)![0];
+    const slow = fetch(`${url}/v2/query`, {
+      method: 'POST',
+      headers: { 'x-engine-admin-secret': 'hush-hush' },
+      body: JSON.stringify({ type: 'run_sql', args: { sql: 'select pg_sleep(1)' } }),
+    });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    child.kill('SIGTERM');
+    expect((await slow).status).toBe(200);
+    expect(await ended).toBe(0);
+    const lines = output.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines.map((line) => line.type)).toEqual(expect.arrayContaining(['startup', 'http-log']));
+    expect(output.stdout + output.stderr).not.toContain('hush-hush');
+    expect(output.stdout + output.stderr).not.toContain(database.url);
+    await database.drop();
+  });
+
+  test('says which database it cannot reach, without the password, and exits with 1', async () => {
+    const url = 'postgres://someone:hush-hush@127.0.0.1:1/nowhere';
+    const { child, output, ended } = pergola(['serve', '--database-url', url]);
+    await expect.poll(() => output.stdout, { timeout: 20_000 }).toContain('metadata database unreachable');
+    child.kill('SIGTERM');
+    expect(await ended).toBe(0);
+    expect(output.stdout + output.stderr).not.toContain('hush-hush');
+  });
+
+  test('lists every option that cannot be used, and exits with 2', async () => {
+    const { output, ended } = pergola(['serve', '--databse-url', 'x', '--server-port', 'y']);
+    expect(await ended).toBe(2);
+    expect(output.stderr).toContain('did you mean --database-url?');
+    expect(output.stderr).toContain('--server-port expects a whole number');
+  });
+
+  test('help teaches, and an unknown command is answered with the nearest', async () => {
+    const help = pergola(['serve', '--help']);
+    expect(await help.ended).toBe(0);
+    expect(help.output.stdout).toContain('--database-url URL');
+    const slip = pergola(['sevre']);
+    expect(await slip.ended).toBe(2);
+    expect(slip.output.stderr).toContain('did you mean serve?');
+  });
+});
