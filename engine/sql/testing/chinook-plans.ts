@@ -1,124 +1,42 @@
 /** Plans of some typical requests over the Chinook database, built by hand: what plan/ would make of the GraphQL text
  *  above each. For goldens of the SQL and for timing it against hand-written statements. */
 import { builtinType } from '../../catalog/types.ts';
-import type { Field, OrderItem, Plan, Select } from '../../plan/types.ts';
-import { type Join, type Leaf, type Predicate, TRUE } from '../../resolve/predicate.ts';
-
-export const int4 = builtinType('int4');
-export const varchar = builtinType('varchar');
-export const numeric = builtinType('numeric');
-
-export const named = (name: string) => ({ schema: 'public', name });
-
-export function select(table: string, fields: readonly Field[], rest: Partial<Select> = {}): Select {
-  return {
-    table: named(table),
-    fields,
-    where: TRUE,
-    orderBy: [],
-    distinctOn: [],
-    limit: null,
-    offset: null,
-    ...rest,
-  };
-}
-
-export const int = (column: string, isNullable = false): Field => ({
-  kind: 'column',
-  alias: column,
+import type { Plan } from '../../plan/types.ts';
+import type { Predicate } from '../../resolve/predicate.ts';
+import {
+  array,
+  asc,
   column,
-  type: int4,
-  json: 'bare',
-  isNullable,
-  path: null,
-});
-
-export const text = (column: string, isNullable = false): Field => ({
-  kind: 'column',
-  alias: column,
-  column,
-  type: varchar,
-  json: 'quoted',
-  isNullable,
-  path: null,
-});
-
-export const object = (
-  alias: string,
-  on: Join,
-  fields: readonly Field[],
-  where: Predicate = TRUE,
-): Field => ({
-  kind: 'object',
-  alias,
-  join: on,
-  select: select(on.table.name, fields, { where }),
-});
-
-export const array = (
-  alias: string,
-  on: Join,
-  fields: readonly Field[],
-  rest: Partial<Select> = {},
-): Field => ({
-  kind: 'array',
-  alias,
-  join: on,
-  select: select(on.table.name, fields, rest),
-});
-
-export const to = (table: string, local: string, remote = local, isUnique = true): Join => ({
-  table: named(table),
-  mapping: [[local, remote]],
-  isUnique,
-});
-
-export const many = (table: string, local: string, remote = local): Join => to(table, local, remote, false);
-
-export const asc = (column: string): OrderItem => ({ path: [], column, direction: 'asc', nulls: 'last' });
-
-export const variable = (name: string, type = varchar): Leaf => ({ kind: 'variable', path: [name], type });
-
-export const rows = (alias: string, query: Select): Plan => ({
-  operation: 'query',
-  roots: [{ kind: 'database', alias, source: 'default', query: { kind: 'rows', select: query } }],
-});
+  compare,
+  int,
+  int4,
+  many,
+  object,
+  row,
+  rows,
+  select,
+  session,
+  text,
+  to,
+  varchar,
+  variable,
+} from './build.ts';
 
 /** `{ Customer { Email } }` as an employee, who sees the customers they support. */
 export const simple = rows(
   'Customer',
   select('Customer', [text('Email')], {
-    where: {
-      kind: 'compare',
-      left: { column: 'SupportRepId', type: int4 },
-      operator: '_eq',
-      right: { kind: 'session', variable: 'x-engine-user-id', type: int4 },
-    },
+    where: compare('SupportRepId', '_eq', session('x-engine-user-id')),
   }),
 );
 
 /** `query ($id: Int!) { Artist_by_pk(ArtistId: $id) { ArtistId Name } }` */
-export const byPk: Plan = {
-  operation: 'query',
-  roots: [
-    {
-      kind: 'database',
-      alias: 'Artist_by_pk',
-      source: 'default',
-      query: {
-        kind: 'row',
-        select: select('Artist', [int('ArtistId'), text('Name', true)], {
-          where: {
-            kind: 'compare',
-            left: { column: 'ArtistId', type: int4 },
-            operator: '_eq',
-            right: variable('id', int4),
-          },
-        }),
-      },
-    },
-  ],
-};
+export const byPk = row(
+  'Artist_by_pk',
+  select('Artist', [int('ArtistId'), text('Name', true)], {
+    where: compare('ArtistId', '_eq', variable('id', int4)),
+  }),
+);
 
 const ofGenre: Predicate = {
   kind: 'related',
@@ -126,12 +44,7 @@ const ofGenre: Predicate = {
   where: {
     kind: 'related',
     join: to('Genre', 'GenreId'),
-    where: {
-      kind: 'compare',
-      left: { column: 'Name', type: varchar },
-      operator: '_eq',
-      right: variable('genre'),
-    },
+    where: compare('Name', '_eq', variable('genre'), varchar),
   },
 };
 
@@ -190,12 +103,7 @@ export const nested = (limit: number): Plan =>
     ),
   );
 
-const like = (column: string): Predicate => ({
-  kind: 'compare',
-  left: { column, type: varchar },
-  operator: '_ilike',
-  right: variable('q'),
-});
+const like = (name: string) => compare(name, '_ilike', variable('q'), varchar);
 
 /** Tracks by name or composer, with four relationships, ordered and limited. */
 export const search = (limit: number): Plan =>
@@ -233,15 +141,7 @@ export const flat = rows(
       text('Composer', true),
       int('Milliseconds'),
       int('Bytes', true),
-      {
-        kind: 'column',
-        alias: 'UnitPrice',
-        column: 'UnitPrice',
-        type: numeric,
-        json: 'quoted',
-        isNullable: false,
-        path: null,
-      },
+      column('UnitPrice', builtinType('numeric'), 'quoted'),
     ],
     { orderBy: [asc('TrackId')] },
   ),
