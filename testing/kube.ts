@@ -1,0 +1,265 @@
+/** A Kubernetes API server for tests: kube-apiserver and etcd on random ports, in a folder of their own, ready in seconds.
+ *  `describeKube` gives one to a test file; where none can be had its tests are skipped, loudly, with the reason in their name,
+ *  and fail when CI=true. There are no controllers and no nodes: namespaces never finish terminating, no pod ever runs.
+ *  Not here: where the programs come from (kube/binaries.ts). */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { createWriteStream, readFileSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { kubeBinaries } from './kube/binaries.ts';
+
+export type TestKube = {
+  readonly url: string;
+  /** File, for an administrator. */
+  readonly kubeconfig: string;
+  /** Of an administrator (system:masters). */
+  readonly token: string;
+  /** PEM the serving certificate is checked with. */
+  readonly ca: string;
+  /** Standard output of kubectl as the administrator; rejects with what it complained of. */
+  readonly kubectl: (args: readonly string[], input?: string) => Promise<string>;
+  /** `kubectl apply` of objects of any kinds; with a field manager of its own it applies server-side. */
+  readonly apply: (objects: readonly object[], fieldManager?: string) => Promise<string>;
+  /** A kubeconfig file for another token, of a ServiceAccount for example. */
+  readonly kubeconfigFor: (token: string) => Promise<string>;
+  readonly stop: () => Promise<void>;
+};
+
+const READY_WITHIN_MS = 90_000;
+/** Ports are found free and then taken; another process may be quicker. */
+const MOST_TRIES = 3;
+
+/** A `describe` whose tests have a cluster of their own. */
+export async function describeKube(name: string, body: (kube: () => TestKube) => void): Promise<void> {
+  const binaries = await kubeBinaries();
+  if ('missing' in binaries) {
+    skipped(name, binaries.missing);
+    return;
+  }
+  describe(name, () => {
+    let kube: TestKube | undefined;
+    beforeAll(async () => {
+      kube = await startKube(binaries.folder);
+    }, READY_WITHIN_MS);
+    afterAll(() => kube?.stop());
+    body(() => kube!);
+  });
+}
+
+function skipped(name: string, reason: string): void {
+  if (process.env['CI'] === 'true') {
+    test(`${name}: needs a Kubernetes API server`, () => expect.fail(reason));
+    return;
+  }
+  process.stderr.write(`\nSKIPPED: ${name}: no Kubernetes API server: ${reason}\n\n`);
+  test.skip(`${name} (${reason})`);
+}
+
+export async function startKube(binaries?: string): Promise<TestKube> {
+  const folder = binaries ?? foundFolder(await kubeBinaries());
+  for (let tries = 1; ; tries++) {
+    try {
+      return await startOnce(folder);
+    } catch (error) {
+      if (tries === MOST_TRIES) throw error;
+    }
+  }
+}
+
+function foundFolder(found: Awaited<ReturnType<typeof kubeBinaries>>): string {
+  if ('missing' in found) throw new Error(found.missing);
+  return found.folder;
+}
+
+async function startOnce(binaries: string): Promise<TestKube> {
+  const folder = await mkdtemp(join(tmpdir(), 'pergola-kube-'));
+  const token = randomBytes(16).toString('hex');
+  const children: ChildProcess[] = [];
+  const killAll = () => {
+    for (const child of children) child.kill('SIGKILL');
+  };
+  process.once('exit', killAll);
+  const stop = async () => {
+    process.off('exit', killAll);
+    await Promise.all(children.map(killed));
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    const [clientPort, peerPort, port] = await freePorts(3);
+    children.push(startEtcd(binaries, folder, clientPort!, peerPort!));
+    children.push(await startApiServer(binaries, folder, { etcd: clientPort!, port: port!, token }));
+    const url = `https://127.0.0.1:${port}`;
+    await becomeReady(url, children, folder);
+    return await described({ binaries, folder, url, token, stop });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function startEtcd(binaries: string, folder: string, clientPort: number, peerPort: number): ChildProcess {
+  const client = `http://127.0.0.1:${clientPort}`;
+  const peer = `http://127.0.0.1:${peerPort}`;
+  return started(join(binaries, 'etcd'), join(folder, 'etcd.log'), [
+    ...['--name', 'test', '--data-dir', join(folder, 'etcd'), '--unsafe-no-fsync', '--log-level', 'error'],
+    ...['--listen-client-urls', client, '--advertise-client-urls', client],
+    ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer],
+    ...['--initial-cluster', `test=${peer}`],
+  ]);
+}
+
+async function startApiServer(
+  binaries: string,
+  folder: string,
+  { etcd, port, token }: { readonly etcd: number; readonly port: number; readonly token: string },
+): Promise<ChildProcess> {
+  const tokens = join(folder, 'tokens.csv');
+  await writeFile(tokens, `${token},admin,admin,system:masters\n`, { mode: 0o600 });
+  const serviceAccountKey = join(folder, 'service-account.key');
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  await writeFile(serviceAccountKey, privateKey.export({ type: 'sec1', format: 'pem' }), { mode: 0o600 });
+  return started(join(binaries, 'kube-apiserver'), join(folder, 'kube-apiserver.log'), [
+    `--etcd-servers=http://127.0.0.1:${etcd}`,
+    '--bind-address=127.0.0.1',
+    '--advertise-address=127.0.0.1',
+    `--secure-port=${port}`,
+    // It makes its own certificate here, with the authority that signed it behind.
+    `--cert-dir=${join(folder, 'certificates')}`,
+    `--token-auth-file=${tokens}`,
+    '--authorization-mode=RBAC',
+    '--service-account-issuer=https://kubernetes.default.svc',
+    `--service-account-key-file=${serviceAccountKey}`,
+    `--service-account-signing-key-file=${serviceAccountKey}`,
+    // Pods would wait for ServiceAccounts that no controller makes.
+    '--disable-admission-plugins=ServiceAccount',
+    '--service-cluster-ip-range=10.0.0.0/24',
+    '--endpoint-reconciler-type=none',
+    '--profiling=false',
+  ]);
+}
+
+function started(program: string, log: string, args: readonly string[]): ChildProcess {
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const output = createWriteStream(log);
+  child.stdout?.pipe(output, { end: false });
+  child.stderr?.pipe(output, { end: false });
+  child.once('close', () => output.end());
+  // A program that cannot be started at all is seen by becomeReady as one that has ended.
+  child.on('error', () => {});
+  return child;
+}
+
+async function becomeReady(url: string, children: readonly ChildProcess[], folder: string): Promise<void> {
+  const deadline = Date.now() + READY_WITHIN_MS;
+  while (!(await isReady(url))) {
+    const ended = children.find((child) => child.exitCode !== null || child.pid === undefined);
+    if (ended || Date.now() > deadline) throw new Error(`no API server: ${await lastWords(folder)}`);
+    await sleep(50);
+  }
+}
+
+/** Readiness is no secret, and the certificate is not trusted yet. */
+function isReady(url: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const asked = request(`${url}/readyz`, { rejectUnauthorized: false, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    asked.once('error', () => resolve(false));
+    asked.end();
+  });
+}
+
+async function lastWords(folder: string): Promise<string> {
+  const logs = await Promise.all(
+    ['etcd', 'kube-apiserver'].map((name) => readFile(join(folder, `${name}.log`), 'utf8').catch(() => '')),
+  );
+  return logs.map((log) => log.slice(-1500)).join('\n');
+}
+
+type Running = {
+  readonly binaries: string;
+  readonly folder: string;
+  readonly url: string;
+  readonly token: string;
+  readonly stop: () => Promise<void>;
+};
+
+async function described({ binaries, folder, url, token, stop }: Running): Promise<TestKube> {
+  const authority = join(folder, 'certificates', 'apiserver.crt');
+  const kubeconfigFor = async (other: string) => {
+    const file = join(folder, `kubeconfig-${randomBytes(4).toString('hex')}`);
+    await writeFile(file, kubeconfigText(url, authority, other), { mode: 0o600 });
+    return file;
+  };
+  const kubeconfig = await kubeconfigFor(token);
+  const kubectl: TestKube['kubectl'] = (args, input = '') =>
+    new Promise((resolve, reject) => {
+      // Its cache of discovery would otherwise be in the user's home, and outlive the cluster.
+      const common = ['--kubeconfig', kubeconfig, '--cache-dir', join(folder, 'kubectl-cache')];
+      const options = { maxBuffer: 256 * 1024 * 1024 };
+      const child = execFile(
+        join(binaries, 'kubectl'),
+        [...common, ...args],
+        options,
+        (error, out, complaint) =>
+          error ? reject(new Error(complaint.trim() || error.message)) : resolve(out),
+      );
+      child.stdin?.end(input);
+    });
+  return {
+    url,
+    kubeconfig,
+    token,
+    ca: readFileSync(authority, 'utf8'),
+    kubectl,
+    apply: (objects, fieldManager) => {
+      const asWhom = fieldManager === undefined ? [] : ['--server-side', '--field-manager', fieldManager];
+      const list = { apiVersion: 'v1', kind: 'List', items: objects };
+      return kubectl(['apply', ...asWhom, '-f', '-'], JSON.stringify(list));
+    },
+    kubeconfigFor,
+    stop,
+  };
+}
+
+function kubeconfigText(url: string, authority: string, token: string): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'test', cluster: { server: url, 'certificate-authority': authority } }],
+    users: [{ name: 'test', user: { token } }],
+    contexts: [{ name: 'test', context: { cluster: 'test', user: 'test' } }],
+    'current-context': 'test',
+  });
+}
+
+async function killed(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await gone;
+}
+
+/** Held open together, so that no two are the same. */
+async function freePorts(count: number): Promise<readonly number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer();
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(0, '127.0.0.1', resolve);
+      });
+      return server;
+    }),
+  );
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}

@@ -1,0 +1,122 @@
+/** The programs a test cluster consists of: found in KUBEBUILDER_ASSETS, or in the cache, or built into the cache once from the
+ *  pinned Go modules beside this file. Out: the folder with etcd, kube-apiserver and kubectl, or why there is none.
+ *  `node testing/kube/binaries.ts` builds ahead of the tests, which otherwise do it on first use.
+ *  Not here: starting them (../kube.ts). */
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const KUBE_VERSION = '1.35.4';
+
+/** Smallest first, so that a machine that cannot build finds out soon. */
+const PROGRAMS = [
+  { name: 'etcd', module: 'etcd', main: 'go.etcd.io/etcd/server/v3' },
+  { name: 'kubectl', module: '.', main: 'k8s.io/kubernetes/cmd/kubectl' },
+  { name: 'kube-apiserver', module: '.', main: 'k8s.io/kubernetes/cmd/kube-apiserver' },
+] as const;
+
+/** A lock older than this belongs to a build that was killed; a slow machine needs a quarter of it. */
+const STALE_LOCK_MS = 60 * 60_000;
+
+export type KubeBinaries = { readonly folder: string } | { readonly missing: string };
+
+/** Builds when it must, which takes minutes; several processes at once wait for one. Says on stderr what it does. */
+export async function kubeBinaries(): Promise<KubeBinaries> {
+  const given = process.env['KUBEBUILDER_ASSETS'];
+  if (given) {
+    const absent = absentIn(given);
+    return absent.length === 0
+      ? { folder: given }
+      : { missing: `KUBEBUILDER_ASSETS=${given} lacks ${absent.join(', ')}` };
+  }
+  const folder =
+    process.env['PERGOLA_KUBE_CACHE'] ?? join(homedir(), '.cache', 'pergola', `kube-${KUBE_VERSION}`);
+  if (absentIn(folder).length === 0) return { folder };
+  if (spawnSync('go', ['version']).status !== 0) {
+    return { missing: 'neither KUBEBUILDER_ASSETS nor Go, to build the API server with, is there' };
+  }
+  return buildOnce(folder);
+}
+
+function absentIn(folder: string): readonly string[] {
+  return PROGRAMS.map(({ name }) => name).filter((name) => !existsSync(join(folder, name)));
+}
+
+async function buildOnce(folder: string): Promise<KubeBinaries> {
+  await mkdir(folder, { recursive: true });
+  const lock = join(folder, 'building');
+  while (!(await taken(lock))) {
+    await sleep(500);
+    if (absentIn(folder).length === 0) return { folder };
+  }
+  try {
+    for (const program of PROGRAMS.filter(({ name }) => absentIn(folder).includes(name))) {
+      const problem = await build(program, folder);
+      if (problem !== undefined) return { missing: problem };
+    }
+    return { folder };
+  } finally {
+    await rm(lock, { recursive: true, force: true });
+  }
+}
+
+/** Making a folder is atomic; whoever made it builds. */
+async function taken(lock: string): Promise<boolean> {
+  try {
+    await mkdir(lock);
+    return true;
+  } catch {
+    const age = await stat(lock).then(
+      (found) => Date.now() - found.mtimeMs,
+      () => 0,
+    );
+    if (age > STALE_LOCK_MS) await rm(lock, { recursive: true, force: true });
+    return false;
+  }
+}
+
+/** Undefined: it is there now. Otherwise what went wrong. */
+async function build(
+  { name, module, main }: (typeof PROGRAMS)[number],
+  folder: string,
+): Promise<string | undefined> {
+  say(`building ${name} from source, once; this takes minutes`);
+  const began = Date.now();
+  const unfinished = join(folder, `${name}.${process.pid}`);
+  const version = `-X k8s.io/component-base/version.gitVersion=v${KUBE_VERSION}`;
+  const ldflags = `-s -w ${version} -X k8s.io/component-base/version.gitMajor=1`;
+  const child = spawn('go', ['build', '-trimpath', '-ldflags', ldflags, '-o', unfinished, main], {
+    cwd: join(import.meta.dirname, module),
+    env: { ...process.env, CGO_ENABLED: '0' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let complaint = '';
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    complaint = (complaint + chunk).slice(-4000);
+  });
+  const code = await new Promise<number | null>((resolve) => {
+    child.once('error', () => resolve(null));
+    child.once('close', resolve);
+  });
+  if (code !== 0) return `${name} did not build: ${complaint.trim()}`;
+  await rename(unfinished, join(folder, name));
+  say(`${name} is built, in ${Math.round((Date.now() - began) / 1000)} s`);
+  return undefined;
+}
+
+function say(text: string): void {
+  process.stderr.write(`kube: ${text}\n`);
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const found = await kubeBinaries();
+  if ('missing' in found) {
+    say(found.missing);
+    process.exitCode = 1;
+  } else {
+    say(`etcd, kube-apiserver and kubectl are in ${found.folder}`);
+  }
+}
