@@ -1,0 +1,23 @@
+select '[' || coalesce(string_agg("t11"."json", ','), '') || ']'
+from (select '{"Name":' || coalesce(to_json("t0"."Name")::text, 'null') || ',"tracks_of_genre":[' || coalesce((select string_agg('{"Track":' || case when "t7"."TrackId" is null then 'null' else '{"Name":' || to_json("t7"."Name")::text || ',"Album":' || case when "t8"."AlbumId" is null then 'null' else '{"Title":' || to_json("t8"."Title")::text || ',"Artist":' || case when "t9"."ArtistId" is null then 'null' else '{"Name":' || coalesce(to_json("t9"."Name")::text, 'null') || '}' end || '}' end || ',"MediaType":' || case when "t10"."MediaTypeId" is null then 'null' else '{"Name":' || coalesce(to_json("t10"."Name")::text, 'null') || '}' end || '}' end || '}', ',')
+from (select "t4".*
+from "public"."PlaylistTrack" "t4"
+where "t4"."PlaylistId" = "t0"."PlaylistId" and exists (select 1
+from "public"."Track" "t5"
+where "t5"."TrackId" = "t4"."TrackId" and exists (select 1
+from "public"."Genre" "t6"
+where "t6"."GenreId" = "t5"."GenreId" and "t6"."Name" = $1::"pg_catalog"."varchar"))
+limit 1000) "t4"
+left join "public"."Track" "t7" on "t7"."TrackId" = "t4"."TrackId"
+left join "public"."Album" "t8" on "t8"."AlbumId" = "t7"."AlbumId"
+left join "public"."Artist" "t9" on "t9"."ArtistId" = "t8"."ArtistId"
+left join "public"."MediaType" "t10" on "t10"."MediaTypeId" = "t7"."MediaTypeId"), '') || ']}' as "json"
+from "public"."Playlist" "t0"
+where exists (select 1
+from "public"."PlaylistTrack" "t1"
+where "t1"."PlaylistId" = "t0"."PlaylistId" and exists (select 1
+from "public"."Track" "t2"
+where "t2"."TrackId" = "t1"."TrackId" and exists (select 1
+from "public"."Genre" "t3"
+where "t3"."GenreId" = "t2"."GenreId" and "t3"."Name" = $1::"pg_catalog"."varchar")))
+order by "t0"."Name") "t11"
