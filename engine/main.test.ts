@@ -197,6 +197,24 @@ describe('a table becomes an API', () => {
     await database.sql('delete from article where id > 4');
   });
 
+  test('numbers keep their digits, in and out', async () => {
+    await expectSuccess('run_sql', {
+      sql: 'create table amount (id bigint primary key, exact numeric, detail jsonb)',
+    });
+    await expectSuccess('pg_track_table', { table: 'amount' });
+    const values =
+      '"id": 9007199254740993, "exact": 12345678901234567890.123, "detail": {"n": 9007199254740995}';
+    const query =
+      'mutation ($id: bigint!, $exact: numeric, $detail: jsonb) ' +
+      '{ insert_amount_one(object: {id: $id, exact: $exact, detail: $detail}) { id exact detail } }';
+    const response = await engine.fetch('/v1/graphql', {
+      method: 'POST',
+      body: `{"query": ${JSON.stringify(query)}, "variables": {${values}}}`,
+    });
+    const text = await response.text();
+    for (const digits of values.match(/\d{10,}(\.\d+)?/g)!) expect(text).toContain(digits);
+  });
+
   test('explain shows the statement a role would run, with its filter', async () => {
     const explain = (query: string) =>
       engine.fetch('/v1/graphql/explain', {

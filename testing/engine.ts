@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { loadOptions } from '../engine/config/load-options.ts';
 import type { Options } from '../engine/config/options.ts';
 import { startEngine } from '../engine/main.ts';
+import type { Log } from '../engine/observe/sinks.ts';
 
 export type TestEngineOptions = {
   readonly databaseUrl: string;
@@ -49,12 +50,20 @@ export type TestEngine = {
   readonly close: () => Promise<void>;
 };
 
-/** An engine with a random admin secret and no log. */
+/** A client is not told what nobody foresaw; whoever runs the test should be. */
+const LOG: Log = {
+  observe: (observation) => {
+    if (observation.kind === 'unexpected') console.error(observation.error);
+  },
+  flush: () => {},
+};
+
+/** An engine with a random admin secret. */
 export async function startTestEngine({ env = {}, ...given }: TestEngineOptions): Promise<TestEngine> {
   const adminSecret = given.adminSecret ?? randomBytes(8).toString('hex');
   const defaults = loadOptions(['--database-url', given.databaseUrl, '--server-port', '0'], {});
   const options = { ...defaults, serverHost: '127.0.0.1', gracefulShutdownTimeout: 5, ...given, adminSecret };
-  const engine = await startEngine(options as Options, env);
+  const engine = await startEngine(options as Options, env, LOG);
   const secret = { [`${options.headerPrefix}admin-secret`]: adminSecret };
   const post = (path: string, body: unknown, headers: Readonly<Record<string, string>>) =>
     fetch(engine.url + path, {

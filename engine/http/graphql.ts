@@ -5,12 +5,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Snapshot } from '../admin/snapshot.ts';
 import { textToWire } from '../config/header-prefix.ts';
-import { type EngineError, fail, toAdminBody, toGraphqlError } from '../errors/engine-error.ts';
+import { type EngineError, toAdminBody, toGraphqlError } from '../errors/engine-error.ts';
 import { answer } from '../execute/answer.ts';
 import type { Session } from '../resolve/session.ts';
 import type { HttpContext } from './context.ts';
 import { type Exchange, finish, newExchange } from './exchange.ts';
 import { graphqlRequestFrom } from './graphql-request.ts';
+import { parseJson } from './parse-json.ts';
 import { readBody } from './read-body.ts';
 import { errorFrom, showsInternal } from './refusal.ts';
 import { requestIdOf } from './request-id.ts';
@@ -40,19 +41,11 @@ async function answerTo(context: HttpContext, exchange: Exchange, request: Incom
   try {
     const text = await readBody(request, context.options.maxRequestBodyLength);
     exchange.session = await context.authenticate(request.headers);
-    exchange.asked = parse(text);
+    exchange.asked = parseJson(text);
     const work = { context, exchange, session: exchange.session, snapshot: context.state.snapshot() };
     return { status: 200, text: await answerAll(work, exchange.asked) };
   } catch (thrown) {
     return refusal(context, exchange, thrown);
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return fail('invalidJson', {});
   }
 }
 

@@ -8,21 +8,30 @@ import { scalarOrigin } from '../schema/origin.ts';
 
 type Check = { readonly expected: string; readonly takes: (value: unknown) => boolean };
 
+/** A number with more digits than JavaScript holds arrives as `JSON.rawJSON`, digits intact; its text, or `undefined`. */
+function digitsOf(value: unknown): string | undefined {
+  const { isRawJSON } = JSON as unknown as {
+    isRawJSON(value: unknown): value is { readonly rawJSON: string };
+  };
+  return isRawJSON(value) ? value.rawJSON : undefined;
+}
+
 const isInt32 = (value: unknown) => Number.isInteger(value) && Math.abs(value as number) <= 2 ** 31;
 const isText = (value: unknown) => typeof value === 'string';
-const isNumber = (value: unknown) => typeof value === 'number';
+const isNumber = (value: unknown) => typeof value === 'number' || digitsOf(value) !== undefined;
+const isInteger = (value: unknown) => Number.isInteger(value) || /^-?\d+$/.test(digitsOf(value) ?? '');
 
 const BUILT_IN_CHECKS: Readonly<Record<string, Check>> = {
   Int: { expected: 'a 32-bit integer', takes: (v) => isInt32(v) && v !== 2 ** 31 },
   Float: { expected: 'a float', takes: isNumber },
   String: { expected: 'a string', takes: isText },
   Boolean: { expected: 'a boolean', takes: (v) => typeof v === 'boolean' },
-  ID: { expected: 'an id', takes: (v) => isText(v) || Number.isInteger(v) },
+  ID: { expected: 'an id', takes: (v) => isText(v) || isInteger(v) },
 };
 
 const CHECKS = {
-  int: { expected: 'an integer', takes: (v: unknown) => Number.isInteger(v) || isText(v) },
-  'big-int': { expected: 'an integer', takes: (v: unknown) => Number.isInteger(v) || isText(v) },
+  int: { expected: 'an integer', takes: (v: unknown) => isInteger(v) || isText(v) },
+  'big-int': { expected: 'an integer', takes: (v: unknown) => isInteger(v) || isText(v) },
   float: { expected: 'a float', takes: (v: unknown) => isNumber(v) || isText(v) },
   string: { expected: 'a string', takes: isText },
   boolean: { expected: 'a boolean', takes: (v: unknown) => typeof v === 'boolean' },
@@ -43,7 +52,8 @@ export function checkScalar(type: GraphQLScalarType, value: unknown, path: reado
 export function describe(value: unknown): string {
   if (value === null || value === undefined) return 'null';
   if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'an integer' : 'a float';
+  if (typeof value === 'symbol') return value.description ?? 'a symbol';
+  if (isNumber(value)) return isInteger(value) ? 'an integer' : 'a float';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 

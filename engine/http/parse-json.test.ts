@@ -1,0 +1,23 @@
+/** Numbers survive their way through. */
+import { expect, test } from 'vitest';
+import { parseJson } from './parse-json.ts';
+
+test.each([
+  '9007199254740993',
+  '-123456789012345678901234567890',
+  '0.1234567890123456789',
+  '1e400',
+  '[1,{"a":9007199254740993,"b":"9007199254740993"},2.5]',
+])('%s is written as it was read', (text) => {
+  expect(JSON.stringify(parseJson(text))).toBe(text);
+});
+
+test('ordinary numbers are ordinary numbers', () => {
+  expect(parseJson('[1, -2.5, 123456789012345]')).toEqual([1, -2.5, 123456789012345]);
+  expect(parseJson('{"a": 1, "b": "12345678901234567890"}')).toEqual({ a: 1, b: '12345678901234567890' });
+});
+
+test('what is no JSON is refused', () => {
+  for (const text of ['', '{', 'nope', '12345678901234567890x'])
+    expect(() => parseJson(text)).toThrow('invalid json');
+});
