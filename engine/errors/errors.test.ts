@@ -16,7 +16,7 @@ const PARAMS = {
   dependents: 'D',
   dependency: 'D',
   kind: 'K',
-  names: 'X',
+  names: { toString: () => 'X', join: () => 'X' },
   left: 'A',
   right: 'B',
   types: 'T1,T2',
@@ -25,9 +25,9 @@ const PARAMS = {
   source: 'S',
 };
 
-/** Rows to come may take other parameters: any has some text. */
-const ANY_PARAMS = new Proxy<Record<string, string>>(PARAMS, {
-  get: (params, name) => params[String(name)] ?? 'some-text',
+/** Rows to come may take other parameters, and lists: any has some text. */
+const ANY_PARAMS = new Proxy<Record<string, unknown>>(PARAMS, {
+  get: (params, name) => params[String(name)] ?? { toString: () => 'some-text', join: () => 'some-text' },
 });
 
 /** Status, code and message of the specification's table, in its order. A null code is one it does not show. */
@@ -156,7 +156,7 @@ test('the specification has 61 rows', () => {
 test.each(NAMES)('%s has a message without holes in either wording', (name) => {
   const error = raised(name);
   const texts = [error.messageIn('specification'), error.messageIn('newer')];
-  expect(texts.filter((text) => text.trim() === '' || text.includes('[object'))).toEqual([]);
+  expect(texts.map(String).filter((text) => text.trim() === '' || text.includes('[object'))).toEqual([]);
 });
 
 test('codes are words in lower case, joined by dashes', () => {

@@ -1,0 +1,28 @@
+/** Prints docs/reference from the tables: one page each. `npm run generate` writes them, generate.test.ts compares them.
+ *  A page is a row of PAGES; to add one, add a row. Not here: prose (docs/guides), CRDs (crds/generate.ts). */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { errorsPage } from './pages/errors.ts';
+import { operationsPage } from './pages/operations.ts';
+
+export type Page = {
+  /** Relative to docs/reference. */
+  readonly file: string;
+  readonly content: () => string;
+};
+
+export const PAGES: readonly Page[] = [
+  { file: 'operations.md', content: operationsPage },
+  { file: 'errors.md', content: errorsPage },
+];
+
+const REFERENCE = join(import.meta.dirname, 'reference');
+
+export function pathOf(page: Page): string {
+  return join(REFERENCE, page.file);
+}
+
+if (import.meta.main) {
+  mkdirSync(REFERENCE, { recursive: true });
+  for (const page of PAGES) writeFileSync(pathOf(page), page.content());
+}

@@ -1,0 +1,38 @@
+/** docs/reference/errors.md: every row of ERRORS, with its parameters as `<name>`. */
+import { EngineError } from '../../engine/errors/engine-error.ts';
+import { ERRORS, type ErrorDialect, type ErrorName } from '../../engine/errors/errors.ts';
+import { code, page, table } from './markdown.ts';
+
+/** Any parameter, printed as its name, whether a row takes it for a text or for a list of texts. */
+const PLACEHOLDERS = new Proxy<Record<string, unknown>>({}, { get: (_, name) => placeholder(String(name)) });
+
+function placeholder(name: string): unknown {
+  const text = `<${name}>`;
+  return { toString: () => text, join: () => text };
+}
+
+export function errorsPage(): string {
+  const names = Object.keys(ERRORS) as ErrorName[];
+  return page(
+    'Errors',
+    'Generated from `engine/errors/errors.ts` by `make generate`.',
+    [
+      'Admin endpoints answer an error with its status and `{path, error, code}`; some carry `internal`, which holds the',
+      'inconsistent objects or what the database said. `POST /v1/graphql` answers with status 200 and',
+      '`{errors: [{message, extensions: {path, code}}]}`. `path` says where in the request: `$.args.table`.',
+    ].join('\n'),
+    'The second wording, where there is one, is that of `/v1/metadata`, `/v2/query` and `/v1/graphql`; the first that of `/v1/query`.',
+    table(['Name', 'Status', 'Code', 'Message'], names.map(rowOf)),
+  );
+}
+
+function rowOf(name: ErrorName): readonly string[] {
+  const error = new EngineError(name, PLACEHOLDERS);
+  return [code(name), String(error.status), both(error.codeIn, error), both(error.messageIn, error)];
+}
+
+/** What is said in each wording, once where both say the same. */
+function both(say: (dialect: ErrorDialect) => unknown, error: EngineError): string {
+  const wordings = (['specification', 'newer'] as const).map((dialect) => String(say.call(error, dialect)));
+  return [...new Set(wordings)].map(code).join('<br>');
+}
