@@ -14,17 +14,12 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** In the order of `pergola help`. */
 const COMMANDS = {
-  up: [
-    'operator/commands/up.ts',
-    'Postgres, the engine and the loop over a folder of custom resources, all in one',
-  ],
+  up: ['bin/up.ts', 'Postgres, the engine and the loop over a folder of custom resources, all in one'],
   serve: ['engine/main.ts', 'the engine: a GraphQL API over a Postgres you have'],
   operator: ['operator/main.ts', 'the operator: custom resources in a Kubernetes cluster → the engine'],
   plan: ['operator/commands/plan.ts', 'what a folder of custom resources would change in an engine'],
   apply: ['operator/commands/apply.ts', 'make an engine be what a folder of custom resources says'],
   watch: ['operator/commands/watch.ts', 'the same, again whenever a file changes'],
-  import: ['operator/commands/import.ts', 'a metadata directory → custom resources'],
-  export: ['operator/commands/export.ts', 'a running engine → custom resources or a metadata directory'],
 };
 
 const HELP = `pergola: a governed GraphQL API over Postgres, declared as custom resources.

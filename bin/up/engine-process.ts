@@ -1,0 +1,94 @@
+/** The engine as a process of its own: `pergola serve` with everything it needs in its environment, so that no secret stands in
+ *  the list of processes. Out: when it answers, and when it ends.
+ *  Not here: the engine's options (engine/config). */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '../embedded-postgres.ts';
+
+export type EngineProcess = {
+  readonly url: string;
+  /** Resolves to its exit code. */
+  readonly exited: Promise<number | null>;
+  readonly stop: () => Promise<void>;
+};
+
+const COMMAND = join(dirname(dirname(fileURLToPath(import.meta.url))), 'pergola.mjs');
+const HOST = '127.0.0.1';
+const START_TIMEOUT_MS = 60_000;
+
+export async function startEngineProcess(options: {
+  readonly port: number;
+  readonly databaseUrl: string;
+  readonly metadataUrl: string;
+  readonly adminSecret: string;
+}): Promise<EngineProcess> {
+  const child = spawn(process.execPath, [COMMAND, 'serve'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    // Its own process group: Ctrl-C reaches us, and we stop it in order.
+    detached: true,
+    env: {
+      ...process.env,
+      ENGINE_GRAPHQL_DATABASE_URL: options.databaseUrl,
+      ENGINE_GRAPHQL_METADATA_DATABASE_URL: options.metadataUrl,
+      ENGINE_GRAPHQL_ADMIN_SECRET: options.adminSecret,
+      ENGINE_GRAPHQL_SERVER_PORT: String(options.port),
+      ENGINE_GRAPHQL_SERVER_HOST: HOST,
+      ENGINE_GRAPHQL_ENABLE_CONSOLE: 'true',
+    },
+  });
+  let said = '';
+  child.stderr?.on('data', (chunk: Buffer) => {
+    said = (said + chunk.toString()).slice(-4000);
+  });
+  const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  // Whatever ends us, it does not stay behind.
+  const end = () => child.kill('SIGKILL');
+  process.once('exit', end);
+  const url = `http://${HOST}:${options.port}`;
+  await untilHealthy(url, child, () => said);
+  return {
+    url,
+    exited,
+    stop: async () => {
+      child.kill('SIGTERM');
+      await exited;
+      process.removeListener('exit', end);
+    },
+  };
+}
+
+async function untilHealthy(url: string, child: ChildProcess, said: () => string): Promise<void> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (Date.now() < deadline) {
+    if (child.exitCode !== null) throw new Error(`the engine ended before it answered:\n${said()}`);
+    const response = await fetch(`${url}/healthz`).catch(() => undefined);
+    if (response?.ok) return;
+    await sleep(50);
+  }
+  child.kill('SIGKILL');
+  throw new Error(`the engine did not answer within ${START_TIMEOUT_MS / 1000} s:\n${said()}`);
+}
+
+/** The port asked for, if it is free; the usual one, or else the next that is. */
+export async function choosePort(wanted: number | undefined): Promise<number> {
+  if (wanted === 0) return freePort();
+  if (wanted !== undefined) {
+    if (await isFree(wanted)) return wanted;
+    throw new Error(`port ${wanted} is in use; give another one with --port, or none`);
+  }
+  for (let port = USUAL_PORT; port < USUAL_PORT + 100; port++) if (await isFree(port)) return port;
+  return freePort();
+}
+
+export const USUAL_PORT = 8080;
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, HOST, () => server.close(() => resolve(true)));
+  });
+}

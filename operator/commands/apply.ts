@@ -1,0 +1,31 @@
+/** `pergola apply`: makes an engine be what a folder says, once. One line per resource with its Ready condition.
+ *  Exit code 1 when a file cannot be read, the engine does not answer, or a resource is not Ready. */
+import { outcomeOfPass } from '../engine-status.ts';
+import { systemClock } from '../folder/clock.ts';
+import { complain, type FolderCommand, parseFlags } from '../folder/flags.ts';
+import { printProblems, printResources, reportAsJson } from '../folder/print.ts';
+import { reconcile } from '../reconcile.ts';
+
+export async function run(argv: readonly string[]): Promise<number> {
+  try {
+    const command = parseFlags('apply', 'make the engine be what the folder says', argv);
+    return command ? await apply(command) : 0;
+  } catch (error) {
+    return complain('apply', error);
+  }
+}
+
+async function apply({ source, engine, isJson, options }: FolderCommand): Promise<number> {
+  // An Engine document in the folder has its say in the options.
+  await source.snapshot();
+  const report = await reconcile({ engine, source, sink: source, clock: systemClock }, options());
+  const pass = outcomeOfPass(report);
+  if (isJson) process.stdout.write(`${JSON.stringify(reportAsJson(report, source.problems), null, 2)}\n`);
+  else {
+    process.stderr.write(printProblems(source.problems));
+    if (report.resources.length > 0) process.stdout.write(`${printResources(report)}\n`);
+    if (pass.reason !== 'Applied') process.stderr.write(`${pass.reason}: ${pass.message}\n`);
+  }
+  const isReady = [...report.verdicts.values()].every(({ outcome }) => outcome.reason === 'Applied');
+  return isReady && pass.reason === 'Applied' && source.problems.length === 0 ? 0 : 1;
+}

@@ -1,0 +1,28 @@
+/** `pergola plan`: what a folder would change in an engine; nothing is written.
+ *  Exit codes: 0 nothing, 2 something, 1 it cannot be said (files, resources, or the engine are not in order). */
+import { complain, type FolderCommand, parseFlags } from '../folder/flags.ts';
+import { planAsJson, printPlan, printProblems } from '../folder/print.ts';
+import { foresee, plan } from '../reconcile.ts';
+
+export async function run(argv: readonly string[]): Promise<number> {
+  try {
+    const command = parseFlags('plan', 'what the folder would change in the engine', argv);
+    return command ? await show(command) : 0;
+  } catch (error) {
+    return complain('plan', error);
+  }
+}
+
+async function show({ source, engine, isJson, options }: FolderCommand): Promise<number> {
+  const snapshot = await source.snapshot();
+  const made = await plan(engine, snapshot, options());
+  if (isJson) process.stdout.write(`${JSON.stringify(planAsJson(made, source.problems), null, 2)}\n`);
+  else {
+    process.stderr.write(printProblems(source.problems));
+    process.stdout.write(`${printPlan(made, source.places)}\n`);
+  }
+  const verdicts = [...foresee(made, made.settled.inconsistent).values()];
+  const isFine = verdicts.every(({ outcome }) => outcome.reason === 'Applied' || outcome.reason === 'Paused');
+  if (source.problems.length > 0 || !isFine) return 1;
+  return made.settled.applied.length > 0 || made.pruneHold ? 2 : 0;
+}

@@ -1,0 +1,131 @@
+/** Flags of plan, apply and watch: one table, from which come parsing and help.
+ *  Out: what is asked for, or a FlagProblem with a sentence. Environment: ENGINE_GRAPHQL_ADMIN_SECRET, NO_COLOR. */
+import { parseArgs } from 'node:util';
+import { type EngineAddress, engineClient } from '../engine-client.ts';
+import type { EnginePort, ReconcileOptions } from '../ports.ts';
+import { FolderSource } from './folder-source.ts';
+
+export class FlagProblem extends Error {}
+
+const FLAGS = {
+  filename: { short: 'f', value: 'FOLDER', doc: 'folder with custom resources (required)' },
+  engine: { value: 'URL', doc: 'the engine; default http://127.0.0.1:8080' },
+  'admin-secret': { value: 'TEXT', doc: 'its admin secret; default ENGINE_GRAPHQL_ADMIN_SECRET' },
+  'header-prefix': { value: 'TEXT', doc: "the engine's prefix of headers; default x-engine-" },
+  manager: { value: 'NAME', doc: 'who owns the objects in the ledger; default folder' },
+  output: { short: 'o', value: 'json', doc: 'for machines' },
+  'allow-literal-secrets': { doc: 'let secretKeyRef put values of Secrets into the metadata' },
+  'confirm-prune': { value: 'HASH', doc: 'release deletions that were held back' },
+  help: { short: 'h', doc: 'this text' },
+} as const satisfies Record<string, { short?: string; value?: string; doc: string }>;
+
+export type FolderCommand = {
+  readonly source: FolderSource;
+  readonly address: EngineAddress;
+  readonly engine: EnginePort;
+  readonly isJson: boolean;
+  /** To be asked after each snapshot: an Engine document may have changed it. */
+  readonly options: () => ReconcileOptions;
+};
+
+/** Undefined when help was asked for, and given. */
+export function parseFlags(
+  command: string,
+  summary: string,
+  argv: readonly string[],
+): FolderCommand | undefined {
+  const values = parsed(argv);
+  if (values['help'] === true) {
+    process.stdout.write(help(command, summary));
+    return undefined;
+  }
+  const folder = values['filename'];
+  if (typeof folder !== 'string') throw new FlagProblem('say which folder: -f FOLDER');
+  if (values['output'] !== undefined && values['output'] !== 'json') {
+    throw new FlagProblem(`-o ${String(values['output'])} is not known; there is -o json`);
+  }
+  return commandOf(folder, values);
+}
+
+function commandOf(folder: string, values: Values): FolderCommand {
+  const source = new FolderSource(folder);
+  const text = (name: keyof typeof FLAGS): string | undefined => {
+    const value = values[name];
+    return typeof value === 'string' ? value : undefined;
+  };
+  const address: EngineAddress = {
+    url: text('engine') ?? 'http://127.0.0.1:8080',
+    adminSecret: text('admin-secret') ?? process.env['ENGINE_GRAPHQL_ADMIN_SECRET'],
+    headerPrefix: text('header-prefix'),
+  };
+  return {
+    source,
+    address,
+    engine: engineClient(address),
+    isJson: values['output'] === 'json',
+    options: () =>
+      folderOptions(source, {
+        manager: text('manager'),
+        allowLiteralSecrets: values['allow-literal-secrets'] === true,
+        confirmPrune: text('confirm-prune'),
+      }),
+  };
+}
+
+const PROGRESS_DEADLINE_SECONDS = 300;
+
+/** What holds in a folder: its Engine document, and what flags add. */
+export function folderOptions(
+  source: FolderSource,
+  given: {
+    manager?: string | undefined;
+    allowLiteralSecrets?: boolean;
+    confirmPrune?: string | undefined;
+  } = {},
+): ReconcileOptions {
+  return {
+    manager: given.manager ?? 'folder',
+    policies: source.engine.policies,
+    allowLiteralSecrets: given.allowLiteralSecrets === true || source.engine.allowLiteralSecrets,
+    confirmPrune: given.confirmPrune,
+    progressDeadlineSeconds: PROGRESS_DEADLINE_SECONDS,
+  };
+}
+
+type Values = Readonly<Partial<Record<keyof typeof FLAGS, string | boolean>>>;
+
+function parsed(argv: readonly string[]): Values {
+  const options = Object.fromEntries(
+    Object.entries(FLAGS).map(([name, flag]) => [
+      name,
+      {
+        type: 'value' in flag ? ('string' as const) : ('boolean' as const),
+        ...('short' in flag ? { short: flag.short } : {}),
+      },
+    ]),
+  );
+  try {
+    return parseArgs({ args: [...argv], options, strict: true, allowPositionals: false }).values as Values;
+  } catch (error) {
+    throw new FlagProblem(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function help(command: string, summary: string): string {
+  const lines = Object.entries(FLAGS).map(([name, flag]) => {
+    const short = 'short' in flag ? `-${flag.short}, ` : '    ';
+    const value = 'value' in flag ? ` ${flag.value}` : '';
+    return `  ${`${short}--${name}${value}`.padEnd(32)} ${flag.doc}`;
+  });
+  return `pergola ${command} -f FOLDER: ${summary}\n\n${lines.join('\n')}\n`;
+}
+
+/** The exit code of a command that ran into something: 2 for its flags, 1 for the rest. */
+export function complain(command: string, error: unknown): number {
+  const isFlags = error instanceof FlagProblem;
+  const hint = isFlags ? `\nSee: pergola ${command} --help` : '';
+  process.stderr.write(
+    `pergola ${command}: ${error instanceof Error ? error.message : String(error)}${hint}\n`,
+  );
+  return isFlags ? 2 : 1;
+}

@@ -1,0 +1,124 @@
+/** A folder as the core's source of resources and sink of statuses. What an API server would keep, it keeps in memory: statuses,
+ *  and generations, counted up when a spec changes. A resource's uid is its kind and name: the same over restarts.
+ *  Not here: reading files (read-folder.ts). */
+import { shortHash, stableJson } from '../fragment.ts';
+import { type CrStatus, type CustomResource, GROUP_VERSION, kindOf } from '../kinds.ts';
+import {
+  type CrSnapshot,
+  type CrSource,
+  DEFAULT_POLICIES,
+  type Policies,
+  type StatusChange,
+  type StatusSink,
+} from '../ports.ts';
+import { problemsOf } from '../validate.ts';
+import { type FileProblem, type FolderContent, type Manifest, readFolder } from './read-folder.ts';
+
+/** What an Engine document in the folder says about the one engine there is. */
+export type FolderEngine = {
+  readonly policies: Policies;
+  readonly allowLiteralSecrets: boolean;
+};
+
+export class FolderSource implements CrSource, StatusSink {
+  readonly folder: string;
+  /** As of the last snapshot. */
+  problems: readonly FileProblem[] = [];
+  engine: FolderEngine = { policies: DEFAULT_POLICIES, allowLiteralSecrets: false };
+  /** `Kind namespace/name` → file and line. */
+  places: ReadonlyMap<string, string> = new Map();
+  readonly #statuses = new Map<string, CrStatus>();
+  readonly #generations = new Map<string, { readonly hash: string; readonly generation: number }>();
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /** Throws when the folder itself cannot be read. */
+  async snapshot(): Promise<CrSnapshot> {
+    const content = await readFolder(this.folder);
+    const engines = content.manifests.filter(({ kind }) => kind === 'Engine');
+    const others = content.manifests.filter(({ kind }) => kind !== 'Engine');
+    this.problems = [...content.problems, ...problemsOfEngines(engines)];
+    this.engine = engineOf(engines);
+    this.places = new Map(others.map((manifest) => [nameOf(manifest), manifest.place]));
+    return {
+      resources: others.map((manifest) => this.#resourceOf(manifest)),
+      isComplete: content.problems.length === 0,
+      references: { secret: (namespace, name, key) => secretIn(content, namespace, name, key) },
+    };
+  }
+
+  async publish(changes: readonly StatusChange[]): Promise<void> {
+    for (const { cr, status } of changes) this.#statuses.set(cr.metadata.uid, status);
+  }
+
+  #resourceOf(manifest: Manifest): CustomResource {
+    const uid = nameOf(manifest);
+    const status = this.#statuses.get(uid);
+    return {
+      apiVersion: GROUP_VERSION,
+      kind: manifest.kind,
+      metadata: {
+        name: manifest.name,
+        namespace: manifest.namespace,
+        uid,
+        generation: this.#generationOf(uid, manifest),
+        // All of one age: claims fall to the smaller uid, whatever order the files are in.
+        creationTimestamp: '1970-01-01T00:00:00Z',
+        annotations: manifest.annotations,
+      },
+      // There is one engine; who does not name it means it.
+      spec: { engineRef: { name: 'folder' }, ...manifest.spec },
+      ...(status ? { status } : {}),
+    };
+  }
+
+  #generationOf(uid: string, { spec }: Manifest): number {
+    const hash = shortHash(stableJson(spec));
+    const known = this.#generations.get(uid);
+    const generation = known === undefined ? 1 : known.generation + (known.hash === hash ? 0 : 1);
+    this.#generations.set(uid, { hash, generation });
+    return generation;
+  }
+}
+
+function nameOf({ kind, namespace, name }: Manifest): string {
+  return `${kind} ${namespace}/${name}`;
+}
+
+function secretIn(content: FolderContent, namespace: string, name: string, key: string): string | undefined {
+  const value = content.secrets.get(`${namespace}/${name}`)?.[key];
+  return value === undefined ? undefined : String(value);
+}
+
+function problemsOfEngines(engines: readonly Manifest[]): readonly FileProblem[] {
+  const [first, ...others] = engines;
+  const problems = engines.flatMap(({ place, spec }) =>
+    // Where the engine is comes from the command line.
+    problemsOf(kindOf('Engine')!, { endpoint: { url: 'http://folder' }, ...spec }).map((message) => ({
+      place,
+      message,
+    })),
+  );
+  const extra = others.map(({ place }) => ({
+    place,
+    message: `a folder describes one engine, and ${first!.place} is one; keep one of them`,
+  }));
+  return [...problems, ...extra];
+}
+
+function engineOf([first]: readonly Manifest[]): FolderEngine {
+  const given = (first?.spec ?? {}) as {
+    readonly policies?: Partial<Policies> & { readonly pruneGuard?: Partial<Policies['pruneGuard']> };
+    readonly allowLiteralSecrets?: boolean;
+  };
+  return {
+    policies: {
+      ...DEFAULT_POLICIES,
+      ...given.policies,
+      pruneGuard: { ...DEFAULT_POLICIES.pruneGuard, ...given.policies?.pruneGuard },
+    },
+    allowLiteralSecrets: given.allowLiteralSecrets === true,
+  };
+}

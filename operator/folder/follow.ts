@@ -1,0 +1,156 @@
+/** The loop of `watch` and `up`: a pass now, and again when a file changes, when somebody else changed the engine, when something
+ *  waits for what may have come, and every ten minutes anyway. Files are watched, and looked at every second besides: editors
+ *  that rename, mounted and network folders do not always tell.
+ *  Out: a report a pass, until the signal. Not here: a pass (../reconcile.ts), printing (print.ts). */
+import { watch } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type EnginePort, EngineProblem, type ReconcileOptions } from '../ports.ts';
+import { type Ports, type Report, reconcile } from '../reconcile.ts';
+import { filesIn } from './read-folder.ts';
+
+export type FollowOptions = {
+  readonly folder: string;
+  readonly options: () => ReconcileOptions;
+  readonly signal: AbortSignal;
+  readonly onReport: (report: Report) => void;
+  /** The folder itself could not be read. */
+  readonly onError: (error: Error) => void;
+};
+
+const SETTLE_MS = 80;
+const LOOK_MS = 500;
+const VERSION_MS = 2000;
+const WAITING_MS = 10_000;
+const FULL_MS = 600_000;
+const LEAST_BACKOFF_MS = 500;
+const MOST_BACKOFF_MS = 30_000;
+
+export async function follow(ports: Ports, given: FollowOptions): Promise<void> {
+  const folder = new FolderWatch(given.folder);
+  let failures = 0;
+  try {
+    while (!given.signal.aborted) {
+      await folder.markSeen();
+      const report = await reconcile(ports, given.options()).catch((error: unknown) => {
+        if (!(error instanceof Error)) throw error;
+        given.onError(error);
+        return undefined;
+      });
+      if (report) given.onReport(report);
+      failures = report && !report.problem ? 0 : failures + 1;
+      await untilDue(ports, folder, report, failures, given.signal);
+    }
+  } finally {
+    folder.close();
+  }
+}
+
+/** Until there is a reason for another pass. */
+async function untilDue(
+  ports: Ports,
+  folder: FolderWatch,
+  report: Report | undefined,
+  failures: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const started = Date.now();
+  const backoff =
+    Math.min(MOST_BACKOFF_MS, LEAST_BACKOFF_MS * 2 ** failures) * (0.5 + ports.clock.random() / 2);
+  let versionAt = started + VERSION_MS;
+  while (!signal.aborted) {
+    if (await folder.hasChanged()) return;
+    const now = Date.now();
+    if (failures > 0 && now - started > backoff) return;
+    if (now - started > FULL_MS) return;
+    if (report?.isWaiting && now - started > WAITING_MS) {
+      await ports.engine.reload().catch(ignoreEngine);
+      return;
+    }
+    if (failures === 0 && now > versionAt) {
+      versionAt = now + VERSION_MS;
+      if (await hasMoved(ports.engine, report)) return;
+    }
+    await folder.next(LOOK_MS, signal);
+  }
+}
+
+async function hasMoved(engine: EnginePort, report: Report | undefined): Promise<boolean> {
+  try {
+    return (await engine.version()) !== report?.resourceVersion;
+  } catch (error) {
+    ignoreEngine(error);
+    return true;
+  }
+}
+
+/** The next pass meets the same problem, and reports it. */
+function ignoreEngine(error: unknown): void {
+  if (!(error instanceof EngineProblem)) throw error;
+}
+
+/** Has anything below the folder changed since it was last looked at. */
+class FolderWatch {
+  readonly #folder: string;
+  readonly #watcher: { close(): void } | undefined;
+  #seen = '';
+  #wake: () => void = () => {};
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#watcher = this.#open();
+  }
+
+  close(): void {
+    this.#watcher?.close();
+  }
+
+  async markSeen(): Promise<void> {
+    this.#seen = await this.#fingerprint();
+  }
+
+  /** Waits for a burst of changes to end, so that a half-written file is not read. */
+  async hasChanged(): Promise<boolean> {
+    let now = await this.#fingerprint();
+    if (now === this.#seen) return false;
+    for (;;) {
+      await sleep(SETTLE_MS);
+      const later = await this.#fingerprint();
+      if (later === now) return true;
+      now = later;
+    }
+  }
+
+  /** Until the next event, at most so long. */
+  async next(ms: number, signal: AbortSignal): Promise<void> {
+    const waiting = new AbortController();
+    const woken = new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    const slept = sleep(ms, undefined, { signal: AbortSignal.any([signal, waiting.signal]) }).catch(() => {});
+    await Promise.race([woken, slept]);
+    waiting.abort();
+  }
+
+  #open(): { close(): void } | undefined {
+    try {
+      const watcher = watch(this.#folder, { recursive: true }, () => this.#wake());
+      watcher.on('error', () => {});
+      return watcher;
+    } catch {
+      // No notifications here (some file systems): looking every half second is enough.
+      return undefined;
+    }
+  }
+
+  async #fingerprint(): Promise<string> {
+    const files = await filesIn(this.#folder, (file) => /\.(ya?ml|json)$/.test(file)).catch(() => []);
+    const states = await Promise.all(
+      files.map(async (file) => {
+        const found = await stat(file).catch(() => undefined);
+        return `${file} ${found?.mtimeMs} ${found?.size} ${found?.ino}`;
+      }),
+    );
+    return states.join('\n');
+  }
+}

@@ -1,0 +1,170 @@
+/** What people read in a terminal: a plan, one line per resource, what a pass changed. Colours only where there is a terminal.
+ *  Not here: when to print (commands/, follow.ts). */
+import { styleText } from 'node:util';
+import { type Difference, differencesOf } from '../difference.ts';
+import { describeKey } from '../fragment.ts';
+import { type CustomResource, crName } from '../kinds.ts';
+import type { Verdict } from '../outcomes.ts';
+import { foresee, type Plan, type Report } from '../reconcile.ts';
+import type { Decision } from '../three-way.ts';
+import type { FileProblem } from './read-folder.ts';
+
+type Paint = Parameters<typeof styleText>[0];
+
+function paint(format: Paint, text: string): string {
+  return styleText(format, text, { stream: process.stdout });
+}
+
+const SIGNS = {
+  create: ['+', 'green'],
+  update: ['~', 'yellow'],
+  correct: ['~', 'yellow'],
+  adopt: ['~', 'yellow'],
+  delete: ['-', 'red'],
+} as const satisfies Partial<Record<Decision['action'], readonly [string, Paint]>>;
+
+const NOTES: Partial<Record<Decision['action'], string>> = {
+  correct: '  (changed by hand)',
+  adopt: '  (existed, belonged to nobody)',
+};
+
+/** Every object that would change under the resource it comes from, then resources that cannot have what they say. */
+export function printPlan(made: Plan, places: ReadonlyMap<string, string>): string {
+  const writes = made.settled.applied;
+  const groups = Map.groupBy(writes, ownerOf);
+  const changed = [...groups].flatMap(([owner, decisions]) => [
+    `${paint('bold', owner)}${placeOf(owner, places)}`,
+    ...decisions.map(printWrite),
+  ]);
+  const verdicts = foresee(made, made.settled.inconsistent);
+  const failing = made.snapshot.resources.flatMap((cr) => {
+    const { outcome } = verdicts.get(cr.metadata.uid)!;
+    const isFine = outcome.reason === 'Applied' || outcome.reason === 'Paused';
+    const place = placeOf(crName(cr), places);
+    return isFine
+      ? []
+      : [`${paint('red', '!')} ${crName(cr)}${place}  ${outcome.reason}: ${outcome.message}`];
+  });
+  const drifted = made.snapshot.resources.flatMap((cr) => {
+    const { drift } = verdicts.get(cr.metadata.uid)!;
+    return drift === undefined ? [] : [`${paint('yellow', '?')} ${crName(cr)}  left by policy: ${drift}`];
+  });
+  return [...changed, ...failing, ...drifted, ...printHeld(made), countsOf(writes)].join('\n');
+}
+
+export function printWrite(decision: Decision): string {
+  const { action, key, live, claim } = decision;
+  const [sign, colour] = SIGNS[action as keyof typeof SIGNS];
+  const head = `  ${paint(colour, `${sign} ${describeKey(key)}`)}${paint('dim', NOTES[action] ?? '')}`;
+  if (action !== 'update' && action !== 'correct' && action !== 'adopt') return head;
+  return [head, ...differencesOf(live, claim?.object).map(printDifference)].join('\n');
+}
+
+function printDifference({ path, before, after }: Difference): string {
+  const value = (given: unknown) => JSON.stringify(given);
+  if (before === undefined) return `      ${path}: ${paint('green', `+ ${value(after)}`)}`;
+  if (after === undefined) return `      ${path}: ${paint('red', `- ${value(before)}`)}`;
+  return `      ${path}: ${paint('red', value(before))} → ${paint('green', value(after))}`;
+}
+
+function printHeld({ pruneHold, settled }: Plan): readonly string[] {
+  const kept = [...settled.excluded.values()].filter(({ reason }) => reason === 'PruneHeld');
+  const lines = kept.map(({ message }) => `${paint('red', '!')} ${message}`);
+  if (!pruneHold) return lines;
+  const { count, owned, hash } = pruneHold;
+  const held = `${count} of ${owned} owned objects would be deleted at once; if that is meant: --confirm-prune ${hash}`;
+  return [...lines, `${paint('red', '!')} ${held}`];
+}
+
+function countsOf(writes: readonly Decision[]): string {
+  if (writes.length === 0) return paint('dim', 'No difference.');
+  const count = (...actions: Decision['action'][]) => writes.filter((d) => actions.includes(d.action)).length;
+  const parts = [
+    [count('create'), 'to create'],
+    [count('update', 'correct', 'adopt'), 'to change'],
+    [count('delete'), 'to delete'],
+  ] as const;
+  const said = parts.filter(([n]) => n > 0).map(([n, what]) => `${n} ${what}`);
+  return paint('bold', `${said.join(', ')}.`);
+}
+
+/** `Table default/author       True   Applied  3 objects applied`. */
+export function printResources(report: Report): string {
+  const width = Math.max(0, ...report.resources.map((cr) => crName(cr).length));
+  return report.resources
+    .map((cr) => printResource(cr, report.verdicts.get(cr.metadata.uid)!, width))
+    .join('\n');
+}
+
+export function printResource(cr: CustomResource, { outcome, drift }: Verdict, width = 0): string {
+  const status = readiness(outcome.reason);
+  const colour = status === 'True' ? 'green' : status === 'Unknown' ? 'yellow' : 'red';
+  const left = drift === undefined ? '' : `; drift is left: ${drift}`;
+  const state = paint(colour, `${status.padEnd(7)} ${outcome.reason}`);
+  return `${crName(cr).padEnd(width)}  ${state}  ${outcome.message}${left}`;
+}
+
+function readiness(reason: Verdict['outcome']['reason']): 'True' | 'False' | 'Unknown' {
+  if (reason === 'Applied') return 'True';
+  return reason === 'Paused' || reason === 'Applying' ? 'Unknown' : 'False';
+}
+
+export function printProblems(problems: readonly FileProblem[]): string {
+  return problems.map(({ place, message }) => `${paint('red', place)}: ${message}\n`).join('');
+}
+
+export function ownerOf({ claim, entry }: Decision): string {
+  return claim ? crName(claim.cr) : `${entry?.cr ?? 'nobody'} (gone, or no longer saying so)`;
+}
+
+function placeOf(owner: string, places: ReadonlyMap<string, string>): string {
+  const place = places.get(owner);
+  return place === undefined ? '' : paint('dim', `  ${place}`);
+}
+
+/** For `-o json`. */
+export function planAsJson(made: Plan, problems: readonly FileProblem[]): unknown {
+  const verdicts = foresee(made, made.settled.inconsistent);
+  return {
+    resourceVersion: made.reading.resourceVersion,
+    changes: made.settled.applied.map((decision) => ({
+      action: decision.action,
+      key: decision.key,
+      resource: decision.claim ? crName(decision.claim.cr) : decision.entry?.cr,
+      differences: differencesOf(
+        decision.live,
+        decision.action === 'delete' ? undefined : decision.claim?.object,
+      ),
+    })),
+    resources: made.snapshot.resources.map((cr) => ({
+      ...identityOf(cr),
+      ...verdicts.get(cr.metadata.uid)!.outcome,
+    })),
+    ...(made.pruneHold ? { pruneHold: made.pruneHold } : {}),
+    problems,
+  };
+}
+
+/** For `-o json`. */
+export function reportAsJson(report: Report, problems: readonly FileProblem[]): unknown {
+  return {
+    resourceVersion: report.resourceVersion ?? null,
+    wasWritten: report.wasWritten,
+    resources: report.resources.map((cr) => {
+      const { outcome } = report.verdicts.get(cr.metadata.uid)!;
+      return {
+        ...identityOf(cr),
+        ready: readiness(outcome.reason),
+        ...outcome,
+        status: report.statuses.get(cr.metadata.uid),
+      };
+    }),
+    ...(report.plan?.pruneHold ? { pruneHold: report.plan.pruneHold } : {}),
+    ...(report.problem ? { problem: report.problem.message } : {}),
+    problems,
+  };
+}
+
+function identityOf({ kind, metadata }: CustomResource): object {
+  return { kind, namespace: metadata.namespace, name: metadata.name };
+}

@@ -1,0 +1,204 @@
+/** A folder → the documents in it that concern us: custom resources, the Engine's, Secrets; and what is wrong with its files.
+ *  Reads *.yaml, *.yml and *.json, at any depth, with several documents a file and `kind: List`, as kubectl does. A file with
+ *  anything wrong in it gives nothing: its resources count as unseen, and what they own is left alone.
+ *  Documents of other groups are other programs' business. Not here: meaning of a spec (../validate.ts). */
+import { readdir, readFile } from 'node:fs/promises';
+import { extname, join, relative } from 'node:path';
+import { CORE_SCHEMA, loadAll, mergeTag, YAMLException } from 'js-yaml';
+import { API_GROUP, GROUP_VERSION, KINDS, kindOf } from '../kinds.ts';
+
+/** A resource as it is written. */
+export type Manifest = {
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly spec: Readonly<Record<string, unknown>>;
+  /** `tables/author.yaml:12`. */
+  readonly place: string;
+};
+
+export type FileProblem = {
+  /** `tables/author.yaml:12`, relative to the folder. */
+  readonly place: string;
+  readonly message: string;
+};
+
+export type FolderContent = {
+  readonly manifests: readonly Manifest[];
+  /** `namespace/name` → key → value. */
+  readonly secrets: ReadonlyMap<string, Readonly<Record<string, string>>>;
+  readonly problems: readonly FileProblem[];
+};
+
+type Fields = Readonly<Record<string, unknown>>;
+type Found = { readonly fields: Fields; readonly place: string };
+
+const EXTENSIONS = new Set(['.yaml', '.yml', '.json']);
+const SCHEMA = CORE_SCHEMA.withTags(mergeTag);
+export const DEFAULT_NAMESPACE = 'default';
+
+export async function readFolder(folder: string): Promise<FolderContent> {
+  const files = await filesIn(folder, (file) => EXTENSIONS.has(extname(file)));
+  const contents = await Promise.all(files.map((file) => readOne(folder, file)));
+  const problems = contents.flatMap((content) => content.problems);
+  const repeated = repetitions(contents.flatMap(({ manifests }) => manifests));
+  const spoilt = new Set(repeated.map(({ place }) => fileOf(place)));
+  const secrets = contents.flatMap((content) => [...content.secrets]);
+  return {
+    manifests: contents
+      .flatMap(({ manifests }) => manifests)
+      .filter(({ place }) => !spoilt.has(fileOf(place))),
+    secrets: new Map(secrets),
+    problems: [...problems, ...repeated],
+  };
+}
+
+/** Files below a folder, sorted; hidden folders and installed packages aside. */
+export async function filesIn(
+  folder: string,
+  isWanted: (file: string) => boolean,
+): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const nested = await Promise.all(
+    entries
+      .filter(({ name }) => !name.startsWith('.') && name !== 'node_modules')
+      .map((entry) => {
+        const path = join(folder, entry.name);
+        if (entry.isDirectory()) return filesIn(path, isWanted);
+        return isWanted(path) ? [path] : [];
+      }),
+  );
+  return nested.flat().toSorted();
+}
+
+async function readOne(folder: string, file: string): Promise<FolderContent> {
+  const name = relative(folder, file);
+  const problems: FileProblem[] = [];
+  const found = await documentsOf(file, name).catch((error: unknown) => {
+    problems.push(problemOf(error, name));
+    return [];
+  });
+  const manifests: Manifest[] = [];
+  const secrets = new Map<string, Readonly<Record<string, string>>>();
+  for (const document of found) {
+    const read = readDocument(document);
+    if (read === undefined) continue;
+    if ('message' in read) problems.push(read);
+    else if ('values' in read) secrets.set(read.id, read.values);
+    else manifests.push(read);
+  }
+  return problems.length > 0 ? { manifests: [], secrets, problems } : { manifests, secrets, problems };
+}
+
+/** Documents with the line each begins at; a List is its items. */
+async function documentsOf(file: string, name: string): Promise<readonly Found[]> {
+  const text = await readFile(file, 'utf8');
+  // Documents are parsed one by one only to know their lines.
+  const starts = [...text.matchAll(/^---(?=\s|$)/gm)].map((match) => match.index);
+  const bounds = [...new Set([0, ...starts]), text.length];
+  return bounds.slice(0, -1).flatMap((start, i) => {
+    const before = text.slice(0, start).split('\n').length - 1;
+    const parsed = parse(text.slice(start, bounds[i + 1]), before);
+    const line = before + 1 + linesBeforeContent(text.slice(start, bounds[i + 1]));
+    return parsed.flatMap(itemsOf).map((fields) => ({ fields, place: `${name}:${line}` }));
+  });
+}
+
+function parse(text: string, linesBefore: number): readonly unknown[] {
+  try {
+    // What comes out is plain JSON: no dates, no shared anchors.
+    return JSON.parse(JSON.stringify(loadAll(text, { schema: SCHEMA })));
+  } catch (error) {
+    if (!(error instanceof YAMLException)) throw error;
+    throw new SyntaxProblem(linesBefore + (error.mark?.line ?? 0) + 1, error.reason);
+  }
+}
+
+class SyntaxProblem extends Error {
+  readonly line: number;
+
+  constructor(line: number, message: string) {
+    super(message);
+    this.line = line;
+  }
+}
+
+function linesBeforeContent(text: string): number {
+  const lines = text.split('\n');
+  return Math.max(
+    0,
+    lines.findIndex((line) => !/^\s*(#.*|---.*)?$/.test(line)),
+  );
+}
+
+function itemsOf(document: unknown): readonly Fields[] {
+  if (!isFields(document)) return [];
+  if (document['kind'] !== 'List') return [document];
+  return Array.isArray(document['items']) ? document['items'].filter(isFields) : [];
+}
+
+type SecretDocument = { readonly id: string; readonly values: Readonly<Record<string, string>> };
+
+/** Undefined: not ours to read. */
+function readDocument(found: Found): Manifest | SecretDocument | FileProblem | undefined {
+  const { fields, place } = found;
+  const [apiVersion, kind] = [String(fields['apiVersion'] ?? ''), String(fields['kind'] ?? '')];
+  if (apiVersion === 'v1' && kind === 'Secret') return secretOf(found);
+  if (apiVersion.split('/')[0] !== API_GROUP) return undefined;
+  if (apiVersion !== GROUP_VERSION) {
+    return { place, message: `apiVersion ${apiVersion} is not known; write ${GROUP_VERSION}` };
+  }
+  const kinds = KINDS.map((row) => row.kind).join(', ');
+  if (!kindOf(kind)) return { place, message: `there is no kind ${kind || '(none)'}; there are ${kinds}` };
+  const metadata = isFields(fields['metadata']) ? fields['metadata'] : {};
+  const name = metadata['name'];
+  if (typeof name !== 'string' || name === '')
+    return { place, message: `${kind}: metadata.name is required` };
+  return {
+    kind,
+    name,
+    namespace: namespaceOf(metadata),
+    annotations: (metadata['annotations'] ?? {}) as Readonly<Record<string, string>>,
+    spec: isFields(fields['spec']) ? fields['spec'] : {},
+    place,
+  };
+}
+
+function secretOf({ fields }: Found): SecretDocument {
+  const metadata = isFields(fields['metadata']) ? fields['metadata'] : {};
+  const data = Object.entries(isFields(fields['data']) ? fields['data'] : {}).map(([key, value]) => [
+    key,
+    Buffer.from(String(value), 'base64').toString('utf8'),
+  ]);
+  const plain = isFields(fields['stringData']) ? fields['stringData'] : {};
+  return {
+    id: `${namespaceOf(metadata)}/${String(metadata['name'])}`,
+    values: { ...Object.fromEntries(data), ...plain },
+  };
+}
+
+function namespaceOf(metadata: Fields): string {
+  return typeof metadata['namespace'] === 'string' ? metadata['namespace'] : DEFAULT_NAMESPACE;
+}
+
+/** The same resource twice: nobody can say which is meant. */
+function repetitions(manifests: readonly Manifest[]): readonly FileProblem[] {
+  const groups = Map.groupBy(manifests, (m) => `${m.kind} ${m.namespace}/${m.name}`);
+  return [...groups].flatMap(([name, [first, ...others]]) =>
+    others.map(({ place }) => ({ place, message: `${name} is at ${first!.place} too; rename one of them` })),
+  );
+}
+
+function problemOf(error: unknown, name: string): FileProblem {
+  if (error instanceof SyntaxProblem) return { place: `${name}:${error.line}`, message: error.message };
+  return { place: name, message: error instanceof Error ? error.message : String(error) };
+}
+
+function fileOf(place: string): string {
+  return place.replace(/:\d+$/, '');
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
