@@ -10,7 +10,7 @@ import { parseMetadata } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
 import { migrate } from './migrate.ts';
 
-/** NOTIFY channel; the payload is printVersions of the row, a slash, and who wrote it. */
+/** NOTIFY channel; the payload is the three versions of the row and who wrote it: `7/2/1/0b1c…`. */
 export const CHANNEL = 'pergola_metadata';
 
 /** Opaque JSON of clients, kept beside the document: the command line, the console, the operator's ledger. */
@@ -96,7 +96,8 @@ export class Store {
   async saveIn(client: ClientBase, draft: Draft, expected: number): Promise<Versions> {
     const states = draft.catalogStates ?? {};
     const saved = await client.query(
-      `update pergola.metadata
+      `with saved as (
+       update pergola.metadata
           set resource_version = resource_version + $2::int,
               catalog_version = catalog_version + $3::int,
               state_version = state_version + $4::int,
@@ -105,7 +106,9 @@ export class Store {
               console_state = coalesce($7::json, console_state),
               operator_state = coalesce($8::json, operator_state)
         where resource_version = $1
-    returning ${VERSION_COLUMNS}`,
+    returning resource_version, catalog_version, state_version)
+       select ${VERSION_COLUMNS}, pg_notify($9, concat_ws('/', resource_version, catalog_version, state_version, $10::text))
+         from saved`,
       [
         expected,
         movesResource(draft) ? 1 : 0,
@@ -115,21 +118,17 @@ export class Store {
         textOf(states.cli),
         textOf(states.console),
         textOf(states.operator),
+        CHANNEL,
+        this.origin,
       ],
     );
     const row = saved.rows[0];
     if (!row) fail('conflict', { version: String(expected) });
-    const versions = versionsOf(row);
-    await client.query('select pg_notify($1, $2)', [CHANNEL, `${printVersions(versions)}/${this.origin}`]);
-    return versions;
+    return versionsOf(row);
   }
 }
 
-export function printVersions(versions: Versions): string {
-  return `${versions.resource}/${versions.catalog}/${versions.state}`;
-}
-
-/** undefined for text that is none of ours. */
+/** The versions in a payload; undefined for text that is none of ours. */
 export function parseVersions(text: string): Versions | undefined {
   const [resource, catalog, state] = text.split('/').slice(0, 3).map(Number);
   return resource && catalog && state ? { resource, catalog, state } : undefined;
