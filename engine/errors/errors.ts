@@ -393,6 +393,7 @@ export const ERRORS = {
   functionAlreadyTracked: row<Named>(400, 'already-tracked', (p) => `function already tracked : ${p.name}`, {
     message: (p) => `function already tracked: "${p.name}"`,
   }),
+  functionNotInDatabase: row<Named>(400, 'not-exists', (p) => `no such function exists: "${p.name}"`),
   functionNotTracked: row<Named>(400, 'not-exists', (p) => `function ${p.name} does not exist`, {
     message: (p) => `function "${p.name}" does not exist`,
   }),
@@ -430,6 +431,11 @@ export const ERRORS = {
     'validation-failed',
     (p) => `variable '${p.name}' is declared as '${p.declared}', but used where '${p.expected}' is expected`,
   ),
+  unexpectedVariables: row<{ names: readonly string[] }>(
+    400,
+    'validation-failed',
+    (p) => `unexpected variables in variableValues: ${p.names.join(', ')}`,
+  ),
   missingVariable: row<Named>(
     400,
     'validation-failed',
@@ -463,10 +469,10 @@ export const ERRORS = {
     'validation-failed',
     (p) => `the request selects more than ${p.most} fields`,
   ),
-  fragmentCycle: row<{ names: string }>(
+  fragmentCycle: row<{ names: readonly string[] }>(
     400,
     'validation-failed',
-    (p) => `the fragment definition(s) ${p.names} form a cycle`,
+    (p) => `the fragment definition(s) ${p.names.join(' and ')} form a cycle`,
   ),
   distinctNotLeading: row<object>(
     400,

@@ -33,6 +33,7 @@ function everything(table: ResolvedTable): TableAccess {
   return {
     select: {
       columns,
+      computedFields: null,
       filter: TRUE,
       limit: null,
       allowsAggregation: true,

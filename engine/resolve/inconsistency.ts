@@ -6,6 +6,7 @@ import { EngineError } from '../errors/engine-error.ts';
 import type { ErrorName } from '../errors/errors.ts';
 import { objectKey } from '../metadata/objects.ts';
 import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
+import type { ComputedField, TrackedFunction } from '../metadata/schema/function.ts';
 import type { ArrayRelationship, ObjectRelationship } from '../metadata/schema/relationship.ts';
 import type { Inconsistency } from './types.ts';
 
@@ -102,6 +103,34 @@ export function relationshipSubject(
     },
     key: objectKey(`${kind}_relationship`, source, table.schema, table.name, relationship.name),
     context: `in table "${printQualified(table)}": in relationship "${relationship.name}": `,
+  };
+}
+
+export function computedFieldSubject(source: string, table: QualifiedName, field: ComputedField): Subject {
+  return {
+    type: 'computed_field',
+    name: `computed_field ${field.name} in table ${printQualified(table)} in source ${source}`,
+    definition: {
+      definition: field.definition,
+      name: field.name,
+      source,
+      comment: field.comment ?? null,
+      table: { schema: table.schema, name: table.name },
+    },
+    key: objectKey('computed_field', source, table.schema, table.name, field.name),
+    context: `in table "${printQualified(table)}": in computed field "${field.name}": `,
+  };
+}
+
+export function functionSubject(source: string, definition: TrackedFunction): Subject {
+  const { schema, name } = definition.function;
+  const printed = printQualified(definition.function);
+  return {
+    type: 'function',
+    name: `function ${printed} in source ${source}`,
+    definition: { schema, name },
+    key: objectKey('function', source, schema, name),
+    context: `in function "${printed}": `,
   };
 }
 

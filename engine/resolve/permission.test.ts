@@ -175,11 +175,3 @@ test('keys are spelled so that any role fits into one', () => {
   });
   expect(inconsistencies[0]!.key).toBe('select_permission/default/public/order/a%2Fb%20c');
 });
-
-test('a declared computed field is let through', () => {
-  const { reasons } = permit({
-    computed_fields: [{ name: 'x', definition: { function: { schema: 'public', name: 'x' } } }],
-    select_permissions: [{ role: 'user', permission: { columns: '*', filter: {}, computed_fields: ['x'] } }],
-  });
-  expect(reasons).toEqual([]);
-});

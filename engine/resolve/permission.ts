@@ -3,7 +3,7 @@
  *  the permission inwards (`permission.filter.name._eq`).
  *  Not here: the condition's grammar (bool-exp.ts), the administrator's access (access.ts). Spec: "Permission arguments". */
 import { fail, withPath } from '../errors/engine-error.ts';
-import type { Columns } from '../metadata/schema/common.ts';
+import { type Columns, printQualified } from '../metadata/schema/common.ts';
 import type { DeleteRule, InsertRule, SelectRule, UpdateRule } from '../metadata/schema/permission.ts';
 import { resolveBoolExp, type Scope } from './bool-exp.ts';
 import { type Leaf, type Predicate, TRUE } from './predicate.ts';
@@ -17,17 +17,16 @@ import type {
 } from './types.ts';
 import { leafOf } from './value.ts';
 
-/** The permission's table and its neighbours; `computedFields` are the names the metadata declares on it. */
+/** The permission's table and its neighbours. */
 export type PermissionScope = {
   readonly table: ResolvedTable;
   readonly tables: ReadonlyMap<string, ResolvedTable>;
-  readonly computedFields: ReadonlySet<string>;
 };
 
 export function resolveSelect(rule: SelectRule, scope: PermissionScope): SelectAccess {
-  requireComputedFields(rule.computed_fields ?? [], scope);
   return {
     columns: columnsOf(rule.columns, scope.table, () => true),
+    computedFields: computedFieldsOf(rule.computed_fields ?? [], scope),
     filter: conditionOf('filter', rule.filter, scope),
     limit: rule.limit ?? null,
     allowsAggregation: rule.allow_aggregations ?? false,
@@ -121,13 +120,19 @@ function presetsOf(
   );
 }
 
-/** Computed fields have no runtime yet, but a name nothing declares is an error already. */
-function requireComputedFields(names: readonly string[], { computedFields }: PermissionScope): void {
-  names.forEach((name, i) => {
-    if (!computedFields.has(name)) {
-      fail('computedFieldNotExists', { name }, { path: ['permission', 'computed_fields', i] });
+/** Scalar computed fields a role may read. Those that return rows follow the permission of their table. */
+function computedFieldsOf(names: readonly string[], { table }: PermissionScope): ReadonlySet<string> {
+  for (const [i, name] of names.entries()) {
+    const path = ['permission', 'computed_fields', i];
+    const field = table.computedFields.get(name) ?? fail('computedFieldNotExists', { name }, { path });
+    if (field.returns.kind === 'rows') {
+      const text =
+        `select permissions on computed field "${name}" are auto-derived from the permissions on its ` +
+        `returning table "${printQualified(field.returns.table)}" and cannot be specified manually`;
+      fail('invalidConfiguration', { text }, { path });
     }
-  });
+  }
+  return new Set(names);
 }
 
 /** A rule whose webhook would not be asked must not let rows through. */

@@ -1,7 +1,7 @@
 /** Metadata + catalogs → Model, in stages: sources, tables, names, relationships, permissions. Each stage sees only what
  *  the one before it kept. Never fails: what does not fit becomes an Inconsistency and is left out of the model, with
  *  everything that hangs on it.
- *  Not here yet, and neither in the model nor reported: functions, computed fields, remote relationships, remote schemas,
+ *  Not here yet, and neither in the model nor reported: remote relationships, remote schemas,
  *  actions, event triggers, native queries, inherited roles. */
 import type { Catalog } from '../catalog/types.ts';
 import { EngineError, fail } from '../errors/engine-error.ts';
@@ -9,7 +9,10 @@ import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Table } from '../metadata/schema/table.ts';
+import { resolveComputedField, resolveFunction } from './function.ts';
 import {
+  computedFieldSubject,
+  functionSubject,
   Inconsistencies,
   type PermissionKind,
   permissionSubject,
@@ -31,6 +34,8 @@ import { resolveTable, withFreeScalars } from './table.ts';
 import type {
   Inconsistency,
   Model,
+  ResolvedComputedField,
+  ResolvedFunction,
   ResolvedRelationship,
   ResolvedTable,
   ResolveOptions,
@@ -58,8 +63,12 @@ export function resolve(
     tables: new Map([...source.tables].map(([key, table]) => [key, withFreeScalars(table, typeNames)])),
   }));
   const related = named.map((source) => withRelationships(source, found));
-  const permitted = related.map((source) => withPermissions(source, found));
-  const sources = permitted.map(({ source: { name }, tables }) => [name, { name, tables }] as const);
+  const computed = related.map((source) => withComputedFields(source, options, found));
+  const permitted = computed.map((source) => withPermissions(source, found));
+  const sources = permitted.map((source) => {
+    const { name } = source.source;
+    return [name, { name, tables: source.tables, functions: functionsOf(source, options, found) }] as const;
+  });
   return {
     model: { sources: new Map(sources), roles: rolesOf(metadata) },
     inconsistencies: found.all,
@@ -143,6 +152,48 @@ function withRelationships(at: PartialSource, found: Inconsistencies): PartialSo
   return { ...at, tables };
 }
 
+function withComputedFields(
+  at: PartialSource,
+  options: ResolveOptions,
+  found: Inconsistencies,
+): PartialSource {
+  const around = { catalog: at.catalog, tables: at.tables, options };
+  const tables = new Map(at.tables);
+  for (const [key, table] of at.tables) {
+    const declared = at.definitions.get(key)!.computed_fields ?? [];
+    if (declared.length === 0) continue;
+    const computedFields = new Map<string, ResolvedComputedField>();
+    for (const field of declared) {
+      const resolved = found.attempt(computedFieldSubject(table.source, table.table, field), () => {
+        if (table.relationships.has(field.name)) {
+          const other = `relationship "${field.name}"`;
+          fail('fieldConflict', { table: printQualified(table.table), with: other });
+        }
+        return resolveComputedField(table, field, around);
+      });
+      if (resolved) computedFields.set(field.name, resolved);
+    }
+    tables.set(key, { ...table, computedFields });
+  }
+  return { ...at, tables };
+}
+
+/** By qualifiedKey. */
+function functionsOf(
+  at: PartialSource,
+  options: ResolveOptions,
+  found: Inconsistencies,
+): ReadonlyMap<string, ResolvedFunction> {
+  const around = { catalog: at.catalog, tables: at.tables, options };
+  const functions = new Map<string, ResolvedFunction>();
+  for (const definition of at.source.functions ?? []) {
+    const subject = functionSubject(at.source.name, definition);
+    const resolved = found.attempt(subject, () => resolveFunction(at.source.name, definition, around));
+    if (resolved) functions.set(qualifiedKey(definition.function), resolved);
+  }
+  return functions;
+}
+
 function withPermissions(at: PartialSource, found: Inconsistencies): PartialSource {
   const tables = new Map<string, ResolvedTable>();
   for (const [key, table] of at.tables) {
@@ -158,8 +209,7 @@ function permissionsOf(
   at: PartialSource,
   found: Inconsistencies,
 ): ReadonlyMap<string, TableAccess> {
-  const computedFields = new Set((definition.computed_fields ?? []).map((field) => field.name));
-  const scope: PermissionScope = { table, tables: at.tables, computedFields };
+  const scope: PermissionScope = { table, tables: at.tables };
   /** By role; a role's first permission of a kind counts. */
   const every = <P extends Permission, A>(
     kind: PermissionKind,
@@ -202,6 +252,7 @@ type Permission = {
 function rolesOf(metadata: Metadata): ReadonlySet<string> {
   const roles = new Set([ADMIN_ROLE]);
   for (const source of metadata.sources) {
+    for (const fn of source.functions ?? []) for (const { role } of fn.permissions ?? []) roles.add(role);
     for (const table of source.tables) {
       for (const kind of ['select', 'insert', 'update', 'delete'] as const) {
         for (const permission of table[`${kind}_permissions`] ?? []) roles.add(permission.role);

@@ -33,6 +33,7 @@ export function resolveTable(
     primaryKey: primaryKeyOf(catalog, columns),
     uniqueKeys: keys,
     relationships: new Map(),
+    computedFields: new Map(),
     permissions: new Map(),
     isInsertable: catalog.isInsertable,
     isUpdatable: catalog.isUpdatable,

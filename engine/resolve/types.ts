@@ -20,6 +20,8 @@ export type ResolvedSource = {
   readonly name: string;
   /** By qualifiedKey. */
   readonly tables: ReadonlyMap<string, ResolvedTable>;
+  /** Tracked functions, by qualifiedKey. */
+  readonly functions: ReadonlyMap<string, ResolvedFunction>;
 };
 
 export type ResolvedTable = {
@@ -39,6 +41,8 @@ export type ResolvedTable = {
   readonly rootFields: Readonly<Record<RootFieldKind, RootField>>;
   /** By name, in metadata order, object relationships first. */
   readonly relationships: ReadonlyMap<string, ResolvedRelationship>;
+  /** By name, in metadata order. */
+  readonly computedFields: ReadonlyMap<string, ResolvedComputedField>;
   /** By role; `admin` is not listed: see accessOf in resolve/access.ts. */
   readonly permissions: ReadonlyMap<string, TableAccess>;
   readonly isInsertable: boolean;
@@ -80,6 +84,47 @@ export type ResolvedRelationship = {
   readonly description: string | null;
 };
 
+/** An SQL function that is a root field and answers with rows of a tracked table. */
+export type ResolvedFunction = {
+  readonly source: string;
+  readonly function: QualifiedName;
+  /** GraphQL base name: its input type is `<name>_args`. */
+  readonly name: string;
+  readonly rootField: string;
+  readonly aggregateRootField: string;
+  readonly description: string | null;
+  readonly returns: QualifiedName;
+  readonly returnsSet: boolean;
+  readonly exposedAs: 'query' | 'mutation';
+  readonly isVolatile: boolean;
+  /** In call order. */
+  readonly arguments: readonly ResolvedArgument[];
+  /** Roles with an explicit permission; `inferFunctionPermissions` lets readers of the returned table call it too. */
+  readonly roles: ReadonlySet<string>;
+};
+
+export type ResolvedArgument = {
+  /** Who gives it: the row itself, the session variables as json, or the client. */
+  readonly kind: 'row' | 'session' | 'user';
+  /** SQL name; null for an argument without one, which is passed by position. */
+  readonly name: string | null;
+  readonly graphqlName: string;
+  readonly type: PgType;
+  readonly scalar: Scalar;
+  readonly hasDefault: boolean;
+};
+
+/** A field of a table whose value an SQL function makes from the row. */
+export type ResolvedComputedField = {
+  readonly name: string;
+  readonly description: string | null;
+  readonly function: QualifiedName;
+  readonly arguments: readonly ResolvedArgument[];
+  readonly returns:
+    | { readonly kind: 'scalar'; readonly type: PgType; readonly scalar: Scalar; readonly json: JsonForm }
+    | { readonly kind: 'rows'; readonly table: QualifiedName; readonly isSet: boolean };
+};
+
 /** What one role may do with one table; an absent part means not at all. */
 export type TableAccess = {
   readonly select: SelectAccess | null;
@@ -91,6 +136,8 @@ export type TableAccess = {
 export type SelectAccess = {
   /** SQL names. */
   readonly columns: ReadonlySet<string>;
+  /** Scalar computed fields, by name; those that return rows follow the permission of their table. null is all. */
+  readonly computedFields: ReadonlySet<string> | null;
   readonly filter: Predicate;
   readonly limit: number | null;
   readonly allowsAggregation: boolean;

@@ -1,0 +1,152 @@
+/** Functions and computed fields against a real catalog: what is called how, and what is refused with which words. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { introspect } from '../catalog/introspect.ts';
+import type { Catalog } from '../catalog/types.ts';
+import { emptyMetadata } from '../metadata/schema/metadata.ts';
+import type { Source } from '../metadata/schema/source.ts';
+import type { Table } from '../metadata/schema/table.ts';
+import { resolve } from './resolve.ts';
+
+let database: TestDatabase;
+let catalog: Catalog;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  await database.sql(`
+    create table author (id int primary key, first text, last text);
+    create table article (id int primary key, title text, author_id int);
+    create function full_name(author) returns text language sql stable as $$ select $1.first || ' ' || $1.last $$;
+    create function articles_of(row_of author, search text default '') returns setof article language sql stable
+      as $$ select * from article where author_id = row_of.id and title ilike '%' || search || '%' $$;
+    create function touch(author) returns text language sql volatile as $$ select 'x' $$;
+    create function of_article(article) returns text language sql stable as $$ select 'x' $$;
+    create function search(word text, who json) returns setof article language sql stable as $$ select * from article $$;
+    create function twice(int) returns setof article language sql stable as $$ select * from article $$;
+    create function twice(text) returns setof article language sql stable as $$ select * from article $$;
+    create function add_article(title text) returns setof article language sql volatile as $$ select * from article $$;
+    create function plain() returns int language sql stable as $$ select 1 $$;`);
+  catalog = await introspect({ query: async (text) => ({ rows: await database.sql(text) }) });
+});
+afterAll(() => database.drop());
+
+const named = (name: string) => ({ schema: 'public', name });
+
+function resolved(author: Partial<Table>, functions: Source['functions'] = []) {
+  const source: Source = {
+    name: 'default',
+    kind: 'postgres',
+    configuration: { connection_info: { database_url: 'postgres://unused' } },
+    tables: [{ table: named('author'), ...author }, { table: named('article') }],
+    functions,
+  };
+  const metadata = { ...emptyMetadata, sources: [source] };
+  const { model, inconsistencies } = resolve(metadata, new Map([['default', catalog]]), {
+    stringifyNumericTypes: false,
+  });
+  const found = model.sources.get('default')!;
+  return {
+    author: [...found.tables.values()].find(({ table }) => table.name === 'author')!,
+    functions: [...found.functions.values()],
+    reasons: inconsistencies.map(({ reason }) => reason),
+    model,
+  };
+}
+
+const computed = (name: string, fn: string, more = {}) => ({
+  name,
+  definition: { function: named(fn), ...more },
+});
+
+test('a scalar computed field takes the row', () => {
+  const { author, reasons } = resolved({ computed_fields: [computed('full_name', 'full_name')] });
+  expect(reasons).toEqual([]);
+  const field = author.computedFields.get('full_name')!;
+  expect(field.arguments.map(({ kind }) => kind)).toEqual(['row']);
+  expect(field.returns).toMatchObject({ kind: 'scalar', json: 'quoted' });
+});
+
+test('a computed field that returns rows names their table and its other arguments', () => {
+  const { author } = resolved({
+    computed_fields: [computed('articles', 'articles_of', { table_argument: 'row_of' })],
+  });
+  const field = author.computedFields.get('articles')!;
+  expect(field.returns).toEqual({ kind: 'rows', table: named('article'), isSet: true });
+  expect(field.arguments.map(({ kind, graphqlName, hasDefault }) => [kind, graphqlName, hasDefault])).toEqual(
+    [
+      ['row', 'row_of', false],
+      ['user', 'search', true],
+    ],
+  );
+});
+
+test.each([
+  ['touch', {}, 'is of type VOLATILE; cannot be added as a computed field'],
+  ['of_article', {}, 'first argument of the function "of_article" is not of type "author"'],
+  ['plain', {}, 'the function "plain" has no input arguments'],
+  ['nowhere', {}, 'no such function exists: "nowhere"'],
+  [
+    'articles_of',
+    { table_argument: 'random' },
+    '"random" is not an input argument of the function "articles_of"',
+  ],
+])('a computed field over %s %j is refused', (fn, more, words) => {
+  const { author, reasons } = resolved({ computed_fields: [computed('field', fn, more)] });
+  expect(reasons).toHaveLength(1);
+  expect(reasons[0]).toContain(words);
+  expect(author.computedFields.size).toBe(0);
+});
+
+test('a computed field is not seen by a role whose permission does not list it', () => {
+  const permission = (role: string, computed_fields: string[]) => ({
+    role,
+    permission: { columns: ['id'], filter: {}, computed_fields },
+  });
+  const { author } = resolved({
+    computed_fields: [computed('full_name', 'full_name')],
+    select_permissions: [permission('reader', []), permission('editor', ['full_name'])],
+  });
+  expect([...author.permissions.get('reader')!.select!.computedFields!]).toEqual([]);
+  expect([...author.permissions.get('editor')!.select!.computedFields!]).toEqual(['full_name']);
+});
+
+test('a permission cannot list a computed field that returns rows: their table decides', () => {
+  const { reasons } = resolved({
+    computed_fields: [computed('articles', 'articles_of')],
+    select_permissions: [
+      { role: 'user', permission: { columns: '*', filter: {}, computed_fields: ['articles'] } },
+    ],
+  });
+  expect(reasons[0]).toContain('are auto-derived from the permissions on its returning table "article"');
+});
+
+test('a tracked function is a query unless it is volatile, and hides its session argument', () => {
+  const { functions, reasons } = resolved({}, [
+    {
+      function: named('search'),
+      configuration: { session_argument: 'who' },
+      permissions: [{ role: 'user' }],
+    },
+    { function: named('add_article') },
+  ]);
+  expect(reasons).toEqual([]);
+  expect(functions.map(({ name, exposedAs }) => [name, exposedAs])).toEqual([
+    ['search', 'query'],
+    ['add_article', 'mutation'],
+  ]);
+  expect(functions[0]!.arguments.map(({ kind }) => kind)).toEqual(['user', 'session']);
+});
+
+test.each([
+  [{ function: named('twice') }, 'function "twice" is overloaded'],
+  [{ function: named('plain') }, 'the function does not return a "COMPOSITE" type'],
+  [
+    { function: named('search'), configuration: { exposed_as: 'mutation' as const } },
+    'is not marked VOLATILE',
+  ],
+  [{ function: named('search'), configuration: { session_argument: 'word' } }, 'is not of type json'],
+])('tracking %j is refused', (definition, words) => {
+  const { functions, reasons } = resolved({}, [definition]);
+  expect(functions).toEqual([]);
+  expect(reasons[0]).toContain(words);
+});

@@ -1,0 +1,215 @@
+/** SQL functions against the catalog: tracked ones (root fields that return rows of a tracked table) and computed fields
+ *  (values made from a row). In: their metadata and CatalogFunctions. Out: how they are called and what comes back.
+ *  Raises an ERRORS row whose text names what is wrong. Spec: "Tracked function constraints"; features.md rows 70–76. */
+import { scalarOf } from '../catalog/scalars.ts';
+import type { Catalog, CatalogArgument, CatalogFunction, PgType } from '../catalog/types.ts';
+import { fail } from '../errors/engine-error.ts';
+import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
+import type { ComputedField, TrackedFunction } from '../metadata/schema/function.ts';
+import { isGraphqlName } from './names.ts';
+import type {
+  ResolvedArgument,
+  ResolvedComputedField,
+  ResolvedFunction,
+  ResolvedTable,
+  ResolveOptions,
+} from './types.ts';
+
+type Around = {
+  readonly catalog: Catalog;
+  readonly tables: ReadonlyMap<string, ResolvedTable>;
+  readonly options: ResolveOptions;
+};
+
+/** A tracked function: not overloaded, only IN arguments, and it returns rows of a tracked table. */
+export function resolveFunction(
+  source: string,
+  definition: TrackedFunction,
+  around: Around,
+): ResolvedFunction {
+  const name = printQualified(definition.function);
+  const refuse = (reason: string): never =>
+    fail('invalidConfiguration', { text: `the function "${name}" cannot be tracked because ${reason}` });
+  const called = onlyFunction(definition.function, around.catalog);
+  const { configuration = {} } = definition;
+  if (called.hasVariadic) refuse('function with "VARIADIC" parameters are not supported');
+  const returns =
+    configuration.response?.type === 'table' && configuration.response.table
+      ? configuration.response.table
+      : (called.returnsTable ?? refuse('the function does not return a "COMPOSITE" type'));
+  const table = around.tables.get(qualifiedKey(returns));
+  if (!table) return refuse(`the return type ${printQualified(returns)} is not a tracked table`);
+  const isVolatile = called.volatility === 'volatile';
+  if (configuration.exposed_as === 'mutation' && !isVolatile) {
+    refuse(
+      'the function was requested to be exposed as a mutation, but is not marked VOLATILE. ' +
+        'Maybe the function was given the wrong volatility when it was defined?',
+    );
+  }
+  const graphqlName = configuration.custom_name ?? baseName(definition.function);
+  if (!isGraphqlName(graphqlName)) refuse(`"${graphqlName}" is not a valid GraphQL identifier`);
+  const names = configuration.custom_root_fields;
+  return {
+    source,
+    function: definition.function,
+    name: graphqlName,
+    rootField: names?.function ?? graphqlName,
+    aggregateRootField: names?.function_aggregate ?? `${graphqlName}_aggregate`,
+    description: definition.comment ?? called.comment,
+    returns: table.table,
+    returnsSet: called.returnsSet,
+    exposedAs: configuration.exposed_as ?? (isVolatile ? 'mutation' : 'query'),
+    isVolatile,
+    arguments: argumentsOf(called, { session: configuration.session_argument ?? null, row: null }, name),
+    roles: new Set((definition.permissions ?? []).map(({ role }) => role)),
+  };
+}
+
+/** A computed field: STABLE or IMMUTABLE, one argument takes the row, and it returns a scalar or rows of a tracked table. */
+export function resolveComputedField(
+  table: ResolvedTable,
+  definition: ComputedField,
+  around: Around,
+): ResolvedComputedField {
+  const { name, definition: declared } = definition;
+  refuseTakenName(table, name);
+  const called = onlyFunction(declared.function, around.catalog);
+  const functionName = printQualified(declared.function);
+  const reasons: string[] = [];
+  const inputs = called.arguments.filter(isInput);
+  const rowIndex = rowArgumentIndex(inputs, declared.table_argument ?? null, functionName, reasons);
+  const row = inputs[rowIndex];
+  const isOwnRow =
+    row?.type.kind === 'composite' &&
+    row.type.schema === table.table.schema &&
+    row.type.name === table.table.name;
+  if (row && !isOwnRow) {
+    const which = declared.table_argument ? `"${declared.table_argument}" argument` : 'first argument';
+    reasons.push(
+      `${which} of the function "${functionName}" is not of type "${printQualified(table.table)}"`,
+    );
+  }
+  if (called.volatility === 'volatile') {
+    reasons.push(`the function "${functionName}" is of type VOLATILE; cannot be added as a computed field`);
+  }
+  const returns = returnOf(called, around, functionName, reasons);
+  refuseFor(reasons, name, table);
+  return {
+    name,
+    description: definition.comment ?? called.comment,
+    function: declared.function,
+    arguments: argumentsOf(
+      called,
+      { session: declared.session_argument ?? null, row: rowIndex },
+      functionName,
+    ),
+    returns: returns!,
+  };
+}
+
+function returnOf(
+  called: CatalogFunction,
+  { tables, options }: Around,
+  functionName: string,
+  reasons: string[],
+): ResolvedComputedField['returns'] | null {
+  if (called.returnsTable) {
+    const table = tables.get(qualifiedKey(called.returnsTable));
+    if (table) return { kind: 'rows', table: table.table, isSet: called.returnsSet };
+    reasons.push(
+      `the function "${functionName}" returning set of table "${printQualified(called.returnsTable)}" is not tracked`,
+    );
+    return null;
+  }
+  if (called.returnsSet || called.returnType.kind === 'pseudo') {
+    reasons.push(
+      `the function "${functionName}" returning type ${called.returnType.name} is not a BASE type`,
+    );
+    return null;
+  }
+  const scalar = scalarOf(called.returnType);
+  const isStringified = scalar.isStringifiable && options.stringifyNumericTypes;
+  return {
+    kind: 'scalar',
+    type: called.returnType,
+    scalar,
+    json: isStringified ? 'stringified' : scalar.json,
+  };
+}
+
+function refuseTakenName(table: ResolvedTable, name: string): void {
+  const column = table.columns.find((each) => each.graphqlName === name);
+  if (column) fail('fieldConflict', { table: printQualified(table.table), with: 'postgres column' });
+}
+
+function refuseFor(reasons: readonly string[], name: string, table: ResolvedTable): void {
+  if (reasons.length === 0) return;
+  const subject = `the computed field "${name}" cannot be added to table "${printQualified(table.table)}"`;
+  const text =
+    reasons.length === 1
+      ? `${subject} because ${reasons[0]}`
+      : `${subject} for the following reasons:\n${reasons.map((reason) => `  • ${reason}\n`).join('')}`;
+  fail('invalidConfiguration', { text });
+}
+
+function rowArgumentIndex(
+  inputs: readonly CatalogArgument[],
+  named: string | null,
+  functionName: string,
+  reasons: string[],
+): number {
+  if (inputs.length === 0) reasons.push(`the function "${functionName}" has no input arguments`);
+  if (named === null) return 0;
+  const index = inputs.findIndex((argument) => argument.name === named);
+  if (index === -1) reasons.push(`"${named}" is not an input argument of the function "${functionName}"`);
+  return index;
+}
+
+/** Raises `functionNotInDatabase`, `notSupported` for an overloaded one. */
+function onlyFunction(name: QualifiedName, catalog: Catalog): CatalogFunction {
+  const [found, ...overloads] = catalog.functions.get(qualifiedKey(name)) ?? [];
+  if (!found) return fail('functionNotInDatabase', { name: printQualified(name) });
+  if (overloads.length > 0) {
+    fail('notSupported', {
+      text: `function "${printQualified(name)}" is overloaded. Overloaded functions are not supported`,
+    });
+  }
+  return found;
+}
+
+/** In call order. `row` is the index among the inputs that takes the table's row. */
+function argumentsOf(
+  called: CatalogFunction,
+  special: { readonly session: string | null; readonly row: number | null },
+  functionName: string,
+): readonly ResolvedArgument[] {
+  const inputs = called.arguments.filter(isInput);
+  const session = inputs.find((argument) => argument.name === special.session);
+  if (special.session !== null && !(session && isJson(session.type))) {
+    fail('invalidConfiguration', {
+      text: session
+        ? `given session argument "${special.session}" is not of type json`
+        : `"${special.session}" is not an input argument of the function "${functionName}"`,
+    });
+  }
+  let unnamed = 0;
+  return inputs.map((argument, i) => {
+    const kind = i === special.row ? 'row' : argument === session ? 'session' : 'user';
+    const isNamed = argument.name !== null && isGraphqlName(argument.name);
+    const graphqlName = isNamed ? argument.name : `arg_${kind === 'user' ? ++unnamed : unnamed}`;
+    const { name, type, hasDefault } = argument;
+    return { kind, name, graphqlName, type, scalar: scalarOf(type), hasDefault };
+  });
+}
+
+function isInput(argument: CatalogArgument): boolean {
+  return argument.mode === 'in' || argument.mode === 'inout' || argument.mode === 'variadic';
+}
+
+function isJson(type: PgType): boolean {
+  return type.schema === 'pg_catalog' && (type.name === 'json' || type.name === 'jsonb');
+}
+
+function baseName(name: QualifiedName): string {
+  return name.schema === 'public' ? name.name : `${name.schema}_${name.name}`;
+}
