@@ -1,34 +1,34 @@
-/** A field's arguments as Inputs by name: known, typed, required ones there.
- *  Raises `noSuchArgument`, `missingValue` and what input.ts raises, under `args`. */
+/** A field's arguments as Inputs by name: typed, required ones there; that they exist was validated before.
+ *  Raises `missingValue` and what input.ts raises, under `args`. */
 import { type FieldNode, type GraphQLField, isNonNullType } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
+import { isCount } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
+import { readCount } from './count.ts';
 import { type Input, readInput } from './input.ts';
 
 export type Arguments = ReadonlyMap<string, Input>;
 
 export function readArguments(
   field: GraphQLField<unknown, unknown>,
-  [node]: readonly FieldNode[],
+  nodes: readonly FieldNode[],
   context: PlanContext,
 ): Arguments {
-  const given = new Map<string, Input>();
-  for (const argument of node?.arguments ?? []) {
-    const name = argument.name.value;
-    const known =
-      field.args.find((each) => each.name === name) ??
-      fail('noSuchArgument', { field: field.name, argument: name });
-    withPath('args', () =>
-      withPath(name, () => {
-        const input = readInput(argument.value, known.type, context, known.default !== undefined);
-        if (input) given.set(name, input);
-      }),
-    );
-  }
-  for (const argument of field.args) {
-    if (isNonNullType(argument.type) && argument.default === undefined && !given.has(argument.name)) {
-      withPath('args', () => fail('missingValue', { name: argument.name }));
+  return withPath('args', () => {
+    const given = new Map<string, Input>();
+    for (const argument of nodes[0]?.arguments ?? []) {
+      const name = argument.name.value;
+      const known = field.args.find((each) => each.name === name)!;
+      const input = withPath(name, () =>
+        isCount(known)
+          ? readCount(argument.value, name === 'offset', context)
+          : readInput(argument.value, known.type, context, known.default !== undefined),
+      );
+      if (input) given.set(name, input);
     }
-  }
-  return given;
+    for (const { name, type, default: standard } of field.args) {
+      if (isNonNullType(type) && standard === undefined && !given.has(name)) fail('missingValue', { name });
+    }
+    return given;
+  });
 }

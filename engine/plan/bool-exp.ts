@@ -2,17 +2,15 @@
  *  used to learn about hidden rows. Not here: permission filters (resolve/bool-exp.ts). Spec: BoolExp. */
 import { OPERATORS, type OperatorName, type OperatorRow } from '../catalog/operators.ts';
 import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
-import { fail, withPath } from '../errors/engine-error.ts';
+import { withPath } from '../errors/engine-error.ts';
 import { and, not, or, type Predicate } from '../resolve/predicate.ts';
 import type { ResolvedColumn } from '../resolve/types.ts';
 import { inputOrigin } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
-import { type Input, leafOf, listLeafOf, valueByValue } from './input.ts';
-
-type ObjectInput = Extract<Input, { kind: 'object' }>;
+import { failOnNull, type Input, leafOf, listLeafOf, valueByValue } from './input.ts';
 
 export function planBoolExp(input: Input, context: PlanContext): Predicate {
-  const object = input.kind === 'object' ? input : unexpectedNull(input);
+  const object = objectOf(input);
   const parts = [...object.fields].map(([name, value]) =>
     withPath(name, () => {
       const origin = inputOrigin(object.type.getFields()[name]!);
@@ -38,19 +36,19 @@ export function planBoolExp(input: Input, context: PlanContext): Predicate {
 }
 
 function each(value: Input, context: PlanContext): Predicate[] {
-  if (value.kind !== 'list') return unexpectedNull(value);
+  if (value.kind !== 'list') return refuseNull(value);
   return value.items.map((item, i) => withPath(i, () => planBoolExp(item, context)));
 }
 
 /** All operators given for one column, conjoined. */
 function comparisons(column: ResolvedColumn, value: Input, context: PlanContext): Predicate {
-  const object = value.kind === 'object' ? value : unexpectedNull(value);
+  const object = objectOf(value);
   return and(
     ...[...object.fields].map(([name, operand]) =>
       withPath(name, () => {
         const origin = inputOrigin(object.type.getFields()[name]!);
         if (origin.kind !== 'operator') throw new Error(`${name} is no operator`);
-        return compare(column, origin.operator, operand, object, context);
+        return compare(column, origin.operator, operand, context);
       }),
     ),
   );
@@ -60,13 +58,10 @@ function compare(
   column: ResolvedColumn,
   operator: OperatorName,
   operand: Input,
-  within: ObjectInput,
   context: PlanContext,
 ): Predicate {
   const left = { column: column.name, type: column.type };
-  if (operand.kind === 'null') {
-    return fail('unexpectedNull', { type: String(within.type.getFields()[operator]!.type) });
-  }
+  if (operand.kind === 'null') return refuseNull(operand);
   if (operator === '_is_null') {
     if (operand.kind !== 'leaf') throw new Error('_is_null takes a Boolean');
     return { kind: 'is-null', left, isNull: valueByValue(operand, context) === true };
@@ -86,8 +81,12 @@ const OPERAND_TYPES: Readonly<Record<OperatorRow['operand'], (own: PgType) => Pg
   boolean: () => builtinType('bool'),
 };
 
-function unexpectedNull(input: Input): never {
-  if (input.kind === 'null')
-    return fail('expectedButFound', { expected: 'an object', type: 'boolean expression', found: 'null' });
-  throw new Error(`an input of kind ${input.kind} where an object was validated`);
+function objectOf(input: Input): Extract<Input, { kind: 'object' }> {
+  return input.kind === 'object' ? input : refuseNull(input);
+}
+
+/** Null has no meaning in a condition: `_is_null` asks for it. */
+function refuseNull(input: Input): never {
+  if (input.kind === 'null') return failOnNull(input.type);
+  throw new Error(`an input of kind ${input.kind} where null was the only other`);
 }

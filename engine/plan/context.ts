@@ -1,4 +1,5 @@
 /** What planning one request is about: the document, its variables, and the role's access to tables. */
+import { fail } from '../errors/engine-error.ts';
 import { accessOf } from '../resolve/access.ts';
 import { FALSE, type Predicate } from '../resolve/predicate.ts';
 import type { ResolvedTable, SelectAccess, TableAccess } from '../resolve/types.ts';
@@ -6,13 +7,22 @@ import type { PreparedDocument } from './document.ts';
 import type { InputContext } from './input.ts';
 import type { RequestVariables } from './variables.ts';
 
+const MOST_FIELDS = 20_000;
+
 export class PlanContext implements InputContext {
   readonly document: PreparedDocument;
   readonly variables: Readonly<Record<string, unknown>>;
+  #fields = 0;
 
   constructor(document: PreparedDocument, variables: RequestVariables) {
     this.document = document;
     this.variables = variables.values;
+  }
+
+  /** Fragments can make a short text ask for a great many fields. */
+  countFields(more: number): void {
+    this.#fields += more;
+    if (this.#fields > MOST_FIELDS) fail('tooManyFields', { most: MOST_FIELDS });
   }
 
   access(table: ResolvedTable): TableAccess {

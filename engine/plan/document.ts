@@ -1,36 +1,48 @@
-/** Request text × role schema → PreparedDocument: parsed, the operation chosen, what concerns the document as a whole
- *  validated. What concerns single fields and values is found while planning, where its path is known.
+/** Request text × role schema → PreparedDocument: parsed, the operation chosen, and validated as far as that needs no
+ *  values (validation.ts). What concerns values is found while planning, where their path is known.
  *  A prepared document is kept and used by many requests. Not here: variables' values (variables.ts).
  *  Source: GraphQL specification, "Validation"; message texts: errors.txt of the reference. */
 import {
   type DocumentNode,
-  type FragmentDefinitionNode,
   GraphQLError,
-  isInputType,
+  type GraphQLInputType,
+  GraphQLList,
+  GraphQLNonNull,
+  type GraphQLObjectType,
+  GraphQLSchema,
+  getNamedType,
   Kind,
+  MaxIntrospectionDepthRule,
   type OperationDefinitionNode,
   parse,
-  type SelectionSetNode,
-  specifiedRules,
-  typeFromAST,
-  type ValidationRule,
+  type TypeNode,
+  UniqueArgumentNamesRule,
+  UniqueDirectivesPerLocationRule,
+  UniqueFragmentNamesRule,
+  UniqueInputFieldNamesRule,
+  UniqueOperationNamesRule,
+  UniqueVariableNamesRule,
   validate,
 } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
+import type { Fragments } from './selection.ts';
+import { type Usage, validateOperation } from './validation.ts';
 import { printedType, type VariableDefinition } from './variables.ts';
 
 export type PreparedDocument = {
   readonly role: RoleSchema;
   readonly operation: OperationDefinitionNode;
-  readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  /** What the operation selects from. */
+  readonly rootType: GraphQLObjectType;
+  readonly fragments: Fragments;
   /** By name, in document order. */
   readonly variables: ReadonlyMap<string, VariableDefinition>;
   /** Variables whose value, not only its shape, a plan depends on. Grows while plans are made. */
   readonly byValue: Set<string>;
 };
 
-/** Raises `notGraphql`, `validationFailed`, `fragmentCycle` and their like. */
+/** Raises `notGraphql`, `validationFailed` and what validation.ts raises. */
 export function prepareDocument(
   role: RoleSchema,
   text: string,
@@ -38,35 +50,42 @@ export function prepareDocument(
 ): PreparedDocument {
   const document = parseText(text);
   const operation = chooseOperation(document, operationName);
-  const fragments = fragmentsOf(document);
-  refuseCycles(fragments);
-  const [problem] = validate(role.schema, document, WHOLE_DOCUMENT_RULES, { maxErrors: 1 });
+  const [problem] = validate(NO_TYPES, document, WHOLE_DOCUMENT_RULES, { maxErrors: 1 });
   if (problem) fail('validationFailed', { text: problem.message });
-  return { role, operation, fragments, variables: variablesOf(role, operation), byValue: new Set() };
+  refuseDirectives(operation);
+  const fragments = fragmentsOf(document);
+  const rootType = rootTypeOf(role, operation);
+  const usages = validateOperation(operation, fragments, rootType);
+  return {
+    role,
+    operation,
+    rootType,
+    fragments,
+    variables: variablesOf(operation, usages),
+    byValue: new Set(),
+  };
 }
 
-/** The rules planning does not cover. Unused variables and fragments are fine, as in the reference. */
-const WHOLE_DOCUMENT_RULES: readonly ValidationRule[] = specifiedRules.filter((rule) =>
-  [
-    'UniqueOperationNamesRule',
-    'LoneAnonymousOperationRule',
-    'UniqueFragmentNamesRule',
-    'KnownFragmentNamesRule',
-    'UniqueVariableNamesRule',
-    'UniqueArgumentNamesRule',
-    'UniqueInputFieldNamesRule',
-    'UniqueDirectivesPerLocationRule',
-    'NoUndefinedVariablesRule',
-    'PossibleFragmentSpreadsRule',
-    'FragmentsOnCompositeTypesRule',
-    'OverlappingFieldsCanBeMergedRule',
-  ].includes(rule.name),
-);
+/** Rules about the document alone. Unused variables and fragments are fine, as in the reference. */
+const WHOLE_DOCUMENT_RULES = [
+  UniqueOperationNamesRule,
+  UniqueFragmentNamesRule,
+  UniqueVariableNamesRule,
+  UniqueArgumentNamesRule,
+  UniqueInputFieldNamesRule,
+  UniqueDirectivesPerLocationRule,
+  MaxIntrospectionDepthRule,
+];
+
+/** They look at no types: a role's schema need not be whole for them. */
+const NO_TYPES = new GraphQLSchema({ assumeValid: true });
 
 function parseText(text: string): DocumentNode {
   try {
     return parse(text, { noLocation: true, maxTokens: 100_000 });
   } catch (error) {
+    // The parser is recursive: what is nested deep enough ends it.
+    if (error instanceof RangeError) return fail('tooDeep', {});
     if (error instanceof GraphQLError)
       return fail('notGraphql', {}, { path: ['query'], internal: error.message });
     throw error;
@@ -92,7 +111,28 @@ function chooseOperation(document: DocumentNode, name: string | null): Operation
   );
 }
 
-function fragmentsOf(document: DocumentNode): ReadonlyMap<string, FragmentDefinitionNode> {
+function rootTypeOf(role: RoleSchema, { operation }: OperationDefinitionNode): GraphQLObjectType {
+  switch (operation) {
+    case 'query':
+      return role.roots.query;
+    case 'mutation':
+      return role.roots.mutation ?? fail('validationFailed', { text: 'no mutations exist' });
+    case 'subscription':
+      return role.roots.subscription ?? fail('validationFailed', { text: 'no subscriptions exist' });
+    default:
+      return operation satisfies never;
+  }
+}
+
+/** What clients of caching proxies put on a query means nothing here. */
+const IGNORED_DIRECTIVES: ReadonlySet<string> = new Set(['cached']);
+
+function refuseDirectives({ directives }: OperationDefinitionNode): void {
+  const unknown = directives?.find(({ name }) => !IGNORED_DIRECTIVES.has(name.value));
+  if (unknown) fail('unknownDirective', { name: unknown.name.value });
+}
+
+function fragmentsOf(document: DocumentNode): Fragments {
   return new Map(
     document.definitions.flatMap((definition) =>
       definition.kind === Kind.FRAGMENT_DEFINITION ? [[definition.name.value, definition] as const] : [],
@@ -100,44 +140,34 @@ function fragmentsOf(document: DocumentNode): ReadonlyMap<string, FragmentDefini
   );
 }
 
-/** Planning follows spreads, so a cycle must be found before. Depth-first; a fragment met again on its own path is one. */
-function refuseCycles(fragments: ReadonlyMap<string, FragmentDefinitionNode>): void {
-  const done = new Set<string>();
-  const visit = (name: string, path: readonly string[]): void => {
-    if (path.includes(name)) {
-      const cycle = path.slice(path.indexOf(name));
-      fail('fragmentCycle', { names: cycle.sort().join(' and ') });
-    }
-    const fragment = fragments.get(name);
-    if (!fragment || done.has(name)) return;
-    for (const spread of spreadsIn(fragment.selectionSet)) visit(spread, [...path, name]);
-    done.add(name);
-  };
-  for (const name of fragments.keys()) visit(name, []);
-}
-
-function spreadsIn(set: SelectionSetNode): string[] {
-  return set.selections.flatMap((selection) => {
-    if (selection.kind === Kind.FRAGMENT_SPREAD) return [selection.name.value];
-    return selection.selectionSet ? spreadsIn(selection.selectionSet) : [];
-  });
-}
-
+/** The type of a variable is that of the place it stands at, as nullable as it was declared. */
 function variablesOf(
-  role: RoleSchema,
-  operation: OperationDefinitionNode,
-): ReadonlyMap<string, VariableDefinition> {
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  usages: ReadonlyMap<string, Usage>,
+): PreparedDocument['variables'] {
   return new Map(
-    (operation.variableDefinitions ?? []).map((node) => {
+    variableDefinitions.map((node) => {
       const name = node.variable.name.value;
-      const type = typeFromAST(role.schema, node.type);
-      const declared = printedType(node.type);
-      if (!type || !isInputType(type)) {
-        return fail('validationFailed', {
-          text: `unknown type "${declared.replaceAll(/[[\]!]/g, '')}" of variable "${name}"`,
-        });
-      }
-      return [name, { name, type, declared, defaultValue: node.defaultValue ?? null }] as const;
+      const usage = usages.get(name);
+      const type = usage ? typeAs(node.type, usage.type) : null;
+      const path = usage?.path ?? [];
+      const defaultValue = node.defaultValue ?? null;
+      return [name, { name, type, declared: printedType(node.type), defaultValue, path }] as const;
     }),
   );
+}
+
+function typeAs(node: TypeNode, used: GraphQLInputType): GraphQLInputType {
+  switch (node.kind) {
+    case Kind.NON_NULL_TYPE: {
+      const inner = typeAs(node.type, used);
+      return inner instanceof GraphQLNonNull ? inner : new GraphQLNonNull(inner);
+    }
+    case Kind.LIST_TYPE:
+      return new GraphQLList(typeAs(node.type, used));
+    case Kind.NAMED_TYPE:
+      return getNamedType(used);
+    default:
+      return node satisfies never;
+  }
 }

@@ -9,20 +9,19 @@ import {
   isInputObjectType,
   isListType,
   isNonNullType,
-  isScalarType,
   Kind,
-  type ObjectValueNode,
   type ValueNode,
 } from 'graphql';
 import type { PgType } from '../catalog/types.ts';
 import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
 import type { Leaf, LeafValue } from '../resolve/predicate.ts';
+import { isCondition } from '../schema/origin.ts';
 import type { PreparedDocument } from './document.ts';
 import { checkScalar, describe, textOf } from './scalar-value.ts';
 import { literalValue, notInEnum } from './variables.ts';
 
 export type Input =
-  | { readonly kind: 'null' }
+  | { readonly kind: 'null'; readonly type: GraphQLInputType }
   | { readonly kind: 'leaf'; readonly type: string; readonly from: Origin }
   /** `value` is the enum's internal value: a column's SQL name, a constraint. */
   | { readonly kind: 'enum'; readonly value: string }
@@ -56,7 +55,7 @@ export function readInput(
     if (node.kind === Kind.NULL) return failOnNull(type.ofType);
     return readInput(node, type.ofType, context);
   }
-  if (node.kind === Kind.NULL) return { kind: 'null' };
+  if (node.kind === Kind.NULL) return { kind: 'null', type };
   if (isListType(type)) return readList(node, type.ofType, context);
   if (isInputObjectType(type)) return readObject(node, type, context);
   if (isEnumType(type)) {
@@ -74,23 +73,22 @@ export function readInput(
 function readScalar(node: ValueNode, type: GraphQLScalarType, context: InputContext): Input {
   // Variables inside a JSON literal are read by value: the literal is one parameter.
   const value = literalValue(node, (name) => valueOfVariable(name, context));
-  if (node.kind === Kind.ENUM) {
-    return fail('expectedButFound', { expected: `a value`, type: type.name, found: 'an enum value' });
-  }
-  checkScalar(type, value, []);
+  checkScalar(type, node.kind === Kind.ENUM ? ENUM : value, []);
   // Digits beyond a double's are kept as they were written; Postgres reads them exactly.
   const isLong = node.kind === Kind.INT || node.kind === Kind.FLOAT ? String(value) !== node.value : false;
   const exact = isLong && (node.kind === Kind.INT || node.kind === Kind.FLOAT) ? node.value : value;
   return { kind: 'leaf', type: type.name, from: { kind: 'literal', value: exact } };
 }
 
+/** No scalar takes it but those that take anything. */
+const ENUM = Symbol('an enum value');
+
 function readList(node: ValueNode, itemType: GraphQLInputType, context: InputContext): Input {
   // A lone value stands for a list of one.
   const nodes = node.kind === Kind.LIST ? node.values : [node];
-  const items = nodes.map((item, i) => {
-    const read = () => readInput(item, itemType, context) ?? ({ kind: 'null' } as const);
-    return node.kind === Kind.LIST ? withPath(i, read) : read();
-  });
+  const items = nodes.map((item, i) =>
+    withPath(i, () => readInput(item, itemType, context) ?? ({ kind: 'null', type: itemType } as const)),
+  );
   return { kind: 'list', items, from: null };
 }
 
@@ -104,14 +102,16 @@ function readObject(node: ValueNode, type: InputObject, context: InputContext): 
     withPath(name.value, () => {
       const field = known[name.value] ?? fail('notFoundInType', { field: name.value, type: type.name });
       const input = readInput(value, field.type, context, field.default !== undefined);
+      // A condition on a variable that was not given is one on null, which is refused: left out, it would hold for every row.
       if (input) fields.set(name.value, input);
+      else if (isCondition(type)) fields.set(name.value, { kind: 'null', type: field.type });
     });
   }
-  requireFields(node, type, fields);
+  requireFields(type, fields);
   return { kind: 'object', fields, type };
 }
 
-function requireFields(_node: ObjectValueNode, type: InputObject, fields: ReadonlyMap<string, Input>): void {
+function requireFields(type: InputObject, fields: ReadonlyMap<string, Input>): void {
   for (const field of Object.values(type.getFields())) {
     if (isNonNullType(field.type) && field.default === undefined && !fields.has(field.name)) {
       fail('missingValue', { name: field.name });
@@ -125,15 +125,6 @@ function readVariable(
   context: InputContext,
   hasDefault: boolean,
 ): Input | undefined {
-  const definition =
-    context.document.variables.get(name) ?? fail('validationFailed', { text: `unbound variable "${name}"` });
-  const allowed =
-    fits(definition.type, type) ||
-    // A default that is not null makes a nullable variable fit where null is not allowed.
-    (isNonNullType(type) &&
-      (hasDefault || (definition.defaultValue && definition.defaultValue.kind !== Kind.NULL)) &&
-      fits(definition.type, type.ofType));
-  if (!allowed) fail('variableMismatch', { name, declared: definition.declared, expected: String(type) });
   const value = context.variables[name];
   if (value === undefined) return isNonNullType(type) && !hasDefault ? failOnNull(type.ofType) : undefined;
   return fromValue(value, type, [name]);
@@ -143,7 +134,7 @@ function readVariable(
 function fromValue(value: unknown, type: GraphQLInputType, path: readonly PathStep[]): Input {
   if (isNonNullType(type))
     return value === null ? failOnNull(type.ofType) : fromValue(value, type.ofType, path);
-  if (value === null || value === undefined) return { kind: 'null' };
+  if (value === null || value === undefined) return { kind: 'null', type };
   if (isListType(type)) {
     if (!Array.isArray(value))
       return { kind: 'list', items: [fromValue(value, type.ofType, path)], from: null };
@@ -159,15 +150,6 @@ function fromValue(value: unknown, type: GraphQLInputType, path: readonly PathSt
   }
   if (isEnumType(type)) return { kind: 'enum', value: String(type.getValue(value as string)!.value) };
   return { kind: 'leaf', type: type.name, from: { kind: 'variable', path, value } };
-}
-
-/** Whether a value of type `from` may stand where `to` is expected. GraphQL specification, "AreTypesCompatible". */
-function fits(from: GraphQLInputType, to: GraphQLInputType): boolean {
-  if (isNonNullType(to)) return isNonNullType(from) && fits(from.ofType, to.ofType);
-  if (isNonNullType(from)) return fits(from.ofType, to);
-  if (isListType(to)) return isListType(from) ? fits(from.ofType, to.ofType) : fits(from, to.ofType);
-  if (isListType(from)) return false;
-  return from.name === to.name && (isScalarType(from) || from === to);
 }
 
 /** A scalar's value at plan time; the plan then holds for this value only. */
@@ -203,13 +185,15 @@ function valueOfVariable(name: string, context: InputContext): unknown {
   return context.variables[name] ?? null;
 }
 
-function failOnNull(type: GraphQLInputType): never {
+/** `type` is what null is not: an object by its name, anything else as it is printed. */
+export function failOnNull(type: GraphQLInputType): never {
   if (isInputObjectType(type))
     return fail('expectedButFound', { expected: 'an object', type: type.name, found: 'null' });
   return fail('unexpectedNull', { type: String(type) });
 }
 
-function foundIn(node: ValueNode): string {
+/** What a literal is called in messages. */
+export function foundIn(node: ValueNode): string {
   if (node.kind === Kind.ENUM) return 'an enum value';
   return describe(literalValue(node));
 }

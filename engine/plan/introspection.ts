@@ -19,7 +19,7 @@ export function introspectionJson(alias: string, nodes: readonly FieldNode[], co
     selectionSet: { kind: Kind.SELECTION_SET, selections: nodes },
   } as const;
   const result = executeSync({
-    schema: document.role.schema,
+    schema: document.role.schema(),
     document: { kind: Kind.DOCUMENT, definitions: [operation, ...document.fragments.values()] },
     variableValues: variables,
   });

@@ -1,7 +1,7 @@
 /** Prepared document × variables → Plan: each root field handed to its concept, in response order.
  *  Raises validation errors with paths that begin at `selectionSet`. Not here: statements (sql/plan.ts). */
-import { type GraphQLObjectType, getNamedType } from 'graphql';
-import { fail, withPath } from '../errors/engine-error.ts';
+import type { GraphQLObjectType } from 'graphql';
+import { withPath } from '../errors/engine-error.ts';
 import { fieldOrigin } from '../schema/origin.ts';
 import { PlanContext } from './context.ts';
 import type { PreparedDocument } from './document.ts';
@@ -15,7 +15,7 @@ import type { RequestVariables } from './variables.ts';
 export function planRequest(document: PreparedDocument, variables: RequestVariables): Plan {
   const { operation } = document;
   const context = new PlanContext(document, variables);
-  const type = rootTypeOf(document);
+  const type = document.rootType;
   const roots = withPath('selectionSet', () =>
     selectedRoots(type, document, context).map((selected) =>
       isIntrospection(selected.name)
@@ -77,20 +77,4 @@ function planRoot(
         return planMutation({ alias, field, nodes, origin }, context);
     }
   });
-}
-
-function rootTypeOf(document: PreparedDocument): GraphQLObjectType {
-  const { schema } = document.role;
-  switch (document.operation.operation) {
-    case 'query':
-      return getNamedType(schema.getQueryType()!) as GraphQLObjectType;
-    case 'mutation':
-      return schema.getMutationType() ?? fail('validationFailed', { text: 'no mutations exist' });
-    case 'subscription':
-      return fail('notSupported', {
-        text: 'subscriptions are not supported over HTTP, use websockets instead',
-      });
-    default:
-      return document.operation.operation satisfies never;
-  }
 }

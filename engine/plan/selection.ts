@@ -1,31 +1,39 @@
 /** A selection set as the fields it asks for: fragments spread, `@include` and `@skip` decided, fields of one response name
  *  merged, each with its definition. In response order. Source: GraphQL specification, "Field Collection".
- *  Raises `notFoundInType` and directive errors with their paths. Not here: what a field means (plan.ts, table.ts). */
+ *  Raises `notFoundInType`, and `ambiguousAlias` where two fields of one name cannot be merged.
+ *  Not here: what a field means (plan.ts, table.ts). */
 import {
   type FieldNode,
+  type FragmentDefinitionNode,
   GraphQLBoolean,
   type GraphQLField,
   GraphQLNonNull,
   type GraphQLObjectType,
-  getNamedType,
-  isObjectType,
   Kind,
+  print,
+  SchemaMetaFieldDef,
   type SelectionNode,
   type SelectionSetNode,
+  TypeMetaFieldDef,
 } from 'graphql';
-import { fail, withPath } from '../errors/engine-error.ts';
+import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
 import type { PlanContext } from './context.ts';
 import { readInput, valueByValue } from './input.ts';
+
+/** By name. */
+export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
 export type SelectedField = {
   /** Response name. */
   readonly alias: string;
   readonly name: string;
-  /** All nodes of this response name; their arguments are equal (checked when the document was prepared). */
+  /** All nodes of this response name; their arguments are equal. */
   readonly nodes: readonly FieldNode[];
   /** Null for `__typename`. */
   readonly field: GraphQLField<unknown, unknown> | null;
 };
+
+type Found = { readonly name: string; readonly nodes: FieldNode[] };
 
 /** `sets` are merged: the selection sets of the nodes of one field. */
 export function selectedFields(
@@ -33,51 +41,88 @@ export function selectedFields(
   type: GraphQLObjectType,
   context: PlanContext,
 ): readonly SelectedField[] {
-  const found = new Map<string, { name: string; nodes: FieldNode[] }>();
-  for (const set of sets) collect(set, context, found);
+  const found = new Map<string, Found>();
+  const spread = new Set<string>();
+  for (const set of sets) collect(set, context, found, spread);
+  context.countFields(found.size);
   return [...found].map(([alias, { name, nodes }]) => {
-    if (name === '__typename') return { alias, name, nodes, field: null };
-    const field =
-      type.getFields()[name] ??
-      withPath(name, () => fail('notFoundInType', { field: name, type: type.name }));
-    requireSubselection(field, nodes, type);
-    return { alias, name, nodes, field };
+    return { alias, name, nodes, field: definitionOf(type, name) };
   });
 }
+
+/** A field by its name; null is `__typename`. Introspection's own roots are fields of the query root. */
+export function definitionOf(
+  type: GraphQLObjectType,
+  name: string,
+  path: readonly PathStep[] = [],
+): GraphQLField<unknown, unknown> | null {
+  if (name === '__typename') return null;
+  const field = type.getFields()[name] ?? (type.name === 'query_root' ? META_FIELDS[name] : undefined);
+  return field ?? fail('notFoundInType', { field: name, type: type.name }, { path: [...path, name] });
+}
+
+const META_FIELDS: Readonly<Record<string, GraphQLField<unknown, unknown>>> = {
+  __schema: SchemaMetaFieldDef,
+  __type: TypeMetaFieldDef,
+};
 
 /** The selection sets under a field's nodes. */
 export function subselections(nodes: readonly FieldNode[]): SelectionSetNode[] {
   return nodes.flatMap((node) => (node.selectionSet ? [node.selectionSet] : []));
 }
 
+/** A fragment spread twice in one set adds nothing the second time. */
 function collect(
   set: SelectionSetNode,
   context: PlanContext,
-  found: Map<string, { name: string; nodes: FieldNode[] }>,
+  found: Map<string, Found>,
+  spread: Set<string>,
 ): void {
   for (const selection of set.selections) {
     if (!isIncluded(selection, context)) continue;
-    if (selection.kind === Kind.FIELD) {
-      const alias = selection.alias?.value ?? selection.name.value;
-      const entry = found.get(alias);
-      if (entry) entry.nodes.push(selection);
-      else found.set(alias, { name: selection.name.value, nodes: [selection] });
-      continue;
+    switch (selection.kind) {
+      case Kind.FIELD:
+        addField(selection, found);
+        break;
+      case Kind.INLINE_FRAGMENT:
+        collect(selection.selectionSet, context, found, spread);
+        break;
+      case Kind.FRAGMENT_SPREAD: {
+        const name = selection.name.value;
+        if (spread.has(name)) break;
+        spread.add(name);
+        collect(context.document.fragments.get(name)!.selectionSet, context, found, spread);
+        break;
+      }
+      default:
+        selection satisfies never;
     }
-    const inner =
-      selection.kind === Kind.INLINE_FRAGMENT
-        ? selection.selectionSet
-        : context.document.fragments.get(selection.name.value)!.selectionSet;
-    collect(inner, context, found);
   }
+}
+
+function addField(node: FieldNode, found: Map<string, Found>): void {
+  const name = node.name.value;
+  const alias = node.alias?.value ?? name;
+  const known = found.get(alias);
+  if (!known) {
+    found.set(alias, { name, nodes: [node] });
+    return;
+  }
+  const [first] = known.nodes;
+  if (known.name !== name || printedArguments(first!) !== printedArguments(node)) {
+    fail('ambiguousAlias', { alias }, { path: [name] });
+  }
+  known.nodes.push(node);
+}
+
+function printedArguments(node: FieldNode): string {
+  const printed = (node.arguments ?? []).map((argument) => print(argument));
+  return printed.sort().join(',');
 }
 
 function isIncluded(selection: SelectionNode, context: PlanContext): boolean {
   return (selection.directives ?? []).every((directive) => {
     const name = directive.name.value;
-    if (name !== 'include' && name !== 'skip') {
-      return fail('validationFailed', { text: `directive '${name}' is not defined in the schema` });
-    }
     const argument = directive.arguments?.find((each) => each.name.value === 'if');
     if (!argument) return fail('missingValue', { name: 'if' });
     const input = withPath(name, () => withPath('if', () => readInput(argument.value, CONDITION, context)));
@@ -87,24 +132,3 @@ function isIncluded(selection: SelectionNode, context: PlanContext): boolean {
 }
 
 const CONDITION = new GraphQLNonNull(GraphQLBoolean);
-
-function requireSubselection(
-  field: GraphQLField<unknown, unknown>,
-  nodes: readonly FieldNode[],
-  parent: GraphQLObjectType,
-): void {
-  const isObject = isObjectType(getNamedType(field.type));
-  const hasSelection = nodes.every((node) => node.selectionSet !== undefined);
-  if (isObject && !hasSelection) {
-    withPath(field.name, () =>
-      fail('validationFailed', { text: `missing selection set for '${field.name}'` }),
-    );
-  }
-  if (!isObject && nodes.some((node) => node.selectionSet)) {
-    withPath(field.name, () =>
-      fail('validationFailed', {
-        text: `unexpected subselection set for non-object field of '${parent.name}'`,
-      }),
-    );
-  }
-}

@@ -3,13 +3,14 @@
  *  Reference: features.md 1.2, rows 42, 140. */
 import { type FieldNode, type GraphQLField, type GraphQLObjectType, getNamedType } from 'graphql';
 import { arrayOf, builtinType } from '../catalog/types.ts';
-import { fail, withPath } from '../errors/engine-error.ts';
+import { withPath } from '../errors/engine-error.ts';
 import { and, type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { fieldOrigin } from '../schema/origin.ts';
 import { type Arguments, readArguments } from './arguments.ts';
 import { planBoolExp } from './bool-exp.ts';
 import type { PlanContext } from './context.ts';
+import { countOf, limitOf } from './count.ts';
 import { type Input, leafOf, valueByValue } from './input.ts';
 import { jsonPath } from './json-path.ts';
 import { planDistinctOn, planOrderBy } from './order-by.ts';
@@ -59,7 +60,7 @@ export function planSelection(
 export function keyPredicate(table: ResolvedTable, given: Arguments): Predicate {
   return and(
     ...(table.primaryKey ?? []).map((column): Predicate => {
-      const right = leafOf(given.get(column.graphqlName) ?? { kind: 'null' }, column.type);
+      const right = leafOf(given.get(column.graphqlName)!, column.type);
       return { kind: 'compare', left: { column: column.name, type: column.type }, operator: '_eq', right };
     }),
   );
@@ -122,30 +123,14 @@ function rowsAskedFor(
   const where = given.get('where');
   const orderBy = withPath('order_by', () => planOrderBy(given.get('order_by'), context));
   const distinctOn = planDistinctOn(given.get('distinct_on'), orderBy);
-  const limit = integerOf('limit', given, context);
-  const most = access?.limit ?? null;
   return {
-    where: and(
-      context.filterOf(table),
-      where && where.kind !== 'null' ? withPath('where', () => planBoolExp(where, context)) : TRUE,
-    ),
+    where: and(context.filterOf(table), where ? withPath('where', () => planBoolExp(where, context)) : TRUE),
     orderBy,
     distinctOn,
-    limit: limit === null ? most : Math.min(limit, most ?? limit),
-    offset: integerOf('offset', given, context)?.toString() ?? null,
+    limit: withPath('limit', () => limitOf(given, access?.limit ?? null, context)),
+    offset: withPath('offset', () => countOf(given.get('offset'), context)),
   };
 }
-
-/** Planned by value: it is printed into the statement (see Select.limit). */
-function integerOf(name: 'limit' | 'offset', given: Arguments, context: PlanContext): number | null {
-  const input = given.get(name);
-  if (input?.kind !== 'leaf') return null;
-  const value = valueByValue(input, context);
-  if (typeof value === 'number' && value >= 0) return value;
-  return withPath(name, () => fail('expectedButFound', { ...NON_NEGATIVE, found: 'an integer' }));
-}
-
-const NON_NEGATIVE = { expected: 'a non-negative 32-bit integer', type: 'Int' };
 
 export function objectTypeOf(field: GraphQLField<unknown, unknown>): GraphQLObjectType {
   return getNamedType(field.type) as GraphQLObjectType;

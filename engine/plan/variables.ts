@@ -5,6 +5,7 @@
  *  Out: values for binding, and the shape as text. Raises the reference's errors. Not here: their use (input.ts). */
 import {
   GraphQLBoolean,
+  type GraphQLInputObjectType,
   type GraphQLInputType,
   isEnumType,
   isInputObjectType,
@@ -14,16 +15,19 @@ import {
   type TypeNode,
   type ValueNode,
 } from 'graphql';
-import { fail, type PathStep } from '../errors/engine-error.ts';
+import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
 import type { PreparedDocument } from './document.ts';
 import { checkScalar, describe } from './scalar-value.ts';
 
 export type VariableDefinition = {
   readonly name: string;
-  readonly type: GraphQLInputType;
+  /** Null when it is used nowhere, or only inside JSON: then any value will do. */
+  readonly type: GraphQLInputType | null;
   /** As written: `[Int!]!`. */
   readonly declared: string;
   readonly defaultValue: ValueNode | null;
+  /** Where it is first used: an error in its value is reported there. */
+  readonly path: readonly PathStep[];
 };
 
 export type RequestVariables = {
@@ -40,45 +44,50 @@ export function coerceVariables(
 ): RequestVariables {
   if (given) refuseUnknown(document, given);
   if (document.variables.size === 0) return NO_VARIABLES;
-  const values: Record<string, unknown> = {};
+  // Without a prototype: `$constructor` must not find one.
+  const values: Record<string, unknown> = { __proto__: null };
   let shape = '';
   for (const definition of document.variables.values()) {
     const { name } = definition;
     const value = givenOrDefault(definition, given);
     if (value !== undefined) values[name] = value;
-    shape += `${shapeOf(value, definition.type, document.byValue.has(name), ['variableValues', name])};`;
+    shape += `${shapeOfVariable(value, definition, document.byValue.has(name))};`;
   }
   return { values, shape };
 }
 
 function refuseUnknown(document: PreparedDocument, given: Readonly<Record<string, unknown>>): void {
-  for (const name in given) {
-    if (!document.variables.has(name)) {
-      fail(
-        'validationFailed',
-        { text: `unexpected variables in variableValues: ${name}` },
-        { path: ['variableValues'] },
-      );
-    }
-  }
+  const unknown = Object.keys(given).filter((name) => !document.variables.has(name));
+  if (unknown.length > 0) fail('unexpectedVariables', { names: unknown });
 }
 
 function givenOrDefault(
-  definition: VariableDefinition,
+  { name, defaultValue, declared }: VariableDefinition,
   given: Readonly<Record<string, unknown>> | null,
 ): unknown {
-  const { name, type, defaultValue, declared } = definition;
   const value = given && Object.hasOwn(given, name) ? given[name] : undefined;
   if (value === undefined) {
     if (defaultValue) return literalValue(defaultValue);
-    if (isNonNullType(type)) fail('missingVariable', { name }, { path: ['variableValues'] });
+    if (declared.endsWith('!')) fail('missingVariable', { name });
     return undefined;
   }
-  if (value === null && isNonNullType(type)) fail('nullVariable', { type: declared });
+  if (value === null && declared.endsWith('!')) fail('nullVariable', { type: declared });
   return value;
 }
 
-/** Checks a value against its type on the way. */
+function shapeOfVariable(value: unknown, { type, path }: VariableDefinition, byValue: boolean): string {
+  try {
+    if (type) return shapeOf(value, type, byValue, HERE);
+    return value === undefined ? '-' : byValue ? JSON.stringify(value) : 's';
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    throw path.reduceRight((grown, step) => grown.at(step), error);
+  }
+}
+
+const HERE: readonly PathStep[] = [];
+
+/** Checks a value against its type on the way. Errors carry the path inside the value. */
 function shapeOf(
   value: unknown,
   type: GraphQLInputType,
@@ -86,6 +95,7 @@ function shapeOf(
   path: readonly PathStep[],
 ): string {
   if (value === undefined) return '-';
+  if (path.length > MOST_LEVELS) fail('tooDeep', {});
   if (isNonNullType(type)) {
     if (value === null) fail('unexpectedNull', { type: String(type.ofType) }, { path });
     return shapeOf(value, type.ofType, byValue, path);
@@ -102,6 +112,8 @@ function shapeOf(
   return byValue || type === GraphQLBoolean ? JSON.stringify(value) : 's';
 }
 
+const MOST_LEVELS = 100;
+
 function shapeOfList(
   value: unknown,
   item: GraphQLInputType,
@@ -110,47 +122,45 @@ function shapeOfList(
 ): string {
   // A lone value is a list of one, but where it is read from differs.
   if (!Array.isArray(value)) return `1${shapeOf(value, item, byValue, path)}`;
-  const items: readonly unknown[] = value;
-  const shapes = items.map((each, i) => {
-    if (each === null && isNonNullType(item))
-      fail('unexpectedNull', { type: String(item.ofType) }, { path: [...path, i] });
-    return shapeOf(each, item, byValue, [...path, i]);
-  });
+  const shapes = value.map((each, i) => shapeOf(each, item, byValue, [...path, i]));
   // A list of scalars is one array parameter, however long it is.
-  return shapes.every((shape) => shape === 's' || shape === 'n') ? 'l' : `[${shapes.join(',')}]`;
+  return isLeafList(shapes) ? 'l' : `[${shapes.join(',')}]`;
+}
+
+function isLeafList(shapes: readonly string[]): boolean {
+  return shapes.every((shape) => shape === 's' || shape === 'n');
 }
 
 function shapeOfObject(
   value: unknown,
-  type: Extract<GraphQLInputType, { getFields: unknown }>,
+  type: GraphQLInputObjectType,
   byValue: boolean,
   path: readonly PathStep[],
 ): string {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return fail(
-      'expectedButFound',
-      { expected: 'an object', type: type.name, found: describe(value) },
-      { path },
-    );
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    const found = describe(value);
+    return fail('expectedButFound', { expected: 'an object', type: type.name, found }, { path });
   }
   const given = value as Record<string, unknown>;
   const fields = type.getFields();
-  for (const name in given) {
-    if (!fields[name]) fail('notFoundInType', { field: name, type: type.name }, { path: [...path, name] });
-  }
-  for (const field of Object.values(fields)) {
-    if (isNonNullType(field.type) && given[field.name] === undefined && field.default === undefined) {
-      fail('missingValue', { name: field.name }, { path });
+  const members = Object.keys(given).map((name) => {
+    const field =
+      fields[name] ?? fail('notFoundInType', { field: name, type: type.name }, { path: [...path, name] });
+    return `${name}:${shapeOf(given[name], field.type, byValue, [...path, name])}`;
+  });
+  for (const { name, type: expected, default: standard } of Object.values(fields)) {
+    if (isNonNullType(expected) && standard === undefined && !Object.hasOwn(given, name)) {
+      fail('missingValue', { name }, { path });
     }
   }
-  const members = Object.keys(given).map((name) => {
-    return `${name}:${shapeOf(given[name], fields[name]!.type, byValue, [...path, name])}`;
-  });
   return `{${members.join(',')}}`;
 }
 
 export function notInEnum(type: { name: string; getValues(): readonly { name: string }[] }, value: unknown) {
-  const values = type.getValues().map(({ name }) => `'${name}'`);
+  const values = type
+    .getValues()
+    .map(({ name }) => `'${name}'`)
+    .sort();
   const expected = `one of the values [${values.join(', ')}]`;
   return { expected, type: type.name, found: typeof value === 'string' ? `'${value}'` : describe(value) };
 }

@@ -13,13 +13,14 @@ import { OPERATORS, type OperatorRow, operatorsOf } from '../catalog/operators.t
 import type { Scalar } from '../catalog/scalars.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { type SchemaBuilder, scalarName } from './builder.ts';
-import { inputExtensions } from './origin.ts';
+import { conditionExtensions, inputExtensions } from './origin.ts';
 
 export function boolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
   return builder.named(`${table.typeName}_bool_exp`, (name) => {
     return new GraphQLInputObjectType({
       name,
       description: `Boolean expression to filter rows from the table "${table.table.name}". All fields are combined with a logical 'AND'.`,
+      extensions: conditionExtensions,
       fields: () => {
         const self = boolExp(builder, table);
         const list = new GraphQLList(new GraphQLNonNull(self));
@@ -57,6 +58,7 @@ export function comparison(builder: SchemaBuilder, scalar: Scalar): GraphQLInput
     return new GraphQLInputObjectType({
       name,
       description: `Boolean expression to compare columns of type "${type.name}". All fields are combined with logical 'AND'.`,
+      extensions: conditionExtensions,
       fields: () =>
         Object.fromEntries(
           operatorsOf(scalar.family).map((operator) => {

@@ -1,22 +1,42 @@
-/** Model × role → GraphQLSchema: the roots, gathered from the concepts. A role that may do nothing gets a schema that says
- *  so, never an error. Not here: when it is built (role-schemas.ts). Reference: features.md rows 2–4, 9, 10. */
-import { GraphQLNonNull, GraphQLObjectType, GraphQLSchema, GraphQLString } from 'graphql';
+/** Model × role → the root types, gathered from the concepts. A role that may do nothing gets a schema that says so, never
+ *  an error. Not here: when it is built (role-schemas.ts). Reference: features.md rows 2–4, 9, 10. */
+import {
+  GraphQLIncludeDirective,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLSchema,
+  GraphQLSkipDirective,
+  GraphQLString,
+  lexicographicSortSchema,
+} from 'graphql';
 import type { SchemaBuilder } from './builder.ts';
 import { mutationRoots } from './mutation.ts';
 import { type FieldMap, fieldExtensions } from './origin.ts';
 import { tableRoots } from './table.ts';
 
-export function buildSchema(builder: SchemaBuilder): GraphQLSchema {
-  const queries = tableRoots(builder, 'query');
-  const mutations = mutationRoots(builder);
-  const subscriptions = tableRoots(builder, 'subscription');
-  return new GraphQLSchema({
-    query: rootType('query_root', isEmpty(queries) ? PLACEHOLDER : queries),
-    mutation: isEmpty(mutations) ? null : rootType('mutation_root', mutations),
-    subscription: isEmpty(subscriptions) ? null : rootType('subscription_root', subscriptions),
+export type Roots = {
+  readonly query: GraphQLObjectType;
+  readonly mutation: GraphQLObjectType | null;
+  readonly subscription: GraphQLObjectType | null;
+};
+
+export function buildRoots(builder: SchemaBuilder): Roots {
+  return {
+    query: rootType('query_root', tableRoots(builder, 'query')) ?? NO_QUERIES,
+    mutation: rootType('mutation_root', mutationRoots(builder)),
+    subscription: rootType('subscription_root', tableRoots(builder, 'subscription')),
+  };
+}
+
+/** Every type the roots reach, for introspection, which lists all things by name. Its types are copies. */
+export function wholeSchema(roots: Roots): GraphQLSchema {
+  const whole = new GraphQLSchema({
+    ...roots,
+    directives: [GraphQLIncludeDirective, GraphQLSkipDirective],
     // Names come from the database and were checked when tables were tracked; checking again costs more than building.
     assumeValid: true,
   });
+  return lexicographicSortSchema(whole);
 }
 
 const PLACEHOLDER: FieldMap = {
@@ -28,10 +48,9 @@ const PLACEHOLDER: FieldMap = {
   },
 };
 
-function rootType(name: string, fields: FieldMap): GraphQLObjectType {
-  return new GraphQLObjectType({ name, fields });
-}
+const NO_QUERIES = new GraphQLObjectType({ name: 'query_root', fields: PLACEHOLDER });
 
-function isEmpty(fields: FieldMap): boolean {
-  return Object.keys(fields).length === 0;
+function rootType(name: string, fields: FieldMap): GraphQLObjectType | null {
+  if (Object.keys(fields).length === 0) return null;
+  return new GraphQLObjectType({ name, fields });
 }

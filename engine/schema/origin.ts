@@ -5,6 +5,7 @@ import type {
   GraphQLField,
   GraphQLFieldConfig,
   GraphQLInputField,
+  GraphQLInputObjectType,
   GraphQLScalarType,
 } from 'graphql';
 import type { OperatorName } from '../catalog/operators.ts';
@@ -50,11 +51,17 @@ export type FieldConfig = GraphQLFieldConfig<unknown, unknown>;
 export type FieldMap = Record<string, FieldConfig>;
 
 const KEY = 'pergola';
+const COUNT = 'pergolaCount';
+const CONDITION = 'pergolaCondition';
 
 type Extensible = { readonly extensions: Readonly<Record<string, unknown>> };
 
 export const fieldExtensions = (origin: FieldOrigin) => ({ [KEY]: origin });
 export const inputExtensions = (origin: InputOrigin) => ({ [KEY]: origin });
+/** Of an input object whose fields are conditions. */
+export const conditionExtensions = { [CONDITION]: true };
+/** Of a `limit` or `offset` argument. */
+export const countExtensions = { [COUNT]: true };
 export const scalarExtensions = (scalar: Scalar) => ({ [KEY]: scalar });
 
 export function fieldOrigin(field: GraphQLField<unknown, unknown>): FieldOrigin {
@@ -63,6 +70,14 @@ export function fieldOrigin(field: GraphQLField<unknown, unknown>): FieldOrigin 
 
 export function inputOrigin(field: GraphQLInputField | GraphQLArgument): InputOrigin {
   return required(field) as InputOrigin;
+}
+
+export function isCount(argument: GraphQLArgument): boolean {
+  return argument.extensions[COUNT] === true;
+}
+
+export function isCondition(type: GraphQLInputObjectType): boolean {
+  return type.extensions[CONDITION] === true;
 }
 
 /** How a scalar's values are read; undefined for a scalar of GraphQL's own. */

@@ -1,15 +1,19 @@
 /** Schemas by role, built when a role first asks and dropped with their model. A RoleSchema is also the key under which
- *  plans are kept, so a new model never sees an old plan. */
+ *  plans are kept, so a new model never sees an old plan.
+ *  Requests walk the root types, which build what they reach; only introspection needs the whole schema. */
 import type { GraphQLSchema } from 'graphql';
+import { ADMIN_ROLE } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
-import { buildSchema } from './build.ts';
+import { buildRoots, type Roots, wholeSchema } from './build.ts';
 import { SchemaBuilder } from './builder.ts';
 
 export type RoleSchema = {
   readonly role: string;
   readonly model: Model;
-  readonly schema: GraphQLSchema;
+  readonly roots: Roots;
   readonly builder: SchemaBuilder;
+  /** Every type, built at the first call. */
+  readonly schema: () => GraphQLSchema;
 };
 
 const built = new WeakMap<Model, Map<string, RoleSchema>>();
@@ -21,13 +25,23 @@ export function roleSchema(model: Model, role: string, mayUseBackendOnly: boolea
     ofModel = new Map();
     built.set(model, ofModel);
   }
-  const known = model.roles.has(role) || role === 'admin';
-  const key = known ? `${mayUseBackendOnly ? 'b' : '-'}${role}` : '';
-  let schema = ofModel.get(key);
-  if (!schema) {
-    const builder = new SchemaBuilder(model, role, mayUseBackendOnly);
-    schema = { role, model, builder, schema: buildSchema(builder) };
-    ofModel.set(key, schema);
+  const isKnown = model.roles.has(role) || role === ADMIN_ROLE;
+  const key = isKnown ? `${mayUseBackendOnly ? 'b' : '-'}${role}` : '';
+  let known = ofModel.get(key);
+  if (!known) {
+    known = buildRole(model, role, mayUseBackendOnly);
+    ofModel.set(key, known);
   }
-  return schema;
+  return known;
+}
+
+function buildRole(model: Model, role: string, mayUseBackendOnly: boolean): RoleSchema {
+  const builder = new SchemaBuilder(model, role, mayUseBackendOnly);
+  const roots = buildRoots(builder);
+  let whole: GraphQLSchema | undefined;
+  const schema = (): GraphQLSchema => {
+    whole ??= wholeSchema(roots);
+    return whole;
+  };
+  return { role, model, builder, roots, schema };
 }

@@ -11,7 +11,7 @@ import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { boolExp } from './bool-exp.ts';
 import type { Related, SchemaBuilder } from './builder.ts';
 import { orderBy, selectColumn } from './order-by.ts';
-import { type FieldConfig, type FieldMap, fieldExtensions } from './origin.ts';
+import { countExtensions, type FieldConfig, type FieldMap, fieldExtensions } from './origin.ts';
 
 export function objectType(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
   return builder.named(table.typeName, (name) => {
@@ -46,8 +46,16 @@ export function rowArguments(builder: SchemaBuilder, table: ResolvedTable): Grap
           },
         }
       : {}),
-    limit: { type: GraphQLInt, description: 'limit the number of rows returned' },
-    offset: { type: GraphQLInt, description: 'skip the first n rows. Use only with order_by' },
+    limit: {
+      type: GraphQLInt,
+      description: 'limit the number of rows returned',
+      extensions: countExtensions,
+    },
+    offset: {
+      type: GraphQLInt,
+      description: 'skip the first n rows. Use only with order_by',
+      extensions: countExtensions,
+    },
     order_by: {
       type: new GraphQLList(new GraphQLNonNull(orderBy(builder, table))),
       description: 'sort the rows by one or more columns',

@@ -1,2 +1,5 @@
 select '[' || coalesce(string_agg('{"id":' || "t0"."id"::text || '}', ','), '') || ']'
-from "public"."book" "t0";
+from (select "t0".*
+from "public"."author" "t0"
+order by "t0"."id"
+offset 2) "t0";

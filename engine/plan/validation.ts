@@ -1,0 +1,192 @@
+/** What can be said of an operation before any value is known, in one walk: its fields, arguments and fragments exist where
+ *  they stand, objects have a selection and scalars none, every variable fits every place it stands at, and the whole is
+ *  not too deep. A variable that does not fit must be refused before its value is looked at, and an error in its value is
+ *  reported where it is first used: hence a walk of its own, and the usages it returns.
+ *  Each fragment is walked once, so the cost is linear in the text. Not here: literals and what arguments must hold, which
+ *  planning finds (input.ts). Source: GraphQL specification, "Validation"; message texts: errors.txt of the reference. */
+import {
+  type ArgumentNode,
+  type FieldNode,
+  GraphQLBoolean,
+  type GraphQLField,
+  type GraphQLInputType,
+  GraphQLNonNull,
+  type GraphQLObjectType,
+  getNamedType,
+  getNullableType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionNode,
+  type SelectionSetNode,
+  type ValueNode,
+  type VariableDefinitionNode,
+} from 'graphql';
+import { fail, type PathStep } from '../errors/engine-error.ts';
+import { definitionOf, type Fragments } from './selection.ts';
+import { printedType } from './variables.ts';
+
+/** The first place a variable stands at. */
+export type Usage = { readonly type: GraphQLInputType; readonly path: readonly PathStep[] };
+
+type Path = readonly PathStep[];
+type OutputField = GraphQLField<unknown, unknown>;
+
+/** Deeper requests are refused: every later stage walks them recursively. */
+export const MOST_LEVELS = 200;
+
+/** Usages by variable; one that is never used, or only inside a JSON literal, has none. */
+export function validateOperation(
+  operation: OperationDefinitionNode,
+  fragments: Fragments,
+  rootType: GraphQLObjectType,
+): ReadonlyMap<string, Usage> {
+  const walk = new Walk(operation.variableDefinitions ?? [], fragments);
+  walk.selectionSet(operation.selectionSet, rootType, ['selectionSet']);
+  return walk.usages;
+}
+
+class Walk {
+  readonly usages = new Map<string, Usage>();
+  readonly #declared: ReadonlyMap<string, VariableDefinitionNode>;
+  readonly #fragments: Fragments;
+  /** Fragments walked already, with the levels under them. */
+  readonly #heights = new Map<string, number>();
+  /** Fragments being walked, outermost first. */
+  readonly #open: string[] = [];
+  #deepest = 0;
+
+  constructor(definitions: readonly VariableDefinitionNode[], fragments: Fragments) {
+    this.#declared = new Map(definitions.map((node) => [node.variable.name.value, node]));
+    this.#fragments = fragments;
+  }
+
+  selectionSet({ selections }: SelectionSetNode, type: GraphQLObjectType, path: Path): void {
+    this.#checkDepth(path);
+    for (const selection of selections) {
+      this.#directives(selection, path);
+      if (selection.kind === Kind.FIELD) this.#field(selection, type, path);
+      else this.#fragment(selection, type, path);
+    }
+  }
+
+  #field(node: FieldNode, type: GraphQLObjectType, path: Path): void {
+    const field = definitionOf(type, node.name.value, path);
+    if (!field) return;
+    const at = [...path, field.name];
+    this.#arguments(node.arguments ?? [], field, at);
+    const inner = getNamedType(field.type);
+    if (isObjectType(inner)) {
+      const missing = { text: `missing selection set for '${field.name}'` };
+      const set = node.selectionSet ?? fail('validationFailed', missing, { path: at });
+      this.selectionSet(set, inner, [...at, 'selectionSet']);
+    } else if (node.selectionSet) {
+      fail('validationFailed', { text: 'unexpected subselection set for non-object field' }, { path: at });
+    }
+  }
+
+  #fragment(node: Exclude<SelectionNode, FieldNode>, type: GraphQLObjectType, path: Path): void {
+    if (node.kind === Kind.INLINE_FRAGMENT) {
+      checkSpread(node.typeCondition?.name.value ?? type.name, type, path);
+      return this.#within('', () => this.selectionSet(node.selectionSet, type, path));
+    }
+    const name = node.name.value;
+    const fragment = this.#fragments.get(name) ?? fail('unknownFragment', { name }, { path });
+    checkSpread(fragment.typeCondition.name.value, type, path);
+    if (this.#open.includes(name)) {
+      fail('fragmentCycle', { names: this.#open.slice(this.#open.indexOf(name)).filter(Boolean) });
+    }
+    const height = this.#heights.get(name);
+    if (height !== undefined) return this.#reach(path.length + this.#open.length + height);
+    const before = this.#deepest;
+    const level = path.length + this.#open.length;
+    this.#deepest = level;
+    this.#within(name, () => this.selectionSet(fragment.selectionSet, type, path));
+    this.#heights.set(name, this.#deepest - level);
+    this.#deepest = Math.max(before, this.#deepest);
+  }
+
+  #within(fragment: string, body: () => void): void {
+    this.#open.push(fragment);
+    body();
+    this.#open.pop();
+  }
+
+  #arguments(nodes: readonly ArgumentNode[], field: OutputField, path: Path): void {
+    for (const { name, value } of nodes) {
+      const known =
+        field.args.find((each) => each.name === name.value) ??
+        fail('noSuchArgument', { field: field.name, argument: name.value }, { path });
+      this.#value(value, known.type, known.default !== undefined, [...path, 'args', name.value]);
+    }
+  }
+
+  #directives({ directives }: SelectionNode, path: Path): void {
+    for (const directive of directives ?? []) {
+      const name = directive.name.value;
+      if (name !== 'include' && name !== 'skip') fail('unknownDirective', { name }, { path });
+      for (const argument of directive.arguments ?? []) {
+        this.#value(argument.value, CONDITION, false, [...path, name, argument.name.value]);
+      }
+    }
+  }
+
+  /** `type` null: inside a JSON literal, or where planning will find that nothing belongs. */
+  #value(node: ValueNode, type: GraphQLInputType | null, hasDefault: boolean, path: Path): void {
+    this.#checkDepth(path);
+    const inner = type && getNullableType(type);
+    if (node.kind === Kind.VARIABLE) {
+      this.#variable(node.name.value, type, hasDefault, path);
+    } else if (node.kind === Kind.LIST) {
+      const item = isListType(inner) ? inner.ofType : null;
+      for (const [i, value] of node.values.entries()) this.#value(value, item, false, [...path, i]);
+    } else if (node.kind === Kind.OBJECT) {
+      // A lone object stands for a list of one.
+      if (isListType(inner)) return this.#value(node, inner.ofType, false, [...path, 0]);
+      const fields = isInputObjectType(inner) ? inner.getFields() : {};
+      for (const { name, value } of node.fields) {
+        const field = fields[name.value];
+        this.#value(value, field?.type ?? null, field?.default !== undefined, [...path, name.value]);
+      }
+    }
+  }
+
+  #variable(name: string, type: GraphQLInputType | null, hasDefault: boolean, path: Path): void {
+    const node = this.#declared.get(name) ?? fail('unboundVariable', { name }, { path });
+    if (!type) return;
+    const declared = printedType(node.type);
+    // A default makes a nullable variable fit where null is not allowed.
+    const isNeverNull = hasDefault || (node.defaultValue && node.defaultValue.kind !== Kind.NULL);
+    const expected = isNonNullType(type) && isNeverNull ? type.ofType : type;
+    if (!fits(declared, expected))
+      fail('variableMismatch', { name, declared, expected: String(type) }, { path });
+    if (!this.usages.has(name)) this.usages.set(name, { type, path });
+  }
+
+  #checkDepth(path: Path): void {
+    this.#reach(path.length + this.#open.length);
+  }
+
+  #reach(level: number): void {
+    if (level > MOST_LEVELS) fail('tooDeep', {});
+    this.#deepest = Math.max(this.#deepest, level);
+  }
+}
+
+/** All our types are objects, so a fragment fits its own type only. */
+function checkSpread(on: string, { name }: GraphQLObjectType, path: Path): void {
+  if (on !== name) fail('impossibleFragment', { on, type: name }, { path });
+}
+
+const CONDITION = new GraphQLNonNull(GraphQLBoolean);
+
+/** Whether a value of the declared type may stand where `to` is expected; a lone value may where a list is. */
+function fits(declared: string, to: GraphQLInputType): boolean {
+  if (declared.endsWith('!')) return fits(declared.slice(0, -1), getNullableType(to));
+  if (isNonNullType(to)) return false;
+  if (!isListType(to)) return declared === to.name;
+  return fits(declared.startsWith('[') ? declared.slice(1, -1) : declared, to.ofType);
+}
