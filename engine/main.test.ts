@@ -1,6 +1,7 @@
 /** The engine from end to end, over HTTP and a real database: a table becomes an API, a role sees its part of it and no
  *  more, a second replica follows. And the program around it: how it starts, complains and stops. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { buildClientSchema, getIntrospectionQuery, type IntrospectionQuery, validateSchema } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../testing/engine.ts';
@@ -136,6 +137,17 @@ describe('a table becomes an API', () => {
     expect(await names()).toContain('secret');
     expect(await names('writer')).toEqual(expect.arrayContaining(['id', 'name', 'articles']));
     expect(await names('writer')).not.toContain('secret');
+  });
+
+  test('clients can build their schema from the introspection, for every role', async () => {
+    for (const role of ['admin', 'writer', 'stranger']) {
+      const query = getIntrospectionQuery({ inputValueDeprecation: true, specifiedByUrl: true });
+      const { data, errors } = await engine.graphql<IntrospectionQuery>(query, { role });
+      expect(errors, role).toBeUndefined();
+      const schema = buildClientSchema(data!);
+      expect(schema.getType('author') !== undefined, role).toBe(role !== 'stranger');
+      expect(validateSchema(schema), role).toEqual([]);
+    }
   });
 
   test('a role without permissions has nothing to ask', async () => {
