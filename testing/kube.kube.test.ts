@@ -21,7 +21,7 @@ await describeKube('a test cluster', (kube) => {
   test('runs beside another one, and leaves no folder behind', async () => {
     const other = await startKube();
     const folder = dirname(other.kubeconfig);
-    await other.apply([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'only-there' } }]);
+    await other.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'only-there' } });
     await expect(kube().kubectl(['get', 'namespace', 'only-there'])).rejects.toThrow(/not found/);
     await other.stop();
     expect(existsSync(folder)).toBe(false);

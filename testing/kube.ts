@@ -6,7 +6,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { createWriteStream, readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { request } from 'node:https';
+import { Agent, request } from 'node:https';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,12 +24,30 @@ export type TestKube = {
   readonly ca: string;
   /** Standard output of kubectl as the administrator; rejects with what it complained of. */
   readonly kubectl: (args: readonly string[], input?: string) => Promise<string>;
-  /** `kubectl apply` of objects of any kinds; with a field manager of its own it applies server-side. */
-  readonly apply: (objects: readonly object[], fieldManager?: string) => Promise<string>;
+  /** One request as the administrator, JSON in and out; it does not throw for what the API server refuses. */
+  readonly request: (
+    method: string,
+    path: string,
+    body?: unknown,
+    contentType?: string,
+  ) => Promise<{ readonly status: number; readonly body: KubeBody }>;
+  /** Server-side apply as `tester`, unknown fields refused; throws what the API server says. Plurals are taken to end in s. */
+  readonly apply: (...objects: readonly KubeObject[]) => Promise<void>;
   /** A kubeconfig file for another token, of a ServiceAccount for example. */
   readonly kubeconfigFor: (token: string) => Promise<string>;
   readonly stop: () => Promise<void>;
 };
+
+export type KubeObject = {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string } & Readonly<
+    Record<string, unknown>
+  >;
+} & Readonly<Record<string, unknown>>;
+
+// biome-ignore lint/suspicious/noExplicitAny: whatever the path says; a test knows
+export type KubeBody = any;
 
 const READY_WITHIN_MS = 90_000;
 /** Ports are found free and then taken; another process may be quicker. */
@@ -193,40 +211,76 @@ type Running = {
 
 async function described({ binaries, folder, url, token, stop }: Running): Promise<TestKube> {
   const authority = join(folder, 'certificates', 'apiserver.crt');
+  const ca = readFileSync(authority, 'utf8');
   const kubeconfigFor = async (other: string) => {
     const file = join(folder, `kubeconfig-${randomBytes(4).toString('hex')}`);
     await writeFile(file, kubeconfigText(url, authority, other), { mode: 0o600 });
     return file;
   };
   const kubeconfig = await kubeconfigFor(token);
-  const kubectl: TestKube['kubectl'] = (args, input = '') =>
-    new Promise((resolve, reject) => {
-      // Its cache of discovery would otherwise be in the user's home, and outlive the cluster.
-      const common = ['--kubeconfig', kubeconfig, '--cache-dir', join(folder, 'kubectl-cache')];
-      const options = { maxBuffer: 256 * 1024 * 1024 };
-      const child = execFile(
-        join(binaries, 'kubectl'),
-        [...common, ...args],
-        options,
-        (error, out, complaint) =>
-          error ? reject(new Error(complaint.trim() || error.message)) : resolve(out),
-      );
-      child.stdin?.end(input);
-    });
-  return {
-    url,
-    kubeconfig,
-    token,
-    ca: readFileSync(authority, 'utf8'),
-    kubectl,
-    apply: (objects, fieldManager) => {
-      const asWhom = fieldManager === undefined ? [] : ['--server-side', '--field-manager', fieldManager];
-      const list = { apiVersion: 'v1', kind: 'List', items: objects };
-      return kubectl(['apply', ...asWhom, '-f', '-'], JSON.stringify(list));
-    },
-    kubeconfigFor,
-    stop,
+  const kubectl: TestKube['kubectl'] = (args, input = '') => {
+    // Its cache of discovery would otherwise be in the user's home, and outlive the cluster.
+    const common = ['--kubeconfig', kubeconfig, '--cache-dir', join(folder, 'kubectl-cache')];
+    return output(join(binaries, 'kubectl'), [...common, ...args], input);
   };
+  const agent = new Agent({ keepAlive: true, ca });
+  const ask: TestKube['request'] = (method, path, body, contentType = 'application/json') =>
+    asked(url + path, { agent, method, token, contentType }, body);
+  const apply: TestKube['apply'] = async (...objects) => {
+    for (const object of objects) {
+      const path = `${pathOf(object)}?fieldManager=tester&force=true&fieldValidation=Strict`;
+      const { status, body } = await ask('PATCH', path, object, 'application/apply-patch+yaml');
+      if (status >= 300) throw new Error(body.message);
+    }
+  };
+  const stopAll = async () => {
+    agent.destroy();
+    await stop();
+  };
+  return { url, kubeconfig, token, ca, kubectl, request: ask, apply, kubeconfigFor, stop: stopAll };
+}
+
+function output(program: string, args: readonly string[], input: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { maxBuffer: 256 * 1024 * 1024 };
+    const child = execFile(program, args, options, (error, out, complaint) =>
+      error ? reject(new Error(complaint.trim() || error.message)) : resolve(out),
+    );
+    child.stdin?.end(input);
+  });
+}
+
+/** Where an object lives in the API. */
+export function pathOf({ apiVersion, kind, metadata }: KubeObject): string {
+  const group = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  const where = metadata.namespace === undefined ? '' : `/namespaces/${metadata.namespace}`;
+  return `${group}${where}/${kind.toLowerCase()}s/${metadata.name}`;
+}
+
+function asked(
+  url: string,
+  {
+    agent,
+    method,
+    token,
+    contentType,
+  }: Readonly<Record<'method' | 'token' | 'contentType', string>> & { agent: Agent },
+  body: unknown,
+): Promise<{ status: number; body: KubeBody }> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': contentType };
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { agent, method, headers }, (response) => {
+      let answer = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => {
+        answer += chunk;
+      });
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, body: JSON.parse(answer) }));
+      response.once('error', reject);
+    });
+    sent.once('error', reject);
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
+  });
 }
 
 function kubeconfigText(url: string, authority: string, token: string): string {

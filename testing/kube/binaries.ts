@@ -111,7 +111,7 @@ function say(text: string): void {
   process.stderr.write(`kube: ${text}\n`);
 }
 
-if (process.argv[1] === import.meta.filename) {
+if (import.meta.main) {
   const found = await kubeBinaries();
   if ('missing' in found) {
     say(found.missing);

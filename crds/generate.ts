@@ -1,0 +1,94 @@
+/** KINDS → custom resource definitions. `npm run generate` writes crds/generated/<plural>.yaml and the chart's copies, which
+ *  differ only in that Helm keeps them when a release goes, and that Argo CD applies them first. generate.test.ts compares
+ *  what is committed with what this makes.
+ *  Not here: schemas (operator/kinds), their projection (structural.ts), the chart's switch (templates/crds.yaml). */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { API_GROUP, API_VERSION, KINDS, type KindRow, STATUS } from '@pergola/operator/kinds';
+import { dump } from 'js-yaml';
+import { structural } from './structural.ts';
+
+export type Definition = {
+  readonly apiVersion: 'apiextensions.k8s.io/v1';
+  readonly kind: 'CustomResourceDefinition';
+  readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
+  readonly spec: object;
+};
+
+/** All kinds of ours in one word: `kubectl get pergola`. */
+const CATEGORY = 'pergola';
+
+const CHART_ANNOTATIONS = {
+  'helm.sh/resource-policy': 'keep',
+  'argocd.argoproj.io/sync-wave': '-5',
+} as const;
+
+const ROOT = dirname(import.meta.dirname);
+
+/** Path from the repository's root → content, of every file that is derived from KINDS. */
+export function generatedFiles(): ReadonlyMap<string, string> {
+  return new Map(
+    KINDS.flatMap((row: KindRow): [string, string][] => {
+      const made = definition(row);
+      const metadata = { ...made.metadata, annotations: CHART_ANNOTATIONS };
+      return [
+        [`crds/generated/${row.plural}.yaml`, yaml(made)],
+        [`charts/pergola/files/crds/${row.plural}.yaml`, yaml({ ...made, metadata })],
+      ];
+    }),
+  );
+}
+
+export function definition(row: KindRow): Definition {
+  const { kind, plural, singular, shortNames } = row;
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${API_GROUP}` },
+    spec: {
+      group: API_GROUP,
+      names: { kind, listKind: `${kind}List`, plural, singular, shortNames, categories: [CATEGORY] },
+      scope: row.scope,
+      versions: [
+        {
+          name: API_VERSION,
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          additionalPrinterColumns: row.columns,
+          ...(row.selectableFields.length > 0
+            ? { selectableFields: row.selectableFields.map((jsonPath) => ({ jsonPath })) }
+            : {}),
+          schema: { openAPIV3Schema: rootSchema(row) },
+        },
+      ],
+    },
+  };
+}
+
+function rootSchema({ kind, description, spec }: KindRow): object {
+  return {
+    type: 'object',
+    description,
+    required: ['spec'],
+    properties: {
+      apiVersion: { type: 'string' },
+      kind: { type: 'string' },
+      metadata: { type: 'object' },
+      spec: structural(spec, { path: `${kind}.spec` }),
+      status: structural(STATUS, { path: `${kind}.status`, allowsDefault: true }),
+    },
+  };
+}
+
+function yaml(value: object): string {
+  const header = '# Generated from operator/kinds by `npm run generate`; edits are lost.\n';
+  return header + dump(value, { noRefs: true, lineWidth: 110 });
+}
+
+if (import.meta.main) {
+  for (const [file, content] of generatedFiles()) {
+    mkdirSync(dirname(join(ROOT, file)), { recursive: true });
+    writeFileSync(join(ROOT, file), content);
+  }
+}
