@@ -6,15 +6,18 @@ import { findObject, objectKey, putObject, removeObject } from '../../metadata/o
 import { printQualified, type QualifiedName } from '../../metadata/schema/common.ts';
 import { printDependents } from '../dependents.ts';
 import type { Handler } from './handler.ts';
-import { editObject, keyIn, putIn, requireSource, requireTable } from './locate.ts';
+import { editObject, isSameTable, keyIn, putIn, requireSource, requireTable } from './locate.ts';
 
 type FunctionArgs = { readonly source: string; readonly function: QualifiedName };
 
-/** Raises `functionAlreadyTracked`. */
+/** Raises `functionAlreadyTracked`; `notSupported` when a table of that name is tracked. */
 export const trackFunction: Handler<'track_function'> = (draft, args) => {
-  requireSource(draft, args.source);
+  const { tables } = requireSource(draft, args.source);
   const key = functionKey(args);
   if (findObject(draft, key)) fail('functionAlreadyTracked', { name: printQualified(args.function) });
+  if (tables.some(({ table }) => isSameTable(table, args.function))) {
+    fail('notSupported', { text: `table with name "${printQualified(args.function)}" already exists` });
+  }
   const { configuration, comment } = args;
   const definition = {
     function: args.function,

@@ -282,6 +282,53 @@ test.each<readonly [EditOperation, unknown, readonly string[]]>([
   expect(refusalOf(made, name, args)).toEqual(said);
 });
 
+test('functions and their permissions come and go', () => {
+  const tracked = edit(made, 'track_function', { schema: 'public', name: 'search' });
+  const permission = { function: 'search', role: 'user' };
+  const permitted = edit(tracked, 'create_function_permission', permission);
+  expect(keysOf(permitted)).toContain('function_permission/default/public/search/user');
+  expect(refusalOf(permitted, 'track_function', 'search')).toEqual([
+    'already-tracked: function already tracked : search',
+    'already-tracked: function already tracked: "search"',
+  ]);
+  expect(refusalOf(permitted, 'create_function_permission', permission).at(-1)).toContain('already exists');
+  expect(refusalOf(tracked, 'drop_function_permission', permission).at(-1)).toContain('does not exist');
+  expect(edit(permitted, 'drop_function_permission', permission)).toEqual(tracked);
+  expect(edit(permitted, 'untrack_function', 'search')).toEqual(made);
+  expect(refusalOf(made, 'untrack_function', 'search')[1]).toBe(
+    'not-exists: function "search" does not exist',
+  );
+});
+
+test('a function and a table may not share a name', () => {
+  const tracked = edit(made, 'track_function', 'search');
+  expect(refusalOf(tracked, 'track_table', 'search')).toEqual([
+    'not-supported: function with name "search" already exists',
+  ]);
+  expect(refusalOf(made, 'track_function', 'author')).toEqual([
+    'not-supported: table with name "author" already exists',
+  ]);
+});
+
+test('a computed field is a field of its table, which permissions may stand on', () => {
+  const field = { table: 'author', name: 'full', definition: { function: 'full_name' } };
+  const added = edit(made, 'add_computed_field', field);
+  expect(definitionOf(added, 'computed_field/default/public/author/full')).toEqual({
+    name: 'full',
+    definition: { function: { schema: 'public', name: 'full_name' } },
+  });
+  expect(refusalOf(added, 'add_computed_field', field)[0]).toContain('already exists');
+  const permission = { columns: [], computed_fields: ['full'], filter: {} };
+  const used = edit(added, 'create_select_permission', { table: 'author', role: 'guest', permission });
+  expect(refusalOf(used, 'drop_computed_field', field)[1]).toBe(
+    'dependency-error: cannot drop due to the following dependent objects: permission author.guest.select in source "default"',
+  );
+  expect(edit(used, 'drop_computed_field', { ...field, cascade: true })).toEqual(made);
+  expect(refusalOf(made, 'drop_computed_field', field)[1]).toBe(
+    'not-exists: computed field "full" does not exist',
+  );
+});
+
 test('untracking a table others lead to is refused with their names', () => {
   expect(refusalOf(made, 'untrack_table', 'author')[1]).toBe(
     'dependency-error: cannot drop due to the following dependent objects: relationship article.author in source "default"',

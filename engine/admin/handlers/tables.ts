@@ -54,9 +54,12 @@ export const setTableIsEnum: Handler<'set_table_is_enum'> = (draft, args) => {
 
 function track(draft: Metadata, args: Tracked): Metadata {
   const { source, table, configuration, is_enum, apollo_federation_config } = args;
-  const { tables } = requireSource(draft, source);
+  const { tables, functions } = requireSource(draft, source);
   if (tables.some((entry) => isSameTable(entry.table, table))) {
     fail('alreadyTracked', { table: printQualified(table) });
+  }
+  if (functions?.some((entry) => isSameTable(entry.function, table))) {
+    fail('notSupported', { text: `function with name "${printQualified(table)}" already exists` });
   }
   const definition = {
     table,
