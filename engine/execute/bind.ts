@@ -25,18 +25,22 @@ function bindLeaf(leaf: Leaf, binding: Binding): ValueText {
     case 'constant':
       return leaf.value;
     case 'session':
-      return (
-        binding.session.variables[leaf.variable] ?? fail('missingSessionVariable', { name: leaf.variable })
-      );
+      return sessionVariable(leaf.variable, binding.session);
     case 'variable':
       return textOf(valueAt(leaf.path, binding.variables), leaf.type);
     case 'list':
       return leaf.items.map((item) => bindLeaf(item, binding));
+    case 'session-variables':
+      return JSON.stringify(binding.session.variables);
     case 'written':
       return binding.written ?? null;
     default:
       return leaf satisfies never;
   }
+}
+
+function sessionVariable(name: string, { variables }: Session): string {
+  return Object.hasOwn(variables, name) ? variables[name]! : fail('missingSessionVariable', { name });
 }
 
 function valueAt(path: readonly PathStep[], variables: Variables): unknown {

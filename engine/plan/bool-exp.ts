@@ -3,10 +3,11 @@
 import { OPERATORS, type OperatorName, type OperatorRow } from '../catalog/operators.ts';
 import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
 import { withPath } from '../errors/engine-error.ts';
-import { and, not, or, type Predicate } from '../resolve/predicate.ts';
-import type { ResolvedColumn } from '../resolve/types.ts';
+import { and, type ColumnRef, not, or, type Predicate } from '../resolve/predicate.ts';
+import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
 import { inputOrigin } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
+import { planPlainCall } from './function.ts';
 import { failOnNull, type Input, leafOf, listLeafOf, valueByValue } from './input.ts';
 
 export function planBoolExp(input: Input, context: PlanContext): Predicate {
@@ -22,7 +23,9 @@ export function planBoolExp(input: Input, context: PlanContext): Predicate {
         case 'not':
           return not(planBoolExp(value, context));
         case 'column':
-          return comparisons(origin.column, value, context);
+          return comparisons(columnRef(origin.column), value, context);
+        case 'computed':
+          return comparisons(computedRef(origin.field, origin.table), value, context);
         case 'relationship': {
           const where = and(context.filterOf(origin.target), planBoolExp(value, context));
           return { kind: 'related', join: origin.relationship.join, where } as const;
@@ -41,34 +44,37 @@ function each(value: Input, context: PlanContext): Predicate[] {
 }
 
 /** All operators given for one column, conjoined. */
-function comparisons(column: ResolvedColumn, value: Input, context: PlanContext): Predicate {
+function comparisons(left: ColumnRef, value: Input, context: PlanContext): Predicate {
   const object = objectOf(value);
   return and(
     ...[...object.fields].map(([name, operand]) =>
       withPath(name, () => {
         const origin = inputOrigin(object.type.getFields()[name]!);
         if (origin.kind !== 'operator') throw new Error(`${name} is no operator`);
-        return compare(column, origin.operator, operand, context);
+        return compare(left, origin.operator, operand, context);
       }),
     ),
   );
 }
 
-function compare(
-  column: ResolvedColumn,
-  operator: OperatorName,
-  operand: Input,
-  context: PlanContext,
-): Predicate {
-  const left = { column: column.name, type: column.type };
+function compare(left: ColumnRef, operator: OperatorName, operand: Input, context: PlanContext): Predicate {
   if (operand.kind === 'null') return refuseNull(operand);
   if (operator === '_is_null') {
     if (operand.kind !== 'leaf') throw new Error('_is_null takes a Boolean');
     return { kind: 'is-null', left, isNull: valueByValue(operand, context) === true };
   }
-  const type = OPERAND_TYPES[(OPERATORS[operator] as OperatorRow).operand](column.type);
+  const type = OPERAND_TYPES[(OPERATORS[operator] as OperatorRow).operand](left.type);
   const right = operand.kind === 'list' ? listLeafOf(operand, type) : leafOf(operand, type);
   return { kind: 'compare', left, operator, right };
+}
+
+function columnRef({ name, type }: ResolvedColumn): ColumnRef {
+  return { column: name, type };
+}
+
+function computedRef(field: ResolvedComputedField, table: ResolvedTable): ColumnRef {
+  if (field.returns.kind !== 'scalar') throw new Error(`${field.name} is no value`);
+  return { column: field.name, type: field.returns.type, call: planPlainCall(field, table) };
 }
 
 const TEXT = builtinType('text');

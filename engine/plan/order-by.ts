@@ -5,6 +5,7 @@ import type { ResolvedTable } from '../resolve/types.ts';
 import { DIRECTIONS } from '../schema/order-by.ts';
 import { inputOrigin } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
+import { planPlainCall } from './function.ts';
 import type { Input } from './input.ts';
 import type { OrderItem } from './types.ts';
 
@@ -24,9 +25,12 @@ function orderItems(input: Input, path: readonly Step[], context: PlanContext): 
       if (origin.kind === 'relationship') {
         return orderItems(value, [...path, stepTo(origin, context)], context);
       }
-      if (origin.kind !== 'column' || value.kind !== 'enum') return [];
+      if (value.kind !== 'enum') return [];
       const { direction, nulls } = DIRECTIONS[value.value]!;
-      return [{ path, column: origin.column.name, direction, nulls }];
+      if (origin.kind === 'column') return [{ path, column: origin.column.name, direction, nulls }];
+      if (origin.kind !== 'computed') return [];
+      const call = planPlainCall(origin.field, origin.table);
+      return [{ path, column: origin.field.name, call, direction, nulls }];
     }),
   );
 }
@@ -44,7 +48,9 @@ export function planDistinctOn(input: Input | undefined, orderBy: readonly Order
   const items = input.kind === 'list' ? input.items : [input];
   const columns = [...new Set(items.flatMap((item) => (item.kind === 'enum' ? [item.value] : [])))];
   const leading = orderBy.slice(0, columns.length);
-  const matches = leading.every((item) => item.path.length === 0 && columns.includes(item.column));
+  const matches = leading.every(
+    (item) => item.path.length === 0 && !item.call && columns.includes(item.column),
+  );
   if (
     orderBy.length > 0 &&
     !(

@@ -3,12 +3,14 @@
 import type { GraphQLObjectType } from 'graphql';
 import { withPath } from '../errors/engine-error.ts';
 import { fieldOrigin } from '../schema/origin.ts';
+import { readArguments } from './arguments.ts';
 import { PlanContext } from './context.ts';
 import type { PreparedDocument } from './document.ts';
+import { planCall } from './function.ts';
 import { introspectionJson, isIntrospection } from './introspection.ts';
 import { planMutation } from './mutation.ts';
 import { type SelectedField, selectedFields } from './selection.ts';
-import { planRow, planRows } from './table.ts';
+import { planCalled, planRow, planRows } from './table.ts';
 import type { Plan, Root } from './types.ts';
 import type { RequestVariables } from './variables.ts';
 
@@ -68,7 +70,16 @@ function planRoot(
       }
       case 'placeholder':
         return { kind: 'local', alias, json: JSON.stringify(field.description ?? '') };
+      case 'function': {
+        const { fn, table } = origin;
+        const given = readArguments(field, nodes, context);
+        const call = withPath('args', () => planCall(fn, given, null));
+        const select = planCalled(table, call, field, nodes, context);
+        const kind = fn.returnsSet ? 'rows' : 'row';
+        return { kind: 'database', alias, source: fn.source, query: { kind, select } };
+      }
       case 'column':
+      case 'computed':
       case 'relationship':
       case 'affected-rows':
       case 'returning':

@@ -4,13 +4,15 @@
 import { type FieldNode, type GraphQLField, type GraphQLObjectType, getNamedType } from 'graphql';
 import { arrayOf, builtinType } from '../catalog/types.ts';
 import { withPath } from '../errors/engine-error.ts';
-import { and, type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
+import { targetOf } from '../resolve/access.ts';
+import { and, type FunctionCall, type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
-import { fieldOrigin } from '../schema/origin.ts';
+import { type FieldOrigin, fieldOrigin } from '../schema/origin.ts';
 import { type Arguments, readArguments } from './arguments.ts';
 import { planBoolExp } from './bool-exp.ts';
 import type { PlanContext } from './context.ts';
 import { countOf, limitOf } from './count.ts';
+import { planCall } from './function.ts';
 import { type Input, leafOf, valueByValue } from './input.ts';
 import { jsonPath } from './json-path.ts';
 import { planDistinctOn, planOrderBy } from './order-by.ts';
@@ -76,6 +78,7 @@ function planField(
     const origin = fieldOrigin(field);
     if (origin.kind === 'column')
       return columnField(alias, origin.column, readArguments(field, nodes, context), context);
+    if (origin.kind === 'computed') return computedField(alias, origin, field, nodes, context);
     if (origin.kind !== 'relationship') throw new Error(`${origin.kind} is not part of a row`);
     const { relationship, target } = origin;
     if (relationship.kind === 'array') {
@@ -93,6 +96,42 @@ function planField(
     };
     return { kind: 'object', alias, join: relationship.join, select };
   });
+}
+
+type ComputedOrigin = Extract<FieldOrigin, { kind: 'computed' }>;
+
+function computedField(
+  alias: string,
+  { field: computed, table }: ComputedOrigin,
+  field: GraphQLField<unknown, unknown>,
+  nodes: readonly FieldNode[],
+  context: PlanContext,
+): Field {
+  const given = readArguments(field, nodes, context);
+  const call = withPath('args', () => planCall(computed, given, table));
+  const { returns } = computed;
+  if (returns.kind === 'scalar') {
+    const path = withPath('args', () => withPath('path', () => pathLeaf(given.get('path'), context)));
+    return { kind: 'computed', alias, call, type: returns.type, json: returns.json, path };
+  }
+  const target = targetOf(context.document.role.model, table.source, returns.table);
+  return {
+    kind: 'called',
+    alias,
+    isList: returns.isSet,
+    select: planCalled(target, call, field, nodes, context),
+  };
+}
+
+/** Rows a call returns, as far as the role may see them. */
+export function planCalled(
+  table: ResolvedTable,
+  from: FunctionCall,
+  field: GraphQLField<unknown, unknown>,
+  nodes: readonly FieldNode[],
+  context: PlanContext,
+): Select {
+  return { ...planRows(table, field, nodes, context), from };
 }
 
 function columnField(alias: string, column: ResolvedColumn, given: Arguments, context: PlanContext): Field {

@@ -4,7 +4,7 @@
  *  Not here: SQL text, GraphQL types. */
 import type { PgType } from '../catalog/types.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
-import type { Join, Leaf, Predicate } from '../resolve/predicate.ts';
+import type { FunctionCall, Join, Leaf, Predicate } from '../resolve/predicate.ts';
 import type { JsonForm } from '../resolve/types.ts';
 
 export type Plan = {
@@ -34,6 +34,8 @@ export type QueryRoot =
 /** Rows of one table: which, in what order, and what of each. Permission filter and limit are already merged in. */
 export type Select = {
   readonly table: QualifiedName;
+  /** The rows come from this call, which returns rows of `table`, and not from the table itself. */
+  readonly from?: FunctionCall;
   readonly fields: readonly Field[];
   readonly where: Predicate;
   readonly orderBy: readonly OrderItem[];
@@ -57,6 +59,17 @@ export type Field =
       /** Path inside a json column, from the `path` argument; null is the whole value. */
       readonly path: Leaf | null;
     }
+  /** A computed field that is a value. */
+  | {
+      readonly kind: 'computed';
+      readonly alias: string;
+      readonly call: FunctionCall;
+      readonly type: PgType;
+      readonly json: JsonForm;
+      readonly path: Leaf | null;
+    }
+  /** A computed field that returns rows: `select.from` is the call; one row or null unless `isList`. */
+  | { readonly kind: 'called'; readonly alias: string; readonly isList: boolean; readonly select: Select }
   | { readonly kind: 'constant'; readonly alias: string; readonly json: string }
   | { readonly kind: 'object'; readonly alias: string; readonly join: Join; readonly select: Select }
   | { readonly kind: 'array'; readonly alias: string; readonly join: Join; readonly select: Select };
@@ -66,6 +79,8 @@ export type Field =
 export type OrderItem = {
   readonly path: readonly { readonly join: Join; readonly filter: Predicate }[];
   readonly column: string;
+  /** A computed field orders, and `column` only names it. */
+  readonly call?: FunctionCall;
   readonly direction: 'asc' | 'desc';
   readonly nulls: 'first' | 'last';
 };

@@ -17,8 +17,24 @@ export type Leaf =
   | { readonly kind: 'variable'; readonly path: readonly PathStep[]; readonly type: PgType }
   /** A list whose items come from different places; sent as one array. `type` is the array type. */
   | { readonly kind: 'list'; readonly items: readonly Leaf[]; readonly type: PgType }
+  /** All session variables as one json object, for functions that want to know who asks. */
+  | { readonly kind: 'session-variables'; readonly type: PgType }
   /** The rows a mutation has just written, as an array of the table's row type, for the statement that answers it. */
   | { readonly kind: 'written'; readonly type: PgType };
+
+/** A call of an SQL function. Arguments are in call order: those without a name are passed by position, the others by name. */
+export type FunctionCall = {
+  readonly function: QualifiedName;
+  readonly arguments: readonly CallArgument[];
+};
+
+export type CallArgument = {
+  readonly name: string | null;
+  readonly value:
+    | Leaf
+    /** The row the call stands beside, all its columns in order, as a value of its table's type. */
+    | { readonly kind: 'row'; readonly table: QualifiedName; readonly columns: readonly string[] };
+};
 
 export type LeafValue = string | readonly (string | null)[] | null;
 
@@ -33,6 +49,8 @@ export type Join = {
 export type ColumnRef = {
   readonly column: string;
   readonly type: PgType;
+  /** A computed field: its value is that of the call, and `column` only names it. */
+  readonly call?: FunctionCall;
 };
 
 export type Operand =

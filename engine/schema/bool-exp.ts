@@ -13,6 +13,7 @@ import { OPERATORS, type OperatorRow, operatorsOf } from '../catalog/operators.t
 import type { Scalar } from '../catalog/scalars.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { type SchemaBuilder, scalarName } from './builder.ts';
+import { comparableComputedFields } from './function.ts';
 import { conditionExtensions, inputExtensions } from './origin.ts';
 
 export function boolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
@@ -34,6 +35,15 @@ export function boolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
               {
                 type: comparison(builder, column.scalar),
                 extensions: inputExtensions({ kind: 'column', column }),
+              },
+            ]),
+          ),
+          ...Object.fromEntries(
+            comparableComputedFields(builder, table).map(({ field, scalar }) => [
+              field.name,
+              {
+                type: comparison(builder, scalar),
+                extensions: inputExtensions({ kind: 'computed', table, field }),
               },
             ]),
           ),

@@ -10,6 +10,7 @@ import {
   lexicographicSortSchema,
 } from 'graphql';
 import type { SchemaBuilder } from './builder.ts';
+import { functionRoots } from './function.ts';
 import { mutationRoots } from './mutation.ts';
 import { type FieldMap, fieldExtensions } from './origin.ts';
 import { tableRoots } from './table.ts';
@@ -22,9 +23,14 @@ export type Roots = {
 
 export function buildRoots(builder: SchemaBuilder): Roots {
   return {
-    query: rootType('query_root', tableRoots(builder, 'query')) ?? NO_QUERIES,
-    mutation: rootType('mutation_root', mutationRoots(builder)),
-    subscription: rootType('subscription_root', tableRoots(builder, 'subscription')),
+    query:
+      rootType('query_root', { ...tableRoots(builder, 'query'), ...functionRoots(builder, 'query') }) ??
+      NO_QUERIES,
+    mutation: rootType('mutation_root', { ...mutationRoots(builder), ...functionRoots(builder, 'mutation') }),
+    subscription: rootType('subscription_root', {
+      ...tableRoots(builder, 'subscription'),
+      ...functionRoots(builder, 'query'),
+    }),
   };
 }
 

@@ -2,6 +2,7 @@
 import { GraphQLEnumType, GraphQLInputObjectType } from 'graphql';
 import type { ResolvedTable } from '../resolve/types.ts';
 import type { SchemaBuilder } from './builder.ts';
+import { comparableComputedFields } from './function.ts';
 import { inputExtensions } from './origin.ts';
 
 export type Direction = { readonly direction: 'asc' | 'desc'; readonly nulls: 'first' | 'last' };
@@ -29,6 +30,12 @@ export function orderBy(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
               column.graphqlName,
               { type: directionEnum(builder), extensions: inputExtensions({ kind: 'column', column }) },
             ]),
+        ),
+        ...Object.fromEntries(
+          comparableComputedFields(builder, table).map(({ field }) => [
+            field.name,
+            { type: directionEnum(builder), extensions: inputExtensions({ kind: 'computed', table, field }) },
+          ]),
         ),
         ...Object.fromEntries(
           builder

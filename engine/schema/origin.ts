@@ -10,7 +10,14 @@ import type {
 } from 'graphql';
 import type { OperatorName } from '../catalog/operators.ts';
 import type { Scalar } from '../catalog/scalars.ts';
-import type { ResolvedColumn, ResolvedRelationship, ResolvedTable } from '../resolve/types.ts';
+import type {
+  ResolvedArgument,
+  ResolvedColumn,
+  ResolvedComputedField,
+  ResolvedFunction,
+  ResolvedRelationship,
+  ResolvedTable,
+} from '../resolve/types.ts';
 
 /** What an output field stands for. */
 export type FieldOrigin =
@@ -22,6 +29,8 @@ export type FieldOrigin =
       readonly relationship: ResolvedRelationship;
       readonly target: ResolvedTable;
     }
+  | { readonly kind: 'computed'; readonly table: ResolvedTable; readonly field: ResolvedComputedField }
+  | { readonly kind: 'function'; readonly fn: ResolvedFunction; readonly table: ResolvedTable }
   | { readonly kind: MutationKind; readonly table: ResolvedTable }
   | { readonly kind: 'affected-rows' }
   | { readonly kind: 'returning'; readonly table: ResolvedTable };
@@ -44,6 +53,8 @@ export type InputOrigin =
       readonly relationship: ResolvedRelationship;
       readonly target: ResolvedTable;
     }
+  | { readonly kind: 'computed'; readonly table: ResolvedTable; readonly field: ResolvedComputedField }
+  | { readonly kind: 'argument'; readonly argument: ResolvedArgument }
   | { readonly kind: 'operator'; readonly operator: OperatorName };
 
 /** Our fields have neither a parent value nor a context: nothing ever resolves them. */

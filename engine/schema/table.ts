@@ -10,6 +10,7 @@ import {
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { boolExp } from './bool-exp.ts';
 import type { Related, SchemaBuilder } from './builder.ts';
+import { computedField, visibleComputedFields } from './function.ts';
 import { orderBy, selectColumn } from './order-by.ts';
 import { countExtensions, type FieldConfig, type FieldMap, fieldExtensions } from './origin.ts';
 
@@ -17,7 +18,7 @@ export function objectType(builder: SchemaBuilder, table: ResolvedTable): GraphQ
   return builder.named(table.typeName, (name) => {
     return new GraphQLObjectType({
       name,
-      description: table.description ?? `columns and relationships of "${table.table.name}"`,
+      description: table.description,
       fields: () => ({
         ...Object.fromEntries(
           builder
@@ -28,6 +29,12 @@ export function objectType(builder: SchemaBuilder, table: ResolvedTable): GraphQ
           builder
             .relationships(table)
             .map((related) => [related.relationship.name, relationshipField(builder, related)]),
+        ),
+        ...Object.fromEntries(
+          visibleComputedFields(builder, table).map((field) => [
+            field.name,
+            computedField(builder, table, field),
+          ]),
         ),
       }),
     });
@@ -86,7 +93,7 @@ function rootsOf(
       select.name,
       {
         type: nonNullList(type),
-        description: select.description ?? `fetch data from the table: "${table.table.name}"`,
+        description: select.description,
         args: rowArguments(builder, table),
         extensions: fieldExtensions({ kind: 'rows', table }),
       },
@@ -97,9 +104,7 @@ function rootsOf(
       select_by_pk.name,
       {
         type,
-        description:
-          select_by_pk.description ??
-          `fetch data from the table: "${table.table.name}" using primary key columns`,
+        description: select_by_pk.description,
         args: primaryKeyArguments(builder, table.primaryKey),
         extensions: fieldExtensions({ kind: 'row', table }),
       },

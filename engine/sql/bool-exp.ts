@@ -1,8 +1,9 @@
 /** Predicate → SQL condition over one row. Out: a fragment that may stand in `where`, `on` or `and`, never empty
  *  (`true` when unrestricted). Relationships become `exists`. Not here: which filters apply (plan/table.ts).
  *  Spec: BoolExp. */
-import { type Join, type Operand, type Predicate, TRUE } from '../resolve/predicate.ts';
+import { type ColumnRef, type Join, type Operand, type Predicate, TRUE } from '../resolve/predicate.ts';
 import { type Fragment, id, join, param, qualified, sql } from './fragment.ts';
+import { functionCall } from './function.ts';
 import { OPERATOR_TEMPLATES } from './operators.ts';
 import { columnOf, rowScope, type Scope } from './scope.ts';
 
@@ -26,11 +27,11 @@ export function condition(predicate: Predicate, scope: Scope): Fragment {
       return sql`not (${condition(predicate.not, scope)})`;
     case 'compare':
       return OPERATOR_TEMPLATES[predicate.operator](
-        columnOf(scope.row, predicate.left.column),
+        valueOfRef(predicate.left, scope.row),
         operand(predicate.right, scope),
       );
     case 'is-null': {
-      const column = columnOf(scope.row, predicate.left.column);
+      const column = valueOfRef(predicate.left, scope.row);
       return predicate.isNull ? sql`${column} is null` : sql`${column} is not null`;
     }
     case 'related': {
@@ -75,6 +76,11 @@ export function isTrue(fragment: Fragment): boolean {
 export function whereClause(conditions: readonly Fragment[]): Fragment {
   const all = allOf(conditions);
   return isTrue(all) ? sql`` : sql` where ${all}`;
+}
+
+/** A column's value, or what a computed field's function makes of the row. */
+export function valueOfRef({ column, call }: Pick<ColumnRef, 'column' | 'call'>, row: string): Fragment {
+  return call ? functionCall(call, row) : columnOf(row, column);
 }
 
 function nested(predicate: Predicate, scope: Scope): Fragment {

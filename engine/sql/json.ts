@@ -68,9 +68,17 @@ export function columnJson(field: ColumnField, alias: string): Piece[] {
   return [expression(sql`coalesce(${concatenate(printed)}, 'null')`)];
 }
 
+type ComputedField = Extract<Field, { kind: 'computed' }>;
+
+/** A computed field's value as JSON text; what a function returns may always be null. */
+export function computedJson(field: ComputedField, call: Fragment): Piece[] {
+  const value = field.path ? sql`(${call} #> ${param(field.path)})` : call;
+  return [expression(sql`coalesce(${concatenate(print(value, field))}, 'null')`)];
+}
+
 /** Never NULL unless the value is. `to_json` looks its argument's type up at every call (0.5 µs), so types whose text
  *  is known to need no escaping go around it. */
-function print(value: Fragment, { json, type }: ColumnField): Piece[] {
+function print(value: Fragment, { json, type }: ColumnField | ComputedField): Piece[] {
   const plain = expression(sql`${value}::text`);
   switch (json) {
     case 'bare':

@@ -1,6 +1,7 @@
 /** ORDER BY and DISTINCT ON. Items through object relationships need joins, which go to the query's Joins.
  *  In: OrderItems over one alias. Out: ordered expressions. PostgreSQL manual, "Sorting Rows". */
 import type { OrderItem } from '../plan/types.ts';
+import { valueOfRef } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, join, sql } from './fragment.ts';
 import type { Joins } from './join.ts';
 import { columnOf } from './scope.ts';
@@ -8,7 +9,7 @@ import { columnOf } from './scope.ts';
 export type OrderTerm = {
   readonly value: Fragment;
   readonly direction: Fragment;
-  /** The row's own column, or the name a joined value is carried out of a subquery under. */
+  /** The row's own column, or the name a joined or computed value is carried out of a subquery under. */
   readonly name: string;
   readonly isJoined: boolean;
 };
@@ -22,9 +23,9 @@ const DIRECTIONS = {
 export function orderTerms(items: readonly OrderItem[], alias: string, joins: Joins): readonly OrderTerm[] {
   return items.map((item, i) => {
     const row = item.path.reduce((local, step) => joins.to(step.join, local, step.filter), alias);
-    const isJoined = item.path.length > 0;
+    const isJoined = item.path.length > 0 || item.call !== undefined;
     return {
-      value: columnOf(row, item.column),
+      value: valueOfRef(item, row),
       direction: DIRECTIONS[item.direction][item.nulls],
       name: isJoined ? `order ${i}` : item.column,
       isJoined,

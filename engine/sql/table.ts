@@ -6,9 +6,11 @@
 import type { Field, Select } from '../plan/types.ts';
 import { condition, matches, whereClause } from './bool-exp.ts';
 import { empty, type Fragment, id, integer, qualified, sql } from './fragment.ts';
+import { functionCall } from './function.ts';
 import { Joins } from './join.ts';
 import {
   columnJson,
+  computedJson,
   concatenate,
   expression,
   joinedRows,
@@ -32,7 +34,7 @@ export function rowQuery(select: Select, aliases: Aliases): Fragment {
   const joins = new Joins(aliases);
   const json = rowJson(select.fields, row, joins);
   const where = whereClause([condition(select.where, rowScope(row, aliases))]);
-  return sql`select ${json} from ${qualified(select.table)} ${id(row)}${joins.clauses()}${where}`;
+  return sql`select ${json} from ${sourceOf(select, row)} ${id(row)}${joins.clauses()}${where}`;
 }
 
 /** One row's JSON object; joins for its object relationships are added to `joins`. */
@@ -43,14 +45,19 @@ export function rowJson(fields: readonly Field[], row: string, joins: Joins): Fr
 /** Rows of JSON text in the wanted order: `string_agg(<json>, ',') from <from>` is all of them. */
 type Rows = { readonly json: Fragment; readonly from: Fragment };
 
-/** `correlate` ties the rows to one outside. */
-function rowsOf(select: Select, aliases: Aliases, correlate?: (row: string) => Fragment): Rows {
+/** `correlate` ties the rows to one outside, whose alias is `outer`. */
+function rowsOf(
+  select: Select,
+  aliases: Aliases,
+  correlate?: (row: string) => Fragment,
+  outer?: string,
+): Rows {
   const row = aliases.next();
   const where = whereClause([
     ...(correlate ? [correlate(row)] : []),
     condition(select.where, rowScope(row, aliases)),
   ]);
-  const table = sql`${qualified(select.table)} ${id(row)}`;
+  const table = sql`${sourceOf(select, outer ?? row)} ${id(row)}`;
   if (isLimited(select)) return limitedRows(select, { row, table, where, aliases });
   const joins = new Joins(aliases);
   const json = rowJson(select.fields, row, joins);
@@ -102,6 +109,10 @@ function fieldPieces(field: Field, row: string, joins: Joins): readonly Piece[] 
       return columnJson(field, row);
     case 'constant':
       return [text(field.json)];
+    case 'computed':
+      return computedJson(field, functionCall(field.call, row));
+    case 'called':
+      return calledPieces(field, row, joins);
     case 'array': {
       const rows = rowsOf(field.select, joins.aliases, (inner) => matches(field.join, row, inner));
       return jsonArray(sql`(select ${joinedRows(rows.json)} from ${rows.from})`);
@@ -116,4 +127,17 @@ function fieldPieces(field: Field, row: string, joins: Joins): readonly Piece[] 
     default:
       return field satisfies never;
   }
+}
+
+/** Where rows come from: the table, or a call that returns rows of it. */
+function sourceOf(select: Select, outer: string): Fragment {
+  return select.from ? functionCall(select.from, outer) : qualified(select.table);
+}
+
+type CalledField = Extract<Field, { kind: 'called' }>;
+
+function calledPieces({ isList, select }: CalledField, row: string, joins: Joins): readonly Piece[] {
+  const rows = rowsOf(select, joins.aliases, undefined, row);
+  if (isList) return jsonArray(sql`(select ${joinedRows(rows.json)} from ${rows.from})`);
+  return [expression(sql`coalesce((select ${rows.json} from ${rows.from}), 'null')`)];
 }

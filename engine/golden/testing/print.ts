@@ -43,6 +43,8 @@ function printLeaf(leaf: Leaf): string {
       return `[${leaf.items.map(printLeaf).join(', ')}] (${type})`;
     case 'written':
       return `rows written (${type})`;
+    case 'session-variables':
+      return 'all session variables';
     default:
       return leaf satisfies never;
   }

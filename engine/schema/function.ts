@@ -1,0 +1,131 @@
+/** Functions in a role's schema: tracked ones as root fields, computed fields in their tables, and the `<name>_args` inputs of
+ *  both. Reference: features.md 1.6. Not here: which functions fit (resolve/function.ts). */
+import {
+  type GraphQLFieldConfigArgumentMap,
+  GraphQLInputObjectType,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLString,
+} from 'graphql';
+import { targetOf } from '../resolve/access.ts';
+import { ADMIN_ROLE } from '../resolve/session.ts';
+import type {
+  ResolvedArgument,
+  ResolvedComputedField,
+  ResolvedFunction,
+  ResolvedTable,
+} from '../resolve/types.ts';
+import type { SchemaBuilder } from './builder.ts';
+import { type FieldConfig, type FieldMap, fieldExtensions, inputExtensions } from './origin.ts';
+import { objectType, rowArguments } from './table.ts';
+
+/** Root fields of the functions the role may call there. */
+export function functionRoots(builder: SchemaBuilder, exposedAs: ResolvedFunction['exposedAs']): FieldMap {
+  const functions = [...builder.model.sources.values()].flatMap((source) => [...source.functions.values()]);
+  return Object.fromEntries(
+    functions
+      .filter((fn) => fn.exposedAs === exposedAs && mayCall(builder, fn))
+      .map((fn) => [fn.rootField, functionField(builder, fn)]),
+  );
+}
+
+/** Whoever may read the rows may call a function that only reads; one that writes needs a permission of its own. */
+function mayCall(builder: SchemaBuilder, fn: ResolvedFunction): boolean {
+  const table = targetOf(builder.model, fn.source, fn.returns);
+  if (!builder.select(table)) return false;
+  return builder.role === ADMIN_ROLE || fn.roles.has(builder.role) || !fn.isVolatile;
+}
+
+function functionField(builder: SchemaBuilder, fn: ResolvedFunction): FieldConfig {
+  const table = targetOf(builder.model, fn.source, fn.returns);
+  const type = objectType(builder, table);
+  return {
+    type: fn.returnsSet ? new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(type))) : type,
+    description:
+      fn.description ?? `execute function "${fn.function.name}" which returns "${table.table.name}"`,
+    args: {
+      ...callArguments(
+        builder,
+        `${fn.name}_args`,
+        `input parameters for function "${fn.function.name}"`,
+        fn.arguments,
+      ),
+      ...(fn.returnsSet ? rowArguments(builder, table) : {}),
+    },
+    extensions: fieldExtensions({ kind: 'function', fn, table }),
+  };
+}
+
+/** Computed fields of a table the role may see: listed values, and rows of tables it may read. */
+export function visibleComputedFields(builder: SchemaBuilder, table: ResolvedTable): ResolvedComputedField[] {
+  const access = builder.select(table);
+  if (!access) return [];
+  return [...table.computedFields.values()].filter((field) => {
+    if (field.returns.kind === 'scalar')
+      return access.computedFields === null || access.computedFields.has(field.name);
+    return builder.select(targetOf(builder.model, table.source, field.returns.table)) !== null;
+  });
+}
+
+/** Values a condition or an order can be made of: they need nothing from the client. */
+export function comparableComputedFields(builder: SchemaBuilder, table: ResolvedTable) {
+  return visibleComputedFields(builder, table).flatMap((field) => {
+    const { returns } = field;
+    const isPlain = !field.arguments.some((argument) => argument.kind === 'user' && !argument.hasDefault);
+    return returns.kind === 'scalar' && isPlain ? [{ field, scalar: returns.scalar }] : [];
+  });
+}
+
+export function computedField(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  field: ResolvedComputedField,
+): FieldConfig {
+  const args = callArguments(
+    builder,
+    `${field.name}_${table.typeName}_args`,
+    `input parameters for computed field "${field.name}" of table "${table.table.name}"`,
+    field.arguments,
+  );
+  const extensions = fieldExtensions({ kind: 'computed', table, field });
+  const description = field.description ?? `A computed field, executes function "${field.function.name}"`;
+  const { returns } = field;
+  if (returns.kind === 'scalar') {
+    const isJson = returns.scalar.family === 'json' || returns.scalar.family === 'jsonb';
+    const path = isJson ? { path: { type: GraphQLString, description: 'JSON select path' } } : {};
+    return { type: builder.scalar(returns.scalar), description, args: { ...args, ...path }, extensions };
+  }
+  const target = targetOf(builder.model, table.source, returns.table);
+  const type = objectType(builder, target);
+  if (!returns.isSet) return { type, description, args, extensions };
+  const list = new GraphQLList(new GraphQLNonNull(type));
+  return { type: list, description, args: { ...args, ...rowArguments(builder, target) }, extensions };
+}
+
+/** `args`, when there is anything for the client to give. */
+function callArguments(
+  builder: SchemaBuilder,
+  name: string,
+  description: string,
+  declared: readonly ResolvedArgument[],
+): GraphQLFieldConfigArgumentMap {
+  const own = declared.filter((argument) => argument.kind === 'user');
+  if (own.length === 0) return {};
+  const input = builder.named(name, () => {
+    return new GraphQLInputObjectType({
+      name,
+      fields: () =>
+        Object.fromEntries(
+          own.map((argument) => [
+            argument.graphqlName,
+            {
+              type: builder.scalar(argument.scalar),
+              extensions: inputExtensions({ kind: 'argument', argument }),
+            },
+          ]),
+        ),
+    });
+  });
+  const isOptional = own.every((argument) => argument.hasDefault);
+  return { args: { type: isOptional ? input : new GraphQLNonNull(input), description } };
+}
