@@ -18,6 +18,10 @@ export type HttpServer = {
   readonly close: (timeoutMs: number) => Promise<number>;
 };
 
+/** Longer than load balancers keep an idle connection (60 s is usual), so that it is they who close it: otherwise a request
+ *  may be on its way just when we do. */
+const KEEP_ALIVE_MS = 75_000;
+
 export async function openServer(
   options: Options,
   state: EngineState,
@@ -34,13 +38,16 @@ export async function openServer(
   const inFlight = new Set<ServerResponse>();
   let isDraining = false;
   const app = await buildApp(context, (handle) =>
-    createServer({ maxHeaderSize: options.maxTotalHeaderLength }, (request, response) => {
-      inFlight.add(response);
-      response.once('close', () => inFlight.delete(response));
-      if (isDraining) response.setHeader('connection', 'close');
-      if (answerGraphql !== undefined && isGraphql(request)) answerGraphql(request, response);
-      else handle(request, response);
-    }),
+    createServer(
+      { maxHeaderSize: options.maxTotalHeaderLength, keepAliveTimeout: KEEP_ALIVE_MS },
+      (request, response) => {
+        inFlight.add(response);
+        response.once('close', () => inFlight.delete(response));
+        if (isDraining) response.setHeader('connection', 'close');
+        if (answerGraphql !== undefined && isGraphql(request)) answerGraphql(request, response);
+        else handle(request, response);
+      },
+    ),
   );
   await listen(app.server, options);
   return {
