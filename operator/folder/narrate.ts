@@ -11,6 +11,7 @@ export function narrator(source: FolderSource, write: (text: string) => void): (
   const said = new Map<string, string>();
   let problems = '';
   let pass = '';
+  let ready = '';
   const isNew = (id: string, text: string) => said.get(id) !== text && said.set(id, text) !== undefined;
   return (report) => {
     const now = printProblems(source.problems);
@@ -32,7 +33,15 @@ export function narrator(source: FolderSource, write: (text: string) => void): (
       const text = printResource(cr, verdict);
       if (isNew(crName(cr), text) && verdict.outcome.reason !== 'Applied') write(`${time()} ${text}\n`);
     }
+    const count = readyCount(report);
+    if (count !== ready) write(`${time()} ${count}\n`);
+    ready = count;
   };
+}
+
+function readyCount({ resources, verdicts }: Report): string {
+  const ready = [...verdicts.values()].filter(({ outcome }) => outcome.reason === 'Applied').length;
+  return `${ready} of ${resources.length} resources are Ready`;
 }
 
 function time(): string {

@@ -1,0 +1,105 @@
+/** An engine in memory for faults a real one will not produce on demand: it keeps a document, a ledger and a version as the real
+ *  one does, finds inconsistent what the test says, and fails when told to. What the engine itself does is tested against the
+ *  real one (reconcile.engine.test.ts). */
+import {
+  emptyMetadata,
+  type Metadata,
+  type MetadataObject,
+  objectsOf,
+  putObject,
+} from '@pergola/engine/metadata';
+import {
+  type EnginePort,
+  EngineProblem,
+  type EngineWrite,
+  type InconsistentObject,
+  type Ledger,
+} from '../ports.ts';
+
+export type Judge = (objects: ReadonlyMap<string, MetadataObject>) => readonly InconsistentObject[];
+
+export class ScriptedEngine implements EnginePort {
+  metadata: Metadata;
+  operatorState: unknown = null;
+  resourceVersion = 1;
+  judge: Judge = () => [];
+  /** Called before each request; may throw, or change things as somebody else would. */
+  before: (request: 'read' | 'dryRun' | 'write') => void = () => {};
+  readonly writes: EngineWrite[] = [];
+  dryRuns = 0;
+
+  constructor(metadata: Metadata = withDefaultSource) {
+    this.metadata = metadata;
+  }
+
+  get ledger(): Ledger {
+    return this.operatorState as Ledger;
+  }
+
+  async read() {
+    this.before('read');
+    const { resourceVersion, metadata, operatorState } = this;
+    return { resourceVersion, metadata, operatorState, inconsistent: this.#judged(metadata) };
+  }
+
+  async dryRun(metadata: Metadata) {
+    this.before('dryRun');
+    this.dryRuns++;
+    return this.#judged(metadata);
+  }
+
+  async write(change: EngineWrite) {
+    this.before('write');
+    if (change.expectedVersion !== this.resourceVersion)
+      throw new EngineProblem('conflict', 'another version');
+    this.writes.push(change);
+    // As over the wire: nothing is shared with the caller.
+    this.operatorState = structuredClone(change.ledger);
+    if (change.metadata) {
+      this.metadata = structuredClone(change.metadata);
+      this.resourceVersion++;
+    }
+    return { resourceVersion: this.resourceVersion, inconsistent: this.#judged(this.metadata) };
+  }
+
+  async version() {
+    return this.resourceVersion;
+  }
+
+  async reload() {}
+
+  /** What somebody else does through the admin API. */
+  put(object: MetadataObject): void {
+    this.metadata = putObject(this.metadata, object);
+    this.resourceVersion++;
+  }
+
+  #judged(metadata: Metadata): readonly InconsistentObject[] {
+    return this.judge(objectsOf(metadata));
+  }
+}
+
+export const withDefaultSource: Metadata = {
+  ...emptyMetadata,
+  sources: [
+    {
+      name: 'default',
+      kind: 'postgres',
+      configuration: { connection_info: { database_url: { from_env: 'ENGINE_GRAPHQL_DATABASE_URL' } } },
+      tables: [],
+    },
+  ],
+};
+
+/** These keys are inconsistent wherever they are in the document. */
+export function broken(...keys: readonly string[]): Judge {
+  return (objects) => keys.filter((key) => objects.has(key)).map((key) => inconsistent(key));
+}
+
+export function inconsistent(
+  key: string,
+  code = 'permission-error',
+  reason = `broken ${key}`,
+): InconsistentObject {
+  return { key, type: key.split('/')[0]!, name: key, reason: `Inconsistent object: ${reason}`, code };
+}

@@ -1,0 +1,65 @@
+/** Ports around a scripted engine: resources the test sets, statuses it can look at, a clock that stands still. */
+import type { CrStatus, CustomResource } from '../kinds.ts';
+import type { CrSnapshot, StatusChange } from '../ports.ts';
+import type { Ports } from '../reconcile.ts';
+import { snapshotOf } from './resources.ts';
+import { ScriptedEngine } from './scripted-engine.ts';
+
+export class ScriptedPorts implements Ports {
+  readonly engine: ScriptedEngine;
+  given: CrSnapshot = snapshotOf([]);
+  time = new Date('2025-06-01T12:00:00Z');
+  readonly slept: number[] = [];
+  /** Published in the last pass. */
+  published: readonly StatusChange[] = [];
+  readonly #statuses = new Map<string, CrStatus>();
+
+  constructor(engine = new ScriptedEngine()) {
+    this.engine = engine;
+  }
+
+  set resources(resources: readonly CustomResource[]) {
+    this.given = snapshotOf(resources);
+  }
+
+  readonly source = {
+    snapshot: async (): Promise<CrSnapshot> => ({
+      ...this.given,
+      resources: this.given.resources.map((cr) => {
+        const status = this.#statuses.get(cr.metadata.uid);
+        return status ? { ...cr, status } : cr;
+      }),
+    }),
+  };
+
+  readonly sink = {
+    publish: async (changes: readonly StatusChange[]): Promise<void> => {
+      this.published = changes;
+      for (const { cr, status } of changes) this.#statuses.set(cr.metadata.uid, status);
+    },
+  };
+
+  readonly clock = {
+    now: () => this.time,
+    sleep: async (ms: number) => {
+      this.slept.push(ms);
+    },
+    random: () => 0.5,
+  };
+
+  /** `True Applied`, as a terminal would show it. */
+  readiness(cr: CustomResource): string {
+    const ready = this.#statuses.get(cr.metadata.uid)?.conditions.find(({ type }) => type === 'Ready');
+    return ready ? `${ready.status} ${ready.reason}` : 'none';
+  }
+
+  message(cr: CustomResource): string {
+    return (
+      this.#statuses.get(cr.metadata.uid)?.conditions.find(({ type }) => type === 'Ready')?.message ?? ''
+    );
+  }
+
+  status(cr: CustomResource): CrStatus | undefined {
+    return this.#statuses.get(cr.metadata.uid);
+  }
+}
