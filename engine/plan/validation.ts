@@ -91,7 +91,8 @@ class Walk {
   #fragment(node: Exclude<SelectionNode, FieldNode>, type: GraphQLObjectType, path: Path): void {
     if (node.kind === Kind.INLINE_FRAGMENT) {
       checkSpread(node.typeCondition?.name.value ?? type.name, type, path);
-      return this.#within('', () => this.selectionSet(node.selectionSet, type, path));
+      this.#within('', () => this.selectionSet(node.selectionSet, type, path));
+      return;
     }
     const name = node.name.value;
     const fragment = this.#fragments.get(name) ?? fail('unknownFragment', { name }, { path });
@@ -100,9 +101,12 @@ class Walk {
       fail('fragmentCycle', { names: this.#open.slice(this.#open.indexOf(name)).filter(Boolean) });
     }
     const height = this.#heights.get(name);
-    if (height !== undefined) return this.#reach(path.length + this.#open.length + height);
-    const before = this.#deepest;
     const level = path.length + this.#open.length;
+    if (height !== undefined) {
+      this.#reach(level + height);
+      return;
+    }
+    const before = this.#deepest;
     this.#deepest = level;
     this.#within(name, () => this.selectionSet(fragment.selectionSet, type, path));
     this.#heights.set(name, this.#deepest - level);
@@ -145,7 +149,10 @@ class Walk {
       for (const [i, value] of node.values.entries()) this.#value(value, item, false, [...path, i]);
     } else if (node.kind === Kind.OBJECT) {
       // A lone object stands for a list of one.
-      if (isListType(inner)) return this.#value(node, inner.ofType, false, [...path, 0]);
+      if (isListType(inner)) {
+        this.#value(node, inner.ofType, false, [...path, 0]);
+        return;
+      }
       const fields = isInputObjectType(inner) ? inner.getFields() : {};
       for (const { name, value } of node.fields) {
         const field = fields[name.value];

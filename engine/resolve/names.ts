@@ -155,7 +155,8 @@ function rootField(
   if (!isGraphqlName(final)) {
     fail('invalidConfiguration', { text: `"${final}" is not a valid GraphQL identifier` });
   }
-  return { name: final, description: comment ?? row.description(printQualified(table)) };
+  // An empty comment hides the description.
+  return { name: final, description: (comment ?? row.description(printQualified(table))) || null };
 }
 
 /** Names already given, while tables are added one after the other. */

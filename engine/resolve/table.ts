@@ -4,6 +4,7 @@
 import { scalarOf } from '../catalog/scalars.ts';
 import type { CatalogColumn, CatalogTable } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';
+import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
 import type { Table, TableConfiguration } from '../metadata/schema/table.ts';
 import { checkEnumTable } from './enum.ts';
 import { isGraphqlName, namesOf } from './names.ts';
@@ -27,7 +28,7 @@ export function resolveTable(
     source,
     table: definition.table,
     ...namesOf(definition.table, configuration),
-    description: describe(configuration?.comment, catalog.comment),
+    description: describe(configuration?.comment, catalog.comment ?? plainDescription(definition.table)),
     columns,
     columnByName,
     primaryKey: primaryKeyOf(catalog, columns),
@@ -59,6 +60,10 @@ export function withFreeScalars(table: ResolvedTable, typeNames: ReadonlySet<str
     columnByName,
     primaryKey: table.primaryKey?.map(renamed) ?? null,
   };
+}
+
+function plainDescription(table: QualifiedName): string {
+  return `columns and relationships of "${printQualified(table)}"`;
 }
 
 /** A comment in the metadata goes before the database's; an empty one hides it. */

@@ -48,13 +48,12 @@ function insertRoots(builder: SchemaBuilder, table: ResolvedTable): Roots {
   const onConflictArgument = conflict
     ? { on_conflict: { type: conflict, description: 'upsert condition' } }
     : {};
-  const name = table.table.name;
   return [
-    root(builder, table, 'insert', insert, `insert data into the table: "${name}"`, {
+    root(builder, table, 'insert', insert, {
       objects: { type: nonNull(listOf(input)), description: 'the rows to be inserted' },
       ...onConflictArgument,
     }),
-    ...rowRoot(builder, table, 'insert-one', insert_one, `insert a single row into the table: "${name}"`, {
+    ...rowRoot(builder, table, 'insert-one', insert_one, {
       object: { type: input, description: 'the row to be inserted' },
       ...onConflictArgument,
     }),
@@ -70,16 +69,15 @@ function updateRoots(builder: SchemaBuilder, table: ResolvedTable): Roots {
     type: nonNull(boolExp(builder, table)),
     description: 'filter the rows which have to be updated',
   };
-  const name = table.table.name;
   const updates = builder.named(
     `${table.typeName}_updates`,
     (type) => new GraphQLInputObjectType({ name: type, fields: () => ({ ...operators, where }) }),
   );
   const primaryKey = visibleKey(builder, table);
   return [
-    root(builder, table, 'update', update, `update data of the table: "${name}"`, { ...operators, where }),
+    root(builder, table, 'update', update, { ...operators, where }),
     ...(primaryKey
-      ? rowRoot(builder, table, 'update-by-pk', update_by_pk, `update single row of the table: "${name}"`, {
+      ? rowRoot(builder, table, 'update-by-pk', update_by_pk, {
           ...operators,
           pk_columns: { type: nonNull(primaryKeyInput(builder, table, primaryKey)) },
         })
@@ -88,7 +86,7 @@ function updateRoots(builder: SchemaBuilder, table: ResolvedTable): Roots {
       update_many.name,
       {
         type: listOf(responseType(builder, table)),
-        description: update_many.description ?? `update multiples rows of table: "${name}"`,
+        description: update_many.description,
         args: {
           updates: { type: nonNull(listOf(nonNull(updates))), description: 'updates to execute, in order' },
         },
@@ -101,9 +99,8 @@ function updateRoots(builder: SchemaBuilder, table: ResolvedTable): Roots {
 function deleteRoots(builder: SchemaBuilder, table: ResolvedTable): Roots {
   if (!builder.access(table).delete) return [];
   const primaryKey = visibleKey(builder, table);
-  const name = table.table.name;
   return [
-    root(builder, table, 'delete', table.rootFields.delete, `delete data from the table: "${name}"`, {
+    root(builder, table, 'delete', table.rootFields.delete, {
       where: {
         type: nonNull(boolExp(builder, table)),
         description: 'filter the rows which have to be deleted',
@@ -115,7 +112,6 @@ function deleteRoots(builder: SchemaBuilder, table: ResolvedTable): Roots {
           table,
           'delete-by-pk',
           table.rootFields.delete_by_pk,
-          `delete single row from the table: "${name}"`,
           primaryKeyArguments(builder, primaryKey),
         )
       : []),
@@ -129,14 +125,10 @@ function root(
   table: ResolvedTable,
   kind: MutationKind,
   { name, description }: RootName,
-  about: string,
   args: GraphQLFieldConfigArgumentMap,
 ): [string, FieldConfig] {
   const type = responseType(builder, table);
-  return [
-    name,
-    { type, description: description ?? about, args, extensions: fieldExtensions({ kind, table }) },
-  ];
+  return [name, { type, description, args, extensions: fieldExtensions({ kind, table }) }];
 }
 
 /** A root that answers with the row: only for roles that may read it. */
@@ -145,14 +137,11 @@ function rowRoot(
   table: ResolvedTable,
   kind: MutationKind,
   { name, description }: RootName,
-  about: string,
   args: GraphQLFieldConfigArgumentMap,
 ): Roots {
   if (!builder.select(table)) return [];
   const type = objectType(builder, table);
-  return [
-    [name, { type, description: description ?? about, args, extensions: fieldExtensions({ kind, table }) }],
-  ];
+  return [[name, { type, description, args, extensions: fieldExtensions({ kind, table }) }]];
 }
 
 function responseType(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
