@@ -32,15 +32,15 @@ export function newInconsistencies(
   return after.filter((inconsistency) => !known.has(identify(inconsistency)));
 }
 
-/** Raises the only one's own cause, else `newInconsistencies`; both list the objects in `internal`. */
+/** Raises the cause of `root`, else `newInconsistencies`; both list the objects in `internal`.
+ *  Of a single one, that is the root. */
 export function refuseInconsistencies(
   inconsistencies: readonly Inconsistency[],
-  path: readonly PathStep[] = [],
+  about: { readonly path?: readonly PathStep[]; readonly root?: Inconsistency | undefined } = {},
 ): never {
+  const { path = [], root = inconsistencies.length === 1 ? inconsistencies[0] : undefined } = about;
   const internal = printInconsistencies(inconsistencies, false);
-  const [first, ...others] = inconsistencies;
-  const cause = others.length === 0 ? first?.cause : undefined;
-  if (cause) fail(cause.kind, cause.params as never, { path, internal });
+  if (root?.cause) fail(root.cause.kind, root.cause.params as never, { path, internal });
   fail('newInconsistencies', {}, { path, internal });
 }
 

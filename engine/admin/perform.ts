@@ -5,9 +5,7 @@ import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
 import type { Links } from '../metadata/dependencies.ts';
 import type { ArgsOf, EditOperation, OperationName } from '../metadata/operations.ts';
 import { parseArgs } from '../metadata/parse.ts';
-import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
-import type { Model } from '../resolve/types.ts';
 import { type Answer, SUCCESS } from './answer.ts';
 import { performBatch } from './batch.ts';
 import {
@@ -22,6 +20,7 @@ import {
 } from './document-operations.ts';
 import { HANDLERS } from './handlers/index.ts';
 import { insertRows } from './insert.ts';
+import { linksOf } from './links.ts';
 import type { AdminRequest } from './request.ts';
 import { runSql } from './run-sql.ts';
 import type { Work } from './work.ts';
@@ -64,12 +63,6 @@ export function perform(work: Work, request: AdminRequest): Promise<Answer> {
 }
 
 type Handler = (draft: Metadata, args: never, links: Links) => Metadata;
-
-/** Where relationships over foreign keys lead, by the published model. */
-function linksOf(model: Model): Links {
-  return (source, table, relationship) =>
-    model.sources.get(source)?.tables.get(qualifiedKey(table))?.relationships.get(relationship)?.join.table;
-}
 
 async function performSql(work: Work, args: ArgsOf<'run_sql'>, request: AdminRequest): Promise<Answer> {
   const source = work.source(args.source);

@@ -167,6 +167,23 @@ describe('an operation that cannot be done is refused with its place and changes
     });
   });
 
+  test('an object others stand on: its cause, whatever follows from it', async () => {
+    const articles = op('create_array_relationship', {
+      table: 'author',
+      name: 'articles',
+      using: { foreign_key_constraint_on: { table: 'article', column: 'author_id' } },
+    });
+    await engine.must(op('bulk', [op('track_table', 'author'), op('track_table', 'article'), articles]));
+    const customize = op('set_table_customization', {
+      table: 'author',
+      configuration: { custom_name: 'article' },
+    });
+    const { status, body } = await engine.query(customize);
+    expect({ status, body }).toMatchObject({ status: 500, body: { path: '$.args', code: 'unexpected' } });
+    expect((body as { error: string }).error).toContain('Encountered conflicting definitions');
+    expect((body as { internal: unknown[] }).internal.length).toBeGreaterThan(1);
+  });
+
   test('everything, for anyone but an administrator', async () => {
     const before = state();
     for (const type of ['clear_metadata', 'export_metadata', 'run_sql', 'bulk']) {
