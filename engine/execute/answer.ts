@@ -1,10 +1,11 @@
 /** One GraphQL request → the text of its response. The whole path of a request: schema of the role, plan (kept), values,
  *  statement, text around the text Postgres sent; nothing in between is parsed.
  *  Raises ERRORS rows, which the caller encodes. Not here: HTTP, who asks (auth/). Spec: "GraphQL API". */
+import { fail } from '../errors/engine-error.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
-import { type GraphqlRequest, planned } from './plan-cache.ts';
+import { type GraphqlRequest, type PlannedRequest, planned } from './plan-cache.ts';
 import { type Databases, runPlan } from './run-plan.ts';
 import { splice } from './splice.ts';
 
@@ -14,11 +15,25 @@ export type AnswerContext = {
   readonly databases: Databases;
 };
 
-/** `{"data":{…}}` */
+/** `{"data":{…}}` of a query or mutation. A subscription has many answers: see subscribe/. */
 export async function answer(request: GraphqlRequest, context: AnswerContext): Promise<string> {
-  const { model, session, databases } = context;
-  const role = roleSchema(model, session.role, session.mayUseBackendOnly);
-  const { plan, variables } = planned(role, request);
+  const asked = understood(request, context);
+  if (asked.plan.operation === 'subscription') fail('subscriptionOverHttp', {});
+  return answerPlanned(asked, context);
+}
+
+/** What the request means to whoever asks; nothing has run yet. */
+export function understood(
+  request: GraphqlRequest,
+  { model, session }: Pick<AnswerContext, 'model' | 'session'>,
+): PlannedRequest {
+  return planned(roleSchema(model, session.role, session.mayUseBackendOnly), request);
+}
+
+export async function answerPlanned(
+  { plan, variables }: PlannedRequest,
+  { session, databases }: Pick<AnswerContext, 'session' | 'databases'>,
+): Promise<string> {
   const rows = await runPlan(plan, { session, variables: variables.values }, databases);
   return splice(plan.template, rows);
 }

@@ -20,6 +20,12 @@ const violation =
   ({ message }, path, internal) =>
     new EngineError('constraintViolation', { text: `${kind} violation. ${message}` }, path, internal);
 
+/** The reason stays inside: it names hosts and users. */
+const unreachable: Entry['error'] = (_failure, path, internal) => {
+  const reason = 'the database cannot be reached';
+  return new EngineError('sourceUnreachable', { source: '', reason }, path, internal);
+};
+
 const PG_ERRORS: readonly Entry[] = [
   { state: /^23505$/, error: violation('Uniqueness') },
   { state: /^23502$/, error: violation('Not-NULL') },
@@ -28,16 +34,18 @@ const PG_ERRORS: readonly Entry[] = [
   { state: /^23P01$/, error: violation('Exclusion constraint') },
   { state: /^23/, error: violation('Integrity constraint') },
   {
+    // A LIKE pattern that ends in its escape character.
+    state: /^22025$/,
+    error: ({ message }, path, internal) => new EngineError('badRequest', { text: message }, path, internal),
+  },
+  {
     // Data exceptions: a value the type does not have, a division by zero, an invalid regular expression.
     state: /^22/,
     error: ({ message }, path, internal) =>
       new EngineError('dataException', { text: message }, path, internal),
   },
-  {
-    state: /^(08|57P)/,
-    error: ({ message }, path, internal) =>
-      new EngineError('sourceUnreachable', { source: '', reason: message }, path, internal),
-  },
+  // Connection lost, refused for its user, its database or the number of others; server shutting down.
+  { state: /^(08|28|3D|53|57P)/, error: unreachable },
 ];
 
 /** Any failure of a statement as an EngineError. `statement` is shown to administrators. */
@@ -45,9 +53,7 @@ export function engineErrorOf(thrown: unknown, statement: string, path: readonly
   if (thrown instanceof EngineError) return thrown;
   const failure = failureOf(thrown);
   const internal = internalOf(failure, statement);
-  if (failure.code === undefined) {
-    return new EngineError('sourceUnreachable', { source: '', reason: failure.message }, path, internal);
-  }
+  if (failure.code === undefined) return unreachable(failure, path, internal);
   const entry = PG_ERRORS.find(({ state }) => state.test(failure.code!));
   return entry?.error(failure, path, internal) ?? new EngineError('databaseQueryFailed', {}, path, internal);
 }
@@ -68,13 +74,18 @@ export function internalOf(failure: DatabaseFailure, statement: string): unknown
 }
 
 function failureOf(thrown: unknown): DatabaseFailure {
-  const error = thrown as { code?: unknown; message?: unknown; detail?: string; hint?: string } | null;
-  // Node's own network errors (`ECONNREFUSED`) have codes too; an SQLSTATE is five digits or capitals.
-  const isSqlState = typeof error?.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code);
+  const error = thrown as { message?: unknown; detail?: string; hint?: string } | null;
+  const code = sqlStateOf(thrown);
   return {
     message: typeof error?.message === 'string' ? error.message : String(thrown),
-    ...(isSqlState ? { code: error.code as string } : {}),
+    ...(code ? { code } : {}),
     ...(error?.detail ? { detail: error.detail } : {}),
     ...(error?.hint ? { hint: error.hint } : {}),
   };
+}
+
+/** Five digits or capitals. Node's own network errors have codes, too: `EPIPE`; no SQLSTATE begins with an E. */
+export function sqlStateOf(thrown: unknown): string | undefined {
+  const code = (thrown as { code?: unknown } | null)?.code;
+  return typeof code === 'string' && /^(?!E)[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }

@@ -4,6 +4,7 @@
  *  are not. An idle connection that breaks is replaced, never an exception of the process.
  *  Not here: which database a source means (sources.ts), what an SQLSTATE means to a client (pg-errors.ts). */
 import pg from 'pg';
+import { sqlStateOf } from './pg-errors.ts';
 
 /** The columns of a statement's first row as text; empty when there was no row. */
 export type Row = readonly (string | null)[];
@@ -165,8 +166,6 @@ class PooledDatabase implements Database {
 
 /** SQLSTATE class 08 and 57P, or no SQLSTATE at all: the connection is gone, not the statement wrong. */
 export function isConnectionLost(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null)?.code;
-  return (
-    typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code) || code.startsWith('08') || code.startsWith('57P')
-  );
+  const state = sqlStateOf(error);
+  return state === undefined || state.startsWith('08') || state.startsWith('57P');
 }

@@ -22,9 +22,16 @@ export function runPlan(plan: ReadyPlan, binding: Binding, databases: Databases)
     : Promise.all(plan.statements.map((statement) => runQuery(statement, binding, databases)));
 }
 
-/** A connection may have died while it lay idle: a query is simply asked again, once. */
-async function runQuery(statement: ReadyStatement, binding: Binding, databases: Databases): Promise<Row> {
-  const values = bindAll(statement, binding);
+function runQuery(statement: ReadyStatement, binding: Binding, databases: Databases): Promise<Row> {
+  return runStatement(statement, valuesOf(statement, binding), databases);
+}
+
+/** A connection may have died while it lay idle: what only reads is simply asked again, once. */
+export async function runStatement(
+  statement: ReadyStatement,
+  values: readonly unknown[],
+  databases: Databases,
+): Promise<Row> {
   const { run } = databases.get(statement.source);
   try {
     return await run(nameFor(statement), values);
@@ -41,7 +48,7 @@ async function runMutation(
 ): Promise<readonly Row[]> {
   const [only] = statements;
   if (statements.length === 1 && only && !only.isChecked && !only.answer) {
-    return [await runOne(databases.get(only.source).run, only, bindAll(only, binding))];
+    return [await runOne(databases.get(only.source).run, only, valuesOf(only, binding))];
   }
   const sources = [...new Set(statements.map(({ source }) => source))];
   return inTransactions(sources, databases, new Map(), async (runs) => {
@@ -72,14 +79,14 @@ async function inTransactions<T>(
 }
 
 async function write(run: Run, statement: ReadyStatement, binding: Binding): Promise<Row> {
-  const row = await runOne(run, statement, bindAll(statement, binding));
+  const row = await runOne(run, statement, valuesOf(statement, binding));
   // No row: nothing was written, so nothing has failed the check.
   if (statement.isChecked && row.length > 0 && row.at(-1) !== 'true') {
     fail('checkFailed', {}, { path: statement.errorPath });
   }
   const { answer } = statement;
   if (!answer) return row;
-  return runOne(run, answer, bindAll(answer, { ...binding, written: row[0] ?? null }));
+  return runOne(run, answer, valuesOf(answer, { ...binding, written: row[0] ?? null }));
 }
 
 async function runOne(run: Run, statement: ReadyStatement, values: readonly unknown[]): Promise<Row> {
@@ -96,7 +103,8 @@ function nameFor(statement: ReadyStatement): NamedStatement {
   return statement.once;
 }
 
-function bindAll({ parameters }: ReadyStatement, binding: Binding): readonly unknown[] {
+/** What a statement is run with. */
+export function valuesOf({ parameters }: ReadyStatement, binding: Binding): readonly unknown[] {
   if (parameters.length > MOST_PARAMETERS) fail('badRequest', { text: 'too many values in one mutation' });
   return bind(parameters, binding);
 }

@@ -6,12 +6,17 @@ import type { Source } from '../metadata/schema/source.ts';
 import { connectionUrl, type Environment } from './database-url.ts';
 import { type Database, openDatabase, type PoolOptions } from './pool.ts';
 
+/** How long a URL read from a file is trusted. */
+const FILE_AGE_MS = 1000;
+
 export class Sources {
   readonly #env: Environment;
   readonly #defaults: PoolOptions;
   /** By URL and settings. */
   readonly #open = new Map<string, Database>();
   #published: ReadonlyMap<string, Source> = new Map();
+  /** What `get` has found, by source name; a URL in a file may be another one a second later. */
+  readonly #found = new Map<string, { readonly database: Database; readonly until: number }>();
 
   constructor(env: Environment, defaults: PoolOptions = {}) {
     this.#env = env;
@@ -20,9 +25,17 @@ export class Sources {
 
   /** The published source's database. Raises `notSupported` when there is none of that name. */
   get(name: string): Database {
+    const found = this.#found.get(name);
+    if (found && (found.until === Number.POSITIVE_INFINITY || found.until > performance.now())) {
+      return found.database;
+    }
     const source = this.#published.get(name);
     if (!source) return fail('notSupported', { text: `source "${name}" is not open` });
-    return this.database(source);
+    const database = this.database(source);
+    const isInFile = isRecord(source.configuration.connection_info.database_url, 'dynamic_from_file');
+    const until = isInFile ? performance.now() + FILE_AGE_MS : Number.POSITIVE_INFINITY;
+    this.#found.set(name, { database, until });
+    return database;
   }
 
   /** The database a source means as it is configured in `source`, published or not. */
@@ -44,6 +57,7 @@ export class Sources {
   /** Makes these the current sources and closes the pools that none of them uses. */
   publish(sources: readonly Source[]): void {
     this.#published = new Map(sources.map((source) => [source.name, source]));
+    this.#found.clear();
     const used = new Set(sources.flatMap((source) => this.#keyOf(source)));
     for (const [key, database] of this.#open) {
       if (used.has(key)) continue;
@@ -54,6 +68,7 @@ export class Sources {
   }
 
   async close(): Promise<void> {
+    this.#found.clear();
     const open = [...this.#open.values()];
     this.#open.clear();
     await Promise.allSettled(open.map((database) => database.close()));
@@ -73,6 +88,10 @@ export class Sources {
       return [];
     }
   }
+}
+
+function isRecord(value: unknown, key: string): boolean {
+  return typeof value === 'object' && value !== null && key in value;
 }
 
 function optionsOf(source: Source, defaults: PoolOptions): PoolOptions {

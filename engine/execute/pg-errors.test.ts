@@ -1,0 +1,122 @@
+/** Twins of pg-errors.ts: failures of a real Postgres as what a client reads. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { toGraphqlError } from '../errors/engine-error.ts';
+import { engineErrorOf, sqlStateOf } from './pg-errors.ts';
+import { type Database, openDatabase } from './pool.ts';
+
+let source: TestDatabase;
+let database: Database;
+
+beforeAll(async () => {
+  source = await createDatabase();
+  await source.sql(`
+    create extension if not exists btree_gist;
+    create table parent (id int primary key, name text unique, age int not null check (age > 0));
+    create table child (parent_id int references parent);
+    create table slot (during int4range, exclude using gist (during with &&));
+    insert into parent values (1, 'Ada', 5);
+    insert into child values (1);
+    insert into slot values ('[1,5]')`);
+  database = openDatabase(source.url);
+});
+
+afterAll(async () => {
+  await database.close();
+  await source.drop();
+});
+
+const failureOf = async (text: string) => {
+  const thrown = await database.query(text).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  return toGraphqlError(engineErrorOf(thrown, text, ['selectionSet', 'it']), false);
+};
+
+describe('clients read', () => {
+  test.each<[string, string, string, string]>([
+    [
+      'a duplicate key',
+      `insert into parent values (2, 'Ada', 1)`,
+      'constraint-violation',
+      'Uniqueness violation. duplicate key value violates unique constraint "parent_name_key"',
+    ],
+    [
+      'a missing value',
+      'insert into parent values (2)',
+      'constraint-violation',
+      'Not-NULL violation. null value in column "age" of relation "parent" violates not-null constraint',
+    ],
+    [
+      'a missing parent',
+      'insert into child values (9)',
+      'constraint-violation',
+      'Foreign key violation. insert or update on table "child" violates foreign key constraint "child_parent_id_fkey"',
+    ],
+    [
+      'a child that is in the way',
+      'delete from parent',
+      'constraint-violation',
+      'Foreign key violation. update or delete on table "parent" violates foreign key constraint "child_parent_id_fkey" on table "child"',
+    ],
+    [
+      'a failed check of the table',
+      `insert into parent values (2, 'Bo', 0)`,
+      'constraint-violation',
+      'Check constraint violation. new row for relation "parent" violates check constraint "parent_age_check"',
+    ],
+    [
+      'an exclusion',
+      `insert into slot values ('[2,3]')`,
+      'constraint-violation',
+      'Exclusion constraint violation. conflicting key value violates exclusion constraint "slot_during_excl"',
+    ],
+    [
+      'text that is no number',
+      `select 'x'::int`,
+      'data-exception',
+      'invalid input syntax for type integer: "x"',
+    ],
+    ['a number out of range', 'select 3000000000::int', 'data-exception', 'integer out of range'],
+    [
+      'a pattern that ends in its escape',
+      `select 'ab' like E'a\\\\'`,
+      'bad-request',
+      'LIKE pattern must not end with escape character',
+    ],
+    ['whatever a client cannot help', 'select * from nowhere', 'unexpected', 'database query error'],
+  ])('%s', async (_name, text, code, message) => {
+    expect(await failureOf(text)).toEqual({ message, extensions: { code, path: '$.selectionSet.it' } });
+  });
+});
+
+test("administrators read the statement and the database's own words, but no values", async () => {
+  const text = 'insert into parent values ($1, $2, 1)';
+  const thrown = await database.query(text, ['1', 'secret']).catch((error: unknown) => error);
+  const { extensions } = toGraphqlError(engineErrorOf(thrown, text, []), true);
+  expect(extensions.internal).toMatchObject({ statement: text, error: { status_code: '23505' } });
+});
+
+test('a network failure is a connection error that names no host', async () => {
+  const nowhere = openDatabase('postgres://nobody:hunter2@127.0.0.1:1/nothing');
+  const thrown = await nowhere.query('select 1').catch((error: unknown) => error);
+  const shown = toGraphqlError(engineErrorOf(thrown, 'select 1', []), false);
+  expect(shown).toEqual({
+    message: 'connection error: the database cannot be reached',
+    extensions: { code: 'postgres-error', path: '$' },
+  });
+  await nowhere.close();
+});
+
+test('an SQLSTATE is told from a code of the network', () => {
+  expect(sqlStateOf({ code: '23505' })).toBe('23505');
+  expect(sqlStateOf({ code: 'EPIPE' })).toBeUndefined();
+  expect(sqlStateOf(new Error('Connection terminated unexpectedly'))).toBeUndefined();
+});
+
+test('an error that already is one of ours stays itself', async () => {
+  const thrown = await database.query('select 1/0').catch((error: unknown) => error);
+  const once = engineErrorOf(thrown, 'select 1/0', ['a']);
+  expect(engineErrorOf(once, 'commit', [])).toBe(once);
+});

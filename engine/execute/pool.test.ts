@@ -1,0 +1,140 @@
+/** Twins of pool.ts, against a real Postgres whose connections are broken on purpose. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { type Database, openDatabase } from './pool.ts';
+
+let source: TestDatabase;
+let database: Database;
+
+beforeAll(async () => {
+  source = await createDatabase();
+  await source.sql('create table item (id int primary key)');
+});
+afterAll(() => source.drop());
+beforeEach(async () => {
+  await source.sql('truncate item');
+  database = openDatabase(source.url, { maxConnections: 2 });
+});
+afterEach(() => database.close());
+
+const PREPARED = {
+  name: '',
+  text: `select coalesce(string_agg(name, ',' order by name), '') from pg_prepared_statements where name <> ''`,
+};
+const items = () => source.sql('select id from item order by id');
+/** Ends every connection of the pool, from outside. */
+const terminate = () =>
+  source.sql(`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and application_name = 'pergola'`);
+
+test('a row is the text Postgres sent, whatever its types', async () => {
+  const row = await database.run({ name: '', text: `select 1, true, null, '{"a": 1}'::json, 1.50` }, []);
+  expect(row).toEqual(['1', 't', null, '{"a": 1}', '1.50']);
+});
+
+test('no row is an empty one, and of several the first counts', async () => {
+  expect(await database.run({ name: '', text: 'select 1 where false' }, [])).toEqual([]);
+  expect(await database.run({ name: '', text: 'select * from generate_series(1, 3)' }, [])).toEqual(['1']);
+});
+
+test('a named statement is prepared once, an unnamed one never', async () => {
+  await database.run({ name: 'one', text: 'select $1::int' }, ['1']);
+  expect(await database.run({ name: 'one', text: 'select $1::int' }, ['2'])).toEqual(['2']);
+  await database.run({ name: '', text: 'select 2' }, []);
+  expect(await database.run(PREPARED, [])).toEqual(['one']);
+});
+
+test('nothing is prepared where prepared statements are off', async () => {
+  const plain = openDatabase(source.url, { usePreparedStatements: false, maxConnections: 1 });
+  await plain.run({ name: 'one', text: 'select 1' }, []);
+  expect(await plain.run(PREPARED, [])).toEqual(['']);
+  await plain.close();
+});
+
+test('a connection that has prepared too much is replaced', async () => {
+  const one = openDatabase(source.url, { maxConnections: 1 });
+  const pid = { name: '', text: 'select pg_backend_pid()' };
+  const before = await one.run(pid, []);
+  for (let i = 0; i <= 1000; i++) await one.run({ name: `s${i}`, text: 'select 1' }, []);
+  expect(await one.run(pid, [])).not.toEqual(before);
+  expect(await one.run(PREPARED, [])).toEqual(['']);
+  await one.close();
+});
+
+test('a transaction is committed when its body is done', async () => {
+  const result = await database.transaction({}, async (_client, run) => {
+    await run({ name: '', text: 'insert into item values ($1)' }, ['1']);
+    return run({ name: '', text: 'select count(*) from item' }, []);
+  });
+  expect(result).toEqual(['1']);
+  expect(await items()).toEqual([{ id: 1 }]);
+});
+
+test('a transaction whose body throws leaves nothing behind, and its connection works on', async () => {
+  const failing = database.transaction({}, async (client) => {
+    await client.query('insert into item values (1)');
+    throw new Error('no');
+  });
+  await expect(failing).rejects.toThrow('no');
+  expect(await items()).toEqual([]);
+  expect(await database.run({ name: '', text: 'select 1' }, [])).toEqual(['1']);
+});
+
+test('a read-only transaction cannot write', async () => {
+  const writing = database.transaction({ readOnly: true }, (client) =>
+    client.query('insert into item values (1)'),
+  );
+  await expect(writing).rejects.toMatchObject({ code: '25006' });
+});
+
+test('transactions have the isolation level of their source', async () => {
+  const strict = openDatabase(source.url, { isolationLevel: 'repeatable-read' });
+  const level = await strict.transaction({}, (_client, run) => {
+    return run({ name: '', text: `select current_setting('transaction_isolation')` }, []);
+  });
+  expect(level).toEqual(['repeatable read']);
+  await strict.close();
+});
+
+test('settings made by SQL of a client are gone with their transaction', async () => {
+  const one = openDatabase(source.url, { maxConnections: 1 });
+  await one.transaction({ isForeign: true }, (client) => client.query(`set application_name = 'changed'`));
+  expect(await one.run({ name: '', text: `select current_setting('application_name')` }, [])).toEqual([
+    'pergola',
+  ]);
+  await one.close();
+});
+
+test('an idle connection that breaks is replaced, and the process lives', async () => {
+  await database.run({ name: '', text: 'select 1' }, []);
+  await terminate();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(await database.run({ name: '', text: 'select 1' }, [])).toEqual(['1']);
+});
+
+test('a connection that breaks under a statement fails it, and the process lives', async () => {
+  const sleeping = database.run({ name: '', text: 'select pg_sleep(20)' }, []);
+  const failed = expect(sleeping).rejects.toThrow();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await terminate();
+  await failed;
+  expect(await database.run({ name: '', text: 'select 1' }, [])).toEqual(['1']);
+});
+
+test('a connection that breaks inside a transaction fails it, and the process lives', async () => {
+  const working = database.transaction({}, async (client) => {
+    await client.query('insert into item values (1)');
+    await terminate();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await client.query('select 1');
+  });
+  await expect(working).rejects.toThrow();
+  expect(await items()).toEqual([]);
+  expect(await database.run({ name: '', text: 'select 1' }, [])).toEqual(['1']);
+});
+
+test('close can be called twice', async () => {
+  const other = openDatabase(source.url);
+  await other.run({ name: '', text: 'select 1' }, []);
+  await Promise.all([other.close(), other.close()]);
+});

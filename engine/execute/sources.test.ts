@@ -1,0 +1,105 @@
+/** Twins of sources.ts and database-url.ts. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import type { DatabaseUrl, Source } from '../metadata/schema/source.ts';
+import { connectionUrl } from './database-url.ts';
+import { Sources } from './sources.ts';
+
+const sourceAt = (url: DatabaseUrl, name = 'default', pool = {}): Source => ({
+  name,
+  kind: 'postgres',
+  tables: [],
+  configuration: { connection_info: { database_url: url, pool_settings: pool } },
+});
+
+describe('the URL of a source is', () => {
+  test('given as it is', () => {
+    expect(connectionUrl('postgres://a/b', {})).toBe('postgres://a/b');
+  });
+
+  test('in the environment', () => {
+    expect(connectionUrl({ from_env: 'DB' }, { DB: 'postgres://a/b' })).toBe('postgres://a/b');
+    expect(() => connectionUrl({ from_env: 'DB' }, {})).toThrow('environment variable "DB" is not set');
+  });
+
+  test('made of parameters, whatever is in them', () => {
+    const connection_parameters = {
+      username: 'u@x',
+      password: 'p/:?#',
+      host: 'h',
+      port: 5433,
+      database: 'd b',
+    };
+    expect(connectionUrl({ connection_parameters }, {})).toBe('postgres://u%40x:p%2F%3A%3F%23@h:5433/d%20b');
+  });
+
+  test('in a file', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'pergola-url-'));
+    await writeFile(join(folder, 'url'), 'postgres://a/b\n');
+    expect(connectionUrl({ dynamic_from_file: join(folder, 'url') }, {})).toBe('postgres://a/b');
+    expect(() => connectionUrl({ dynamic_from_file: join(folder, 'none') }, {})).toThrow('cannot read');
+    await rm(folder, { recursive: true });
+  });
+});
+
+describe('open databases', () => {
+  let one: TestDatabase;
+  let two: TestDatabase;
+
+  beforeAll(async () => {
+    [one, two] = await Promise.all([createDatabase(), createDatabase()]);
+  });
+  afterAll(() => Promise.all([one.drop(), two.drop()]));
+
+  const nameOf = async (sources: Sources, source = 'default') =>
+    (await sources.get(source).run({ name: '', text: 'select current_database()' }, []))[0];
+  const ofUrl = (url: string) => new URL(url).pathname.slice(1);
+
+  test('are found by the name of a published source, and by no other', async () => {
+    const sources = new Sources({});
+    sources.publish([sourceAt(one.url), sourceAt(two.url, 'other')]);
+    expect([await nameOf(sources), await nameOf(sources, 'other')]).toEqual([ofUrl(one.url), ofUrl(two.url)]);
+    expect(() => sources.get('third')).toThrow('source "third" is not open');
+    await sources.close();
+  });
+
+  test('stay open while their configuration stays, and are closed when it goes', async () => {
+    const sources = new Sources({});
+    sources.publish([sourceAt(one.url)]);
+    const before = sources.get('default');
+    sources.publish([sourceAt(one.url)]);
+    expect(sources.get('default')).toBe(before);
+    sources.publish([sourceAt(one.url, 'default', { max_connections: 3 })]);
+    expect(sources.get('default')).not.toBe(before);
+    await expect(before.run({ name: '', text: 'select 1' }, [])).rejects.toThrow();
+    await sources.close();
+  });
+
+  test('of a configuration only tried out leave the published one alone', async () => {
+    const sources = new Sources({});
+    sources.publish([sourceAt(one.url)]);
+    const before = sources.get('default');
+    await sources.database(sourceAt(two.url)).run({ name: '', text: 'select 1' }, []);
+    expect(sources.get('default')).toBe(before);
+    sources.publish([sourceAt(one.url)]);
+    expect(await nameOf(sources)).toBe(ofUrl(one.url));
+    await sources.close();
+  });
+
+  test('follow a URL that changes in its file', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'pergola-url-'));
+    const file = join(folder, 'url');
+    await writeFile(file, one.url);
+    const sources = new Sources({});
+    sources.publish([sourceAt({ dynamic_from_file: file })]);
+    expect(await nameOf(sources)).toBe(ofUrl(one.url));
+    await writeFile(file, two.url);
+    await new Promise((resolve) => setTimeout(resolve, 1100));
+    expect(await nameOf(sources)).toBe(ofUrl(two.url));
+    await sources.close();
+    await rm(folder, { recursive: true });
+  });
+});

@@ -1,0 +1,15 @@
+/** Twins of splice.ts. */
+import { expect, test } from 'vitest';
+import { splice } from './splice.ts';
+
+const text = (value: string) => ({ kind: 'text', text: value }) as const;
+const column = (statement: number, index: number) => ({ kind: 'column', statement, column: index }) as const;
+
+test('columns stand between the texts, by statement', () => {
+  const template = [text('{"a":'), column(0, 1), text(',"b":'), column(1, 0), text('}')];
+  expect(splice(template, [['x', '[1]'], ['{}']])).toBe('{"a":[1],"b":{}}');
+});
+
+test('a null column and a missing row are null', () => {
+  expect(splice([column(0, 0), text(' '), column(1, 0)], [[null], []])).toBe('null null');
+});
