@@ -9,7 +9,6 @@ import { EventTrigger } from './schema/event.ts';
 import { DeleteRule, InsertRule, SelectRule, UpdateRule, ValidateInput } from './schema/permission.ts';
 import { ApiLimits } from './schema/policy.ts';
 import {
-  ArrayRelationshipUsing,
   ForeignKeyOn,
   ObjectRelationshipUsing,
   RemoteRelationshipDefinition,
@@ -33,7 +32,6 @@ const LENIENT: Rewrites = new Map([
     [TableConfiguration, gatherNames],
     [CustomRootFields, shortenRootFields],
     [ObjectRelationshipUsing, listColumns],
-    [ArrayRelationshipUsing, listColumns],
     [ForeignKeyOn, foreignKeyOn],
     [RemoteRelationshipDefinition, nestRemoteSchema],
     [ApiLimits, liftDisabled],

@@ -55,6 +55,11 @@ test('/v1/query knows both names', () => {
   expect(findOperation('pg_track_table', 1, '/v1/query')?.name).toBe('track_table');
 });
 
+test('/v1/query knows names of earlier times', () => {
+  expect(findOperation('add_existing_table_or_view', 1, '/v1/query')?.name).toBe('track_table');
+  expect(findOperation('add_existing_table_or_view', 1, '/v1/metadata')).toBeUndefined();
+});
+
 test('/v2/query is about SQL', () => {
   expect(findOperation('pg_run_sql', 1, '/v2/query')?.name).toBe('run_sql');
   expect(findOperation('bulk', 1, '/v2/query')?.name).toBe('bulk');

@@ -27,6 +27,8 @@ export type OperationDeclaration = {
   readonly endpoints: readonly Endpoint[];
   /** Is the newer name the older with `pg_` in front. */
   readonly isPrefixed: boolean;
+  /** Names of earlier times, on `/v1/query`. */
+  readonly aliases?: readonly string[];
   /** Is `source` an argument, `default` when not said. */
   readonly takesSource: boolean;
   /** Other forms of the arguments, made into those of `args`. */
@@ -173,6 +175,7 @@ export const OPERATIONS = {
 
   // ── tables ──
   track_table: sourced('edit', 'Exposes a table or view in GraphQL.', tracked, {
+    aliases: ['add_existing_table_or_view'],
     versions: [1, 2],
     lenient: wrapTable,
   }),
@@ -417,10 +420,10 @@ export function newerName(name: OperationName): string {
 
 /** The names an endpoint knows the operation by; none where it is not offered. */
 export function namesAt(name: OperationName, endpoint: Endpoint): readonly string[] {
-  const { endpoints } = OPERATIONS[name] as OperationDeclaration;
+  const { endpoints, aliases = [] }: OperationDeclaration = OPERATIONS[name];
   if (!endpoints.includes(endpoint)) return [];
   if (endpoint === '/v1/metadata') return [newerName(name)];
-  return [...new Set([name, newerName(name)])];
+  return [...new Set([name, newerName(name), ...aliases])];
 }
 
 export function findOperation(type: string, version: number, endpoint: Endpoint): OperationRow | undefined {

@@ -288,6 +288,12 @@ test.each([
     'key "filter" not found',
   ],
   ['create_object_relationship', { table: 'a', name: '', using: {} }, '$.name', 'empty string not allowed'],
+  [
+    'create_array_relationship',
+    { table: 'a', name: 'r', using: { foreign_key_constraint_on: 'x' } },
+    '$.using.foreign_key_constraint_on',
+    'Expecting object { table, columns }.',
+  ],
   ['bulk', {}, '$', 'parsing [] failed, expected Array, but encountered Object'],
   [
     'set_catalog_state',

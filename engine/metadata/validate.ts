@@ -111,11 +111,12 @@ function mostTelling(errors: readonly ErrorObject[]): ErrorObject | undefined {
 
 function textOf(error: ErrorObject): string {
   const { keyword, params, data, schema } = error;
+  const isForeignKey = error.instancePath.endsWith('/foreign_key_constraint_on');
   switch (keyword) {
     case 'required':
       return `key "${params['missingProperty']}" not found`;
     case 'type':
-      return textOfType(params['type'], data);
+      return isForeignKey ? 'Expecting object { table, columns }.' : textOfType(params['type'], data);
     case 'const':
       return `expected ${JSON.stringify(params['allowedValue'])}, but encountered ${printed(data)}`;
     case 'anyOf':
