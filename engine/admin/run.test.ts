@@ -186,7 +186,7 @@ describe('an operation that cannot be done is refused with its place and changes
 
   test('everything, for anyone but an administrator', async () => {
     const before = state();
-    for (const type of ['clear_metadata', 'export_metadata', 'run_sql', 'bulk']) {
+    for (const type of ['clear_metadata', 'export_metadata', 'run_sql', 'bulk', 'nonsense']) {
       expect(await engine.send({ type, args: type === 'bulk' ? [] : {} }, '/v1/query', 'user')).toEqual({
         status: 400,
         body: { path: '$.args', error: 'restricted access : admin only', code: 'access-denied' },
