@@ -2,7 +2,7 @@
  *  In: the document, a key, and `Links` for what only a database knows. Out: keys that must go when the key goes.
  *  Not here: columns, which are no objects (resolve/ finds permissions and relationships that lost theirs).
  *  Source: reference metadata-model.md section 5. */
-import { type MetadataObject, metadataOf, objectKey, objectsOf, parseKey } from './objects.ts';
+import { type MetadataObject, metadataOf, objectKey, objectsOf, parentKeyOf, parseKey } from './objects.ts';
 import type { QualifiedName } from './schema/common.ts';
 import type { Metadata } from './schema/metadata.ts';
 import { isRecord, type JsonRecord } from './walk-schema.ts';
@@ -24,10 +24,19 @@ export function dependentsOf(metadata: Metadata, key: string, links: Links = noL
   return [...objects.keys()].filter((other) => other !== key && found.has(other));
 }
 
-/** Is the object nested in the other, at any depth? */
-export function isNestedIn(metadata: Metadata, key: string, outer: string): boolean {
-  const parent = objectsOf(metadata).get(key)?.parent ?? null;
-  return parent !== null && (parent === outer || isNestedIn(metadata, parent, outer));
+/** The dependents that would be left behind if the object went with all that is nested in it. */
+export function foreignDependentsOf(
+  metadata: Metadata,
+  key: string,
+  links: Links = noLinks,
+): readonly string[] {
+  const dependents = dependentsOf(metadata, key, links);
+  const nested = new Set([key]);
+  return dependents.filter((dependent) => {
+    const isNested = nested.has(parentKeyOf(dependent) ?? '');
+    if (isNested) nested.add(dependent);
+    return !isNested;
+  });
 }
 
 /** The document without the objects and whatever is nested in them. */

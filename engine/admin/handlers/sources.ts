@@ -1,7 +1,7 @@
 /** Operations on sources. Reference: features.md 1.15, "sources".
  *  Not here: connecting to them (admin/state.ts). */
 import { fail } from '../../errors/engine-error.ts';
-import { dependentsOf, isNestedIn, removeObjects } from '../../metadata/dependencies.ts';
+import { foreignDependentsOf, removeObjects } from '../../metadata/dependencies.ts';
 import { findObject, objectKey, putObject, removeObject } from '../../metadata/objects.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Source } from '../../metadata/schema/source.ts';
@@ -35,7 +35,7 @@ export const updateSource: Handler<'pg_update_source'> = (draft, args) => {
 export const dropSource: Handler<'pg_drop_source'> = (draft, { name, cascade }) => {
   requireSource(draft, name);
   const key = objectKey('source', name);
-  const foreign = dependentsOf(draft, key).filter((user) => !isNestedIn(draft, user, key));
+  const foreign = foreignDependentsOf(draft, key);
   if (foreign.length > 0 && !cascade) {
     fail('cannotDropDependents', { dependents: printDependents(foreign) });
   }

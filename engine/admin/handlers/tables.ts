@@ -1,7 +1,7 @@
 /** Operations on tracked tables: track, untrack, names, enums. Spec: "track_table" to "untrack_table".
  *  Not here: does the table exist in the database (resolve/). */
 import { fail, withPath } from '../../errors/engine-error.ts';
-import { dependentsOf, isNestedIn, type Links, removeObjects } from '../../metadata/dependencies.ts';
+import { foreignDependentsOf, type Links, removeObjects } from '../../metadata/dependencies.ts';
 import { putObject, removeObject } from '../../metadata/objects.ts';
 import { printQualified } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
@@ -77,7 +77,7 @@ function untrack(draft: Metadata, args: TableArgs & { readonly cascade?: boolean
     fail('alreadyUntracked', { table: printQualified(args.table) });
   }
   const key = tableKey(args);
-  const foreign = dependentsOf(draft, key, links).filter((user) => !isNestedIn(draft, user, key));
+  const foreign = foreignDependentsOf(draft, key, links);
   if (foreign.length > 0 && !args.cascade) {
     fail('cannotDropDependents', { dependents: printDependents(foreign) });
   }
