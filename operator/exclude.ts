@@ -95,7 +95,7 @@ function withoutStranded(
   });
 }
 
-function waitsFor(key: string, parent: string, why: Outcome | undefined): Outcome {
+export function waitsFor(key: string, parent: string, why?: Outcome): Outcome {
   const because = why ? ` (${why.message})` : ', which the engine does not have';
   return {
     reason: 'DependencyNotReady',

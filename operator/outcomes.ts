@@ -3,7 +3,7 @@
  *  Pure. Not here: conditions (status.ts). */
 import type { Desired } from './desired.ts';
 import { differencesOf, summarise } from './difference.ts';
-import { judge } from './exclude.ts';
+import { judge, waitsFor } from './exclude.ts';
 import { describeKey } from './fragment.ts';
 import { type CustomResource, crName, type Reason } from './kinds.ts';
 import type { InconsistentObject, Ledger, Outcome } from './ports.ts';
@@ -95,9 +95,8 @@ function issueOf(
   if (action === 'refuseAdoption') return adoptionRequired(decision);
   if (!claim || action === 'reportDrift' || action === 'ignoreDrift') return undefined;
   if (!keys.has(key)) {
-    const { parent } = claim.object;
-    const gone = parent !== null && !keys.has(parent) ? describeKey(parent) : 'its place in the metadata';
-    return { reason: 'DependencyNotReady', message: `${describeKey(key)} waits for ${gone}` };
+    // Gone with what it was nested in.
+    return waitsFor(key, claim.object.parent ?? key);
   }
   const found = inconsistent.get(key);
   return found && judge(found, all);
@@ -132,7 +131,9 @@ function worstOf(outcomes: readonly Outcome[], objects: number): Outcome {
 /** A resource that cannot have its new version keeps the last good one; it says which. */
 function withServed(cr: CustomResource, outcome: Outcome, decisions: readonly Decision[]): Outcome {
   if (outcome.reason === 'Applied' || outcome.reason === 'Paused') return outcome;
-  const served = decisions.flatMap(({ entry, live }) => (entry && live ? [entry.generation] : []));
+  const served = decisions.flatMap(({ entry, live }) =>
+    entry?.cr === crName(cr) && live ? [entry.generation] : [],
+  );
   const generation = Math.max(...served);
   if (served.length === 0 || generation >= cr.metadata.generation) return outcome;
   return { ...outcome, message: `${outcome.message}; serving generation ${generation}` };

@@ -1,0 +1,307 @@
+/** Every kind: what it translates to, what it refuses and with which words, and what its row promises to the API server. */
+import { normaliseObject, OBJECTS, parseKey } from '@pergola/engine/metadata';
+import { load } from 'js-yaml';
+import { expect, test } from 'vitest';
+import type { TranslateContext } from './kinds/kind.ts';
+import { type CustomResource, KINDS, kindOf } from './kinds.ts';
+import { problemsOf } from './validate.ts';
+
+const context: TranslateContext = {
+  valueFrom: ({ env, file }) => (env ? { from_env: env } : { dynamic_from_file: file ?? '' }),
+};
+
+function translate(kind: string, spec: string) {
+  const parsed = { engineRef: { name: 'main' }, ...(load(spec) as CustomResource['spec']) };
+  const row = kindOf(kind)!;
+  expect(problemsOf(row, parsed)).toEqual([]);
+  return row.translate(parsed, context).map(({ key, kind: of, definition }) => ({
+    key,
+    definition: normaliseObject(of, JSON.parse(JSON.stringify(definition))),
+  }));
+}
+
+function refuse(kind: string, spec: string): readonly string[] {
+  return problemsOf(kindOf(kind)!, { engineRef: { name: 'main' }, ...(load(spec) as object) });
+}
+
+test('a Table is a tracked table with its names, relationships and permissions', () => {
+  const objects = translate(
+    'Table',
+    `
+source: default
+table: {schema: public, name: article}
+configuration:
+  customName: Article
+  columns: [{name: author_id, customName: authorId, comment: who wrote it}]
+  rootFields: {select: articles, selectByPk: article}
+  rootFieldComments: {select: All articles}
+objectRelationships:
+- {name: author, foreignKey: {columns: [author_id]}}
+arrayRelationships:
+- {name: comments, foreignKey: {columns: [article_id], table: {schema: public, name: comment}}}
+- {name: peers, manual: {table: {schema: public, name: article}, columnMapping: {author_id: author_id}}}
+permissions:
+- role: user
+  select: {columns: [id, title], filter: {author_id: {_eq: X-Engine-User-Id}}, allowAggregations: true}
+  insert: {columns: [title], check: {a_b: {_eq: 1}}, set: {author_id: X-Engine-User-Id}}
+`,
+  );
+  expect(objects).toEqual([
+    {
+      key: 'table/default/public/article',
+      definition: {
+        table: { schema: 'public', name: 'article' },
+        configuration: {
+          custom_name: 'Article',
+          custom_root_fields: {
+            select: { name: 'articles', comment: 'All articles' },
+            select_by_pk: 'article',
+          },
+          column_config: { author_id: { custom_name: 'authorId', comment: 'who wrote it' } },
+        },
+      },
+    },
+    {
+      key: 'object_relationship/default/public/article/author',
+      definition: { name: 'author', using: { foreign_key_constraint_on: ['author_id'] } },
+    },
+    {
+      key: 'array_relationship/default/public/article/comments',
+      definition: {
+        name: 'comments',
+        using: {
+          foreign_key_constraint_on: {
+            table: { schema: 'public', name: 'comment' },
+            columns: ['article_id'],
+          },
+        },
+      },
+    },
+    {
+      key: 'array_relationship/default/public/article/peers',
+      definition: {
+        name: 'peers',
+        using: {
+          manual_configuration: {
+            remote_table: { schema: 'public', name: 'article' },
+            column_mapping: { author_id: 'author_id' },
+          },
+        },
+      },
+    },
+    {
+      key: 'insert_permission/default/public/article/user',
+      definition: {
+        role: 'user',
+        // Boolean expressions and presets are the engine's own language, to the letter.
+        permission: {
+          check: { a_b: { _eq: 1 } },
+          columns: ['title'],
+          set: { author_id: 'X-Engine-User-Id' },
+        },
+      },
+    },
+    {
+      key: 'select_permission/default/public/article/user',
+      definition: {
+        role: 'user',
+        permission: {
+          columns: ['id', 'title'],
+          filter: { author_id: { _eq: 'X-Engine-User-Id' } },
+          allow_aggregations: true,
+        },
+      },
+    },
+  ]);
+});
+
+test('a TablePermission is one object for each of its operations', () => {
+  const objects = translate(
+    'TablePermission',
+    `
+source: default
+table: {schema: sales, name: order}
+role: auditor
+comment: for the yearly report
+select: {columns: ["*"], filter: {}, queryRootFields: [], subscriptionRootFields: [select_stream]}
+update: {columns: [state], filter: {}, check: {}, backendOnly: true}
+delete: {filter: {state: {_eq: draft}}}
+`,
+  );
+  expect(objects.map(({ key, definition }) => [key, definition['permission']])).toEqual([
+    [
+      'select_permission/default/sales/order/auditor',
+      { columns: '*', filter: {}, query_root_fields: [], subscription_root_fields: ['select_stream'] },
+    ],
+    [
+      'update_permission/default/sales/order/auditor',
+      { columns: ['state'], filter: {}, check: {}, backend_only: true },
+    ],
+    ['delete_permission/default/sales/order/auditor', { filter: { state: { _eq: 'draft' } } }],
+  ]);
+});
+
+test('a Source names its URL by reference', () => {
+  const [source] = translate(
+    'Source',
+    `
+name: app
+type: postgres
+connection:
+  urlFrom: {env: PG_URL}
+  usePreparedStatements: true
+  isolationLevel: serializable
+  pool: {maxConnections: 50, idleTimeoutSeconds: 180}
+customization: {rootFields: {namespace: app}, namingConvention: graphql-default}
+deletionPolicy: Delete
+`,
+  );
+  expect(source).toEqual({
+    key: 'source/app',
+    definition: {
+      name: 'app',
+      kind: 'postgres',
+      configuration: {
+        connection_info: {
+          database_url: { from_env: 'PG_URL' },
+          use_prepared_statements: true,
+          isolation_level: 'serializable',
+          pool_settings: { max_connections: 50, idle_timeout: 180 },
+        },
+      },
+      customization: { root_fields: { namespace: 'app' }, naming_convention: 'graphql-default' },
+    },
+  });
+});
+
+test('a QueryCollection and its place on the allow list are two objects', () => {
+  const spec = `
+name: mobile
+queries: [{name: articles, query: "query articles { article { id } }"}]
+`;
+  expect(translate('QueryCollection', spec).map(({ key }) => key)).toEqual(['query_collection/mobile']);
+  expect(translate('QueryCollection', `${spec}\nallowlist: {scope: {roles: [user]}}`)[1]).toEqual({
+    key: 'allowlist/mobile',
+    definition: { collection: 'mobile', scope: { global: false, roles: ['user'] } },
+  });
+  expect(translate('QueryCollection', `${spec}\nallowlist: {}`)[1]?.definition).toEqual({
+    collection: 'mobile',
+  });
+});
+
+test('an Engine stands for no metadata', () => {
+  const row = kindOf('Engine')!;
+  const spec = { endpoint: { service: { name: 'engine', port: 8080 } } };
+  expect(problemsOf(row, spec)).toEqual([]);
+  expect(row.translate(spec, context)).toEqual([]);
+});
+
+test.each([
+  ['Table', 'source: default', 'spec.table is required'],
+  [
+    'Table',
+    'source: default\ntable: {schema: public, name: 3}',
+    'spec.table.name must be a string, and is 3',
+  ],
+  [
+    'Table',
+    'source: default\ntable: {schema: public, name: a}\nfliter: {}',
+    'spec.fliter is not a field; there are engineRef, source, table,',
+  ],
+  [
+    'Table',
+    'source: default\ntable: {schema: public, name: a}\nobjectRelationships: [{name: b}]',
+    'spec.objectRelationships[0]: a relationship has either foreignKey or manual; name one of them',
+  ],
+  [
+    'Table',
+    'source: default\ntable: {schema: public, name: a}\npermissions: [{role: r}]',
+    'spec.permissions[0]: a permission without select, insert, update and delete allows nothing',
+  ],
+  [
+    'Table',
+    'source: d\ntable: {schema: p, name: a}\npermissions: [{role: r, delete: {filter: {}}}, {role: r, delete: {filter: {}}}]',
+    'spec.permissions has two items with the role "r"',
+  ],
+  [
+    'Table',
+    'source: default\ntable: {schema: public, name: a}\ndriftPolicy: Fix',
+    'spec.driftPolicy must be Correct or Report or Ignore, and is "Fix"',
+  ],
+  [
+    'TablePermission',
+    'source: default\ntable: {schema: public, name: a}\nrole: r\nselect: {columns: "*", filter: {}}',
+    'spec.select.columns must be an array, and is "*"',
+  ],
+  [
+    'TablePermission',
+    'source: default\ntable: {schema: public, name: a}\nrole: r\nselect: {columns: [a]}',
+    'spec.select.filter is required',
+  ],
+  [
+    'Source',
+    'name: a\nconnection: {urlFrom: {env: A, file: /b}}',
+    'spec.connection.urlFrom: urlFrom has exactly one of env, file and secretKeyRef; name one of them',
+  ],
+  ['Source', 'name: a\nconnection: {urlFrom: {}}', 'urlFrom has exactly one of env, file and secretKeyRef'],
+  [
+    'QueryCollection',
+    'name: a\nqueries: []\nallowlist: {scope: {global: true, roles: [a]}}',
+    'spec.allowlist.scope: scope has either global: true or roles; name one of them',
+  ],
+])('%s refuses %s', (kind, spec, expected) => {
+  expect(refuse(kind, spec).join('\n')).toContain(expected);
+});
+
+test('many mistakes are told at once, but not without end', () => {
+  const columns = Array.from({ length: 20 }, (_, i) => `wrong${i}: 1`).join('\n');
+  expect(refuse('Table', columns)).toHaveLength(6);
+});
+
+test('every translated key is one of OBJECTS, and names, plurals and short names are nobody else’s', () => {
+  const names = KINDS.flatMap((row) => [row.plural, row.singular, ...row.shortNames]);
+  expect(new Set(names).size).toBe(names.length);
+  const [object] = kindOf('TablePermission')!.translate(
+    { source: 'a/b', table: { schema: 's', name: 't.u' }, role: 'r', delete: { filter: {} } },
+    context,
+  );
+  expect(parseKey(object!.key)).toEqual({ kind: 'delete_permission', segments: ['a/b', 's', 't.u', 'r'] });
+  expect(Object.keys(OBJECTS)).toContain(object!.kind);
+});
+
+type Shape = {
+  readonly type?: string;
+  readonly default?: unknown;
+  readonly properties?: Readonly<Record<string, Shape>>;
+  readonly items?: Shape;
+  readonly [word: string]: unknown;
+};
+
+/** Every schema inside a spec. */
+function shapesIn(shape: Shape, path: string): readonly (readonly [string, Shape])[] {
+  return [
+    [path, shape],
+    ...Object.entries(shape.properties ?? {}).flatMap(([key, inner]) => shapesIn(inner, `${path}.${key}`)),
+    ...(shape.items ? shapesIn(shape.items, `${path}[]`) : []),
+  ];
+}
+
+test.each(KINDS)('$kind has no defaults, and every list of objects has a key and a bound', ({ spec }) => {
+  for (const [path, shape] of shapesIn(spec as unknown as Shape, 'spec')) {
+    expect([path, shape.default]).toEqual([path, undefined]);
+    if (shape.type !== 'array') continue;
+    expect([path, typeof shape['maxItems']]).toEqual([path, 'number']);
+    expect([path, shape['x-kubernetes-list-type']]).toEqual([
+      path,
+      shape.items?.properties ? 'map' : 'atomic',
+    ]);
+  }
+});
+
+test.each(KINDS)('each rule of $kind says what to do', ({ spec }) => {
+  for (const [, shape] of shapesIn(spec as unknown as Shape, 'spec')) {
+    const rules = (shape['x-kubernetes-validations'] ?? []) as readonly { message: string; rule: string }[];
+    for (const { message } of rules)
+      expect(message).toMatch(/create a new|name one of them|add |change the other/);
+  }
+});

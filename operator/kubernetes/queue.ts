@@ -1,0 +1,131 @@
+/** Which engines are to be looked at, and when. A set of keys, not of events: ten thousand changes are one mark.
+ *  A mark waits a little, so that changes that come together are one pass, and not for ever; a key is worked on by one pass at a
+ *  time; a pass says when the next is due at the latest, and, after a failure, at the earliest.
+ *  Not here: what a pass does (engine-pass.ts). */
+import type { Timers } from './timers.ts';
+
+export type Turn = {
+  /** Look again after so long, even if nothing was marked. */
+  readonly afterMs?: number;
+  /** Not before so long, whatever is marked, unless urgently. */
+  readonly notBeforeMs?: number;
+};
+
+/** `isMarked`: something changed; otherwise it was only due. Must not throw. */
+export type Work = (key: string, isMarked: boolean) => Promise<Turn>;
+
+export type QueueOptions = { readonly lingerMs: number; readonly mostLingerMs: number };
+
+const LINGER: QueueOptions = { lingerMs: 250, mostLingerMs: 2000 };
+
+type Entry = {
+  /** When the first of the changes waiting was marked. */
+  markedAt: number | undefined;
+  /** When to start at the latest, marks aside. */
+  dueAt: number | undefined;
+  /** Before that only what is urgent starts. */
+  notBefore: number;
+  readyAt: number;
+  isRunning: boolean;
+  cancel: () => void;
+};
+
+export class Queue {
+  readonly #work: Work;
+  readonly #timers: Timers;
+  readonly #options: QueueOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #running = new Set<Promise<void>>();
+  #isOpen = false;
+
+  constructor(work: Work, timers: Timers, options: QueueOptions = LINGER) {
+    this.#work = work;
+    this.#timers = timers;
+    this.#options = options;
+  }
+
+  /** Keys that wait for a pass, or whose pass is running. */
+  get depth(): number {
+    return [...this.#entries.values()].filter(({ markedAt, isRunning }) => markedAt !== undefined || isRunning).length;
+  }
+
+  /** Marks made before wait until now. */
+  open(): void {
+    this.#isOpen = true;
+    for (const key of this.#entries.keys()) this.#arm(key);
+  }
+
+  /** Nothing starts from here on; resolves when what runs has ended. */
+  async close(): Promise<void> {
+    this.#isOpen = false;
+    for (const entry of this.#entries.values()) entry.cancel();
+    await Promise.all(this.#running);
+  }
+
+  mark(key: string, { isUrgent = false }: { readonly isUrgent?: boolean } = {}): void {
+    const now = this.#timers.nowMs();
+    const entry = this.#entryOf(key);
+    entry.markedAt ??= now;
+    entry.readyAt = Math.min(now + this.#options.lingerMs, entry.markedAt + this.#options.mostLingerMs);
+    if (isUrgent) entry.notBefore = 0;
+    this.#arm(key);
+  }
+
+  /** Nobody speaks of it any more. A pass that runs is not stopped. */
+  forget(key: string): void {
+    this.#entries.get(key)?.cancel();
+    this.#entries.delete(key);
+  }
+
+  #entryOf(key: string): Entry {
+    const known = this.#entries.get(key);
+    if (known) return known;
+    const entry: Entry = {
+      markedAt: undefined,
+      dueAt: undefined,
+      notBefore: 0,
+      readyAt: 0,
+      isRunning: false,
+      cancel: () => {},
+    };
+    this.#entries.set(key, entry);
+    return entry;
+  }
+
+  #arm(key: string): void {
+    const entry = this.#entries.get(key);
+    entry?.cancel();
+    if (!entry || !this.#isOpen || entry.isRunning) return;
+    const startAt = startOf(entry);
+    if (startAt === undefined) return;
+    const wait = Math.max(0, startAt - this.#timers.nowMs());
+    entry.cancel = this.#timers.after(wait, () => this.#start(key, entry));
+  }
+
+  #start(key: string, entry: Entry): void {
+    const run = this.#run(key, entry);
+    this.#running.add(run);
+    run.finally(() => this.#running.delete(run));
+  }
+
+  async #run(key: string, entry: Entry): Promise<void> {
+    const isMarked = entry.markedAt !== undefined;
+    entry.isRunning = true;
+    entry.markedAt = undefined;
+    entry.dueAt = undefined;
+    const before = entry.notBefore;
+    const turn = await this.#work(key, isMarked);
+    const now = this.#timers.nowMs();
+    entry.isRunning = false;
+    if (turn.afterMs !== undefined) entry.dueAt = now + turn.afterMs;
+    // Something urgent that came while it ran is a reason to try again at once.
+    const wasUrgent = entry.markedAt !== undefined && entry.notBefore === 0 && before !== 0;
+    entry.notBefore = wasUrgent ? 0 : now + (turn.notBeforeMs ?? 0);
+    this.#arm(key);
+  }
+}
+
+function startOf({ markedAt, readyAt, dueAt, notBefore }: Entry): number | undefined {
+  const wanted = [...(markedAt === undefined ? [] : [readyAt]), ...(dueAt === undefined ? [] : [dueAt])];
+  return wanted.length === 0 ? undefined : Math.max(Math.min(...wanted), notBefore);
+}
