@@ -1,11 +1,12 @@
 /** Requests already understood: (role schema, text, operation name) → document, and by the shape of the variables → plan,
  *  ready to run. A hit costs two look-ups and the check of the variables; parsing, validating, planning and rendering
- *  (0.1 to 1 ms) happen once. Bounded in both directions, so that no client can fill the memory: neither with texts nor
- *  with `limit`s, whose values are part of a shape. A new model has new role schemas, so nothing here outlives one. */
+ *  (0.1 to 1 ms) happen once. Bounded both ways, so that no client can fill the memory: neither with texts nor with
+ *  `limit`s, whose values are part of a shape. A new model has new role schemas, and old plans are not found again. */
 import { createHash } from 'node:crypto';
 import { type PreparedDocument, prepareDocument } from '../plan/document.ts';
 import { planRequest } from '../plan/plan.ts';
 import { coerceVariables, type RequestVariables } from '../plan/variables.ts';
+import type { Leaf } from '../resolve/predicate.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
 import type { Statement } from '../sql/fragment.ts';
 import { type CompiledPlan, type CompiledStatement, renderPlan, type TemplatePart } from '../sql/plan.ts';
@@ -39,44 +40,66 @@ export type PlannedRequest = {
 };
 
 /** Characters of request text kept for one role schema. */
-const MOST_TEXT = 4_000_000;
-/** What a document weighs besides its text. */
+const MOST_TEXT = 1_000_000;
+/** What a document weighs besides its text: at most 500 of them are kept. */
 const DOCUMENT_WEIGHT = 2000;
-/** Plans kept for one document: clients page with `limit` and `offset`. */
-const MOST_SHAPES = 100;
+/** Bytes of plans kept by the process, estimated: some 10,000 plans of ordinary size. */
+const MOST_PLANS = 64_000_000;
 
-type Known = { readonly document: PreparedDocument; readonly plans: Lru<string, ReadyPlan> };
+/** A document, and the number its plans are kept under. */
+type Known = { readonly document: PreparedDocument; readonly id: number };
 
-const known = new WeakMap<RoleSchema, Lru<string, Known>>();
+const documents = new WeakMap<RoleSchema, Lru<string, Known>>();
+const plans = new Lru<string, ReadyPlan>(MOST_PLANS);
+let count = 0;
 
 /** Raises what parsing, validation and planning raise. */
 export function planned(role: RoleSchema, request: GraphqlRequest): PlannedRequest {
-  const { document, plans } = documentOf(role, request.query, request.operationName ?? null);
+  const { document, id } = documentOf(role, request.query, request.operationName ?? null);
   const variables = coerceVariables(document, request.variables ?? null);
-  const kept = plans.get(variables.shape);
+  const kept = plans.get(`${id} ${variables.shape}`);
   if (kept) return { plan: kept, variables };
   const before = document.byValue.size;
   const plan = ready(renderPlan(planRequest(document, variables)));
   // Planning may have found out that more of the variables matters.
   const isSameShape = document.byValue.size === before;
   const { shape } = isSameShape ? variables : coerceVariables(document, request.variables ?? null);
-  plans.set(shape, plan);
+  plans.set(`${id} ${shape}`, plan, weightOf(plan, shape));
   return { plan, variables };
 }
 
 function documentOf(role: RoleSchema, text: string, operationName: string | null): Known {
-  let documents = known.get(role);
-  if (!documents) {
-    documents = new Lru(MOST_TEXT);
-    known.set(role, documents);
+  let ofRole = documents.get(role);
+  if (!ofRole) {
+    ofRole = new Lru(MOST_TEXT);
+    documents.set(role, ofRole);
   }
   const key = operationName === null ? text : `${operationName}\n${text}`;
-  const kept = documents.get(key);
+  const kept = ofRole.get(key);
   if (kept) return kept;
   const document = prepareDocument(role, text, operationName);
-  const made = { document, plans: new Lru<string, ReadyPlan>(MOST_SHAPES) };
-  documents.set(key, made, key.length + DOCUMENT_WEIGHT);
+  const made = { document, id: count++ };
+  ofRole.set(key, made, key.length + DOCUMENT_WEIGHT);
   return made;
+}
+
+/** Text twice a character, a parameter some 200 bytes, 1000 for the rest. */
+function weightOf({ statements, template }: ReadyPlan, shape: string): number {
+  const texts = [
+    shape,
+    ...statements.flatMap(({ text, answer }) => [text, answer?.text ?? '']),
+    ...template.map((part) => (part.kind === 'text' ? part.text : '')),
+  ];
+  const leaves = statements.flatMap(({ parameters }) => parameters.map((leaf) => sizeOf(leaf)));
+  return 1000 + 2 * total(texts.map(({ length }) => length)) + 200 * total(leaves);
+}
+
+function sizeOf(leaf: Leaf): number {
+  return leaf.kind === 'list' ? 1 + total(leaf.items.map(sizeOf)) : 1;
+}
+
+function total(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0);
 }
 
 function ready({ operation, statements, template }: CompiledPlan): ReadyPlan {

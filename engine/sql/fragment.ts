@@ -29,7 +29,8 @@ export function sql(syntax: TemplateStringsArray, ...inserted: readonly Fragment
   syntax.forEach((text, i) => {
     if (text !== '') parts.push({ kind: 'syntax', text });
     const next = inserted[i];
-    if (next) parts.push(...next.parts);
+    // Not by spreading: a statement may have more parts than a call takes arguments.
+    for (const part of next?.parts ?? []) parts.push(part);
   });
   return new Fragment(parts);
 }

@@ -1,0 +1,462 @@
+/** Twins of answer.ts, run-plan.ts and plan-cache.ts: requests from their text to their text, against a real Postgres. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { roleSchema } from '../schema/role-schemas.ts';
+import { answer } from './answer.ts';
+import { planned } from './plan-cache.ts';
+import type { Database, NamedStatement } from './pool.ts';
+import { openShop, type Shop } from './testing/shop.ts';
+
+let shop: Shop;
+const admin = { role: 'admin' };
+
+beforeAll(async () => {
+  shop = await openShop();
+});
+afterAll(() => shop.close());
+beforeEach(() => shop.reset());
+
+const refusal = async (...asked: Parameters<Shop['ask']>) => {
+  const { errors } = await shop.ask(...asked);
+  return errors?.map(({ message, extensions }) => [extensions.code, extensions.path, message])[0];
+};
+const purchases = () =>
+  shop.source.sql('select customer_id, item_id, amount, note from purchase order by id');
+
+describe('a query', () => {
+  test('shows a role its rows and columns, in the order they were asked for', async () => {
+    expect(
+      await shop.ask('{ purchase { item { name } amount } customer { name } item { id } __typename }'),
+    ).toEqual({
+      data: {
+        purchase: [{ item: { name: 'Pen' }, amount: 2 }],
+        customer: [{ name: 'Ada' }],
+        item: [{ id: 101 }],
+        __typename: 'query_root',
+      },
+    });
+  });
+
+  test('by another user shows other rows, by the same plan', async () => {
+    const asBo = { variables: { 'x-engine-user-id': '2' } };
+    expect(await shop.ask('{ purchase { amount } }')).toEqual({ data: { purchase: [{ amount: 2 }] } });
+    expect(await shop.ask('{ purchase { amount } }', {}, asBo)).toEqual({
+      data: { purchase: [{ amount: 1 }] },
+    });
+  });
+
+  test('without a session variable its filter needs is refused', async () => {
+    expect(await refusal('{ purchase { id } }', {}, { variables: {} })).toEqual([
+      'not-found',
+      '$',
+      'missing session variable: "x-engine-user-id"',
+    ]);
+  });
+
+  test('with a value Postgres does not take is refused with its words', async () => {
+    const query = 'query ($id: numeric!) { item(where: { price: { _eq: $id } }) { id } }';
+    expect(await refusal(query, { id: "1' or '1'='1" }, admin)).toEqual([
+      'data-exception',
+      '$',
+      `invalid input syntax for type numeric: "1' or '1'='1"`,
+    ]);
+  });
+
+  test('of introspection alone needs no database', async () => {
+    const context = {
+      model: shop.model,
+      session: { role: 'user', variables: {}, mayUseBackendOnly: false },
+      databases: {
+        get: () => {
+          throw new Error('no database was to be asked');
+        },
+      },
+    };
+    expect(await answer({ query: '{ __type(name: "customer") { name } }' }, context)).toBe(
+      '{"data":{"__type":{"name":"customer"}}}',
+    );
+  });
+
+  test('is asked again when its connection has died while it lay idle', async () => {
+    await shop.ask('{ item { id } }');
+    await shop.source.sql(`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = 'pergola'`);
+    expect(await shop.ask('{ item { id } }')).toEqual({ data: { item: [{ id: 101 }] } });
+  });
+});
+
+describe('a plan is kept', () => {
+  const role = () => roleSchema(shop.model, 'admin', false);
+  const plan = (query: string, variables?: Record<string, unknown>, operationName?: string) =>
+    planned(role(), { query, variables: variables ?? null, operationName: operationName ?? null }).plan;
+
+  test('for the same text, whatever the values', () => {
+    const query = 'query ($id: Int!) { item(where: { id: { _eq: $id } }) { id } }';
+    expect(plan(query, { id: 1 })).toBe(plan(query, { id: 2 }));
+  });
+
+  test('for each shape of the variables', () => {
+    const query = 'query ($where: item_bool_exp) { item(where: $where) { id } }';
+    const one = plan(query, { where: { id: { _eq: 1 } } });
+    expect(plan(query, { where: { id: { _eq: 9 } } })).toBe(one);
+    expect(plan(query, { where: { name: { _eq: 'x' } } })).not.toBe(one);
+    expect(plan(query, {})).not.toBe(one);
+  });
+
+  test('for each limit, up to a bound', () => {
+    const query = 'query ($n: Int) { item(limit: $n) { id } }';
+    const one = plan(query, { n: 1 });
+    expect(plan(query, { n: 2 })).not.toBe(one);
+    expect(plan(query, { n: 1 })).toBe(one);
+    const long = `query ($n: Int) { item(limit: $n) { ${Array.from({ length: 500 }, (_, i) => `a${i}: id`).join(' ')} } }`;
+    for (let n = 0; n < 2000; n++) plan(long, { n });
+    expect(plan(query, { n: 1 })).not.toBe(one);
+  });
+
+  test('for each operation of a document', () => {
+    const query = 'query A { item { id } } query B { item { name } }';
+    expect(plan(query, {}, 'A')).toBe(plan(query, {}, 'A'));
+    expect(plan(query, {}, 'B')).not.toBe(plan(query, {}, 'A'));
+  });
+
+  test('apart from those of other roles', () => {
+    const user = planned(roleSchema(shop.model, 'user', false), { query: '{ item { id } }' }).plan;
+    expect(plan('{ item { id } }')).not.toBe(user);
+  });
+
+  test('and its statement prepared from the second use on', async () => {
+    const used: NamedStatement[] = [];
+    const databases = {
+      get: (name: string): Database => {
+        const real = shop.sources.get(name);
+        return {
+          ...real,
+          run: (statement, values) => {
+            used.push(statement);
+            return real.run(statement, values);
+          },
+        } as Database;
+      },
+    };
+    const session = { role: 'admin', variables: {}, mayUseBackendOnly: false };
+    const request = { query: 'query P { item { id name } }' };
+    for (let i = 0; i < 3; i++) await answer(request, { model: shop.model, session, databases });
+    expect(used.map(({ name }) => name)).toEqual(['', expect.stringMatching(/^.{32}$/), used[1]!.name]);
+  });
+});
+
+describe('insert', () => {
+  test('fills presets from the session and answers with what the role may read', async () => {
+    const query = `mutation { insert_purchase(objects: [{ item_id: 102, amount: 3 }]) {
+      affected_rows returning { customer_id amount label item { name } customer { name purchases { amount } } } } }`;
+    // The item is out of stock, so the role does not see it.
+    expect(await shop.ask(query)).toEqual({
+      data: {
+        insert_purchase: {
+          affected_rows: 1,
+          returning: [
+            {
+              customer_id: 1,
+              amount: 3,
+              label: 'p3',
+              item: null,
+              customer: { name: 'Ada', purchases: expect.arrayContaining([{ amount: 2 }, { amount: 3 }]) },
+            },
+          ],
+        },
+      },
+    });
+    expect(await purchases()).toContainEqual({ customer_id: 1, item_id: 102, amount: 3, note: null });
+  });
+
+  test('that fails the check is refused and undone', async () => {
+    expect(
+      await refusal('mutation { insert_purchase_one(object: { item_id: 102, amount: 6 }) { id } }'),
+    ).toEqual([
+      'permission-error',
+      '$.selectionSet.insert_purchase_one.args.object',
+      'check constraint of an insert/update permission has failed',
+    ]);
+    expect(await purchases()).toHaveLength(2);
+  });
+
+  test('of one bad row among good ones writes none of them', async () => {
+    const query = `mutation { insert_purchase(objects: [{ item_id: 102, amount: 1 }, { amount: 6 }]) { affected_rows } }`;
+    expect((await refusal(query))?.[0]).toBe('permission-error');
+    expect(await purchases()).toHaveLength(2);
+  });
+
+  test('that violates a constraint says which', async () => {
+    const query = 'mutation { insert_item(objects: [{ name: "Pen" }]) { affected_rows } }';
+    expect(await refusal(query, {}, admin)).toEqual([
+      'constraint-violation',
+      '$.selectionSet.insert_item.args.objects',
+      'Uniqueness violation. duplicate key value violates unique constraint "item_name_key"',
+    ]);
+  });
+
+  test('of rows with different columns, of an empty row, of no row', async () => {
+    const query = `mutation ($rows: [item_insert_input!]!) { insert_item(objects: $rows) { affected_rows returning { name price } } }`;
+    expect(await shop.ask(query, { rows: [{ name: 'A', price: 3 }, { name: 'B' }] }, admin)).toEqual({
+      data: {
+        insert_item: {
+          affected_rows: 2,
+          returning: [
+            { name: 'A', price: 3 },
+            { name: 'B', price: 1 },
+          ],
+        },
+      },
+    });
+    expect((await refusal(query, { rows: [{}] }, admin))?.[0]).toBe('constraint-violation');
+    expect(await shop.ask(query, { rows: [] }, admin)).toEqual({
+      data: { insert_item: { affected_rows: 0, returning: [] } },
+    });
+  });
+
+  test('of 20,000 rows from one variable', async () => {
+    const rows = Array.from({ length: 20_000 }, (_, i) => ({ name: `bulk ${i}`, price: i }));
+    const query = 'mutation ($rows: [item_insert_input!]!) { insert_item(objects: $rows) { affected_rows } }';
+    expect(await shop.ask(query, { rows }, admin)).toEqual({
+      data: { insert_item: { affected_rows: 20_000 } },
+    });
+  });
+
+  test('of more values than the protocol carries is refused, not sent', async () => {
+    const rows = Array.from({ length: 40_000 }, (_, i) =>
+      i === 0 ? { name: 'x' } : { name: `y${i}`, price: i },
+    );
+    const query = 'mutation ($rows: [item_insert_input!]!) { insert_item(objects: $rows) { affected_rows } }';
+    expect((await refusal(query, { rows }, admin))?.[0]).toBe('bad-request');
+  });
+
+  test('of a generated column, or an identity that is always generated, is no field of the input', async () => {
+    for (const field of ['id: 5', 'label: "x"']) {
+      const query = `mutation { insert_purchase_one(object: { customer_id: 1, ${field} }) { id } }`;
+      expect((await refusal(query, {}, admin))?.[0]).toBe('validation-failed');
+    }
+  });
+
+  test('of a preset or hidden column is no field of the input', async () => {
+    const query = 'mutation { insert_purchase_one(object: { customer_id: 2, item_id: 102 }) { id } }';
+    expect(await refusal(query)).toEqual([
+      'validation-failed',
+      expect.any(String),
+      `field 'customer_id' not found in type: 'purchase_insert_input'`,
+    ]);
+  });
+
+  test('without a select permission tells only how many', async () => {
+    const clerk = { role: 'clerk' };
+    expect(
+      await shop.ask('mutation { insert_item(objects: { name: "Cap" }) { affected_rows } }', {}, clerk),
+    ).toEqual({
+      data: { insert_item: { affected_rows: 1 } },
+    });
+    expect(await shop.source.sql(`select stock from item where name = 'Cap'`)).toEqual([{ stock: 5 }]);
+    const returning = 'mutation { insert_item(objects: { name: "Hat" }) { returning { id } } }';
+    expect((await refusal(returning, {}, clerk))?.[2]).toBe(
+      `field 'returning' not found in type: 'item_mutation_response'`,
+    );
+    const one = 'mutation { insert_item_one(object: { name: "Hat" }) { id } }';
+    expect((await refusal(one, {}, clerk))?.[2]).toBe(
+      `field 'insert_item_one' not found in type: 'mutation_root'`,
+    );
+  });
+
+  test('by a backend-only permission is there for backends only', async () => {
+    const query = 'mutation { insert_item(objects: { name: "Imported" }) { affected_rows } }';
+    expect((await refusal(query, {}, { role: 'importer' }))?.[2]).toBe('no mutations exist');
+    expect(await shop.ask(query, {}, { role: 'importer', mayUseBackendOnly: true })).toEqual({
+      data: { insert_item: { affected_rows: 1 } },
+    });
+  });
+});
+
+describe('an upsert', () => {
+  const upsert = (amount: number, update = '[amount]', where = '') => `mutation {
+    insert_purchase(objects: { item_id: 101, amount: ${amount} },
+      on_conflict: { constraint: purchase_customer_id_item_id_key, update_columns: ${update} ${where} })
+    { affected_rows returning { amount note } } }`;
+
+  test('updates the row that is there, with the presets and the check of updates', async () => {
+    expect(await shop.ask(upsert(4))).toEqual({
+      data: { insert_purchase: { affected_rows: 1, returning: [{ amount: 4, note: 'changed' }] } },
+    });
+    expect((await refusal(upsert(9)))?.[0]).toBe('permission-error');
+    // More than an insert may, not more than an update may.
+    expect((await shop.ask(upsert(7))).errors).toBeUndefined();
+  });
+
+  test('leaves it where no column is to be updated', async () => {
+    expect(await shop.ask(upsert(4, '[]'))).toEqual({
+      data: { insert_purchase: { affected_rows: 0, returning: [] } },
+    });
+  });
+
+  test('leaves it where its condition does not hold', async () => {
+    const query = upsert(4, '[amount]', ', where: { amount: { _gt: 100 } }');
+    expect(await shop.ask(query)).toEqual({ data: { insert_purchase: { affected_rows: 0, returning: [] } } });
+  });
+
+  test('is not there for a role that may not update', async () => {
+    await shop.source.sql('select 1');
+    const query =
+      'mutation { insert_item(objects: { name: "Z" }, on_conflict: { constraint: item_pkey }) { affected_rows } }';
+    expect((await refusal(query, {}, { role: 'importer', mayUseBackendOnly: true }))?.[2]).toBe(
+      `'insert_item' has no argument named 'on_conflict'`,
+    );
+  });
+});
+
+describe('update', () => {
+  test('touches only rows the role may update, whatever it asks for', async () => {
+    const query =
+      'mutation { update_purchase(where: {}, _set: { amount: 3 }) { affected_rows returning { amount note } } }';
+    expect(await shop.ask(query)).toEqual({
+      data: { update_purchase: { affected_rows: 1, returning: [{ amount: 3, note: 'changed' }] } },
+    });
+    expect(await purchases()).toContainEqual({ customer_id: 2, item_id: 101, amount: 1, note: null });
+  });
+
+  test('that fails the check is refused and undone', async () => {
+    const query = 'mutation { update_purchase(where: {}, _inc: { amount: 50 }) { affected_rows } }';
+    expect(await refusal(query)).toEqual([
+      'permission-error',
+      '$',
+      'check constraint of an insert/update permission has failed',
+    ]);
+    expect((await purchases()).map(({ amount }) => amount)).toEqual([2, 1]);
+  });
+
+  test('by key answers with the row, or null', async () => {
+    const query =
+      'mutation ($id: Int!) { update_item_by_pk(pk_columns: { id: $id }, _inc: { stock: -1 }) { name stock } }';
+    expect(await shop.ask(query, { id: 101 }, admin)).toEqual({
+      data: { update_item_by_pk: { name: 'Pen', stock: 9 } },
+    });
+    expect(await shop.ask(query, { id: 9 }, admin)).toEqual({ data: { update_item_by_pk: null } });
+  });
+
+  test('of jsonb: append, prepend, delete key, element and path', async () => {
+    const query = (operator: string) =>
+      `mutation { update_item_by_pk(pk_columns: { id: 101 }, ${operator}) { tags } }`;
+    const tags = async (operator: string) =>
+      ((await shop.ask(query(operator), {}, admin)).data!['update_item_by_pk'] as { tags: unknown }).tags;
+    expect(await tags('_set: { tags: { a: [1, 2], b: { c: 1 } } }')).toEqual({ a: [1, 2], b: { c: 1 } });
+    expect(await tags('_append: { tags: { d: 4 } }')).toEqual({ a: [1, 2], b: { c: 1 }, d: 4 });
+    expect(await tags('_prepend: { tags: { d: 5, e: 6 } }')).toEqual({ a: [1, 2], b: { c: 1 }, d: 4, e: 6 });
+    expect(await tags('_delete_key: { tags: "d" }')).toEqual({ a: [1, 2], b: { c: 1 }, e: 6 });
+    expect(await tags('_delete_at_path: { tags: ["b", "c"] }')).toEqual({ a: [1, 2], b: {}, e: 6 });
+    expect(await tags('_set: { tags: [1, 2, 3] }')).toEqual([1, 2, 3]);
+    expect(await tags('_delete_elem: { tags: 0 }')).toEqual([2, 3]);
+  });
+
+  test('of a column by two operators is refused', async () => {
+    const query =
+      'mutation { update_item(where: {}, _set: { stock: 1 }, _inc: { stock: 1 }) { affected_rows } }';
+    expect(await refusal(query, {}, admin)).toEqual([
+      'validation-failed',
+      '$.selectionSet.update_item.args',
+      "Column found in multiple operators: ['stock'].",
+    ]);
+  });
+
+  test('of nothing is refused', async () => {
+    expect((await refusal('mutation { update_item(where: {}) { affected_rows } }', {}, admin))?.[0]).toBe(
+      'validation-failed',
+    );
+    expect(
+      (await refusal('mutation { update_item(where: {}, _set: {}) { affected_rows } }', {}, admin))?.[0],
+    ).toBe('validation-failed');
+  });
+
+  test('without a condition is refused: everything must be said', async () => {
+    expect(
+      (await refusal('mutation { update_item(_set: { stock: 1 }) { affected_rows } }', {}, admin))?.[0],
+    ).toBe('validation-failed');
+  });
+
+  test('of many in order, all or none', async () => {
+    const query = `mutation ($updates: [item_updates!]!) { update_item_many(updates: $updates) { affected_rows returning { stock } } }`;
+    const updates = [
+      { where: { id: { _eq: 101 } }, _inc: { stock: 1 } },
+      { where: { stock: { _eq: 11 } }, _inc: { stock: 1 } },
+    ];
+    expect(await shop.ask(query, { updates }, admin)).toEqual({
+      data: {
+        update_item_many: [
+          { affected_rows: 1, returning: [{ stock: 11 }] },
+          { affected_rows: 1, returning: [{ stock: 12 }] },
+        ],
+      },
+    });
+    const bad = [...updates, { where: { id: { _eq: 102 } }, _set: { stock: -1 } }];
+    expect((await refusal(query, { updates: bad }, admin))?.[0]).toBe('constraint-violation');
+    expect(await shop.source.sql('select stock from item where id = 101')).toEqual([{ stock: 12 }]);
+  });
+});
+
+describe('delete', () => {
+  test('touches only rows the role may delete', async () => {
+    expect(
+      await shop.ask('mutation { delete_purchase(where: {}) { affected_rows returning { item { name } } } }'),
+    ).toEqual({
+      data: { delete_purchase: { affected_rows: 1, returning: [{ item: { name: 'Pen' } }] } },
+    });
+    expect(await purchases()).toHaveLength(1);
+  });
+
+  test('by key answers with the row that is gone, or null', async () => {
+    const query = 'mutation { delete_purchase_by_pk(id: 2) { amount } }';
+    expect(await shop.ask(query)).toEqual({ data: { delete_purchase_by_pk: null } });
+    expect(await shop.ask(query, {}, admin)).toEqual({ data: { delete_purchase_by_pk: { amount: 1 } } });
+    expect(await shop.ask(query, {}, admin)).toEqual({ data: { delete_purchase_by_pk: null } });
+  });
+
+  test('of a row others need is refused', async () => {
+    expect(
+      await refusal('mutation { delete_item(where: { id: { _eq: 101 } }) { affected_rows } }', {}, admin),
+    ).toEqual([
+      'constraint-violation',
+      '$',
+      'Foreign key violation. update or delete on table "item" violates foreign key constraint "purchase_item_id_fkey" on table "purchase"',
+    ]);
+  });
+});
+
+describe('several mutations', () => {
+  test('run in order, each seeing the ones before', async () => {
+    const query = `mutation {
+      a: insert_item_one(object: { name: "Map" }) { name }
+      b: update_item(where: { name: { _eq: "Map" } }, _set: { stock: 4 }) { affected_rows }
+      c: delete_item(where: { stock: { _eq: 4 } }) { returning { name stock } }
+      __typename }`;
+    expect(await shop.ask(query, {}, admin)).toEqual({
+      data: {
+        a: { name: 'Map' },
+        b: { affected_rows: 1 },
+        c: { returning: [{ name: 'Map', stock: 4 }] },
+        __typename: 'mutation_root',
+      },
+    });
+  });
+
+  test('are undone together when one of them fails', async () => {
+    const query = `mutation {
+      insert_item_one(object: { name: "Map" }) { name }
+      update_item(where: { id: { _eq: 101 } }, _set: { stock: -1 }) { affected_rows } }`;
+    expect((await refusal(query, {}, admin))?.[0]).toBe('constraint-violation');
+    expect(await shop.source.sql(`select 1 from item where name = 'Map'`)).toEqual([]);
+  });
+
+  test('are undone when a constraint is found violated only at the end', async () => {
+    await shop.source.sql(
+      'alter table purchase alter constraint purchase_item_id_fkey deferrable initially deferred',
+    );
+    const query = `mutation {
+      update_item(where: { id: { _eq: 102 } }, _set: { stock: 1 }) { affected_rows }
+      update_purchase(where: { id: { _eq: 1 } }, _set: { item_id: 999 }) { affected_rows } }`;
+    expect((await refusal(query, {}, admin))?.[0]).toBe('constraint-violation');
+    expect(await shop.source.sql('select stock from item where id = 102')).toEqual([{ stock: 0 }]);
+  });
+});

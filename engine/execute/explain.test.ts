@@ -1,0 +1,51 @@
+/** Twins of explain.ts. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { explain } from './explain.ts';
+import { openShop, type Shop } from './testing/shop.ts';
+
+let shop: Shop;
+beforeAll(async () => {
+  shop = await openShop();
+});
+afterAll(() => shop.close());
+
+const explained = (query: string, variables = {}) =>
+  explain(
+    { query, variables },
+    {
+      model: shop.model,
+      session: { role: 'user', variables: { 'x-engine-user-id': '1' }, mayUseBackendOnly: false },
+      databases: shop.sources,
+    },
+  );
+
+test('each root has its statement and plan, as the role would run it', async () => {
+  const [a, b, c] = await explained(
+    'query ($n: Int!) { mine: purchase { id } item_by_pk(id: $n) { name } __typename }',
+    { n: 1 },
+  );
+  expect(a).toMatchObject({ field: 'mine', sql: expect.stringContaining('"customer_id" = $1') });
+  expect(a!.plan!.join('\n')).toMatch(/Aggregate[\s\S]*Scan[\s\S]*purchase/);
+  expect(b!.plan!.join('\n')).toMatch(/item/);
+  expect(c).toEqual({ field: '__typename', sql: null, plan: null });
+});
+
+test('nothing is run', async () => {
+  await shop.source.sql(`create sequence touched; create function touch() returns boolean language sql as
+    $$ select nextval('touched') > 0 $$; create view watched as select 1 as id where touch()`);
+  await explained('{ purchase { id } }');
+  expect(await shop.source.sql('select is_called from touched')).toEqual([{ is_called: false }]);
+});
+
+test('a mutation is not explained', async () => {
+  await expect(explained('mutation { delete_purchase(where: {}) { affected_rows } }')).rejects.toMatchObject({
+    message: 'only queries can be explained',
+  });
+  expect(await shop.source.sql('select count(*)::int as n from purchase')).toEqual([{ n: 2 }]);
+});
+
+test('what a role may not see is refused as it is in a query', async () => {
+  await expect(explained('{ secret { value } }')).rejects.toThrow(
+    `field 'secret' not found in type: 'query_root'`,
+  );
+});
