@@ -68,10 +68,15 @@ export function judge(found: InconsistentObject, all: readonly InconsistentObjec
 
 /** Its database does not answer: then nothing in it can be judged. */
 function isTransient({ key }: InconsistentObject, all: readonly InconsistentObject[]): boolean {
+  const source = sourceKeyOf(key);
+  return source !== undefined && all.some((other) => other.key === source);
+}
+
+/** The source an object is in, or is. */
+export function sourceKeyOf(key: string): string | undefined {
   const identity = parseKey(key);
-  const source = identity && objectKey('source', identity.segments[0] ?? '');
   const isInSource = identity?.kind === 'source' || (identity?.segments.length ?? 0) > 1;
-  return isInSource && all.some((other) => other.key === source);
+  return isInSource ? objectKey('source', identity?.segments[0] ?? '') : undefined;
 }
 
 /** Puts without a parent wait for it; deletions that would take along what is not ours are not made. */

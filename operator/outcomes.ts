@@ -3,7 +3,7 @@
  *  Pure. Not here: conditions (status.ts). */
 import type { Desired } from './desired.ts';
 import { differencesOf, summarise } from './difference.ts';
-import { judge, waitsFor } from './exclude.ts';
+import { judge, sourceKeyOf, waitsFor } from './exclude.ts';
 import { describeKey } from './fragment.ts';
 import { type CustomResource, crName, type Reason } from './kinds.ts';
 import type { InconsistentObject, Ledger, Outcome } from './ports.ts';
@@ -99,7 +99,10 @@ function issueOf(
     return waitsFor(key, claim.object.parent ?? key);
   }
   const found = inconsistent.get(key);
-  return found && judge(found, all);
+  if (found) return judge(found, all);
+  // The engine names the source alone when its database does not answer.
+  const source = inconsistent.get(sourceKeyOf(key) ?? '');
+  return source && judge({ ...source, key }, all);
 }
 
 function adoptionRequired({ key, live, claim }: Decision): Outcome {
