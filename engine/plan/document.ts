@@ -40,6 +40,8 @@ export type PreparedDocument = {
   readonly variables: ReadonlyMap<string, VariableDefinition>;
   /** Variables whose value, not only its shape, a plan depends on. Grows while plans are made. */
   readonly byValue: Set<string>;
+  /** A subscription may select several roots only when it says so. */
+  readonly mayHaveManyRoots: boolean;
 };
 
 /** Raises `notGraphql`, `validationFailed` and what validation.ts raises. */
@@ -63,6 +65,7 @@ export function prepareDocument(
     fragments,
     variables: variablesOf(operation, usages),
     byValue: new Set(),
+    mayHaveManyRoots: operation.operation !== 'subscription' || hasDirective(operation, MANY_ROOTS),
   };
 }
 
@@ -127,8 +130,17 @@ function rootTypeOf(role: RoleSchema, { operation }: OperationDefinitionNode): G
 /** What clients of caching proxies put on a query means nothing here. */
 const IGNORED_DIRECTIVES: ReadonlySet<string> = new Set(['cached']);
 
-function refuseDirectives({ directives }: OperationDefinitionNode): void {
-  const unknown = directives?.find(({ name }) => !IGNORED_DIRECTIVES.has(name.value));
+/** Not part of the API: it lets one live query stand for several. */
+const MANY_ROOTS = '_multiple_top_level_fields';
+
+function hasDirective({ directives }: OperationDefinitionNode, name: string): boolean {
+  return directives?.some((directive) => directive.name.value === name) ?? false;
+}
+
+function refuseDirectives({ operation, directives }: OperationDefinitionNode): void {
+  const unknown = directives?.find(({ name: { value } }) => {
+    return !IGNORED_DIRECTIVES.has(value) && !(operation === 'subscription' && value === MANY_ROOTS);
+  });
   if (unknown) fail('unknownDirective', { name: unknown.name.value });
 }
 

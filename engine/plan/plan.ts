@@ -1,7 +1,7 @@
 /** Prepared document × variables → Plan: each root field handed to its concept, in response order.
  *  Raises validation errors with paths that begin at `selectionSet`. Not here: statements (sql/plan.ts). */
 import type { GraphQLObjectType } from 'graphql';
-import { withPath } from '../errors/engine-error.ts';
+import { fail, withPath } from '../errors/engine-error.ts';
 import { fieldOrigin } from '../schema/origin.ts';
 import { readArguments } from './arguments.ts';
 import { PlanContext } from './context.ts';
@@ -18,8 +18,12 @@ export function planRequest(document: PreparedDocument, variables: RequestVariab
   const { operation } = document;
   const context = new PlanContext(document, variables);
   const type = document.rootType;
+  const selection = withPath('selectionSet', () => selectedRoots(type, document, context));
+  if (selection.length !== 1 && !document.mayHaveManyRoots) {
+    fail('validationFailed', { text: 'subscriptions must select one top level field' });
+  }
   const roots = withPath('selectionSet', () =>
-    selectedRoots(type, document, context).map((selected) =>
+    selection.map((selected) =>
       isIntrospection(selected.name)
         ? {
             kind: 'local' as const,
