@@ -7,6 +7,8 @@ import {
   dependentsOf,
   type Metadata,
   type MetadataObject,
+  OBJECTS,
+  type ObjectKind,
   objectKey,
   objectsOf,
   parseKey,
@@ -75,8 +77,13 @@ function isTransient({ key }: InconsistentObject, all: readonly InconsistentObje
 /** The source an object is in, or is. */
 export function sourceKeyOf(key: string): string | undefined {
   const identity = parseKey(key);
-  const isInSource = identity?.kind === 'source' || (identity?.segments.length ?? 0) > 1;
-  return isInSource ? objectKey('source', identity?.segments[0] ?? '') : undefined;
+  if (!identity || rootOf(identity.kind) !== 'source') return undefined;
+  return objectKey('source', identity.segments[0] ?? '');
+}
+
+function rootOf(kind: ObjectKind): ObjectKind {
+  const { parent } = OBJECTS[kind];
+  return parent === null ? kind : rootOf(parent as ObjectKind);
 }
 
 /** Puts without a parent wait for it; deletions that would take along what is not ours are not made. */

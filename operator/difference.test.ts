@@ -1,0 +1,40 @@
+/** Differences as people read them. */
+import type { MetadataObject } from '@pergola/engine/metadata';
+import { expect, test } from 'vitest';
+import { differencesOf, summarise } from './difference.ts';
+
+const object = (definition: unknown): MetadataObject => ({
+  key: 'k',
+  kind: 'table',
+  parent: null,
+  definition,
+});
+const between = (before: unknown, after: unknown) =>
+  summarise(differencesOf(before === undefined ? undefined : object(before), object(after)), 10);
+
+test.each([
+  [{ a: 1 }, { a: 1 }, ''],
+  [{ a: 1 }, { a: 2 }, 'a: 1 → 2'],
+  [{ a: { b: { c: 1 } } }, { a: { b: { c: 2, d: 3 } } }, 'a.b.c: 1 → 2; a.b.d: + 3'],
+  [{ a: 1, b: 2 }, { a: 1 }, 'b: - 2'],
+  [{ columns: ['a', 'b'] }, { columns: ['b', 'c'] }, 'columns[]: - "a"; columns[]: + "c"'],
+  [{ columns: ['a', 'b'] }, { columns: ['b', 'a'] }, 'columns: ["a","b"] → ["b","a"]'],
+  [{ columns: '*' }, { columns: ['a'] }, 'columns: "*" → ["a"]'],
+  [{}, { filter: {} }, 'filter: + {}'],
+  [{ filter: { a: 1 } }, { filter: {} }, 'filter.a: - 1'],
+  [undefined, { a: { b: 1 } }, 'a.b: + 1'],
+])('%j to %j', (before, after, text) => {
+  expect(between(before, after)).toBe(text);
+});
+
+test('a connection URL is never shown, a reference to one is', async () => {
+  const at = (database_url: unknown) => ({ configuration: { connection_info: { database_url } } });
+  const text = between(at({ from_env: 'PG_URL' }), at('postgres://user:password@host/db'));
+  expect(text).toContain('{"from_env":"PG_URL"} → "(secret)"');
+  expect(between(undefined, at('postgres://user:password@host/db'))).not.toContain('password');
+});
+
+test('a long list of differences ends somewhere', () => {
+  const many = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`f${i}`, i]));
+  expect(summarise(differencesOf(object({}), object(many)))).toBe('f0: + 0; f1: + 1; f2: + 2; and 6 more');
+});

@@ -1,0 +1,287 @@
+/** plan, apply and the loop of watch over a real engine: files in, an API out. */
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { run as apply } from '../commands/apply.ts';
+import { run as plan } from '../commands/plan.ts';
+import { engineClient } from '../engine-client.ts';
+import type { Report } from '../reconcile.ts';
+import { systemClock } from './clock.ts';
+import { folderOptions } from './flags.ts';
+import { FolderSource } from './folder-source.ts';
+import { follow } from './follow.ts';
+
+let database: TestDatabase;
+let engine: TestEngine;
+let folder: string;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  await database.sql(`
+    create table author (id int primary key, name text, born int);
+    insert into author values (1, 'Lem', 1921)`);
+  engine = await startTestEngine({ databaseUrl: database.url });
+});
+afterAll(async () => {
+  await engine?.close();
+  await database?.drop();
+});
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'pergola-folder-'));
+  await write('table.yaml', TABLE);
+  await write('reader.yaml', reader('name'));
+});
+afterEach(async () => {
+  await engine.admin('clear_metadata', {});
+  await engine.admin('set_catalog_state', { type: 'operator', state: {} });
+  await rm(folder, { recursive: true });
+});
+
+const write = (file: string, text: string) => writeFile(join(folder, file), text);
+const TABLE = `apiVersion: pergola.dev/v1alpha1
+kind: Table
+metadata: {name: author}
+spec: {source: default, table: {schema: public, name: author}}
+`;
+const reader = (columns: string) => `apiVersion: pergola.dev/v1alpha1
+kind: TablePermission
+metadata: {name: reader}
+spec:
+  source: default
+  table: {schema: public, name: author}
+  role: reader
+  select: {columns: [${columns}], filter: {}}
+`;
+
+/** The command's exit code and what it said; no colours, there is no terminal. */
+async function say(command: typeof apply, ...flags: string[]) {
+  let [out, err] = ['', ''];
+  const writing = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    out += String(text);
+    return true;
+  });
+  const complaining = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    err += String(text);
+    return true;
+  });
+  try {
+    const argv = ['-f', folder, '--engine', engine.url, '--admin-secret', engine.adminSecret, ...flags];
+    return { code: await command(argv), out: plain(out), err: plain(err) };
+  } finally {
+    writing.mockRestore();
+    complaining.mockRestore();
+  }
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
+const plain = (text: string) => text.replaceAll(/\u001b\[\d+m/g, '');
+const asReader = (field: string) => engine.graphql(`{ author { ${field} } }`, { role: 'reader' });
+
+test('plan says what apply then does, and apply leaves nothing to plan', async () => {
+  const planned = await say(plan);
+  expect(planned).toEqual({
+    code: 2,
+    err: '',
+    out: `Table default/author  table.yaml:1
+  + table default/public/author
+TablePermission default/reader  reader.yaml:1
+  + select permission default/public/author/reader
+2 to create.
+`,
+  });
+  expect((await asReader('name')).data).toBeUndefined();
+  const applied = await say(apply);
+  expect([applied.code, applied.out]).toEqual([
+    0,
+    'TablePermission default/reader  True    Applied  1 object applied\n' +
+      'Table default/author            True    Applied  1 object applied\n',
+  ]);
+  expect(await asReader('name')).toEqual({ data: { author: [{ name: 'Lem' }] } });
+  expect(await say(plan)).toEqual({ code: 0, out: 'No difference.\n', err: '' });
+});
+
+test('a plan tells a change field by field, drift as drift, and what goes', async () => {
+  await say(apply);
+  await write('reader.yaml', reader('name, born'));
+  expect((await say(plan)).out).toContain('permission.columns[]: + "born"\n1 to change.');
+  await write('reader.yaml', reader('name'));
+  await engine.admin('pg_set_table_customization', {
+    table: 'author',
+    configuration: { custom_name: 'Writer' },
+  });
+  expect((await say(plan)).out).toContain(
+    '~ table default/public/author  (changed by hand)\n      configuration.custom_name: - "Writer"',
+  );
+  await rm(join(folder, 'reader.yaml'));
+  expect((await say(plan)).out).toContain('- select permission default/public/author/reader');
+});
+
+test('a resource that is not Ready makes apply fail, after all others were applied', async () => {
+  await write('bad.yaml', reader('name').replace('name: reader', 'name: bad').replace('filter', 'fliter'));
+  const { code, out } = await say(apply);
+  expect(code).toBe(1);
+  expect(out).toMatch(
+    /TablePermission default\/bad +False +InvalidSpec +spec\.select\.filter is required; spec\.select\.fliter is/,
+  );
+  expect((await asReader('name')).data).toBeDefined();
+  expect((await say(plan)).code).toBe(1);
+});
+
+test('a file that does not parse is told with its line, and what it owns stays', async () => {
+  await say(apply);
+  await write('reader.yaml', `${reader('name')}  oops: [\n`);
+  const { code, err } = await say(apply);
+  expect(code).toBe(1);
+  expect(err).toMatch(/^reader\.yaml:\d+: /);
+  expect((await asReader('name')).data).toBeDefined();
+});
+
+test('-o json is for machines', async () => {
+  const planned = JSON.parse((await say(plan, '-o', 'json')).out);
+  expect(planned.changes.map((c: { action: string; key: string }) => [c.action, c.key])).toEqual([
+    ['create', 'table/default/public/author'],
+    ['create', 'select_permission/default/public/author/reader'],
+  ]);
+  const applied = JSON.parse((await say(apply, '-o', 'json')).out);
+  expect(applied).toMatchObject({
+    wasWritten: true,
+    resources: [
+      { kind: 'TablePermission', namespace: 'default', name: 'reader', ready: 'True', reason: 'Applied' },
+      { kind: 'Table', ready: 'True', status: { observedGeneration: 1 } },
+    ],
+  });
+});
+
+test('an engine that is not there, and flags that are not, are told', async () => {
+  expect(await say(plan, '--engine', 'http://127.0.0.1:9')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('http://127.0.0.1:9 does not answer'),
+  });
+  expect(await say(apply, '--admin-secret', 'wrong')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('EngineRejectedCredentials'),
+  });
+  expect(await say(plan, '--nonsense')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('--nonsense'),
+  });
+  expect(await say(plan, '-o', 'yaml')).toMatchObject({ code: 2, err: expect.stringContaining('-o json') });
+});
+
+test('an Engine document in the folder has its say', async () => {
+  await write(
+    'engine.yaml',
+    'apiVersion: pergola.dev/v1alpha1\nkind: Engine\nmetadata: {name: main}\nspec: {policies: {drift: Report}}\n',
+  );
+  await say(apply);
+  await engine.admin('pg_set_table_customization', {
+    table: 'author',
+    configuration: { custom_name: 'Writer' },
+  });
+  const { code, out } = await say(apply);
+  expect(code).toBe(0);
+  expect(out).toContain(
+    'drift is left: table default/public/author was changed: configuration.custom_name: + "Writer"',
+  );
+});
+
+test('a Secret in the folder reaches the metadata only when that is allowed', async () => {
+  const secretUrl = new URL(database.url);
+  await write(
+    'source.yaml',
+    `apiVersion: pergola.dev/v1alpha1
+kind: Source
+metadata: {name: other}
+spec: {name: other, connection: {urlFrom: {secretKeyRef: {name: db, key: uri}}}, deletionPolicy: Delete}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: db}
+stringData: {uri: "${secretUrl.href}"}
+`,
+  );
+  const refused = await say(apply);
+  expect([refused.code, refused.out]).toEqual([1, expect.stringContaining('allowLiteralSecrets')]);
+  const planned = await say(plan, '--allow-literal-secrets');
+  expect(planned.out).toContain('+ source other');
+  expect(JSON.stringify(planned)).not.toContain(secretUrl.href);
+  expect((await say(apply, '--allow-literal-secrets')).code).toBe(0);
+});
+
+/** The loop of `watch` and `up`, while `body` runs. */
+async function following(body: (reports: Report[]) => Promise<void>): Promise<void> {
+  const source = new FolderSource(folder);
+  const stop = new AbortController();
+  const reports: Report[] = [];
+  const client = engineClient({ url: engine.url, adminSecret: engine.adminSecret });
+  const loop = follow(
+    { engine: client, source, sink: source, clock: systemClock },
+    {
+      folder,
+      options: () => folderOptions(source),
+      signal: stop.signal,
+      onReport: (report) => reports.push(report),
+      onError: (error) => expect.fail(error.message),
+    },
+  );
+  try {
+    await until(async () => reports.length > 0);
+    await body(reports);
+  } finally {
+    stop.abort();
+    await loop;
+  }
+}
+
+/** Milliseconds until it holds; fails after five seconds. */
+async function until(holds: () => Promise<boolean>): Promise<number> {
+  const started = performance.now();
+  while (!(await holds())) {
+    if (performance.now() - started > 5000) expect.fail('it did not come about within five seconds');
+    await sleep(20);
+  }
+  return performance.now() - started;
+}
+
+const canRead = async (field: string) => (await asReader(field)).data !== undefined;
+
+test('an edited file changes the answer within two seconds, however the editor saves', async () => {
+  await following(async (reports) => {
+    expect(await canRead('born')).toBe(false);
+    await write('reader.yaml', reader('name, born'));
+    expect(await until(() => canRead('born'))).toBeLessThan(2000);
+    await write('reader.yaml~', reader('id'));
+    await rename(join(folder, 'reader.yaml~'), join(folder, 'reader.yaml'));
+    expect(await until(async () => !(await canRead('born')) && (await canRead('id')))).toBeLessThan(2000);
+    await rm(join(folder, 'reader.yaml'));
+    expect(await until(async () => !(await canRead('id')))).toBeLessThan(2000);
+    expect(reports.length).toBeLessThan(8);
+  });
+});
+
+test('a half-finished edit breaks nothing, and its end is picked up', async () => {
+  await following(async (reports) => {
+    const text = await readFile(join(folder, 'reader.yaml'), 'utf8');
+    const { length } = reports;
+    await write('reader.yaml', text.slice(0, -20));
+    await until(async () => reports.length > length);
+    expect(await canRead('name')).toBe(true);
+    await write('reader.yaml', reader('name, born'));
+    expect(await until(() => canRead('born'))).toBeLessThan(2000);
+  });
+});
+
+test('what somebody changes by hand is found and put back, and an idle loop does nothing', async () => {
+  await following(async (reports) => {
+    await engine.admin('pg_drop_select_permission', { table: 'author', role: 'reader' });
+    expect(await canRead('name')).toBe(false);
+    await until(() => canRead('name'));
+    const { length } = reports;
+    await sleep(2500);
+    expect(reports.slice(length).filter(({ wasWritten }) => wasWritten)).toEqual([]);
+  });
+});
