@@ -9,8 +9,14 @@ import { conditionsOf, type Draft, progressDrafts, type StatusContext } from './
 /** What the annotation must say to release deletions that were held back. */
 export const CONFIRM_PRUNE_ANNOTATION = 'pergola.dev/confirm-prune';
 
-export function engineStatusOf(cr: CustomResource, report: Report, context: StatusContext): CrStatus {
-  const outcome = outcomeOfPass(report);
+/** `problem`: what kept the engine from being asked at all. */
+export function engineStatusOf(
+  cr: CustomResource,
+  report: Report,
+  context: StatusContext,
+  problem?: Outcome,
+): CrStatus {
+  const outcome = problem ?? outcomeOfPass(report);
   const drafts = [...progressDrafts(cr, outcome, context), ...reachable(report), ...consistent(report)];
   const pruneHold = report.plan?.pruneHold;
   return {
