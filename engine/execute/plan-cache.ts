@@ -47,7 +47,11 @@ const DOCUMENT_WEIGHT = 2000;
 const MOST_PLANS = 64_000_000;
 
 /** A document, and the number its plans are kept under. */
-type Known = { readonly document: PreparedDocument; readonly id: number };
+type Known = {
+  readonly document: PreparedDocument;
+  readonly operationName: string | null;
+  readonly id: number;
+};
 
 const documents = new WeakMap<RoleSchema, Lru<string, Known>>();
 const plans = new Lru<string, ReadyPlan>(MOST_PLANS);
@@ -76,9 +80,10 @@ function documentOf(role: RoleSchema, text: string, operationName: string | null
   }
   const key = operationName === null ? text : `${operationName}\n${text}`;
   const kept = ofRole.get(key);
-  if (kept) return kept;
+  // A name may end like another text begins: then the key alone is not enough.
+  if (kept && kept.operationName === operationName) return kept;
   const document = prepareDocument(role, text, operationName);
-  const made = { document, id: count++ };
+  const made = { document, operationName, id: count++ };
   ofRole.set(key, made, key.length + DOCUMENT_WEIGHT);
   return made;
 }

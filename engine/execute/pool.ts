@@ -61,14 +61,16 @@ export async function runOn(
   statement: NamedStatement,
   values: readonly unknown[],
 ): Promise<Row> {
-  const result = await client.query<string[]>({
-    name: statement.name,
-    text: statement.text,
-    values: values as unknown[],
-    rowMode: 'array',
-    types: AS_TEXT as unknown as pg.CustomTypesConfig,
-  });
-  return (result.rows[0] as Row | undefined) ?? [];
+  return firstRow(await client.query<string[]>(configOf(statement, values)));
+}
+
+function configOf({ name, text }: NamedStatement, values: readonly unknown[]) {
+  const types = AS_TEXT as unknown as pg.CustomTypesConfig;
+  return { name, text, values: values as unknown[], rowMode: 'array' as const, types };
+}
+
+function firstRow(result: pg.QueryArrayResult<string[]>): Row {
+  return result.rows[0] ?? [];
 }
 
 class PooledDatabase implements Database {
@@ -95,18 +97,22 @@ class PooledDatabase implements Database {
     this.#pool.on('connect', (client) => client.on('error', () => {}));
   }
 
-  readonly run: Run = async (statement, values) => {
-    const client = await this.#pool.connect();
-    let isBroken = false;
-    try {
-      return await this.#runOn(client, statement, values);
-    } catch (error) {
-      isBroken = isConnectionLost(error);
-      throw error;
-    } finally {
-      client.release(isBroken || this.#isSpent(client));
-    }
-  };
+  /** With callbacks: each promise between here and the driver costs 2 % of a small query's time. */
+  readonly run: Run = (statement, values) =>
+    new Promise((resolve, reject) => {
+      this.#pool.connect((refused, client, release) => {
+        if (refused || !client) {
+          reject(refused ?? new Error('the pool gave no connection'));
+          return;
+        }
+        const config = configOf(this.#prepare(client, statement), values);
+        client.query<string[]>(config, (error: Error | undefined, result) => {
+          release(error ? isConnectionLost(error) : this.#isSpent(client));
+          if (error) reject(error);
+          else resolve(firstRow(result));
+        });
+      });
+    });
 
   async transaction<T>(
     options: TransactionOptions,
@@ -116,7 +122,9 @@ class PooledDatabase implements Database {
     let isBroken = options.isForeign ?? false;
     try {
       await client.query(`${this.#begin}${options.readOnly ? ' read only' : ''}`);
-      const result = await body(client, (statement, values) => this.#runOn(client, statement, values));
+      const result = await body(client, (statement, values) => {
+        return runOn(client, this.#prepare(client, statement), values);
+      });
       await client.query('commit');
       return result;
     } catch (error) {
@@ -146,16 +154,17 @@ class PooledDatabase implements Database {
     if (!this.#pool.ended) await this.#pool.end();
   }
 
-  #runOn(client: pg.PoolClient, statement: NamedStatement, values: readonly unknown[]): Promise<Row> {
-    if (statement.name === '') return runOn(client, statement, values);
-    if (!this.#isNamed) return runOn(client, { name: '', text: statement.text }, values);
+  /** The statement under the name it is to have on this connection; notes that it will be prepared there. */
+  #prepare(client: pg.PoolClient, statement: NamedStatement): NamedStatement {
+    if (statement.name === '') return statement;
+    if (!this.#isNamed) return { name: '', text: statement.text };
     let names = this.#prepared.get(client);
     if (!names) {
       names = new Set();
       this.#prepared.set(client, names);
     }
     names.add(statement.name);
-    return runOn(client, statement, values);
+    return statement;
   }
 
   /** Has the connection had enough prepared statements? */
