@@ -63,6 +63,13 @@ export const OPTIONS = {
     default: 50,
     doc: 'most connections to each source',
   }),
+  'live-queries-multiplexed-refetch-interval': row({
+    group: 'Databases',
+    type: integer('MS', 10, 86_400_000),
+    default: 1000,
+    unit: 'ms',
+    doc: 'how often the results of live queries are looked at',
+  }),
   'schema-sync-poll-interval': row({
     group: 'Databases',
     type: integer('MS', 0),
@@ -107,6 +114,20 @@ export const OPTIONS = {
     default: 100 * 1024 * 1024,
     unit: 'bytes',
     doc: 'most bytes the body of one request may have',
+  }),
+  'websocket-keepalive': row({
+    group: 'Server',
+    type: integer('SECONDS', 1, 86_400),
+    default: 5,
+    unit: 's',
+    doc: 'how often a sign of life is sent over a WebSocket',
+  }),
+  'websocket-connection-init-timeout': row({
+    group: 'Server',
+    type: integer('SECONDS', 1, 86_400),
+    default: 3,
+    unit: 's',
+    doc: 'how long a WebSocket may take to say who it is',
   }),
   'graceful-shutdown-timeout': row({
     group: 'Server',

@@ -44,6 +44,11 @@ export const ERRORS = {
     'bad-request',
     (p) => `request body is larger than ${p.mostBytes} bytes`,
   ),
+  originNotAllowed: row<object>(
+    400,
+    'not-found',
+    () => 'origin header does not match configured CORS domains',
+  ),
   // ── who asks; `prefix` is that of the headers, `x-engine-` ──
   adminSecretMissing: row<Prefixed>(
     401,
@@ -323,6 +328,13 @@ export const ERRORS = {
     'unexpected-payload',
     (p) => `incompatible column types : ${p.left}, ${p.right}`,
   ),
+  subscriptionOverHttp: row<object>(
+    400,
+    'unexpected-payload',
+    () => 'subscriptions are not supported over HTTP, use websockets instead',
+  ),
+  /** An operation over a WebSocket that cannot begin. */
+  startFailed: row<Text>(400, 'start-failed', (p) => p.text),
   unexpectedPayload: row<Text>(400, 'unexpected-payload', (p) => p.text),
   notSupported: row<Text>(400, 'not-supported', (p) => p.text),
   invalidConfiguration: row<Text>(400, 'invalid-configuration', (p) => p.text),

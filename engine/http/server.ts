@@ -1,4 +1,5 @@
-/** The server: one node:http listener. POST /v1/graphql goes straight to graphql.ts, everything else to app.ts.
+/** The server: one node:http listener. POST /v1/graphql goes straight to graphql.ts, everything else to app.ts; WebSockets
+ *  are websocket.ts's.
  *  In: options, state, log. Out: the URL it listens at, and a `close` that lets requests in flight finish. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,6 +11,7 @@ import { buildApp } from './app.ts';
 import type { HttpContext } from './context.ts';
 import { corsPolicy } from './cors.ts';
 import { graphqlHandler } from './graphql.ts';
+import { acceptWebsockets, isWebsocketUpgrade } from './websocket.ts';
 
 export type HttpServer = {
   /** `http://localhost:8080` */
@@ -39,7 +41,11 @@ export async function openServer(
   let isDraining = false;
   const app = await buildApp(context, (handle) =>
     createServer(
-      { maxHeaderSize: options.maxTotalHeaderLength, keepAliveTimeout: KEEP_ALIVE_MS },
+      {
+        maxHeaderSize: options.maxTotalHeaderLength,
+        keepAliveTimeout: KEEP_ALIVE_MS,
+        shouldUpgradeCallback: isWebsocketUpgrade,
+      },
       (request, response) => {
         inFlight.add(response);
         response.once('close', () => inFlight.delete(response));
@@ -49,6 +55,7 @@ export async function openServer(
       },
     ),
   );
+  const websockets = acceptWebsockets(app.server, context);
   await listen(app.server, options);
   return {
     url: urlOf(app.server, options),
@@ -57,8 +64,9 @@ export async function openServer(
       for (const response of inFlight) if (!response.headersSent) response.setHeader('connection', 'close');
       const closed = new Promise<void>((resolve) => app.server.close(() => resolve()));
       app.server.closeIdleConnections();
+      websockets.finish();
       await Promise.race([closed, sleep(timeoutMs, undefined, { ref: false })]);
-      const cutOff = inFlight.size;
+      const cutOff = inFlight.size + websockets.terminate();
       app.server.closeAllConnections();
       await closed;
       await app.close();

@@ -13,6 +13,13 @@ export type Observation =
   | { readonly kind: 'stopping'; readonly reason: string }
   | { readonly kind: 'stopped'; readonly requestsCutOff: number }
   | RequestFinished
+  /** A WebSocket: opened, an operation over it failed, closed. `detail` has no values of users. */
+  | {
+      readonly kind: 'websocket';
+      readonly event: 'opened' | 'operation failed' | 'closed';
+      readonly connectionId: string;
+      readonly detail: unknown;
+    }
   /** Something in the engine's own life: the metadata published, a database gone. `event` is its room's own report. */
   | { readonly kind: 'state'; readonly event: { readonly kind: string } }
   /** A failure nobody foresaw; the client was told only that it happened. */

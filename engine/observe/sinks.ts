@@ -18,7 +18,7 @@ type Line = {
 };
 
 /** Types that can be left out with `--enabled-log-types`; all others are always written. */
-const OPTIONAL_TYPES: ReadonlySet<string> = new Set(['startup', 'http-log']);
+const OPTIONAL_TYPES: ReadonlySet<string> = new Set(['startup', 'http-log', 'websocket-log']);
 
 const FLUSH_EVERY_MS = 250;
 
@@ -65,6 +65,15 @@ export function lineOf(observation: Observation): Line {
         level: observation.error === null ? 'info' : 'error',
         type: 'http-log',
         detail: httpLog(observation),
+      };
+    case 'websocket':
+      return {
+        level: observation.event === 'operation failed' ? 'error' : 'info',
+        type: 'websocket-log',
+        detail: {
+          connection_info: { websocket_id: observation.connectionId },
+          event: { type: observation.event, detail: observation.detail },
+        },
       };
     case 'state':
       return { level: levelOfState(observation.event.kind), type: 'metadata', detail: observation.event };

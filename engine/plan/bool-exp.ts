@@ -27,8 +27,10 @@ export function planBoolExp(input: Input, context: PlanContext): Predicate {
         case 'computed':
           return comparisons(computedRef(origin.field, origin.table), value, context);
         case 'relationship': {
-          const where = and(context.filterOf(origin.target), planBoolExp(value, context));
-          return { kind: 'related', join: origin.relationship.join, where } as const;
+          const filter = context.filterOf(origin.target);
+          const where = planBoolExp(value, context);
+          const { join } = origin.relationship;
+          return { kind: 'related', join, where, ...(filter.kind === 'true' ? {} : { filter }) } as const;
         }
         default:
           throw new Error(`${origin.kind} is not part of a boolean expression`);
@@ -50,8 +52,16 @@ function comparisons(left: ColumnRef, value: Input, context: PlanContext): Predi
     ...[...object.fields].map(([name, operand]) =>
       withPath(name, () => {
         const origin = inputOrigin(object.type.getFields()[name]!);
-        if (origin.kind !== 'operator') throw new Error(`${name} is no operator`);
-        return compare(left, origin.operator, operand, context);
+        switch (origin.kind) {
+          case 'operator':
+            return compare(left, origin.operator, operand, context);
+          case 'casts':
+            return comparisons(left, operand, context);
+          case 'cast':
+            return comparisons({ ...left, type: origin.to, cast: origin.to }, operand, context);
+          default:
+            throw new Error(`${name} is no operator`);
+        }
       }),
     ),
   );

@@ -14,6 +14,7 @@ test.for([
   ["$['x.y']", ['x.y']],
   ['$["say \\"hi\\""]', ['say "hi"']],
   ['$.ünï', ['ünï']],
+  ['a[0].["x"]', ['a', '0', 'x']],
 ] as const)('%s', ([path, steps]) => {
   expect(jsonPath(path)).toEqual(steps);
 });

@@ -2,7 +2,7 @@
  *  Raises `parseFailed`. Reference: features.md row 29. */
 import { fail } from '../errors/engine-error.ts';
 
-const STEP = /\.?([^.[\]"'$]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]|\['((?:[^'\\]|\\.)*)'\]/y;
+const STEP = /\.?([^.[\]"'$]+)|\.?\[(\d+)\]|\.?\["((?:[^"\\]|\\.)*)"\]|\.?\['((?:[^'\\]|\\.)*)'\]/y;
 
 export function jsonPath(text: string): string[] {
   const start = text.startsWith('$') ? 1 : 0;

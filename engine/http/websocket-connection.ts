@@ -1,0 +1,263 @@
+/** One WebSocket: carries out what the state machine (websocket-protocol.ts) says, and keeps the socket in good order.
+ *  - Messages that come while authentication is on its way wait for it.
+ *  - A client that does not read is not read from either; of a live query it gets the latest result once it does.
+ *  - Silence is broken every few seconds; a peer that never answers is gone.
+ *  - `finish` ends live queries at once and lets queries and mutations answer before it closes.
+ *  Not here: running an operation (websocket-operation.ts), handshakes (websocket.ts). */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { RawData, WebSocket } from 'ws';
+import { textToWire } from '../config/header-prefix.ts';
+import type { Session } from '../resolve/session.ts';
+import type { LiveQueries } from '../subscribe/live-queries.ts';
+import type { HttpContext } from './context.ts';
+import { parseJson } from './parse-json.ts';
+import { errorFrom } from './refusal.ts';
+import { type Protocol, readMessage } from './websocket-messages.ts';
+import { type Operation, type Outlet, refuse, startOperation } from './websocket-operation.ts';
+import { type Effect, type Event, type Phase, react } from './websocket-protocol.ts';
+
+export type ConnectionOptions = {
+  readonly id: string;
+  readonly socket: WebSocket;
+  readonly protocol: Protocol;
+  /** Of the handshake; those of `connection_init` override them. */
+  readonly headers: IncomingHttpHeaders;
+  readonly context: HttpContext;
+  readonly live: LiveQueries;
+};
+
+/** Bytes waiting for the client beyond which it counts as not reading. */
+const MOST_UNSENT = 1024 * 1024;
+/** Queries and mutations of one client at the same time. */
+const MOST_AT_ONCE = 50;
+/** Signs of life that may stay unanswered. */
+const MOST_UNHEARD = 3;
+/** A close frame has room for 123 bytes. */
+const MOST_REASON = 120;
+
+export class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #operations = new Map<string, Operation>();
+  /** Messages that came during authentication. */
+  #inbox: string[] = [];
+  /** Latest results of live queries the client had no room for. */
+  readonly #held = new Map<string, string>();
+  #phase: Phase = 'new';
+  #session: Session | null = null;
+  #unheard = 0;
+  #isFinishing = false;
+  readonly #timers: readonly NodeJS.Timeout[];
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    const { socket, context } = options;
+    const { websocketKeepalive, websocketConnectionInitTimeout } = context.options;
+    this.#timers = [
+      setTimeout(() => this.#on({ kind: 'too late' }), websocketConnectionInitTimeout * 1000),
+      setInterval(() => this.#signOfLife(), websocketKeepalive * 1000),
+    ];
+    socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
+    socket.on('pong', () => this.#hear());
+    // A broken socket closes right after.
+    socket.on('error', () => {});
+    socket.on('close', (code) => this.#closed(code));
+    this.#observe('opened', { protocol: options.protocol.name });
+  }
+
+  /** How many queries and mutations are still to answer. */
+  get inFlight(): number {
+    return [...this.#operations.values()].filter((operation) => !operation.isLive).length;
+  }
+
+  finish(): void {
+    this.#isFinishing = true;
+    for (const [id, operation] of this.#operations) {
+      if (!operation.isLive) continue;
+      operation.stop();
+      this.#operations.delete(id);
+    }
+    this.#closeWhenDone();
+  }
+
+  terminate(): void {
+    this.#options.socket.terminate();
+  }
+
+  #receive(data: RawData, isBinary: boolean): void {
+    this.#hear();
+    if (this.#isFinishing) return;
+    const text = isBinary ? '' : String(data);
+    if (this.#phase === 'asking') {
+      this.#inbox.push(text);
+      this.#options.socket.pause();
+    } else this.#read(text);
+  }
+
+  #read(text: string): void {
+    this.#on(readMessage(this.#options.protocol, text, parseJson));
+  }
+
+  #on(event: Event): void {
+    const { protocol } = this.#options;
+    const isRunning = (id: string) => this.#operations.has(id);
+    const { phase, effects } = react({ protocol, phase: this.#phase, isRunning }, event);
+    this.#phase = phase;
+    for (const effect of effects) this.#carryOut(effect);
+  }
+
+  #carryOut(effect: Effect): void {
+    if (effect.kind === 'send') this.#send(effect.text);
+    else if (effect.kind === 'authenticate') void this.#authenticate(effect.headers);
+    else if (effect.kind === 'start') this.#start(effect.id, effect.request);
+    else if (effect.kind === 'fail') refuse(this.#outlet(effect.id), effect.reason);
+    else if (effect.kind === 'stop') this.#stop(effect.id);
+    else if (effect.kind === 'close') this.#close(effect.code, effect.reason);
+    else effect satisfies never;
+  }
+
+  async #authenticate(given: Readonly<Record<string, string>>): Promise<void> {
+    const { context, headers, id } = this.#options;
+    try {
+      this.#session = await context.authenticate({ ...headers, ...given });
+      this.#on({ kind: 'authenticated' });
+    } catch (thrown) {
+      const { message } = errorFrom(thrown, context.observe, id);
+      this.#on({ kind: 'refused', reason: textToWire(message, context.options.headerPrefix) });
+    }
+    const waiting = this.#inbox;
+    this.#inbox = [];
+    for (const text of waiting) this.#read(text);
+    this.#options.socket.resume();
+  }
+
+  #start(id: string, request: unknown): void {
+    const { context, live } = this.#options;
+    const outlet = this.#outlet(id);
+    const operation = startOperation({ context, live, session: this.#session!, request, outlet });
+    if (!operation) return;
+    this.#operations.set(id, operation);
+    outlet.attach(operation);
+    this.#readOrPause();
+  }
+
+  #stop(id: string): void {
+    this.#operations.get(id)?.stop();
+    this.#operations.delete(id);
+    this.#held.delete(id);
+    this.#readOrPause();
+  }
+
+  /** What an operation says goes out under its id. */
+  #outlet(id: string): Outlet & { attach: (operation: Operation) => void } {
+    const { protocol, context } = this.#options;
+    let own: Operation | undefined;
+    return {
+      requestId: this.#options.id,
+      attach: (operation) => {
+        own = operation;
+      },
+      next: (response) => this.#send(protocol.server.next(id, response)),
+      latest: (response) => this.#sendLatest(id, protocol.server.next(id, response)),
+      error: (errors, detail) => {
+        this.#held.delete(id);
+        this.#send(protocol.server.error(id, textToWire(errors, context.options.headerPrefix)));
+        if (protocol.completesErrors) this.#send(protocol.server.complete(id));
+        this.#observe('operation failed', detail);
+      },
+      complete: () => this.#send(protocol.server.complete(id)),
+      done: () => {
+        // The id may have been stopped and used again.
+        if (own && this.#operations.get(id) === own) this.#operations.delete(id);
+        this.#readOrPause();
+        this.#closeWhenDone();
+      },
+    };
+  }
+
+  #sendLatest(id: string, text: string): void {
+    if (this.#isFull) this.#held.set(id, text);
+    else this.#send(text);
+  }
+
+  #send(text: string): void {
+    const { socket } = this.#options;
+    if (socket.readyState !== socket.OPEN) return;
+    socket.send(text, () => this.#sent());
+    this.#readOrPause();
+  }
+
+  /** Something has gone out: there may be room. */
+  #sent(): void {
+    for (const [id, text] of this.#held) {
+      if (this.#isFull) return;
+      this.#held.delete(id);
+      this.#send(text);
+    }
+    this.#readOrPause();
+  }
+
+  get #isFull(): boolean {
+    return this.#options.socket.bufferedAmount > MOST_UNSENT;
+  }
+
+  #readOrPause(): void {
+    const { socket } = this.#options;
+    if (socket.readyState !== socket.OPEN || this.#phase === 'asking') return;
+    const isBusy = this.#isFull || this.inFlight >= MOST_AT_ONCE;
+    if (isBusy && !socket.isPaused) socket.pause();
+    else if (!isBusy && socket.isPaused) socket.resume();
+  }
+
+  #hear(): void {
+    this.#unheard = 0;
+  }
+
+  #signOfLife(): void {
+    const { socket, protocol } = this.#options;
+    // Whoever is not read from cannot be heard.
+    if (socket.isPaused || socket.readyState !== socket.OPEN) return;
+    this.#unheard += 1;
+    if (this.#unheard > MOST_UNHEARD) {
+      socket.terminate();
+      return;
+    }
+    socket.ping();
+    if (this.#phase === 'ready') this.#send(protocol.server.alive);
+  }
+
+  #closeWhenDone(): void {
+    if (this.#isFinishing && this.inFlight === 0) this.#close(1001, 'the engine is stopping');
+  }
+
+  #close(code: number, reason: string): void {
+    const { socket } = this.#options;
+    // The answer to our close frame has to be read.
+    if (socket.isPaused) socket.resume();
+    socket.close(code, cut(reason));
+    this.#end();
+  }
+
+  #closed(code: number): void {
+    this.#end();
+    this.#observe('closed', { code });
+  }
+
+  #end(): void {
+    this.#phase = 'closed';
+    this.#inbox = [];
+    this.#held.clear();
+    for (const timer of this.#timers) clearTimeout(timer);
+    for (const operation of this.#operations.values()) operation.stop();
+    this.#operations.clear();
+  }
+
+  #observe(event: 'opened' | 'operation failed' | 'closed', detail: unknown): void {
+    this.#options.context.observe({ kind: 'websocket', event, connectionId: this.#options.id, detail });
+  }
+}
+
+/** To whole characters. */
+function cut(reason: string): string {
+  const bytes = Buffer.from(reason).subarray(0, MOST_REASON);
+  return new TextDecoder().decode(bytes, { stream: true });
+}

@@ -1,0 +1,106 @@
+/** One operation over a WebSocket: a query or mutation answers once, a subscription until it is stopped.
+ *  What is wrong before anything runs is an `error`; what goes wrong after that is a result with `errors`.
+ *  Not here: message formats (websocket-messages.ts), polling (subscribe/). Reference: features.md rows 90, 95. */
+import { EngineError, toGraphqlError } from '../errors/engine-error.ts';
+import { answerPlanned, understood } from '../execute/answer.ts';
+import type { PlannedRequest } from '../execute/plan-cache.ts';
+import type { Session } from '../resolve/session.ts';
+import type { LiveQueries } from '../subscribe/live-queries.ts';
+import type { HttpContext } from './context.ts';
+import { graphqlRequestFrom } from './graphql-request.ts';
+import { errorFrom, showsInternal } from './refusal.ts';
+
+export type Operation = {
+  readonly isLive: boolean;
+  /** Nothing more is said. A query or mutation runs to its end all the same. */
+  readonly stop: () => void;
+};
+
+/** Where an operation says what it has to say. Texts are JSON. */
+export type Outlet = {
+  readonly requestId: string;
+  /** `{"data":…}` or `{"errors":…}` */
+  readonly next: (response: string) => void;
+  /** As `next`; an earlier one the client has had no room for may be left out. */
+  readonly latest: (response: string) => void;
+  /** The operation did not begin, or cannot go on. `detail` is for the log. */
+  readonly error: (errors: string, detail: unknown) => void;
+  readonly complete: () => void;
+  /** It is over. */
+  readonly done: () => void;
+};
+
+export type Start = {
+  readonly context: HttpContext;
+  readonly live: LiveQueries;
+  readonly session: Session;
+  readonly request: unknown;
+  readonly outlet: Outlet;
+};
+
+/** Null when it could not begin; then that has been said. */
+export function startOperation(start: Start): Operation | null {
+  const { context, session, outlet } = start;
+  try {
+    const request = graphqlRequestFrom(start.request);
+    const { model } = context.state.snapshot();
+    const asked = understood(request, { model, session });
+    if (asked.plan.operation !== 'subscription') return answerOnce(start, asked);
+    const stop = start.live.subscribe({
+      request,
+      session,
+      sink: {
+        next: outlet.latest,
+        failed: (error) => outlet.latest(`{"errors":${errorsText(start, error)}}`),
+        ended: (error) => {
+          outlet.error(errorsText(start, error), error.message);
+          outlet.done();
+        },
+      },
+    });
+    return { isLive: true, stop };
+  } catch (thrown) {
+    const error = errorFrom(thrown, context.observe, outlet.requestId);
+    outlet.error(errorsText(start, error), toGraphqlError(error, false));
+    return null;
+  }
+}
+
+/** For what the protocol itself refuses. */
+export function refuse(outlet: Outlet, reason: string): void {
+  const error = toGraphqlError(new EngineError('startFailed', { text: reason }), false);
+  outlet.error(JSON.stringify([error]), error);
+}
+
+function answerOnce(start: Start, asked: PlannedRequest): Operation {
+  let isStopped = false;
+  void answerText(start, asked).then((text) => {
+    if (!isStopped) {
+      start.outlet.next(text);
+      start.outlet.complete();
+    }
+    start.outlet.done();
+  });
+  return {
+    isLive: false,
+    stop: () => {
+      isStopped = true;
+    },
+  };
+}
+
+async function answerText(
+  { context, session, outlet, ...start }: Start,
+  asked: PlannedRequest,
+): Promise<string> {
+  try {
+    return await answerPlanned(asked, { session, databases: context.state.sources });
+  } catch (thrown) {
+    const error = errorFrom(thrown, context.observe, outlet.requestId);
+    return `{"errors":${errorsText({ context, session, outlet, ...start }, error)}}`;
+  }
+}
+
+function errorsText({ context, session }: Start, error: EngineError): string {
+  return JSON.stringify([toGraphqlError(error, showsInternal(context.options, session))]);
+}

@@ -1,0 +1,88 @@
+/** The state machine alone: what follows on which message, in both sub-protocols. */
+import { expect, test } from 'vitest';
+import { PROTOCOLS, readMessage } from './websocket-messages.ts';
+import { type Event, type Phase, react } from './websocket-protocol.ts';
+
+const [NEWER, OLDER] = PROTOCOLS as [(typeof PROTOCOLS)[0], (typeof PROTOCOLS)[0]];
+
+function after(protocol: typeof NEWER, phase: Phase, event: Event, running: readonly string[] = []) {
+  return react({ protocol, phase, isRunning: (id) => running.includes(id) }, event);
+}
+
+const INIT: Event = { kind: 'init', headers: { a: 'b' } };
+const START: Event = { kind: 'start', id: '1', request: {} };
+
+test.each(PROTOCOLS)('$name: init asks who it is, and only then operations start', (protocol) => {
+  expect(after(protocol, 'new', INIT)).toEqual({
+    phase: 'asking',
+    effects: [{ kind: 'authenticate', headers: { a: 'b' } }],
+  });
+  const { phase, effects } = after(protocol, 'asking', { kind: 'authenticated' });
+  expect([phase, effects[0]]).toEqual(['ready', { kind: 'send', text: '{"type":"connection_ack"}' }]);
+  expect(after(protocol, 'ready', START).effects).toEqual([START]);
+});
+
+const CLOSES: readonly [Phase, Event, number][] = [
+  ['ready', { kind: 'malformed', reason: 'no' }, 4400],
+  ['new', START, 4401],
+  ['asking', { kind: 'refused', reason: 'no' }, 4403],
+  ['new', { kind: 'too late' }, 4408],
+  ['ready', START, 4409],
+  ['ready', INIT, 4429],
+  ['asking', INIT, 4429],
+];
+
+test.each(CLOSES)('graphql-transport-ws: when %s, %o closes with %i', (phase, event, code) => {
+  const reaction = after(NEWER, phase, event, ['1']);
+  expect(reaction).toEqual({
+    phase: 'closed',
+    effects: [{ kind: 'close', code, reason: expect.any(String) }],
+  });
+});
+
+test.each([
+  ['new', START],
+  ['ready', START],
+] as const)('graphql-ws: when %s, %o fails only the operation', (phase, event) => {
+  expect(after(OLDER, phase, event, ['1'])).toEqual({
+    phase,
+    effects: [{ kind: 'fail', id: '1', reason: expect.any(String) }],
+  });
+});
+
+test('graphql-ws: what is no message is told, and the connection goes on', () => {
+  const message = readMessage(OLDER, '{"type":"test"}', JSON.parse);
+  const { phase, effects } = after(OLDER, 'ready', message);
+  const text = '{"type":"connection_error","payload":"unexpected type of message: test"}';
+  expect([phase, effects]).toEqual(['ready', [{ kind: 'send', text }]]);
+});
+
+test.each(PROTOCOLS)('$name: nothing follows once closed', (protocol) => {
+  expect(after(protocol, 'closed', INIT).effects).toEqual([]);
+});
+
+test.each(PROTOCOLS)('$name: init in time is not too late', (protocol) => {
+  expect(after(protocol, 'asking', { kind: 'too late' }).effects).toEqual([]);
+});
+
+test.each([
+  'no json',
+  '[]',
+  '{}',
+  '{"type":"subscribe"}',
+  '{"type":"complete","id":7}',
+  '{"type":"start","id":"1"}',
+  '{"type":"constructor"}',
+  '{"type":"connection_init","payload":{"headers":[]}}',
+])('graphql-transport-ws: %s is malformed', (text) => {
+  expect(readMessage(NEWER, text, JSON.parse).kind).toBe('malformed');
+});
+
+test('headers of init are lower-cased texts', () => {
+  const text =
+    '{"type":"connection_init","payload":{"headers":{"X-Engine-User-Id":7,"Nothing":null,"Odd":{}}}}';
+  expect(readMessage(NEWER, text, JSON.parse)).toEqual({
+    kind: 'init',
+    headers: { 'x-engine-user-id': '7' },
+  });
+});

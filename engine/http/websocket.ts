@@ -1,0 +1,97 @@
+/** Handshakes of WebSockets at /v1/graphql, and the connections that come of them.
+ *  A browser sends cookies along from any page, so an origin that may not call is refused here, and with CORS off cookies
+ *  are not looked at. Not here: what is said over a connection (websocket-connection.ts). Reference: features.md row 96. */
+import { type IncomingHttpHeaders, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer } from 'ws';
+import { EngineError, toAdminBody } from '../errors/engine-error.ts';
+import { LiveQueries } from '../subscribe/live-queries.ts';
+import type { HttpContext } from './context.ts';
+import { errorFrom } from './refusal.ts';
+import { requestIdOf } from './request-id.ts';
+import { Connection } from './websocket-connection.ts';
+import { PROTOCOLS, protocolOf } from './websocket-messages.ts';
+
+export type Websockets = {
+  /** Takes no more; connections close as soon as their queries and mutations have answered. */
+  readonly finish: () => void;
+  /** Cuts off what is left; how many queries and mutations that were. */
+  readonly terminate: () => number;
+};
+
+/** Only these; other upgrades a client offers (`h2c`) are declined by answering the request as it is. */
+export function isWebsocketUpgrade(request: IncomingMessage): boolean {
+  return request.headers.upgrade?.toLowerCase() === 'websocket';
+}
+
+export function acceptWebsockets(server: Server, context: HttpContext): Websockets {
+  const connections = new Set<Connection>();
+  let isFinishing = false;
+  const live = liveQueries(context);
+  const sockets = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    maxPayload: context.options.maxRequestBodyLength,
+    handleProtocols: (offered) =>
+      [...offered].find((name) => PROTOCOLS.some((protocol) => protocol.name === name)) ?? false,
+  });
+  server.on('upgrade', (request, duplex, head) => {
+    const refusal = isFinishing ? new EngineError('resourceNotFound', {}) : refusalOf(context, request);
+    if (refusal) return refuse(duplex, refusal);
+    sockets.handleUpgrade(request, duplex, head, (socket) => {
+      const id = requestIdOf(request);
+      const headers = believed(context, request.headers);
+      const protocol = protocolOf(socket.protocol);
+      const connection = new Connection({ id, socket, protocol, headers, context, live });
+      connections.add(connection);
+      socket.once('close', () => connections.delete(connection));
+    });
+  });
+  return {
+    finish: () => {
+      isFinishing = true;
+      for (const connection of connections) connection.finish();
+    },
+    terminate: () => {
+      const cutOff = [...connections].reduce((sum, { inFlight }) => sum + inFlight, 0);
+      for (const connection of connections) connection.terminate();
+      return cutOff;
+    },
+  };
+}
+
+function liveQueries({ options, state, observe }: HttpContext): LiveQueries {
+  return new LiveQueries({
+    refetchIntervalMs: options.liveQueriesMultiplexedRefetchInterval,
+    // The other half is for requests.
+    mostAtOnce: Math.max(1, Math.floor(options.pgConnections / 2)),
+    model: () => state.snapshot().model,
+    databases: state.sources,
+    errorOf: (thrown) => errorFrom(thrown, observe, 'live query'),
+  });
+}
+
+function refusalOf({ options, corsHeaders }: HttpContext, request: IncomingMessage): EngineError | null {
+  const { origin } = request.headers;
+  if (request.url?.split('?', 1)[0] !== '/v1/graphql' || !options.enabledApis.includes('graphql')) {
+    return new EngineError('resourceNotFound', {});
+  }
+  if (origin === undefined || options.disableCors) return null;
+  const isAllowed = corsHeaders(origin)['access-control-allow-origin'] !== undefined;
+  return isAllowed ? null : new EngineError('originNotAllowed', {});
+}
+
+function believed({ options }: HttpContext, headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  if (!options.disableCors) return headers;
+  const { cookie: _, ...others } = headers;
+  return others;
+}
+
+function refuse(duplex: Duplex, error: EngineError): void {
+  const body = JSON.stringify(toAdminBody(error, 'newer', false));
+  duplex.on('error', () => {});
+  duplex.end(
+    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\nConnection: close\r\n` +
+      `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}

@@ -1,0 +1,194 @@
+/** Live queries: a subscription is planned like a query, each of its statements is watched by a poller, and every change is
+ *  pushed as a whole response. Statements of different subscriptions that are the same share their poller.
+ *  A plan holds the permissions of one model. When the metadata changes, every subscription is planned again before
+ *  anything more is pushed; one that no longer can be ends with the error a new one would get.
+ *  In: request, session and a sink. Out: texts of responses to the sink, and a `stop`.
+ *  Not here: sockets (http/), asking databases (poller.ts). Reference: features.md 1.7. */
+import type { EngineError } from '../errors/engine-error.ts';
+import { understood } from '../execute/answer.ts';
+import type { GraphqlRequest, PlannedRequest, ReadyStatement } from '../execute/plan-cache.ts';
+import type { Row } from '../execute/pool.ts';
+import { type Databases, runStatement, valuesOf } from '../execute/run-plan.ts';
+import { splice } from '../execute/splice.ts';
+import type { Session } from '../resolve/session.ts';
+import type { Model } from '../resolve/types.ts';
+import { type Outcome, Poller, type Values, type Watcher } from './poller.ts';
+import { Turns } from './turns.ts';
+
+/** Where results go. */
+export type Sink = {
+  /** `{"data":{…}}` */
+  readonly next: (text: string) => void;
+  /** This time there was none; the next may come. */
+  readonly failed: (error: EngineError) => void;
+  /** There will be no more. */
+  readonly ended: (error: EngineError) => void;
+};
+
+export type Ask = { readonly request: GraphqlRequest; readonly session: Session; readonly sink: Sink };
+
+export type LiveQueriesOptions = {
+  readonly refetchIntervalMs: number;
+  /** Statements asked at the same time, over all live queries. */
+  readonly mostAtOnce: number;
+  /** The current one. */
+  readonly model: () => Model;
+  readonly databases: Databases;
+  /** Whatever was thrown, as what a client may be told. */
+  readonly errorOf: (thrown: unknown) => EngineError;
+};
+
+export class LiveQueries {
+  readonly #options: LiveQueriesOptions;
+  readonly #turns: Turns;
+  /** By source and statement text. */
+  readonly #pollers = new Map<string, Poller>();
+  readonly #subscriptions = new Set<LiveQuery>();
+  #model: Model | undefined;
+
+  constructor(options: LiveQueriesOptions) {
+    this.#options = options;
+    this.#turns = new Turns(options.mostAtOnce);
+  }
+
+  get size(): number {
+    return this.#subscriptions.size;
+  }
+
+  /** Raises what planning raises, and `missingSessionVariable`. The returned function ends it. */
+  subscribe(ask: Ask): () => void {
+    const model = this.#options.model();
+    const live = new LiveQuery(ask, {
+      isCurrent: () => this.#options.model() === live.model,
+      renew: () => this.#renew(live),
+      watch: (...watched) => this.#watch(...watched),
+    });
+    live.begin(model);
+    this.#subscriptions.add(live);
+    return () => this.#stop(live);
+  }
+
+  #stop(live: LiveQuery): void {
+    live.stop();
+    this.#subscriptions.delete(live);
+  }
+
+  #watch(statement: ReadyStatement, values: Values, watcher: Watcher): () => void {
+    const key = `${statement.source}\n${statement.text}`;
+    const poller = this.#pollers.get(key) ?? this.#newPoller(statement);
+    this.#pollers.set(key, poller);
+    const leave = poller.watch(values, watcher);
+    return () => {
+      leave();
+      if (poller.isIdle && this.#pollers.get(key) === poller) this.#pollers.delete(key);
+    };
+  }
+
+  #newPoller(statement: ReadyStatement): Poller {
+    return new Poller({
+      ask: (values) => this.#turns.take(() => this.#ask(statement, values)),
+      intervalMs: this.#options.refetchIntervalMs,
+      beforeRound: () => this.#renewAll(),
+    });
+  }
+
+  async #ask(statement: ReadyStatement, values: Values): Promise<Outcome> {
+    try {
+      return { kind: 'row', row: await runStatement(statement, values, this.#options.databases) };
+    } catch (thrown) {
+      return { kind: 'failure', error: this.#options.errorOf(thrown) };
+    }
+  }
+
+  #renewAll(): void {
+    const model = this.#options.model();
+    if (model === this.#model) return;
+    this.#model = model;
+    for (const live of [...this.#subscriptions]) if (live.model !== model) this.#renew(live);
+  }
+
+  #renew(live: LiveQuery): void {
+    try {
+      live.begin(this.#options.model());
+    } catch (error) {
+      this.#stop(live);
+      live.ask.sink.ended(this.#options.errorOf(error));
+    }
+  }
+}
+
+type Surroundings = {
+  readonly isCurrent: () => boolean;
+  readonly renew: () => void;
+  readonly watch: (statement: ReadyStatement, values: Values, watcher: Watcher) => () => void;
+};
+
+class LiveQuery {
+  readonly ask: Ask;
+  readonly #surroundings: Surroundings;
+  model: Model | undefined;
+  #planned: PlannedRequest | undefined;
+  /** The latest row of each statement. */
+  #rows: (Row | undefined)[] = [];
+  #leave: readonly (() => void)[] = [];
+  /** What was pushed last, kept only while it is uncertain whether a new plan's answer is another. */
+  #before: string | undefined;
+  #isStopped = false;
+
+  constructor(ask: Ask, surroundings: Surroundings) {
+    this.ask = ask;
+    this.#surroundings = surroundings;
+  }
+
+  /** Plans under the model and watches; what was watched before is left. */
+  begin(model: Model): void {
+    const { request, session } = this.ask;
+    const planned = understood(request, { model, session });
+    const binding = { session, variables: planned.variables.values };
+    const { statements } = planned.plan;
+    const values = statements.map((statement) => valuesOf(statement, binding));
+    this.#before ??= this.#text();
+    const left = this.#leave;
+    this.model = model;
+    this.#planned = planned;
+    this.#rows = statements.map(() => undefined);
+    this.#leave = statements.map((statement, i) =>
+      this.#surroundings.watch(statement, values[i]!, (outcome) => this.#learn(i, outcome)),
+    );
+    // Only now: a poller both plans use goes on.
+    for (const leave of left) leave();
+    // Nothing to ask: `__typename` alone.
+    if (statements.length === 0) queueMicrotask(() => this.#push());
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    for (const leave of this.#leave) leave();
+  }
+
+  #learn(i: number, outcome: Outcome): void {
+    if (this.#isStopped) return;
+    // What an old plan may see is not to be told.
+    if (!this.#surroundings.isCurrent()) this.#surroundings.renew();
+    else if (outcome.kind === 'failure') this.ask.sink.failed(outcome.error);
+    else {
+      this.#rows[i] = outcome.row;
+      this.#push();
+    }
+  }
+
+  #push(): void {
+    const text = this.#text();
+    if (this.#isStopped || text === undefined) return;
+    const isNews = text !== this.#before;
+    this.#before = undefined;
+    if (isNews) this.ask.sink.next(text);
+  }
+
+  /** The whole response, once every statement has answered. */
+  #text(): string | undefined {
+    const rows = this.#rows.filter((row) => row !== undefined);
+    if (!this.#planned || rows.length < this.#planned.plan.statements.length) return undefined;
+    return splice(this.#planned.plan.template, rows);
+  }
+}

@@ -1,0 +1,138 @@
+/** One statement on one source, asked again and again for everyone who watches it.
+ *
+ *  Postgres does not say that the result of a query has changed, so it is asked. What is asked is the statement's text and
+ *  the values it is run with: every argument, variable and session variable is a value, so watchers of the same text form
+ *  one poller, and among them those with the same values form a cohort, which is asked once a round however many watch.
+ *  Text and values hold the permissions too: equal ones may be shared, whoever watches.
+ *
+ *  In: `watch(values, watcher)`. Out: `watcher(outcome)`, the first time soon and then whenever the outcome is another.
+ *  A cohort is asked when somebody joins it, even between rounds, because what it knows may be older than what the newcomer
+ *  has just written; it is never asked twice at the same time, so outcomes come in order.
+ *  A failure is an outcome like any other: the next round may succeed.
+ *  Not here: what an outcome means to a client (live-queries.ts), several cohorts in one statement. */
+import type { EngineError } from '../errors/engine-error.ts';
+import type { Row } from '../execute/pool.ts';
+
+export type Outcome =
+  | { readonly kind: 'row'; readonly row: Row }
+  | { readonly kind: 'failure'; readonly error: EngineError };
+
+export type Watcher = (outcome: Outcome) => void;
+
+/** What a statement is run with. */
+export type Values = readonly unknown[];
+
+export type PollerOptions = {
+  /** Never rejects. */
+  readonly ask: (values: Values) => Promise<Outcome>;
+  readonly intervalMs: number;
+  readonly beforeRound: () => void;
+};
+
+export class Poller {
+  readonly #options: PollerOptions;
+  readonly #cohorts = new Map<string, Cohort>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: PollerOptions) {
+    this.#options = options;
+  }
+
+  get isIdle(): boolean {
+    return this.#cohorts.size === 0;
+  }
+
+  /** The returned function ends it; nothing is heard after. */
+  watch(values: Values, watcher: Watcher): () => void {
+    const key = JSON.stringify(values);
+    let cohort = this.#cohorts.get(key);
+    if (!cohort) {
+      cohort = new Cohort(() => this.#options.ask(values));
+      this.#cohorts.set(key, cohort);
+    }
+    const joined = cohort;
+    const leave = joined.join(watcher);
+    this.#timer ??= setInterval(() => this.#round(), this.#options.intervalMs);
+    return () => {
+      leave();
+      if (joined.isEmpty && this.#cohorts.get(key) === joined) this.#cohorts.delete(key);
+      if (this.isIdle) this.#rest();
+    };
+  }
+
+  #round(): void {
+    this.#options.beforeRound();
+    for (const cohort of this.#cohorts.values()) cohort.refresh();
+  }
+
+  #rest(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+type Watching = {
+  readonly watcher: Watcher;
+  /** Number of the first question whose answer is new enough: asked after the watcher came. */
+  readonly from: number;
+  /** Version of the outcome it was told last; 0 is none. */
+  told: number;
+};
+
+class Cohort {
+  readonly #ask: () => Promise<Outcome>;
+  readonly #watching = new Set<Watching>();
+  #outcome: Outcome | undefined;
+  #version = 0;
+  #questions = 0;
+  #isAsking = false;
+
+  constructor(ask: () => Promise<Outcome>) {
+    this.#ask = ask;
+  }
+
+  get isEmpty(): boolean {
+    return this.#watching.size === 0;
+  }
+
+  join(watcher: Watcher): () => void {
+    const watching: Watching = { watcher, from: this.#questions + 1, told: 0 };
+    this.#watching.add(watching);
+    this.refresh();
+    return () => this.#watching.delete(watching);
+  }
+
+  /** A question still open is not asked a second time. */
+  refresh(): void {
+    if (!this.#isAsking) void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    this.#isAsking = true;
+    let isAwaited: boolean;
+    do {
+      this.#questions += 1;
+      this.#learn(await this.#ask());
+      isAwaited = [...this.#watching].some(({ from }) => from > this.#questions);
+    } while (isAwaited);
+    this.#isAsking = false;
+  }
+
+  #learn(outcome: Outcome): void {
+    if (!this.#outcome || !isSame(this.#outcome, outcome)) this.#version += 1;
+    this.#outcome = outcome;
+    // A copy: watchers come and go while they are told.
+    for (const watching of [...this.#watching]) {
+      const isDue = watching.from <= this.#questions && watching.told !== this.#version;
+      if (!isDue || !this.#watching.has(watching)) continue;
+      watching.told = this.#version;
+      watching.watcher(outcome);
+    }
+  }
+}
+
+function isSame(a: Outcome, b: Outcome): boolean {
+  if (a.kind === 'failure') return b.kind === 'failure' && a.error.message === b.error.message;
+  if (b.kind === 'failure') return false;
+  return a.row.length === b.row.length && a.row.every((column, i) => column === b.row[i]);
+}

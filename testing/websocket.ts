@@ -1,0 +1,57 @@
+/** A GraphQL client over a WebSocket for tests, in either sub-protocol; it says exactly what it is told.
+ *  In: URL, sub-protocol (null sends no header), handshake headers. Out: messages in order, and the close code. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WebSocket } from 'ws';
+
+export type Message = { readonly type: string; readonly id?: string; readonly payload?: unknown };
+
+export type TestSocket = {
+  readonly protocol: string;
+  readonly socket: WebSocket;
+  readonly send: (message: unknown) => void;
+  /** The next message that is no sign of life; fails when none comes in time. */
+  readonly next: (timeoutMs?: number) => Promise<Message>;
+  /** Messages that came in the given time. */
+  readonly during: (ms: number) => Promise<readonly Message[]>;
+  readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
+  readonly close: () => void;
+};
+
+const SIGNS_OF_LIFE: readonly string[] = ['ka', 'ping'];
+
+export async function openSocket(
+  url: string,
+  protocol: string | null,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<TestSocket> {
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/graphql`, protocol ?? [], { headers });
+  const inbox: Message[] = [];
+  const closed = new Promise<{ code: number; reason: string }>((resolve) => {
+    socket.once('close', (code, reason) => resolve({ code, reason: String(reason) }));
+  });
+  socket.on('message', (data) => {
+    const message = JSON.parse(String(data)) as Message;
+    if (!SIGNS_OF_LIFE.includes(message.type)) inbox.push(message);
+  });
+  await new Promise((resolve, reject) => {
+    socket.once('open', resolve);
+    socket.once('error', reject);
+  });
+  return {
+    protocol: socket.protocol,
+    socket,
+    send: (message) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
+    next: async (timeoutMs = 5000) => {
+      for (let waited = 0; inbox.length === 0 && waited < timeoutMs; waited += 5) await sleep(5);
+      const message = inbox.shift();
+      if (!message) throw new Error(`no message within ${timeoutMs} ms`);
+      return message;
+    },
+    during: async (ms) => {
+      await sleep(ms);
+      return inbox.splice(0);
+    },
+    closed,
+    close: () => socket.close(),
+  };
+}
