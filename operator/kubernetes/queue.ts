@@ -25,6 +25,7 @@ type Entry = {
   dueAt: number | undefined;
   /** Before that only what is urgent starts. */
   notBefore: number;
+  isUrgent: boolean;
   readyAt: number;
   isRunning: boolean;
   cancel: () => void;
@@ -46,7 +47,9 @@ export class Queue {
 
   /** Keys that wait for a pass, or whose pass is running. */
   get depth(): number {
-    return [...this.#entries.values()].filter(({ markedAt, isRunning }) => markedAt !== undefined || isRunning).length;
+    return [...this.#entries.values()].filter(
+      ({ markedAt, isRunning }) => markedAt !== undefined || isRunning,
+    ).length;
   }
 
   /** Marks made before wait until now. */
@@ -67,7 +70,7 @@ export class Queue {
     const entry = this.#entryOf(key);
     entry.markedAt ??= now;
     entry.readyAt = Math.min(now + this.#options.lingerMs, entry.markedAt + this.#options.mostLingerMs);
-    if (isUrgent) entry.notBefore = 0;
+    entry.isUrgent ||= isUrgent;
     this.#arm(key);
   }
 
@@ -84,6 +87,7 @@ export class Queue {
       markedAt: undefined,
       dueAt: undefined,
       notBefore: 0,
+      isUrgent: false,
       readyAt: 0,
       isRunning: false,
       cancel: () => {},
@@ -113,19 +117,17 @@ export class Queue {
     entry.isRunning = true;
     entry.markedAt = undefined;
     entry.dueAt = undefined;
-    const before = entry.notBefore;
+    entry.isUrgent = false;
     const turn = await this.#work(key, isMarked);
     const now = this.#timers.nowMs();
     entry.isRunning = false;
     if (turn.afterMs !== undefined) entry.dueAt = now + turn.afterMs;
-    // Something urgent that came while it ran is a reason to try again at once.
-    const wasUrgent = entry.markedAt !== undefined && entry.notBefore === 0 && before !== 0;
-    entry.notBefore = wasUrgent ? 0 : now + (turn.notBeforeMs ?? 0);
+    entry.notBefore = now + (turn.notBeforeMs ?? 0);
     this.#arm(key);
   }
 }
 
-function startOf({ markedAt, readyAt, dueAt, notBefore }: Entry): number | undefined {
+function startOf({ markedAt, readyAt, dueAt, notBefore, isUrgent }: Entry): number | undefined {
   const wanted = [...(markedAt === undefined ? [] : [readyAt]), ...(dueAt === undefined ? [] : [dueAt])];
-  return wanted.length === 0 ? undefined : Math.max(Math.min(...wanted), notBefore);
+  return wanted.length === 0 ? undefined : Math.max(Math.min(...wanted), isUrgent ? 0 : notBefore);
 }

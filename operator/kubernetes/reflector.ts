@@ -137,7 +137,7 @@ export class Reflector<T extends KubeObject> {
     } while (next !== '');
     this.#replace(found);
     this.#version = page.metadata.resourceVersion;
-    this.#heard();
+    this.problem = undefined;
     if (this.#isSynced) return;
     this.#isSynced = true;
     this.#options.onSynced();
@@ -156,7 +156,8 @@ export class Reflector<T extends KubeObject> {
 
   #replace(found: ReadonlyMap<string, T>): void {
     this.#ahead.clear();
-    for (const key of [...this.#objects.keys()].filter((known) => !found.has(known))) this.#put(key, undefined);
+    for (const key of [...this.#objects.keys()].filter((known) => !found.has(known)))
+      this.#put(key, undefined);
     for (const [key, object] of found) this.#put(key, object);
   }
 
@@ -183,6 +184,7 @@ export class Reflector<T extends KubeObject> {
       this.#heard();
     }
     if (count === 0 && timers.nowMs() - began < LEAST_WATCH_MS) throw new Error('the watch ended at once');
+    this.#heard();
   }
 
   #take({ type, object }: WatchEvent): void {
@@ -224,7 +226,11 @@ export function keyOf({ metadata }: { readonly metadata: KubeObject['metadata'] 
 
 /** Half of an object is who wrote which field when, and what kubectl sent: nothing we read. */
 function slim<T extends KubeObject>(object: T): T {
-  const { managedFields: _, annotations, ...metadata } = object.metadata as T['metadata'] & {
+  const {
+    managedFields: _,
+    annotations,
+    ...metadata
+  } = object.metadata as T['metadata'] & {
     managedFields?: unknown;
   };
   const { [LAST_APPLIED]: __, ...kept } = annotations ?? {};

@@ -3,7 +3,7 @@
  *  1,400.
  *  Out: parsed answers, streams of watch events; what the API refuses is an ApiProblem.
  *  Not here: when to ask again (reflector.ts, status-sink.ts). */
-import type { RequestOptions } from 'node:https';
+import type { AgentOptions, RequestOptions } from 'node:https';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
 
@@ -67,7 +67,7 @@ export async function connect(config: KubeConfig): Promise<Transport> {
 
 function dispatcherFor(config: KubeConfig, options: RequestOptions): Dispatcher {
   const pool = { keepAliveTimeout: KEEP_ALIVE_MS };
-  const wanted = config.createDispatcherOptions(config.getCurrentCluster(), options);
+  const wanted = config.createDispatcherOptions(config.getCurrentCluster(), options as AgentOptions);
   switch (wanted.type) {
     case 'agent':
       return new Agent({ ...pool, connect: wanted.connect as Agent.Options['connect'] & object });

@@ -1,0 +1,168 @@
+/** What the cluster says: every resource of every kind, and the namespaces' labels. A change marks the engine it belongs to, not
+ *  the resource: passes are about engines.
+ *  Not here: secrets (references.ts), keeping one collection (reflector.ts). */
+import { isSameJson } from '@pergola/engine/metadata';
+import { API_GROUP, API_VERSION, type CustomResource, KINDS, type KindRow } from '../kinds.ts';
+import { type KubeObject, Reflector, type ReflectorCounts } from './reflector.ts';
+import type { Timers } from './timers.ts';
+import type { Transport } from './transport.ts';
+
+export type ClusterOptions = {
+  readonly transport: Transport;
+  readonly timers: Timers;
+  /** None: all of them. */
+  readonly namespaces: readonly string[];
+  /** `namespace/name` of an Engine, there or not; whether it changed itself, or a resource bound to it. */
+  readonly onChange: (engine: string, isItself: boolean) => void;
+  readonly onSynced: () => void;
+  readonly onProblem: (path: string, problem: Error) => void;
+};
+
+type Stored = CustomResource & KubeObject;
+
+export class Cluster {
+  readonly #options: ClusterOptions;
+  readonly #kinds: ReadonlyMap<string, readonly Reflector<Stored>[]>;
+  readonly #namespaces: Reflector<KubeObject> | undefined;
+
+  constructor(options: ClusterOptions) {
+    this.#options = options;
+    const scopes = options.namespaces.length === 0 ? [undefined] : options.namespaces;
+    this.#kinds = new Map(
+      KINDS.map((row: KindRow) => [row.kind, scopes.map((scope) => this.#reflectorOf(row, scope))]),
+    );
+    // Who sees only some namespaces may not list them, and grants by label cannot be judged.
+    this.#namespaces = options.namespaces.length === 0 ? this.#namespaceReflector() : undefined;
+  }
+
+  start(): void {
+    for (const reflector of this.#all()) reflector.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#all().map((reflector) => reflector.stop()));
+  }
+
+  get isSynced(): boolean {
+    return this.#all().every(({ isSynced }) => isSynced);
+  }
+
+  /** Why it is not in sync, or deaf. */
+  get problems(): readonly string[] {
+    return this.#all().flatMap(({ problem }) => (problem === undefined ? [] : [problem]));
+  }
+
+  get counts(): ReflectorCounts {
+    const counts = this.#all().map((reflector) => reflector.counts);
+    const sum = (field: keyof ReflectorCounts) => counts.reduce((total, one) => total + one[field], 0);
+    return { lists: sum('lists'), watches: sum('watches'), failures: sum('failures') };
+  }
+
+  /** Undefined: there is no such Engine. */
+  engine(key: string): CustomResource | undefined {
+    return this.#kinds
+      .get('Engine')!
+      .map(({ objects }) => objects.get(key))
+      .find(Boolean);
+  }
+
+  /** Of every kind but Engine, in no order. */
+  resourcesOf(engine: string): readonly CustomResource[] {
+    return this.#resources().filter((cr) => engineKeyOf(cr) === engine);
+  }
+
+  /** Engines there are, and engines only resources speak of. */
+  engineKeys(): ReadonlySet<string> {
+    const engines = this.#kinds.get('Engine')!.flatMap(({ objects }) => [...objects.keys()]);
+    return new Set([...engines, ...this.#resources().map(engineKeyOf)]);
+  }
+
+  /** Undefined: not known to us. */
+  labelsOf(namespace: string): Readonly<Record<string, string>> | undefined {
+    const found = this.#namespaces?.objects.get(namespace);
+    return found && (found.metadata.labels ?? {});
+  }
+
+  get seesNamespaces(): boolean {
+    return this.#namespaces !== undefined;
+  }
+
+  /** What the API answered to a status. */
+  accept(cr: CustomResource, object: KubeObject): void {
+    for (const reflector of this.#kinds.get(cr.kind) ?? []) reflector.accept(object as Stored);
+  }
+
+  #all(): readonly Reflector<never>[] {
+    const kinds = [...this.#kinds.values()].flat();
+    return (this.#namespaces
+      ? [...kinds, this.#namespaces]
+      : kinds) as unknown as readonly Reflector<never>[];
+  }
+
+  #resources(): readonly CustomResource[] {
+    return [...this.#kinds]
+      .filter(([kind]) => kind !== 'Engine')
+      .flatMap(([, reflectors]) => reflectors.flatMap(({ objects }) => [...objects.values()]));
+  }
+
+  #reflectorOf({ kind, plural }: KindRow, namespace: string | undefined): Reflector<Stored> {
+    const { onChange } = this.#options;
+    const scope = namespace === undefined ? '' : `/namespaces/${namespace}`;
+    const isEngine = kind === 'Engine';
+    const tell = (cr: Stored | undefined) =>
+      cr && onChange(isEngine ? nameOf(cr) : engineKeyOf(cr), isEngine);
+    return this.#reflector<Stored>(
+      `/apis/${API_GROUP}/${API_VERSION}${scope}/${plural}`,
+      isSameResource,
+      (before, after) => {
+        tell(before);
+        tell(after);
+      },
+    );
+  }
+
+  #namespaceReflector(): Reflector<KubeObject> {
+    const isSame = (a: KubeObject, b: KubeObject) =>
+      isSameJson(a.metadata.labels ?? {}, b.metadata.labels ?? {});
+    return this.#reflector('/api/v1/namespaces', isSame, (before, after) => {
+      // A namespace that comes or goes brings or takes resources of its own; only new labels let others in.
+      if (before && after) for (const key of this.engineKeys()) this.#options.onChange(key, false);
+    });
+  }
+
+  #reflector<T extends KubeObject>(
+    path: string,
+    isSame: (before: T, after: T) => boolean,
+    onChange: (before: T | undefined, after: T | undefined) => void,
+  ): Reflector<T> {
+    const { transport, timers, onSynced, onProblem } = this.#options;
+    return new Reflector<T>({
+      transport,
+      timers,
+      path,
+      isSame,
+      onChange,
+      onSynced: () => {
+        if (this.isSynced) onSynced();
+      },
+      onProblem: (problem) => onProblem(path, problem),
+    });
+  }
+}
+
+/** Our own statuses change neither, and must not wake us. */
+function isSameResource(before: Stored, after: Stored): boolean {
+  return (
+    before.metadata.generation === after.metadata.generation &&
+    isSameJson(before.metadata.annotations ?? {}, after.metadata.annotations ?? {})
+  );
+}
+
+export function engineKeyOf({ metadata, spec }: CustomResource): string {
+  const { name, namespace } = spec['engineRef'] as { readonly name: string; readonly namespace?: string };
+  return `${namespace ?? metadata.namespace}/${name}`;
+}
+
+function nameOf({ metadata }: CustomResource): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}

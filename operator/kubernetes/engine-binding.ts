@@ -1,0 +1,134 @@
+/** What an Engine resource says, in the core's terms: where the engine is, how to be let in, what holds for the resources bound
+ *  to it, and which Secrets and ConfigMaps all of that needs.
+ *  Pure. Not here: reading those (references.ts), talking to the engine (../engine-client.ts). */
+import { CONFIRM_PRUNE_ANNOTATION } from '../engine-status.ts';
+import type { CustomResource } from '../kinds.ts';
+import { DEFAULT_POLICIES, type Policies, type ReconcileOptions } from '../ports.ts';
+import type { Reference } from './references.ts';
+
+type KeyRef = { readonly name: string; readonly key: string };
+
+/** As its definition has it: the API server saw to that. */
+export type EngineSpec = {
+  readonly endpoint: {
+    readonly url?: string;
+    readonly service?: { readonly name: string; readonly namespace?: string; readonly port: number };
+  };
+  readonly adminSecretRef?: KeyRef;
+  readonly tls?: { readonly caRef: KeyRef };
+  readonly allowedNamespaces?: {
+    readonly from: 'Same' | 'All' | 'Selector';
+    readonly selector?: { readonly matchLabels: Readonly<Record<string, string>> };
+  };
+  readonly allowLiteralSecrets?: boolean;
+  readonly policies?: Partial<Omit<Policies, 'pruneGuard'>> & {
+    readonly pruneGuard?: Partial<Policies['pruneGuard']>;
+  };
+  readonly polling?: { readonly versionSeconds?: number; readonly fullResyncMinutes?: number };
+};
+
+const VERSION_SECONDS = 15;
+const FULL_RESYNC_MINUTES = 10;
+
+export function engineSpecOf(engine: CustomResource): EngineSpec {
+  return engine.spec as unknown as EngineSpec;
+}
+
+/** Without a path. */
+export function urlOf(engine: CustomResource): string {
+  const { endpoint, tls } = engineSpecOf(engine);
+  if (endpoint.url !== undefined) return endpoint.url;
+  const { name = '', namespace = engine.metadata.namespace, port } = endpoint.service ?? {};
+  return `${tls ? 'https' : 'http'}://${name}.${namespace}.svc:${port}`;
+}
+
+export function intervalsOf(engine: CustomResource): { readonly versionMs: number; readonly fullMs: number } {
+  const { versionSeconds = VERSION_SECONDS, fullResyncMinutes = FULL_RESYNC_MINUTES } =
+    engineSpecOf(engine).polling ?? {};
+  return { versionMs: versionSeconds * 1000, fullMs: fullResyncMinutes * 60_000 };
+}
+
+export function reconcileOptionsOf(
+  engine: CustomResource,
+  general: Pick<ReconcileOptions, 'manager' | 'progressDeadlineSeconds'>,
+): ReconcileOptions {
+  const { policies = {}, allowLiteralSecrets = false } = engineSpecOf(engine);
+  return {
+    ...general,
+    allowLiteralSecrets,
+    policies: {
+      ...DEFAULT_POLICIES,
+      ...policies,
+      pruneGuard: { ...DEFAULT_POLICIES.pruneGuard, ...policies.pruneGuard },
+    },
+    confirmPrune: engine.metadata.annotations?.[CONFIRM_PRUNE_ANNOTATION],
+  };
+}
+
+export function adminSecretOf(engine: CustomResource): (Reference & { readonly key: string }) | undefined {
+  const found = engineSpecOf(engine).adminSecretRef;
+  return found && { kind: 'secrets', namespace: engine.metadata.namespace, ...found };
+}
+
+/** Where the authority may be: a ConfigMap first, for it is no secret. */
+export function authorityOf(engine: CustomResource): readonly (Reference & { readonly key: string })[] {
+  const found = engineSpecOf(engine).tls?.caRef;
+  if (!found) return [];
+  const { namespace } = engine.metadata;
+  return [
+    { kind: 'configmaps', namespace, ...found },
+    { kind: 'secrets', namespace, ...found },
+  ];
+}
+
+/** Of resources only where values of Secrets may be used at all. */
+export function referencesOf(
+  engine: CustomResource,
+  resources: readonly CustomResource[],
+): readonly Reference[] {
+  const own = [adminSecretOf(engine), ...authorityOf(engine)].filter((reference) => reference !== undefined);
+  if (!engineSpecOf(engine).allowLiteralSecrets) return own;
+  return [
+    ...own,
+    ...resources.flatMap((cr) =>
+      secretNamesIn(cr.spec).map(
+        (name) => ({ kind: 'secrets', namespace: cr.metadata.namespace, name }) as const,
+      ),
+    ),
+  ];
+}
+
+/** Every `secretKeyRef`, wherever a kind has it. */
+function secretNamesIn(value: unknown): readonly string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    key === 'secretKeyRef' && typeof inner?.name === 'string' ? [inner.name] : secretNamesIn(inner),
+  );
+}
+
+/** Why the engine does not let a resource in; undefined when it does. `labelsOf` a namespace, where they are known. */
+export function refusalOf(
+  engine: CustomResource,
+  namespace: string,
+  labelsOf: ((namespace: string) => Readonly<Record<string, string>> | undefined) | undefined,
+): string | undefined {
+  const { name, namespace: home } = engine.metadata;
+  const { from, selector } = engineSpecOf(engine).allowedNamespaces ?? { from: 'Same' };
+  if (namespace === home || from === 'All') return undefined;
+  if (from === 'Same') {
+    return (
+      `Engine ${home}/${name} lets in resources of its own namespace; ` +
+      `its spec.allowedNamespaces could let ${namespace} in`
+    );
+  }
+  if (!labelsOf) {
+    return `namespaces are let in by label, and the operator sees no labels; let it watch all namespaces`;
+  }
+  const labels = labelsOf(namespace) ?? {};
+  const wanted = Object.entries(selector?.matchLabels ?? {});
+  const missing = wanted
+    .filter(([key, value]) => labels[key] !== value)
+    .map(([key, value]) => `${key}=${value}`);
+  if (missing.length === 0) return undefined;
+  return `Engine ${home}/${name} lets in namespaces with labels that ${namespace} lacks: ${missing.join(', ')}`;
+}

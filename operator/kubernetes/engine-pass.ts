@@ -1,0 +1,223 @@
+/** What happens when an engine's turn has come: has anything changed, here or there; if so one pass of the core over its own
+ *  resources, then the Engine's own status; and when to look again.
+ *  An engine nobody describes gets no pass: its resources are told so.
+ *  Not here: a pass (../reconcile.ts), whose turn it is (queue.ts). */
+import { engineStatusOf } from '../engine-status.ts';
+import type { CustomResource } from '../kinds.ts';
+import {
+  type Clock,
+  type CrSnapshot,
+  type EnginePort,
+  EngineProblem,
+  type Outcome,
+  type ReconcileOptions,
+  type StatusSink,
+} from '../ports.ts';
+import { type Report, reconcile } from '../reconcile.ts';
+import { isChanged, statusOf } from '../status.ts';
+import type { Cluster } from './cluster.ts';
+import { adminSecretOf, intervalsOf, reconcileOptionsOf, referencesOf, refusalOf } from './engine-binding.ts';
+import type { EngineLine } from './engine-line.ts';
+import type { Metrics } from './metrics.ts';
+import type { Turn } from './queue.ts';
+import type { References } from './references.ts';
+import { backoffMs, type Timers } from './timers.ts';
+
+export type EnginePassOptions = {
+  readonly cluster: Cluster;
+  readonly references: References;
+  readonly line: EngineLine;
+  readonly sink: StatusSink;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly metrics: Metrics;
+  /** Stable name of this cluster. */
+  readonly clusterName: string;
+  readonly progressDeadlineSeconds: number;
+  /** Nothing is deleted before: what is not there yet may still come. */
+  readonly mayPruneAtMs: number;
+  readonly onReport: (engine: string, report: Report) => void;
+};
+
+/** What one pass leaves for the next turn. */
+type Memory = {
+  version: number | undefined;
+  passedAt: number;
+  reloadedAt: number;
+  failures: number;
+  isWaiting: boolean;
+};
+
+const BACKOFF = { leastMs: 1000, mostMs: 60_000 };
+/** What waits for the database to change is looked at again so often. */
+const WAITING_MS = 30_000;
+
+export class EnginePass {
+  readonly #options: EnginePassOptions;
+  readonly #memories = new Map<string, Memory>();
+
+  constructor(options: EnginePassOptions) {
+    this.#options = options;
+  }
+
+  /** Never throws. */
+  async turn(key: string, isMarked: boolean): Promise<Turn> {
+    const { cluster } = this.#options;
+    const engine = cluster.engine(key);
+    const resources = cluster.resourcesOf(key);
+    if (!engine) return this.#withoutEngine(key, resources);
+    await this.#options.references.want(key, referencesOf(engine, resources));
+    const { port, problem } = this.#connect(key, engine);
+    if (!problem && !(await this.#isDue(key, engine, port, isMarked))) {
+      return { afterMs: intervalsOf(engine).versionMs };
+    }
+    const report = await this.#pass(engine, resources, port);
+    await this.#report(key, engine, report, problem);
+    return this.#remember(key, engine, report);
+  }
+
+  /** A secret that is missing is a problem of the Engine, and looks to its resources like an engine that lets nobody in. */
+  #connect(
+    key: string,
+    engine: CustomResource,
+  ): { readonly port: EnginePort; readonly problem: Outcome | undefined } {
+    const { references, line } = this.#options;
+    const wanted = adminSecretOf(engine);
+    const adminSecret = wanted && references.valueOf(wanted, wanted.key);
+    if (!wanted || adminSecret !== undefined) {
+      return { port: line.portOf(key, engine, adminSecret), problem: undefined };
+    }
+    const message = `there is no key ${wanted.key} in a Secret ${wanted.namespace}/${wanted.name}`;
+    const refuse = () => Promise.reject(new EngineProblem('unauthorized', message));
+    const port = { read: refuse, dryRun: refuse, write: refuse, version: refuse, reload: refuse };
+    return { port, problem: { reason: 'SecretNotFound', message } };
+  }
+
+  /** Also lets the engine look at its databases again when something waits for that. */
+  async #isDue(key: string, engine: CustomResource, port: EnginePort, isMarked: boolean): Promise<boolean> {
+    const memory = this.#memories.get(key);
+    if (isMarked || !memory || memory.failures > 0) return true;
+    const now = this.#options.timers.nowMs();
+    if (memory.isWaiting && now - memory.reloadedAt >= WAITING_MS) {
+      memory.reloadedAt = now;
+      // Where it fails the pass fails too, and says why.
+      await port.reload().catch(ignoreEngine);
+      return true;
+    }
+    if (now - memory.passedAt >= intervalsOf(engine).fullMs) return true;
+    this.#options.metrics.add('pergola_engine_polls_total', 1, { engine: key });
+    const version = await port.version().catch(ignoreEngine);
+    return version !== memory.version;
+  }
+
+  async #pass(
+    engine: CustomResource,
+    resources: readonly CustomResource[],
+    port: EnginePort,
+  ): Promise<Report> {
+    const { sink, clock, timers, mayPruneAtMs } = this.#options;
+    const mayPrune = timers.nowMs() >= mayPruneAtMs;
+    const source = { snapshot: async () => this.#snapshot(engine, resources, mayPrune) };
+    return reconcile({ engine: port, source, sink, clock }, this.#optionsOf(engine));
+  }
+
+  #snapshot(engine: CustomResource, resources: readonly CustomResource[], isComplete: boolean): CrSnapshot {
+    const { cluster, references } = this.#options;
+    const labelsOf = cluster.seesNamespaces ? (name: string) => cluster.labelsOf(name) : undefined;
+    return {
+      resources,
+      isComplete,
+      references: {
+        secret: (namespace, name, key) => references.valueOf({ kind: 'secrets', namespace, name }, key),
+      },
+      refusal: (cr) => refusalOf(engine, cr.metadata.namespace, labelsOf),
+    };
+  }
+
+  #optionsOf({ metadata, ...rest }: CustomResource): ReconcileOptions {
+    const { clusterName, progressDeadlineSeconds } = this.#options;
+    const manager = `${clusterName}/${metadata.namespace}/${metadata.name}`;
+    return reconcileOptionsOf({ metadata, ...rest }, { manager, progressDeadlineSeconds });
+  }
+
+  async #report(
+    key: string,
+    engine: CustomResource,
+    report: Report,
+    problem: Outcome | undefined,
+  ): Promise<void> {
+    const { sink, metrics } = this.#options;
+    const status = engineStatusOf(engine, report, this.#statusContext(), problem);
+    if (isChanged(engine, status)) await sink.publish([{ cr: engine, status }]);
+    metrics.drop('pergola_objects', 'engine', key);
+    for (const [state, count] of Object.entries(status.objects ?? {})) {
+      metrics.set('pergola_objects', count, { engine: key, state });
+    }
+    metrics.drop('pergola_resources', 'engine', key);
+    for (const { outcome } of report.verdicts.values()) {
+      metrics.add('pergola_resources', 1, { engine: key, reason: outcome.reason });
+    }
+    const result = report.problem ? 'failed' : report.wasWritten ? 'written' : 'unchanged';
+    metrics.add('pergola_pass_total', 1, { engine: key, result });
+    if (!report.problem) {
+      metrics.set('pergola_last_success_timestamp_seconds', this.#options.clock.now().getTime() / 1000, {
+        engine: key,
+      });
+    }
+    this.#options.onReport(key, report);
+  }
+
+  #remember(key: string, engine: CustomResource, report: Report): Turn {
+    const { timers, mayPruneAtMs } = this.#options;
+    const now = timers.nowMs();
+    const before = this.#memories.get(key);
+    const failures = report.problem ? (before?.failures ?? 0) + 1 : 0;
+    this.#memories.set(key, {
+      version: report.resourceVersion,
+      passedAt: now,
+      reloadedAt: report.isWaiting && before?.isWaiting ? before.reloadedAt : now,
+      failures,
+      isWaiting: report.isWaiting,
+    });
+    if (failures > 0) {
+      const wait = backoffMs(timers, failures, BACKOFF);
+      return { afterMs: wait, notBeforeMs: wait };
+    }
+    const isHeldBack = now < mayPruneAtMs;
+    if (isHeldBack) this.#memories.get(key)!.version = undefined;
+    const next = [intervalsOf(engine).versionMs, ...(isHeldBack ? [mayPruneAtMs - now] : [])];
+    return { afterMs: Math.min(...next) };
+  }
+
+  /** Resources may come before their engine. What they once owned stays: nobody says where it is. */
+  async #withoutEngine(key: string, resources: readonly CustomResource[]): Promise<Turn> {
+    const { sink, references, line, progressDeadlineSeconds, metrics } = this.#options;
+    this.#memories.delete(key);
+    line.close(key);
+    for (const name of [
+      'pergola_objects',
+      'pergola_resources',
+      'pergola_last_success_timestamp_seconds',
+    ] as const) {
+      metrics.drop(name, 'engine', key);
+    }
+    await references.want(key, []);
+    const outcome = { reason: 'DependencyNotReady', message: `there is no Engine ${key}` } as const;
+    const verdict = { outcome, wasWritten: false, failing: [] };
+    const changes = resources
+      .map((cr) => ({ cr, status: statusOf(cr, verdict, this.#statusContext()) }))
+      .filter(({ cr, status }) => isChanged(cr, status));
+    await sink.publish(changes);
+    return resources.length === 0 ? {} : { afterMs: progressDeadlineSeconds * 1000 };
+  }
+
+  #statusContext(): { readonly now: Date; readonly progressDeadlineSeconds: number } {
+    const { clock, progressDeadlineSeconds } = this.#options;
+    return { now: clock.now(), progressDeadlineSeconds };
+  }
+}
+
+function ignoreEngine(error: unknown): undefined {
+  if (!(error instanceof EngineProblem)) throw error;
+  return undefined;
+}

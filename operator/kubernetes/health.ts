@@ -1,0 +1,51 @@
+/** What probes and Prometheus ask: /livez, /readyz, /metrics over plain HTTP. 503 comes with the reasons, a line each.
+ *  Not here: what makes an operator live or ready (../main.ts). */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export type Health = {
+  /** Why it should be restarted; none when it is well. */
+  readonly deadly: () => readonly string[];
+  /** Why it cannot work yet. */
+  readonly missing: () => readonly string[];
+  readonly metrics: () => string;
+};
+
+export type HealthServer = { readonly port: number; readonly close: () => Promise<void> };
+
+export async function serveHealth(health: Health, host: string, port: number): Promise<HealthServer> {
+  const pages: Readonly<Record<string, () => { status: number; text: string }>> = {
+    '/livez': () => verdict(health.deadly()),
+    '/readyz': () => verdict(health.missing()),
+    '/metrics': () => ({ status: 200, text: health.metrics() }),
+  };
+  const server = createServer((request, response) => {
+    const page = pages[(request.url ?? '').split('?')[0]!];
+    const { status, text } = page?.() ?? {
+      status: 404,
+      text: `there are ${Object.keys(pages).join(', ')}\n`,
+    };
+    response.writeHead(status, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text);
+  });
+  await listening(server, host, port);
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function verdict(reasons: readonly string[]): { status: number; text: string } {
+  if (reasons.length === 0) return { status: 200, text: 'ok\n' };
+  return { status: 503, text: reasons.map((reason) => `${reason}\n`).join('') };
+}
+
+function listening(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+}

@@ -1,0 +1,171 @@
+/** One replica works, the others stand by: a Lease says who. Held for 15 s, renewed every 2 s, given up when it could not be
+ *  renewed for 10 s, released at the end, so that the next one need not wait.
+ *  Whether another's lease has run out is judged by our own clock, from when we saw it change: clocks of machines differ.
+ *  A leader that was overtaken without knowing is harmless: the engine refuses its write by version.
+ *  Not here: what a leader does (main.ts). */
+import { pause, type Timers } from './timers.ts';
+import { ApiProblem, type Transport } from './transport.ts';
+
+export type LeaderOptions = {
+  readonly transport: Transport;
+  readonly timers: Timers;
+  readonly now: () => Date;
+  readonly namespace: string;
+  readonly name: string;
+  /** Ours, different for each replica. */
+  readonly identity: string;
+  readonly onLead: () => void;
+  /** The lease could not be kept. Another may lead by now. */
+  readonly onLoss: () => void;
+  /** The lease could not be read or written; it will be tried again. */
+  readonly onProblem: (problem: Error) => void;
+};
+
+type Lease = {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace: string; readonly resourceVersion?: string };
+  readonly spec?: LeaseSpec;
+};
+
+type LeaseSpec = {
+  readonly holderIdentity?: string;
+  readonly leaseDurationSeconds?: number;
+  readonly acquireTime?: string;
+  readonly renewTime?: string;
+  readonly leaseTransitions?: number;
+};
+
+const LEASE_SECONDS = 15;
+const RENEW_WITHIN_MS = 10_000;
+const RETRY_MS = 2000;
+const REQUEST_MS = 5000;
+
+export class Elector {
+  readonly #options: LeaderOptions;
+  readonly #path: string;
+  #isLeading = false;
+  #renewedAt = 0;
+  /** The lease as last seen, and when it was first seen so. */
+  #seen: { readonly version: string; readonly atMs: number } | undefined;
+
+  constructor(options: LeaderOptions) {
+    this.#options = options;
+    this.#path = `/apis/coordination.k8s.io/v1/namespaces/${options.namespace}/leases`;
+  }
+
+  get isLeading(): boolean {
+    return this.#isLeading;
+  }
+
+  /** Until the signal; then the lease is free for the next. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { timers } = this.#options;
+    while (!signal.aborted) {
+      const began = timers.nowMs();
+      const isOurs = await this.#acquire().catch((error: unknown) => this.#failed(error));
+      if (isOurs) this.#lead(began);
+      else if (this.#isLeading && timers.nowMs() - this.#renewedAt > RENEW_WITHIN_MS) this.#lose();
+      await pause(timers, RETRY_MS * (1 + timers.random() / 5), signal);
+    }
+    if (this.#isLeading) await this.#release().catch(() => {});
+    this.#isLeading = false;
+  }
+
+  /** From when the request began: the lease may have been written at any time since. */
+  #lead(began: number): void {
+    this.#renewedAt = began;
+    if (this.#isLeading) return;
+    this.#isLeading = true;
+    this.#options.onLead();
+  }
+
+  #failed(error: unknown): false {
+    this.#options.onProblem(error as Error);
+    return false;
+  }
+
+  #lose(): void {
+    this.#isLeading = false;
+    this.#options.onLoss();
+  }
+
+  async #acquire(): Promise<boolean> {
+    const lease = await this.#read();
+    const now = this.#options.now().toISOString().replace('Z', '000Z');
+    const { identity } = this.#options;
+    if (!lease) {
+      const spec = { holderIdentity: identity, acquireTime: now, renewTime: now, leaseTransitions: 0 };
+      return this.#write('POST', this.#path, this.#lease(undefined, spec));
+    }
+    const { spec = {}, metadata } = lease;
+    const isOurs = spec.holderIdentity === identity;
+    if (!isOurs && !this.#isFree(lease)) {
+      // Somebody took it while we were away; what we thought we had is gone.
+      if (this.#isLeading) this.#lose();
+      return false;
+    }
+    const transitions = spec.leaseTransitions ?? 0;
+    return this.#write(
+      'PUT',
+      `${this.#path}/${metadata.name}`,
+      this.#lease(metadata.resourceVersion, {
+        holderIdentity: identity,
+        acquireTime: isOurs ? (spec.acquireTime ?? now) : now,
+        renewTime: now,
+        leaseTransitions: isOurs ? transitions : transitions + 1,
+      }),
+    );
+  }
+
+  #isFree({ spec = {}, metadata }: Lease): boolean {
+    const now = this.#options.timers.nowMs();
+    const version = metadata.resourceVersion ?? '';
+    if (this.#seen?.version !== version) this.#seen = { version, atMs: now };
+    const duration = (spec.leaseDurationSeconds ?? LEASE_SECONDS) * 1000;
+    return !spec.holderIdentity || now - this.#seen.atMs > duration;
+  }
+
+  async #release(): Promise<void> {
+    const lease = await this.#read();
+    if (lease?.spec?.holderIdentity !== this.#options.identity) return;
+    const free = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1 };
+    const path = `${this.#path}/${lease.metadata.name}`;
+    await this.#write('PUT', path, this.#lease(lease.metadata.resourceVersion, free));
+  }
+
+  async #read(): Promise<Lease | undefined> {
+    const { transport, name } = this.#options;
+    try {
+      return await transport.send<Lease>({
+        method: 'GET',
+        path: `${this.#path}/${name}`,
+        timeoutMs: REQUEST_MS,
+      });
+    } catch (error) {
+      if (error instanceof ApiProblem && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  /** False when somebody was quicker. */
+  async #write(method: 'POST' | 'PUT', path: string, body: Lease): Promise<boolean> {
+    try {
+      await this.#options.transport.send({ method, path, body, timeoutMs: REQUEST_MS });
+      return true;
+    } catch (error) {
+      if (error instanceof ApiProblem && error.status === 409) return false;
+      throw error;
+    }
+  }
+
+  #lease(resourceVersion: string | undefined, spec: LeaseSpec): Lease {
+    const { name, namespace } = this.#options;
+    return {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name, namespace, ...(resourceVersion === undefined ? {} : { resourceVersion }) },
+      spec: { leaseDurationSeconds: LEASE_SECONDS, ...spec },
+    };
+  }
+}

@@ -1,0 +1,248 @@
+/** The operator, put together: transport → watches → queue → one pass at a time for each engine; a lease decides which replica
+ *  works. Standbys watch too, so that they can take over at once. Nothing starts before every kind is in sync: what has not
+ *  been seen must not look deleted.
+ *  Not here: the parts, and what a pass is (../reconcile.ts). */
+import { createHash } from 'node:crypto';
+import type { KubeConfig } from '@kubernetes/client-node';
+import type { Logger } from 'pino';
+import { systemClock } from '../folder/clock.ts';
+import { crName } from '../kinds.ts';
+import type { Report } from '../reconcile.ts';
+import { Cluster } from './cluster.ts';
+import { EngineLine } from './engine-line.ts';
+import { EnginePass } from './engine-pass.ts';
+import { serveHealth } from './health.ts';
+import { Elector } from './leader.ts';
+import { Metrics } from './metrics.ts';
+import type { OperatorOptions } from './options.ts';
+import { Queue, type Turn } from './queue.ts';
+import { References } from './references.ts';
+import { statusSink } from './status-sink.ts';
+import { pause, systemTimers } from './timers.ts';
+import { connect, type Transport } from './transport.ts';
+
+export type Operator = {
+  readonly healthPort: number;
+  /** Resolves when it has stopped: true by `stop`, false because the lease was lost. */
+  readonly ended: Promise<boolean>;
+  readonly stop: () => Promise<void>;
+};
+
+/** A pass that takes longer hangs. The longest that does not: eight tries of an engine that answers just in time. */
+const LONGEST_PASS_MS = 300_000;
+/** After what nobody foresaw. */
+const UNEXPECTED_MS = 30_000;
+/** A pass that runs when we are told to stop may end, within the time pods are given. */
+const FAREWELL_MS = 10_000;
+
+export async function startOperator(
+  config: KubeConfig,
+  options: OperatorOptions,
+  log: Logger,
+): Promise<Operator> {
+  const transport = await connect(config);
+  const clusterName = options.clusterName || (await nameOfCluster(transport, config));
+  const works = new Works(transport, clusterName, options, log);
+  const { promise: ended, resolve: end } = Promise.withResolvers<boolean>();
+  let stopping: Promise<void> | undefined;
+  const stop = (isWanted: boolean) => {
+    stopping ??= works.stop().then(() => end(isWanted));
+    return stopping;
+  };
+  const health = await works.start(() => {
+    log.error('the lease could not be kept; another replica may have it');
+    void stop(false);
+  });
+  log.info({ cluster: clusterName, namespaces: options.watchNamespaces, port: health.port }, 'watching');
+  return { healthPort: health.port, ended, stop: () => stop(true) };
+}
+
+/** Stable, and different for every cluster. Who may not see namespaces knows at least whom the API server is signed by. */
+async function nameOfCluster(transport: Transport, config: KubeConfig): Promise<string> {
+  try {
+    const path = '/api/v1/namespaces/kube-system';
+    const { metadata } = await transport.send<{ metadata: { uid: string } }>({ method: 'GET', path });
+    return metadata.uid;
+  } catch {
+    const { caData, caFile, server } = config.getCurrentCluster() ?? {};
+    return createHash('sha256')
+      .update(caData ?? caFile ?? server ?? '')
+      .digest('hex')
+      .slice(0, 24);
+  }
+}
+
+class Works {
+  readonly #options: OperatorOptions;
+  readonly #log: Logger;
+  readonly #transport: Transport;
+  readonly #metrics = new Metrics();
+  readonly #queue: Queue;
+  readonly #cluster: Cluster;
+  readonly #references: References;
+  readonly #line: EngineLine;
+  readonly #pass: EnginePass;
+  /** Key → since when its pass runs. */
+  readonly #running = new Map<string, number>();
+  readonly #standing = new AbortController();
+  readonly #writing = new AbortController();
+  #elector: Elector | undefined;
+  #electing: Promise<void> | undefined;
+  #health: Awaited<ReturnType<typeof serveHealth>> | undefined;
+  #isOpen = false;
+
+  constructor(transport: Transport, clusterName: string, options: OperatorOptions, log: Logger) {
+    this.#options = options;
+    this.#log = log;
+    this.#transport = transport;
+    const timers = systemTimers;
+    const shared = { transport, timers, onProblem: this.#onProblem };
+    this.#queue = new Queue((key, isMarked) => this.#turn(key, isMarked), timers);
+    this.#cluster = new Cluster({
+      ...shared,
+      namespaces: options.watchNamespaces,
+      // A new address may be what a failing engine waits for.
+      onChange: (engine, isItself) => this.#queue.mark(engine, { isUrgent: isItself }),
+      onSynced: () => this.#open(),
+    });
+    this.#references = new References({
+      ...shared,
+      onChange: (engine) => this.#queue.mark(engine, { isUrgent: true }),
+    });
+    this.#line = new EngineLine(this.#references);
+    this.#pass = new EnginePass({
+      cluster: this.#cluster,
+      references: this.#references,
+      line: this.#line,
+      sink: this.#sink(),
+      clock: systemClock,
+      timers,
+      metrics: this.#metrics,
+      clusterName,
+      progressDeadlineSeconds: options.progressDeadlineSeconds,
+      mayPruneAtMs: timers.nowMs() + options.pruneDelaySeconds * 1000,
+      onReport: this.#onReport,
+    });
+  }
+
+  async start(onLoss: () => void): Promise<{ readonly port: number }> {
+    const { healthHost, healthPort } = this.#options;
+    const health = {
+      deadly: () => this.#deadly(),
+      missing: () => this.#missing(),
+      metrics: () => this.#measured(),
+    };
+    this.#health = await serveHealth(health, healthHost, healthPort);
+    this.#cluster.start();
+    if (this.#options.leaderElect) this.#elect(onLoss);
+    return this.#health;
+  }
+
+  /** What runs may end; then the lease goes, so that the next replica need not wait for it to run out. */
+  async stop(): Promise<void> {
+    this.#log.info('stopping');
+    const closed = this.#queue.close();
+    await Promise.race([closed, pause(systemTimers, FAREWELL_MS, this.#standing.signal)]);
+    this.#writing.abort();
+    await this.#line.stop();
+    await closed;
+    this.#standing.abort();
+    await this.#electing;
+    await Promise.all([this.#cluster.stop(), this.#references.stop(), this.#health?.close()]);
+    await this.#transport.close();
+  }
+
+  #elect(onLoss: () => void): void {
+    this.#elector = new Elector({
+      transport: this.#transport,
+      timers: systemTimers,
+      now: systemClock.now,
+      namespace: this.#options.leaseNamespace,
+      name: this.#options.leaseName,
+      identity: this.#options.identity,
+      onLead: () => {
+        this.#log.info({ identity: this.#options.identity }, 'leading');
+        this.#open();
+      },
+      onLoss,
+      onProblem: (problem) => this.#onProblem('the lease', problem),
+    });
+    this.#electing = this.#elector.run(this.#standing.signal);
+  }
+
+  #open(): void {
+    const isLeading = this.#elector?.isLeading ?? true;
+    if (this.#isOpen || !isLeading || !this.#cluster.isSynced) return;
+    this.#isOpen = true;
+    for (const key of this.#cluster.engineKeys()) this.#queue.mark(key);
+    this.#queue.open();
+  }
+
+  async #turn(key: string, isMarked: boolean): Promise<Turn> {
+    const began = systemTimers.nowMs();
+    this.#running.set(key, began);
+    try {
+      return await this.#pass.turn(key, isMarked);
+    } catch (error) {
+      this.#log.error({ engine: key, error: (error as Error).stack }, 'a pass ended as nobody foresaw');
+      return { afterMs: UNEXPECTED_MS, notBeforeMs: UNEXPECTED_MS };
+    } finally {
+      this.#running.delete(key);
+      this.#metrics.add('pergola_pass_seconds_total', (systemTimers.nowMs() - began) / 1000, { engine: key });
+    }
+  }
+
+  #sink() {
+    return statusSink({
+      transport: this.#transport,
+      timers: systemTimers,
+      signal: this.#writing.signal,
+      onWritten: (cr, object) => {
+        this.#metrics.add('pergola_status_writes_total', 1, { kind: cr.kind });
+        this.#cluster.accept(cr, object);
+      },
+      onProblem: (cr, error) => {
+        this.#metrics.add('pergola_status_failures_total', 1, { kind: cr.kind });
+        this.#log.warn({ resource: crName(cr), error: error.message }, 'its status could not be written');
+      },
+    });
+  }
+
+  readonly #onProblem = (what: string, problem: Error): void => {
+    this.#log.warn({ what, error: problem.message }, 'will be tried again');
+  };
+
+  readonly #onReport = (engine: string, report: Report): void => {
+    const { resourceVersion, problem, wasWritten, resources } = report;
+    const said = { engine, resources: resources.length, resourceVersion };
+    if (problem) this.#log.warn({ ...said, error: problem.message }, 'the engine could not be reconciled');
+    else if (wasWritten) this.#log.info(said, 'written');
+    else this.#log.debug(said, 'unchanged');
+  };
+
+  #deadly(): readonly string[] {
+    const now = systemTimers.nowMs();
+    return [...this.#running]
+      .filter(([, began]) => now - began > LONGEST_PASS_MS)
+      .map(([key, began]) => `the pass over ${key} has not ended for ${Math.round((now - began) / 1000)} s`);
+  }
+
+  #missing(): readonly string[] {
+    if (this.#cluster.isSynced) return [];
+    return [
+      'not every kind has been read yet; are the definitions of this version installed?',
+      ...this.#cluster.problems,
+    ];
+  }
+
+  #measured(): string {
+    const { lists, watches, failures } = this.#cluster.counts;
+    const isLeading = this.#elector?.isLeading ?? true;
+    this.#metrics.set('pergola_is_leader', isLeading ? 1 : 0);
+    this.#metrics.set('pergola_workqueue_depth', this.#queue.depth);
+    this.#metrics.set('pergola_watch_lists_total', lists);
+    this.#metrics.set('pergola_watch_starts_total', watches);
+    this.#metrics.set('pergola_watch_failures_total', failures);
+    return this.#metrics.text();
+  }
+}

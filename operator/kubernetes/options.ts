@@ -1,0 +1,160 @@
+/** Options of `pergola operator`: one table, from which come flags, environment variables and help. A flag beats its variable.
+ *  Out: the options, or an OptionProblem with a sentence. Not here: what they do. */
+import { hostname } from 'node:os';
+import { parseArgs } from 'node:util';
+
+type OptionRow = {
+  readonly variable: string;
+  readonly value: 'TEXT' | 'NUMBER' | 'BOOLEAN' | 'LIST';
+  readonly default: string;
+  readonly doc: string;
+};
+
+/** In the order help lists them. */
+export const OPTIONS = {
+  'watch-namespaces': {
+    variable: 'PERGOLA_WATCH_NAMESPACES',
+    value: 'LIST',
+    default: '',
+    doc: 'namespaces to watch, with commas between; all when empty',
+  },
+  'cluster-name': {
+    variable: 'PERGOLA_CLUSTER_NAME',
+    value: 'TEXT',
+    default: '',
+    doc: 'who owns what, in engines several clusters share; when empty the uid of namespace kube-system',
+  },
+  'health-host': {
+    variable: 'PERGOLA_HEALTH_HOST',
+    value: 'TEXT',
+    default: '0.0.0.0',
+    doc: 'address of /livez, /readyz and /metrics',
+  },
+  'health-port': {
+    variable: 'PERGOLA_HEALTH_PORT',
+    value: 'NUMBER',
+    default: '8081',
+    doc: 'port of /livez, /readyz and /metrics',
+  },
+  'leader-elect': {
+    variable: 'PERGOLA_LEADER_ELECT',
+    value: 'BOOLEAN',
+    default: 'true',
+    doc: 'work only while holding the lease; false where there is one replica for sure',
+  },
+  'lease-name': {
+    variable: 'PERGOLA_LEASE_NAME',
+    value: 'TEXT',
+    default: 'pergola-operator',
+    doc: 'name of the lease replicas share',
+  },
+  'lease-namespace': {
+    variable: 'POD_NAMESPACE',
+    value: 'TEXT',
+    default: 'default',
+    doc: 'namespace of the lease',
+  },
+  identity: {
+    variable: 'POD_NAME',
+    value: 'TEXT',
+    default: '',
+    doc: 'who holds the lease; the host and process when empty',
+  },
+  'progress-deadline-seconds': {
+    variable: 'PERGOLA_PROGRESS_DEADLINE_SECONDS',
+    value: 'NUMBER',
+    default: '300',
+    doc: 'what waits for longer counts as stalled',
+  },
+  'prune-delay-seconds': {
+    variable: 'PERGOLA_PRUNE_DELAY_SECONDS',
+    value: 'NUMBER',
+    default: '30',
+    doc: 'nothing is deleted so soon after the start',
+  },
+  'log-level': {
+    variable: 'PERGOLA_LOG_LEVEL',
+    value: 'TEXT',
+    default: 'info',
+    doc: 'debug, info, warn, error or silent',
+  },
+} as const satisfies Record<string, OptionRow>;
+
+export type OperatorOptions = {
+  readonly watchNamespaces: readonly string[];
+  readonly clusterName: string;
+  readonly healthHost: string;
+  readonly healthPort: number;
+  readonly leaderElect: boolean;
+  readonly leaseName: string;
+  readonly leaseNamespace: string;
+  readonly identity: string;
+  readonly progressDeadlineSeconds: number;
+  readonly pruneDelaySeconds: number;
+  readonly logLevel: string;
+};
+
+export class OptionProblem extends Error {}
+
+const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'];
+
+/** Undefined: help was asked for. */
+export function loadOptions(
+  argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): OperatorOptions | undefined {
+  const flags = parsed(argv);
+  if (flags['help'] === true) return undefined;
+  const text = (name: keyof typeof OPTIONS): string => {
+    const row = OPTIONS[name];
+    return String(flags[name] ?? (env[row.variable] || row.default)).trim();
+  };
+  const level = text('log-level');
+  if (!LEVELS.includes(level)) throw new OptionProblem(`--log-level is ${LEVELS.join(', ')}, not ${level}`);
+  return {
+    watchNamespaces: text('watch-namespaces')
+      .split(',')
+      .map((name) => name.trim())
+      .filter(Boolean),
+    clusterName: text('cluster-name'),
+    healthHost: text('health-host'),
+    healthPort: numberIn('health-port', text('health-port')),
+    leaderElect: truthIn('leader-elect', text('leader-elect')),
+    leaseName: text('lease-name'),
+    leaseNamespace: text('lease-namespace'),
+    identity: text('identity') || `${hostname()}_${process.pid}`,
+    progressDeadlineSeconds: numberIn('progress-deadline-seconds', text('progress-deadline-seconds')),
+    pruneDelaySeconds: numberIn('prune-delay-seconds', text('prune-delay-seconds')),
+    logLevel: level,
+  };
+}
+
+export function help(): string {
+  const lines = Object.entries(OPTIONS).map(([name, { variable, value, default: preset, doc }]) => {
+    const shown = preset === '' ? '' : ` [${preset}]`;
+    return `  ${`--${name} ${value}`.padEnd(36)} ${doc}${shown}\n  ${' '.repeat(36)} ${variable}`;
+  });
+  return `pergola operator: custom resources of the cluster KUBECONFIG points at, or this pod is in → engines\n\n${lines.join('\n')}\n`;
+}
+
+function parsed(argv: readonly string[]): Readonly<Record<string, string | boolean | undefined>> {
+  const rows = Object.keys(OPTIONS).map((name) => [name, { type: 'string' as const }]);
+  const options = { ...Object.fromEntries(rows), help: { type: 'boolean' as const, short: 'h' } };
+  try {
+    return parseArgs({ args: [...argv], options, strict: true, allowPositionals: false })
+      .values as ReturnType<typeof parsed>;
+  } catch (error) {
+    throw new OptionProblem((error as Error).message);
+  }
+}
+
+function numberIn(name: string, text: string): number {
+  const number = Number(text);
+  if (text !== '' && Number.isInteger(number) && number >= 0) return number;
+  throw new OptionProblem(`--${name} is a whole number, not ${text}`);
+}
+
+function truthIn(name: string, text: string): boolean {
+  if (text === 'true' || text === 'false') return text === 'true';
+  throw new OptionProblem(`--${name} is true or false, not ${text}`);
+}

@@ -1,0 +1,116 @@
+/** The queue: what comes together is one pass, nobody waits for ever, one pass a key at a time, and back-off. */
+import { beforeEach, expect, test } from 'vitest';
+import { Queue, type Turn } from './queue.ts';
+import { ManualTimers } from './testing/manual-timers.ts';
+
+let timers: ManualTimers;
+let turns: string[];
+let next: Turn;
+
+beforeEach(() => {
+  timers = new ManualTimers();
+  turns = [];
+  next = {};
+});
+
+function opened(work?: () => Promise<Turn>): Queue {
+  const queue = new Queue(async (key, isMarked) => {
+    turns.push(`${timers.nowMs()} ${key}${isMarked ? ' marked' : ''}`);
+    return work ? work() : next;
+  }, timers);
+  queue.open();
+  return queue;
+}
+
+test('changes that come together are one pass', async () => {
+  const queue = opened();
+  for (let i = 0; i < 10_000; i++) queue.mark('a');
+  await timers.pass(100);
+  queue.mark('a');
+  await timers.pass(5000);
+  expect(turns).toEqual(['350 a marked']);
+});
+
+test('a stream of changes does not put a pass off for ever', async () => {
+  const queue = opened();
+  for (let i = 0; i < 30; i++) {
+    queue.mark('a');
+    await timers.pass(100);
+  }
+  expect(turns[0]).toBe('2000 a marked');
+});
+
+test('engines are worked on side by side, one pass each', async () => {
+  const running: (() => void)[] = [];
+  const queue = opened(() => new Promise((resolve) => running.push(() => resolve({}))));
+  queue.mark('a');
+  queue.mark('b');
+  await timers.pass(300);
+  queue.mark('a');
+  await timers.pass(3000);
+  expect(turns).toEqual(['250 a marked', '250 b marked']);
+  running[0]!();
+  await timers.pass(0);
+  await timers.pass(0);
+  expect(turns[2]).toBe('3300 a marked');
+});
+
+test('a key is due again when its pass said so, unmarked', async () => {
+  next = { afterMs: 15_000 };
+  opened().mark('a');
+  await timers.pass(31_000);
+  expect(turns).toEqual(['250 a marked', '15250 a', '30250 a']);
+});
+
+test('a mark does not wait for what is due later', async () => {
+  next = { afterMs: 15_000 };
+  const queue = opened();
+  queue.mark('a');
+  await timers.pass(1000);
+  queue.mark('a');
+  await timers.pass(1000);
+  expect(turns).toEqual(['250 a marked', '1250 a marked']);
+});
+
+test('while it must not start, a mark waits; an urgent one does not', async () => {
+  next = { afterMs: 60_000, notBeforeMs: 60_000 };
+  const queue = opened();
+  queue.mark('a');
+  await timers.pass(1000);
+  queue.mark('a');
+  await timers.pass(10_000);
+  expect(turns).toEqual(['250 a marked']);
+  queue.mark('a', { isUrgent: true });
+  await timers.pass(1000);
+  expect(turns[1]).toBe('11000 a marked');
+});
+
+test('what was marked before it opened is worked on when it opens', async () => {
+  const queue = new Queue(async (key) => {
+    turns.push(key);
+    return {};
+  }, timers);
+  queue.mark('a');
+  await timers.pass(60_000);
+  expect(turns).toEqual([]);
+  queue.open();
+  await timers.pass(0);
+  expect(turns).toEqual(['a']);
+});
+
+test('once closed nothing starts, and what runs is waited for', async () => {
+  let finish: () => void = () => {};
+  const queue = opened(() => new Promise((resolve) => (finish = () => resolve({ afterMs: 1 }))));
+  queue.mark('a');
+  await timers.pass(250);
+  let isClosed = false;
+  const closing = queue.close().then(() => (isClosed = true));
+  queue.mark('a');
+  queue.mark('b');
+  await timers.pass(10_000);
+  expect(isClosed).toBe(false);
+  finish();
+  await closing;
+  await timers.pass(10_000);
+  expect(turns).toEqual(['250 a marked']);
+});

@@ -1,0 +1,105 @@
+/** Secrets and ConfigMaps that engines and resources name: each watched by its name, none else read, and nothing kept of those
+ *  nobody names any more. A change of one is a change for the engines that want it.
+ *  Out: values by key. Not here: who names what (engine-binding.ts). */
+import { isSameJson } from '@pergola/engine/metadata';
+import { type KubeObject, Reflector } from './reflector.ts';
+import { pause, type Timers } from './timers.ts';
+import type { Transport } from './transport.ts';
+
+export type Reference = {
+  readonly kind: 'secrets' | 'configmaps';
+  readonly namespace: string;
+  readonly name: string;
+};
+
+type Holder = KubeObject & { readonly data?: Readonly<Record<string, string>> };
+
+export type ReferencesOptions = {
+  readonly transport: Transport;
+  readonly timers: Timers;
+  /** A value some engine wants is another now. */
+  readonly onChange: (engine: string) => void;
+  readonly onProblem: (path: string, problem: Error) => void;
+};
+
+/** What is named for the first time is waited for so long. */
+const FIRST_READ_MS = 5000;
+const LOOK_MS = 20;
+
+export class References {
+  readonly #options: ReferencesOptions;
+  readonly #wanted = new Map<string, readonly Reference[]>();
+  readonly #reflectors = new Map<string, Reflector<Holder>>();
+  readonly #stop = new AbortController();
+
+  constructor(options: ReferencesOptions) {
+    this.#options = options;
+  }
+
+  /** All that `engine` wants, instead of what it wanted before. Resolves when it has been read, or has taken too long. */
+  async want(engine: string, references: readonly Reference[]): Promise<void> {
+    if (references.length === 0) this.#wanted.delete(engine);
+    else this.#wanted.set(engine, references);
+    const all = new Map([...this.#wanted.values()].flat().map((reference) => [idOf(reference), reference]));
+    for (const [id, reflector] of this.#reflectors) {
+      if (all.has(id)) continue;
+      this.#reflectors.delete(id);
+      void reflector.stop();
+    }
+    for (const [id, reference] of all) if (!this.#reflectors.has(id)) this.#open(id, reference);
+    await this.#read(references.map(idOf));
+  }
+
+  /** Undefined: there is none, or it may not be read. */
+  valueOf(reference: Reference, key: string): string | undefined {
+    const [holder] = this.#reflectors.get(idOf(reference))?.objects.values() ?? [];
+    const value = holder?.data?.[key];
+    if (value === undefined || reference.kind === 'configmaps') return value;
+    return Buffer.from(value, 'base64').toString('utf8');
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all([...this.#reflectors.values()].map((reflector) => reflector.stop()));
+  }
+
+  #open(id: string, { kind, namespace, name }: Reference): void {
+    const { transport, timers, onChange, onProblem } = this.#options;
+    const tell = () => {
+      for (const [engine, wanted] of this.#wanted) {
+        if (wanted.some((reference) => idOf(reference) === id)) onChange(engine);
+      }
+    };
+    const path = `/api/v1/namespaces/${namespace}/${kind}`;
+    const reflector = new Reflector<Holder>({
+      transport,
+      timers,
+      path,
+      fieldSelector: `metadata.name=${name}`,
+      isSame: (before, after) => isSameJson(before.data ?? {}, after.data ?? {}),
+      onChange: tell,
+      onSynced: () => {},
+      onProblem: (problem) => onProblem(`${path}/${name}`, problem),
+    });
+    this.#reflectors.set(id, reflector);
+    reflector.start();
+  }
+
+  async #read(ids: readonly string[]): Promise<void> {
+    const { timers } = this.#options;
+    const until = timers.nowMs() + FIRST_READ_MS;
+    const isOpen = () =>
+      ids.some((id) => {
+        const reflector = this.#reflectors.get(id);
+        // One that may not be read says so at once.
+        return reflector && !reflector.isSynced && reflector.problem === undefined;
+      });
+    while (isOpen() && timers.nowMs() < until && !this.#stop.signal.aborted) {
+      await pause(timers, LOOK_MS, this.#stop.signal);
+    }
+  }
+}
+
+function idOf({ kind, namespace, name }: Reference): string {
+  return `${kind}/${namespace}/${name}`;
+}

@@ -1,0 +1,74 @@
+/** Statuses to the API server: server-side apply on the status subresource, a dozen at a time, those first whose Ready turns.
+ *  Specs, labels and annotations are never written. One that cannot be written is reported and left for the next pass, which
+ *  finds it different again.
+ *  Not here: which statuses changed (../status.ts). */
+import { type CustomResource, kindOf } from '../kinds.ts';
+import type { StatusChange, StatusSink } from '../ports.ts';
+import { conditionOf } from '../status.ts';
+import type { KubeObject } from './reflector.ts';
+import { pause, type Timers } from './timers.ts';
+import { ApiProblem, type Transport } from './transport.ts';
+
+export const FIELD_MANAGER = 'pergola-operator';
+
+export type StatusSinkOptions = {
+  readonly transport: Transport;
+  readonly timers: Timers;
+  readonly signal: AbortSignal;
+  /** The resource as the API server has it now. */
+  readonly onWritten: (cr: CustomResource, object: KubeObject) => void;
+  readonly onProblem: (cr: CustomResource, error: Error) => void;
+};
+
+const IN_FLIGHT = 12;
+const MOST_TRIES = 3;
+const BUSY_MS = 1000;
+
+export function statusSink(options: StatusSinkOptions): StatusSink {
+  return {
+    publish: async (changes) => {
+      const waiting = changes.toSorted((a, b) => Number(turns(b)) - Number(turns(a)));
+      const lane = async () => {
+        for (let next = waiting.shift(); next && !options.signal.aborted; next = waiting.shift()) {
+          await write(options, next);
+        }
+      };
+      await Promise.all(Array.from({ length: Math.min(IN_FLIGHT, changes.length) }, lane));
+    },
+  };
+}
+
+function turns({ cr, status }: StatusChange): boolean {
+  const ready = status.conditions.find(({ type }) => type === 'Ready')?.status;
+  return conditionOf(cr, 'Ready')?.status !== ready;
+}
+
+async function write(options: StatusSinkOptions, { cr, status }: StatusChange): Promise<void> {
+  const { name, namespace, uid } = cr.metadata;
+  const path = `/apis/${cr.apiVersion}/namespaces/${namespace}/${kindOf(cr.kind)!.plural}/${name}/status`;
+  for (let tries = 1; ; tries++) {
+    try {
+      const written = await options.transport.send<KubeObject>({
+        method: 'PATCH',
+        path,
+        query: { fieldManager: FIELD_MANAGER, force: 'true' },
+        contentType: 'application/apply-patch+yaml',
+        // The uid keeps the status of a resource from its namesake that came after it.
+        body: { apiVersion: cr.apiVersion, kind: cr.kind, metadata: { name, namespace, uid }, status },
+      });
+      return options.onWritten(cr, written);
+    } catch (error) {
+      if (isGone(error)) return;
+      if (!isBusy(error) || tries === MOST_TRIES) return options.onProblem(cr, error as Error);
+      await pause(options.timers, (error as ApiProblem).retryAfterMs ?? BUSY_MS, options.signal);
+    }
+  }
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof ApiProblem && (error.status === 404 || error.status === 409);
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof ApiProblem && (error.status === 429 || error.status >= 500);
+}

@@ -1,0 +1,27 @@
+/** `pergola operator`: custom resources of a Kubernetes cluster → engines, until it is told to stop.
+ *  Exit codes: 0 told to stop, 1 it could not start or lost its lease (a fresh start is right then), 2 wrong options.
+ *  Not here: the operator itself (kubernetes/operator.ts), its options (kubernetes/options.ts). */
+import { KubeConfig } from '@kubernetes/client-node';
+import { pino } from 'pino';
+import { startOperator } from './kubernetes/operator.ts';
+import { help, loadOptions, OptionProblem } from './kubernetes/options.ts';
+
+export async function run(argv: readonly string[]): Promise<number> {
+  try {
+    const options = loadOptions(argv, process.env);
+    if (!options) {
+      process.stdout.write(help());
+      return 0;
+    }
+    const config = new KubeConfig();
+    config.loadFromDefault();
+    const operator = await startOperator(config, options, pino({ level: options.logLevel }));
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void operator.stop());
+    return (await operator.ended) ? 0 : 1;
+  } catch (error) {
+    const isOption = error instanceof OptionProblem;
+    const hint = isOption ? '\nSee: pergola operator --help' : '';
+    process.stderr.write(`pergola operator: ${(error as Error).message}${hint}\n`);
+    return isOption ? 2 : 1;
+  }
+}
