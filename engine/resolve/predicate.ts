@@ -51,6 +51,8 @@ export type ColumnRef = {
   readonly type: PgType;
   /** A computed field: its value is that of the call, and `column` only names it. */
   readonly call?: FunctionCall;
+  /** Compared as a value of this type: `_cast`. */
+  readonly cast?: PgType;
 };
 
 export type Operand =

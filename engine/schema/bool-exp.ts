@@ -2,6 +2,7 @@
  *  Spec: BoolExp; reference: features.md 1.3. */
 import {
   GraphQLBoolean,
+  type GraphQLInputFieldConfigMap,
   GraphQLInputObjectType,
   type GraphQLInputType,
   GraphQLList,
@@ -10,7 +11,8 @@ import {
   GraphQLString,
 } from 'graphql';
 import { OPERATORS, type OperatorRow, operatorsOf } from '../catalog/operators.ts';
-import type { Scalar } from '../catalog/scalars.ts';
+import { type Scalar, type ScalarFamily, scalarOf } from '../catalog/scalars.ts';
+import { builtinType, type PgType } from '../catalog/types.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { type SchemaBuilder, scalarName } from './builder.ts';
 import { comparableComputedFields } from './function.ts';
@@ -69,22 +71,43 @@ export function comparison(builder: SchemaBuilder, scalar: Scalar): GraphQLInput
       name,
       description: `Boolean expression to compare columns of type "${type.name}". All fields are combined with logical 'AND'.`,
       extensions: conditionExtensions,
-      fields: () =>
-        Object.fromEntries(
-          operatorsOf(scalar.family).map((operator) => {
-            const row: OperatorRow = OPERATORS[operator];
-            return [
-              operator,
-              {
-                type: OPERAND_TYPES[row.operand](type),
-                description: row.description,
-                extensions: inputExtensions({ kind: 'operator', operator }),
-              },
-            ];
-          }),
-        ),
+      fields: () => ({ ...operatorFields(scalar, type), ...castField(builder, scalar) }),
     });
   });
+}
+
+function operatorFields(scalar: Scalar, type: GraphQLScalarType): GraphQLInputFieldConfigMap {
+  return Object.fromEntries(
+    operatorsOf(scalar.family).map((operator) => {
+      const row: OperatorRow = OPERATORS[operator];
+      return [
+        operator,
+        {
+          type: OPERAND_TYPES[row.operand](type),
+          description: row.description,
+          extensions: inputExtensions({ kind: 'operator', operator }),
+        },
+      ];
+    }),
+  );
+}
+
+/** Types a family may be compared as, besides its own. */
+const CASTS: Partial<Record<ScalarFamily, PgType>> = { jsonb: builtinType('text') };
+
+function castField(builder: SchemaBuilder, scalar: Scalar): GraphQLInputFieldConfigMap {
+  const to = CASTS[scalar.family];
+  if (!to) return {};
+  const target = scalarOf(to);
+  const type = builder.named(`${scalarName(scalar)}_cast_exp`, (name) => {
+    const extensions = inputExtensions({ kind: 'cast', to });
+    return new GraphQLInputObjectType({
+      name,
+      extensions: conditionExtensions,
+      fields: () => ({ [target.name]: { type: comparison(builder, target), extensions } }),
+    });
+  });
+  return { _cast: { type, extensions: inputExtensions({ kind: 'casts' }) } };
 }
 
 const listOf = (type: GraphQLScalarType) => new GraphQLList(new GraphQLNonNull(type));

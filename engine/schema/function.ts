@@ -15,6 +15,7 @@ import type {
   ResolvedFunction,
   ResolvedTable,
 } from '../resolve/types.ts';
+import { aggregateType, mayAggregate } from './aggregate.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { type FieldConfig, type FieldMap, fieldExtensions, inputExtensions } from './origin.ts';
 import { objectType, rowArguments } from './table.ts';
@@ -25,7 +26,7 @@ export function functionRoots(builder: SchemaBuilder, exposedAs: ResolvedFunctio
   return Object.fromEntries(
     functions
       .filter((fn) => fn.exposedAs === exposedAs && mayCall(builder, fn))
-      .map((fn) => [fn.rootField, functionField(builder, fn)]),
+      .flatMap((fn) => [[fn.rootField, functionField(builder, fn)] as const, ...functionAggregate(builder, fn)]),
   );
 }
 
@@ -43,16 +44,33 @@ function functionField(builder: SchemaBuilder, fn: ResolvedFunction): FieldConfi
     type: fn.returnsSet ? new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(type))) : type,
     description:
       fn.description ?? `execute function "${fn.function.name}" which returns "${table.table.name}"`,
-    args: {
-      ...callArguments(
-        builder,
-        `${fn.name}_args`,
-        `input parameters for function "${fn.function.name}"`,
-        fn.arguments,
-      ),
-      ...(fn.returnsSet ? rowArguments(builder, table) : {}),
-    },
+    args: functionArguments(builder, fn, table),
     extensions: fieldExtensions({ kind: 'function', fn, table }),
+  };
+}
+
+/** `<fn>_aggregate`, of a function that answers a query with any number of rows. */
+function functionAggregate(builder: SchemaBuilder, fn: ResolvedFunction): [string, FieldConfig][] {
+  const table = targetOf(builder.model, fn.source, fn.returns);
+  if (!fn.returnsSet || fn.exposedAs !== 'query' || !mayAggregate(builder, table)) return [];
+  const field: FieldConfig = {
+    type: new GraphQLNonNull(aggregateType(builder, table)),
+    description: `execute function "${fn.function.name}" and query aggregates on result of table type "${table.table.name}"`,
+    args: functionArguments(builder, fn, table),
+    extensions: fieldExtensions({ kind: 'function-aggregate', fn, table }),
+  };
+  return [[fn.aggregateRootField, field]];
+}
+
+function functionArguments(
+  builder: SchemaBuilder,
+  fn: ResolvedFunction,
+  table: ResolvedTable,
+): GraphQLFieldConfigArgumentMap {
+  const description = `input parameters for function "${fn.function.name}"`;
+  return {
+    ...callArguments(builder, `${fn.name}_args`, description, fn.arguments),
+    ...(fn.returnsSet ? rowArguments(builder, table) : {}),
   };
 }
 

@@ -1,6 +1,7 @@
 /** `T_order_by`, the `order_by` enum and `T_select_column`. Reference: features.md rows 21–26. */
 import { GraphQLEnumType, GraphQLInputObjectType } from 'graphql';
 import type { ResolvedTable } from '../resolve/types.ts';
+import { aggregateOrders } from './aggregate.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { comparableComputedFields } from './function.ts';
 import { inputExtensions } from './origin.ts';
@@ -23,6 +24,7 @@ export function orderBy(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
       name,
       description: `Ordering options when selecting data from "${table.table.name}".`,
       fields: () => ({
+        ...aggregateOrders(builder, table),
         ...Object.fromEntries(
           builder
             .selectableColumns(table)
@@ -69,7 +71,7 @@ export function selectColumn(builder: SchemaBuilder, table: ResolvedTable): Grap
   });
 }
 
-function directionEnum(builder: SchemaBuilder): GraphQLEnumType {
+export function directionEnum(builder: SchemaBuilder): GraphQLEnumType {
   return builder.named('order_by', (name) => {
     return new GraphQLEnumType({
       name,

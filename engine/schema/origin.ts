@@ -8,8 +8,10 @@ import type {
   GraphQLInputObjectType,
   GraphQLScalarType,
 } from 'graphql';
+import type { AggregateFunction } from '../catalog/aggregates.ts';
 import type { OperatorName } from '../catalog/operators.ts';
 import type { Scalar } from '../catalog/scalars.ts';
+import type { PgType } from '../catalog/types.ts';
 import type {
   ResolvedArgument,
   ResolvedColumn,
@@ -31,9 +33,25 @@ export type FieldOrigin =
     }
   | { readonly kind: 'computed'; readonly table: ResolvedTable; readonly field: ResolvedComputedField }
   | { readonly kind: 'function'; readonly fn: ResolvedFunction; readonly table: ResolvedTable }
+  | AggregateOrigin
   | { readonly kind: MutationKind; readonly table: ResolvedTable }
   | { readonly kind: 'affected-rows' }
   | { readonly kind: 'returning'; readonly table: ResolvedTable };
+
+/** Rows taken together (of a table, a relationship, a call), and the parts of what is told about them. */
+export type AggregateOrigin =
+  | { readonly kind: 'rows-aggregate'; readonly table: ResolvedTable }
+  | RelationshipAggregate
+  | { readonly kind: 'function-aggregate'; readonly fn: ResolvedFunction; readonly table: ResolvedTable }
+  | { readonly kind: 'aggregate' | 'count' }
+  | { readonly kind: 'nodes'; readonly table: ResolvedTable }
+  | { readonly kind: 'aggregate-function'; readonly fn: AggregateFunction };
+
+type RelationshipAggregate = {
+  readonly kind: 'relationship-aggregate';
+  readonly relationship: ResolvedRelationship;
+  readonly target: ResolvedTable;
+};
 
 export type MutationKind =
   | 'insert'
@@ -55,7 +73,20 @@ export type InputOrigin =
     }
   | { readonly kind: 'computed'; readonly table: ResolvedTable; readonly field: ResolvedComputedField }
   | { readonly kind: 'argument'; readonly argument: ResolvedArgument }
-  | { readonly kind: 'operator'; readonly operator: OperatorName };
+  /** In an order: by a value over the rows of an array relationship or of a computed field. */
+  | RelationshipAggregate
+  | {
+      readonly kind: 'computed-aggregate';
+      readonly table: ResolvedTable;
+      readonly field: ResolvedComputedField;
+      readonly target: ResolvedTable;
+    }
+  | { readonly kind: 'count' }
+  | { readonly kind: 'aggregate-function'; readonly fn: AggregateFunction }
+  | { readonly kind: 'operator'; readonly operator: OperatorName }
+  /** The casts of a column, and one of them: conditions on its value as another type. */
+  | { readonly kind: 'casts' }
+  | { readonly kind: 'cast'; readonly to: PgType };
 
 /** Our fields have neither a parent value nor a context: nothing ever resolves them. */
 export type FieldConfig = GraphQLFieldConfig<unknown, unknown>;

@@ -8,6 +8,7 @@ import {
   GraphQLString,
 } from 'graphql';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
+import { aggregateRoot, mayAggregate, relationshipAggregates } from './aggregate.ts';
 import { boolExp } from './bool-exp.ts';
 import type { Related, SchemaBuilder } from './builder.ts';
 import { computedField, visibleComputedFields } from './function.ts';
@@ -20,6 +21,7 @@ export function objectType(builder: SchemaBuilder, table: ResolvedTable): GraphQ
       name,
       description: table.description,
       fields: () => ({
+        ...relationshipAggregates(builder, table),
         ...Object.fromEntries(
           builder
             .selectableColumns(table)
@@ -86,7 +88,7 @@ function rootsOf(
   const shown = operation === 'query' ? access.queryRootFields : access.subscriptionRootFields;
   const isShown = (kind: string) => shown === null || shown.has(kind);
   const type = objectType(builder, table);
-  const { select, select_by_pk } = table.rootFields;
+  const { select, select_by_pk, select_aggregate } = table.rootFields;
   const roots: [string, FieldConfig][] = [];
   if (isShown('select')) {
     roots.push([
@@ -110,6 +112,8 @@ function rootsOf(
       },
     ]);
   }
+  if (isShown('select_aggregate') && mayAggregate(builder, table))
+    roots.push([select_aggregate.name, aggregateRoot(builder, table)]);
   return roots;
 }
 
@@ -156,7 +160,7 @@ function relationshipField(builder: SchemaBuilder, { relationship, target }: Rel
   };
 }
 
-function nonNullList(
+export function nonNullList(
   type: GraphQLObjectType,
 ): GraphQLNonNull<GraphQLList<GraphQLNonNull<GraphQLObjectType>>> {
   return new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(type)));

@@ -2,7 +2,7 @@
  *  (`true` when unrestricted). Relationships become `exists`. Not here: which filters apply (plan/table.ts).
  *  Spec: BoolExp. */
 import { type ColumnRef, type Join, type Operand, type Predicate, TRUE } from '../resolve/predicate.ts';
-import { type Fragment, id, join, param, qualified, sql } from './fragment.ts';
+import { type Fragment, id, join, param, qualified, sql, typeName } from './fragment.ts';
 import { functionCall } from './function.ts';
 import { OPERATOR_TEMPLATES } from './operators.ts';
 import { columnOf, rowScope, type Scope } from './scope.ts';
@@ -79,8 +79,9 @@ export function whereClause(conditions: readonly Fragment[]): Fragment {
 }
 
 /** A column's value, or what a computed field's function makes of the row. */
-export function valueOfRef({ column, call }: Pick<ColumnRef, 'column' | 'call'>, row: string): Fragment {
-  return call ? functionCall(call, row) : columnOf(row, column);
+export function valueOfRef({ column, call, cast }: Omit<ColumnRef, 'type'>, row: string): Fragment {
+  const value = call ? functionCall(call, row) : columnOf(row, column);
+  return cast ? sql`${value}::${typeName(cast)}` : value;
 }
 
 function nested(predicate: Predicate, scope: Scope): Fragment {
