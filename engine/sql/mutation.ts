@@ -140,8 +140,9 @@ function looksAround(output: MutationOutput): boolean {
     output.kind === 'row'
       ? [output.select]
       : output.fields.flatMap((field) => (field.kind === 'returning' ? [field.select] : []));
-  const isRelationship = (field: Field) => field.kind === 'object' || field.kind === 'array';
-  return selects.some((select) => select.fields.some(isRelationship) || readsOthers(select.where));
+  // A computed field's function may read anything.
+  const isOwn = (field: Field) => field.kind === 'column' || field.kind === 'constant';
+  return selects.some((select) => !select.fields.every(isOwn) || readsOthers(select.where));
 }
 
 function readsOthers(predicate: Predicate): boolean {
@@ -155,6 +156,9 @@ function readsOthers(predicate: Predicate): boolean {
       return predicate.any.some(readsOthers);
     case 'not':
       return readsOthers(predicate.not);
+    case 'compare':
+    case 'is-null':
+      return predicate.left.call !== undefined;
     default:
       return false;
   }
