@@ -1,6 +1,6 @@
 /** Twins of explain.ts. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { explain } from './explain.ts';
+import { type ExplainedField, explain } from './explain.ts';
 import { openShop, type Shop } from './testing/shop.ts';
 
 let shop: Shop;
@@ -20,14 +20,23 @@ const explained = (query: string, variables = {}) =>
   );
 
 test('each root has its statement and plan, as the role would run it', async () => {
-  const [a, b, c] = await explained(
+  const [a, b, c] = (await explained(
     'query ($n: Int!) { mine: purchase { id } item_by_pk(id: $n) { name } __typename }',
     { n: 1 },
-  );
+  )) as readonly ExplainedField[];
   expect(a).toMatchObject({ field: 'mine', sql: expect.stringContaining('"customer_id" = $1') });
   expect(a!.plan!.join('\n')).toMatch(/Aggregate[\s\S]*Scan[\s\S]*purchase/);
   expect(b!.plan!.join('\n')).toMatch(/item/);
   expect(c).toEqual({ field: '__typename', sql: null, plan: null });
+});
+
+test('a subscription is explained with the values its statement is run with, and no others', async () => {
+  const query = 'subscription ($ids: [Int!]) { purchase(where: { id: { _in: $ids } }) { id } }';
+  expect(await explained(query, { ids: [1, 2] })).toEqual({
+    sql: expect.stringContaining('"customer_id" = $'),
+    plan: expect.arrayContaining([expect.stringContaining('Aggregate')]),
+    variables: { session: { 'x-engine-user-id': '1' }, synthetic: ['{1,2}'] },
+  });
 });
 
 test('nothing is run', async () => {

@@ -4,6 +4,7 @@
 import { fail } from '../errors/engine-error.ts';
 import { prepareDocument } from '../plan/document.ts';
 import { planRequest } from '../plan/plan.ts';
+import type { ValueText } from '../plan/scalar-value.ts';
 import type { Root } from '../plan/types.ts';
 import { coerceVariables } from '../plan/variables.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
@@ -21,18 +22,54 @@ export type ExplainedField = {
   readonly plan: readonly string[] | null;
 };
 
-/** In response order. Raises `onlyQueriesExplained` for a mutation. */
+export type ExplainedSubscription = Omit<ExplainedField, 'field'> & {
+  /** What the statement is run with: session variables by name, and every other value as text. */
+  readonly variables: {
+    readonly session: Readonly<Record<string, ValueText>>;
+    readonly synthetic: readonly ValueText[];
+  };
+};
+
+/** A query: a list in response order. A subscription: its only field. Raises `onlyQueriesExplained` for a mutation. */
 export async function explain(
   request: GraphqlRequest,
   { model, session, databases }: AnswerContext,
-): Promise<readonly ExplainedField[]> {
+): Promise<readonly ExplainedField[] | ExplainedSubscription> {
   const role = roleSchema(model, session.role, session.mayUseBackendOnly);
   const document = prepareDocument(role, request.query, request.operationName ?? null);
   if (document.operation.operation === 'mutation') fail('onlyQueriesExplained', {});
   const variables = coerceVariables(document, request.variables ?? null);
   const { roots } = planRequest(document, variables);
   const binding = { session, variables: variables.values };
+  const [first] = roots;
+  if (document.operation.operation === 'subscription' && first && roots.length === 1) {
+    const { field: _, ...explained } = await explainRoot(first, binding, databases);
+    return { ...explained, variables: variablesOf(first, binding) };
+  }
   return Promise.all(roots.map((root) => explainRoot(root, binding, databases)));
+}
+
+function variablesOf(root: Root, binding: Binding): ExplainedSubscription['variables'] {
+  const leaves = root.kind === 'database' ? renderRoot(root.query).parameters : [];
+  const values = bind(leaves, binding);
+  const bound = leaves.map((leaf, i) => ({ leaf, value: values[i] ?? null }));
+  return {
+    session: Object.fromEntries(
+      bound.flatMap(({ leaf, value }) => (leaf.kind === 'session' ? [[leaf.variable, value]] : [])),
+    ),
+    synthetic: bound.flatMap(({ leaf, value }) => (leaf.kind === 'session' ? [] : [literalOf(value)])),
+  };
+}
+
+/** An array as Postgres writes it: `{1,2,"a b"}`. */
+function literalOf(value: ValueText): string | null {
+  if (!Array.isArray(value)) return value as string | null;
+  const items = value.map((item) => {
+    if (Array.isArray(item)) return literalOf(item);
+    if (item === null) return 'NULL';
+    return /^[\w.:-]+$/.test(item) && !/^null$/i.test(item) ? item : JSON.stringify(item);
+  });
+  return `{${items.join(',')}}`;
 }
 
 async function explainRoot(root: Root, binding: Binding, databases: Databases): Promise<ExplainedField> {
