@@ -3,11 +3,11 @@
 import { fail, withPath } from '../errors/engine-error.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { DIRECTIONS } from '../schema/order-by.ts';
-import { inputOrigin } from '../schema/origin.ts';
+import { type InputOrigin, inputOrigin } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
 import { planPlainCall } from './function.ts';
 import type { Input } from './input.ts';
-import type { OrderItem } from './types.ts';
+import type { AggregateValue, OrderAggregate, OrderItem } from './types.ts';
 
 type Step = OrderItem['path'][number];
 
@@ -25,8 +25,11 @@ function orderItems(input: Input, path: readonly Step[], context: PlanContext): 
       if (origin.kind === 'relationship') {
         return orderItems(value, [...path, stepTo(origin, context)], context);
       }
+      if (origin.kind === 'relationship-aggregate' || origin.kind === 'computed-aggregate') {
+        return aggregateItems(value, name, path, rowsOf(origin, context));
+      }
       if (value.kind !== 'enum') return [];
-      const { direction, nulls } = DIRECTIONS[value.value]!;
+      const { direction, nulls } = directionOf(value.value);
       if (origin.kind === 'column') return [{ path, column: origin.column.name, direction, nulls }];
       if (origin.kind !== 'computed') return [];
       const call = planPlainCall(origin.field, origin.table);
@@ -42,6 +45,46 @@ function stepTo(
   return { join: relationship.join, filter: context.filterOf(target) };
 }
 
+type AggregateOrigin = Extract<InputOrigin, { kind: 'relationship-aggregate' | 'computed-aggregate' }>;
+type Rows = Omit<OrderAggregate, 'value'>;
+
+function rowsOf(origin: AggregateOrigin, context: PlanContext): Rows {
+  const filter = context.filterOf(origin.target);
+  if (origin.kind === 'relationship-aggregate') {
+    return { rows: { kind: 'related', join: origin.relationship.join }, filter };
+  }
+  return { rows: { kind: 'called', call: planPlainCall(origin.field, origin.table) }, filter };
+}
+
+/** `{count: desc, max: {id: asc}}`: a term each. */
+function aggregateItems(input: Input, column: string, path: readonly Step[], rows: Rows): OrderItem[] {
+  const item = (direction: Input, value: AggregateValue): OrderItem[] =>
+    direction.kind === 'enum'
+      ? [{ path, column, aggregate: { ...rows, value }, ...directionOf(direction.value) }]
+      : [];
+  return fieldsOf(input).flatMap(({ origin, value }) => {
+    if (origin.kind === 'count') return item(value, { kind: 'count', columns: [], isDistinct: false });
+    if (origin.kind !== 'aggregate-function') return [];
+    return fieldsOf(value).flatMap((inner) => {
+      if (inner.origin.kind !== 'column') return [];
+      const { name, type, json } = inner.origin.column;
+      return item(inner.value, { kind: 'function', fn: origin.fn, column: name, type, json });
+    });
+  });
+}
+
+function fieldsOf(input: Input): { readonly origin: InputOrigin; readonly value: Input }[] {
+  if (input.kind !== 'object') return [];
+  return [...input.fields].map(([name, value]) => {
+    return { origin: inputOrigin(input.type.getFields()[name]!), value };
+  });
+}
+
+function directionOf(name: string): Pick<OrderItem, 'direction' | 'nulls'> {
+  const { direction, nulls } = DIRECTIONS[name]!;
+  return { direction, nulls };
+}
+
 /** Columns by SQL name. Where there is an order, they must be what it begins with. Raises `distinctNotLeading`. */
 export function planDistinctOn(input: Input | undefined, orderBy: readonly OrderItem[]): string[] {
   if (!input || input.kind === 'null') return [];
@@ -49,7 +92,7 @@ export function planDistinctOn(input: Input | undefined, orderBy: readonly Order
   const columns = [...new Set(items.flatMap((item) => (item.kind === 'enum' ? [item.value] : [])))];
   const leading = orderBy.slice(0, columns.length);
   const matches = leading.every(
-    (item) => item.path.length === 0 && !item.call && columns.includes(item.column),
+    (item) => item.path.length === 0 && !item.call && !item.aggregate && columns.includes(item.column),
   );
   if (
     orderBy.length > 0 &&

@@ -3,6 +3,7 @@
 import type { GraphQLObjectType } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { fieldOrigin } from '../schema/origin.ts';
+import { planAggregate } from './aggregate.ts';
 import { readArguments } from './arguments.ts';
 import { PlanContext } from './context.ts';
 import type { PreparedDocument } from './document.ts';
@@ -82,8 +83,25 @@ function planRoot(
         const kind = fn.returnsSet ? 'rows' : 'row';
         return { kind: 'database', alias, source: fn.source, query: { kind, select } };
       }
+      case 'rows-aggregate': {
+        const { source } = origin.table;
+        const query = planAggregate(origin.table, field, nodes, context);
+        return { kind: 'database', alias, source, query: { kind: 'aggregate', ...query } };
+      }
+      case 'function-aggregate': {
+        const { fn, table } = origin;
+        const given = readArguments(field, nodes, context);
+        const call = withPath('args', () => planCall(fn, given, null));
+        const query = planAggregate(table, field, nodes, context, call);
+        return { kind: 'database', alias, source: fn.source, query: { kind: 'aggregate', ...query } };
+      }
       case 'column':
       case 'computed':
+      case 'relationship-aggregate':
+      case 'aggregate':
+      case 'aggregate-function':
+      case 'count':
+      case 'nodes':
       case 'relationship':
       case 'affected-rows':
       case 'returning':

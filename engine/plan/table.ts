@@ -8,6 +8,7 @@ import { targetOf } from '../resolve/access.ts';
 import { and, type FunctionCall, type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { type FieldOrigin, fieldOrigin } from '../schema/origin.ts';
+import { planAggregate } from './aggregate.ts';
 import { type Arguments, readArguments } from './arguments.ts';
 import { planBoolExp } from './bool-exp.ts';
 import type { PlanContext } from './context.ts';
@@ -79,6 +80,15 @@ function planField(
     if (origin.kind === 'column')
       return columnField(alias, origin.column, readArguments(field, nodes, context), context);
     if (origin.kind === 'computed') return computedField(alias, origin, field, nodes, context);
+    if (origin.kind === 'relationship-aggregate') {
+      const { relationship, target } = origin;
+      return {
+        kind: 'aggregate',
+        alias,
+        join: relationship.join,
+        ...planAggregate(target, field, nodes, context),
+      };
+    }
     if (origin.kind !== 'relationship') throw new Error(`${origin.kind} is not part of a row`);
     const { relationship, target } = origin;
     if (relationship.kind === 'array') {
@@ -153,7 +163,8 @@ function pathLeaf(input: Input | undefined, context: PlanContext): Leaf | null {
   return steps.length === 0 ? null : { kind: 'constant', value: steps, type: arrayOf(builtinType('text')) };
 }
 
-function rowsAskedFor(
+/** Which rows the arguments ask for, within the role's filter and limit. */
+export function rowsAskedFor(
   table: ResolvedTable,
   given: Arguments,
   context: PlanContext,

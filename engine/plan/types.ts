@@ -2,6 +2,7 @@
  *  Made by plan/, folded into statements by sql/, run by execute/. Every value is a Leaf, so one plan serves every caller
  *  whose request has the same text and the same variable shape.
  *  Not here: SQL text, GraphQL types. */
+import type { AggregateFunction } from '../catalog/aggregates.ts';
 import type { PgType } from '../catalog/types.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { FunctionCall, Join, Leaf, Predicate } from '../resolve/predicate.ts';
@@ -29,7 +30,9 @@ export type QueryRoot =
   /** A JSON array of rows. */
   | { readonly kind: 'rows'; readonly select: Select }
   /** One row or null: by primary key. */
-  | { readonly kind: 'row'; readonly select: Select };
+  | { readonly kind: 'row'; readonly select: Select }
+  /** One object about many rows. */
+  | ({ readonly kind: 'aggregate' } & Aggregate);
 
 /** Rows of one table: which, in what order, and what of each. Permission filter and limit are already merged in. */
 export type Select = {
@@ -72,7 +75,43 @@ export type Field =
   | { readonly kind: 'called'; readonly alias: string; readonly isList: boolean; readonly select: Select }
   | { readonly kind: 'constant'; readonly alias: string; readonly json: string }
   | { readonly kind: 'object'; readonly alias: string; readonly join: Join; readonly select: Select }
-  | { readonly kind: 'array'; readonly alias: string; readonly join: Join; readonly select: Select };
+  | { readonly kind: 'array'; readonly alias: string; readonly join: Join; readonly select: Select }
+  | ({ readonly kind: 'aggregate'; readonly alias: string; readonly join: Join } & Aggregate);
+
+/** Rows taken together. `select` says which, without the role's limit, and has no fields of its own. */
+export type Aggregate = {
+  readonly select: Select;
+  readonly output: readonly AggregateField[];
+};
+
+/** One key of an aggregate's JSON object, in response order. */
+export type AggregateField =
+  | { readonly kind: 'constant'; readonly alias: string; readonly json: string }
+  | { readonly kind: 'values'; readonly alias: string; readonly members: readonly AggregateMember[] }
+  /** The rows themselves; `limit` is the smaller of what was asked for and what the role may have. */
+  | {
+      readonly kind: 'nodes';
+      readonly alias: string;
+      readonly fields: readonly Field[];
+      readonly limit: number | null;
+    };
+
+export type AggregateMember =
+  | { readonly kind: 'constant'; readonly alias: string; readonly json: string }
+  | { readonly kind: 'values'; readonly alias: string; readonly members: readonly AggregateMember[] }
+  | { readonly kind: 'value'; readonly alias: string; readonly value: AggregateValue };
+
+export type AggregateValue =
+  /** Of rows when there are no columns; of rows where it is not null, when there is one. */
+  | { readonly kind: 'count'; readonly columns: readonly string[]; readonly isDistinct: boolean }
+  /** `type` and `json` are the column's: a number is printed like those it was made of. */
+  | {
+      readonly kind: 'function';
+      readonly fn: AggregateFunction;
+      readonly column: string;
+      readonly type: PgType;
+      readonly json: JsonForm;
+    };
 
 /** A column of the table itself (`path` empty) or of a row reached over object relationships.
  *  Each step conjoins the target's row filter for the role. */
@@ -81,8 +120,19 @@ export type OrderItem = {
   readonly column: string;
   /** A computed field orders, and `column` only names it. */
   readonly call?: FunctionCall;
+  /** A value over other rows orders, and `column` only names it. */
+  readonly aggregate?: OrderAggregate;
   readonly direction: 'asc' | 'desc';
   readonly nulls: 'first' | 'last';
+};
+
+/** Over the rows a join leads to, or those a call returns for the row; `filter` is the role's. */
+export type OrderAggregate = {
+  readonly rows:
+    | { readonly kind: 'related'; readonly join: Join }
+    | { readonly kind: 'called'; readonly call: FunctionCall };
+  readonly filter: Predicate;
+  readonly value: AggregateValue;
 };
 
 export type MutationRoot = {

@@ -26,7 +26,10 @@ export function functionRoots(builder: SchemaBuilder, exposedAs: ResolvedFunctio
   return Object.fromEntries(
     functions
       .filter((fn) => fn.exposedAs === exposedAs && mayCall(builder, fn))
-      .flatMap((fn) => [[fn.rootField, functionField(builder, fn)] as const, ...functionAggregate(builder, fn)]),
+      .flatMap((fn) => [
+        [fn.rootField, functionField(builder, fn)] as const,
+        ...functionAggregate(builder, fn),
+      ]),
   );
 }
 

@@ -2,7 +2,7 @@
  *  One NULL makes a concatenation NULL, so whatever may be null is wrapped here and nowhere else. */
 import type { PgType } from '../catalog/types.ts';
 import type { Field } from '../plan/types.ts';
-import { type Fragment, join, literal, param, sql } from './fragment.ts';
+import { empty, type Fragment, join, literal, param, sql } from './fragment.ts';
 import { columnOf } from './scope.ts';
 
 /** Part of a JSON text: its own punctuation, or an expression that yields text and is never null. */
@@ -29,9 +29,9 @@ export function jsonArray(joined: Fragment): Piece[] {
   return [text('['), expression(sql`coalesce(${joined}, '')`), text(']')];
 }
 
-/** The aggregate that joins rows of JSON text. */
-export function joinedRows(row: Fragment): Fragment {
-  return sql`string_agg(${row}, ',')`;
+/** The aggregate that joins rows of JSON text; `order` is an ORDER BY, for rows that do not come in order. */
+export function joinedRows(row: Fragment, order: Fragment = empty): Fragment {
+  return sql`string_agg(${row}, ','${order})`;
 }
 
 /** The pieces as one expression: `'{"id":' || t."id"::text || '}'`. */
@@ -72,13 +72,19 @@ type ComputedField = Extract<Field, { kind: 'computed' }>;
 
 /** A computed field's value as JSON text; what a function returns may always be null. */
 export function computedJson(field: ComputedField, call: Fragment): Piece[] {
-  const value = field.path ? sql`(${call} #> ${param(field.path)})` : call;
-  return [expression(sql`coalesce(${concatenate(print(value, field))}, 'null')`)];
+  return nullableJson(field.path ? sql`(${call} #> ${param(field.path)})` : call, field);
 }
+
+/** Any value that may be null, as JSON text. */
+export function nullableJson(value: Fragment, form: Printed): Piece[] {
+  return [expression(sql`coalesce(${concatenate(print(value, form))}, 'null')`)];
+}
+
+type Printed = Pick<ColumnField, 'json' | 'type'>;
 
 /** Never NULL unless the value is. `to_json` looks its argument's type up at every call (0.5 µs), so types whose text
  *  is known to need no escaping go around it. */
-function print(value: Fragment, { json, type }: ColumnField | ComputedField): Piece[] {
+function print(value: Fragment, { json, type }: Printed): Piece[] {
   const plain = expression(sql`${value}::text`);
   switch (json) {
     case 'bare':

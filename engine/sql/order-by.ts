@@ -1,6 +1,7 @@
 /** ORDER BY and DISTINCT ON. Items through object relationships need joins, which go to the query's Joins.
  *  In: OrderItems over one alias. Out: ordered expressions. PostgreSQL manual, "Sorting Rows". */
 import type { OrderItem } from '../plan/types.ts';
+import { aggregateOver } from './aggregate.ts';
 import { valueOfRef } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, join, sql } from './fragment.ts';
 import type { Joins } from './join.ts';
@@ -23,9 +24,9 @@ const DIRECTIONS = {
 export function orderTerms(items: readonly OrderItem[], alias: string, joins: Joins): readonly OrderTerm[] {
   return items.map((item, i) => {
     const row = item.path.reduce((local, step) => joins.to(step.join, local, step.filter), alias);
-    const isJoined = item.path.length > 0 || item.call !== undefined;
+    const isJoined = item.path.length > 0 || item.call !== undefined || item.aggregate !== undefined;
     return {
-      value: valueOfRef(item, row),
+      value: item.aggregate ? aggregateOver(item.aggregate, row, joins.aliases) : valueOfRef(item, row),
       direction: DIRECTIONS[item.direction][item.nulls],
       name: isJoined ? `order ${i}` : item.column,
       isJoined,

@@ -2,6 +2,7 @@
  *  All query roots of one source are one statement with a column each; a mutation root is a statement of its own, or one
  *  each update of an `update-many`. Not here: running them (execute/), splicing (execute/splice.ts). */
 import type { MutationRoot, Plan, QueryRoot, Root } from '../plan/types.ts';
+import { aggregateQuery } from './aggregate.ts';
 import { comma, compile, type Fragment, join, type Statement, sql } from './fragment.ts';
 import { type MutationQuery, mutationQuery } from './mutation.ts';
 import { Aliases } from './scope.ts';
@@ -107,6 +108,7 @@ function queriesOf(source: string, drafts: Draft[]): { readonly statement: numbe
 }
 
 function queryOf(root: QueryRoot, aliases: Aliases): Fragment {
+  if (root.kind === 'aggregate') return aggregateQuery(root, aliases);
   return root.kind === 'row' ? rowQuery(root.select, aliases) : rowsQuery(root.select, aliases);
 }
 

@@ -4,6 +4,8 @@
  *  is carried out. Aggregating over a sorted subquery keeps its order as long as nothing is joined outside it.
  *  Not here: what to select (plan/table.ts), JSON punctuation (json.ts). */
 import type { Field, Select } from '../plan/types.ts';
+import type { Join } from '../resolve/predicate.ts';
+import { aggregateQuery } from './aggregate.ts';
 import { condition, matches, whereClause } from './bool-exp.ts';
 import { empty, type Fragment, id, integer, qualified, sql } from './fragment.ts';
 import { functionCall } from './function.ts';
@@ -19,7 +21,14 @@ import {
   type Piece,
   text,
 } from './json.ts';
-import { carriedColumns, distinctClause, orderClause, orderTerms, outside } from './order-by.ts';
+import {
+  carriedColumns,
+  distinctClause,
+  type OrderTerm,
+  orderClause,
+  orderTerms,
+  outside,
+} from './order-by.ts';
 import { type Aliases, columnOf, rowScope } from './scope.ts';
 
 /** A query of one column and one row. */
@@ -45,20 +54,25 @@ export function rowJson(fields: readonly Field[], row: string, joins: Joins): Fr
 /** Rows of JSON text in the wanted order: `string_agg(<json>, ',') from <from>` is all of them. */
 type Rows = { readonly json: Fragment; readonly from: Fragment };
 
-/** `correlate` ties the rows to one outside, whose alias is `outer`. */
-function rowsOf(
-  select: Select,
-  aliases: Aliases,
-  correlate?: (row: string) => Fragment,
-  outer?: string,
-): Rows {
+/** What ties rows to one outside, whose alias is `outer`: a join's condition, or a call that takes it. */
+export type Origin = { readonly correlate?: (row: string) => Fragment; readonly outer?: string };
+
+/** A select's table under an alias of its own, and which of its rows. */
+export type Place = { readonly row: string; readonly table: Fragment; readonly where: Fragment };
+
+export function placeOf(select: Select, aliases: Aliases, { correlate, outer }: Origin): Place {
   const row = aliases.next();
   const where = whereClause([
     ...(correlate ? [correlate(row)] : []),
     condition(select.where, rowScope(row, aliases)),
   ]);
-  const table = sql`${sourceOf(select, outer ?? row)} ${id(row)}`;
-  if (isLimited(select)) return limitedRows(select, { row, table, where, aliases });
+  return { row, where, table: sql`${sourceOf(select, outer ?? row)} ${id(row)}` };
+}
+
+export function rowsOf(select: Select, aliases: Aliases, origin: Origin = {}): Rows {
+  const place = placeOf(select, aliases, origin);
+  const { row, table, where } = place;
+  if (isLimited(select)) return limitedRows(select, place, aliases);
   const joins = new Joins(aliases);
   const json = rowJson(select.fields, row, joins);
   if (select.orderBy.length === 0) return { json, from: sql`${table}${joins.clauses()}${where}` };
@@ -66,32 +80,39 @@ function rowsOf(
   return sorted(sql`select ${json} as "json" from ${table}${joins.clauses()}${where}${order}`, aliases);
 }
 
-function isLimited(select: Select): boolean {
+export function isLimited(select: Select): boolean {
   return select.limit !== null || select.offset !== null || select.distinctOn.length > 0;
 }
 
-type Limited = {
-  readonly row: string;
-  readonly table: Fragment;
-  readonly where: Fragment;
-  readonly aliases: Aliases;
-};
-
-function limitedRows(select: Select, { row, table, where, aliases }: Limited): Rows {
+function limitedRows(select: Select, place: Place, aliases: Aliases): Rows {
+  const { row } = place;
   const before = new Joins(aliases);
   const terms = orderTerms(select.orderBy, row, before);
   const after = new Joins(aliases);
   const json = rowJson(select.fields, row, after);
   // A join is free to return rows in another order; without one the subquery's stays.
   const mustReorder = !after.isEmpty && terms.length > 0;
-  const distinct = distinctClause(select.distinctOn, row);
-  const columns = sql`${id(row)}.*${mustReorder ? carriedColumns(terms) : empty}`;
-  const limit = select.limit === null ? empty : sql` limit ${integer(select.limit)}`;
-  const offset = select.offset === null ? empty : sql` offset ${integer(select.offset)}`;
-  const source = sql`from ${table}${before.clauses()}${where}${orderClause(terms)}${limit}${offset}`;
-  const from = sql`(select ${distinct}${columns} ${source}) ${id(row)}${after.clauses()}`;
+  const carried = mustReorder ? carriedColumns(terms) : empty;
+  const from = sql`${limitedTable(select, place, { terms, joins: before, carried })}${after.clauses()}`;
   if (!mustReorder) return { json, from };
   return sorted(sql`select ${json} as "json" from ${from}${orderClause(outside(terms, row))}`, aliases);
+}
+
+type Order = {
+  readonly terms: readonly OrderTerm[];
+  /** What the terms need beside the table. */
+  readonly joins: Joins;
+  /** Columns for those who order again outside. */
+  readonly carried: Fragment;
+};
+
+/** The rows a limit, an offset or `distinct on` leaves of the table, under the table's alias. */
+export function limitedTable(select: Select, { row, table, where }: Place, order: Order): Fragment {
+  const columns = sql`${distinctClause(select.distinctOn, row)}${id(row)}.*${order.carried}`;
+  const limit = select.limit === null ? empty : sql` limit ${integer(select.limit)}`;
+  const offset = select.offset === null ? empty : sql` offset ${integer(select.offset)}`;
+  const rows = sql`from ${table}${order.joins.clauses()}${where}${orderClause(order.terms)}${limit}${offset}`;
+  return sql`(select ${columns} ${rows}) ${id(row)}`;
 }
 
 function sorted(query: Fragment, aliases: Aliases): Rows {
@@ -114,9 +135,11 @@ function fieldPieces(field: Field, row: string, joins: Joins): readonly Piece[] 
     case 'called':
       return calledPieces(field, row, joins);
     case 'array': {
-      const rows = rowsOf(field.select, joins.aliases, (inner) => matches(field.join, row, inner));
+      const rows = rowsOf(field.select, joins.aliases, joinedTo(field.join, row));
       return jsonArray(sql`(select ${joinedRows(rows.json)} from ${rows.from})`);
     }
+    case 'aggregate':
+      return [expression(sql`(${aggregateQuery(field, joins.aliases, joinedTo(field.join, row))})`)];
     case 'object': {
       const other = joins.to(field.join, row, field.select.where);
       const object = concatenate(rowPieces(field.select.fields, other, joins));
@@ -129,6 +152,10 @@ function fieldPieces(field: Field, row: string, joins: Joins): readonly Piece[] 
   }
 }
 
+function joinedTo(on: Join, row: string): Origin {
+  return { correlate: (inner) => matches(on, row, inner) };
+}
+
 /** Where rows come from: the table, or a call that returns rows of it. */
 function sourceOf(select: Select, outer: string): Fragment {
   return select.from ? functionCall(select.from, outer) : qualified(select.table);
@@ -137,7 +164,7 @@ function sourceOf(select: Select, outer: string): Fragment {
 type CalledField = Extract<Field, { kind: 'called' }>;
 
 function calledPieces({ isList, select }: CalledField, row: string, joins: Joins): readonly Piece[] {
-  const rows = rowsOf(select, joins.aliases, undefined, row);
+  const rows = rowsOf(select, joins.aliases, { outer: row });
   if (isList) return jsonArray(sql`(select ${joinedRows(rows.json)} from ${rows.from})`);
   return [expression(sql`coalesce((select ${rows.json} from ${rows.from}), 'null')`)];
 }

@@ -1,0 +1,43 @@
+/** AGGREGATES: the functions that make one value of a column's many, one row a function; `count` is none of them, since it
+ *  needs no column. A function is called in GraphQL what Postgres calls it. Row order is docs order.
+ *  Source: features.md rows 24 and 40; PostgreSQL manual, "Aggregate Functions". */
+import type { PgType } from './types.ts';
+
+export type AggregateRow = {
+  /** The columns it takes: those that can be added up, or those that have an order. */
+  readonly over: 'summable' | 'ordered';
+  /** What it gives in GraphQL: a value of the column's own type, or a Float. */
+  readonly gives: 'own' | 'float';
+};
+
+const statistic = { over: 'summable', gives: 'float' } as const;
+const extreme = { over: 'ordered', gives: 'own' } as const;
+
+export const AGGREGATES = {
+  sum: { over: 'summable', gives: 'own' },
+  avg: statistic,
+  max: extreme,
+  min: extreme,
+  stddev: statistic,
+  stddev_pop: statistic,
+  stddev_samp: statistic,
+  var_pop: statistic,
+  var_samp: statistic,
+  variance: statistic,
+} as const satisfies Readonly<Record<string, AggregateRow>>;
+
+export type AggregateFunction = keyof typeof AGGREGATES;
+export const AGGREGATE_FUNCTIONS = Object.keys(AGGREGATES) as AggregateFunction[];
+
+/** Types of pg_catalog that `max` and `min` take, directly or as what they become without being asked. */
+const WITH_EXTREMES: ReadonlySet<string> = new Set([
+  ...['int2', 'int4', 'int8', 'float4', 'float8', 'numeric', 'money', 'oid'],
+  ...['text', 'varchar', 'bpchar', 'char', 'name', 'citext'],
+  ...['date', 'time', 'timetz', 'timestamp', 'timestamptz', 'interval', 'inet', 'cidr'],
+]);
+
+/** Does Postgres have `max` and `min` of it? Of a uuid or an ltree it has an order only. */
+export function hasExtremes(type: PgType): boolean {
+  if (type.base) return hasExtremes(type.base);
+  return type.kind === 'enum' || (type.element === null && WITH_EXTREMES.has(type.name));
+}

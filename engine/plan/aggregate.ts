@@ -1,0 +1,113 @@
+/** A selection on `T_aggregate` → which rows are taken together, what is told about them, and which of them are listed.
+ *  The role's row filter counts for all of it; its row limit for the nodes only, because a number of hidden rows would be
+ *  no number of anything. Not here: orders by aggregates (order-by.ts). Reference: features.md rows 40, 41, 140. */
+import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
+import type { AggregateFunction } from '../catalog/aggregates.ts';
+import { withPath } from '../errors/engine-error.ts';
+import type { FunctionCall } from '../resolve/predicate.ts';
+import type { ResolvedTable } from '../resolve/types.ts';
+import { fieldOrigin } from '../schema/origin.ts';
+import { type Arguments, readArguments } from './arguments.ts';
+import type { PlanContext } from './context.ts';
+import { limitOf } from './count.ts';
+import { type Input, valueByValue } from './input.ts';
+import { type SelectedField, selectedFields, subselections } from './selection.ts';
+import { objectTypeOf, planSelection, rowsAskedFor } from './table.ts';
+import type { Aggregate, AggregateField, AggregateMember, AggregateValue } from './types.ts';
+
+/** Over rows of the table, or those that `from` returns. */
+export function planAggregate(
+  table: ResolvedTable,
+  field: GraphQLField<unknown, unknown>,
+  nodes: readonly FieldNode[],
+  context: PlanContext,
+  from?: FunctionCall,
+): Aggregate {
+  const given = readArguments(field, nodes, context);
+  const { limit: nodesLimit, ...asked } = withPath('args', () => rowsAskedFor(table, given, context));
+  const limit = limitOf(given, null, context);
+  const type = objectTypeOf(field);
+  const output = withPath('selectionSet', () =>
+    selectedFields(subselections(nodes), type, context).map((selected) =>
+      aggregateField(selected, type, nodesLimit, context),
+    ),
+  );
+  const select = { table: table.table, fields: [], ...asked, limit, ...(from ? { from } : {}) };
+  return { select, output };
+}
+
+function aggregateField(
+  { alias, name, nodes, field }: SelectedField,
+  type: GraphQLObjectType,
+  limit: number | null,
+  context: PlanContext,
+): AggregateField {
+  if (!field) return { kind: 'constant', alias, json: JSON.stringify(type.name) };
+  return withPath(name, () => {
+    const origin = fieldOrigin(field);
+    if (origin.kind === 'nodes') {
+      const { fields } = planSelection(origin.table, objectTypeOf(field), nodes, context);
+      return { kind: 'nodes', alias, fields, limit };
+    }
+    return { kind: 'values', alias, members: members(field, nodes, context, aggregateMember) };
+  });
+}
+
+type PlanMember<T> = (selected: SelectedField, type: GraphQLObjectType, context: PlanContext) => T;
+
+function members<T>(
+  field: GraphQLField<unknown, unknown>,
+  nodes: readonly FieldNode[],
+  context: PlanContext,
+  plan: PlanMember<T>,
+): T[] {
+  const type = objectTypeOf(field);
+  return withPath('selectionSet', () =>
+    selectedFields(subselections(nodes), type, context).map((selected) =>
+      withPath(selected.name, () => plan(selected, type, context)),
+    ),
+  );
+}
+
+function aggregateMember(
+  { alias, nodes, field }: SelectedField,
+  type: GraphQLObjectType,
+  context: PlanContext,
+): AggregateMember {
+  if (!field) return { kind: 'constant', alias, json: JSON.stringify(type.name) };
+  const origin = fieldOrigin(field);
+  const given = readArguments(field, nodes, context);
+  if (origin.kind === 'count') return { kind: 'value', alias, value: countValue(given, context) };
+  if (origin.kind !== 'aggregate-function') throw new Error(`${origin.kind} is not part of an aggregate`);
+  return {
+    kind: 'values',
+    alias,
+    members: members(field, nodes, context, (selected, inner) => functionMember(selected, inner, origin.fn)),
+  };
+}
+
+/** `distinct` without columns changes nothing: rows are distinct. */
+function countValue(given: Arguments, context: PlanContext): AggregateValue {
+  const columns = given.get('columns');
+  const distinct = given.get('distinct');
+  const isDistinct = distinct?.kind === 'leaf' && valueByValue(distinct, context) === true;
+  return { kind: 'count', columns: columnsOf(columns), isDistinct };
+}
+
+function columnsOf(input: Input | undefined): string[] {
+  if (!input) return [];
+  const items = input.kind === 'list' ? input.items : [input];
+  return items.flatMap((item) => (item.kind === 'enum' ? [item.value] : []));
+}
+
+function functionMember(
+  { alias, field }: SelectedField,
+  type: GraphQLObjectType,
+  fn: AggregateFunction,
+): AggregateMember {
+  if (!field) return { kind: 'constant', alias, json: JSON.stringify(type.name) };
+  const origin = fieldOrigin(field);
+  if (origin.kind !== 'column') throw new Error(`${origin.kind} has no ${fn}`);
+  const { name, type: own, json } = origin.column;
+  return { kind: 'value', alias, value: { kind: 'function', fn, column: name, type: own, json } };
+}

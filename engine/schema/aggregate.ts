@@ -1,0 +1,226 @@
+/** Aggregates in a role's schema: `T_aggregate` with its fields, where it can be asked for (roots, array relationships,
+ *  functions), and how rows are ordered by aggregates over others. Only tables the role may aggregate take part.
+ *  Reference: features.md rows 8, 24, 40, 41. */
+import {
+  GraphQLBoolean,
+  type GraphQLFieldConfigArgumentMap,
+  GraphQLFloat,
+  type GraphQLInputFieldConfigMap,
+  GraphQLInputObjectType,
+  GraphQLInt,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+} from 'graphql';
+import { AGGREGATE_FUNCTIONS, AGGREGATES, type AggregateFunction } from '../catalog/aggregates.ts';
+import type { Scalar } from '../catalog/scalars.ts';
+import { targetOf } from '../resolve/access.ts';
+import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
+import type { Related, SchemaBuilder } from './builder.ts';
+import { visibleComputedFields } from './function.ts';
+import { directionEnum, selectColumn } from './order-by.ts';
+import {
+  type FieldConfig,
+  type FieldMap,
+  fieldExtensions,
+  type InputOrigin,
+  inputExtensions,
+} from './origin.ts';
+import { nonNullList, objectType, rowArguments } from './table.ts';
+
+/** May the role see its rows taken together? */
+export function mayAggregate(builder: SchemaBuilder, table: ResolvedTable): boolean {
+  return builder.select(table)?.allowsAggregation === true;
+}
+
+/** The root field over a table's rows. */
+export function aggregateRoot(builder: SchemaBuilder, table: ResolvedTable): FieldConfig {
+  return {
+    type: new GraphQLNonNull(aggregateType(builder, table)),
+    description: table.rootFields.select_aggregate.description,
+    args: rowArguments(builder, table),
+    extensions: fieldExtensions({ kind: 'rows-aggregate', table }),
+  };
+}
+
+/** `<rel>_aggregate` beside each array relationship. */
+export function relationshipAggregates(builder: SchemaBuilder, table: ResolvedTable): FieldMap {
+  return Object.fromEntries(
+    aggregatedRelationships(builder, table).map(({ relationship, target }) => [
+      `${relationship.name}_aggregate`,
+      {
+        type: new GraphQLNonNull(aggregateType(builder, target)),
+        description: relationship.description ?? 'An aggregate relationship',
+        args: rowArguments(builder, target),
+        extensions: fieldExtensions({ kind: 'relationship-aggregate', relationship, target }),
+      },
+    ]),
+  );
+}
+
+export function aggregateType(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
+  return builder.named(`${table.typeName}_aggregate`, (name) => {
+    return new GraphQLObjectType({
+      name,
+      description: `aggregated selection of "${table.table.name}"`,
+      fields: () => ({
+        aggregate: {
+          type: aggregateFields(builder, table),
+          extensions: fieldExtensions({ kind: 'aggregate' }),
+        },
+        nodes: {
+          type: nonNullList(objectType(builder, table)),
+          extensions: fieldExtensions({ kind: 'nodes', table }),
+        },
+      }),
+    });
+  });
+}
+
+function aggregateFields(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
+  return builder.named(`${table.typeName}_aggregate_fields`, (name) => {
+    return new GraphQLObjectType({
+      name,
+      description: `aggregate fields of "${table.table.name}"`,
+      fields: () => ({
+        count: {
+          type: new GraphQLNonNull(GraphQLInt),
+          args: countArguments(builder, table),
+          extensions: fieldExtensions({ kind: 'count' }),
+        },
+        ...Object.fromEntries(
+          functionsOver(builder, table).map(({ fn, columns }) => [
+            fn,
+            {
+              type: functionFields(builder, table, fn, columns),
+              extensions: fieldExtensions({ kind: 'aggregate-function', fn }),
+            },
+          ]),
+        ),
+      }),
+    });
+  });
+}
+
+/** A role without columns counts rows and nothing else. */
+function countArguments(builder: SchemaBuilder, table: ResolvedTable): GraphQLFieldConfigArgumentMap {
+  const columns = selectColumn(builder, table);
+  return {
+    ...(columns ? { columns: { type: new GraphQLList(new GraphQLNonNull(columns)) } } : {}),
+    distinct: { type: GraphQLBoolean },
+  };
+}
+
+function functionFields(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  fn: AggregateFunction,
+  columns: readonly ResolvedColumn[],
+): GraphQLObjectType {
+  return builder.named(`${table.typeName}_${fn}_fields`, (name) => {
+    return new GraphQLObjectType({
+      name,
+      description: `aggregate ${fn} on columns`,
+      fields: () =>
+        Object.fromEntries(
+          columns.map((column) => [
+            column.graphqlName,
+            {
+              type: AGGREGATES[fn].gives === 'float' ? GraphQLFloat : builder.scalar(column.scalar),
+              description: column.description,
+              extensions: fieldExtensions({ kind: 'column', column }),
+            },
+          ]),
+        ),
+    });
+  });
+}
+
+type FunctionColumns = { readonly fn: AggregateFunction; readonly columns: readonly ResolvedColumn[] };
+
+/** The functions that have a column to work on. */
+function functionsOver(builder: SchemaBuilder, table: ResolvedTable): FunctionColumns[] {
+  const columns = builder.selectableColumns(table);
+  return AGGREGATE_FUNCTIONS.map((fn) => {
+    const takes = AGGREGATES[fn].over === 'summable' ? isSummable : isOrdered;
+    return { fn, columns: columns.filter(takes) };
+  }).filter((each) => each.columns.length > 0);
+}
+
+const isSummable = ({ scalar }: ResolvedColumn): boolean => scalar.isSummable;
+
+/** Arrays and types nothing is known about are left out: Postgres may have no order for them. */
+function isOrdered({ scalar, type }: ResolvedColumn): boolean {
+  const { kind } = type.base ?? type;
+  return scalar.isOrderable && (kind === 'enum' || isKnown(scalar));
+}
+
+const isKnown = ({ input, name }: Scalar): boolean => input !== 'any' || name === 'money' || name === 'oid';
+
+function aggregatedRelationships(builder: SchemaBuilder, table: ResolvedTable): Related[] {
+  return builder
+    .relationships(table)
+    .filter(({ relationship, target }) => relationship.kind === 'array' && mayAggregate(builder, target));
+}
+
+/** In `T_order_by`: `<rel>_aggregate`, and `<field>_aggregate` of computed fields that return rows. */
+export function aggregateOrders(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
+  const relationships = aggregatedRelationships(builder, table).map(({ relationship, target }) =>
+    orderField(builder, relationship.name, target, { kind: 'relationship-aggregate', relationship, target }),
+  );
+  const computed = visibleComputedFields(builder, table).flatMap((field) => {
+    if (field.returns.kind !== 'rows' || !field.returns.isSet) return [];
+    if (field.arguments.some((argument) => argument.kind === 'user' && !argument.hasDefault)) return [];
+    const target = targetOf(builder.model, table.source, field.returns.table);
+    if (!mayAggregate(builder, target)) return [];
+    return [orderField(builder, field.name, target, { kind: 'computed-aggregate', table, field, target })];
+  });
+  return Object.fromEntries([...relationships, ...computed]);
+}
+
+function orderField(builder: SchemaBuilder, name: string, target: ResolvedTable, origin: InputOrigin) {
+  const field = { type: aggregateOrderBy(builder, target), extensions: inputExtensions(origin) };
+  return [`${name}_aggregate`, field] as const;
+}
+
+function aggregateOrderBy(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
+  return builder.named(`${table.typeName}_aggregate_order_by`, (name) => {
+    return new GraphQLInputObjectType({
+      name,
+      description: `order by aggregate values of table "${table.table.name}"`,
+      fields: () => ({
+        count: { type: directionEnum(builder), extensions: inputExtensions({ kind: 'count' }) },
+        ...Object.fromEntries(
+          functionsOver(builder, table).map(({ fn, columns }) => [
+            fn,
+            {
+              type: functionOrderBy(builder, table, fn, columns),
+              extensions: inputExtensions({ kind: 'aggregate-function', fn }),
+            },
+          ]),
+        ),
+      }),
+    });
+  });
+}
+
+function functionOrderBy(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  fn: AggregateFunction,
+  columns: readonly ResolvedColumn[],
+): GraphQLInputObjectType {
+  return builder.named(`${table.typeName}_${fn}_order_by`, (name) => {
+    return new GraphQLInputObjectType({
+      name,
+      description: `order by ${fn}() on columns of table "${table.table.name}"`,
+      fields: () =>
+        Object.fromEntries(
+          columns.map((column) => [
+            column.graphqlName,
+            { type: directionEnum(builder), extensions: inputExtensions({ kind: 'column', column }) },
+          ]),
+        ),
+    });
+  });
+}
