@@ -46,7 +46,7 @@ export const ERRORS = {
   ),
   originNotAllowed: row<object>(
     400,
-    'not-found',
+    'access-denied',
     () => 'origin header does not match configured CORS domains',
   ),
   // ── who asks; `prefix` is that of the headers, `x-engine-` ──

@@ -42,6 +42,7 @@ export class Connection {
   #inbox: string[] = [];
   /** Latest results of live queries the client had no room for. */
   readonly #held = new Map<string, string>();
+  #answering = 0;
   #phase: Phase = 'new';
   #session: Session | null = null;
   #unheard = 0;
@@ -64,9 +65,9 @@ export class Connection {
     this.#observe('opened', { protocol: options.protocol.name });
   }
 
-  /** How many queries and mutations are still to answer. */
+  /** How many queries and mutations are still to answer; stopping one does not end it. */
   get inFlight(): number {
-    return [...this.#operations.values()].filter((operation) => !operation.isLive).length;
+    return this.#answering;
   }
 
   finish(): void {
@@ -137,6 +138,7 @@ export class Connection {
     if (!operation) return;
     this.#operations.set(id, operation);
     outlet.attach(operation);
+    if (!operation.isLive) this.#answering += 1;
     this.#readOrPause();
   }
 
@@ -166,6 +168,7 @@ export class Connection {
       },
       complete: () => this.#send(protocol.server.complete(id)),
       done: () => {
+        if (own && !own.isLive) this.#answering -= 1;
         // The id may have been stopped and used again.
         if (own && this.#operations.get(id) === own) this.#operations.delete(id);
         this.#readOrPause();

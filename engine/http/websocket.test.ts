@@ -232,6 +232,23 @@ test('a failing poll is told, once, and the live query recovers', async () => {
   expect((await socket.next()).payload).toEqual({ data: { fragile: [{ id: 1 }] } });
 });
 
+test('a client that does not read gets the latest result of a live query, not all of them', async () => {
+  const socket = await ready();
+  await sql("insert into note values (40, 'big', '')");
+  subscribe(socket, 'subscription { note_by_pk(id: 40) { body } }');
+  await socket.next();
+  socket.socket.pause();
+  for (let i = 1; i <= 3; i++) {
+    await sql(`update note set body = repeat('x', 8000000) || '${i}' where id = 40`);
+    await socket.during(150);
+  }
+  socket.socket.resume();
+  const told = (await socket.during(1000)).map((message) => JSON.stringify(message).match(/(\d)"}+$/)?.[1]);
+  expect(told.at(-1)).toBe('3');
+  expect(told.length).toBeLessThan(3);
+  await sql('delete from note where id = 40');
+});
+
 test('a subscription selects one root field', async () => {
   const socket = await ready();
   subscribe(socket, 'subscription { a: note { id } b: note { id } }');
