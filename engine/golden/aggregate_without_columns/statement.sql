@@ -1,0 +1,2 @@
+select '{"aggregate":{"count":' || count(*)::text || '}}'
+from "public"."review" "t0";
