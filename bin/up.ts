@@ -100,7 +100,7 @@ async function up(options: UpOptions): Promise<number> {
     if (stop.signal.aborted) return 0;
     const port = await choosePort(options.port);
     const adminSecret = options.adminSecret ?? adminSecretIn(state);
-    const engine = await startEngineProcess({ port, ...databases, adminSecret });
+    const engine = await startEngineProcess({ port, ...databases, adminSecret, onStart: state.noteEngine });
     stops.push(engine.stop);
     welcome(options, engine, adminSecret, state);
     return await loop(options, engine, adminSecret, stop);

@@ -24,6 +24,7 @@ export async function startEngineProcess(options: {
   readonly databaseUrl: string;
   readonly metadataUrl: string;
   readonly adminSecret: string;
+  readonly onStart: (pid: number) => void;
 }): Promise<EngineProcess> {
   const child = spawn(process.execPath, [COMMAND, 'serve'], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -39,6 +40,7 @@ export async function startEngineProcess(options: {
       ENGINE_GRAPHQL_ENABLE_CONSOLE: 'true',
     },
   });
+  if (child.pid !== undefined) options.onStart(child.pid);
   let said = '';
   child.stderr?.on('data', (chunk: Buffer) => {
     said = (said + chunk.toString()).slice(-4000);

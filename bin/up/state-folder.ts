@@ -10,6 +10,8 @@ export type StateFolder = {
   readonly path: string;
   /** Where Postgres may live: elsewhere when an unprivileged user cannot get to `path`. */
   readonly postgres: string;
+  /** So that a start after a crash finds it. */
+  readonly noteEngine: (pid: number) => void;
   readonly release: () => void;
 };
 
@@ -26,8 +28,18 @@ export async function openStateFolder(given: string): Promise<StateFolder> {
   }
   writeFileSync(lock, `${process.pid}\n`);
   const postgres = reachableByPostgres(path);
-  await endOrphan(join(postgres, 'data'));
-  return { path, postgres, release: () => rmSync(lock, { force: true }) };
+  const engine = join(path, 'engine.pid');
+  // The engine first: it would only complain about its database.
+  await endOrphan(engine, 'pergola', 'SIGKILL');
+  await endOrphan(join(postgres, 'data', 'postmaster.pid'), 'postgres', 'SIGINT');
+  return {
+    path,
+    postgres,
+    noteEngine: (pid) => writeFileSync(engine, `${pid}\n`),
+    release: () => {
+      for (const file of [engine, lock]) rmSync(file, { force: true });
+    },
+  };
 }
 
 /** Made once, readable by this user alone. */
@@ -55,22 +67,26 @@ function isAlive(pid: number): boolean {
 
 /** After a restart of the machine or container the number may be anybody's: where the system tells, it must be ours. */
 function isUp(pid: number): boolean {
-  if (!isAlive(pid)) return false;
-  const file = `/proc/${pid}/cmdline`;
-  return !existsSync(file) || readFileSync(file, 'utf8').includes('pergola');
+  return isAlive(pid) && commandOf(pid)?.includes('pergola') !== false;
 }
 
-/** A Postgres that outlived its `up`: nobody else starts one on these files. */
-async function endOrphan(data: string): Promise<void> {
-  const pid = pidIn(join(data, 'postmaster.pid'));
-  if (pid === undefined || !isAlive(pid) || !isPostgres(pid)) return;
-  process.kill(pid, 'SIGINT');
-  for (let i = 0; i < 100 && isAlive(pid); i++) await sleep(100);
+/** Undefined: the system does not tell. */
+function commandOf(pid: number): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return undefined;
+  }
 }
 
-function isPostgres(pid: number): boolean {
-  const file = `/proc/${pid}/cmdline`;
-  return existsSync(file) && readFileSync(file, 'utf8').includes('postgres');
+/** What outlived its `up`: the file is in our folder, so the process is ours, if the number is still its. */
+async function endOrphan(file: string, command: string, signal: NodeJS.Signals): Promise<void> {
+  const pid = pidIn(file);
+  if (pid === undefined || pid === process.pid) return;
+  const isOurs = () => isAlive(pid) && commandOf(pid)?.includes(command) === true;
+  if (!isOurs()) return;
+  process.kill(pid, signal);
+  for (let i = 0; i < 100 && isOurs(); i++) await sleep(100);
 }
 
 /** Under root Postgres runs as nobody, who may not pass through every folder (a home, for one). */

@@ -1,0 +1,154 @@
+/** `pergola up` as a user runs it: started, asked, edited, stopped, started again; two at once. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+const TIMEOUT_MS = 120_000;
+
+let folder: string;
+const running: ChildProcess[] = [];
+beforeEach(() => {
+  folder = mkdtempSync('/var/tmp/pergola-up-');
+  cpSync('deploy/examples/library', join(folder, 'library'), { recursive: true });
+});
+afterEach(async () => {
+  await Promise.all(running.splice(0).map(stop));
+  rmSync(folder, { recursive: true, force: true });
+});
+
+type Up = {
+  readonly process: ChildProcess;
+  readonly url: string;
+  readonly secret: string;
+  readonly said: () => string;
+};
+
+async function up(...flags: string[]): Promise<Up> {
+  const data = join(folder, 'data');
+  const args = ['bin/pergola.mjs', 'up', join(folder, 'library'), '--port', '0', '--data', data, ...flags];
+  const child = spawn(process.execPath, args, { env: { ...process.env, NO_COLOR: '1' } });
+  running.push(child);
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+  }
+  await until(
+    () => / resources are Ready/.test(said) || child.exitCode !== null,
+    () => said,
+  );
+  const url = /GraphiQL +(http:\S+?)\/\s/.exec(said)?.[1] ?? '';
+  return { process: child, url, secret: /Admin secret +(\S+)/.exec(said)?.[1] ?? '', said: () => said };
+}
+
+/** One that is expected to come up. */
+async function started(...flags: string[]): Promise<Up> {
+  const it = await up(...flags);
+  expect(it.process.exitCode, it.said()).toBeNull();
+  return it;
+}
+
+async function stop(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  child.kill('SIGINT');
+  return exited;
+}
+
+async function until(holds: () => boolean | Promise<boolean>, said = () => ''): Promise<void> {
+  const deadline = Date.now() + 60_000;
+  while (!(await holds())) {
+    if (Date.now() > deadline) expect.fail(`it did not come about within a minute\n${said()}`);
+    await sleep(50);
+  }
+}
+
+async function ask(
+  { url, secret }: Up,
+  query: string,
+  role: string,
+): Promise<{ data?: unknown; errors?: unknown }> {
+  const response = await fetch(`${url}/v1/graphql`, {
+    method: 'POST',
+    headers: { 'x-engine-admin-secret': secret, 'x-engine-role': role, 'x-engine-user-id': '1' },
+    body: JSON.stringify({ query }),
+  });
+  return (await response.json()) as { data?: unknown; errors?: unknown };
+}
+
+test('a role gets what its resource allows; an edit changes it in two seconds; a second start keeps the data', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const first = await started();
+  expect(first.said()).toContain('Ran seed.sql.');
+  expect(first.said()).toContain('12 of 12 resources are Ready');
+  const titles = '{ book(order_by: {title: asc}, limit: 2) { title author { name } } }';
+  const answer = await ask(first, titles, 'reader');
+  expect(answer).toEqual({
+    data: {
+      book: [
+        { title: 'Ficciones', author: { name: 'Jorge Luis Borges' } },
+        { title: "If on a winter's night a traveler", author: { name: 'Italo Calvino' } },
+      ],
+    },
+  });
+  expect((await ask(first, '{ book { pricePaid } }', 'reader')).errors).toBeDefined();
+  expect((await ask(first, '{ loan { id } }', 'reader')).data).toEqual({ loan: [{ id: 1 }, { id: 2 }] });
+  expect((await ask(first, '{ loan { id } }', 'librarian')).data).toMatchObject({ loan: { length: 5 } });
+
+  const file = join(folder, 'library/permissions/reader.yaml');
+  writeFileSync(
+    file,
+    readFileSync(file, 'utf8').replace('shelf, author_id]', 'shelf, author_id, price_paid]'),
+  );
+  const edited = Date.now();
+  await until(async () => (await ask(first, '{ book { pricePaid } }', 'reader')).errors === undefined);
+  expect(Date.now() - edited).toBeLessThan(2000);
+
+  await ask(first, 'mutation { insert_author_one(object: {name: "New", country: "X"}) { id } }', 'librarian');
+  const secret = join(folder, 'data/admin-secret');
+  expect(statSync(secret).mode & 0o777).toBe(0o600);
+  expect(await stop(first.process)).toBe(0);
+  expect(existsSync(join(folder, 'data/up.pid'))).toBe(false);
+  await expect(fetch(`${first.url}/healthz`)).rejects.toThrow();
+
+  const second = await started();
+  expect(second.secret).toBe(first.secret);
+  expect(second.said()).not.toContain('Ran seed.sql.');
+  const names = await ask(second, '{ author(where: {name: {_eq: "New"}}) { name } }', 'librarian');
+  expect(names).toEqual({ data: { author: [{ name: 'New' }] } });
+  expect((await ask(second, '{ book(limit: 1) { pricePaid } }', 'reader')).errors).toBeUndefined();
+});
+
+test('several at once work, two on the same data do not', { timeout: TIMEOUT_MS }, async () => {
+  const [one, other] = await Promise.all([started(), started('--data', join(folder, 'other'))]);
+  expect(one.url).not.toBe(other.url);
+  for (const each of [one, other]) {
+    expect((await ask(each, '{ author { id } }', 'reader')).data).toMatchObject({ author: { length: 6 } });
+  }
+  const third = await up();
+  expect(third.process.exitCode).toBe(1);
+  expect(third.said()).toContain('another pergola up (pid');
+  const fourth = await up('--data', join(folder, 'fourth'), '--port', new URL(one.url).port);
+  expect(fourth.process.exitCode).toBe(1);
+  expect(fourth.said()).toContain('is in use; give another one');
+});
+
+test('after a crash the next start cleans up and goes on', { timeout: TIMEOUT_MS }, async () => {
+  const first = await started();
+  first.process.kill('SIGKILL');
+  await new Promise((resolve) => first.process.once('exit', resolve));
+  const second = await started();
+  expect(second.said()).toContain('12 of 12 resources are Ready');
+  expect((await ask(second, '{ author { id } }', 'reader')).errors).toBeUndefined();
+  // What the first one left behind is gone.
+  await expect(fetch(`${first.url}/healthz`)).rejects.toThrow();
+});
+
+test('what cannot be used is told', { timeout: TIMEOUT_MS }, async () => {
+  const { process: child, said } = await up('--port', 'many');
+  expect([child.exitCode, said()]).toEqual([2, expect.stringContaining('--port many is no port')]);
+});
