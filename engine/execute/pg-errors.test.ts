@@ -92,10 +92,17 @@ describe('clients read', () => {
 });
 
 test("administrators read the statement and the database's own words, but no values", async () => {
-  const text = 'insert into parent values ($1, $2, 1)';
-  const thrown = await database.query(text, ['1', 'secret']).catch((error: unknown) => error);
+  const text = 'select * from nowhere where id = $1';
+  const thrown = await database.query(text, ['secret']).catch((error: unknown) => error);
   const { extensions } = toGraphqlError(engineErrorOf(thrown, text, []), true);
-  expect(extensions.internal).toMatchObject({ statement: text, error: { status_code: '23505' } });
+  const message = 'relation "nowhere" does not exist';
+  expect(extensions.internal).toMatchObject({ statement: text, error: { status_code: '42P01', message } });
+  expect(JSON.stringify(extensions)).not.toContain('secret');
+});
+
+test('what a client can help is told to everybody alike', async () => {
+  const thrown = await database.query('insert into child values (9)').catch((error: unknown) => error);
+  expect(toGraphqlError(engineErrorOf(thrown, '', []), true).extensions).not.toHaveProperty('internal');
 });
 
 test('a network failure is a connection error that names no host', async () => {

@@ -1,5 +1,6 @@
 /** What a failure in Postgres means to a client: SQLSTATE → ERRORS row, an ordered table; the first match counts.
- *  The database's own words go to `internal`, which only administrators see. PostgreSQL manual, appendix "Error Codes". */
+ *  What a client can help is told in the database's words. Of the rest `internal` holds them, and the statement, which only
+ *  administrators see. PostgreSQL manual, appendix "Error Codes". */
 import { EngineError, type PathStep } from '../errors/engine-error.ts';
 
 /** The fields of a `pg` DatabaseError that are used here. */
@@ -17,8 +18,8 @@ type Entry = {
 
 const violation =
   (kind: string): Entry['error'] =>
-  ({ message }, path, internal) =>
-    new EngineError('constraintViolation', { text: `${kind} violation. ${message}` }, path, internal);
+  ({ message }, path) =>
+    new EngineError('constraintViolation', { text: `${kind} violation. ${message}` }, path);
 
 /** The reason stays inside: it names hosts and users. */
 const unreachable: Entry['error'] = (_failure, path, internal) => {
@@ -36,13 +37,12 @@ const PG_ERRORS: readonly Entry[] = [
   {
     // A LIKE pattern that ends in its escape character.
     state: /^22025$/,
-    error: ({ message }, path, internal) => new EngineError('badRequest', { text: message }, path, internal),
+    error: ({ message }, path) => new EngineError('badRequest', { text: message }, path),
   },
   {
     // Data exceptions: a value the type does not have, a division by zero, an invalid regular expression.
     state: /^22/,
-    error: ({ message }, path, internal) =>
-      new EngineError('dataException', { text: message }, path, internal),
+    error: ({ message }, path) => new EngineError('dataException', { text: message }, path),
   },
   // Connection lost, refused for its user, its database or the number of others; server shutting down.
   { state: /^(08|28|3D|53|57P)/, error: unreachable },
