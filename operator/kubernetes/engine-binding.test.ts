@@ -1,0 +1,92 @@
+/** What an Engine resource says, read: its address, its policies, its references, whom it lets in. */
+import { expect, test } from 'vitest';
+import type { CustomResource } from '../kinds.ts';
+import { resource } from '../testing/resources.ts';
+import {
+  adminSecretOf,
+  authorityOf,
+  reconcileOptionsOf,
+  referencesOf,
+  refusalOf,
+  urlOf,
+} from './engine-binding.ts';
+
+const SERVICE = { endpoint: { service: { name: 'engine', port: 8080 } } };
+
+function engine(spec: object, annotations: Readonly<Record<string, string>> = {}): CustomResource {
+  return resource('Engine', 'main', { ...spec }, { namespace: 'api', annotations });
+}
+
+const source = (from: object) =>
+  resource('Source', 'default', { connection: { urlFrom: from } }, { namespace: 'team' });
+
+test.each([
+  ['a URL', { endpoint: { url: 'https://a:1' } }, 'https://a:1'],
+  ['a Service, in its own namespace', SERVICE, 'http://engine.api.svc:8080'],
+  [
+    'a Service elsewhere',
+    { endpoint: { service: { name: 'e', namespace: 'n', port: 1 } } },
+    'http://e.n.svc:1',
+  ],
+  [
+    'a Service, with an authority',
+    { ...SERVICE, tls: { caRef: { name: 'ca', key: 'k' } } },
+    'https://engine.api.svc:8080',
+  ],
+])('the engine is at %s', (_, spec, url) => {
+  expect(urlOf(engine(spec))).toBe(url);
+});
+
+test('policies that are not said are the usual ones, a part of the prune guard too', () => {
+  const spec = { ...SERVICE, policies: { drift: 'Report', pruneGuard: { maxObjects: 5 } } };
+  const general = { manager: 'cluster/api/main', progressDeadlineSeconds: 300 };
+  const made = reconcileOptionsOf(engine(spec, { 'pergola.dev/confirm-prune': 'abc' }), general);
+  expect(made).toEqual({
+    ...general,
+    allowLiteralSecrets: false,
+    policies: { drift: 'Report', adoption: 'IfEqual', pruneGuard: { maxObjects: 5, maxPercent: 30 } },
+    confirmPrune: 'abc',
+  });
+});
+
+test('its secret and its authority are in its own namespace', () => {
+  const spec = {
+    ...SERVICE,
+    adminSecretRef: { name: 's', key: 'k' },
+    tls: { caRef: { name: 'c', key: 'k' } },
+  };
+  expect(adminSecretOf(engine(spec))).toEqual({ kind: 'secrets', namespace: 'api', name: 's', key: 'k' });
+  expect(authorityOf(engine(spec)).map(({ kind, namespace }) => `${kind} ${namespace}`)).toEqual([
+    'configmaps api',
+    'secrets api',
+  ]);
+});
+
+test('Secrets of resources are read only where their values may be used', () => {
+  const resources = [source({ secretKeyRef: { name: 'db', key: 'url' } }), source({ env: 'PG_URL' })];
+  expect(referencesOf(engine(SERVICE), resources)).toEqual([]);
+  expect(referencesOf(engine({ ...SERVICE, allowLiteralSecrets: true }), resources)).toEqual([
+    { kind: 'secrets', namespace: 'team', name: 'db' },
+  ]);
+});
+
+const labels = (namespace: string) => (namespace === 'team' ? { graphql: 'yes' } : {});
+const BY_LABEL = { from: 'Selector', selector: { matchLabels: { graphql: 'yes' } } };
+
+test.each([
+  ['its own namespace', undefined, 'api', true],
+  ['another, unless said otherwise', undefined, 'team', false],
+  ['another, when told Same', { from: 'Same' }, 'team', false],
+  ['any, when told All', { from: 'All' }, 'else', true],
+  ['one with the labels', BY_LABEL, 'team', true],
+  ['one without them', BY_LABEL, 'else', false],
+  ['its own, whatever its labels', BY_LABEL, 'api', true],
+])('lets in or refuses: %s', (_, allowedNamespaces, namespace, isLetIn) => {
+  const refusal = refusalOf(engine({ ...SERVICE, allowedNamespaces }), namespace, labels);
+  expect(refusal === undefined).toBe(isLetIn);
+});
+
+test('where labels are not seen, nobody is let in by them, and it says why', () => {
+  const refusal = refusalOf(engine({ ...SERVICE, allowedNamespaces: BY_LABEL }), 'team', undefined);
+  expect(refusal).toContain('the operator sees no labels');
+});

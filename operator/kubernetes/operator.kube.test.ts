@@ -1,0 +1,323 @@
+/** The whole operator: a real API server, the real engine, a real Postgres, with the rights the chart grants. The tests are one
+ *  story: each starts from what the one before left. */
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { describeKube, type KubeObject } from '../../testing/kube.ts';
+import { type CustomResource, GROUP_VERSION } from '../kinds.ts';
+import type { Operator } from './operator.ts';
+import { createRig, engineSecret, HOME, type Rig, readyOf } from './testing/rig.ts';
+
+const TABLES = 100;
+const numbers = Array.from({ length: TABLES }, (_, i) => i + 1);
+
+/** Tables t1 … t100, each but the first referring to the one before. */
+const SCHEMA = `
+do $$ begin
+  for i in 1..${TABLES} loop
+    execute format('create table t%s (id serial primary key, owner text not null, note text)', i);
+    execute format('insert into t%s (owner, note) values (''ann'', ''hers''), (''bob'', ''his'')', i);
+    if i > 1 then execute format('alter table t%s add before_id int references t%s', i, i - 1); end if;
+  end loop;
+end $$;
+create table by_hand (id serial primary key, note text);
+`;
+
+function cr(kind: string, name: string, spec: object, namespace = HOME): KubeObject {
+  const engineRef = namespace === HOME ? { name: 'main' } : { name: 'main', namespace: HOME };
+  return { apiVersion: GROUP_VERSION, kind, metadata: { name, namespace }, spec: { engineRef, ...spec } };
+}
+
+function tableCr(number: number, more: object = {}): KubeObject {
+  const relationship = { name: 'before', foreignKey: { columns: ['before_id'] } };
+  return cr('Table', `t${number}`, {
+    source: 'default',
+    table: { schema: 'public', name: `t${number}` },
+    ...(number > 1 ? { objectRelationships: [relationship] } : {}),
+    ...more,
+  });
+}
+
+function permissionCr(
+  name: string,
+  table: string,
+  columns: readonly string[] = ['id', 'owner'],
+  namespace = HOME,
+): KubeObject {
+  const select = { columns, filter: { owner: { _eq: 'X-Engine-User-Id' } } };
+  return cr(
+    'TablePermission',
+    name,
+    { source: 'default', table: { schema: 'public', name: table }, role: 'user', select },
+    namespace,
+  );
+}
+
+const reasonsOf = (crs: readonly CustomResource[]) =>
+  Object.fromEntries(
+    [...Map.groupBy(crs, (one) => readyOf(one.status)?.reason ?? 'none')].map(([reason, ones]) => [
+      reason,
+      ones.length,
+    ]),
+  );
+
+await describeKube('the operator', (kube) => {
+  let rig: Rig;
+  let operator: Operator;
+
+  beforeAll(async () => {
+    rig = await createRig(kube(), SCHEMA);
+    operator = await rig.startOperator();
+  }, 90_000);
+  afterAll(() => rig?.close(), 30_000);
+
+  const eventually = <T>(look: () => Promise<T> | T, seconds = 20) =>
+    vi.waitFor(look, { timeout: seconds * 1000, interval: 100 });
+  const asUser = (query: string) =>
+    rig.engine().graphql(query, { role: 'user', headers: { 'x-engine-user-id': 'ann' } });
+  const exported = async () => {
+    const { body } = await rig
+      .engine()
+      .admin<{ resource_version: number; metadata: Metadata }>('export_metadata', {}, { version: 2 });
+    return { version: body.resource_version, tables: body.metadata.sources.flatMap(({ tables }) => tables) };
+  };
+  const trackedAs = async (name: string) =>
+    (await exported()).tables.find(({ table }) => table.name === name);
+
+  test('200 resources become Ready, and the API answers what they allow', async () => {
+    await rig.kube.apply(
+      ...numbers.map((n) => tableCr(n)),
+      ...numbers.map((n) => permissionCr(`t${n}-user`, `t${n}`)),
+    );
+    await eventually(async () => {
+      expect(reasonsOf(await rig.all('Table'))).toEqual({ Applied: TABLES });
+      expect(reasonsOf(await rig.all('TablePermission'))).toEqual({ Applied: TABLES });
+    }, 60);
+    expect(await asUser('{ t7 { owner } }')).toEqual({ data: { t7: [{ owner: 'ann' }] } });
+    const hidden = await asUser('{ t7 { note } }');
+    expect(hidden.errors?.[0]?.extensions.code).toBe('validation-failed');
+    expect((await rig.engine().graphql('{ t7(limit: 1) { before { id } } }')).errors).toBeUndefined();
+  }, 90_000);
+
+  test('the Engine counts what is its own, and kubectl wait believes it all', async () => {
+    const { status } = await eventually(async () => {
+      const engine = await rig.get('Engine', 'main');
+      expect(engine.status?.objects?.owned).toBe(TABLES * 2 + TABLES - 1);
+      return engine;
+    });
+    expect(status!.resourceVersion).toBe((await exported()).version);
+    expect(status!.conditions.map(({ type, status }) => `${type}=${status}`)).toEqual([
+      'Ready=True',
+      'Reachable=True',
+      'MetadataConsistent=True',
+    ]);
+    await rig.kube.kubectl([
+      'wait',
+      '--for=condition=Ready',
+      '--timeout=5s',
+      '-n',
+      HOME,
+      'engine.pergola.dev/main',
+      'table.pergola.dev/t1',
+      'tablepermission.pergola.dev/t1-user',
+    ]);
+  });
+
+  test('the operator tells probes and Prometheus how it is', async () => {
+    const page = async (path: string) =>
+      (await fetch(`http://127.0.0.1:${operator.healthPort}${path}`)).text();
+    expect(await page('/livez')).toBe('ok\n');
+    expect(await page('/readyz')).toBe('ok\n');
+    const metrics = await page('/metrics');
+    expect(metrics).toContain('pergola_is_leader 1');
+    expect(metrics).toMatch(/pergola_objects\{engine="api\/main",state="owned"\} 299/);
+  });
+
+  test('a restart writes nothing, neither to the engine nor to the resources', async () => {
+    await operator.stop();
+    const before = await snapshot();
+    operator = await rig.startOperator();
+    await eventually(async () => {
+      const metrics = await (await fetch(`http://127.0.0.1:${operator.healthPort}/metrics`)).text();
+      expect(metrics).toContain('pergola_pass_total{engine="api/main",result="unchanged"}');
+    });
+    expect(await snapshot()).toEqual(before);
+  });
+
+  test('an edited resource changes the API within two seconds', async () => {
+    const began = performance.now();
+    await rig.kube.apply(permissionCr('t7-user', 't7', ['id', 'owner', 'note']));
+    await eventually(async () =>
+      expect(await asUser('{ t7 { note } }')).toEqual({ data: { t7: [{ note: 'hers' }] } }),
+    );
+    expect(performance.now() - began).toBeLessThan(2000);
+    await rig.ready('TablePermission', 't7-user', 'Applied');
+  });
+
+  test('what somebody made by hand is never touched, what somebody changed by hand is set right', async () => {
+    const engine = rig.engine();
+    await engine.admin('pg_track_table', {
+      source: 'default',
+      table: 'by_hand',
+      configuration: { custom_name: 'mine' },
+    });
+    const byHand = await trackedAs('by_hand');
+    const owned = { source: 'default', table: { schema: 'public', name: 't8' }, role: 'user' };
+    expect((await engine.admin('pg_drop_select_permission', owned)).status).toBe(200);
+    await eventually(async () => expect(JSON.stringify(await trackedAs('t8'))).toContain('X-Engine-User-Id'));
+    expect(await trackedAs('by_hand')).toEqual(byHand);
+    await eventually(async () => expect((await rig.get('Engine', 'main')).status?.objects?.foreign).toBe(2));
+  });
+
+  test('of two resources that claim one permission the older has it, and the younger says who does', async () => {
+    await rig.kube.apply(permissionCr('rival', 't9'));
+    const { message } = await rig.ready('TablePermission', 'rival', 'Conflict');
+    expect(message).toContain('TablePermission api/t9-user');
+    expect(await asUser('{ t9 { owner } }')).toEqual({ data: { t9: [{ owner: 'ann' }] } });
+    await rig.remove('TablePermission', 't9-user');
+    await rig.ready('TablePermission', 'rival', 'Applied');
+  });
+
+  test('deleting a resource removes its objects and nothing else', async () => {
+    await rig.remove('TablePermission', 't10-user');
+    await eventually(async () =>
+      expect(JSON.stringify(await trackedAs('t10'))).not.toContain('select_permissions'),
+    );
+    expect(await trackedAs('t10')).toBeDefined();
+    expect(await trackedAs('by_hand')).toBeDefined();
+    expect((await asUser('{ t10 { owner } }')).errors).toBeDefined();
+  });
+
+  test('what cannot be does not hold back what can', async () => {
+    const missing = cr('Table', 'later', { source: 'default', table: { schema: 'public', name: 'later' } });
+    const wrong = cr('TablePermission', 't11-user', {
+      source: 'default',
+      table: { schema: 'public', name: 't11' },
+      role: 'user',
+      select: { columns: ['id'], filter: { owner: { _resembles: 'ann' } } },
+    });
+    await rig.kube.apply(
+      missing,
+      permissionCr('later-user', 'later'),
+      wrong,
+      permissionCr('t12-user', 't12', ['id']),
+    );
+    await rig.ready('TablePermission', 't12-user', 'Applied');
+    expect((await rig.ready('Table', 'later', 'DependencyNotReady')).message).toContain('later');
+    await rig.ready('TablePermission', 'later-user', 'DependencyNotReady');
+    const { message } = await rig.ready('TablePermission', 't11-user', 'RejectedByEngine');
+    expect(message).toContain('_resembles');
+    expect(message).toContain('serving generation 1');
+    expect(await asUser('{ t11 { owner } }')).toEqual({ data: { t11: [{ owner: 'ann' }] } });
+    expect((await rig.get('Engine', 'main')).status?.objects?.failing).toBe(3);
+  });
+
+  test('what waited for a table is applied once the table is there', async () => {
+    await rig.database.sql('create table later (id serial primary key, owner text not null)');
+    await rig.engine().admin('reload_metadata', {});
+    await rig.ready('Table', 'later', 'Applied');
+    await rig.ready('TablePermission', 'later-user', 'Applied');
+  });
+
+  test('a namespace is let in by its labels', async () => {
+    await rig.kube.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team' } });
+    await rig.kube.apply(permissionCr('t10-user', 't10', ['id'], 'team'));
+    expect((await rig.ready('TablePermission', 't10-user', 'RefNotPermitted', 'team')).message).toContain(
+      'graphql=yes',
+    );
+    await rig.kube.apply({
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: 'team', labels: { graphql: 'yes' } },
+    });
+    await rig.ready('TablePermission', 't10-user', 'Applied', 'team');
+  });
+
+  test('a resource whose engine nobody describes says so', async () => {
+    const spec = { ...(permissionCr('orphan', 't1')['spec'] as object), engineRef: { name: 'nobody' } };
+    await rig.kube.apply({ ...permissionCr('orphan', 't1'), spec });
+    const { message } = await rig.ready('TablePermission', 'orphan', 'DependencyNotReady');
+    expect(message).toBe('there is no Engine api/nobody');
+    await rig.remove('TablePermission', 'orphan');
+  });
+
+  test('an engine that goes and comes back is noticed, and needs nobody', async () => {
+    await rig.stopEngine();
+    await rig.kube.apply(permissionCr('t13-user', 't13', ['id']));
+    await rig.ready('TablePermission', 't13-user', 'EngineUnreachable');
+    await rig.ready('Engine', 'main', 'EngineUnreachable');
+    const { status } = await rig.get('Engine', 'main');
+    expect(status?.conditions.find(({ type }) => type === 'Reachable')?.status).toBe('False');
+    await rig.startEngine();
+    await rig.ready('TablePermission', 't13-user', 'Applied');
+    await rig.ready('Engine', 'main', 'Applied');
+  });
+
+  test('a new admin secret is found in its Secret', async () => {
+    await rig.stopEngine();
+    await rig.startEngine('second-secret');
+    await rig.ready('Engine', 'main', 'EngineRejectedCredentials');
+    await rig.kube.apply(engineSecret('second-secret'));
+    await rig.ready('Engine', 'main', 'Applied');
+    await rig.ready('TablePermission', 't13-user', 'Applied');
+  });
+
+  test('a standby takes over when the leader leaves, and not before', async () => {
+    const standby = await rig.startOperator(['--identity', 'standby']);
+    const leads = async (one: Operator) =>
+      (await (await fetch(`http://127.0.0.1:${one.healthPort}/metrics`)).text()).includes(
+        'pergola_is_leader 1',
+      );
+    await eventually(async () =>
+      expect((await fetch(`http://127.0.0.1:${standby.healthPort}/readyz`)).status).toBe(200),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 3000));
+    expect(await leads(standby)).toBe(false);
+    await operator.stop();
+    operator = standby;
+    await eventually(async () => expect(await leads(standby)).toBe(true), 5);
+    await rig.kube.apply(permissionCr('t14-user', 't14', ['id']));
+    await rig.ready('TablePermission', 't14-user', 'Applied');
+  });
+
+  test('many deletions at once wait for a person', async () => {
+    const byHand = await trackedAs('by_hand');
+    await rig.kube.request('DELETE', `/apis/${GROUP_VERSION}/namespaces/${HOME}/tables`);
+    await rig.ready('Engine', 'main', 'PruneHeld');
+    expect(await trackedAs('t20')).toBeDefined();
+    // The hash is of what would go, and that grows while the deletions arrive.
+    await eventually(async () => {
+      const { message } = await rig.ready('Engine', 'main', 'PruneHeld');
+      await confirmPrune(/pergola\.dev\/confirm-prune: (\w+)/.exec(message)?.[1] ?? '');
+      await eventually(async () => expect((await exported()).tables).toEqual([byHand]), 3);
+    });
+    await rig.ready('Engine', 'main', 'Applied');
+    await rig.ready('TablePermission', 't20-user', 'DependencyNotReady');
+  });
+
+  async function confirmPrune(hash: string) {
+    const patch = { metadata: { annotations: { 'pergola.dev/confirm-prune': hash } } };
+    const path = `/apis/${GROUP_VERSION}/namespaces/${HOME}/engines/main`;
+    await rig.kube.request('PATCH', path, patch, 'application/merge-patch+json');
+  }
+
+  async function snapshot() {
+    const versions = async (kind: string) =>
+      (await rig.all(kind)).map(
+        ({ metadata }) => `${metadata.name} ${(metadata as { resourceVersion?: string }).resourceVersion}`,
+      );
+    return [
+      (await exported()).version,
+      await versions('Engine'),
+      await versions('Table'),
+      await versions('TablePermission'),
+    ];
+  }
+});
+
+type Metadata = {
+  readonly sources: readonly {
+    readonly tables: readonly {
+      readonly table: { readonly name: string };
+      readonly [part: string]: unknown;
+    }[];
+  }[];
+};

@@ -1,0 +1,167 @@
+/** Everything a test of the whole operator needs: a cluster with the definitions, a database, an engine that can be stopped and
+ *  started on its port, an operator with exactly the rights the chart gives it.
+ *  Not here: what is tested (../operator.kube.test.ts). */
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { KubeConfig } from '@kubernetes/client-node';
+import { load } from 'js-yaml';
+import { pino } from 'pino';
+import { expect, vi } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../../testing/database.ts';
+import { startTestEngine, type TestEngine } from '../../../testing/engine.ts';
+import type { TestKube } from '../../../testing/kube.ts';
+import { type Condition, type CrStatus, type CustomResource, GROUP_VERSION, KINDS } from '../../kinds.ts';
+import { type Operator, startOperator } from '../operator.ts';
+import { loadOptions } from '../options.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const OPERATOR = 'pergola-operator';
+/** Of the engine and the operator. */
+export const HOME = 'api';
+
+export type Rig = {
+  readonly kube: TestKube;
+  readonly database: TestDatabase;
+  readonly engine: () => TestEngine;
+  readonly startEngine: (adminSecret?: string) => Promise<void>;
+  readonly stopEngine: () => Promise<void>;
+  readonly startOperator: (flags?: readonly string[]) => Promise<Operator>;
+  readonly get: (kind: string, name: string, namespace?: string) => Promise<CustomResource>;
+  readonly all: (kind: string) => Promise<readonly CustomResource[]>;
+  readonly remove: (kind: string, name: string, namespace?: string) => Promise<void>;
+  /** Waits until the resource says so, of its current generation. */
+  readonly ready: (kind: string, name: string, reason: string, namespace?: string) => Promise<Condition>;
+  readonly close: () => Promise<void>;
+};
+
+export async function createRig(kube: TestKube, schema: string): Promise<Rig> {
+  const database = await createDatabase();
+  await database.sql(schema);
+  await kube.kubectl(['apply', '--server-side', '-f', join(ROOT, 'crds/generated')]);
+  const definitions = KINDS.map(({ plural }) => `crd/${plural}.pergola.dev`);
+  await kube.kubectl(['wait', '--for=condition=Established', '--timeout=30s', ...definitions]);
+  const kubeconfig = await kube.kubeconfigFor(await operatorToken(kube));
+  const serverPort = await freePort();
+  const running = { engine: undefined as TestEngine | undefined, operators: new Set<Operator>() };
+  const path = (kind: string, name: string, namespace: string) =>
+    `/apis/${GROUP_VERSION}/namespaces/${namespace}/${kind.toLowerCase()}s/${name}`;
+  const get: Rig['get'] = async (kind, name, namespace = HOME) =>
+    (await kube.request('GET', path(kind, name, namespace))).body;
+  const rig: Rig = {
+    kube,
+    database,
+    engine: () => running.engine!,
+    startEngine: async (adminSecret = 'first-secret') => {
+      running.engine = await startTestEngine({ databaseUrl: database.url, serverPort, adminSecret });
+    },
+    stopEngine: async () => running.engine?.close(),
+    startOperator: async (flags = []) => {
+      const config = new KubeConfig();
+      config.loadFromFile(kubeconfig);
+      const fixed = ['--health-port', '0', '--health-host', '127.0.0.1', '--prune-delay-seconds', '0'];
+      const options = loadOptions([...fixed, '--lease-namespace', HOME, ...flags], {})!;
+      const operator = await startOperator(config, options, pino({ level: 'silent' }));
+      running.operators.add(operator);
+      return operator;
+    },
+    get,
+    all: async (kind) =>
+      (await kube.request('GET', `/apis/${GROUP_VERSION}/${kind.toLowerCase()}s`)).body.items,
+    remove: async (kind, name, namespace = HOME) => {
+      await kube.request('DELETE', path(kind, name, namespace));
+    },
+    ready: (kind, name, reason, namespace) =>
+      vi.waitFor(async () => currentReady(await get(kind, name, namespace), reason), {
+        timeout: 25_000,
+        interval: 50,
+      }),
+    close: async () => {
+      for (const operator of running.operators) await operator.stop();
+      await running.engine?.close();
+      await database.drop();
+    },
+  };
+  await kube.apply(engineSecret('first-secret'), engineResource(`http://127.0.0.1:${serverPort}`));
+  await rig.startEngine();
+  return rig;
+}
+
+function currentReady(cr: CustomResource, reason: string): Condition {
+  const ready = readyOf(cr.status);
+  const said = `${cr.kind} ${cr.metadata?.name}: ${ready?.reason ?? 'nothing'}: ${ready?.message ?? ''}`;
+  expect(ready?.reason, said).toBe(reason);
+  expect(ready?.observedGeneration, said).toBe(cr.metadata.generation);
+  return ready!;
+}
+
+export function readyOf(status: CrStatus | undefined): Condition | undefined {
+  return status?.conditions?.find(({ type }) => type === 'Ready');
+}
+
+export function engineSecret(adminSecret: string) {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'engine-admin', namespace: HOME },
+    data: { 'admin-secret': Buffer.from(adminSecret).toString('base64') },
+  };
+}
+
+function engineResource(url: string) {
+  return {
+    apiVersion: GROUP_VERSION,
+    kind: 'Engine',
+    metadata: { name: 'main', namespace: HOME },
+    spec: {
+      endpoint: { url },
+      adminSecretRef: { name: 'engine-admin', key: 'admin-secret' },
+      allowedNamespaces: { from: 'Selector', selector: { matchLabels: { graphql: 'yes' } } },
+      polling: { versionSeconds: 1 },
+    },
+  };
+}
+
+/** The rights are read from the chart, so that a right the operator needs and the chart forgot fails here. */
+async function operatorToken(kube: TestKube): Promise<string> {
+  const chart = readFileSync(join(ROOT, 'charts/pergola/templates/_names.tpl'), 'utf8');
+  const granted = /define "pergola\.operatorRules" -}}\n([\s\S]*?)\n\{\{-? end/.exec(chart)?.[1] ?? '';
+  const namespaces = { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'list', 'watch'] };
+  const leases = {
+    apiGroups: ['coordination.k8s.io'],
+    resources: ['leases'],
+    verbs: ['get', 'create', 'update', 'patch'],
+  };
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: OPERATOR };
+  const apiVersion = 'rbac.authorization.k8s.io/v1';
+  const metadata = { name: OPERATOR };
+  await kube.apply(
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: HOME } },
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: OPERATOR, namespace: HOME } },
+    {
+      apiVersion,
+      kind: 'ClusterRole',
+      metadata,
+      rules: [...(load(granted) as object[]), namespaces, leases],
+    },
+    {
+      apiVersion,
+      kind: 'ClusterRoleBinding',
+      metadata,
+      roleRef,
+      subjects: [{ kind: 'ServiceAccount', name: OPERATOR, namespace: HOME }],
+    },
+  );
+  const path = `/api/v1/namespaces/${HOME}/serviceaccounts/${OPERATOR}/token`;
+  const asked = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
+  return (await kube.request('POST', path, asked)).body.status.token;
+}
+
+/** Kept for the engine over its restarts. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
