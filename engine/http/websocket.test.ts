@@ -238,14 +238,19 @@ test('a client that does not read gets the latest result of a live query, not al
   subscribe(socket, 'subscription { note_by_pk(id: 40) { body } }');
   await socket.next();
   socket.socket.pause();
-  for (let i = 1; i <= 3; i++) {
+  const changes = 5;
+  for (let i = 1; i <= changes; i++) {
     await sql(`update note set body = repeat('x', 8000000) || '${i}' where id = 40`);
     await socket.during(150);
   }
   socket.socket.resume();
-  const told = (await socket.during(1000)).map((message) => JSON.stringify(message).match(/(\d)"}+$/)?.[1]);
-  expect(told.at(-1)).toBe('3');
-  expect(told.length).toBeLessThan(3);
+  const told: string[] = [];
+  while (told.at(-1) !== String(changes)) {
+    const message = JSON.stringify(await socket.next(15_000));
+    told.push(message.match(/(\d)"}+$/)?.[1] ?? '');
+  }
+  // How much the sockets' own buffers take is the system's affair, but not all of it.
+  expect(told.length).toBeLessThan(changes);
   await sql('delete from note where id = 40');
 });
 
