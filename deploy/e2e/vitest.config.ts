@@ -1,3 +1,4 @@
+/** The end-to-end test apart from the others: it needs a cluster (deploy/e2e/run). */
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({

@@ -27,7 +27,10 @@ import {
 
 const LENIENT: Rewrites = new Map([
   ...rewriting([
-    [Source, (source) => (source['kind'] === 'pg' ? { ...source, kind: 'postgres' } : source)],
+    [
+      Source,
+      ({ kind, ...source }) => ({ kind: kind === undefined || kind === 'pg' ? 'postgres' : kind, ...source }),
+    ],
     [SourceCustomization, renameConvention],
     [TableConfiguration, gatherNames],
     [CustomRootFields, shortenRootFields],
