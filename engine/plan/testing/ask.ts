@@ -33,7 +33,11 @@ const TABLES: Readonly<Record<string, Partial<Table>>> = {
       { name: 'author', using: { foreign_key_constraint_on: ['author_id'] } },
       { name: 'editor', using: { foreign_key_constraint_on: ['editor_id'] } },
     ],
-    ...reader(['id', 'title', 'author_id'], { is_published: { _eq: true } }, { limit: 10 }),
+    ...reader(
+      ['id', 'title', 'author_id'],
+      { is_published: { _eq: true } },
+      { limit: 10, allow_aggregations: true },
+    ),
   },
   profile: {},
   everything: {},
