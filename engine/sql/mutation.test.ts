@@ -305,6 +305,23 @@ describe('on conflict', () => {
   });
 });
 
+test('an upsert with one check for both looks at no system column, which partitioned tables do not have', async () => {
+  await source.sql(`create table thing_parts (id int primary key, n int) partition by range (id);
+    create table thing_part partition of thing_parts for values from (0) to (10)`);
+  const check = compare('n', '_lt', constant('5'));
+  const action: Insert = {
+    kind: 'insert',
+    table: named('thing_parts'),
+    columns: ['id', 'n'].map((column) => ({ column, type: int4 })),
+    rows: [[constant('1'), constant('2')]],
+    onConflict: { constraint: 'thing_parts_pkey', updateColumns: ['n'], presets: [], where: TRUE, check },
+    check,
+  };
+  for (const _ of ['inserted', 'updated']) {
+    expect((await run(action, count)).rows[0]!.at(-1)).toBe('true');
+  }
+});
+
 describe('update', () => {
   test('sets columns of the rows that qualify', async () => {
     const { data } = await run(

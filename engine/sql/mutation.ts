@@ -76,8 +76,8 @@ function checkOf(action: Action, row: string, aliases: Aliases): Fragment | null
   const holds = (check: Predicate) => sql`(${condition(check, rowScope(row, aliases))}) is true`;
   const onConflict = (action.kind === 'insert' && action.onConflict?.check) || undefined;
   if (action.check.kind === 'true' && (onConflict ?? TRUE).kind === 'true') return null;
-  if (!onConflict) return holds(action.check);
-  // A row version nobody has updated or locked yet is a new one.
+  if (!onConflict || JSON.stringify(onConflict) === JSON.stringify(action.check)) return holds(action.check);
+  // A row version nobody has updated or locked yet is a new one. Partitioned tables cannot always tell (0A000).
   return sql`case when ${columnOf(row, 'xmax')} = 0 then ${holds(action.check)} else ${holds(onConflict)} end`;
 }
 
