@@ -4,7 +4,7 @@
  *  Not here: starting them (../kube.ts). */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,9 +17,6 @@ const PROGRAMS = [
   { name: 'kubectl', module: '.', main: 'k8s.io/kubernetes/cmd/kubectl' },
   { name: 'kube-apiserver', module: '.', main: 'k8s.io/kubernetes/cmd/kube-apiserver' },
 ] as const;
-
-/** A lock older than this belongs to a build that was killed; a slow machine needs a quarter of it. */
-const STALE_LOCK_MS = 60 * 60_000;
 
 export type KubeBinaries = { readonly folder: string } | { readonly missing: string };
 
@@ -59,22 +56,28 @@ async function buildOnce(folder: string): Promise<KubeBinaries> {
     }
     return { folder };
   } finally {
-    await rm(lock, { recursive: true, force: true });
+    await rm(lock, { force: true });
   }
 }
 
-/** Making a folder is atomic; whoever made it builds. */
+/** A file that must be new is made by one process only; who it is stands in it, so that one that was killed holds nobody up. */
 async function taken(lock: string): Promise<boolean> {
   try {
-    await mkdir(lock);
+    await writeFile(lock, String(process.pid), { flag: 'wx' });
     return true;
   } catch {
-    const age = await stat(lock).then(
-      (found) => Date.now() - found.mtimeMs,
-      () => 0,
-    );
-    if (age > STALE_LOCK_MS) await rm(lock, { recursive: true, force: true });
+    const holder = Number(await readFile(lock, 'utf8').catch(() => ''));
+    // Empty: it is being written this moment.
+    if (holder > 0 && !isAlive(holder)) await rm(lock, { force: true });
     return false;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as { readonly code?: string }).code === 'EPERM';
   }
 }
 
@@ -86,11 +89,15 @@ async function build(
   say(`building ${name} from source, once; this takes minutes`);
   const began = Date.now();
   const unfinished = join(folder, `${name}.${process.pid}`);
-  const version = `-X k8s.io/component-base/version.gitVersion=v${KUBE_VERSION}`;
-  const ldflags = `-s -w ${version} -X k8s.io/component-base/version.gitMajor=1`;
-  const child = spawn('go', ['build', '-trimpath', '-ldflags', ldflags, '-o', unfinished, main], {
+  const [major, minor] = KUBE_VERSION.split('.');
+  const version = { gitVersion: `v${KUBE_VERSION}`, gitMajor: major, gitMinor: minor };
+  // Unstamped, an API server does not know which of its own features are on, and does not start.
+  const stamps = Object.entries(version).map(
+    ([name, text]) => `-X k8s.io/component-base/version.${name}=${text}`,
+  );
+  const ldflags = ['-s', '-w', ...stamps].join(' ');
+  const child = spawn('go', ['build', '-ldflags', ldflags, '-o', unfinished, main], {
     cwd: join(import.meta.dirname, module),
-    env: { ...process.env, CGO_ENABLED: '0' },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let complaint = '';
