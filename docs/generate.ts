@@ -3,7 +3,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorsPage } from './pages/errors.ts';
+import { kindsPage } from './pages/kinds.ts';
 import { operationsPage } from './pages/operations.ts';
+import { optionsPage } from './pages/options.ts';
 
 export type Page = {
   /** Relative to docs/reference. */
@@ -14,6 +16,8 @@ export type Page = {
 export const PAGES: readonly Page[] = [
   { file: 'operations.md', content: operationsPage },
   { file: 'errors.md', content: errorsPage },
+  { file: 'options.md', content: optionsPage },
+  { file: 'kinds.md', content: kindsPage },
 ];
 
 const REFERENCE = join(import.meta.dirname, 'reference');
