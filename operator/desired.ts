@@ -135,14 +135,21 @@ function heldKeys(
   const silent = snapshot.resources.filter((cr) => outcomes.has(cr.metadata.uid));
   const owns = (crs: readonly CustomResource[], entry: LedgerEntry) =>
     crs.some((cr) => isOwnedBy(entry, cr, manager));
+  const mayBeUnseen = (entry: LedgerEntry) =>
+    !snapshot.isComplete || snapshot.seesNamespace?.(namespaceOf(entry)) === false;
   const isHeld = (entry: LedgerEntry) =>
     owns(silent, entry) ||
-    (!snapshot.isComplete && entry.manager === manager && !owns(snapshot.resources, entry));
+    (mayBeUnseen(entry) && entry.manager === manager && !owns(snapshot.resources, entry));
   return new Set(
     Object.entries(ledger.objects)
       .filter(([, entry]) => isHeld(entry))
       .map(([key]) => key),
   );
+}
+
+/** `Table team-a/article` → `team-a`. */
+function namespaceOf({ cr }: LedgerEntry): string {
+  return /^\S+ ([^/]*)\//.exec(cr)?.[1] ?? '';
 }
 
 function winnerOf(

@@ -69,6 +69,8 @@ export type CrSnapshot = {
   /** False while some resources cannot be seen (a kind not synced, a file that does not parse): then nothing is deleted, and
    *  what unseen resources own is left to them. */
   readonly isComplete: boolean;
+  /** Could a resource in this namespace be seen at all. Absent: in any. What unseen ones own is left to them. */
+  readonly seesNamespace?: ((namespace: string) => boolean) | undefined;
   readonly references: ReferenceLookup;
   /** Why the engine does not let the resource in; undefined when it does. */
   readonly refusal?: ((cr: CustomResource) => string | undefined) | undefined;

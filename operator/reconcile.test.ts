@@ -286,6 +286,17 @@ test('nothing is deleted while some resources cannot be seen, and nobody gets wh
   expect(ports.readiness(usurper)).toBe('False Conflict');
 });
 
+test('what belongs to a namespace that cannot be seen stays, while the rest goes', async () => {
+  const ports = new ScriptedPorts();
+  const elsewhere = permission('p', 'author', 'reader', ['id'], { namespace: 'team' });
+  ports.resources = [table('author'), table('book'), elsewhere];
+  await reconcile(ports, OPTIONS);
+  ports.given = snapshotOf([table('author')], { seesNamespace: (namespace) => namespace === 'default' });
+  await reconcile(ports, OPTIONS);
+  const selectKey = 'select_permission/default/public/author/reader';
+  expect(keys(ports)).toEqual(['source/default', 'table/default/public/author', selectKey]);
+});
+
 test('many deletions at once wait for a person, who may let them pass', async () => {
   const ports = new ScriptedPorts();
   ports.resources = Array.from({ length: 30 }, (_, i) => table(`t${i}`));

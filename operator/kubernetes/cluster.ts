@@ -49,7 +49,7 @@ export class Cluster {
 
   /** Why it is not in sync, or deaf. */
   get problems(): readonly string[] {
-    return this.#all().flatMap(({ problem }) => (problem === undefined ? [] : [problem]));
+    return this.#all().flatMap(({ path, problem }) => (problem === undefined ? [] : [`${path}: ${problem}`]));
   }
 
   get counts(): ReflectorCounts {
@@ -83,6 +83,13 @@ export class Cluster {
     return found && (found.metadata.labels ?? {});
   }
 
+  /** Would a resource in this namespace be known. */
+  sees(namespace: string): boolean {
+    const { namespaces } = this.#options;
+    return namespaces.length === 0 || namespaces.includes(namespace);
+  }
+
+  /** Are labels of namespaces known. */
   get seesNamespaces(): boolean {
     return this.#namespaces !== undefined;
   }

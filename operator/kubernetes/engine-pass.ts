@@ -127,6 +127,7 @@ export class EnginePass {
     return {
       resources,
       isComplete,
+      seesNamespace: (namespace) => cluster.sees(namespace),
       references: {
         secret: (namespace, name, key) => references.valueOf({ kind: 'secrets', namespace, name }, key),
       },

@@ -278,6 +278,16 @@ await describeKube('the operator', (kube) => {
     await rig.ready('TablePermission', 't14-user', 'Applied');
   });
 
+  test('an operator of some namespaces works there, and leaves what belongs to others', async () => {
+    await operator.stop();
+    operator = await rig.startOperator(['--watch-namespaces', HOME]);
+    await rig.kube.apply(permissionCr('t15-user', 't15', ['id']));
+    await rig.ready('TablePermission', 't15-user', 'Applied');
+    expect(JSON.stringify(await trackedAs('t10'))).toContain('select_permissions');
+    await operator.stop();
+    operator = await rig.startOperator();
+  });
+
   test('many deletions at once wait for a person', async () => {
     const byHand = await trackedAs('by_hand');
     await rig.kube.request('DELETE', `/apis/${GROUP_VERSION}/namespaces/${HOME}/tables`);

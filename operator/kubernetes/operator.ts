@@ -84,6 +84,8 @@ class Works {
   readonly #pass: EnginePass;
   /** Key → since when its pass runs. */
   readonly #running = new Map<string, number>();
+  /** What went wrong last, by what it went wrong with. */
+  readonly #said = new Map<string, string>();
   readonly #standing = new AbortController();
   readonly #writing = new AbortController();
   #elector: Elector | undefined;
@@ -208,8 +210,11 @@ class Works {
     });
   }
 
+  /** Tries that end the same way are one line, not one each. */
   readonly #onProblem = (what: string, problem: Error): void => {
-    this.#log.warn({ what, error: problem.message }, 'will be tried again');
+    const isNews = this.#said.get(what) !== problem.message;
+    this.#said.set(what, problem.message);
+    this.#log[isNews ? 'warn' : 'debug']({ what, error: problem.message }, 'will be tried again');
   };
 
   readonly #onReport = (engine: string, report: Report): void => {

@@ -66,6 +66,10 @@ export class Reflector<T extends KubeObject> {
     this.#options = options;
   }
 
+  get path(): string {
+    return this.#options.path;
+  }
+
   get isSynced(): boolean {
     return this.#isSynced;
   }

@@ -60,6 +60,9 @@ const MOST_LINE_CHARACTERS = 16 * 1024 * 1024;
 export async function connect(config: KubeConfig): Promise<Transport> {
   const server = config.getCurrentCluster()?.server;
   if (!server) throw new Error('no Kubernetes API server: KUBECONFIG names none, and this is no pod');
+  if (server.startsWith('http:') && !config.getCurrentCluster()?.skipTLSVerify) {
+    throw new Error(`${server} has no TLS: does KUBECONFIG name the right Kubernetes API server?`);
+  }
   const options: RequestOptions = { headers: {} };
   await config.applyToHTTPSOptions(options);
   return new HttpTransport(server.replace(/\/+$/, ''), dispatcherFor(config, options), identityOf(config));
@@ -169,7 +172,7 @@ async function problemOf(response: Dispatcher.ResponseData): Promise<ApiProblem>
   const seconds = Number(response.headers['retry-after']);
   return new ApiProblem(
     response.statusCode,
-    messageOf(text) || `the API server answers ${response.statusCode}`,
+    messageOf(text).trim() || `the API server answers ${response.statusCode}`,
     seconds > 0 ? seconds * 1000 : undefined,
   );
 }
