@@ -3,7 +3,7 @@
  *  does not know it passes. Today: no secret configured, the admin secret, the role of the unauthorized. Tokens and
  *  webhooks take their place between the secret and the unauthorized role, and may answer later (a promise).
  *  Not here: what a role may do (resolve/), how a refusal is written to the socket (http/). Spec: "Authentication". */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Options } from '../config/options.ts';
 import { fail } from '../errors/engine-error.ts';
@@ -64,7 +64,8 @@ function bySecret(secrets: readonly string[], prefix: string): Authenticator {
 }
 
 function digestOf(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest();
+  // One call, not a hash object: this runs on every request.
+  return hash('sha256', secret, 'buffer');
 }
 
 /** The request may be any role; without saying which it is the administrator. Names of headers are lower-case. */
