@@ -60,6 +60,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/resolve',
     'engine/metadata',
   ],
+  'engine/bench': ['*'],
   engine: ['*'],
   operator: [],
   crds: ['operator'],
