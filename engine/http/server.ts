@@ -11,6 +11,7 @@ import { buildApp } from './app.ts';
 import type { HttpContext } from './context.ts';
 import { corsPolicy } from './cors.ts';
 import { graphqlHandler } from './graphql.ts';
+import { keepLast } from './repeated-headers.ts';
 import { acceptWebsockets, isWebsocketUpgrade } from './websocket.ts';
 
 export type HttpServer = {
@@ -50,6 +51,7 @@ export async function openServer(
         inFlight.add(response);
         response.once('close', () => inFlight.delete(response));
         if (isDraining) response.setHeader('connection', 'close');
+        keepLast(request, options.headerPrefix);
         if (answerGraphql !== undefined && isGraphql(request)) answerGraphql(request, response);
         else handle(request, response);
       },

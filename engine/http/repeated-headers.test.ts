@@ -1,0 +1,40 @@
+import { createServer, type IncomingHttpHeaders, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, test } from 'vitest';
+import { keepLast } from './repeated-headers.ts';
+
+/** What a server makes of header lines sent as they are. */
+function received(lines: readonly [string, string][]): Promise<IncomingHttpHeaders> {
+  return new Promise((resolve, reject) => {
+    const server = createServer((incoming, response) => {
+      keepLast(incoming, 'x-engine-');
+      resolve(incoming.headers);
+      response.end();
+      server.close();
+    });
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      request({ port, host: '127.0.0.1', headers: lines.flat() }).on('error', reject).end();
+    });
+  });
+}
+
+test('of a session header sent twice the last counts, in any case of its name', async () => {
+  const headers = await received([
+    ['Host', 'here'],
+    ['X-Engine-Role', 'employee'],
+    ['x-engine-role', 'admin'],
+    ['X-Engine-User-Id', '4'],
+  ]);
+  expect(headers['x-engine-role']).toBe('admin');
+  expect(headers['x-engine-user-id']).toBe('4');
+});
+
+test('repeated headers of other names stay lists', async () => {
+  const headers = await received([
+    ['Host', 'here'],
+    ['X-Other', 'a'],
+    ['X-Other', 'b'],
+  ]);
+  expect(headers['x-other']).toBe('a, b');
+});
