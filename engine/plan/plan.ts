@@ -19,7 +19,7 @@ export function planRequest(document: PreparedDocument, variables: RequestVariab
   const { operation } = document;
   const context = new PlanContext(document, variables);
   const type = document.rootType;
-  const selection = withPath('selectionSet', () => selectedRoots(type, document, context));
+  const selection = withPath('selectionSet', () => selectedFields([operation.selectionSet], type, context));
   if (selection.length !== 1 && !document.mayHaveManyRoots) {
     fail('validationFailed', { text: 'subscriptions must select one top level field' });
   }
@@ -35,15 +35,6 @@ export function planRequest(document: PreparedDocument, variables: RequestVariab
     ),
   );
   return { operation: operation.operation, roots };
-}
-
-/** Introspection roots are not fields of the type, so they are told apart before. */
-function selectedRoots(
-  type: GraphQLObjectType,
-  document: PreparedDocument,
-  context: PlanContext,
-): readonly SelectedField[] {
-  return selectedFields([document.operation.selectionSet], type, context);
 }
 
 function planRoot(

@@ -6,7 +6,7 @@ import type { Catalog, CatalogArgument, CatalogFunction, PgType } from '../catal
 import { fail } from '../errors/engine-error.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import type { ComputedField, TrackedFunction } from '../metadata/schema/function.ts';
-import { isGraphqlName } from './names.ts';
+import { baseName, isGraphqlName } from './names.ts';
 import type {
   ResolvedArgument,
   ResolvedComputedField,
@@ -208,8 +208,4 @@ function isInput(argument: CatalogArgument): boolean {
 
 function isJson(type: PgType): boolean {
   return type.schema === 'pg_catalog' && (type.name === 'json' || type.name === 'jsonb');
-}
-
-function baseName(name: QualifiedName): string {
-  return name.schema === 'public' ? name.name : `${name.schema}_${name.name}`;
 }

@@ -139,8 +139,9 @@ export function isGraphqlName(name: string): boolean {
   return /^(?!__)[_A-Za-z][_0-9A-Za-z]*$/.test(name);
 }
 
-function baseName(table: QualifiedName): string {
-  return table.schema === 'public' ? table.name : `${table.schema}_${table.name}`;
+/** What a table or function is called in GraphQL when nobody says otherwise. */
+export function baseName({ schema, name }: QualifiedName): string {
+  return schema === 'public' ? name : `${schema}_${name}`;
 }
 
 function rootField(
