@@ -1,14 +1,14 @@
 /** The Chinook database through custom resources: every table with its foreign-key relationships, three roles, and the
  *  queries of the benchmark compared with SQL that psql runs. In: the data and bench folders (--shared). Out: one line a
  *  comparison, `N passed, N failed`, --out JSON. Not here: speed (the benchmark's own rig). */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
 import { gunzipSync } from 'node:zlib';
-import { freePort, startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
+import { startEngine } from './engine.ts';
 
 const { values: options } = parseArgs({
   options: { shared: { type: 'string', default: '../shared' }, out: { type: 'string' } },
@@ -57,18 +57,12 @@ async function run(): Promise<void> {
   // The dump is in a Windows code page; as UTF-8 it silently loses rows.
   const dump = gunzipSync(readFileSync(join(shared, 'data/chinook/dump.sql.gz')));
   psql(dump, { PGCLIENTENCODING: 'WIN1252' });
-  const port = await freePort();
-  const url = `http://127.0.0.1:${port}`;
-  const engine = spawn(
-    'node',
-    ['bin/pergola.mjs', 'serve', '--server-port', String(port), '--server-host', '127.0.0.1'],
-    {
-      env: { ...process.env, ENGINE_GRAPHQL_DATABASE_URL: postgres.url, ENGINE_GRAPHQL_ADMIN_SECRET: SECRET },
-      stdio: ['ignore', 'ignore', 'inherit'],
-    },
-  );
+  const { url, stop } = await startEngine({
+    ...process.env,
+    ENGINE_GRAPHQL_DATABASE_URL: postgres.url,
+    ENGINE_GRAPHQL_ADMIN_SECRET: SECRET,
+  });
   try {
-    await untilHealthy(url);
     const tables = trackedTables();
     const resources = join(folder, 'resources');
     execFileSync('mkdir', ['-p', resources]);
@@ -88,8 +82,7 @@ async function run(): Promise<void> {
     await compareBenchQueries(url);
     await compareRoles(url, tables);
   } finally {
-    engine.kill('SIGTERM');
-    await new Promise((done) => engine.once('exit', done));
+    await stop();
   }
 }
 
@@ -275,12 +268,4 @@ function psqlQuery(text: string, values: unknown[]): string {
     typeof value === 'number' ? String(value) : `'${String(value).replaceAll("'", "''")}'`;
   const call = values.length > 0 ? `(${values.map(literal).join(', ')})` : '';
   return psql(`prepare q as ${text};\nexecute q${call};\n`).trim();
-}
-
-async function untilHealthy(url: string): Promise<void> {
-  for (let i = 0; i < 300; i++) {
-    if ((await fetch(`${url}/healthz`).catch(() => null))?.ok) return;
-    await sleep(100);
-  }
-  throw new Error('the engine was not healthy after 30 s');
 }

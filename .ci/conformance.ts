@@ -1,13 +1,13 @@
 /** Runs the black-box conformance cases against `pergola serve` and compares the counts with conformance-baseline.json:
  *  an area may only gain. In: the cases' folder (--shared). Out: a table, --out JSON, exit 1 on a regression.
  *  `--update` writes the baseline from what was measured. Not here: the cases and their runner. */
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { freePort, startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
+import { startEngine } from './engine.ts';
 
 type Area = { passed: number; failed: number; skipped: number };
 type Group = { areas: Record<string, Area> };
@@ -47,19 +47,9 @@ try {
 report();
 
 async function runGroup(group: string): Promise<Group> {
-  const port = await freePort();
   const environment = { ...process.env, ...environmentOf(group), ENGINE_GRAPHQL_DATABASE_URL: postgres.url };
-  const engine = spawn(
-    'node',
-    ['bin/pergola.mjs', 'serve', '--server-port', String(port), '--server-host', '127.0.0.1'],
-    {
-      env: environment,
-      stdio: ['ignore', 'ignore', 'inherit'],
-    },
-  );
+  const { url, stop } = await startEngine(environment);
   try {
-    const url = `http://127.0.0.1:${port}`;
-    await untilHealthy(url, engine);
     const json = join(folder, 'result.json');
     const args = [
       runner,
@@ -79,8 +69,7 @@ async function runGroup(group: string): Promise<Group> {
     spawnSync('node', [...args, ...(options.verbose ? [] : ['-q'])], { stdio: 'inherit', env: environment });
     return { areas: (JSON.parse(readFileSync(json, 'utf8')) as { byArea: Record<string, Area> }).byArea };
   } finally {
-    engine.kill('SIGTERM');
-    await new Promise((done) => engine.once('exit', done));
+    await stop();
   }
 }
 
@@ -94,16 +83,6 @@ function environmentOf(group: string): Record<string, string> {
   return Object.fromEntries(
     [...text.matchAll(/^export (\w+)='(.*)'$/gm)].map((match) => [match[1]!, match[2]!]),
   );
-}
-
-async function untilHealthy(url: string, engine: ChildProcess): Promise<void> {
-  for (let i = 0; i < 300; i++) {
-    if (engine.exitCode !== null) throw new Error('the engine did not start');
-    const response = await fetch(`${url}/healthz`).catch(() => null);
-    if (response?.ok) return;
-    await sleep(100);
-  }
-  throw new Error('the engine was not healthy after 30 s');
 }
 
 function report(): void {

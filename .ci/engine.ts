@@ -1,0 +1,31 @@
+/** An engine for the checks of continuous integration: `pergola serve` on a free port, ready when this answers.
+ *  In: its environment. Out: its URL, and `stop`. An engine that ends before it is healthy is an error at once. */
+import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../bin/embedded-postgres.ts';
+
+export type Engine = { readonly url: string; readonly stop: () => Promise<void> };
+
+export async function startEngine(
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<Engine> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const flags = ['serve', '--server-port', String(port), '--server-host', '127.0.0.1'];
+  const engine = spawn('node', ['bin/pergola.mjs', ...flags], {
+    env: environment,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const exited = new Promise<void>((resolve) => engine.once('exit', () => resolve()));
+  const stop = async () => {
+    engine.kill('SIGTERM');
+    await exited;
+  };
+  for (let i = 0; i < 300; i++) {
+    if (engine.exitCode !== null) throw new Error('the engine did not start');
+    if ((await fetch(`${url}/healthz`).catch(() => null))?.ok) return { url, stop };
+    await sleep(100);
+  }
+  await stop();
+  throw new Error('the engine was not healthy after 30 s');
+}
