@@ -24,8 +24,10 @@ export async function startEmbeddedPostgres(options: {
   readonly isDurable?: boolean;
   /** 0 or absent: any free port. */
   readonly port?: number;
+  /** The folder of `initdb` and `postgres` of an installed server; absent: npm's binaries. */
+  readonly binaries?: string | undefined;
 }): Promise<EmbeddedPostgres> {
-  const bin = binariesFolder();
+  const bin = options.binaries ?? binariesFolder();
   const data = join(options.folder, 'data');
   const identity = process.getuid?.() === 0 ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {};
   mkdirSync(data, { recursive: true, mode: 0o700 });

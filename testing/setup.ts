@@ -1,5 +1,6 @@
 /** Starts the run's Postgres once, before any test file, and stops it after the last.
- *  PERGOLA_TEST_POSTGRES names a running server to use instead. */
+ *  PERGOLA_TEST_POSTGRES names a running server to use instead, PERGOLA_TEST_POSTGRES_BIN the folder of an installed
+ *  server's `initdb` and `postgres`: another version of Postgres, or one with PostGIS. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +14,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
     return async () => {};
   }
   const folder = await mkdtemp(join(tmpdir(), 'pergola-test-'));
-  const postgres = await startEmbeddedPostgres({ folder, isDurable: false });
+  const binaries = process.env['PERGOLA_TEST_POSTGRES_BIN'];
+  const postgres = await startEmbeddedPostgres({ folder, isDurable: false, binaries });
   project.provide('postgresUrl', postgres.url);
   return async () => {
     await postgres.stop();
