@@ -8,7 +8,7 @@ import { objectKey, removeObject } from '../metadata/objects.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Table } from '../metadata/schema/table.ts';
-import type { Leaf, Predicate } from '../resolve/predicate.ts';
+import type { Leaf, Operand, Predicate } from '../resolve/predicate.ts';
 import type { Model, ResolvedTable, TableAccess } from '../resolve/types.ts';
 import { printDependents } from './dependents.ts';
 import { followRenames } from './follow-renames.ts';
@@ -195,12 +195,16 @@ function fixes(predicate: Predicate, table: QualifiedName, target: string, colum
       return (
         qualifiedKey(table) === target &&
         predicate.left.column === column &&
-        predicate.right.kind !== 'column' &&
-        isFixed(predicate.right)
+        leavesOf(predicate.right).some(isFixed)
       );
     default:
       return predicate satisfies never;
   }
+}
+
+function leavesOf(operand: Operand): readonly Leaf[] {
+  if (operand.kind === 'column') return [];
+  return operand.kind === 'arguments' ? operand.values : [operand];
 }
 
 function isFixed(leaf: Leaf | undefined): boolean {

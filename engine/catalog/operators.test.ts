@@ -1,14 +1,15 @@
 /** Operators: which column offers which, and how permission rules may spell them. */
 import { expect, test } from 'vitest';
-import { OPERATORS, operatorOfRule, operatorsOf } from './operators.ts';
+import { OPERATORS, operandOf, operatorOfRule, operatorsOf } from './operators.ts';
+import { SCALARS } from './scalars.ts';
 
 test('every column offers the generic operators, text columns the text ones as well', () => {
   const generic = ['_eq', '_neq', '_gt', '_gte', '_lt', '_lte', '_in', '_nin', '_is_null'];
-  expect(operatorsOf('number')).toEqual(generic);
-  expect(operatorsOf('text').slice(0, generic.length)).toEqual(generic);
-  expect(operatorsOf('text')).toContain('_niregex');
-  expect(operatorsOf('text')).not.toContain('_contains');
-  expect(operatorsOf('jsonb')).not.toContain('_like');
+  expect(operatorsOf(SCALARS['int4']!)).toEqual(generic);
+  expect(operatorsOf(SCALARS['text']!).slice(0, generic.length)).toEqual(generic);
+  expect(operatorsOf(SCALARS['text']!)).toContain('_niregex');
+  expect(operatorsOf(SCALARS['text']!)).not.toContain('_contains');
+  expect(operatorsOf(SCALARS['jsonb']!)).not.toContain('_like');
 });
 
 test('a rule spells an operator with _ or $, or by an alias', () => {
@@ -30,4 +31,21 @@ test('no two operators share a spelling', () => {
     ...('aliases' in row ? row.aliases : []),
   ]);
   expect(new Set(spellings).size).toBe(spellings.length);
+});
+
+test('a type offers only what Postgres can compare it by', () => {
+  expect(operatorsOf(SCALARS['json']!)).toEqual(['_is_null']);
+  expect(operatorsOf(SCALARS['line']!)).toEqual(['_eq', '_neq', '_in', '_nin', '_is_null']);
+  expect(operatorsOf(SCALARS['bytea']!)).toContain('_gt');
+  expect(operatorsOf(SCALARS['ltree']!)).toEqual(
+    expect.arrayContaining(['_gt', '_ancestor_any', '_matches']),
+  );
+  expect(operatorsOf(SCALARS['ltree']!)).not.toContain('_like');
+});
+
+test('a geography is compared by fewer operators than a geometry, and in metres on the spheroid', () => {
+  const names = operatorsOf(SCALARS['geography']!).filter((name) => name.startsWith('_st'));
+  expect(names).toEqual(['_st_intersects', '_st_d_within']);
+  expect(operandOf('_st_d_within', 'geography')).toMatchObject({ input: 'st_d_within_geography_input' });
+  expect(operandOf('_st_d_within', 'geometry')).toMatchObject({ input: 'st_d_within_input' });
 });

@@ -1,30 +1,101 @@
 /** OPERATORS: every comparison a `where` argument or a permission can make, one row each. Input types, planning, the
  *  "works only on" error and the docs are derived; sql/operators.ts holds one SQL template per row and does not compile
  *  while one is missing. Row order is docs and schema order. Spec: BoolExp; features.md 1.3. */
-import type { ScalarFamily } from './scalars.ts';
+import type { Scalar, ScalarFamily } from './scalars.ts';
+import { arrayOf, builtinType, type PgType } from './types.ts';
 
 export type OperatorRow = {
   /** Scalar families it applies to; 'any' is all. */
   readonly families: readonly ScalarFamily[] | 'any';
-  /** Type of the right side: the column's own, an array of it, text, an array of text, or a boolean. */
-  readonly operand: 'same' | 'list' | 'text' | 'text-list' | 'boolean';
+  /** What Postgres must have for the type; a row without it needs nothing. */
+  readonly needs?: 'equality' | 'order';
+  readonly operand: OperandForm | OperandFields;
+  /** For a family whose operand is another one. */
+  readonly operandFor?: Partial<Record<ScalarFamily, OperandFields>>;
   /** Other spellings accepted in permission rules, without their `_` or `$`. */
   readonly aliases?: readonly string[];
   readonly description: string;
 };
 
+/** The right side where it is one value: of the column's own type, a list of such, or of another type. */
+export type OperandForm = keyof typeof OPERAND_TYPES;
+
+/** The right side where it is several values, in the order the SQL function takes them. */
+export type OperandFields = {
+  /** GraphQL name of the input object. */
+  readonly input: string;
+  readonly fields: Readonly<Record<string, OperandField>>;
+};
+
+export type OperandField = {
+  readonly type: 'same' | 'geometry' | 'float8' | 'int4' | 'bool';
+  readonly isRequired: boolean;
+  /** What it is when it is left out; null without this. */
+  readonly standard?: boolean;
+};
+
+/** A type that came with the extension `own` came with. */
+const sibling = (own: PgType, name: string): PgType => ({
+  ...builtinType(name),
+  schema: (own.base ?? own).schema,
+});
+
+const OPERAND_TYPES = {
+  same: (own: PgType): PgType => own,
+  list: (own: PgType): PgType => arrayOf(own),
+  text: (): PgType => builtinType('text'),
+  'text-list': (): PgType => arrayOf(builtinType('text')),
+  boolean: (): PgType => builtinType('bool'),
+  lquery: (own: PgType): PgType => sibling(own, 'lquery'),
+  'lquery-list': (own: PgType): PgType => arrayOf(sibling(own, 'lquery')),
+  ltxtquery: (own: PgType): PgType => sibling(own, 'ltxtquery'),
+} as const;
+
+/** The Postgres type of the right side, given the column's. */
+export function operandType(form: OperandForm, own: PgType): PgType {
+  return OPERAND_TYPES[form](own);
+}
+
+/** The Postgres type of one of several values on the right side. */
+export function operandFieldType({ type }: OperandField, own: PgType): PgType {
+  if (type === 'same') return own;
+  return type === 'geometry' ? sibling(own, type) : builtinType(type);
+}
+
 const TEXT: readonly ScalarFamily[] = ['text'];
 const JSONB: readonly ScalarFamily[] = ['jsonb'];
+const LTREE: readonly ScalarFamily[] = ['ltree'];
+const GEOMETRY: readonly ScalarFamily[] = ['geometry'];
+const SPATIAL: readonly ScalarFamily[] = ['geometry', 'geography'];
+const RASTER: readonly ScalarFamily[] = ['raster'];
+
+const own = { type: 'same', isRequired: true } as const;
+const distance = { type: 'float8', isRequired: true } as const;
+const geometry = { type: 'geometry', isRequired: true } as const;
+const near = { input: 'st_d_within_input', fields: { from: own, distance } } as const;
+const useSpheroid = { type: 'bool', isRequired: false, standard: true } as const;
+const nearOnEarth = {
+  input: 'st_d_within_geography_input',
+  fields: { from: own, distance, use_spheroid: useSpheroid },
+} as const;
+const bandAndGeometry = {
+  input: 'st_intersects_nband_geom_input',
+  fields: { nband: { type: 'int4', isRequired: true }, geommin: geometry },
+} as const;
+const geometryAndBand = {
+  input: 'st_intersects_geom_nband_input',
+  fields: { geommin: geometry, nband: { type: 'int4', isRequired: false } },
+} as const;
 
 export const OPERATORS = {
-  _eq: { families: 'any', operand: 'same', description: 'equal to' },
-  _neq: { families: 'any', operand: 'same', aliases: ['ne'], description: 'not equal to' },
-  _gt: { families: 'any', operand: 'same', description: 'greater than' },
-  _gte: { families: 'any', operand: 'same', description: 'greater than or equal to' },
-  _lt: { families: 'any', operand: 'same', description: 'less than' },
-  _lte: { families: 'any', operand: 'same', description: 'less than or equal to' },
-  _in: { families: 'any', operand: 'list', description: 'one of' },
-  _nin: { families: 'any', operand: 'list', description: 'none of' },
+  _eq: { families: 'any', needs: 'equality', operand: 'same', description: 'equal to' },
+  _neq: { families: 'any', needs: 'equality', operand: 'same', aliases: ['ne'], description: 'not equal to' },
+  _gt: { families: 'any', needs: 'order', operand: 'same', description: 'greater than' },
+  _gte: { families: 'any', needs: 'order', operand: 'same', description: 'greater than or equal to' },
+  _lt: { families: 'any', needs: 'order', operand: 'same', description: 'less than' },
+  _lte: { families: 'any', needs: 'order', operand: 'same', description: 'less than or equal to' },
+  _in: { families: 'any', needs: 'equality', operand: 'list', description: 'one of' },
+  _nin: { families: 'any', needs: 'equality', operand: 'list', description: 'none of' },
   _is_null: { families: 'any', operand: 'boolean', description: 'is null, or is not' },
   _like: { families: TEXT, operand: 'text', description: 'matches the LIKE pattern' },
   _nlike: { families: TEXT, operand: 'text', description: 'does not match the LIKE pattern' },
@@ -45,16 +116,84 @@ export const OPERATORS = {
   _has_key: { families: JSONB, operand: 'text', description: 'has the key at its top level' },
   _has_keys_any: { families: JSONB, operand: 'text-list', description: 'has one of the keys' },
   _has_keys_all: { families: JSONB, operand: 'text-list', description: 'has all of the keys' },
+  _ancestor: { families: LTREE, operand: 'same', description: 'is the path or an ancestor of it' },
+  _ancestor_any: {
+    families: LTREE,
+    operand: 'list',
+    description: 'is one of the paths or an ancestor of one',
+  },
+  _descendant: { families: LTREE, operand: 'same', description: 'is the path or a descendant of it' },
+  _descendant_any: {
+    families: LTREE,
+    operand: 'list',
+    description: 'is one of the paths or a descendant of one',
+  },
+  _matches: { families: LTREE, operand: 'lquery', description: 'matches the lquery' },
+  _matches_any: { families: LTREE, operand: 'lquery-list', description: 'matches one of the lqueries' },
+  _matches_fulltext: { families: LTREE, operand: 'ltxtquery', description: 'matches the ltxtquery' },
+  _st_contains: { families: GEOMETRY, operand: 'same', description: 'contains the geometry' },
+  _st_crosses: { families: GEOMETRY, operand: 'same', description: 'crosses the geometry' },
+  _st_equals: {
+    families: GEOMETRY,
+    operand: 'same',
+    description: 'is the same shape, whatever its direction',
+  },
+  _st_overlaps: { families: GEOMETRY, operand: 'same', description: 'overlaps the geometry' },
+  _st_touches: { families: GEOMETRY, operand: 'same', description: 'touches the geometry' },
+  _st_within: { families: GEOMETRY, operand: 'same', description: 'lies within the geometry' },
+  _st_intersects: { families: SPATIAL, operand: 'same', description: 'shares a point with the other' },
+  _st_3d_intersects: { families: GEOMETRY, operand: 'same', description: 'shares a point in 3D space' },
+  _st_d_within: {
+    families: SPATIAL,
+    operand: near,
+    operandFor: { geography: nearOnEarth },
+    description: 'lies within the distance from the geometry',
+  },
+  _st_3d_d_within: {
+    families: GEOMETRY,
+    operand: near,
+    description: 'lies within the distance from the geometry in 3D space',
+  },
+  _st_intersects_rast: { families: RASTER, operand: 'same', description: 'shares a point with the raster' },
+  _st_intersects_nband_geom: {
+    families: RASTER,
+    operand: bandAndGeometry,
+    description: 'shares a point with the geometry in the band',
+  },
+  _st_intersects_geom_nband: {
+    families: RASTER,
+    operand: geometryAndBand,
+    description: 'shares a point with the geometry, in the band or in any',
+  },
 } as const satisfies Record<string, OperatorRow>;
 
 export type OperatorName = keyof typeof OPERATORS;
 
-/** Operators a column of this family offers, in row order. */
-export function operatorsOf(family: ScalarFamily): readonly OperatorName[] {
-  return (Object.keys(OPERATORS) as OperatorName[]).filter((name) => {
-    const { families } = OPERATORS[name] as OperatorRow;
-    return families === 'any' || families.includes(family);
-  });
+/** Operators a column of this scalar offers, in row order. */
+export function operatorsOf(scalar: Scalar): readonly OperatorName[] {
+  return (Object.keys(OPERATORS) as OperatorName[]).filter((name) => isOffered(OPERATORS[name], scalar));
+}
+
+export function isOffered({ families, needs }: OperatorRow, { family, comparison }: Scalar): boolean {
+  if (needs && comparison !== 'order' && comparison !== needs) return false;
+  return families === 'any' || families.includes(family);
+}
+
+/** What the right side of an operator is on a column of that family. */
+export function operandOf(operator: OperatorName, family: ScalarFamily): OperatorRow['operand'] {
+  const row: OperatorRow = OPERATORS[operator];
+  return row.operandFor?.[family] ?? row.operand;
+}
+
+/** What a value may be compared as besides its own type: the `_cast` of a column. */
+const CASTS: Partial<Record<ScalarFamily, (own: PgType) => PgType>> = {
+  jsonb: () => builtinType('text'),
+  geometry: (own) => sibling(own, 'geography'),
+  geography: (own) => sibling(own, 'geometry'),
+};
+
+export function castOf(family: ScalarFamily, own: PgType): PgType | null {
+  return CASTS[family]?.(own) ?? null;
 }
 
 const BY_RULE_NAME: ReadonlyMap<string, OperatorName> = new Map(

@@ -20,12 +20,14 @@ export type Scalar = {
   readonly name: string;
   readonly family: ScalarFamily;
   /** What a client may send: checked when variables and literals are coerced (plan/input.ts). */
-  readonly input: 'int' | 'big-int' | 'float' | 'string' | 'boolean' | 'json' | 'any';
+  readonly input: 'int' | 'big-int' | 'float' | 'string' | 'boolean' | 'json' | 'geojson' | 'any';
   /** How a value becomes JSON text (plan/types.ts JsonForm), before --stringify-numeric-types. */
-  readonly json: 'bare' | 'quoted';
+  readonly json: 'bare' | 'quoted' | 'geojson';
   /** Emitted as a string under --stringify-numeric-types. */
   readonly isStringifiable: boolean;
-  /** min, max and ordering comparisons exist in Postgres. */
+  /** What Postgres can compare two of them by; an order includes equality. */
+  readonly comparison: 'none' | 'equality' | 'order';
+  /** There is a first and a last: min, max and `order_by` of aggregates. */
   readonly isOrderable: boolean;
   /** sum, avg and friends exist in Postgres. */
   readonly isSummable: boolean;
@@ -44,6 +46,7 @@ const scalar = (
   input,
   json: 'quoted',
   isStringifiable: false,
+  comparison: 'order',
   isOrderable: true,
   isSummable: false,
   ...options,
@@ -54,6 +57,9 @@ const bigNumber = { ...number, isStringifiable: true } as const;
 /** Floats go through to_json, which quotes NaN and Infinity. */
 const floatNumber = { json: 'quoted', isSummable: true, isStringifiable: true } as const;
 const unordered = { isOrderable: false } as const;
+const equated = { comparison: 'equality', isOrderable: false } as const;
+const incomparable = { comparison: 'none', isOrderable: false } as const;
+const spatial = { json: 'geojson', isOrderable: false } as const;
 
 /** By pg_type.typname. */
 export const SCALARS: Readonly<Record<string, Scalar>> = {
@@ -78,7 +84,7 @@ export const SCALARS: Readonly<Record<string, Scalar>> = {
   timestamp: scalar('timestamp', 'other', 'string'),
   timestamptz: scalar('timestamptz', 'other', 'string'),
   interval: scalar('interval', 'other', 'string'),
-  json: scalar('json', 'json', 'json', { json: 'bare', ...unordered }),
+  json: scalar('json', 'json', 'json', { json: 'bare', ...incomparable }),
   jsonb: scalar('jsonb', 'jsonb', 'json', { json: 'bare', ...unordered }),
   bytea: scalar('bytea', 'other', 'string', unordered),
   inet: scalar('inet', 'other', 'string'),
@@ -88,22 +94,22 @@ export const SCALARS: Readonly<Record<string, Scalar>> = {
   bit: scalar('bit', 'other', 'string', unordered),
   varbit: scalar('varbit', 'other', 'string', unordered),
   oid: scalar('oid', 'other', 'any'),
-  xml: scalar('xml', 'other', 'string', unordered),
-  point: scalar('point', 'other', 'string', unordered),
-  line: scalar('line', 'other', 'string', unordered),
+  xml: scalar('xml', 'other', 'string', incomparable),
+  point: scalar('point', 'other', 'string', incomparable),
+  line: scalar('line', 'other', 'string', equated),
   lseg: scalar('lseg', 'other', 'string', unordered),
   box: scalar('box', 'other', 'string', unordered),
   path: scalar('path', 'other', 'string', unordered),
-  polygon: scalar('polygon', 'other', 'string', unordered),
+  polygon: scalar('polygon', 'other', 'string', incomparable),
   circle: scalar('circle', 'other', 'string', unordered),
   tsvector: scalar('tsvector', 'other', 'string', unordered),
   tsquery: scalar('tsquery', 'other', 'string', unordered),
   ltree: scalar('ltree', 'ltree', 'string'),
-  lquery: scalar('lquery', 'other', 'string', unordered),
-  ltxtquery: scalar('ltxtquery', 'other', 'string', unordered),
-  geometry: scalar('geometry', 'geometry', 'any', unordered),
-  geography: scalar('geography', 'geography', 'any', unordered),
-  raster: scalar('raster', 'raster', 'any', unordered),
+  lquery: scalar('lquery', 'other', 'string', incomparable),
+  ltxtquery: scalar('ltxtquery', 'other', 'string', incomparable),
+  geometry: scalar('geometry', 'geometry', 'geojson', spatial),
+  geography: scalar('geography', 'geography', 'geojson', spatial),
+  raster: scalar('raster', 'raster', 'string', equated),
 };
 
 /** Rows that extensions bring: their schema is wherever the extension was installed. All others are pg_catalog's own. */

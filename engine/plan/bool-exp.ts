@@ -1,9 +1,23 @@
 /** A `where` argument → Predicate. Relationships conjoin what the role may see of the other table, so a filter cannot be
  *  used to learn about hidden rows. Not here: permission filters (resolve/bool-exp.ts). Spec: BoolExp. */
-import { OPERATORS, type OperatorName, type OperatorRow } from '../catalog/operators.ts';
-import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
+import {
+  type OperandFields,
+  type OperatorName,
+  operandFieldType,
+  operandOf,
+  operandType,
+} from '../catalog/operators.ts';
+import { scalarOf } from '../catalog/scalars.ts';
 import { withPath } from '../errors/engine-error.ts';
-import { and, type ColumnRef, not, or, type Predicate } from '../resolve/predicate.ts';
+import {
+  and,
+  type ColumnRef,
+  type Leaf,
+  not,
+  type Operand,
+  or,
+  type Predicate,
+} from '../resolve/predicate.ts';
 import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
 import { inputOrigin } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
@@ -73,9 +87,23 @@ function compare(left: ColumnRef, operator: OperatorName, operand: Input, contex
     if (operand.kind !== 'leaf') throw new Error('_is_null takes a Boolean');
     return { kind: 'is-null', left, isNull: valueByValue(operand, context) === true };
   }
-  const type = OPERAND_TYPES[(OPERATORS[operator] as OperatorRow).operand](left.type);
+  const form = operandOf(operator, scalarOf(left.type).family);
+  if (typeof form === 'object')
+    return { kind: 'compare', left, operator, right: argumentsOf(form, operand, left) };
+  const type = operandType(form, left.type);
   const right = operand.kind === 'list' ? listLeafOf(operand, type) : leafOf(operand, type);
   return { kind: 'compare', left, operator, right };
+}
+
+function argumentsOf({ fields }: OperandFields, input: Input, left: ColumnRef): Operand {
+  const given = objectOf(input).fields;
+  const values = Object.entries(fields).map(([name, row]): Leaf => {
+    const type = operandFieldType(row, left.type);
+    const value = given.get(name);
+    if (value) return withPath(name, () => leafOf(value, type));
+    return { kind: 'constant', value: row.standard === undefined ? null : String(row.standard), type };
+  });
+  return { kind: 'arguments', values };
 }
 
 function columnRef({ name, type }: ResolvedColumn): ColumnRef {
@@ -86,16 +114,6 @@ function computedRef(field: ResolvedComputedField, table: ResolvedTable): Column
   if (field.returns.kind !== 'scalar') throw new Error(`${field.name} is no value`);
   return { column: field.name, type: field.returns.type, call: planPlainCall(field, table) };
 }
-
-const TEXT = builtinType('text');
-
-const OPERAND_TYPES: Readonly<Record<OperatorRow['operand'], (own: PgType) => PgType>> = {
-  same: (own) => own,
-  list: arrayOf,
-  text: () => TEXT,
-  'text-list': () => arrayOf(TEXT),
-  boolean: () => builtinType('bool'),
-};
 
 function objectOf(input: Input): Extract<Input, { kind: 'object' }> {
   return input.kind === 'object' ? input : refuseNull(input);

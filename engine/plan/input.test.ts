@@ -21,10 +21,10 @@ test('literals become the text Postgres reads', () => {
   expect(operand('{ exact: { _eq: 1e400 } }')).toBe('1e400');
   expect(operand('{ is_on: { _eq: false } }')).toBe('false');
   expect(operand('{ key: { _eq: "0b2f1b1e-0000-4000-8000-000000000000" } }')).toMatch(/^0b2f/);
-  expect(operand('{ raw: { _eq: { a: [1, true, null, "x"], b: {} } } }')).toBe(
+  expect(operand('{ doc: { _eq: { a: [1, true, null, "x"], b: {} } } }')).toBe(
     '{"a":[1,true,null,"x"],"b":{}}',
   );
-  expect(operand('{ raw: { _eq: "text" } }')).toBe('"text"');
+  expect(operand('{ doc: { _eq: "text" } }')).toBe('"text"');
 });
 
 test('scalars without a row take anything', () => {

@@ -2,6 +2,7 @@
  *  variables (variables.ts) and binding (execute/bind.ts), so that all three agree.
  *  GraphQL's own scalars are strict; those of Postgres take text as well, and Postgres has the last word. */
 import type { GraphQLScalarType } from 'graphql';
+import { geojsonProblem } from '../catalog/geojson.ts';
 import type { PgType } from '../catalog/types.ts';
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import { scalarOrigin } from '../schema/origin.ts';
@@ -36,16 +37,19 @@ const CHECKS = {
   string: { expected: 'a string', takes: isText },
   boolean: { expected: 'a boolean', takes: (v: unknown) => typeof v === 'boolean' },
   json: { expected: 'a JSON value', takes: () => true },
+  geojson: { expected: 'an object', takes: (v: unknown) => typeof v === 'object' },
   any: { expected: 'a value', takes: () => true },
 } as const satisfies Record<string, Check>;
 
-/** Raises `expectedButFound`. `value` is not null. */
+/** Raises `expectedButFound`, `parseFailed` for GeoJSON that is none. `value` is not null. */
 export function checkScalar(type: GraphQLScalarType, value: unknown, path: readonly PathStep[]): void {
   const own = scalarOrigin(type);
   const check: Check | undefined = own ? CHECKS[own.input] : BUILT_IN_CHECKS[type.name];
   if (check && !check.takes(value)) {
     fail('expectedButFound', { expected: check.expected, type: type.name, found: describe(value) }, { path });
   }
+  const problem = own?.input === 'geojson' ? geojsonProblem(value) : null;
+  if (problem) fail('parseFailed', { text: problem }, { path });
 }
 
 /** What a found value is called in messages. */

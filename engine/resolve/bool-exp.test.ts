@@ -178,7 +178,8 @@ test.for([
   ['an unknown operator', { id: { _foo: 1 } }, 'unexpected-payload', '$.id._foo'],
   ['an operator without its mark', { id: { eq: 1 } }, 'unexpected-payload', '$.id.eq'],
   ['an operator of other types', { id: { _like: 'a' } }, 'unexpected-payload', '$.id._like'],
-  ['a cast, which has no runtime yet', { meta: { _cast: {} } }, 'unexpected-payload', '$.meta._cast'],
+  ['a cast of a type that has none', { id: { _cast: { String: {} } } }, 'unexpected-payload', '$.id._cast'],
+  ['a cast to a type there is none to', { meta: { _cast: { Int: {} } } }, 'parse-failed', '$.meta._cast'],
   ['a value of the wrong kind', { _and: [{}, { id: 'x' }] }, 'parse-failed', '$._and[1].id'],
   ['no list where one belongs', { id: { _in: 1 } }, 'parse-failed', '$.id._in'],
   ['no boolean for _is_null', { id: { _is_null: 'x-engine-a' } }, 'parse-failed', '$.id._is_null'],
@@ -222,4 +223,13 @@ test('names of every object’s own properties are no columns', () => {
     expect(() => on('author', { [key]: 1 }), key).toThrow(EngineError);
     expect(() => on('author', { id: { [key]: 1 } }), key).toThrow(EngineError);
   }
+});
+
+test('a cast compares the value as another type', () => {
+  expect(on('author', { meta: { _cast: { String: { _like: '%x%' } } } })).toEqual({
+    kind: 'compare',
+    left: { column: 'meta', type: typeOf('text'), cast: typeOf('text') },
+    operator: '_like',
+    right: constant('%x%', 'text'),
+  });
 });

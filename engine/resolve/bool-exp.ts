@@ -1,13 +1,25 @@
 /** A permission's JSON condition → Predicate over its table: the whole grammar, checked against columns and relationships.
  *  In: BoolExp as written. Out: Predicate with leaves for values. Raises an ERRORS row with the path into the condition.
  *  A relationship in a permission reaches every related row: the role's own permission on the target is not applied.
- *  Not here yet: casts, PostGIS and ltree operators, computed fields; a rule that uses one is refused, never ignored.
+ *  Not here yet: computed fields; a rule that uses one is refused, never ignored.
  *  Spec: BoolExp; grammar: features.md 1.3. */
-import { OPERATORS, type OperatorName, type OperatorRow, operatorOfRule } from '../catalog/operators.ts';
-import { builtinType, type PgType } from '../catalog/types.ts';
+import {
+  castOf,
+  isOffered,
+  OPERATORS,
+  type OperandFields,
+  type OperatorName,
+  type OperatorRow,
+  operandFieldType,
+  operandOf,
+  operandType,
+  operatorOfRule,
+} from '../catalog/operators.ts';
+import { scalarOf } from '../catalog/scalars.ts';
+import type { PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
-import { and, not, type Operand, or, type Predicate } from './predicate.ts';
+import { and, type ColumnRef, not, type Operand, or, type Predicate } from './predicate.ts';
 import type { ResolvedColumn, ResolvedTable } from './types.ts';
 import { kindOf, leafOf, listLeafOf } from './value.ts';
 
@@ -85,7 +97,7 @@ function columnCondition(column: ResolvedColumn, value: unknown, scope: Scope): 
 }
 
 function operations(
-  column: ResolvedColumn,
+  column: ComparedColumn,
   value: Readonly<Record<string, unknown>>,
   scope: Scope,
 ): Predicate {
@@ -93,34 +105,57 @@ function operations(
   return and(...entries.map(([key, item]) => withPath(key, () => operation(column, key, item, scope))));
 }
 
-function operation(column: ResolvedColumn, key: string, value: unknown, scope: Scope): Predicate {
+function operation(column: ComparedColumn, key: string, value: unknown, scope: Scope): Predicate {
+  if (key === '_cast' || key === '$cast') return castCondition(column, value, scope);
   const columnOperator = COLUMN_OPERATORS.get(key.slice(1));
   if (columnOperator && /^[_$]/.test(key)) {
     return compare(column, columnOperator, columnOperand(column, value, scope));
   }
   const operator = operatorOfRule(key);
   if (!operator) return fail('unknownOperator', { name: key });
-  const row: OperatorRow = OPERATORS[operator];
-  refuseOtherFamilies(column, row);
-  switch (row.operand) {
-    case 'boolean':
-      if (typeof value !== 'boolean') {
-        const text = `parsing Bool failed, expected Boolean, but encountered ${kindOf(value)}`;
-        return fail('parseFailed', { text });
-      }
-      return { kind: 'is-null', left: refTo(column), isNull: value };
-    case 'same':
-      return compare(column, operator, leafOf(value, column.type));
-    case 'list':
-      return compare(column, operator, listLeafOf(value, column.type));
-    case 'text':
-      return compare(column, operator, leafOf(value, TEXT));
-    case 'text-list':
-      return compare(column, operator, listLeafOf(value, TEXT));
+  refuseOtherFamilies(column, OPERATORS[operator]);
+  if (operator === '_is_null') {
+    if (typeof value !== 'boolean') {
+      const text = `parsing Bool failed, expected Boolean, but encountered ${kindOf(value)}`;
+      return fail('parseFailed', { text });
+    }
+    return { kind: 'is-null', left: refTo(column), isNull: value };
   }
+  const form = operandOf(operator, column.scalar.family);
+  if (typeof form === 'object') return compare(column, operator, argumentsOf(form, value, column.type));
+  const type = operandType(form, column.type);
+  const isList = type.element !== null && form !== 'same';
+  return compare(column, operator, isList ? listLeafOf(value, type.element) : leafOf(value, type));
 }
 
-const TEXT = builtinType('text');
+/** `{geography: {_st_d_within: …}}`: conditions on the value as another type. */
+function castCondition(column: ComparedColumn, value: unknown, scope: Scope): Predicate {
+  const { scalar, type } = column;
+  const to = castOf(scalar.family, type) ?? fail('unknownOperator', { name: '_cast' });
+  const as = { ...column, type: to, scalar: scalarOf(to), cast: to };
+  const entries = Object.entries(objectOf(value));
+  return and(
+    ...entries.map(([name, item]) => {
+      const isOther = name !== as.scalar.name && name !== to.name;
+      if (isOther) fail('parseFailed', { text: `cannot cast a value of type ${type.name} to ${name}` });
+      return withPath(name, () => operations(as, objectOf(item), scope));
+    }),
+  );
+}
+
+/** The values of an operator that takes several, by name. */
+function argumentsOf({ fields }: OperandFields, value: unknown, own: PgType): Operand {
+  const given = objectOf(value);
+  const values = Object.entries(fields).map(([name, row]) => {
+    const item = given[name] ?? row.standard ?? null;
+    if (item === null && row.isRequired) fail('parseFailed', { text: `key "${name}" not found` });
+    return withPath(name, () => leafOf(item, operandFieldType(row, own)));
+  });
+  return { kind: 'arguments', values };
+}
+
+/** A column as it stands, or cast. */
+type ComparedColumn = Pick<ResolvedColumn, 'name' | 'type' | 'scalar'> & { readonly cast?: PgType };
 
 /** Comparisons of two columns, without their `_` or `$`. */
 const COLUMN_OPERATORS: ReadonlyMap<string, OperatorName> = new Map([
@@ -134,7 +169,7 @@ const COLUMN_OPERATORS: ReadonlyMap<string, OperatorName> = new Map([
 ]);
 
 /** `column` of the same row, or `["$", column]` of the permission's own table. */
-function columnOperand(left: ResolvedColumn, value: unknown, scope: Scope): Operand {
+function columnOperand(left: ComparedColumn, value: unknown, scope: Scope): Operand {
   const isRoot = Array.isArray(value) && value.length === 2 && value[0] === '$';
   const [name] = Array.isArray(value) && (isRoot || value.length === 1) ? value.slice(-1) : [value];
   if (typeof name !== 'string') return fail('columnOperandNotText', {});
@@ -146,21 +181,22 @@ function columnOperand(left: ResolvedColumn, value: unknown, scope: Scope): Oper
   return { kind: 'column', column: right.name, scope: isRoot ? 'root' : 'row', type: right.type };
 }
 
-function refuseOtherFamilies(column: ResolvedColumn, { families }: OperatorRow): void {
-  if (families === 'any' || families.includes(column.scalar.family)) return;
-  fail('operatorNotForType', { type: nameOf(column.type), types: families.join(', ') });
+function refuseOtherFamilies({ scalar, type }: ComparedColumn, row: OperatorRow): void {
+  if (isOffered(row, scalar)) return;
+  const types = row.families === 'any' ? `those that have an ${row.needs}` : row.families.join(', ');
+  fail('operatorNotForType', { type: nameOf(type), types });
 }
 
 function nameOf(type: PgType): string {
   return type.element ? `${nameOf(type.element)}[]` : type.name;
 }
 
-function compare(column: ResolvedColumn, operator: OperatorName, right: Operand): Predicate {
+function compare(column: ComparedColumn, operator: OperatorName, right: Operand): Predicate {
   return { kind: 'compare', left: refTo(column), operator, right };
 }
 
-function refTo({ name, type }: ResolvedColumn): { readonly column: string; readonly type: PgType } {
-  return { column: name, type };
+function refTo({ name, type, cast }: ComparedColumn): ColumnRef {
+  return { column: name, type, ...(cast ? { cast } : {}) };
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

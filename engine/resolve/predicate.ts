@@ -57,6 +57,8 @@ export type ColumnRef = {
 
 export type Operand =
   | Leaf
+  /** Several values, as the function of the operator takes them. */
+  | { readonly kind: 'arguments'; readonly values: readonly Leaf[] }
   /** `_ceq` and friends: a column of the same row, or of the root table of the whole expression. */
   | {
       readonly kind: 'column';

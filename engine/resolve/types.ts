@@ -66,8 +66,9 @@ export type ResolvedColumn = {
 };
 
 /** How a value becomes JSON text. `bare`: its text is JSON already (integers, booleans, json, jsonb). `quoted`: through
- *  to_json (text, timestamps, floats). `stringified`: its text as a JSON string (--stringify-numeric-types). */
-export type JsonForm = 'bare' | 'quoted' | 'stringified';
+ *  to_json (text, timestamps, floats). `stringified`: its text as a JSON string (--stringify-numeric-types). `geojson`: an object
+ *  that PostGIS prints. */
+export type JsonForm = 'bare' | 'quoted' | 'stringified' | 'geojson';
 
 export type ResolvedKey = {
   readonly name: string;

@@ -1,6 +1,7 @@
 /** A value written in the metadata (permission rules, presets) → Leaf: a constant as Postgres reads it, or a session
  *  variable. In: a JSON value and the type it is compared with or stored as. Out: Leaf, cast in SQL.
  *  Not here: operators (bool-exp.ts), values of requests (plan/input.ts). Spec: "Permission arguments". */
+import { geojsonProblem } from '../catalog/geojson.ts';
 import { scalarOf } from '../catalog/scalars.ts';
 import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
@@ -47,8 +48,10 @@ function textOf(value: unknown, type: PgType): LeafValue {
   if (type.element)
     return Array.isArray(value) ? arrayLiteral(value, type.element) : textOf(value, TEXT_LIKE);
   if (typeof value === 'object') {
-    // GeoJSON is an input form of the PostGIS types.
-    if (family === 'geometry' || family === 'geography') return JSON.stringify(value);
+    if (input === 'geojson') {
+      const problem = geojsonProblem(value);
+      return problem ? fail('parseFailed', { text: problem }) : JSON.stringify(value);
+    }
     return fail('parseFailed', { text: wrongKind(name, value) });
   }
   const text = String(value);
@@ -78,6 +81,7 @@ const FORMS = {
   boolean: /^\s*(t|tr|tru|true|f|fa|fal|fals|false|y|ye|yes|n|no|on|of|off|0|1)\s*$/i,
   string: /^/,
   json: /^/,
+  geojson: /^\s*\{/,
   any: /^/,
 } as const;
 

@@ -1,18 +1,25 @@
 /** `T_bool_exp` and `<Scalar>_comparison_exp`: what a `where` argument may say, from OPERATORS × SCALARS.
  *  Spec: BoolExp; reference: features.md 1.3. */
 import {
-  GraphQLBoolean,
   type GraphQLInputFieldConfigMap,
   GraphQLInputObjectType,
   type GraphQLInputType,
   GraphQLList,
   GraphQLNonNull,
-  type GraphQLScalarType,
-  GraphQLString,
 } from 'graphql';
-import { OPERATORS, type OperatorRow, operatorsOf } from '../catalog/operators.ts';
-import { type Scalar, type ScalarFamily, scalarOf } from '../catalog/scalars.ts';
-import { builtinType, type PgType } from '../catalog/types.ts';
+import {
+  castOf,
+  OPERATORS,
+  type OperandField,
+  type OperandFields,
+  type OperandForm,
+  operandFieldType,
+  operandOf,
+  operandType,
+  operatorsOf,
+} from '../catalog/operators.ts';
+import { type Scalar, scalarOf } from '../catalog/scalars.ts';
+import type { PgType } from '../catalog/types.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { type SchemaBuilder, scalarName } from './builder.ts';
 import { comparableComputedFields } from './function.ts';
@@ -35,16 +42,16 @@ export function boolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
             builder.selectableColumns(table).map((column) => [
               column.graphqlName,
               {
-                type: comparison(builder, column.scalar),
+                type: comparison(builder, column.scalar, column.type),
                 extensions: inputExtensions({ kind: 'column', column }),
               },
             ]),
           ),
           ...Object.fromEntries(
-            comparableComputedFields(builder, table).map(({ field, scalar }) => [
+            comparableComputedFields(builder, table).map(({ field, scalar, type }) => [
               field.name,
               {
-                type: comparison(builder, scalar),
+                type: comparison(builder, scalar, type),
                 extensions: inputExtensions({ kind: 'computed', table, field }),
               },
             ]),
@@ -64,27 +71,31 @@ export function boolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
   });
 }
 
-export function comparison(builder: SchemaBuilder, scalar: Scalar): GraphQLInputObjectType {
+/** `own` is the type that is compared: what an extension brings beside it is in the same schema. */
+export function comparison(builder: SchemaBuilder, scalar: Scalar, own: PgType): GraphQLInputObjectType {
   const type = builder.scalar(scalar);
   return builder.named(`${scalarName(scalar)}_comparison_exp`, (name) => {
     return new GraphQLInputObjectType({
       name,
       description: `Boolean expression to compare columns of type "${type.name}". All fields are combined with logical 'AND'.`,
       extensions: conditionExtensions,
-      fields: () => ({ ...operatorFields(scalar, type), ...castField(builder, scalar) }),
+      fields: () => ({ ...operatorFields(builder, scalar, own), ...castField(builder, scalar, own) }),
     });
   });
 }
 
-function operatorFields(scalar: Scalar, type: GraphQLScalarType): GraphQLInputFieldConfigMap {
+function operatorFields(builder: SchemaBuilder, scalar: Scalar, own: PgType): GraphQLInputFieldConfigMap {
   return Object.fromEntries(
-    operatorsOf(scalar.family).map((operator) => {
-      const row: OperatorRow = OPERATORS[operator];
+    operatorsOf(scalar).map((operator) => {
+      const operand = operandOf(operator, scalar.family);
       return [
         operator,
         {
-          type: OPERAND_TYPES[row.operand](type),
-          description: row.description,
+          type:
+            typeof operand === 'object'
+              ? operandInput(builder, operand, own)
+              : operandInputType(builder, operand, scalar, own),
+          description: OPERATORS[operator].description,
           extensions: inputExtensions({ kind: 'operator', operator }),
         },
       ];
@@ -92,11 +103,20 @@ function operatorFields(scalar: Scalar, type: GraphQLScalarType): GraphQLInputFi
   );
 }
 
-/** Types a family may be compared as, besides its own. */
-const CASTS: Partial<Record<ScalarFamily, PgType>> = { jsonb: builtinType('text') };
+function operandInputType(
+  builder: SchemaBuilder,
+  form: OperandForm,
+  scalar: Scalar,
+  own: PgType,
+): GraphQLInputType {
+  if (form === 'same') return builder.scalar(scalar);
+  const type = operandType(form, own);
+  if (!type.element) return builder.scalar(scalarOf(type));
+  return new GraphQLList(new GraphQLNonNull(builder.scalar(scalarOf(type.element))));
+}
 
-function castField(builder: SchemaBuilder, scalar: Scalar): GraphQLInputFieldConfigMap {
-  const to = CASTS[scalar.family];
+function castField(builder: SchemaBuilder, scalar: Scalar, own: PgType): GraphQLInputFieldConfigMap {
+  const to = castOf(scalar.family, own);
   if (!to) return {};
   const target = scalarOf(to);
   const type = builder.named(`${scalarName(scalar)}_cast_exp`, (name) => {
@@ -104,19 +124,30 @@ function castField(builder: SchemaBuilder, scalar: Scalar): GraphQLInputFieldCon
     return new GraphQLInputObjectType({
       name,
       extensions: conditionExtensions,
-      fields: () => ({ [target.name]: { type: comparison(builder, target), extensions } }),
+      fields: () => ({ [target.name]: { type: comparison(builder, target, to), extensions } }),
     });
   });
   return { _cast: { type, extensions: inputExtensions({ kind: 'casts' }) } };
 }
 
-const listOf = (type: GraphQLScalarType) => new GraphQLList(new GraphQLNonNull(type));
+function operandInput(
+  builder: SchemaBuilder,
+  { input, fields }: OperandFields,
+  own: PgType,
+): GraphQLInputObjectType {
+  return builder.named(input, (name) => {
+    return new GraphQLInputObjectType({
+      name,
+      fields: () =>
+        Object.fromEntries(
+          Object.entries(fields).map(([field, row]) => {
+            const type = builder.scalar(scalarOf(operandFieldType(row, own)));
+            return [field, { type: row.isRequired ? new GraphQLNonNull(type) : type, ...standardOf(row) }];
+          }),
+        ),
+    });
+  });
+}
 
-const OPERAND_TYPES: Readonly<Record<OperatorRow['operand'], (own: GraphQLScalarType) => GraphQLInputType>> =
-  {
-    same: (own) => own,
-    list: listOf,
-    text: () => GraphQLString,
-    'text-list': () => listOf(GraphQLString),
-    boolean: () => GraphQLBoolean,
-  };
+const standardOf = ({ standard }: OperandField) =>
+  standard === undefined ? {} : { default: { value: standard } };

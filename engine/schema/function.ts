@@ -93,7 +93,7 @@ export function comparableComputedFields(builder: SchemaBuilder, table: Resolved
   return visibleComputedFields(builder, table).flatMap((field) => {
     const { returns } = field;
     const isPlain = !field.arguments.some((argument) => argument.kind === 'user' && !argument.hasDefault);
-    return returns.kind === 'scalar' && isPlain ? [{ field, scalar: returns.scalar }] : [];
+    return returns.kind === 'scalar' && isPlain ? [{ field, ...returns }] : [];
   });
 }
 

@@ -2,7 +2,7 @@
  *  (`true` when unrestricted). Relationships become `exists`. Not here: which filters apply (plan/table.ts).
  *  Spec: BoolExp. */
 import { type ColumnRef, type Join, type Operand, type Predicate, TRUE } from '../resolve/predicate.ts';
-import { type Fragment, id, join, param, qualified, sql, typeName } from './fragment.ts';
+import { comma, type Fragment, id, join, param, qualified, sql, typeName } from './fragment.ts';
 import { functionCall } from './function.ts';
 import { OPERATOR_TEMPLATES } from './operators.ts';
 import { columnOf, rowScope, type Scope } from './scope.ts';
@@ -29,6 +29,7 @@ export function condition(predicate: Predicate, scope: Scope): Fragment {
       return OPERATOR_TEMPLATES[predicate.operator](
         valueOfRef(predicate.left, scope.row),
         operand(predicate.right, scope),
+        predicate.left.type,
       );
     case 'is-null': {
       const column = valueOfRef(predicate.left, scope.row);
@@ -89,6 +90,7 @@ function nested(predicate: Predicate, scope: Scope): Fragment {
 }
 
 function operand(value: Operand, scope: Scope): Fragment {
+  if (value.kind === 'arguments') return join(value.values.map(param), comma);
   if (value.kind !== 'column') return param(value);
   return columnOf(value.scope === 'root' ? scope.root : scope.row, value.column);
 }

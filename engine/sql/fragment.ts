@@ -2,6 +2,7 @@
  *  (`id`), parameter (`param`). A string can enter a statement in no other way, so no value of a user ever becomes text.
  *  Fragments are immutable and nest. `compile` numbers the parameters; equal leaves share a number.
  *  Out: Statement {text, parameters}. Not here: values (execute/bind.ts), any grammar (its siblings). */
+import { scalarOf } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { Leaf } from '../resolve/predicate.ts';
@@ -49,7 +50,22 @@ export function qualified(name: QualifiedName): Fragment {
 
 /** A value, cast to its type: `$1::"pg_catalog"."int4"`. */
 export function param(leaf: Leaf): Fragment {
-  return sql`${new Fragment([{ kind: 'parameter', leaf }])}::${typeName(leaf.type)}`;
+  return valueFrom(new Fragment([{ kind: 'parameter', leaf }]), leaf.type);
+}
+
+/** Text as a value of a type: a cast, but for GeoJSON, which not every type of PostGIS is read from.
+ *  PostGIS manual, "ST_GeomFromGeoJSON". */
+export function valueFrom(given: Fragment, type: PgType): Fragment {
+  const { element } = type;
+  if (scalarOf(element ?? type).input !== 'geojson') return sql`${given}::${typeName(type)}`;
+  if (!element) return fromGeojson(given, type);
+  const each = id('given');
+  return sql`array(select ${fromGeojson(each, element)} from unnest(${given}::text[]) ${each})`;
+}
+
+function fromGeojson(given: Fragment, type: PgType): Fragment {
+  const name = { schema: (type.base ?? type).schema, name: 'st_geomfromgeojson' };
+  return sql`${qualified(name)}(${given}::text)::${typeName(type)}`;
 }
 
 export function typeName(type: PgType): Fragment {

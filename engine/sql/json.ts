@@ -2,7 +2,7 @@
  *  One NULL makes a concatenation NULL, so whatever may be null is wrapped here and nowhere else. */
 import type { PgType } from '../catalog/types.ts';
 import type { Field } from '../plan/types.ts';
-import { empty, type Fragment, join, literal, param, sql } from './fragment.ts';
+import { empty, type Fragment, join, literal, param, qualified, sql } from './fragment.ts';
 import { columnOf } from './scope.ts';
 
 /** Part of a JSON text: its own punctuation, or an expression that yields text and is never null. */
@@ -93,6 +93,11 @@ function print(value: Fragment, { json, type }: Printed): Piece[] {
       if (isBuiltin(type, PLAIN_TEXT)) return [text('"'), plain, text('"')];
       if (isBuiltin(type, FRACTIONS)) return [expression(fraction(value))];
       return [expression(sql`to_json(${value})::text`)];
+    case 'geojson': {
+      // 15 digits after the point, and a long name of the system of coordinates, where it is not the usual one.
+      const name = { schema: (type.base ?? type).schema, name: 'st_asgeojson' };
+      return [expression(sql`${qualified(name)}(${value}, 15, 4)`)];
+    }
     case 'stringified':
       if (isBuiltin(type, NUMBERS)) return [text('"'), plain, text('"')];
       return [expression(sql`to_json(${value}::text)::text`)];

@@ -14,7 +14,7 @@ import {
   param,
   qualified,
   sql,
-  typeName,
+  valueFrom,
 } from './fragment.ts';
 import { type Aliases, columnOf, rowScope } from './scope.ts';
 
@@ -74,7 +74,7 @@ function columnArrays(
 ): Fragment {
   const row = aliases.next();
   const names = columns.map((_, i) => `c${i}`);
-  const values = columns.map(({ type }, i) => sql`${columnOf(row, names[i]!)}::${typeName(type)}`);
+  const values = columns.map(({ type }, i) => valueFrom(columnOf(row, names[i]!), type));
   const arrays = columns.map((_, i) =>
     param({ kind: 'list', items: rows.map((cells) => cells[i]!), type: arrayOf(builtinType('text')) }),
   );

@@ -53,6 +53,7 @@ const EVERYTHING = tableIn(
     is_on: 'bool',
     key: 'uuid',
     raw: 'json',
+    doc: 'jsonb',
     numbers: 'int4[]',
     shape: 'inet',
   },

@@ -1,0 +1,68 @@
+/** What is wrong with a GeoJSON geometry, found before Postgres sees it: PostGIS reports it as an internal error.
+ *  In: a JSON value. Out: a sentence, or null when it is one of RFC 7946's geometries. Members that are no geometry's own
+ *  (`crs`, `bbox`) are left to PostGIS. Texts: errors.txt of the reference. */
+
+type Members = Readonly<Record<string, unknown>>;
+type Rule = (value: unknown) => string | null;
+
+export function geojsonProblem(value: unknown): string | null {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return 'a geometry is a GeoJSON object';
+  }
+  const { type, geometries, coordinates } = value as Members;
+  if (type === 'GeometryCollection') return listOf(geojsonProblem, 'geometries')(geometries);
+  const rule = typeof type === 'string' && Object.hasOwn(COORDINATES, type) ? COORDINATES[type] : undefined;
+  return rule ? rule(coordinates) : `unexpected geometry type: ${typeof type === 'string' ? type : 'none'}`;
+}
+
+function listOf(rule: Rule, what: string): Rule {
+  return (value) => {
+    if (!Array.isArray(value)) return `${what} of a geometry are a list`;
+    for (const item of value) {
+      const problem = rule(item);
+      if (problem) return problem;
+    }
+    return null;
+  };
+}
+
+function position(value: unknown): string | null {
+  if (!Array.isArray(value) || !value.every(isNumber)) {
+    return 'a Position is a list of numbers';
+  }
+  return value.length < 2 ? 'A Position needs at least 2 elements' : null;
+}
+
+/** One with more digits than JavaScript holds arrives as `JSON.rawJSON`. */
+function isNumber(value: unknown): boolean {
+  const { isRawJSON } = JSON as unknown as { isRawJSON(value: unknown): boolean };
+  return typeof value === 'number' || isRawJSON(value);
+}
+
+const positions = listOf(position, 'coordinates');
+
+function lineString(value: unknown): string | null {
+  const problem = positions(value);
+  if (problem) return problem;
+  return (value as unknown[]).length < 2 ? 'A LineString needs at least 2 Positions' : null;
+}
+
+function linearRing(value: unknown): string | null {
+  const problem = positions(value);
+  if (problem) return problem;
+  const ring = value as readonly (readonly number[])[];
+  if (ring.length < 4) return 'A LinearRing needs at least 4 Positions';
+  const isClosed = JSON.stringify(ring[0]) === JSON.stringify(ring.at(-1));
+  return isClosed ? null : 'the first and last locations have to be equal for a LinearRing';
+}
+
+const polygon = listOf(linearRing, 'coordinates');
+
+const COORDINATES: Readonly<Record<string, Rule>> = {
+  Point: position,
+  MultiPoint: positions,
+  LineString: lineString,
+  MultiLineString: listOf(lineString, 'coordinates'),
+  Polygon: polygon,
+  MultiPolygon: listOf(polygon, 'coordinates'),
+};
