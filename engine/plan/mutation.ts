@@ -3,6 +3,7 @@
 import type { FieldNode, GraphQLField } from 'graphql';
 import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
+import { fieldName } from '../resolve/naming.ts';
 import { and, type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
 import type { InsertAccess, ResolvedColumn, ResolvedTable, UpdateAccess } from '../resolve/types.ts';
 import { UPDATE_OPERATORS } from '../schema/mutation.ts';
@@ -35,6 +36,7 @@ type MutationRootField = {
 export function planMutation(root: MutationRootField, context: PlanContext): Root {
   const { alias, field, nodes, origin } = root;
   const { table } = origin;
+  const { names } = table.naming;
   const given = readArguments(field, nodes, context);
   const output = outputOf(root, context);
   const at = { alias, source: table.source };
@@ -53,7 +55,9 @@ export function planMutation(root: MutationRootField, context: PlanContext): Roo
       case 'update':
         return one(planUpdate(table, given, whereOf(given, context), context));
       case 'update-by-pk':
-        return one(planUpdate(table, given, keyPredicate(table, fieldsOf(given.get('pk_columns'))), context));
+        return one(
+          planUpdate(table, given, keyPredicate(table, fieldsOf(given.get(names.pk_columns))), context),
+        );
       case 'update-many':
         return one({
           kind: 'update-many',
@@ -87,10 +91,11 @@ function planInsert(
   const columns = table.columns.filter(
     ({ name }) => access.presets.has(name) || rows.some((row) => row.has(name)),
   );
-  const conflict = given.get('on_conflict');
+  const { names } = table.naming;
+  const conflict = given.get(names.on_conflict);
   const onConflict =
     conflict?.kind === 'object'
-      ? withPath('on_conflict', () => planOnConflict(table, conflict.fields, context))
+      ? withPath(names.on_conflict, () => planOnConflict(table, conflict.fields, context))
       : null;
   return {
     kind: 'insert',
@@ -133,7 +138,7 @@ function planOnConflict(
   const access = context.access(table).update ?? notPermitted();
   const constraint = fields.get('constraint');
   const where = fields.get('where');
-  const updateColumns = itemsOf(fields.get('update_columns')).flatMap((item) =>
+  const updateColumns = itemsOf(fields.get(table.naming.names.update_columns)).flatMap((item) =>
     item.kind === 'enum' ? [item.value] : [],
   );
   return {
@@ -150,15 +155,16 @@ function planOnConflict(
 
 function planUpdate(table: ResolvedTable, given: Arguments, where: Predicate, context: PlanContext): Update {
   const access = context.access(table).update ?? notPermitted();
-  const asked = UPDATE_OPERATORS.flatMap(({ name }) => {
-    const input = given.get(name);
-    return input?.kind === 'object' ? withPath(name, () => assignments(name, input)) : [];
+  const operators = UPDATE_OPERATORS.map(({ name }) => ({ name, spelled: fieldName(table.naming, name) }));
+  const asked = operators.flatMap(({ name, spelled }) => {
+    const input = given.get(spelled);
+    return input?.kind === 'object' ? withPath(spelled, () => assignments(name, input)) : [];
   });
   refuseRepeated(asked);
   const set = [...asked, ...presetAssignments(table, access, new Set(asked.map(({ column }) => column)))];
   if (set.length === 0) {
     fail('validationFailed', {
-      text: `at least any one of ${UPDATE_OPERATORS.map(({ name }) => name).join(', ')} is expected`,
+      text: `at least any one of ${operators.map(({ spelled }) => spelled).join(', ')} is expected`,
     });
   }
   return { kind: 'update', table: table.table, set, where: and(access.filter, where), check: access.check };

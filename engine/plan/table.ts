@@ -170,9 +170,10 @@ export function rowsAskedFor(
   context: PlanContext,
 ): Pick<Select, 'where' | 'orderBy' | 'distinctOn' | 'limit' | 'offset'> {
   const access = context.select(table);
+  const { names } = table.naming;
   const where = given.get('where');
-  const orderBy = withPath('order_by', () => planOrderBy(given.get('order_by'), context));
-  const distinctOn = planDistinctOn(given.get('distinct_on'), orderBy);
+  const orderBy = withPath(names.order_by, () => planOrderBy(given.get(names.order_by), context));
+  const distinctOn = planDistinctOn(given.get(names.distinct_on), orderBy);
   return {
     where: and(context.filterOf(table), where ? withPath('where', () => planBoolExp(where, context)) : TRUE),
     orderBy,

@@ -130,7 +130,7 @@ test('a tracked function is a query unless it is volatile, and hides its session
     { function: named('add_article') },
   ]);
   expect(reasons).toEqual([]);
-  expect(functions.map(({ name, exposedAs }) => [name, exposedAs])).toEqual([
+  expect(functions.map(({ rootField, exposedAs }) => [rootField, exposedAs])).toEqual([
     ['search', 'query'],
     ['add_article', 'mutation'],
   ]);

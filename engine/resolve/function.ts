@@ -7,6 +7,7 @@ import { fail } from '../errors/engine-error.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import type { ComputedField, TrackedFunction } from '../metadata/schema/function.ts';
 import { baseName, isGraphqlName } from './names.ts';
+import { fieldName, type Part, rootFieldName, typeName } from './naming.ts';
 import type {
   ResolvedArgument,
   ResolvedComputedField,
@@ -46,15 +47,20 @@ export function resolveFunction(
         'Maybe the function was given the wrong volatility when it was defined?',
     );
   }
-  const graphqlName = configuration.custom_name ?? baseName(definition.function);
-  if (!isGraphqlName(graphqlName)) refuse(`"${graphqlName}" is not a valid GraphQL identifier`);
-  const names = configuration.custom_root_fields;
+  const { custom_name, custom_root_fields: custom } = configuration;
+  const { naming } = table;
+  const base: Part = custom_name ? { verbatim: custom_name } : baseName(definition.function);
+  const rootField = rootFieldName(naming, custom?.function ?? fieldName(naming, base));
+  if (!isGraphqlName(rootField)) refuse(`"${rootField}" is not a valid GraphQL identifier`);
   return {
     source,
     function: definition.function,
-    name: graphqlName,
-    rootField: names?.function ?? graphqlName,
-    aggregateRootField: names?.function_aggregate ?? `${graphqlName}_aggregate`,
+    argsTypeName: typeName(naming, base, 'args'),
+    rootField,
+    aggregateRootField: rootFieldName(
+      naming,
+      custom?.function_aggregate ?? fieldName(naming, base, 'aggregate'),
+    ),
     description: definition.comment ?? called.comment,
     returns: table.table,
     returnsSet: called.returnsSet,

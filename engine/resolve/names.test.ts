@@ -1,7 +1,12 @@
 /** Names of tables and root fields, and what happens when two tables want the same one. */
 import { expect, test } from 'vitest';
-import { isGraphqlName, namesOf } from './names.ts';
+import type { TableConfiguration } from '../metadata/schema/table.ts';
+import { isGraphqlName, namesOf as namesBy } from './names.ts';
+import { namingOf } from './naming.ts';
 import { catalogOf, resolveTables, tableIn } from './testing/small-world.ts';
+
+const namesOf = (table: { schema: string; name: string }, configuration?: TableConfiguration) =>
+  namesBy(table, configuration, namingOf(undefined, undefined));
 
 const author = { schema: 'public', name: 'author' };
 const rootNames = (...args: Parameters<typeof namesOf>) =>

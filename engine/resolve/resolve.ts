@@ -9,6 +9,7 @@ import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Table } from '../metadata/schema/table.ts';
+import { NameSpace } from './conflicts.ts';
 import { resolveComputedField, resolveFunction } from './function.ts';
 import {
   computedFieldSubject,
@@ -20,7 +21,7 @@ import {
   sourceSubject,
   tableSubject,
 } from './inconsistency.ts';
-import { NameSpace } from './names.ts';
+import { type Naming, namingOf } from './naming.ts';
 import {
   type PermissionScope,
   resolveDelete,
@@ -54,9 +55,9 @@ export function resolve(
 ): Resolution {
   const found = new Inconsistencies();
   const names = new NameSpace();
-  const reached = reachedSources(metadata.sources, catalogs, found);
+  const reached = reachedSources(metadata.sources, catalogs, options, found);
   const tracked = reached.map((source) => trackTables(source, options, found));
-  const distinct = tracked.map((source) => withDistinctNames(source, names, found));
+  const distinct = tracked.flatMap((source) => withDistinctNames(source, names, found));
   const typeNames = new Set(distinct.flatMap(({ tables }) => [...tables.values()].map((t) => t.typeName)));
   const named = distinct.map((source) => ({
     ...source,
@@ -66,8 +67,9 @@ export function resolve(
   const computed = related.map((source) => withComputedFields(source, options, found));
   const permitted = computed.map((source) => withPermissions(source, found));
   const sources = permitted.map((source) => {
-    const { name } = source.source;
-    return [name, { name, tables: source.tables, functions: functionsOf(source, options, found) }] as const;
+    const { name, naming, tables } = source;
+    const functions = functionsOf(source, names, options, found);
+    return [name, { name, naming, tables, functions }] as const;
   });
   return {
     model: { sources: new Map(sources), roles: rolesOf(metadata) },
@@ -77,6 +79,8 @@ export function resolve(
 
 /** A source half-way: the tables that fitted so far, with what the metadata says of each. */
 type PartialSource = {
+  readonly name: string;
+  readonly naming: Naming;
   readonly source: Source;
   readonly catalog: Catalog;
   /** By qualifiedKey. */
@@ -87,11 +91,15 @@ type PartialSource = {
 function reachedSources(
   sources: readonly Source[],
   catalogs: ReadonlyMap<string, Catalog | { readonly error: string }>,
+  { namingConvention }: ResolveOptions,
   found: Inconsistencies,
 ): readonly PartialSource[] {
   return sources.flatMap((source) => {
     const catalog = catalogs.get(source.name) ?? { error: 'not introspected' };
-    if (!('error' in catalog)) return [{ source, catalog, definitions: new Map(), tables: new Map() }];
+    if (!('error' in catalog)) {
+      const naming = namingOf(source.customization, namingConvention);
+      return [{ name: source.name, naming, source, catalog, definitions: new Map(), tables: new Map() }];
+    }
     const error = new EngineError('sourceUnreachable', { source: source.name, reason: catalog.error });
     found.add(sourceSubject(source.name), error);
     return [];
@@ -107,7 +115,7 @@ function trackTables(at: PartialSource, options: ResolveOptions, found: Inconsis
     const table = found.attempt(tableSubject(at.source.name, definition.table), () => {
       if (definitions.has(key)) fail('alreadyTracked', { table: name });
       const catalog = at.catalog.tables.get(key) ?? fail('tableNotInDatabase', { table: name });
-      return resolveTable(at.source.name, definition, catalog, options);
+      return resolveTable(at, definition, catalog, options);
     });
     if (!table) continue;
     definitions.set(key, definition);
@@ -116,16 +124,21 @@ function trackTables(at: PartialSource, options: ResolveOptions, found: Inconsis
   return { ...at, definitions, tables };
 }
 
-/** Of two tables that would define the same field or type, the later one gives way. */
-function withDistinctNames(at: PartialSource, names: NameSpace, found: Inconsistencies): PartialSource {
+/** Of two that would define the same field or type, the later one gives way: a table, or a source with its namespace. */
+function withDistinctNames(at: PartialSource, names: NameSpace, found: Inconsistencies): PartialSource[] {
+  const taken = at.source.tables.length > 0 ? names.addSource(at.name, at.naming) : null;
+  if (taken) {
+    found.add(sourceSubject(at.name), taken);
+    return [];
+  }
   const tables = new Map(
     [...at.tables].filter(([, table]) => {
-      const conflict = names.add(table);
+      const conflict = names.addTable(table);
       if (conflict) found.add(tableSubject(table.source, table.table), conflict);
       return conflict === null;
     }),
   );
-  return { ...at, tables };
+  return [{ ...at, tables }];
 }
 
 function withRelationships(at: PartialSource, found: Inconsistencies): PartialSource {
@@ -181,6 +194,7 @@ function withComputedFields(
 /** By qualifiedKey. */
 function functionsOf(
   at: PartialSource,
+  names: NameSpace,
   options: ResolveOptions,
   found: Inconsistencies,
 ): ReadonlyMap<string, ResolvedFunction> {
@@ -189,7 +203,10 @@ function functionsOf(
   for (const definition of at.source.functions ?? []) {
     const subject = functionSubject(at.source.name, definition);
     const resolved = found.attempt(subject, () => resolveFunction(at.source.name, definition, around));
-    if (resolved) functions.set(qualifiedKey(definition.function), resolved);
+    if (!resolved) continue;
+    const conflict = names.addFunction(resolved, at.naming);
+    if (conflict) found.add(subject, conflict);
+    else functions.set(qualifiedKey(definition.function), resolved);
   }
   return functions;
 }

@@ -8,26 +8,27 @@ import { printQualified, type QualifiedName } from '../metadata/schema/common.ts
 import type { Table, TableConfiguration } from '../metadata/schema/table.ts';
 import { checkEnumTable } from './enum.ts';
 import { isGraphqlName, namesOf } from './names.ts';
+import { fieldName, type Naming } from './naming.ts';
 import type { ResolvedColumn, ResolvedTable, ResolveOptions } from './types.ts';
 
 /** Raises `invalidConfiguration` when names cannot be used, or when an enum table is none. */
 export function resolveTable(
-  source: string,
+  source: { readonly name: string; readonly naming: Naming },
   definition: Table,
   catalog: CatalogTable,
   options: ResolveOptions,
 ): ResolvedTable {
   if (definition.is_enum) checkEnumTable(catalog);
   const { configuration } = definition;
-  const all = catalog.columns.map((column) => resolveColumn(column, configuration, options));
+  const all = catalog.columns.map((column) => resolveColumn(column, configuration, source.naming, options));
   const columnByName = new Map(all.map((column) => [column.name, column]));
   const columns = all.filter((column) => isGraphqlName(column.graphqlName));
   refuseSharedNames(columns);
   const keys = [...(catalog.primaryKey ? [catalog.primaryKey] : []), ...catalog.uniqueKeys];
   return {
-    source,
+    source: source.name,
     table: definition.table,
-    ...namesOf(definition.table, configuration),
+    ...namesOf(definition.table, configuration, source.naming),
     description: describe(configuration?.comment, catalog.comment ?? plainDescription(definition.table)),
     columns,
     columnByName,
@@ -74,6 +75,7 @@ function describe(comment: string | null | undefined, inDatabase: string | null)
 function resolveColumn(
   column: CatalogColumn,
   configuration: TableConfiguration | undefined,
+  naming: Naming,
   options: ResolveOptions,
 ): ResolvedColumn {
   const { name, type, isNullable, hasDefault } = column;
@@ -82,7 +84,7 @@ function resolveColumn(
   const isStringified = scalar.isStringifiable && options.stringifyNumericTypes;
   return {
     name,
-    graphqlName: own?.custom_name ?? configuration?.custom_column_names?.[name] ?? name,
+    graphqlName: own?.custom_name ?? configuration?.custom_column_names?.[name] ?? fieldName(naming, name),
     type,
     scalar,
     json: isStringified ? 'stringified' : scalar.json,

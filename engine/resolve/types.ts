@@ -6,7 +6,9 @@ import type { Scalar } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
 import type { EngineError } from '../errors/engine-error.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
+import type { NamingConvention } from '../metadata/schema/source.ts';
 import type { RootFieldKind } from '../metadata/schema/table.ts';
+import type { Naming, Part } from './naming.ts';
 import type { Join, Leaf, Predicate } from './predicate.ts';
 
 export type Model = {
@@ -18,6 +20,7 @@ export type Model = {
 
 export type ResolvedSource = {
   readonly name: string;
+  readonly naming: Naming;
   /** By qualifiedKey. */
   readonly tables: ReadonlyMap<string, ResolvedTable>;
   /** Tracked functions, by qualifiedKey. */
@@ -27,7 +30,11 @@ export type ResolvedSource = {
 export type ResolvedTable = {
   readonly source: string;
   readonly table: QualifiedName;
-  /** GraphQL base name: `author`, `sales_order`, or the custom name. Also the name of its object type. */
+  /** How its source spells names. */
+  readonly naming: Naming;
+  /** What its names are made of: `author`, `sales_order`, or the custom name. */
+  readonly base: Part;
+  /** Of its object type. */
   readonly typeName: string;
   readonly description: string | null;
   /** In catalog order, without those whose name GraphQL cannot spell. By SQL name, all of them, in `columnByName`. */
@@ -89,8 +96,8 @@ export type ResolvedRelationship = {
 export type ResolvedFunction = {
   readonly source: string;
   readonly function: QualifiedName;
-  /** GraphQL base name: its input type is `<name>_args`. */
-  readonly name: string;
+  /** Name of the input type of its arguments. */
+  readonly argsTypeName: string;
   readonly rootField: string;
   readonly aggregateRootField: string;
   readonly description: string | null;
@@ -189,4 +196,6 @@ export type Inconsistency = {
 export type ResolveOptions = {
   /** --stringify-numeric-types: bigint, numeric and float8 leave as JSON strings. */
   readonly stringifyNumericTypes: boolean;
+  /** --default-naming-convention: how sources spell names that do not say it themselves. Absent: conventions are off. */
+  readonly namingConvention?: NamingConvention | undefined;
 };

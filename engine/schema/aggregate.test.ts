@@ -127,7 +127,7 @@ test('a function that answers a query with rows has an aggregate for those who m
   const search: ResolvedFunction = {
     source: 'default',
     function: { schema: 'public', name: 'search' },
-    name: 'search',
+    argsTypeName: 'search_args',
     rootField: 'search',
     aggregateRootField: 'found',
     description: null,

@@ -15,6 +15,8 @@ import {
 import { AGGREGATE_FUNCTIONS, AGGREGATES, type AggregateFunction } from '../catalog/aggregates.ts';
 import type { Scalar } from '../catalog/scalars.ts';
 import { targetOf } from '../resolve/access.ts';
+import { derivedTypeName } from '../resolve/names.ts';
+import { fieldName } from '../resolve/naming.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import type { Related, SchemaBuilder } from './builder.ts';
 import { visibleComputedFields } from './function.ts';
@@ -47,7 +49,7 @@ export function aggregateRoot(builder: SchemaBuilder, table: ResolvedTable): Fie
 export function relationshipAggregates(builder: SchemaBuilder, table: ResolvedTable): FieldMap {
   return Object.fromEntries(
     aggregatedRelationships(builder, table).map(({ relationship, target }) => [
-      `${relationship.name}_aggregate`,
+      fieldName(table.naming, { verbatim: relationship.name }, 'aggregate'),
       {
         type: new GraphQLNonNull(aggregateType(builder, target)),
         description: relationship.description ?? 'An aggregate relationship',
@@ -59,7 +61,7 @@ export function relationshipAggregates(builder: SchemaBuilder, table: ResolvedTa
 }
 
 export function aggregateType(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
-  return builder.named(`${table.typeName}_aggregate`, (name) => {
+  return builder.named(derivedTypeName(table, 'aggregate'), (name) => {
     return new GraphQLObjectType({
       name,
       description: `aggregated selection of "${table.table.name}"`,
@@ -78,7 +80,7 @@ export function aggregateType(builder: SchemaBuilder, table: ResolvedTable): Gra
 }
 
 function aggregateFields(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
-  return builder.named(`${table.typeName}_aggregate_fields`, (name) => {
+  return builder.named(derivedTypeName(table, 'aggregate_fields'), (name) => {
     return new GraphQLObjectType({
       name,
       description: `aggregate fields of "${table.table.name}"`,
@@ -90,7 +92,7 @@ function aggregateFields(builder: SchemaBuilder, table: ResolvedTable): GraphQLO
         },
         ...Object.fromEntries(
           functionsOver(builder, table).map(({ fn, columns }) => [
-            fn,
+            fieldName(table.naming, fn),
             {
               type: functionFields(builder, table, fn, columns),
               extensions: fieldExtensions({ kind: 'aggregate-function', fn }),
@@ -117,7 +119,7 @@ function functionFields(
   fn: AggregateFunction,
   columns: readonly ResolvedColumn[],
 ): GraphQLObjectType {
-  return builder.named(`${table.typeName}_${fn}_fields`, (name) => {
+  return builder.named(derivedTypeName(table, `${fn}_fields`), (name) => {
     return new GraphQLObjectType({
       name,
       description: `aggregate ${fn} on columns`,
@@ -180,19 +182,19 @@ export function aggregateOrders(builder: SchemaBuilder, table: ResolvedTable): G
 
 function orderField(builder: SchemaBuilder, name: string, target: ResolvedTable, origin: InputOrigin) {
   const field = { type: aggregateOrderBy(builder, target), extensions: inputExtensions(origin) };
-  return [`${name}_aggregate`, field] as const;
+  return [fieldName(target.naming, { verbatim: name }, 'aggregate'), field] as const;
 }
 
 function aggregateOrderBy(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
-  return builder.named(`${table.typeName}_aggregate_order_by`, (name) => {
+  return builder.named(derivedTypeName(table, 'aggregate_order_by'), (name) => {
     return new GraphQLInputObjectType({
       name,
       description: `order by aggregate values of table "${table.table.name}"`,
       fields: () => ({
-        count: { type: directionEnum(builder), extensions: inputExtensions({ kind: 'count' }) },
+        count: { type: directionEnum(builder, table.naming), extensions: inputExtensions({ kind: 'count' }) },
         ...Object.fromEntries(
           functionsOver(builder, table).map(({ fn, columns }) => [
-            fn,
+            fieldName(table.naming, fn),
             {
               type: functionOrderBy(builder, table, fn, columns),
               extensions: inputExtensions({ kind: 'aggregate-function', fn }),
@@ -210,7 +212,7 @@ function functionOrderBy(
   fn: AggregateFunction,
   columns: readonly ResolvedColumn[],
 ): GraphQLInputObjectType {
-  return builder.named(`${table.typeName}_${fn}_order_by`, (name) => {
+  return builder.named(derivedTypeName(table, `${fn}_order_by`), (name) => {
     return new GraphQLInputObjectType({
       name,
       description: `order by ${fn}() on columns of table "${table.table.name}"`,
@@ -218,7 +220,10 @@ function functionOrderBy(
         Object.fromEntries(
           columns.map((column) => [
             column.graphqlName,
-            { type: directionEnum(builder), extensions: inputExtensions({ kind: 'column', column }) },
+            {
+              type: directionEnum(builder, table.naming),
+              extensions: inputExtensions({ kind: 'column', column }),
+            },
           ]),
         ),
     });

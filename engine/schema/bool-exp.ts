@@ -20,13 +20,15 @@ import {
 } from '../catalog/operators.ts';
 import { type Scalar, scalarOf } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
+import { derivedTypeName } from '../resolve/names.ts';
+import { fieldName, type Naming, sharedTypeName } from '../resolve/naming.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { type SchemaBuilder, scalarName } from './builder.ts';
 import { comparableComputedFields } from './function.ts';
 import { conditionExtensions, inputExtensions } from './origin.ts';
 
 export function boolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
-  return builder.named(`${table.typeName}_bool_exp`, (name) => {
+  return builder.named(derivedTypeName(table, 'bool_exp'), (name) => {
     return new GraphQLInputObjectType({
       name,
       description: `Boolean expression to filter rows from the table "${table.table.name}". All fields are combined with a logical 'AND'.`,
@@ -42,7 +44,7 @@ export function boolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
             builder.selectableColumns(table).map((column) => [
               column.graphqlName,
               {
-                type: comparison(builder, column.scalar, column.type),
+                type: comparison(builder, column, table.naming),
                 extensions: inputExtensions({ kind: 'column', column }),
               },
             ]),
@@ -51,7 +53,7 @@ export function boolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
             comparableComputedFields(builder, table).map(({ field, scalar, type }) => [
               field.name,
               {
-                type: comparison(builder, scalar, type),
+                type: comparison(builder, { scalar, type }, table.naming),
                 extensions: inputExtensions({ kind: 'computed', table, field }),
               },
             ]),
@@ -71,25 +73,39 @@ export function boolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
   });
 }
 
-/** `own` is the type that is compared: what an extension brings beside it is in the same schema. */
-export function comparison(builder: SchemaBuilder, scalar: Scalar, own: PgType): GraphQLInputObjectType {
+/** `type` is the type that is compared: what an extension brings beside it is in the same schema. */
+type Compared = { readonly scalar: Scalar; readonly type: PgType };
+
+export function comparison(
+  builder: SchemaBuilder,
+  compared: Compared,
+  naming: Naming,
+): GraphQLInputObjectType {
+  const { scalar } = compared;
   const type = builder.scalar(scalar);
-  return builder.named(`${scalarName(scalar)}_comparison_exp`, (name) => {
+  return builder.named(sharedTypeName(naming, `${scalarName(scalar)}_comparison_exp`), (name) => {
     return new GraphQLInputObjectType({
       name,
       description: `Boolean expression to compare columns of type "${type.name}". All fields are combined with logical 'AND'.`,
       extensions: conditionExtensions,
-      fields: () => ({ ...operatorFields(builder, scalar, own), ...castField(builder, scalar, own) }),
+      fields: () => ({
+        ...operatorFields(builder, compared, naming),
+        ...castField(builder, compared, naming),
+      }),
     });
   });
 }
 
-function operatorFields(builder: SchemaBuilder, scalar: Scalar, own: PgType): GraphQLInputFieldConfigMap {
+function operatorFields(
+  builder: SchemaBuilder,
+  { scalar, type: own }: Compared,
+  naming: Naming,
+): GraphQLInputFieldConfigMap {
   return Object.fromEntries(
     operatorsOf(scalar).map((operator) => {
       const operand = operandOf(operator, scalar.family);
       return [
-        operator,
+        fieldName(naming, operator),
         {
           type:
             typeof operand === 'object'
@@ -115,16 +131,22 @@ function operandInputType(
   return new GraphQLList(new GraphQLNonNull(builder.scalar(scalarOf(type.element))));
 }
 
-function castField(builder: SchemaBuilder, scalar: Scalar, own: PgType): GraphQLInputFieldConfigMap {
+function castField(
+  builder: SchemaBuilder,
+  { scalar, type: own }: Compared,
+  naming: Naming,
+): GraphQLInputFieldConfigMap {
   const to = castOf(scalar.family, own);
   if (!to) return {};
   const target = scalarOf(to);
-  const type = builder.named(`${scalarName(scalar)}_cast_exp`, (name) => {
+  const type = builder.named(sharedTypeName(naming, `${scalarName(scalar)}_cast_exp`), (name) => {
     const extensions = inputExtensions({ kind: 'cast', to });
     return new GraphQLInputObjectType({
       name,
       extensions: conditionExtensions,
-      fields: () => ({ [target.name]: { type: comparison(builder, target, to), extensions } }),
+      fields: () => ({
+        [target.name]: { type: comparison(builder, { scalar: target, type: to }, naming), extensions },
+      }),
     });
   });
   return { _cast: { type, extensions: inputExtensions({ kind: 'casts' }) } };

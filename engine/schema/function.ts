@@ -8,6 +8,7 @@ import {
   GraphQLString,
 } from 'graphql';
 import { targetOf } from '../resolve/access.ts';
+import { typeName } from '../resolve/naming.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 import type {
   ResolvedArgument,
@@ -72,7 +73,7 @@ function functionArguments(
 ): GraphQLFieldConfigArgumentMap {
   const description = `input parameters for function "${fn.function.name}"`;
   return {
-    ...callArguments(builder, `${fn.name}_args`, description, fn.arguments),
+    ...callArguments(builder, fn.argsTypeName, description, fn.arguments),
     ...(fn.returnsSet ? rowArguments(builder, table) : {}),
   };
 }
@@ -104,7 +105,7 @@ export function computedField(
 ): FieldConfig {
   const args = callArguments(
     builder,
-    `${field.name}_${table.typeName}_args`,
+    typeName(table.naming, field.name, table.base, 'args'),
     `input parameters for computed field "${field.name}" of table "${table.table.name}"`,
     field.arguments,
   );

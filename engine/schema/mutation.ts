@@ -14,6 +14,8 @@ import {
   GraphQLString,
   type GraphQLType,
 } from 'graphql';
+import { derivedTypeName } from '../resolve/names.ts';
+import { fieldName } from '../resolve/naming.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { boolExp } from './bool-exp.ts';
 import type { SchemaBuilder } from './builder.ts';
@@ -46,7 +48,7 @@ function insertRoots(builder: SchemaBuilder, table: ResolvedTable): Roots {
   const input = nonNull(insertInput(builder, table));
   const conflict = onConflict(builder, table);
   const onConflictArgument = conflict
-    ? { on_conflict: { type: conflict, description: 'upsert condition' } }
+    ? { [table.naming.names.on_conflict]: { type: conflict, description: 'upsert condition' } }
     : {};
   return [
     root(builder, table, 'insert', insert, {
@@ -70,7 +72,7 @@ function updateRoots(builder: SchemaBuilder, table: ResolvedTable): Roots {
     description: 'filter the rows which have to be updated',
   };
   const updates = builder.named(
-    `${table.typeName}_updates`,
+    derivedTypeName(table, 'updates'),
     (type) => new GraphQLInputObjectType({ name: type, fields: () => ({ ...operators, where }) }),
   );
   const primaryKey = visibleKey(builder, table);
@@ -79,7 +81,7 @@ function updateRoots(builder: SchemaBuilder, table: ResolvedTable): Roots {
     ...(primaryKey
       ? rowRoot(builder, table, 'update-by-pk', update_by_pk, {
           ...operators,
-          pk_columns: { type: nonNull(primaryKeyInput(builder, table, primaryKey)) },
+          [table.naming.names.pk_columns]: { type: nonNull(primaryKeyInput(builder, table, primaryKey)) },
         })
       : []),
     [
@@ -145,12 +147,12 @@ function rowRoot(
 }
 
 function responseType(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
-  return builder.named(`${table.typeName}_mutation_response`, (name) => {
+  return builder.named(derivedTypeName(table, 'mutation_response'), (name) => {
     return new GraphQLObjectType({
       name,
       description: `response of any mutation on the table "${table.table.name}"`,
       fields: () => ({
-        affected_rows: {
+        [table.naming.names.affected_rows]: {
           type: nonNull(GraphQLInt),
           description: 'number of rows affected by the mutation',
           extensions: fieldExtensions({ kind: 'affected-rows' }),
@@ -173,7 +175,7 @@ function insertInput(builder: SchemaBuilder, table: ResolvedTable): GraphQLInput
   const columns = writable(table, builder.access(table).insert?.columns);
   return inputOf(
     builder,
-    `${table.typeName}_insert_input`,
+    derivedTypeName(table, 'insert_input'),
     `input type for inserting data into table "${table.table.name}"`,
     columns,
   );
@@ -184,13 +186,13 @@ function onConflict(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputO
   const { update } = builder.access(table);
   const keys = constraintsOf(table);
   if (!update || keys.length === 0) return null;
-  return builder.named(`${table.typeName}_on_conflict`, (name) => {
+  return builder.named(derivedTypeName(table, 'on_conflict'), (name) => {
     return new GraphQLInputObjectType({
       name,
       description: `on_conflict condition type for table "${table.table.name}"`,
       fields: () => ({
         constraint: { type: nonNull(constraintEnum(builder, table, keys)) },
-        update_columns: {
+        [table.naming.names.update_columns]: {
           type: nonNull(listOf(nonNull(updateColumnEnum(builder, table)))),
           default: { value: [] },
         },
@@ -210,7 +212,7 @@ function constraintEnum(
   table: ResolvedTable,
   keys: readonly { readonly name: string; readonly columns: readonly string[] }[],
 ): GraphQLEnumType {
-  return builder.named(`${table.typeName}_constraint`, (name) => {
+  return builder.named(derivedTypeName(table, 'constraint'), (name) => {
     return new GraphQLEnumType({
       name,
       description: `unique or primary key constraints on table "${table.table.name}"`,
@@ -228,7 +230,7 @@ function constraintEnum(
 
 function updateColumnEnum(builder: SchemaBuilder, table: ResolvedTable): GraphQLEnumType {
   const columns = writable(table, builder.access(table).update?.columns);
-  return builder.named(`${table.typeName}_update_column`, (name) => {
+  return builder.named(derivedTypeName(table, 'update_column'), (name) => {
     return new GraphQLEnumType({
       name,
       description: `update columns of table "${table.table.name}"`,
@@ -297,8 +299,14 @@ function updateOperators(builder: SchemaBuilder, table: ResolvedTable): GraphQLF
     UPDATE_OPERATORS.flatMap(({ name, about, applies, type }) => {
       const applicable = columns.filter(applies);
       if (applicable.length === 0) return [];
-      const input = inputOf(builder, `${table.typeName}${name}_input`, about, applicable, type);
-      return [[name, { type: input, description: about }]];
+      const input = inputOf(
+        builder,
+        derivedTypeName(table, `${name.slice(1)}_input`),
+        about,
+        applicable,
+        type,
+      );
+      return [[fieldName(table.naming, name), { type: input, description: about }]];
     }),
   );
 }
@@ -334,7 +342,7 @@ function primaryKeyInput(
   table: ResolvedTable,
   primaryKey: readonly ResolvedColumn[],
 ): GraphQLInputObjectType {
-  return builder.named(`${table.typeName}_pk_columns_input`, (name) => {
+  return builder.named(derivedTypeName(table, 'pk_columns_input'), (name) => {
     return new GraphQLInputObjectType({
       name,
       description: `primary key columns input for table: ${table.typeName}`,

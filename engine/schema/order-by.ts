@@ -1,5 +1,7 @@
 /** `T_order_by`, the `order_by` enum and `T_select_column`. Reference: features.md rows 21–26. */
 import { GraphQLEnumType, GraphQLInputObjectType } from 'graphql';
+import { derivedTypeName } from '../resolve/names.ts';
+import { enumValueName, type Naming, sharedTypeName } from '../resolve/naming.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { aggregateOrders } from './aggregate.ts';
 import type { SchemaBuilder } from './builder.ts';
@@ -19,24 +21,28 @@ export const DIRECTIONS: Readonly<Record<string, Direction & { readonly descript
 };
 
 export function orderBy(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
-  return builder.named(`${table.typeName}_order_by`, (name) => {
+  return builder.named(derivedTypeName(table, 'order_by'), (name) => {
     return new GraphQLInputObjectType({
       name,
       description: `Ordering options when selecting data from "${table.table.name}".`,
       fields: () => ({
         ...aggregateOrders(builder, table),
         ...Object.fromEntries(
-          builder
-            .selectableColumns(table)
-            .map((column) => [
-              column.graphqlName,
-              { type: directionEnum(builder), extensions: inputExtensions({ kind: 'column', column }) },
-            ]),
+          builder.selectableColumns(table).map((column) => [
+            column.graphqlName,
+            {
+              type: directionEnum(builder, table.naming),
+              extensions: inputExtensions({ kind: 'column', column }),
+            },
+          ]),
         ),
         ...Object.fromEntries(
           comparableComputedFields(builder, table).map(({ field }) => [
             field.name,
-            { type: directionEnum(builder), extensions: inputExtensions({ kind: 'computed', table, field }) },
+            {
+              type: directionEnum(builder, table.naming),
+              extensions: inputExtensions({ kind: 'computed', table, field }),
+            },
           ]),
         ),
         ...Object.fromEntries(
@@ -60,7 +66,7 @@ export function orderBy(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
 export function selectColumn(builder: SchemaBuilder, table: ResolvedTable): GraphQLEnumType | null {
   const columns = builder.selectableColumns(table);
   if (columns.length === 0) return null;
-  return builder.named(`${table.typeName}_select_column`, (name) => {
+  return builder.named(derivedTypeName(table, 'select_column'), (name) => {
     return new GraphQLEnumType({
       name,
       description: `select columns of table "${table.table.name}"`,
@@ -71,13 +77,16 @@ export function selectColumn(builder: SchemaBuilder, table: ResolvedTable): Grap
   });
 }
 
-export function directionEnum(builder: SchemaBuilder): GraphQLEnumType {
-  return builder.named('order_by', (name) => {
+export function directionEnum(builder: SchemaBuilder, naming: Naming): GraphQLEnumType {
+  return builder.named(sharedTypeName(naming, 'order_by'), (name) => {
     return new GraphQLEnumType({
       name,
       description: 'column ordering options',
       values: Object.fromEntries(
-        Object.entries(DIRECTIONS).map(([value, { description }]) => [value, { value, description }]),
+        Object.entries(DIRECTIONS).map(([value, { description }]) => [
+          enumValueName(naming, value),
+          { value, description },
+        ]),
       ),
     });
   });

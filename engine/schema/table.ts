@@ -45,11 +45,12 @@ export function objectType(builder: SchemaBuilder, table: ResolvedTable): GraphQ
 
 /** The arguments that choose rows. */
 export function rowArguments(builder: SchemaBuilder, table: ResolvedTable): GraphQLFieldConfigArgumentMap {
+  const { names } = table.naming;
   const columns = selectColumn(builder, table);
   return {
     ...(columns
       ? {
-          distinct_on: {
+          [names.distinct_on]: {
             type: new GraphQLList(new GraphQLNonNull(columns)),
             description: 'distinct select on columns',
           },
@@ -62,10 +63,10 @@ export function rowArguments(builder: SchemaBuilder, table: ResolvedTable): Grap
     },
     offset: {
       type: GraphQLInt,
-      description: 'skip the first n rows. Use only with order_by',
+      description: `skip the first n rows. Use only with ${names.order_by}`,
       extensions: countExtensions,
     },
-    order_by: {
+    [names.order_by]: {
       type: new GraphQLList(new GraphQLNonNull(orderBy(builder, table))),
       description: 'sort the rows by one or more columns',
     },

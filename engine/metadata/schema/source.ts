@@ -76,6 +76,7 @@ export type SourceConfiguration = Static<typeof SourceConfiguration>;
 
 /** `hasura-default` is read as `default`, `graphql-default` as itself. */
 export const NamingConvention = Type.Union([Type.Literal('default'), Type.Literal('graphql-default')]);
+export type NamingConvention = Static<typeof NamingConvention>;
 
 export const SourceCustomization = Type.Object({
   root_fields: Type.Optional(
@@ -93,6 +94,7 @@ export const SourceCustomization = Type.Object({
   ),
   naming_convention: Type.Optional(nullable(NamingConvention)),
 });
+export type SourceCustomization = Static<typeof SourceCustomization>;
 
 export const QueryTags = nullable(
   Type.Object({

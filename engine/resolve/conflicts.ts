@@ -1,0 +1,108 @@
+/** Names already given, while sources, tables and functions are added one after the other: of two that would define the
+ *  same field or type, the later one gives way. In: what resolved. Out: nothing, or the conflict that keeps it out.
+ *  Not here: how names are made (names.ts, naming.ts). Source: features.md row 15. */
+import { EngineError } from '../errors/engine-error.ts';
+import { printQualified } from '../metadata/schema/common.ts';
+import { type RootType, rootFieldsIn } from './names.ts';
+import { type Naming, namespaceTypeName } from './naming.ts';
+import type { ResolvedFunction, ResolvedTable } from './types.ts';
+
+/** In the order in which they are looked at. */
+const ROOT_TYPES = {
+  mutation_root: 'mutation_frontend',
+  subscription_root: 'subscription',
+  query_root: 'query',
+} as const satisfies Record<RootType, Parameters<typeof namespaceTypeName>[1]>;
+
+type Claims = { readonly owner: string; readonly fields: (root: RootType) => readonly string[] };
+
+export class NameSpace {
+  /** Owners of fields, by the name of the object type they are in and their own. */
+  readonly #fields = new Map<string, Map<string, string>>();
+  readonly #types = new Map<string, string>();
+
+  /** Takes the field that holds all others of the source, if there is one. */
+  addSource(name: string, naming: Naming): EngineError | null {
+    const { namespace } = naming;
+    if (namespace === null) return null;
+    return this.#add(
+      { ...naming, namespace: null },
+      { owner: `source ${name}`, fields: () => [namespace] },
+      [],
+    );
+  }
+
+  /** Takes the table's names, or none of them: then the error says which are taken and by whom. */
+  addTable(table: ResolvedTable): EngineError | null {
+    const owner = `table ${printQualified(table.table)} in source ${table.source}`;
+    const claims = { owner, fields: (root: RootType) => rootFieldsIn(table, root) };
+    return this.#add(table.naming, claims, [table.typeName]);
+  }
+
+  addFunction(fn: ResolvedFunction, naming: Naming): EngineError | null {
+    const owner = `function ${printQualified(fn.function)} in source ${fn.source}`;
+    const isThere = (root: RootType) => (root === 'mutation_root') === (fn.exposedAs === 'mutation');
+    const names = fn.returnsSet ? [fn.aggregateRootField, fn.rootField] : [fn.rootField];
+    const fields = (root: RootType) =>
+      !isThere(root) ? [] : root === 'mutation_root' ? [fn.rootField] : names;
+    return this.#add(naming, { owner, fields }, []);
+  }
+
+  #add(naming: Naming, claims: Claims, types: readonly string[]): EngineError | null {
+    const conflict = this.#fieldConflict(naming, claims) ?? this.#typeConflict(claims.owner, types);
+    if (conflict) return new EngineError('conflictingRootFields', { text: conflict });
+    for (const type of types) this.#types.set(type, claims.owner);
+    for (const root of rootTypes()) {
+      const { fields } = this.#selection(root, naming);
+      for (const name of claims.fields(root)) fields.set(name, claims.owner);
+    }
+    return null;
+  }
+
+  #fieldConflict(naming: Naming, claims: Claims): string | null {
+    for (const root of rootTypes()) {
+      const { type, fields } = this.#selection(root, naming);
+      const own = new Set<string>();
+      const taken = claims.fields(root).flatMap((name) => {
+        const other = fields.get(name) ?? (own.has(name) ? claims.owner : undefined);
+        own.add(name);
+        return other === undefined
+          ? []
+          : [`'${name}' defined in [${[claims.owner, other].sort().join(', ')}]`];
+      });
+      if (taken.length > 0) return conflictText(type, taken);
+    }
+    return null;
+  }
+
+  #typeConflict(owner: string, types: readonly string[]): string | null {
+    const type = types.find((name) => this.#types.has(name));
+    if (type === undefined) return null;
+    return (
+      `Encountered conflicting definitions of the type '${type}' in ` +
+      `[${[owner, this.#types.get(type)!].sort().join(', ')}]. ` +
+      'Types must not be defined more than once across all sources.'
+    );
+  }
+
+  /** The object type where the source's fields are, and who has them. */
+  #selection(root: RootType, naming: Naming) {
+    const type = naming.namespace === null ? root : namespaceTypeName(naming, ROOT_TYPES[root]);
+    const fields = this.#fields.get(type) ?? new Map<string, string>();
+    this.#fields.set(type, fields);
+    return { type, fields };
+  }
+}
+
+function rootTypes(): RootType[] {
+  return Object.keys(ROOT_TYPES) as RootType[];
+}
+
+function conflictText(type: string, taken: readonly string[]): string {
+  const what =
+    taken.length === 1 ? `field ${taken[0]}` : `fields: [${taken.map((line) => `\n  ${line}`).join(',')}\n]`;
+  return (
+    `Encountered conflicting definitions in the selection set for '${type}' for ${what}. ` +
+    'Fields must not be defined more than once across all sources.'
+  );
+}
