@@ -122,6 +122,11 @@ const OF_EXTENSIONS: ReadonlySet<string> = new Set([
   'geography',
   'raster',
 ]);
+export function isOfExtension(type: PgType): boolean {
+  const { kind, element, name } = type.base ?? type;
+  return kind === 'base' && element === null && OF_EXTENSIONS.has(name);
+}
+
 /** GraphQL names an implicit scalar must leave to the rows above and to GraphQL itself. */
 const TAKEN: ReadonlySet<string> = new Set(['ID', ...Object.values(SCALARS).map((row) => row.name)]);
 const GRAPHQL_NAME = /^(?!__)[_A-Za-z][_0-9A-Za-z]*$/;
@@ -131,7 +136,7 @@ const GRAPHQL_NAME = /^(?!__)[_A-Za-z][_0-9A-Za-z]*$/;
 export function scalarOf(type: PgType): Scalar {
   if (type.element) return implicit(`_${type.element.name}`, type, {});
   if (type.base) return scalarOf(type.base);
-  const isOwn = type.schema === 'pg_catalog' || OF_EXTENSIONS.has(type.name);
+  const isOwn = type.schema === 'pg_catalog' || isOfExtension(type);
   if (type.kind === 'base' && isOwn && Object.hasOwn(SCALARS, type.name)) return SCALARS[type.name]!;
   return implicit(type.name, type, type.kind === 'composite' ? unordered : {});
 }

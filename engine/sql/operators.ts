@@ -2,39 +2,52 @@
  *  In: the column, its type, and the operand, which is several arguments where OPERATORS says so. What an
  *  extension brings is named with the extension's schema, which need not be on the search path. PostgreSQL manual, "Functions and Operators". */
 import type { OperatorName } from '../catalog/operators.ts';
+import { isOfExtension } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
 import { type Fragment, id, qualified, sql } from './fragment.ts';
 
 type Template = (left: Fragment, right: Fragment, type: PgType) => Fragment;
 
-/** A function of the extension that the column's type is from. */
-const call =
-  (name: string): Template =>
-  (l, r, type) =>
-    sql`${qualified({ schema: schemaOf(type), name })}(${l}, ${r})`;
-
-/** An operator of the extension that the column's type is from. */
+/** An operator by its symbol; one of an extension's type is the extension's, wherever that was installed. */
 const infix =
   (symbol: Fragment): Template =>
   (l, r, type) =>
-    sql`${l} operator(${id(schemaOf(type))}.${symbol}) ${r}`;
+    isOfExtension(type) ? sql`${l} operator(${id(schemaOf(type))}.${symbol}) ${r}` : sql`${l} ${symbol} ${r}`;
 
+/** One that holds for some, or for all, values of an array. */
 const infixAny =
   (symbol: Fragment): Template =>
   (l, r, type) =>
     infix(symbol)(l, sql`any(${r})`, type);
 
+const infixAll =
+  (symbol: Fragment): Template =>
+  (l, r, type) =>
+    infix(symbol)(l, sql`all(${r})`, type);
+
+/** A function of PostGIS. */
+const call =
+  (name: string): Template =>
+  (l, r, type) =>
+    sql`${qualified({ schema: schemaOf(type), name })}(${l}, ${r})`;
+
 const schemaOf = (type: PgType): string => (type.base ?? type).schema;
 
+/** Some types have an `=` and no `<>`. */
+const hasUnequal = (type: PgType): boolean =>
+  !['line', 'box', 'path', 'raster'].includes((type.base ?? type).name);
+
 export const OPERATOR_TEMPLATES: Readonly<Record<OperatorName, Template>> = {
-  _eq: (l, r) => sql`${l} = ${r}`,
-  _neq: (l, r) => sql`${l} <> ${r}`,
-  _gt: (l, r) => sql`${l} > ${r}`,
-  _gte: (l, r) => sql`${l} >= ${r}`,
-  _lt: (l, r) => sql`${l} < ${r}`,
-  _lte: (l, r) => sql`${l} <= ${r}`,
-  _in: (l, r) => sql`${l} = any(${r})`,
-  _nin: (l, r) => sql`${l} <> all(${r})`,
+  _eq: infix(sql`=`),
+  _neq: (l, r, type) =>
+    hasUnequal(type) ? infix(sql`<>`)(l, r, type) : sql`not (${infix(sql`=`)(l, r, type)})`,
+  _gt: infix(sql`>`),
+  _gte: infix(sql`>=`),
+  _lt: infix(sql`<`),
+  _lte: infix(sql`<=`),
+  _in: infixAny(sql`=`),
+  _nin: (l, r, type) =>
+    hasUnequal(type) ? infixAll(sql`<>`)(l, r, type) : sql`not (${infixAny(sql`=`)(l, r, type)})`,
   _is_null: (l, r) => sql`(${l} is null) = ${r}`,
   _like: (l, r) => sql`${l} like ${r}`,
   _nlike: (l, r) => sql`${l} not like ${r}`,
@@ -42,10 +55,10 @@ export const OPERATOR_TEMPLATES: Readonly<Record<OperatorName, Template>> = {
   _nilike: (l, r) => sql`${l} not ilike ${r}`,
   _similar: (l, r) => sql`${l} similar to ${r}`,
   _nsimilar: (l, r) => sql`${l} not similar to ${r}`,
-  _regex: (l, r) => sql`${l} ~ ${r}`,
-  _nregex: (l, r) => sql`${l} !~ ${r}`,
-  _iregex: (l, r) => sql`${l} ~* ${r}`,
-  _niregex: (l, r) => sql`${l} !~* ${r}`,
+  _regex: infix(sql`~`),
+  _nregex: infix(sql`!~`),
+  _iregex: infix(sql`~*`),
+  _niregex: infix(sql`!~*`),
   _contains: (l, r) => sql`${l} @> ${r}`,
   _contained_in: (l, r) => sql`${l} <@ ${r}`,
   _has_key: (l, r) => sql`${l} ? ${r}`,
