@@ -71,7 +71,7 @@ test.each(OFFERS)('Postgres has $operator for $name (of PostGIS: where it is the
           values: Object.values(form.fields).map((field) => constant(null, operandFieldType(field, type))),
         }
       : constant(null, operandType(form, type));
-  expect(await holds(type, null, { operator, right })).toBeNull();
+  expect(await holds(type, null, { operator, right })).not.toBe(true);
 });
 
 describe('ltree', () => {

@@ -33,9 +33,9 @@ const call =
 
 const schemaOf = (type: PgType): string => (type.base ?? type).schema;
 
-/** Some types have an `=` and no `<>`. */
-const hasUnequal = (type: PgType): boolean =>
-  !['line', 'box', 'path', 'raster'].includes((type.base ?? type).name);
+/** Types that have an `=` and no `<>`. */
+const WITHOUT_UNEQUAL = ['line', 'box', 'path', 'geometry', 'geography', 'raster'];
+const hasUnequal = (type: PgType): boolean => !WITHOUT_UNEQUAL.includes((type.base ?? type).name);
 
 export const OPERATOR_TEMPLATES: Readonly<Record<OperatorName, Template>> = {
   _eq: infix(sql`=`),
