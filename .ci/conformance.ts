@@ -5,13 +5,14 @@
  *  `--update` writes the baseline from what was measured. A group that needs PostGIS gets an installed server that has it
  *  (--postgres-bin, or found), the others the embedded one. Not here: the cases and their runner. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
 import { startEngine } from './engine.ts';
+import { binariesWithPostgis } from './postgis.ts';
 
 type Area = { passed: number; failed: number; skipped: number };
 type Group = { areas: Record<string, Area> };
@@ -97,17 +98,6 @@ async function serverFor(group: string): Promise<EmbeddedPostgres> {
   await client.query('CREATE DATABASE source_2');
   await client.end();
   return server;
-}
-
-/** Debian's layout: /usr/lib/postgresql/15/bin and /usr/share/postgresql/15/extension. */
-function binariesWithPostgis(): string {
-  const control = globSync('/usr/share/postgresql/*/extension/postgis.control').sort().at(-1);
-  const version = control?.split('/').at(4);
-  const binaries = `/usr/lib/postgresql/${version}/bin`;
-  if (!version || !existsSync(binaries)) {
-    throw new Error('this group needs PostGIS: install postgresql-15-postgis-3, or name --postgres-bin');
-  }
-  return binaries;
 }
 
 /** What the runner's list of groups says each one needs: `name  count  {environment} need,need`. */

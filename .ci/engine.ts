@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../bin/embedded-postgres.ts';
 
-export type Engine = { readonly url: string; readonly stop: () => Promise<void> };
+export type Engine = { readonly url: string; readonly pid: number; readonly stop: () => Promise<void> };
 
 export async function startEngine(
   environment: Readonly<Record<string, string | undefined>>,
@@ -21,10 +21,10 @@ export async function startEngine(
     engine.kill('SIGTERM');
     await exited;
   };
-  for (let i = 0; i < 300; i++) {
+  for (let i = 0; i < 1500; i++) {
     if (engine.exitCode !== null) throw new Error('the engine did not start');
-    if ((await fetch(`${url}/healthz`).catch(() => null))?.ok) return { url, stop };
-    await sleep(100);
+    if ((await fetch(`${url}/healthz`).catch(() => null))?.ok) return { url, pid: engine.pid!, stop };
+    await sleep(20);
   }
   await stop();
   throw new Error('the engine was not healthy after 30 s');

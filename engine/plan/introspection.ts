@@ -1,29 +1,96 @@
 /** `__schema` and `__type`, answered here and now from the role's schema: their JSON text is part of the plan.
- *  The only use of graphql's executor; it never sees a field of the data. */
-import { executeSync, type FieldNode, Kind, visit } from 'graphql';
-import { fail } from '../errors/engine-error.ts';
+ *  What a field of introspection says is the library's (its `resolve`); the walk is ours: the selection is compiled once
+ *  and applied to thousands of types, and every list of named things is in order of name.
+ *  Source: GraphQL specification, "Introspection". Never sees a field of the data. */
+import {
+  type FieldNode,
+  type GraphQLField,
+  type GraphQLOutputType,
+  type GraphQLResolveInfo,
+  type GraphQLSchema,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  SchemaMetaFieldDef,
+} from 'graphql';
+import { type Arguments, readArguments } from './arguments.ts';
 import type { PlanContext } from './context.ts';
+import { valueByValue } from './input.ts';
+import { selectedFields, subselections } from './selection.ts';
+
+/** A value of introspection (a schema, a type, a field, …) as JSON text. */
+type Writer = (value: unknown) => string;
 
 export function isIntrospection(name: string): boolean {
   return name === '__schema' || name === '__type';
 }
 
-/** JSON text of one introspection root. */
-export function introspectionJson(alias: string, nodes: readonly FieldNode[], context: PlanContext): string {
-  const { document, variables } = context;
-  for (const node of nodes) {
-    visit(node, { Variable: ({ name }) => void document.byValue.add(name.value) });
+/** JSON text of one introspection root. Builds every type of the role, and keeps none. */
+export function introspectionJson(
+  field: GraphQLField<unknown, unknown>,
+  nodes: readonly FieldNode[],
+  context: PlanContext,
+): string {
+  const schema = context.document.role.schema();
+  const write = writerOf(field.type, nodes, context, schema);
+  if (field.name === SchemaMetaFieldDef.name) return write(schema);
+  return write(schema.getType(String(plainValues(readArguments(field, nodes, context), context)['name'])));
+}
+
+function writerOf(
+  type: GraphQLOutputType,
+  nodes: readonly FieldNode[],
+  context: PlanContext,
+  schema: GraphQLSchema,
+): Writer {
+  if (isNonNullType(type)) return writerOf(type.ofType, nodes, context, schema);
+  if (isListType(type)) {
+    const writeItem = writerOf(type.ofType, nodes, context, schema);
+    return orNull(
+      (value) =>
+        `[${inOrder(value as readonly unknown[])
+          .map(writeItem)
+          .join(',')}]`,
+    );
   }
-  const operation = {
-    ...document.operation,
-    selectionSet: { kind: Kind.SELECTION_SET, selections: nodes },
-  } as const;
-  const result = executeSync({
-    schema: document.role.schema(),
-    document: { kind: Kind.DOCUMENT, definitions: [operation, ...document.fragments.values()] },
-    variableValues: variables,
+  if (isLeafType(type)) return orNull((value) => JSON.stringify(value));
+  if (!isObjectType(type)) throw new Error(`introspection has no ${type}`);
+  const members = selectedFields(subselections(nodes), type, context).map((selected) => {
+    const key = `${JSON.stringify(selected.alias)}:`;
+    const { field } = selected;
+    if (!field) return () => `${key}${JSON.stringify(type.name)}`;
+    const values = plainValues(readArguments(field, selected.nodes, context), context);
+    const write = writerOf(field.type, selected.nodes, context, schema);
+    return (value: unknown) => `${key}${write(field.resolve!(value, values, undefined, infoOf(schema)))}`;
   });
-  const [problem] = result.errors ?? [];
-  if (problem) return fail('validationFailed', { text: problem.message });
-  return JSON.stringify((result.data as Record<string, unknown> | null)?.[alias] ?? null);
+  return orNull((value) => `{${members.map((member) => member(value)).join(',')}}`);
+}
+
+function orNull(write: Writer): Writer {
+  return (value) => (value === undefined || value === null ? 'null' : write(value));
+}
+
+/** The library's resolvers of introspection read nothing else. */
+function infoOf(schema: GraphQLSchema): GraphQLResolveInfo {
+  return { schema } as GraphQLResolveInfo;
+}
+
+function inOrder(values: readonly unknown[]): readonly unknown[] {
+  const isNamed = values.every((value) => typeof value === 'object');
+  return isNamed ? values.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)) : values;
+}
+
+function nameOf(value: unknown): string {
+  return (value as { name: string }).name;
+}
+
+/** Introspection's arguments are names and flags; their values decide the answer, so they belong to the plan. */
+function plainValues(given: Arguments, context: PlanContext): Record<string, unknown> {
+  return Object.fromEntries(
+    [...given].map(([name, input]) => [
+      name,
+      input.kind === 'leaf' ? valueByValue(input, context) : undefined,
+    ]),
+  );
 }

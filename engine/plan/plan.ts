@@ -29,7 +29,7 @@ export function planRequest(document: PreparedDocument, variables: RequestVariab
         ? {
             kind: 'local' as const,
             alias: selected.alias,
-            json: introspectionJson(selected.alias, selected.nodes, context),
+            json: introspectionJson(selected.field!, selected.nodes, context),
           }
         : planRoot(selected, type, context),
     ),

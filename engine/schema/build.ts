@@ -7,7 +7,6 @@ import {
   GraphQLSchema,
   GraphQLSkipDirective,
   GraphQLString,
-  lexicographicSortSchema,
 } from 'graphql';
 import type { SchemaBuilder } from './builder.ts';
 import { functionRoots } from './function.ts';
@@ -34,15 +33,14 @@ export function buildRoots(builder: SchemaBuilder): Roots {
   };
 }
 
-/** Every type the roots reach, for introspection, which lists all things by name. Its types are copies. */
+/** Every type the roots reach, for introspection. */
 export function wholeSchema(roots: Roots): GraphQLSchema {
-  const whole = new GraphQLSchema({
+  return new GraphQLSchema({
     ...roots,
     directives: [GraphQLIncludeDirective, GraphQLSkipDirective],
     // Names come from the database and were checked when tables were tracked; checking again costs more than building.
     assumeValid: true,
   });
-  return lexicographicSortSchema(whole);
 }
 
 const PLACEHOLDER: FieldMap = {

@@ -12,7 +12,7 @@ export type RoleSchema = {
   readonly model: Model;
   readonly roots: Roots;
   readonly builder: SchemaBuilder;
-  /** Every type, built at the first call. */
+  /** Every type, built anew at every call: thousands of them that no other request needs. */
   readonly schema: () => GraphQLSchema;
 };
 
@@ -38,10 +38,7 @@ export function roleSchema(model: Model, role: string, mayUseBackendOnly: boolea
 function buildRole(model: Model, role: string, mayUseBackendOnly: boolean): RoleSchema {
   const builder = new SchemaBuilder(model, role, mayUseBackendOnly);
   const roots = buildRoots(builder);
-  let whole: GraphQLSchema | undefined;
-  const schema = (): GraphQLSchema => {
-    whole ??= wholeSchema(roots);
-    return whole;
-  };
+  const schema = (): GraphQLSchema =>
+    wholeSchema(buildRoots(new SchemaBuilder(model, role, mayUseBackendOnly)));
   return { role, model, builder, roots, schema };
 }

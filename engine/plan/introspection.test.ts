@@ -1,0 +1,54 @@
+/** Introspection says what the library's own executor would say of the same schema. */
+import { executeSync, getIntrospectionQuery, parse } from 'graphql';
+import { expect, test } from 'vitest';
+import { planOf, prepare } from './testing/ask.ts';
+
+function asked(text: string, variables: Record<string, unknown> = {}, role = 'reader'): unknown {
+  const [root] = planOf(text, variables, role).roots;
+  if (root?.kind !== 'local') throw new Error('introspection needs no database');
+  return JSON.parse(root.json);
+}
+
+/** By the library; lists of named things put in order of name. */
+function expected(text: string, variables: Record<string, unknown> = {}, role = 'reader'): unknown {
+  const schema = prepare(text, role, null).role.schema();
+  const { data, errors } = executeSync({ schema, document: parse(text), variableValues: variables });
+  expect(errors).toBeUndefined();
+  return inOrder(Object.values(data as object)[0]);
+}
+
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const items: unknown[] = value.map(inOrder);
+    const isNamed = items.every((item) => typeof item === 'object' && item !== null && 'name' in item);
+    const nameOf = (item: unknown) => (item as { name: string }).name;
+    return isNamed ? items.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)) : items;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, inOrder(item)]));
+}
+
+const EVERYTHING = getIntrospectionQuery({
+  specifiedByUrl: true,
+  directiveIsRepeatable: true,
+  schemaDescription: true,
+  inputValueDeprecation: true,
+  oneOf: true,
+});
+
+test.each(['admin', 'reader', 'nobody'])('the whole schema of %s', (role) => {
+  const schema = asked(EVERYTHING, {}, role) as { types: { name: string }[] };
+  expect(schema).toEqual(expected(EVERYTHING, {}, role));
+  expect(schema.types.some(({ name }) => name === 'article_set_input')).toBe(role === 'admin');
+});
+
+test('a selection of it, with aliases, fragments, variables and what is not there', () => {
+  const text = `query ($name: String!, $old: Boolean) {
+    __type(name: $name) { meta: __typename ...Named shown: fields(includeDeprecated: $old) { name type { ...Named } } }
+  } fragment Named on __Type { name kind ofType { name } }`;
+  expect(asked(text, { name: 'author', old: true })).toEqual(expected(text, { name: 'author', old: true }));
+  expect(asked(text, { name: 'author_set_input', old: null })).toBeNull();
+  expect(asked('{ __type(name: "author") { fields { name } } }')).toEqual({
+    fields: ['id', 'meta', 'name'].map((name) => ({ name })),
+  });
+});
