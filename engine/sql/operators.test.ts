@@ -5,7 +5,7 @@ import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { operandFieldType, operandOf, operandType, operatorsOf } from '../catalog/operators.ts';
 import { SCALARS, scalarOf } from '../catalog/scalars.ts';
 import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
-import type { Operand, Predicate } from '../resolve/predicate.ts';
+import type { LeafValue, Operand, Predicate } from '../resolve/predicate.ts';
 import { condition } from './bool-exp.ts';
 import { compile } from './fragment.ts';
 import { Aliases, rowScope } from './scope.ts';
@@ -50,8 +50,9 @@ async function holds(
 }
 
 type Comparison = Extract<Predicate, { kind: 'compare' }>;
-const constant = (value: string | string[] | null, type: PgType) =>
-  ({ kind: 'constant', value, type }) as const;
+const constant = (value: LeafValue, type: PgType) => ({ kind: 'constant', value, type }) as const;
+
+const nothing = (type: PgType) => constant(type.element ? [null] : null, type);
 
 const OFFERS = Object.keys(SCALARS).flatMap((name) =>
   operatorsOf(scalarOf(typeOf(name)))
@@ -70,7 +71,7 @@ test.each(OFFERS)('Postgres has $operator for $name (of PostGIS: where it is the
           kind: 'arguments',
           values: Object.values(form.fields).map((field) => constant(null, operandFieldType(field, type))),
         }
-      : constant(null, operandType(form, type));
+      : nothing(operandType(form, type));
   expect(await holds(type, null, { operator, right })).not.toBe(true);
 });
 
