@@ -180,6 +180,7 @@ function fixes(predicate: Predicate, table: QualifiedName, target: string, colum
     case 'true':
     case 'false':
     case 'is-null':
+    case 'called':
       return false;
     case 'and':
       return predicate.all.some((p) => fixes(p, table, target, column));

@@ -29,6 +29,36 @@ export const AGGREGATES = {
 export type AggregateFunction = keyof typeof AGGREGATES;
 export const AGGREGATE_FUNCTIONS = Object.keys(AGGREGATES) as AggregateFunction[];
 
+/** AGGREGATE_PREDICATES: what rows can be chosen by, of what belongs to them. Numbers are compared as double precision,
+ *  whatever type the column has. Source: features.md 1.3, "aggregation predicate". */
+export type PredicateRow = {
+  readonly arguments: 'any' | 'one' | 'two';
+  /** The columns it takes. */
+  readonly over: 'all' | 'booleans' | 'numbers';
+  readonly gives: 'int4' | 'bool' | 'float8';
+};
+
+const ofNumber = { arguments: 'one', over: 'numbers', gives: 'float8' } as const;
+const ofNumbers = { ...ofNumber, arguments: 'two' } as const;
+const ofBoolean = { arguments: 'one', over: 'booleans', gives: 'bool' } as const;
+
+export const AGGREGATE_PREDICATES = {
+  avg: ofNumber,
+  bool_and: ofBoolean,
+  bool_or: ofBoolean,
+  corr: ofNumbers,
+  count: { arguments: 'any', over: 'all', gives: 'int4' },
+  covar_samp: ofNumbers,
+  max: ofNumber,
+  min: ofNumber,
+  stddev_samp: ofNumber,
+  sum: ofNumber,
+  var_samp: ofNumber,
+} as const satisfies Readonly<Record<string, PredicateRow>>;
+
+export type PredicateFunction = keyof typeof AGGREGATE_PREDICATES;
+export const PREDICATE_FUNCTIONS = Object.keys(AGGREGATE_PREDICATES) as PredicateFunction[];
+
 /** Types of pg_catalog that `max` and `min` take, directly or as what they become without being asked. */
 const WITH_EXTREMES: ReadonlySet<string> = new Set([
   ...['int2', 'int4', 'int8', 'float4', 'float8', 'numeric', 'money', 'oid'],

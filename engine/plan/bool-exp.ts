@@ -17,11 +17,13 @@ import {
   type Operand,
   or,
   type Predicate,
+  TRUE,
 } from '../resolve/predicate.ts';
 import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
 import { inputOrigin } from '../schema/origin.ts';
+import { planAggregatePredicates } from './aggregate-predicate.ts';
 import type { PlanContext } from './context.ts';
-import { planPlainCall } from './function.ts';
+import { planCallBeside, planPlainCall } from './function.ts';
 import { failOnNull, type Input, leafOf, listLeafOf, valueByValue } from './input.ts';
 
 export function planBoolExp(input: Input, context: PlanContext): Predicate {
@@ -39,12 +41,22 @@ export function planBoolExp(input: Input, context: PlanContext): Predicate {
         case 'column':
           return comparisons(columnRef(origin.column), value, context);
         case 'computed':
-          return comparisons(computedRef(origin.field, origin.table), value, context);
-        case 'relationship': {
-          const filter = context.filterOf(origin.target);
-          const where = planBoolExp(value, context);
+          return comparisons(computedRef(origin.field, origin.table, value), value, context);
+        case 'computed-rows':
+          return {
+            kind: 'called',
+            call: planPlainCall(origin.field, origin.table),
+            where: planBoolExp(value, context),
+            ...filterOn(origin.target, context),
+          } as const;
+        case 'aggregate-predicates': {
           const { join } = origin.relationship;
-          return { kind: 'related', join, where, ...(filter.kind === 'true' ? {} : { filter }) } as const;
+          return planAggregatePredicates(value, { join, ...filterOn(origin.target, context) }, context);
+        }
+        case 'relationship': {
+          const { join } = origin.relationship;
+          const where = planBoolExp(value, context);
+          return { kind: 'related', join, where, ...filterOn(origin.target, context) } as const;
         }
         default:
           throw new Error(`${origin.kind} is not part of a boolean expression`);
@@ -54,13 +66,19 @@ export function planBoolExp(input: Input, context: PlanContext): Predicate {
   return and(...parts);
 }
 
+/** The role's own filter on rows it reaches, where it has one. */
+function filterOn(table: ResolvedTable, context: PlanContext): { readonly filter?: Predicate } {
+  const filter = context.filterOf(table);
+  return filter.kind === 'true' ? {} : { filter };
+}
+
 function each(value: Input, context: PlanContext): Predicate[] {
   if (value.kind !== 'list') return refuseNull(value);
   return value.items.map((item, i) => withPath(i, () => planBoolExp(item, context)));
 }
 
 /** All operators given for one column, conjoined. */
-function comparisons(left: ColumnRef, value: Input, context: PlanContext): Predicate {
+export function comparisons(left: ColumnRef, value: Input, context: PlanContext): Predicate {
   const object = objectOf(value);
   return and(
     ...[...object.fields].map(([name, operand]) =>
@@ -69,6 +87,8 @@ function comparisons(left: ColumnRef, value: Input, context: PlanContext): Predi
         switch (origin.kind) {
           case 'operator':
             return compare(left, origin.operator, operand, context);
+          case 'call-arguments':
+            return TRUE;
           case 'casts':
             return comparisons(left, operand, context);
           case 'cast':
@@ -110,12 +130,14 @@ function columnRef({ name, type }: ResolvedColumn): ColumnRef {
   return { column: name, type };
 }
 
-function computedRef(field: ResolvedComputedField, table: ResolvedTable): ColumnRef {
+function computedRef(field: ResolvedComputedField, table: ResolvedTable, given: Input): ColumnRef {
   if (field.returns.kind !== 'scalar') throw new Error(`${field.name} is no value`);
-  return { column: field.name, type: field.returns.type, call: planPlainCall(field, table) };
+  return { column: field.name, type: field.returns.type, call: planCallBeside(given, field, table) };
 }
 
-function objectOf(input: Input): Extract<Input, { kind: 'object' }> {
+export type InputObject = Extract<Input, { kind: 'object' }>;
+
+export function objectOf(input: Input): InputObject {
   return input.kind === 'object' ? input : refuseNull(input);
 }
 

@@ -4,7 +4,7 @@ import { withPath } from '../errors/engine-error.ts';
 import type { CallArgument, FunctionCall } from '../resolve/predicate.ts';
 import type { ResolvedArgument, ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
 import type { Arguments } from './arguments.ts';
-import { leafOf } from './input.ts';
+import { type Input, leafOf } from './input.ts';
 
 type Callable = {
   readonly function: FunctionCall['function'];
@@ -30,9 +30,18 @@ export function planCall(callable: Callable, given: Arguments, row: ResolvedTabl
   };
 }
 
-/** A computed field called with nothing but the row: in conditions and orders. */
+/** A computed field called with nothing but the row. */
 export function planPlainCall(field: ResolvedComputedField, table: ResolvedTable): FunctionCall {
   return planCall(field, new Map(), table);
+}
+
+/** A computed field in a condition or an order, whose arguments are beside what is asked of it. */
+export function planCallBeside(
+  input: Input,
+  field: ResolvedComputedField,
+  table: ResolvedTable,
+): FunctionCall {
+  return planCall(field, input.kind === 'object' ? input.fields : new Map(), table);
 }
 
 function rowValue(table: ResolvedTable): CallArgument['value'] {

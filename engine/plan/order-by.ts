@@ -5,7 +5,7 @@ import type { ResolvedTable } from '../resolve/types.ts';
 import { DIRECTIONS } from '../schema/order-by.ts';
 import { type InputOrigin, inputOrigin } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
-import { planPlainCall } from './function.ts';
+import { planCallBeside, planPlainCall } from './function.ts';
 import type { Input } from './input.ts';
 import type { AggregateValue, OrderAggregate, OrderItem } from './types.ts';
 
@@ -28,11 +28,12 @@ function orderItems(input: Input, path: readonly Step[], context: PlanContext): 
       if (origin.kind === 'relationship-aggregate' || origin.kind === 'computed-aggregate') {
         return aggregateItems(value, name, path, rowsOf(origin, context));
       }
-      if (value.kind !== 'enum') return [];
-      const { direction, nulls } = directionOf(value.value);
+      const ordering = value.kind === 'object' ? value.fields.get('ordering') : value;
+      if (ordering?.kind !== 'enum') return [];
+      const { direction, nulls } = directionOf(ordering.value);
       if (origin.kind === 'column') return [{ path, column: origin.column.name, direction, nulls }];
       if (origin.kind !== 'computed') return [];
-      const call = planPlainCall(origin.field, origin.table);
+      const call = planCallBeside(value, origin.field, origin.table);
       return [{ path, column: origin.field.name, call, direction, nulls }];
     }),
   );

@@ -1,6 +1,7 @@
 /** A typed condition over the rows of one table, and the values in it. Permission filters resolve to it, `where` arguments
  *  plan to it, sql/bool-exp.ts renders it. Values are leaves: where a value comes from, never the value spliced in, so that
  *  one plan serves every caller. Spec: BoolExp; features.md 1.3. */
+import type { PredicateFunction } from '../catalog/aggregates.ts';
 import type { OperatorName } from '../catalog/operators.ts';
 import type { PgType } from '../catalog/types.ts';
 import type { PathStep } from '../errors/engine-error.ts';
@@ -46,11 +47,25 @@ export type Join = {
   readonly isUnique: boolean;
 };
 
+/** A value over many rows: those that belong to a row through the join, or, without one, those of the row's group; of them
+ *  those that satisfy `where` and `filter`, the target's own permission. */
+export type AggregateRef = {
+  readonly join: Join | null;
+  readonly fn: PredicateFunction;
+  /** None counts rows. */
+  readonly columns: readonly string[];
+  readonly isDistinct: boolean;
+  readonly where: Predicate;
+  readonly filter?: Predicate;
+};
+
 export type ColumnRef = {
   readonly column: string;
   readonly type: PgType;
   /** A computed field: its value is that of the call, and `column` only names it. */
   readonly call?: FunctionCall;
+  /** A value over many rows, and `column` only names it. */
+  readonly aggregate?: AggregateRef;
   /** Compared as a value of this type: `_cast`. */
   readonly cast?: PgType;
 };
@@ -84,6 +99,13 @@ export type Predicate =
   /** A row related through the join satisfies `where` and `filter`, the target's own permission, when there is one:
    *  a `root` operand inside `filter` means the related row, inside `where` the root of the whole expression. */
   | { readonly kind: 'related'; readonly join: Join; readonly where: Predicate; readonly filter?: Predicate }
+  /** Like `related`, of the rows that a call returns for the row. */
+  | {
+      readonly kind: 'called';
+      readonly call: FunctionCall;
+      readonly where: Predicate;
+      readonly filter?: Predicate;
+    }
   /** Some row of an unrelated table satisfies `where`; `root` column operands inside still mean the outermost table. */
   | { readonly kind: 'exists'; readonly table: QualifiedName; readonly where: Predicate };
 

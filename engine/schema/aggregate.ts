@@ -19,7 +19,7 @@ import { derivedTypeName } from '../resolve/names.ts';
 import { fieldName } from '../resolve/naming.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import type { Related, SchemaBuilder } from './builder.ts';
-import { visibleComputedFields } from './function.ts';
+import { needsArguments, visibleComputedFields } from './function.ts';
 import { directionEnum, selectColumn } from './order-by.ts';
 import {
   type FieldConfig,
@@ -159,7 +159,8 @@ function isOrdered({ scalar, type }: ResolvedColumn): boolean {
 
 const isKnown = ({ input, name }: Scalar): boolean => input !== 'any' || name === 'money' || name === 'oid';
 
-function aggregatedRelationships(builder: SchemaBuilder, table: ResolvedTable): Related[] {
+/** Array relationships to tables the role may aggregate. */
+export function aggregatedRelationships(builder: SchemaBuilder, table: ResolvedTable): Related[] {
   return builder
     .relationships(table)
     .filter(({ relationship, target }) => relationship.kind === 'array' && mayAggregate(builder, target));
@@ -172,7 +173,7 @@ export function aggregateOrders(builder: SchemaBuilder, table: ResolvedTable): G
   );
   const computed = visibleComputedFields(builder, table).flatMap((field) => {
     if (field.returns.kind !== 'rows' || !field.returns.isSet) return [];
-    if (field.arguments.some((argument) => argument.kind === 'user' && !argument.hasDefault)) return [];
+    if (needsArguments(field)) return [];
     const target = targetOf(builder.model, table.source, field.returns.table);
     if (!mayAggregate(builder, target)) return [];
     return [orderField(builder, field.name, target, { kind: 'computed-aggregate', table, field, target })];

@@ -20,11 +20,13 @@ import {
 } from '../catalog/operators.ts';
 import { type Scalar, scalarOf } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
+import { targetOf } from '../resolve/access.ts';
 import { derivedTypeName } from '../resolve/names.ts';
-import { fieldName, type Naming, sharedTypeName } from '../resolve/naming.ts';
-import type { ResolvedTable } from '../resolve/types.ts';
+import { fieldName, type Naming, sharedTypeName, typeName } from '../resolve/naming.ts';
+import type { ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
+import { aggregatePredicates } from './aggregate-predicate.ts';
 import { type SchemaBuilder, scalarName } from './builder.ts';
-import { comparableComputedFields } from './function.ts';
+import { computedArguments, needsArguments, visibleComputedFields } from './function.ts';
 import { conditionExtensions, inputExtensions } from './origin.ts';
 
 export function boolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
@@ -49,15 +51,8 @@ export function boolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
               },
             ]),
           ),
-          ...Object.fromEntries(
-            comparableComputedFields(builder, table).map(({ field, scalar, type }) => [
-              field.name,
-              {
-                type: comparison(builder, { scalar, type }, table.naming),
-                extensions: inputExtensions({ kind: 'computed', table, field }),
-              },
-            ]),
-          ),
+          ...computedConditions(builder, table),
+          ...aggregatePredicates(builder, table),
           ...Object.fromEntries(
             builder.relationships(table).map((related) => [
               related.relationship.name,
@@ -69,6 +64,40 @@ export function boolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
           ),
         };
       },
+    });
+  });
+}
+
+/** Of values: their operators. Of rows: a condition that one of them satisfies. */
+function computedConditions(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
+  const fields = visibleComputedFields(builder, table).flatMap((field) => {
+    const { returns, name } = field;
+    if (returns.kind === 'scalar') {
+      const type = computedComparison(builder, table, field, returns);
+      return [[name, { type, extensions: inputExtensions({ kind: 'computed', table, field }) }] as const];
+    }
+    if (needsArguments(field)) return [];
+    const target = targetOf(builder.model, table.source, returns.table);
+    const extensions = inputExtensions({ kind: 'computed-rows', table, field, target });
+    return [[name, { type: boolExp(builder, target), extensions }] as const];
+  });
+  return Object.fromEntries(fields);
+}
+
+/** The operators of its value; where the client gives arguments, those are beside them. */
+function computedComparison(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  field: ResolvedComputedField,
+  returns: Compared,
+): GraphQLInputObjectType {
+  const args = computedArguments(builder, table, field);
+  if (!args) return comparison(builder, returns, table.naming);
+  return builder.named(typeName(table.naming, field.name, table.base, 'comparison_exp'), (name) => {
+    return new GraphQLInputObjectType({
+      name,
+      extensions: conditionExtensions,
+      fields: () => ({ args, ...comparisonFields(builder, returns, table.naming) }),
     });
   });
 }
@@ -88,12 +117,17 @@ export function comparison(
       name,
       description: `Boolean expression to compare columns of type "${type.name}". All fields are combined with logical 'AND'.`,
       extensions: conditionExtensions,
-      fields: () => ({
-        ...operatorFields(builder, compared, naming),
-        ...castField(builder, compared, naming),
-      }),
+      fields: () => comparisonFields(builder, compared, naming),
     });
   });
+}
+
+function comparisonFields(
+  builder: SchemaBuilder,
+  compared: Compared,
+  naming: Naming,
+): GraphQLInputFieldConfigMap {
+  return { ...operatorFields(builder, compared, naming), ...castField(builder, compared, naming) };
 }
 
 function operatorFields(

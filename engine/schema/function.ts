@@ -2,6 +2,7 @@
  *  both. Reference: features.md 1.6. Not here: which functions fit (resolve/function.ts). */
 import {
   type GraphQLFieldConfigArgumentMap,
+  type GraphQLInputFieldConfig,
   GraphQLInputObjectType,
   GraphQLList,
   GraphQLNonNull,
@@ -89,13 +90,32 @@ export function visibleComputedFields(builder: SchemaBuilder, table: ResolvedTab
   });
 }
 
-/** Values a condition or an order can be made of: they need nothing from the client. */
-export function comparableComputedFields(builder: SchemaBuilder, table: ResolvedTable) {
-  return visibleComputedFields(builder, table).flatMap((field) => {
-    const { returns } = field;
-    const isPlain = !field.arguments.some((argument) => argument.kind === 'user' && !argument.hasDefault);
-    return returns.kind === 'scalar' && isPlain ? [{ field, ...returns }] : [];
-  });
+/** Is there something the client must give? */
+export function needsArguments(field: ResolvedComputedField): boolean {
+  return field.arguments.some((argument) => argument.kind === 'user' && !argument.hasDefault);
+}
+
+/** `args` of a computed field in a condition or an order; null where the client gives nothing. */
+export function computedArguments(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  field: ResolvedComputedField,
+): GraphQLInputFieldConfig | null {
+  const { args } = argumentsOf(builder, table, field);
+  return args ? { ...args, extensions: inputExtensions({ kind: 'call-arguments' }) } : null;
+}
+
+function argumentsOf(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  field: ResolvedComputedField,
+): GraphQLFieldConfigArgumentMap {
+  return callArguments(
+    builder,
+    typeName(table.naming, field.name, table.base, 'args'),
+    `input parameters for computed field "${field.name}" of table "${table.table.name}"`,
+    field.arguments,
+  );
 }
 
 export function computedField(
@@ -103,12 +123,7 @@ export function computedField(
   table: ResolvedTable,
   field: ResolvedComputedField,
 ): FieldConfig {
-  const args = callArguments(
-    builder,
-    typeName(table.naming, field.name, table.base, 'args'),
-    `input parameters for computed field "${field.name}" of table "${table.table.name}"`,
-    field.arguments,
-  );
+  const args = argumentsOf(builder, table, field);
   const extensions = fieldExtensions({ kind: 'computed', table, field });
   const description = field.description ?? `A computed field, executes function "${field.function.name}"`;
   const { returns } = field;

@@ -1,11 +1,11 @@
 /** `T_order_by`, the `order_by` enum and `T_select_column`. Reference: features.md rows 21–26. */
-import { GraphQLEnumType, GraphQLInputObjectType } from 'graphql';
+import { GraphQLEnumType, type GraphQLInputFieldConfigMap, GraphQLInputObjectType } from 'graphql';
 import { derivedTypeName } from '../resolve/names.ts';
-import { enumValueName, type Naming, sharedTypeName } from '../resolve/naming.ts';
+import { enumValueName, type Naming, sharedTypeName, typeName } from '../resolve/naming.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { aggregateOrders } from './aggregate.ts';
 import type { SchemaBuilder } from './builder.ts';
-import { comparableComputedFields } from './function.ts';
+import { computedArguments, visibleComputedFields } from './function.ts';
 import { inputExtensions } from './origin.ts';
 
 export type Direction = { readonly direction: 'asc' | 'desc'; readonly nulls: 'first' | 'last' };
@@ -36,15 +36,7 @@ export function orderBy(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
             },
           ]),
         ),
-        ...Object.fromEntries(
-          comparableComputedFields(builder, table).map(({ field }) => [
-            field.name,
-            {
-              type: directionEnum(builder, table.naming),
-              extensions: inputExtensions({ kind: 'computed', table, field }),
-            },
-          ]),
-        ),
+        ...computedOrders(builder, table),
         ...Object.fromEntries(
           builder
             .relationships(table)
@@ -60,6 +52,23 @@ export function orderBy(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
       }),
     });
   });
+}
+
+/** A direction; where the client gives arguments, `{args, ordering}`. */
+function computedOrders(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
+  const values = visibleComputedFields(builder, table).filter(({ returns }) => returns.kind === 'scalar');
+  return Object.fromEntries(
+    values.map((field) => {
+      const direction = directionEnum(builder, table.naming);
+      const args = computedArguments(builder, table, field);
+      const type = args
+        ? builder.named(typeName(table.naming, field.name, table.base, 'order_by'), (name) => {
+            return new GraphQLInputObjectType({ name, fields: { args, ordering: { type: direction } } });
+          })
+        : direction;
+      return [field.name, { type, extensions: inputExtensions({ kind: 'computed', table, field }) }];
+    }),
+  );
 }
 
 /** Columns by name, for `distinct_on`; null when the role may read none. */

@@ -8,7 +8,7 @@ import type {
   GraphQLInputObjectType,
   GraphQLScalarType,
 } from 'graphql';
-import type { AggregateFunction } from '../catalog/aggregates.ts';
+import type { AggregateFunction, PredicateFunction } from '../catalog/aggregates.ts';
 import type { OperatorName } from '../catalog/operators.ts';
 import type { Scalar } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
@@ -83,6 +83,22 @@ export type InputOrigin =
     }
   | { readonly kind: 'count' }
   | { readonly kind: 'aggregate-function'; readonly fn: AggregateFunction }
+  /** The conditions on values over the rows of an array relationship, and one of them. */
+  | {
+      readonly kind: 'aggregate-predicates';
+      readonly relationship: ResolvedRelationship;
+      readonly target: ResolvedTable;
+    }
+  | { readonly kind: 'aggregate-predicate'; readonly fn: PredicateFunction }
+  /** A computed field that returns rows of `target`. */
+  | {
+      readonly kind: 'computed-rows';
+      readonly table: ResolvedTable;
+      readonly field: ResolvedComputedField;
+      readonly target: ResolvedTable;
+    }
+  /** Beside the operators or the ordering of a computed field: what it is called with. */
+  | { readonly kind: 'call-arguments' }
   | { readonly kind: 'operator'; readonly operator: OperatorName }
   /** The casts of a column, and one of them: conditions on its value as another type. */
   | { readonly kind: 'casts' }

@@ -2,6 +2,7 @@
  *  (`true` when unrestricted). Relationships become `exists`. Not here: which filters apply (plan/table.ts).
  *  Spec: BoolExp. */
 import { type ColumnRef, type Join, type Operand, type Predicate, TRUE } from '../resolve/predicate.ts';
+import { aggregateValue } from './aggregate-predicate.ts';
 import { comma, type Fragment, id, join, param, qualified, sql, typeName } from './fragment.ts';
 import { functionCall } from './function.ts';
 import { OPERATOR_TEMPLATES } from './operators.ts';
@@ -27,12 +28,12 @@ export function condition(predicate: Predicate, scope: Scope): Fragment {
       return sql`not (${condition(predicate.not, scope)})`;
     case 'compare':
       return OPERATOR_TEMPLATES[predicate.operator](
-        valueOfRef(predicate.left, scope.row),
+        valueOfRef(predicate.left, scope),
         operand(predicate.right, scope),
         predicate.left.type,
       );
     case 'is-null': {
-      const column = valueOfRef(predicate.left, scope.row);
+      const column = valueOfRef(predicate.left, scope);
       return predicate.isNull ? sql`${column} is null` : sql`${column} is not null`;
     }
     case 'related': {
@@ -43,6 +44,14 @@ export function condition(predicate: Predicate, scope: Scope): Fragment {
         condition(predicate.filter ?? TRUE, rowScope(row, scope.aliases)),
       ]);
       return sql`exists (select 1 from ${qualified(predicate.join.table)} ${id(row)} where ${where})`;
+    }
+    case 'called': {
+      const row = scope.aliases.next();
+      const where = allOf([
+        condition(predicate.where, { ...scope, row }),
+        condition(predicate.filter ?? TRUE, rowScope(row, scope.aliases)),
+      ]);
+      return sql`exists (select 1 from ${functionCall(predicate.call, scope.row)} ${id(row)} where ${where})`;
     }
     case 'exists': {
       const row = scope.aliases.next();
@@ -79,9 +88,14 @@ export function whereClause(conditions: readonly Fragment[]): Fragment {
   return isTrue(all) ? sql`` : sql` where ${all}`;
 }
 
-/** A column's value, or what a computed field's function makes of the row. */
-export function valueOfRef({ column, call, cast }: Omit<ColumnRef, 'type'>, row: string): Fragment {
-  const value = call ? functionCall(call, row) : columnOf(row, column);
+/** A column's value, what a computed field's function makes of the row, or a value over many rows. */
+export function valueOfRef(ref: Omit<ColumnRef, 'type'>, scope: Scope): Fragment {
+  const { column, call, aggregate, cast } = ref;
+  const value = aggregate
+    ? aggregateValue(aggregate, scope)
+    : call
+      ? functionCall(call, scope.row)
+      : columnOf(scope.row, column);
   return cast ? sql`${value}::${typeName(cast)}` : value;
 }
 

@@ -148,6 +148,7 @@ function looksAround(output: MutationOutput): boolean {
 function readsOthers(predicate: Predicate): boolean {
   switch (predicate.kind) {
     case 'related':
+    case 'called':
     case 'exists':
       return true;
     case 'and':
@@ -158,7 +159,7 @@ function readsOthers(predicate: Predicate): boolean {
       return readsOthers(predicate.not);
     case 'compare':
     case 'is-null':
-      return predicate.left.call !== undefined;
+      return predicate.left.call !== undefined || predicate.left.aggregate !== undefined;
     default:
       return false;
   }

@@ -5,7 +5,7 @@ import { aggregateOver } from './aggregate.ts';
 import { valueOfRef } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, join, sql } from './fragment.ts';
 import type { Joins } from './join.ts';
-import { columnOf } from './scope.ts';
+import { columnOf, rowScope } from './scope.ts';
 
 export type OrderTerm = {
   readonly value: Fragment;
@@ -26,7 +26,12 @@ export function orderTerms(items: readonly OrderItem[], alias: string, joins: Jo
     const row = item.path.reduce((local, step) => joins.to(step.join, local, step.filter), alias);
     const isJoined = item.path.length > 0 || item.call !== undefined || item.aggregate !== undefined;
     return {
-      value: item.aggregate ? aggregateOver(item.aggregate, row, joins.aliases) : valueOfRef(item, row),
+      value: item.aggregate
+        ? aggregateOver(item.aggregate, row, joins.aliases)
+        : valueOfRef(
+            { column: item.column, ...(item.call ? { call: item.call } : {}) },
+            rowScope(row, joins.aliases),
+          ),
       direction: DIRECTIONS[item.direction][item.nulls],
       name: isJoined ? `order ${i}` : item.column,
       isJoined,

@@ -1,0 +1,45 @@
+/** A value over many rows that a condition compares: of the rows related to one, or of the rows of one group.
+ *  Not here: values that are answered (aggregate.ts). PostgreSQL manual, "Aggregate Expressions". */
+import { type AggregateRef, TRUE } from '../resolve/predicate.ts';
+import { condition, isTrue, matches, whereClause } from './bool-exp.ts';
+import { comma, type Fragment, id, join, qualified, sql } from './fragment.ts';
+import { columnOf, rowScope, type Scope } from './scope.ts';
+
+/** `fn` is one of AGGREGATE_PREDICATES, all of them names that need no quoting. */
+const FUNCTIONS: Readonly<Record<AggregateRef['fn'], Fragment>> = {
+  avg: sql`avg`,
+  bool_and: sql`bool_and`,
+  bool_or: sql`bool_or`,
+  corr: sql`corr`,
+  count: sql`count`,
+  covar_samp: sql`covar_samp`,
+  max: sql`max`,
+  min: sql`min`,
+  stddev_samp: sql`stddev_samp`,
+  sum: sql`sum`,
+  var_samp: sql`var_samp`,
+};
+
+export function aggregateValue(ref: AggregateRef, scope: Scope): Fragment {
+  if (ref.join === null) {
+    const where = condition(ref.where, scope);
+    return isTrue(where) ? call(ref, scope.row) : sql`${call(ref, scope.row)} filter (where ${where})`;
+  }
+  const row = scope.aliases.next();
+  const where = whereClause([
+    matches(ref.join, scope.row, row),
+    condition(ref.where, { ...scope, row }),
+    condition(ref.filter ?? TRUE, rowScope(row, scope.aliases)),
+  ]);
+  return sql`(select ${call(ref, row)} from ${qualified(ref.join.table)} ${id(row)}${where})`;
+}
+
+function call({ fn, columns, isDistinct }: AggregateRef, row: string): Fragment {
+  const values = columns.map((column) => columnOf(row, column));
+  const [first] = values;
+  if (!first) return sql`count(*)`;
+  // Only `count` takes several values as one; of two, the statistics take each for itself.
+  const isOne = fn === 'count' && values.length > 1;
+  const given = isOne ? sql`(${join(values, comma)})` : join(values, comma);
+  return isDistinct ? sql`${FUNCTIONS[fn]}(distinct ${given})` : sql`${FUNCTIONS[fn]}(${given})`;
+}
