@@ -1,14 +1,6 @@
 /** A small shop to ask: a real database, its metadata resolved, and `ask` as different people.
  *  `user` reads and writes their own orders within limits; `clerk` may write items but not read them. */
-import { createDatabase, type TestDatabase } from '../../../testing/database.ts';
-import { introspect } from '../../catalog/introspect.ts';
-import { EngineError, toGraphqlError } from '../../errors/engine-error.ts';
-import { parseMetadata } from '../../metadata/parse.ts';
-import { resolve } from '../../resolve/resolve.ts';
-import type { Session } from '../../resolve/session.ts';
-import type { Model } from '../../resolve/types.ts';
-import { answer } from '../answer.ts';
-import { Sources } from '../sources.ts';
+import { openWorld, type World } from './world.ts';
 
 export const SCHEMA = `
   drop schema public cascade;
@@ -30,144 +22,80 @@ export const SCHEMA = `
 
 const own = { customer_id: { _eq: 'X-Engine-User-Id' } };
 const public_ = (name: string) => ({ schema: 'public', name });
-const METADATA = {
-  version: 3,
-  sources: [
-    {
-      name: 'default',
-      kind: 'postgres',
-      configuration: { connection_info: { database_url: { from_env: 'SHOP' } } },
-      tables: [
-        {
-          table: public_('customer'),
-          array_relationships: [
-            {
-              name: 'purchases',
-              using: { foreign_key_constraint_on: { table: public_('purchase'), column: 'customer_id' } },
-            },
-          ],
-          select_permissions: [
-            {
-              role: 'user',
-              permission: { columns: ['id', 'name'], filter: { id: { _eq: 'X-Engine-User-Id' } } },
-            },
-          ],
+const TABLES = [
+  {
+    table: public_('customer'),
+    array_relationships: [
+      {
+        name: 'purchases',
+        using: { foreign_key_constraint_on: { table: public_('purchase'), column: 'customer_id' } },
+      },
+    ],
+    select_permissions: [
+      {
+        role: 'user',
+        permission: { columns: ['id', 'name'], filter: { id: { _eq: 'X-Engine-User-Id' } } },
+      },
+    ],
+  },
+  {
+    table: public_('item'),
+    array_relationships: [
+      {
+        name: 'purchases',
+        using: { foreign_key_constraint_on: { table: public_('purchase'), column: 'item_id' } },
+      },
+    ],
+    select_permissions: [
+      {
+        role: 'user',
+        permission: { columns: ['id', 'name', 'price', 'stock'], filter: { stock: { _gt: 0 } } },
+      },
+    ],
+    insert_permissions: [
+      { role: 'clerk', permission: { columns: ['name', 'price'], check: {}, set: { stock: 5 } } },
+      { role: 'importer', permission: { columns: '*', check: {}, backend_only: true } },
+    ],
+    update_permissions: [
+      { role: 'clerk', permission: { columns: ['price'], filter: { stock: { _gt: 0 } } } },
+    ],
+  },
+  {
+    table: public_('purchase'),
+    object_relationships: [
+      { name: 'customer', using: { foreign_key_constraint_on: 'customer_id' } },
+      { name: 'item', using: { foreign_key_constraint_on: 'item_id' } },
+    ],
+    select_permissions: [{ role: 'user', permission: { columns: '*', filter: own } }],
+    insert_permissions: [
+      {
+        role: 'user',
+        permission: {
+          columns: ['item_id', 'amount', 'note'],
+          set: { customer_id: 'x-engine-user-id' },
+          check: { amount: { _lte: 5 } },
         },
-        {
-          table: public_('item'),
-          array_relationships: [
-            {
-              name: 'purchases',
-              using: { foreign_key_constraint_on: { table: public_('purchase'), column: 'item_id' } },
-            },
-          ],
-          select_permissions: [
-            {
-              role: 'user',
-              permission: { columns: ['id', 'name', 'price', 'stock'], filter: { stock: { _gt: 0 } } },
-            },
-          ],
-          insert_permissions: [
-            { role: 'clerk', permission: { columns: ['name', 'price'], check: {}, set: { stock: 5 } } },
-            { role: 'importer', permission: { columns: '*', check: {}, backend_only: true } },
-          ],
-          update_permissions: [
-            { role: 'clerk', permission: { columns: ['price'], filter: { stock: { _gt: 0 } } } },
-          ],
+      },
+    ],
+    update_permissions: [
+      {
+        role: 'user',
+        permission: {
+          columns: ['amount', 'note'],
+          filter: own,
+          check: { amount: { _lt: 9 } },
+          set: { note: 'changed' },
         },
-        {
-          table: public_('purchase'),
-          object_relationships: [
-            { name: 'customer', using: { foreign_key_constraint_on: 'customer_id' } },
-            { name: 'item', using: { foreign_key_constraint_on: 'item_id' } },
-          ],
-          select_permissions: [{ role: 'user', permission: { columns: '*', filter: own } }],
-          insert_permissions: [
-            {
-              role: 'user',
-              permission: {
-                columns: ['item_id', 'amount', 'note'],
-                set: { customer_id: 'x-engine-user-id' },
-                check: { amount: { _lte: 5 } },
-              },
-            },
-          ],
-          update_permissions: [
-            {
-              role: 'user',
-              permission: {
-                columns: ['amount', 'note'],
-                filter: own,
-                check: { amount: { _lt: 9 } },
-                set: { note: 'changed' },
-              },
-            },
-          ],
-          delete_permissions: [{ role: 'user', permission: { filter: own } }],
-        },
-        { table: public_('secret') },
-      ],
-    },
-  ],
-};
+      },
+    ],
+    delete_permissions: [{ role: 'user', permission: { filter: own } }],
+  },
+  { table: public_('secret') },
+];
 
-export type Asked = {
-  readonly data?: Record<string, unknown>;
-  readonly errors?: readonly { message: string; extensions: { code: string; path: string } }[];
-};
+export type { Asked } from './world.ts';
+export type Shop = World;
 
-export type Shop = {
-  readonly source: TestDatabase;
-  readonly sources: Sources;
-  readonly model: Model;
-  /** As `user` 1 unless told otherwise; `{role: 'admin'}` is the administrator. */
-  readonly ask: (
-    query: string,
-    variables?: Record<string, unknown>,
-    session?: Partial<Session>,
-  ) => Promise<Asked>;
-  /** Puts the rows back. */
-  readonly reset: () => Promise<void>;
-  readonly close: () => Promise<void>;
-};
-
-export async function openShop(): Promise<Shop> {
-  const source = await createDatabase();
-  await source.sql(SCHEMA);
-  const sources = new Sources({ SHOP: source.url });
-  const metadata = parseMetadata(METADATA);
-  sources.publish(metadata.sources);
-  const catalogs = new Map([['default', await introspect(sources.get('default'))]]);
-  const { model, inconsistencies } = resolve(metadata, catalogs, { stringifyNumericTypes: false });
-  if (inconsistencies.length > 0) throw new Error(JSON.stringify(inconsistencies));
-  return {
-    source,
-    sources,
-    model,
-    ask: async (query, variables = {}, session = {}) => {
-      const who = { ...USER, ...session };
-      const text = await answer({ query, variables }, { model, session: who, databases: sources }).catch(
-        refused,
-      );
-      return JSON.parse(text) as Asked;
-    },
-    reset: async () => {
-      await source.sql(SCHEMA);
-    },
-    close: async () => {
-      await sources.close();
-      await source.drop();
-    },
-  };
-}
-
-const USER: Session = {
-  role: 'user',
-  variables: { 'x-engine-role': 'user', 'x-engine-user-id': '1' },
-  mayUseBackendOnly: false,
-};
-
-function refused(error: unknown): string {
-  if (!(error instanceof EngineError)) throw error;
-  return JSON.stringify({ errors: [toGraphqlError(error, false)] });
+export function openShop(): Promise<Shop> {
+  return openWorld(SCHEMA, { tables: TABLES });
 }
