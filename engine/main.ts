@@ -28,6 +28,9 @@ export async function startEngine(
       options.databaseUrl === undefined ? env : { ...env, ENGINE_GRAPHQL_DATABASE_URL: options.databaseUrl },
     hasDatabaseUrl: options.databaseUrl !== undefined,
     stringifyNumericTypes: options.stringifyNumericTypes,
+    namingConvention: options.experimentalFeatures.includes('naming_convention')
+      ? options.defaultNamingConvention
+      : undefined,
     maxConnections: options.pgConnections,
     pollIntervalMs: options.schemaSyncPollInterval,
     report: (event) => log.observe({ kind: 'state', event }),

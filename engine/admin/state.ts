@@ -8,6 +8,7 @@ import { type Database, openDatabase } from '../execute/pool.ts';
 import type { Sources } from '../execute/sources.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { Source } from '../metadata/schema/source.ts';
+import type { ResolveOptions } from '../resolve/types.ts';
 import { nameOfDatabase, waitFor } from '../store/connect.ts';
 import { Store, type StoredDocument, type Versions } from '../store/store.ts';
 import { type Watch, watch } from '../store/watch.ts';
@@ -17,14 +18,13 @@ import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
 /** Name of the variable a source made from `--database-url` reads. */
 export const DATABASE_URL_VARIABLE = 'ENGINE_GRAPHQL_DATABASE_URL';
 
-export type EngineStateOptions = {
+export type EngineStateOptions = ResolveOptions & {
   readonly metadataDatabaseUrl: string;
   /** Where `{from_env}` values are looked up: the process's environment, with `ENGINE_GRAPHQL_DATABASE_URL` set to the
    *  flag's value when `--database-url` was given. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Was a `--database-url` given: an empty document then starts with a source `default` that reads it from `env`. */
   readonly hasDatabaseUrl: boolean;
-  readonly stringifyNumericTypes: boolean;
   /** How often other replicas' changes are looked for besides LISTEN; 0 is never. Default 1000. */
   readonly pollIntervalMs?: number;
   /** How long an unreachable metadata database is waited for at start. Default 60 000. */
@@ -66,7 +66,7 @@ export class EngineState {
       store: new Store(this.#database),
       metadataDatabaseUrl: options.metadataDatabaseUrl,
       env: options.env,
-      resolve: { stringifyNumericTypes: options.stringifyNumericTypes },
+      resolve: options,
       maxConnections: options.maxConnections,
       onUnreachable: (source, reason) => this.#report({ kind: 'source unreachable', source, reason }),
     });

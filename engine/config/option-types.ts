@@ -61,6 +61,15 @@ export function oneOf<const T extends string>(choices: readonly T[]): OptionType
   };
 }
 
+/** `hasura-default` is an earlier public name of `default`. */
+export const namingConvention: OptionType<'default' | 'graphql-default'> = {
+  placeholder: 'default|graphql-default',
+  parse: (value) => {
+    const convention = oneOf(['default', 'graphql-default', 'hasura-default']).parse(value);
+    return convention === 'hasura-default' ? 'default' : convention;
+  },
+};
+
 /** Comma-separated choices, in any case, spaces allowed around the commas. */
 export function listOf<const T extends string>(choices: readonly T[]): OptionType<readonly T[]> {
   const item = oneOf(choices);

@@ -8,6 +8,7 @@ import {
   integer,
   jsonTexts,
   listOf,
+  namingConvention,
   type OptionType,
   oneOf,
   text,
@@ -15,6 +16,9 @@ import {
 
 export const API_NAMES = ['metadata', 'graphql', 'config', 'pgdump', 'metrics', 'developer'] as const;
 export type ApiName = (typeof API_NAMES)[number];
+
+/** Behaviours that change existing schemas, each off until it is named. */
+export const EXPERIMENTAL_FEATURES = ['naming_convention'] as const;
 
 export const LOG_TYPES = [
   'startup',
@@ -185,6 +189,18 @@ export const OPTIONS = {
     type: flag,
     default: false,
     doc: 'answer bigint, numeric and double precision as strings, for clients that would round them',
+  }),
+  'experimental-features': row({
+    group: 'API',
+    type: listOf(EXPERIMENTAL_FEATURES),
+    default: [],
+    doc: `features to switch on, comma-separated, of ${EXPERIMENTAL_FEATURES.join(', ')}`,
+  }),
+  'default-naming-convention': row({
+    group: 'API',
+    type: namingConvention,
+    default: 'default',
+    doc: 'how names are spelled in sources that do not say it themselves; needs the feature naming_convention',
   }),
   'dev-mode': row({
     group: 'API',

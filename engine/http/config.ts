@@ -44,6 +44,6 @@ function configView({ options, state }: HttpContext): unknown {
     enabled_apis: options.enabledApis,
     header_prefix: options.headerPrefix,
     console_assets_dir: null,
-    experimental_features: [],
+    experimental_features: options.experimentalFeatures,
   };
 }
