@@ -41,12 +41,22 @@ export async function explain(
   const variables = coerceVariables(document, request.variables ?? null);
   const { roots } = planRequest(document, variables);
   const binding = { session, variables: variables.values };
-  const [first] = roots;
-  if (document.operation.operation === 'subscription' && first && roots.length === 1) {
+  const each = roots.flatMap((root) => explainable(root));
+  const [first] = each;
+  if (document.operation.operation === 'subscription' && first && each.length === 1) {
     const { field: _, ...explained } = await explainRoot(first, binding, databases);
-    return { ...explained, variables: variablesOf(first, binding) };
+    return { ...explained, variables: variablesOf(first.root, binding) };
   }
-  return Promise.all(roots.map((root) => explainRoot(root, binding, databases)));
+  return Promise.all(each.map((root) => explainRoot(root, binding, databases)));
+}
+
+type Explainable = { readonly field: string; readonly root: Root };
+
+/** What is in a namespace is named after it: `shop.author`. */
+function explainable(root: Root, namespace = ''): readonly Explainable[] {
+  const field = namespace + root.alias;
+  if (root.kind !== 'namespace') return [{ field, root }];
+  return root.roots.flatMap((inner) => explainable(inner, `${field}.`));
 }
 
 function variablesOf(root: Root, binding: Binding): ExplainedSubscription['variables'] {
@@ -72,13 +82,17 @@ function literalOf(value: ValueText): string | null {
   return `{${items.join(',')}}`;
 }
 
-async function explainRoot(root: Root, binding: Binding, databases: Databases): Promise<ExplainedField> {
-  if (root.kind !== 'database') return { field: root.alias, sql: null, plan: null };
+async function explainRoot(
+  { field, root }: Explainable,
+  binding: Binding,
+  databases: Databases,
+): Promise<ExplainedField> {
+  if (root.kind !== 'database') return { field, sql: null, plan: null };
   const { text, parameters } = renderRoot(root.query);
   const values = bind(parameters, binding);
   try {
     const { rows } = await databases.get(root.source).query(`explain (format text) ${text}`, values);
-    return { field: root.alias, sql: text, plan: rows.map((row) => String(row['QUERY PLAN'])) };
+    return { field, sql: text, plan: rows.map((row) => String(row['QUERY PLAN'])) };
   } catch (error) {
     throw engineErrorOf(error, text, []);
   }

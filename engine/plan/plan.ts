@@ -10,8 +10,8 @@ import type { PreparedDocument } from './document.ts';
 import { planCall } from './function.ts';
 import { introspectionJson, isIntrospection } from './introspection.ts';
 import { planMutation } from './mutation.ts';
-import { type SelectedField, selectedFields } from './selection.ts';
-import { planCalled, planRow, planRows } from './table.ts';
+import { type SelectedField, selectedFields, subselections } from './selection.ts';
+import { objectTypeOf, planCalled, planRow, planRows } from './table.ts';
 import type { Plan, Root } from './types.ts';
 import type { RequestVariables } from './variables.ts';
 
@@ -20,21 +20,31 @@ export function planRequest(document: PreparedDocument, variables: RequestVariab
   const context = new PlanContext(document, variables);
   const type = document.rootType;
   const selection = withPath('selectionSet', () => selectedFields([operation.selectionSet], type, context));
-  if (selection.length !== 1 && !document.mayHaveManyRoots) {
-    fail('validationFailed', { text: 'subscriptions must select one top level field' });
+  if (selection.length !== 1 && operation.operation === 'subscription') {
+    // However many are allowed, they are not of different namespaces.
+    const isOneSelection = document.mayHaveManyRoots && !selection.some(isNamespace);
+    if (!isOneSelection) fail('validationFailed', { text: 'subscriptions must select one top level field' });
   }
-  const roots = withPath('selectionSet', () =>
-    selection.map((selected) =>
-      isIntrospection(selected.name)
-        ? {
-            kind: 'local' as const,
-            alias: selected.alias,
-            json: introspectionJson(selected.field!, selected.nodes, context),
-          }
-        : planRoot(selected, type, context),
-    ),
+  return { operation: operation.operation, roots: planRoots(selection, type, context) };
+}
+
+function isNamespace({ field }: SelectedField): boolean {
+  return field !== null && !isIntrospection(field.name) && fieldOrigin(field).kind === 'namespace';
+}
+
+function planRoots(
+  selection: readonly SelectedField[],
+  type: GraphQLObjectType,
+  context: PlanContext,
+): readonly Root[] {
+  return withPath('selectionSet', () =>
+    selection.map((selected): Root => {
+      const { alias, name, nodes, field } = selected;
+      return field && isIntrospection(name)
+        ? { kind: 'local', alias, json: introspectionJson(field, nodes, context) }
+        : planRoot(selected, type, context);
+    }),
   );
-  return { operation: operation.operation, roots };
 }
 
 function planRoot(
@@ -63,6 +73,13 @@ function planRoot(
           source,
           query: { kind: 'row', select: planRow(origin.table, field, nodes, context) },
         };
+      }
+      case 'namespace': {
+        const inner = objectTypeOf(field);
+        const selection = withPath('selectionSet', () =>
+          selectedFields(subselections(nodes), inner, context),
+        );
+        return { kind: 'namespace', alias, roots: planRoots(selection, inner, context) };
       }
       case 'placeholder':
         return { kind: 'local', alias, json: JSON.stringify(field.description ?? '') };

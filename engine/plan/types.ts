@@ -23,6 +23,8 @@ export type Root =
       readonly source: string;
       readonly mutation: MutationRoot;
     }
+  /** An object of roots: those of a source with a namespace. */
+  | { readonly kind: 'namespace'; readonly alias: string; readonly roots: readonly Root[] }
   /** Finished JSON text: `__typename`, introspection, placeholders. */
   | { readonly kind: 'local'; readonly alias: string; readonly json: string };
 

@@ -4,7 +4,7 @@
 import { EngineError } from '../errors/engine-error.ts';
 import { printQualified } from '../metadata/schema/common.ts';
 import { type RootType, rootFieldsIn } from './names.ts';
-import { type Naming, namespaceTypeName } from './naming.ts';
+import { type NamespaceKind, type Naming, namespaceTypeName } from './naming.ts';
 import type { ResolvedFunction, ResolvedTable } from './types.ts';
 
 /** In the order in which they are looked at. */
@@ -12,7 +12,7 @@ const ROOT_TYPES = {
   mutation_root: 'mutation_frontend',
   subscription_root: 'subscription',
   query_root: 'query',
-} as const satisfies Record<RootType, Parameters<typeof namespaceTypeName>[1]>;
+} as const satisfies Record<RootType, NamespaceKind>;
 
 type Claims = { readonly owner: string; readonly fields: (root: RootType) => readonly string[] };
 

@@ -1,4 +1,4 @@
-/** Names of tables and root fields, and what happens when two tables want the same one. */
+/** Names of tables and root fields. */
 import { expect, test } from 'vitest';
 import type { TableConfiguration } from '../metadata/schema/table.ts';
 import { isGraphqlName, namesOf as namesBy } from './names.ts';
@@ -70,65 +70,6 @@ test('a table GraphQL cannot name needs a custom name', () => {
   ]);
   const named = resolveTables({ 'order line': { configuration: { custom_name: 'line' } } }, catalog);
   expect(named.reasons).toEqual([]);
-});
-
-const USERS = catalogOf(
-  tableIn('user', { id: 'int4!' }, { primaryKey: ['id'] }),
-  tableIn('users', { id: 'int4!' }, { primaryKey: ['id'] }),
-);
-
-test('of two tables that define one field, the later is left out', () => {
-  const { inconsistencies, table } = resolveTables(
-    { user: {}, users: { configuration: { custom_root_fields: { select_by_pk: 'user' } } } },
-    USERS,
-  );
-  expect(table('user')).toBeDefined();
-  expect(table('users')).toBeUndefined();
-  const text =
-    "Encountered conflicting definitions in the selection set for 'subscription_root' for field 'user' " +
-    'defined in [table user in source default, table users in source default]. ' +
-    'Fields must not be defined more than once across all sources.';
-  expect(inconsistencies.map(({ name, reason }) => [name, reason])).toEqual([
-    ['table users in source default', `Inconsistent object: ${text}`],
-  ]);
-  const { cause } = inconsistencies[0]!;
-  expect([cause!.status, cause!.codeIn('newer'), cause!.messageIn('specification')]).toEqual([
-    500,
-    'unexpected',
-    text,
-  ]);
-});
-
-test('several fields in conflict are listed together', () => {
-  const { reasons } = resolveTables({ user: {}, users: { configuration: { custom_name: 'user' } } }, USERS);
-  expect(reasons[0]).toContain("for 'mutation_root' for fields: [\n  'delete_user_by_pk' defined in [");
-  expect(reasons[0]).toContain("],\n  'insert_user' defined in [");
-  expect(reasons[0]).toContain(']\n]. Fields must');
-});
-
-test('a table may be in conflict with itself', () => {
-  const { reasons } = resolveTables(
-    { user: { configuration: { custom_root_fields: { select_by_pk: 'user' } } } },
-    USERS,
-  );
-  expect(reasons).toHaveLength(1);
-});
-
-test('fields that are not offered are in nobody’s way', () => {
-  const keyless = catalogOf(tableIn('user', { id: 'int4' }), tableIn('user_by_pk', { id: 'int4' }));
-  expect(resolveTables({ user: {}, user_by_pk: {} }, keyless).reasons).toEqual([]);
-});
-
-test('two tables cannot share a type even when their fields differ', () => {
-  const fields = (prefix: string) =>
-    Object.fromEntries(
-      Object.keys(namesOf(author, undefined).rootFields).map((kind) => [kind, `${prefix}_${kind}`]),
-    );
-  const { reasons } = resolveTables(
-    { user: {}, users: { configuration: { custom_name: 'user', custom_root_fields: fields('x') } } },
-    USERS,
-  );
-  expect(reasons[0]).toContain("conflicting definitions of the type 'user'");
 });
 
 test('a table cannot be called like a type every schema has', () => {

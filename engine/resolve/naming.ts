@@ -79,8 +79,10 @@ export function enumValueName(naming: Naming, value: string): string {
   return naming.convention === 'default' ? value : value.toUpperCase();
 }
 
+export type NamespaceKind = 'query' | 'mutation_frontend' | 'mutation_backend' | 'subscription';
+
 /** The object type that a namespace stands for. */
-export function namespaceTypeName(naming: Naming, root: 'query' | 'mutation_frontend' | 'subscription') {
+export function namespaceTypeName(naming: Naming, root: NamespaceKind): string {
   return affixed(naming.convention, naming.typeNames, `${naming.namespace}_${root}`);
 }
 

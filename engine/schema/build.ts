@@ -1,5 +1,5 @@
 /** Model × role → the root types, gathered from the concepts. A role that may do nothing gets a schema that says so, never
- *  an error. Not here: when it is built (role-schemas.ts). Reference: features.md rows 2–4, 9, 10. */
+ *  an error. Not here: when it is built (role-schemas.ts). Reference: features.md rows 2–4, 9, 10, 12. */
 import {
   GraphQLIncludeDirective,
   GraphQLNonNull,
@@ -8,6 +8,8 @@ import {
   GraphQLSkipDirective,
   GraphQLString,
 } from 'graphql';
+import { type NamespaceKind, namespaceTypeName } from '../resolve/naming.ts';
+import type { ResolvedSource } from '../resolve/types.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { functionRoots } from './function.ts';
 import { mutationRoots } from './mutation.ts';
@@ -21,16 +23,40 @@ export type Roots = {
 };
 
 export function buildRoots(builder: SchemaBuilder): Roots {
+  const query = sourceFields(builder, 'query', (source) => ({
+    ...tableRoots(builder, source, 'query'),
+    ...functionRoots(builder, source, 'query'),
+  }));
+  const mutationKind = builder.mayUseBackendOnly ? 'mutation_backend' : 'mutation_frontend';
+  const mutation = sourceFields(builder, mutationKind, (source) => ({
+    ...mutationRoots(builder, source),
+    ...functionRoots(builder, source, 'mutation'),
+  }));
+  const subscription = sourceFields(builder, 'subscription', (source) => ({
+    ...tableRoots(builder, source, 'subscription'),
+    ...functionRoots(builder, source, 'query'),
+  }));
   return {
-    query:
-      rootType('query_root', { ...tableRoots(builder, 'query'), ...functionRoots(builder, 'query') }) ??
-      NO_QUERIES,
-    mutation: rootType('mutation_root', { ...mutationRoots(builder), ...functionRoots(builder, 'mutation') }),
-    subscription: rootType('subscription_root', {
-      ...tableRoots(builder, 'subscription'),
-      ...functionRoots(builder, 'query'),
-    }),
+    query: rootType('query_root', query) ?? NO_QUERIES,
+    mutation: rootType('mutation_root', mutation),
+    subscription: rootType('subscription_root', subscription),
   };
+}
+
+/** The fields of every source; those of a source with a namespace are in one field of that name. */
+function sourceFields(
+  builder: SchemaBuilder,
+  kind: NamespaceKind,
+  fieldsOf: (source: ResolvedSource) => FieldMap,
+): FieldMap {
+  const maps = [...builder.model.sources.values()].map((source): FieldMap => {
+    const fields = fieldsOf(source);
+    const { namespace } = source.naming;
+    if (namespace === null || Object.keys(fields).length === 0) return fields;
+    const type = new GraphQLObjectType({ name: namespaceTypeName(source.naming, kind), fields });
+    return { [namespace]: { type, extensions: fieldExtensions({ kind: 'namespace' }) } };
+  });
+  return Object.assign({}, ...maps);
 }
 
 /** Every type the roots reach, for introspection. */

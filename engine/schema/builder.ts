@@ -45,10 +45,6 @@ export class SchemaBuilder {
     return type as T;
   }
 
-  tables(): ResolvedTable[] {
-    return [...this.model.sources.values()].flatMap((source) => [...source.tables.values()]);
-  }
-
   access(table: ResolvedTable): TableAccess {
     const access = accessOf(table, this.role);
     if (this.mayUseBackendOnly) return access;

@@ -15,6 +15,7 @@ import type {
   ResolvedArgument,
   ResolvedComputedField,
   ResolvedFunction,
+  ResolvedSource,
   ResolvedTable,
 } from '../resolve/types.ts';
 import { aggregateType, mayAggregate } from './aggregate.ts';
@@ -23,10 +24,13 @@ import { type FieldConfig, type FieldMap, fieldExtensions, inputExtensions } fro
 import { objectType, rowArguments } from './table.ts';
 
 /** Root fields of the functions the role may call there. */
-export function functionRoots(builder: SchemaBuilder, exposedAs: ResolvedFunction['exposedAs']): FieldMap {
-  const functions = [...builder.model.sources.values()].flatMap((source) => [...source.functions.values()]);
+export function functionRoots(
+  builder: SchemaBuilder,
+  source: ResolvedSource,
+  exposedAs: ResolvedFunction['exposedAs'],
+): FieldMap {
   return Object.fromEntries(
-    functions
+    [...source.functions.values()]
       .filter((fn) => fn.exposedAs === exposedAs && mayCall(builder, fn))
       .flatMap((fn) => [
         [fn.rootField, functionField(builder, fn)] as const,

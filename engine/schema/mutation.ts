@@ -16,7 +16,7 @@ import {
 } from 'graphql';
 import { derivedTypeName } from '../resolve/names.ts';
 import { fieldName } from '../resolve/naming.ts';
-import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
+import type { ResolvedColumn, ResolvedSource, ResolvedTable } from '../resolve/types.ts';
 import { boolExp } from './bool-exp.ts';
 import type { SchemaBuilder } from './builder.ts';
 import {
@@ -28,15 +28,13 @@ import {
 } from './origin.ts';
 import { objectType, primaryKeyArguments } from './table.ts';
 
-export function mutationRoots(builder: SchemaBuilder): FieldMap {
+export function mutationRoots(builder: SchemaBuilder, { tables }: ResolvedSource): FieldMap {
   return Object.fromEntries(
-    builder
-      .tables()
-      .flatMap((table) => [
-        ...insertRoots(builder, table),
-        ...updateRoots(builder, table),
-        ...deleteRoots(builder, table),
-      ]),
+    [...tables.values()].flatMap((table) => [
+      ...insertRoots(builder, table),
+      ...updateRoots(builder, table),
+      ...deleteRoots(builder, table),
+    ]),
   );
 }
 

@@ -24,6 +24,8 @@ import type {
 /** What an output field stands for. */
 export type FieldOrigin =
   | { readonly kind: 'rows' | 'row'; readonly table: ResolvedTable }
+  /** Holds the roots of a source. */
+  | { readonly kind: 'namespace' }
   | { readonly kind: 'placeholder' }
   | { readonly kind: 'column'; readonly column: ResolvedColumn }
   | {

@@ -7,7 +7,7 @@ import {
   GraphQLObjectType,
   GraphQLString,
 } from 'graphql';
-import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
+import type { ResolvedColumn, ResolvedSource, ResolvedTable } from '../resolve/types.ts';
 import { aggregateRoot, mayAggregate, relationshipAggregates } from './aggregate.ts';
 import { boolExp } from './bool-exp.ts';
 import type { Related, SchemaBuilder } from './builder.ts';
@@ -75,8 +75,12 @@ export function rowArguments(builder: SchemaBuilder, table: ResolvedTable): Grap
 }
 
 /** Query (or subscription) roots of the tables the role may read there. */
-export function tableRoots(builder: SchemaBuilder, operation: 'query' | 'subscription'): FieldMap {
-  return Object.fromEntries(builder.tables().flatMap((table) => rootsOf(builder, table, operation)));
+export function tableRoots(
+  builder: SchemaBuilder,
+  { tables }: ResolvedSource,
+  operation: 'query' | 'subscription',
+): FieldMap {
+  return Object.fromEntries([...tables.values()].flatMap((table) => rootsOf(builder, table, operation)));
 }
 
 function rootsOf(

@@ -36,15 +36,8 @@ export type CompiledPlan = {
 
 export function renderPlan(plan: Plan): CompiledPlan {
   const drafts: Draft[] = [];
-  const members = plan.roots.flatMap((root, i) => [
-    text(`${i === 0 ? '' : ','}${JSON.stringify(root.alias)}:`),
-    ...place(root, drafts),
-  ]);
-  return {
-    operation: plan.operation,
-    statements: drafts.map(finish),
-    template: mergeText([text('{'), ...members, text('}')]),
-  };
+  const template = placeAll(plan.roots, ['selectionSet'], drafts);
+  return { operation: plan.operation, statements: drafts.map(finish), template: mergeText(template) };
 }
 
 /** The statement of one root by itself, for explain. */
@@ -67,15 +60,32 @@ type Draft =
       readonly errorPath: ErrorPath;
     };
 
+/** `path` is where the roots stand in the request. */
+function placeAll(roots: readonly Root[], path: ErrorPath, drafts: Draft[]): readonly TemplatePart[] {
+  const members = roots.flatMap((root, i) => [
+    text(`${i === 0 ? '' : ','}${JSON.stringify(root.alias)}:`),
+    ...place(root, [...path, root.alias], drafts),
+  ]);
+  return [text('{'), ...members, text('}')];
+}
+
 /** Adds what `root` needs to the drafts; the parts of the response that stand for it. */
-function place(root: Root, drafts: Draft[]): readonly TemplatePart[] {
+function place(root: Root, path: ErrorPath, drafts: Draft[]): readonly TemplatePart[] {
   switch (root.kind) {
+    case 'namespace':
+      return placeAll(root.roots, [...path, 'selectionSet'], drafts);
     case 'local':
       return [text(root.json)];
     case 'mutation':
       return placeMutation(root.mutation, (mutation) => {
         const { source, alias } = root;
-        drafts.push({ kind: 'mutation', source, alias, mutation, errorPath: errorPathOf(root) });
+        drafts.push({
+          kind: 'mutation',
+          source,
+          alias,
+          mutation,
+          errorPath: errorPathOf(root.mutation, path),
+        });
         return { kind: 'column', statement: drafts.length - 1, column: 0 };
       });
     case 'database': {
@@ -138,9 +148,9 @@ function finish(draft: Draft): CompiledStatement {
   };
 }
 
-function errorPathOf({ alias, mutation }: Extract<Root, { kind: 'mutation' }>): ErrorPath {
-  if (mutation.action.kind !== 'insert') return [];
-  return ['selectionSet', alias, 'args', mutation.output.kind === 'row' ? 'object' : 'objects'];
+function errorPathOf({ action, output }: MutationRoot, path: ErrorPath): ErrorPath {
+  if (action.kind !== 'insert') return [];
+  return [...path, 'args', output.kind === 'row' ? 'object' : 'objects'];
 }
 
 const text = (value: string): TemplatePart => ({ kind: 'text', text: value });
