@@ -1,6 +1,6 @@
 /** Prepared document × variables → Plan: each root field handed to its concept, in response order.
  *  Raises validation errors with paths that begin at `selectionSet`. Not here: statements (sql/plan.ts). */
-import type { GraphQLObjectType } from 'graphql';
+import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { fieldOrigin } from '../schema/origin.ts';
 import { planAggregate } from './aggregate.ts';
@@ -47,6 +47,16 @@ function planRoots(
   );
 }
 
+function planNamespace(
+  field: GraphQLField<unknown, unknown>,
+  nodes: readonly FieldNode[],
+  context: PlanContext,
+): readonly Root[] {
+  const type = objectTypeOf(field);
+  const selection = withPath('selectionSet', () => selectedFields(subselections(nodes), type, context));
+  return planRoots(selection, type, context);
+}
+
 function planRoot(
   { alias, name, nodes, field }: SelectedField,
   type: GraphQLObjectType,
@@ -74,13 +84,8 @@ function planRoot(
           query: { kind: 'row', select: planRow(origin.table, field, nodes, context) },
         };
       }
-      case 'namespace': {
-        const inner = objectTypeOf(field);
-        const selection = withPath('selectionSet', () =>
-          selectedFields(subselections(nodes), inner, context),
-        );
-        return { kind: 'namespace', alias, roots: planRoots(selection, inner, context) };
-      }
+      case 'namespace':
+        return { kind: 'namespace', alias, roots: planNamespace(field, nodes, context) };
       case 'placeholder':
         return { kind: 'local', alias, json: JSON.stringify(field.description ?? '') };
       case 'function': {
