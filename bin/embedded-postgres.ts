@@ -86,7 +86,7 @@ function binariesFolder(): string {
 }
 
 function initialise(bin: string, data: string, identity: { uid?: number; gid?: number }): void {
-  const args = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-instructions'];
+  const args = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C'];
   const done = spawnSync(join(bin, 'initdb'), args, { ...identity, cwd: data, encoding: 'utf8' });
   if (done.status !== 0) throw new Error(`initdb failed: ${done.stderr || done.error?.message}`);
 }
