@@ -1,21 +1,22 @@
 /** AGGREGATES: the functions that make one value of a column's many, one row a function; `count` is none of them, since it
  *  needs no column. A function is called in GraphQL what Postgres calls it. Row order is docs order.
  *  Source: features.md rows 24 and 40; PostgreSQL manual, "Aggregate Functions". */
+import { ARITHMETIC, type Arithmetic, type Scalar } from './scalars.ts';
 import type { PgType } from './types.ts';
 
 export type AggregateRow = {
-  /** The columns it takes: those that can be added up, or those that have an order. */
-  readonly over: 'summable' | 'ordered';
-  /** What it gives in GraphQL: a value of the column's own type, or a Float. */
+  /** The columns it takes: those that have that arithmetic, or those that have an order. */
+  readonly over: Exclude<Arithmetic, 'none'> | 'ordered';
+  /** What it gives in GraphQL: a value of the column's own type, or, of numbers, a Float. */
   readonly gives: 'own' | 'float';
 };
 
-const statistic = { over: 'summable', gives: 'float' } as const;
+const statistic = { over: 'all', gives: 'float' } as const;
 const extreme = { over: 'ordered', gives: 'own' } as const;
 
 export const AGGREGATES = {
-  sum: { over: 'summable', gives: 'own' },
-  avg: statistic,
+  sum: { over: 'sum', gives: 'own' },
+  avg: { over: 'mean', gives: 'float' },
   max: extreme,
   min: extreme,
   stddev: statistic,
@@ -28,6 +29,16 @@ export const AGGREGATES = {
 
 export type AggregateFunction = keyof typeof AGGREGATES;
 export const AGGREGATE_FUNCTIONS = Object.keys(AGGREGATES) as AggregateFunction[];
+
+/** May it be computed of such values? Arrays and types nothing is known about have no first or last: Postgres may have no
+ *  order for them. */
+export function isAggregated(fn: AggregateFunction, scalar: Scalar, type: PgType): boolean {
+  const { over } = AGGREGATES[fn];
+  if (over !== 'ordered') return ARITHMETIC.indexOf(scalar.arithmetic) >= ARITHMETIC.indexOf(over);
+  return scalar.isOrderable && ((type.base ?? type).kind === 'enum' || isKnown(scalar));
+}
+
+const isKnown = ({ input, name }: Scalar): boolean => input !== 'any' || name === 'money' || name === 'oid';
 
 /** AGGREGATE_PREDICATES: what rows can be chosen by, of what belongs to them. Numbers are compared as double precision,
  *  whatever type the column has. Source: features.md 1.3, "aggregation predicate". */

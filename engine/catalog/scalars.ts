@@ -15,6 +15,9 @@ export type ScalarFamily =
   | 'raster'
   | 'other';
 
+export const ARITHMETIC = ['none', 'sum', 'mean', 'all'] as const;
+export type Arithmetic = (typeof ARITHMETIC)[number];
+
 export type Scalar = {
   /** GraphQL name. */
   readonly name: string;
@@ -29,8 +32,8 @@ export type Scalar = {
   readonly comparison: 'none' | 'equality' | 'order';
   /** There is a first and a last: min, max and `order_by` of aggregates. */
   readonly isOrderable: boolean;
-  /** sum, avg and friends exist in Postgres. */
-  readonly isSummable: boolean;
+  /** What Postgres computes of many: nothing, a sum, a sum and a mean, or every statistic. */
+  readonly arithmetic: Arithmetic;
 };
 
 type Options = Partial<Omit<Scalar, 'name' | 'family' | 'input'>>;
@@ -48,14 +51,14 @@ const scalar = (
   isStringifiable: false,
   comparison: 'order',
   isOrderable: true,
-  isSummable: false,
+  arithmetic: 'none',
   ...options,
 });
 
-const number = { json: 'bare', isSummable: true } as const;
+const number = { json: 'bare', arithmetic: 'all' } as const;
 const bigNumber = { ...number, isStringifiable: true } as const;
 /** Floats go through to_json, which quotes NaN and Infinity. */
-const floatNumber = { json: 'quoted', isSummable: true, isStringifiable: true } as const;
+const floatNumber = { json: 'quoted', arithmetic: 'all', isStringifiable: true } as const;
 const unordered = { isOrderable: false } as const;
 const equated = { comparison: 'equality', isOrderable: false } as const;
 const incomparable = { comparison: 'none', isOrderable: false } as const;
@@ -66,10 +69,10 @@ export const SCALARS: Readonly<Record<string, Scalar>> = {
   int2: scalar('smallint', 'number', 'int', number),
   int4: scalar('Int', 'number', 'int', number),
   int8: scalar('bigint', 'number', 'big-int', bigNumber),
-  float4: scalar('Float', 'number', 'float', { json: 'quoted', isSummable: true }),
+  float4: scalar('Float', 'number', 'float', { json: 'quoted', arithmetic: 'all' }),
   float8: scalar('float8', 'number', 'float', floatNumber),
   numeric: scalar('numeric', 'number', 'float', { ...floatNumber }),
-  money: scalar('money', 'other', 'any', { isSummable: false }),
+  money: scalar('money', 'other', 'any', { arithmetic: 'sum' }),
   bool: scalar('Boolean', 'boolean', 'boolean', { json: 'bare', isOrderable: false }),
   text: scalar('String', 'text', 'string'),
   varchar: scalar('String', 'text', 'string'),
@@ -83,7 +86,7 @@ export const SCALARS: Readonly<Record<string, Scalar>> = {
   timetz: scalar('timetz', 'other', 'string'),
   timestamp: scalar('timestamp', 'other', 'string'),
   timestamptz: scalar('timestamptz', 'other', 'string'),
-  interval: scalar('interval', 'other', 'string'),
+  interval: scalar('interval', 'other', 'string', { arithmetic: 'mean' }),
   json: scalar('json', 'json', 'json', { json: 'bare', ...incomparable }),
   jsonb: scalar('jsonb', 'jsonb', 'json', { json: 'bare', ...unordered }),
   bytea: scalar('bytea', 'other', 'string', unordered),

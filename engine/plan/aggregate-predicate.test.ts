@@ -12,6 +12,10 @@ const SCHEMA = `
     (4, 2, 'c', 50, 5, false), (5, 2, 'd', 60, 6, true);
   create function shouted(author, times int, sign text default '!') returns text language sql stable
     as $$ select upper($1.name) || repeat($3, $2) $$;
+  create table payment (id int primary key, amount money, lasted interval, day date, at timestamptz, key uuid, label text);
+  insert into payment values (1, '1.50', '1 hour', '2020-01-02', '2020-01-02T00:00:00Z', null, 'b'),
+    (2, '2.50', '3 hours', '2021-01-02', null, '0b2f1b1e-0000-4000-8000-000000000000', 'a');
+  create function doubled(payment) returns int language sql stable as 'select $1.id * 2';
   create function best(author) returns setof article language sql stable
     as $$ select * from article where author_id = $1.id and score > 2 $$;`;
 
@@ -34,6 +38,7 @@ const WORLD = {
         { role: 'counter', permission: { columns: ['id'], filter: {} } },
       ],
     },
+    { table: public_('payment'), computed_fields: [computed('doubled')] },
     {
       table: public_('article'),
       select_permissions: [
@@ -137,4 +142,29 @@ test('a computed field with arguments is compared and ordered by beside them', a
   const descending = `{ shouted: { ${args}, ordering: desc } }`;
   expect(await authors('{}', admin, descending)).toEqual([3, 2, 1]);
   expect(await authors(`{ shouted: { ${args}, _eq: "BO??" } }`, { role: 'user' })).toMatch(/not found/);
+});
+
+test('money and intervals are added up, whatever has an order has a first and a last', async () => {
+  const query = `{ payment_aggregate { aggregate {
+    sum { amount lasted doubled } avg { lasted id doubled } max { amount day key label doubled } min { lasted at label }
+    stddev_pop { id } } } }`;
+  expect((await world.ask(query, {}, admin)).data).toEqual({
+    payment_aggregate: {
+      aggregate: {
+        sum: { amount: '$4.00', lasted: '04:00:00', doubled: 6 },
+        avg: { lasted: '02:00:00', id: 1.5, doubled: 3 },
+        max: {
+          amount: '$2.50',
+          day: '2021-01-02',
+          key: '0b2f1b1e-0000-4000-8000-000000000000',
+          label: 'b',
+          doubled: 4,
+        },
+        min: { lasted: '01:00:00', at: '2020-01-02T00:00:00+00:00', label: 'a' },
+        stddev_pop: { id: 0.5 },
+      },
+    },
+  });
+  const refused = await world.ask('{ payment_aggregate { aggregate { avg { amount } } } }', {}, admin);
+  expect(refused.errors![0]!.message).toBe("field 'amount' not found in type: 'payment_avg_fields'");
 });

@@ -10,6 +10,7 @@ import { fieldOrigin } from '../schema/origin.ts';
 import { type Arguments, readArguments } from './arguments.ts';
 import type { PlanContext } from './context.ts';
 import { limitOf } from './count.ts';
+import { planCall } from './function.ts';
 import { type Input, valueByValue } from './input.ts';
 import { type SelectedField, selectedFields, subselections } from './selection.ts';
 import { objectTypeOf, planSelection, rowsAskedFor } from './table.ts';
@@ -82,7 +83,9 @@ function aggregateMember(
   return {
     kind: 'values',
     alias,
-    members: members(field, nodes, context, (selected, inner) => functionMember(selected, inner, origin.fn)),
+    members: members(field, nodes, context, (selected, inner) =>
+      functionMember(selected, inner, origin.fn, context),
+    ),
   };
 }
 
@@ -101,12 +104,20 @@ function columnsOf(input: Input | undefined): string[] {
 }
 
 function functionMember(
-  { alias, field }: SelectedField,
+  { alias, nodes, field }: SelectedField,
   type: GraphQLObjectType,
   fn: AggregateFunction,
+  context: PlanContext,
 ): AggregateMember {
   if (!field) return { kind: 'constant', alias, json: JSON.stringify(type.name) };
   const origin = fieldOrigin(field);
+  if (origin.kind === 'computed' && origin.field.returns.kind === 'scalar') {
+    const { name, returns } = origin.field;
+    const given = readArguments(field, nodes, context);
+    const call = withPath('args', () => planCall(origin.field, given, origin.table));
+    const { type: own, json } = returns;
+    return { kind: 'value', alias, value: { kind: 'function', fn, column: name, call, type: own, json } };
+  }
   if (origin.kind !== 'column') throw new Error(`${origin.kind} has no ${fn}`);
   const { name, type: own, json } = origin.column;
   return { kind: 'value', alias, value: { kind: 'function', fn, column: name, type: own, json } };

@@ -111,6 +111,8 @@ export type AggregateValue =
       readonly kind: 'function';
       readonly fn: AggregateFunction;
       readonly column: string;
+      /** Of a computed field, and `column` only names it. */
+      readonly call?: FunctionCall;
       readonly type: PgType;
       readonly json: JsonForm;
     };

@@ -12,14 +12,19 @@ import {
   GraphQLNonNull,
   GraphQLObjectType,
 } from 'graphql';
-import { AGGREGATE_FUNCTIONS, AGGREGATES, type AggregateFunction } from '../catalog/aggregates.ts';
+import {
+  AGGREGATE_FUNCTIONS,
+  AGGREGATES,
+  type AggregateFunction,
+  isAggregated,
+} from '../catalog/aggregates.ts';
 import type { Scalar } from '../catalog/scalars.ts';
 import { targetOf } from '../resolve/access.ts';
 import { derivedTypeName } from '../resolve/names.ts';
 import { fieldName } from '../resolve/naming.ts';
-import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
+import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
 import type { Related, SchemaBuilder } from './builder.ts';
-import { needsArguments, visibleComputedFields } from './function.ts';
+import { computedField, needsArguments, visibleComputedFields } from './function.ts';
 import { directionEnum, selectColumn } from './order-by.ts';
 import {
   type FieldConfig,
@@ -91,11 +96,11 @@ function aggregateFields(builder: SchemaBuilder, table: ResolvedTable): GraphQLO
           extensions: fieldExtensions({ kind: 'count' }),
         },
         ...Object.fromEntries(
-          functionsOver(builder, table).map(({ fn, columns }) => [
-            fieldName(table.naming, fn),
+          functionsOver(builder, table).map((values) => [
+            fieldName(table.naming, values.fn),
             {
-              type: functionFields(builder, table, fn, columns),
-              extensions: fieldExtensions({ kind: 'aggregate-function', fn }),
+              type: functionFields(builder, table, values),
+              extensions: fieldExtensions({ kind: 'aggregate-function', fn: values.fn }),
             },
           ]),
         ),
@@ -116,48 +121,58 @@ function countArguments(builder: SchemaBuilder, table: ResolvedTable): GraphQLFi
 function functionFields(
   builder: SchemaBuilder,
   table: ResolvedTable,
-  fn: AggregateFunction,
-  columns: readonly ResolvedColumn[],
+  { fn, columns, computed }: FunctionValues,
 ): GraphQLObjectType {
+  const typeOf = (scalar: Scalar) =>
+    AGGREGATES[fn].gives === 'float' && scalar.arithmetic === 'all' ? GraphQLFloat : builder.scalar(scalar);
   return builder.named(derivedTypeName(table, `${fn}_fields`), (name) => {
     return new GraphQLObjectType({
       name,
       description: `aggregate ${fn} on columns`,
-      fields: () =>
-        Object.fromEntries(
+      fields: () => ({
+        ...Object.fromEntries(
           columns.map((column) => [
             column.graphqlName,
             {
-              type: AGGREGATES[fn].gives === 'float' ? GraphQLFloat : builder.scalar(column.scalar),
+              type: typeOf(column.scalar),
               description: column.description,
               extensions: fieldExtensions({ kind: 'column', column }),
             },
           ]),
         ),
+        ...Object.fromEntries(
+          computed.map((field) => {
+            const { description, args, extensions } = computedField(builder, table, field);
+            const { scalar } = field.returns as ScalarReturn;
+            return [field.name, { type: typeOf(scalar), description, args, extensions }];
+          }),
+        ),
+      }),
     });
   });
 }
 
-type FunctionColumns = { readonly fn: AggregateFunction; readonly columns: readonly ResolvedColumn[] };
+type ScalarReturn = Extract<ResolvedComputedField['returns'], { kind: 'scalar' }>;
 
-/** The functions that have a column to work on. */
-function functionsOver(builder: SchemaBuilder, table: ResolvedTable): FunctionColumns[] {
+type FunctionValues = {
+  readonly fn: AggregateFunction;
+  readonly columns: readonly ResolvedColumn[];
+  /** Computed fields that are values. */
+  readonly computed: readonly ResolvedComputedField[];
+};
+
+/** The functions that have something to work on. */
+function functionsOver(builder: SchemaBuilder, table: ResolvedTable): FunctionValues[] {
   const columns = builder.selectableColumns(table);
-  return AGGREGATE_FUNCTIONS.map((fn) => {
-    const takes = AGGREGATES[fn].over === 'summable' ? isSummable : isOrdered;
-    return { fn, columns: columns.filter(takes) };
-  }).filter((each) => each.columns.length > 0);
+  const computed = visibleComputedFields(builder, table);
+  return AGGREGATE_FUNCTIONS.map((fn) => ({
+    fn,
+    columns: columns.filter(({ scalar, type }) => isAggregated(fn, scalar, type)),
+    computed: computed.filter(
+      ({ returns }) => returns.kind === 'scalar' && isAggregated(fn, returns.scalar, returns.type),
+    ),
+  })).filter(({ columns, computed }) => columns.length + computed.length > 0);
 }
-
-const isSummable = ({ scalar }: ResolvedColumn): boolean => scalar.isSummable;
-
-/** Arrays and types nothing is known about are left out: Postgres may have no order for them. */
-function isOrdered({ scalar, type }: ResolvedColumn): boolean {
-  const { kind } = type.base ?? type;
-  return scalar.isOrderable && (kind === 'enum' || isKnown(scalar));
-}
-
-const isKnown = ({ input, name }: Scalar): boolean => input !== 'any' || name === 'money' || name === 'oid';
 
 /** Array relationships to tables the role may aggregate. */
 export function aggregatedRelationships(builder: SchemaBuilder, table: ResolvedTable): Related[] {
@@ -194,13 +209,15 @@ function aggregateOrderBy(builder: SchemaBuilder, table: ResolvedTable): GraphQL
       fields: () => ({
         count: { type: directionEnum(builder, table.naming), extensions: inputExtensions({ kind: 'count' }) },
         ...Object.fromEntries(
-          functionsOver(builder, table).map(({ fn, columns }) => [
-            fieldName(table.naming, fn),
-            {
-              type: functionOrderBy(builder, table, fn, columns),
-              extensions: inputExtensions({ kind: 'aggregate-function', fn }),
-            },
-          ]),
+          functionsOver(builder, table)
+            .filter(({ columns }) => columns.length > 0)
+            .map(({ fn, columns }) => [
+              fieldName(table.naming, fn),
+              {
+                type: functionOrderBy(builder, table, fn, columns),
+                extensions: inputExtensions({ kind: 'aggregate-function', fn }),
+              },
+            ]),
         ),
       }),
     });

@@ -281,7 +281,7 @@ export const UPDATE_OPERATORS: readonly Operator[] = [
   {
     name: '_inc',
     about: 'increments the numeric columns with given value of the filtered values',
-    applies: (c) => c.scalar.isSummable,
+    applies: (c) => c.scalar.arithmetic !== 'none',
   },
   {
     name: '_prepend',

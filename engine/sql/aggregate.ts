@@ -88,7 +88,10 @@ function memberPieces(member: AggregateMember, row: string): readonly Piece[] {
 }
 
 function valueOver(value: AggregateValue, row: string): Fragment {
-  if (value.kind === 'function') return CALLS[value.fn](columnOf(row, value.column), value.type);
+  if (value.kind === 'function') {
+    const { fn, call, column, type } = value;
+    return CALLS[fn](call ? functionCall(call, row) : columnOf(row, column), type);
+  }
   const [first, ...others] = value.columns.map((column) => columnOf(row, column));
   if (!first) return sql`count(*)`;
   const counted = others.length === 0 ? first : sql`(${join([first, ...others], comma)})`;
