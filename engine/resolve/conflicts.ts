@@ -4,7 +4,7 @@
 import { EngineError } from '../errors/engine-error.ts';
 import { printQualified } from '../metadata/schema/common.ts';
 import { type RootType, rootFieldsIn } from './names.ts';
-import { type NamespaceKind, type Naming, namespaceTypeName } from './naming.ts';
+import { NAMESPACE_KINDS, type NamespaceKind, type Naming, namespaceTypeName } from './naming.ts';
 import type { ResolvedFunction, ResolvedTable } from './types.ts';
 
 /** In the order in which they are looked at. */
@@ -21,15 +21,13 @@ export class NameSpace {
   readonly #fields = new Map<string, Map<string, string>>();
   readonly #types = new Map<string, string>();
 
-  /** Takes the field that holds all others of the source, if there is one. */
+  /** Takes the field that holds all others of the source, if there is one, and its types. */
   addSource(name: string, naming: Naming): EngineError | null {
     const { namespace } = naming;
     if (namespace === null) return null;
-    return this.#add(
-      { ...naming, namespace: null },
-      { owner: `source ${name}`, fields: () => [namespace] },
-      [],
-    );
+    const claims = { owner: `source ${name}`, fields: () => [namespace] };
+    const types = NAMESPACE_KINDS.map((kind) => namespaceTypeName(naming, kind));
+    return this.#add({ ...naming, namespace: null }, claims, types);
   }
 
   /** Takes the table's names, or none of them: then the error says which are taken and by whom. */

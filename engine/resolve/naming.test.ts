@@ -87,7 +87,3 @@ test('without conventions there is only the default one', () => {
   const naming = namingOf({ naming_convention: 'graphql-default' }, undefined);
   expect(naming.names.order_by).toBe('order_by');
 });
-
-test('an empty namespace is none', () => {
-  expect(namingOf({ root_fields: { namespace: '' } }, undefined).namespace).toBeNull();
-});

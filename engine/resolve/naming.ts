@@ -47,7 +47,7 @@ export function namingOf(
   const convention = standard === undefined ? 'default' : (naming_convention ?? standard);
   return {
     convention,
-    namespace: root_fields?.namespace || null,
+    namespace: root_fields?.namespace ?? null,
     rootFields: { prefix: root_fields?.prefix ?? '', suffix: root_fields?.suffix ?? '' },
     typeNames: { prefix: type_names?.prefix ?? '', suffix: type_names?.suffix ?? '' },
     names: NAMES[convention],
@@ -79,7 +79,8 @@ export function enumValueName(naming: Naming, value: string): string {
   return naming.convention === 'default' ? value : value.toUpperCase();
 }
 
-export type NamespaceKind = 'query' | 'mutation_frontend' | 'mutation_backend' | 'subscription';
+export const NAMESPACE_KINDS = ['query', 'mutation_frontend', 'mutation_backend', 'subscription'] as const;
+export type NamespaceKind = (typeof NAMESPACE_KINDS)[number];
 
 /** The object type that a namespace stands for. */
 export function namespaceTypeName(naming: Naming, root: NamespaceKind): string {

@@ -24,7 +24,10 @@ export async function openWorld(schemaFile: string, metadataFile: string): Promi
   await client.query("set time zone 'UTC'");
   const metadata = parseMetadata(load(readFileSync(metadataFile, 'utf8')));
   const catalogs = new Map([['default', await introspect(client)]]);
-  const { model, inconsistencies } = resolve(metadata, catalogs, { stringifyNumericTypes: false });
+  const { model, inconsistencies } = resolve(metadata, catalogs, {
+    stringifyNumericTypes: false,
+    namingConvention: 'default',
+  });
   if (inconsistencies.length > 0) throw new Error(inconsistencies.map(({ reason }) => reason).join('\n'));
   return {
     model,
