@@ -26,7 +26,8 @@ function runQuery(statement: ReadyStatement, binding: Binding, databases: Databa
   return runStatement(statement, valuesOf(statement, binding), databases);
 }
 
-/** A connection may have died while it lay idle: what only reads is simply asked again, once. */
+/** A connection may have died while it lay idle: what only reads is simply asked again, once; what calls a volatile
+ *  function may have done its work already. */
 export async function runStatement(
   statement: ReadyStatement,
   values: readonly unknown[],
@@ -36,7 +37,8 @@ export async function runStatement(
   try {
     return await run(nameFor(statement), values);
   } catch (error) {
-    if (!isConnectionLost(error)) throw engineErrorOf(error, statement.text, statement.errorPath);
+    if (!statement.isRepeatable || !isConnectionLost(error))
+      throw engineErrorOf(error, statement.text, statement.errorPath);
   }
   return runOne(run, statement, values);
 }

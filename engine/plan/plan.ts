@@ -2,6 +2,7 @@
  *  Raises validation errors with paths that begin at `selectionSet`. Not here: statements (sql/plan.ts). */
 import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
+import type { ResolvedFunction } from '../resolve/types.ts';
 import { fieldOrigin } from '../schema/origin.ts';
 import { planAggregate } from './aggregate.ts';
 import { readArguments } from './arguments.ts';
@@ -94,7 +95,8 @@ function planRoot(
         const call = withPath('args', () => planCall(fn, given, null));
         const select = planCalled(table, call, field, nodes, context);
         const kind = fn.returnsSet ? 'rows' : 'row';
-        return { kind: 'database', alias, source: fn.source, query: { kind, select } };
+        const { source } = fn;
+        return { kind: 'database', alias, source, query: { kind, select }, ...repetition(fn) };
       }
       case 'rows-aggregate': {
         const { source } = origin.table;
@@ -106,7 +108,8 @@ function planRoot(
         const given = readArguments(field, nodes, context);
         const call = withPath('args', () => planCall(fn, given, null));
         const query = planAggregate(table, field, nodes, context, call);
-        return { kind: 'database', alias, source: fn.source, query: { kind: 'aggregate', ...query } };
+        const { source } = fn;
+        return { kind: 'database', alias, source, query: { kind: 'aggregate', ...query }, ...repetition(fn) };
       }
       case 'column':
       case 'computed':
@@ -124,3 +127,6 @@ function planRoot(
     }
   });
 }
+
+/** Said only of functions that may write. */
+const repetition = ({ isVolatile }: ResolvedFunction) => (isVolatile ? { isVolatile } : {});

@@ -16,7 +16,14 @@ export type Plan = {
 
 /** One field of the response object. */
 export type Root =
-  | { readonly kind: 'database'; readonly alias: string; readonly source: string; readonly query: QueryRoot }
+  | {
+      readonly kind: 'database';
+      readonly alias: string;
+      readonly source: string;
+      readonly query: QueryRoot;
+      /** It calls a function that may write, so it must not be asked a second time. */
+      readonly isVolatile?: boolean;
+    }
   | {
       readonly kind: 'mutation';
       readonly alias: string;

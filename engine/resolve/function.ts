@@ -98,6 +98,8 @@ export function resolveComputedField(
   if (called.volatility === 'volatile') {
     reasons.push(`the function "${functionName}" is of type VOLATILE; cannot be added as a computed field`);
   }
+  if (called.hasVariadic)
+    reasons.push(`the function "${functionName}" has VARIADIC parameters, which are not supported`);
   const returns = returnOf(called, around, functionName, reasons);
   refuseFor(reasons, name, table);
   return {
@@ -190,7 +192,8 @@ function argumentsOf(
   functionName: string,
 ): readonly ResolvedArgument[] {
   const inputs = called.arguments.filter(isInput);
-  const session = inputs.find((argument) => argument.name === special.session);
+  // An argument without a name is not the one that was not named.
+  const session = inputs.find(({ name }) => name !== null && name === special.session);
   if (special.session !== null && !(session && isJson(session.type))) {
     fail('invalidConfiguration', {
       text: session

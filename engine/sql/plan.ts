@@ -14,6 +14,8 @@ export type CompiledStatement = Statement & {
   readonly roots: readonly string[];
   /** The last column says whether a permission's check was passed: `true` or `false`. */
   readonly isChecked: boolean;
+  /** It only reads: it may be run again when a connection is lost. */
+  readonly isRepeatable: boolean;
   /** What answers instead, when the first column holds the written rows. */
   readonly answer: Statement | null;
   /** Where its failures are reported: an insert's at its objects, any other at the request as a whole. */
@@ -50,7 +52,7 @@ type Draft =
       readonly kind: 'queries';
       readonly source: string;
       readonly aliases: Aliases;
-      readonly roots: { readonly alias: string; readonly query: Fragment }[];
+      readonly roots: { readonly alias: string; readonly query: Fragment; readonly isVolatile: boolean }[];
     }
   | {
       readonly kind: 'mutation';
@@ -90,7 +92,9 @@ function place(root: Root, path: ErrorPath, drafts: Draft[]): readonly TemplateP
       });
     case 'database': {
       const { statement, draft } = queriesOf(root.source, drafts);
-      const column = draft.roots.push({ alias: root.alias, query: queryOf(root.query, draft.aliases) }) - 1;
+      const { alias, isVolatile = false } = root;
+      const query = queryOf(root.query, draft.aliases);
+      const column = draft.roots.push({ alias, query, isVolatile }) - 1;
       return [{ kind: 'column', statement, column }];
     }
     default:
@@ -130,6 +134,7 @@ function finish(draft: Draft): CompiledStatement {
       source: draft.source,
       roots: [draft.alias],
       isChecked,
+      isRepeatable: false,
       answer: answer && compile(answer),
       errorPath: draft.errorPath,
     };
@@ -143,6 +148,7 @@ function finish(draft: Draft): CompiledStatement {
     source,
     roots: roots.map((root) => root.alias),
     isChecked: false,
+    isRepeatable: !roots.some((root) => root.isVolatile),
     answer: null,
     errorPath: [],
   };

@@ -42,7 +42,10 @@ export function rowQuery(select: Select, aliases: Aliases): Fragment {
   const row = aliases.next();
   const joins = new Joins(aliases);
   const json = rowJson(select.fields, row, joins);
-  const where = whereClause([condition(select.where, rowScope(row, aliases))]);
+  const where = whereClause([
+    ...(select.from ? [isThere(row)] : []),
+    condition(select.where, rowScope(row, aliases)),
+  ]);
   return sql`select ${json} from ${sourceOf(select, row)} ${id(row)}${joins.clauses()}${where}`;
 }
 
@@ -161,10 +164,16 @@ function sourceOf(select: Select, outer: string): Fragment {
   return select.from ? functionCall(select.from, outer) : qualified(select.table);
 }
 
+/** A function of one row that returns null returns a row of nulls, too. */
+function isThere(row: string): Fragment {
+  return sql`not (${id(row)} is null)`;
+}
+
 type CalledField = Extract<Field, { kind: 'called' }>;
 
 function calledPieces({ isList, select }: CalledField, row: string, joins: Joins): readonly Piece[] {
-  const rows = rowsOf(select, joins.aliases, { outer: row });
+  const origin = { outer: row, ...(isList ? {} : { correlate: isThere }) };
+  const rows = rowsOf(select, joins.aliases, origin);
   if (isList) return jsonArray(sql`(select ${joinedRows(rows.json)} from ${rows.from})`);
   return [expression(sql`coalesce((select ${rows.json} from ${rows.from}), 'null')`)];
 }
