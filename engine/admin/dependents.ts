@@ -16,6 +16,7 @@ function printDependent(key: string): string {
   if (permission) return `permission ${table}.${name}.${permission[1]} ${where}`;
   if (/^(object|array)_relationship$/.test(kind)) return `relationship ${table}.${name} ${where}`;
   const words = kind.replaceAll('_', ' ');
+  if (/^(native_query|logical_model)$/.test(kind)) return `${words} ${schema} ${where}`;
   if (encoded.length === 4) return `${words} ${table}.${name} ${where}`;
   if (encoded.length === 3) return `${words} ${table} ${where}`;
   return `${words} ${encoded.map(decodeURIComponent).join('.')}`;

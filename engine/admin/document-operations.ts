@@ -20,6 +20,23 @@ export function exportMetadata(work: Work, _args: ArgsOf<'export_metadata'>, req
   return (published) => ({ resource_version: published.resourceVersion, metadata });
 }
 
+/** As they stand in an export. Raises `sourceNotFound`. */
+export function getLogicalModels(work: Work, args: ArgsOf<'get_logical_model'>): Answer {
+  return exportedList(work, args.source, 'logical_models');
+}
+
+/** As they stand in an export. Raises `sourceNotFound`. */
+export function getNativeQueries(work: Work, args: ArgsOf<'get_native_query'>): Answer {
+  return exportedList(work, args.source, 'native_queries');
+}
+
+function exportedList(work: Work, name: string, list: 'logical_models' | 'native_queries'): Answer {
+  if (!work.source(name)) fail('sourceNotFound', { source: name });
+  const { sources } = printMetadata(work.metadata) as { readonly sources: readonly Source[] };
+  const items = sources.find((source) => source.name === name)?.[list] ?? [];
+  return () => items;
+}
+
 /** Version 1 is the document itself, version 2 wraps it with options. `dry_run` judges it and stores nothing;
  *  `include_keys` adds keys of inconsistent objects and the new version to the answer. */
 export async function replaceMetadata(work: Work, args: ReplaceArgs, request: AdminRequest): Promise<Answer> {

@@ -419,6 +419,48 @@ export const ERRORS = {
     'not-exists',
     (p) => `permission of role "${p.role}" does not exist for function "${p.name}"`,
   ),
+  // ── logical models and native queries ──
+  logicalModelAlreadyTracked: row<Named>(
+    400,
+    'already-tracked',
+    (p) => `Logical model '${p.name}' is already tracked.`,
+  ),
+  logicalModelNotFound: row<Named & { source: string }>(
+    400,
+    'not-found',
+    (p) => `Logical model "${p.name}" not found in source "${p.source}".`,
+  ),
+  logicalModelInUse: row<Named & { query: string }>(
+    400,
+    'constraint-violation',
+    (p) => `Logical model "${p.name}" still being used by native query "${p.query}".`,
+  ),
+  logicalModelPermissionExists: row<Named & { role: string }>(
+    400,
+    'already-exists',
+    (p) => `select permission already defined on logical model "${p.name}" with role "${p.role}"`,
+  ),
+  logicalModelPermissionMissing: row<Named & { role: string }>(
+    400,
+    'not-found',
+    (p) => `select permission on logical model "${p.name}" for role "${p.role}" does not exist`,
+  ),
+  nativeQueryAlreadyTracked: row<Named>(
+    400,
+    'already-tracked',
+    (p) => `Native query '${p.name}' is already tracked.`,
+  ),
+  nativeQueryNotFound: row<Named & { source: string }>(
+    400,
+    'not-found',
+    (p) => `Native query "${p.name}" not found in source "${p.source}".`,
+  ),
+  /** What PREPARE says goes to `internal`, and into the reason of the inconsistency. */
+  nativeQueryInvalid: row<{ reason: string }>(
+    400,
+    'validation-failed',
+    (p) => `Failed to validate query: ${p.reason}`,
+  ),
   // ── a GraphQL request ──
   notGraphql: row<object>(400, 'validation-failed', () => 'not a valid graphql query'),
   validationFailed: row<Text>(400, 'validation-failed', (p) => p.text),

@@ -63,7 +63,10 @@ export function referencesOf(
   switch (object.kind) {
     case 'object_relationship':
     case 'array_relationship':
-      return tableKeys(source, [targetOf(scope, table, own, fragment)]);
+      return [
+        ...tableKeys(source, [targetOf(scope, table, own, fragment)]),
+        ...nativeQueryKeys(source, at(fragment, 'using', 'manual_configuration', 'remote_native_query')),
+      ];
     case 'insert_permission':
     case 'select_permission':
     case 'update_permission':
@@ -75,7 +78,19 @@ export function referencesOf(
     case 'function':
       return tableKeys(source, [at(fragment, 'configuration', 'response', 'table')]);
     case 'native_query':
-      return [objectKey('logical_model', source, String(fragment['returns']))];
+      return [
+        objectKey('logical_model', source, String(fragment['returns'])),
+        ...(['object_relationships', 'array_relationships'] as const)
+          .flatMap((list) => listAt(fragment, list))
+          .flatMap((relationship) => [
+            ...tableKeys(source, [at(relationship, 'using', 'remote_table')]),
+            ...nativeQueryKeys(source, at(relationship, 'using', 'remote_native_query')),
+          ]),
+      ];
+    case 'logical_model':
+      return listAt(fragment, 'fields').flatMap((field) => modelKeys(source, field['type']));
+    case 'logical_model_permission':
+      return referencesOfBoolExp(scope, NO_TABLE, at(fragment, 'permission', 'filter'));
     case 'allowlist':
       return [objectKey('query_collection', String(fragment['collection']))];
     case 'rest_endpoint':
@@ -206,6 +221,22 @@ function tableKeys(source: string, tables: readonly unknown[]): readonly string[
     return table ? [objectKey('table', source, table.schema, table.name)] : [];
   });
 }
+
+function nativeQueryKeys(source: string, name: unknown): readonly string[] {
+  return typeof name === 'string' ? [objectKey('native_query', source, name)] : [];
+}
+
+/** The logical model in a field's type: `{array: {logical_model}}`. */
+function modelKeys(source: string, type: unknown): readonly string[] {
+  if (!isRecord(type)) return [];
+  const name = type['logical_model'];
+  return typeof name === 'string'
+    ? [objectKey('logical_model', source, name)]
+    : modelKeys(source, type['array']);
+}
+
+/** A logical model's rows are of no table: only `_exists` leads out of a condition on them. */
+const NO_TABLE: QualifiedName = { schema: '', name: '' };
 
 /** Boolean expressions are kept as written, so the table of an `_exists` may be a bare name. */
 export function qualifiedOf(value: unknown): QualifiedName | undefined {

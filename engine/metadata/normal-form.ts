@@ -6,6 +6,14 @@ import { ActionDefinition } from './schema/action.ts';
 import { AllowListEntry } from './schema/collection.ts';
 import { QualifiedName } from './schema/common.ts';
 import { EventTrigger } from './schema/event.ts';
+import {
+  ArrayType,
+  LogicalModelField,
+  LogicalModelReference,
+  NestedArrayType,
+  ScalarReference,
+} from './schema/logical-model.ts';
+import { NativeQueryArgument } from './schema/native-query.ts';
 import { DeleteRule, InsertRule, SelectRule, UpdateRule, ValidateInput } from './schema/permission.ts';
 import { ApiLimits } from './schema/policy.ts';
 import {
@@ -36,6 +44,7 @@ const LENIENT: Rewrites = new Map([
     [CustomRootFields, shortenRootFields],
     [ObjectRelationshipUsing, listColumns],
     [ForeignKeyOn, foreignKeyOn],
+    [LogicalModelField, flattenScalar],
     [RemoteRelationshipDefinition, nestRemoteSchema],
     [ApiLimits, liftDisabled],
     [ActionDefinition, ({ kind, ...rest }) => (kind === '' ? rest : { ...rest, kind })],
@@ -52,6 +61,12 @@ const DEFAULTS: ReadonlyMap<unknown, JsonRecord> = new Map<unknown, JsonRecord>(
   [UpdateRule.properties, { backend_only: false }],
   [DeleteRule.properties, { backend_only: false }],
   [ValidateInput.properties.definition.properties, { forward_client_headers: false, timeout: 10 }],
+  [LogicalModelField.properties, { nullable: false }],
+  [ScalarReference.properties, { nullable: false }],
+  [LogicalModelReference.properties, { nullable: false }],
+  [ArrayType.properties, { nullable: false }],
+  [NestedArrayType.properties, { nullable: false }],
+  [NativeQueryArgument.properties, { nullable: false }],
   [EventTrigger.properties, { trigger_on_replication: false }],
   [EventTrigger.properties.definition.properties, { enable_manual: false }],
   [RemoteSchemaDefinition.properties, { forward_client_headers: false, timeout_seconds: 60 }],
@@ -122,6 +137,12 @@ function nestRemoteSchema(definition: JsonRecord): JsonRecord {
   if (!isRecord(nested) || !('hasura_fields' in nested)) return definition;
   const { hasura_fields: earlier, ...kept } = nested;
   return { ...rest, to_remote_schema: { ...kept, lhs_fields: nested['lhs_fields'] ?? earlier } };
+}
+
+/** `{type: {scalar, nullable}}` is `{type, nullable}`. */
+function flattenScalar({ type, ...field }: JsonRecord): JsonRecord {
+  if (!isRecord(type) || typeof type['scalar'] !== 'string') return { ...field, type };
+  return { ...field, type: type['scalar'], nullable: type['nullable'] ?? field['nullable'] ?? false };
 }
 
 /** Some documents switch limits off inside a limit. */

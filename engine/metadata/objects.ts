@@ -18,13 +18,14 @@ import { Action } from './schema/action.ts';
 import { AllowListEntry, QueryCollection, RestEndpoint } from './schema/collection.ts';
 import { Comment, GraphqlName, RoleName } from './schema/common.ts';
 import { CronTrigger, EventTrigger } from './schema/event.ts';
-import { ComputedField, LogicalModel, NativeQuery, TrackedFunction } from './schema/function.ts';
+import { ComputedField, TrackedFunction } from './schema/function.ts';
+import { LogicalModel, LogicalModelPermission } from './schema/logical-model.ts';
 import { emptyMetadata, type Metadata } from './schema/metadata.ts';
+import { NativeQuery } from './schema/native-query.ts';
 import {
   DeletePermission,
   InsertPermission,
   SelectPermission,
-  SelectRule,
   UpdatePermission,
 } from './schema/permission.ts';
 import {
@@ -77,11 +78,6 @@ const within = (key: string, identity: Identity): Identity => ({
 const byQualified = (key: string): Identity => within(key, by('schema', 'name'));
 const alone = by();
 
-const LogicalModelPermission = Type.Object({
-  role: RoleName,
-  permission: SelectRule,
-  comment: Type.Optional(Comment),
-});
 const CustomType = Type.Object({
   category: Type.Union(CUSTOM_TYPE_CATEGORIES.map((category) => Type.Literal(category))),
   definition: Type.Unknown(),
@@ -106,7 +102,6 @@ export const OBJECTS = {
   event_trigger: row('table', list('event_triggers'), by('name'), EventTrigger),
   function: row('source', list('functions'), byQualified('function'), TrackedFunction),
   function_permission: row('function', list('permissions'), by('role'), Type.Object({ role: RoleName })),
-  native_query: row('source', list('native_queries'), by('root_field_name'), NativeQuery),
   logical_model: row('source', list('logical_models'), by('name'), LogicalModel),
   logical_model_permission: row(
     'logical_model',
@@ -114,6 +109,7 @@ export const OBJECTS = {
     by('role'),
     LogicalModelPermission,
   ),
+  native_query: row('source', list('native_queries'), by('root_field_name'), NativeQuery),
   remote_schema: row(null, list('remote_schemas'), by('name'), RemoteSchema),
   remote_schema_permission: row('remote_schema', list('permissions'), by('role'), RemoteSchemaPermission),
   remote_schema_relationship: row(

@@ -7,6 +7,8 @@ import Type, { type Static, type TSchema } from 'typebox';
 import { AllowListScope, QueryCollection } from './schema/collection.ts';
 import { ColumnName, Comment, GraphqlName, ObjectName, QualifiedName, RoleName } from './schema/common.ts';
 import { ComputedField, FunctionConfiguration } from './schema/function.ts';
+import { LogicalModelField } from './schema/logical-model.ts';
+import { NativeQuery } from './schema/native-query.ts';
 import { DeleteRule, InsertRule, SelectRule, UpdateRule } from './schema/permission.ts';
 import { ArrayRelationshipUsing, ObjectRelationshipUsing } from './schema/relationship.ts';
 import { HealthCheck, QueryTags, SourceConfiguration, SourceCustomization } from './schema/source.ts';
@@ -295,6 +297,35 @@ export const OPERATIONS = {
     name: ObjectName,
     cascade: flag,
   }),
+
+  // ── native queries and logical models ──
+  track_logical_model: sourced('edit', 'Declares a shape of rows for native queries.', {
+    name: GraphqlName,
+    description: Type.Optional(Comment),
+    fields: Type.Array(LogicalModelField),
+  }),
+  untrack_logical_model: sourced('edit', 'Forgets a logical model that nothing uses.', { name: ObjectName }),
+  get_logical_model: sourced('read', 'The logical models of a source.', {}),
+  create_logical_model_select_permission: sourced('edit', 'Lets a role read rows of a logical model.', {
+    name: ObjectName,
+    role: RoleName,
+    permission: SelectRule,
+    comment: Type.Optional(Comment),
+  }),
+  drop_logical_model_select_permission: sourced(
+    'edit',
+    'Takes the permission to read rows of a logical model.',
+    { name: ObjectName, role: RoleName },
+  ),
+  track_native_query: sourced(
+    'edit',
+    'Adds SQL with arguments to the GraphQL schema.',
+    NativeQuery.properties,
+  ),
+  untrack_native_query: sourced('edit', 'Takes a native query out of the GraphQL schema.', {
+    root_field_name: ObjectName,
+  }),
+  get_native_query: sourced('read', 'The native queries of a source.', {}),
 
   // ── query collections and the allow list ──
   create_query_collection: row('edit', 'Creates a named list of GraphQL documents.', QueryCollection),

@@ -4,6 +4,8 @@ import type { EditOperation } from '../../metadata/operations.ts';
 import * as collections from './collections.ts';
 import * as functions from './functions.ts';
 import type { Handler } from './handler.ts';
+import * as logicalModels from './logical-models.ts';
+import * as nativeQueries from './native-queries.ts';
 import * as permissions from './permissions.ts';
 import * as relationships from './relationships.ts';
 import * as sources from './sources.ts';
@@ -42,6 +44,12 @@ export const HANDLERS: { readonly [N in EditOperation]: Handler<N> } = {
   drop_function_permission: functions.dropFunctionPermission,
   add_computed_field: functions.addComputedField,
   drop_computed_field: functions.dropComputedField,
+  track_logical_model: logicalModels.trackLogicalModel,
+  untrack_logical_model: logicalModels.untrackLogicalModel,
+  create_logical_model_select_permission: logicalModels.createSelectPermission,
+  drop_logical_model_select_permission: logicalModels.dropSelectPermission,
+  track_native_query: nativeQueries.trackNativeQuery,
+  untrack_native_query: nativeQueries.untrackNativeQuery,
   create_query_collection: collections.createQueryCollection,
   rename_query_collection: collections.renameQueryCollection,
   drop_query_collection: collections.dropQueryCollection,

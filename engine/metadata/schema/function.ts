@@ -1,9 +1,7 @@
-/** SQL functions: tracked as root fields, attached to tables as computed fields; native queries and logical models.
+/** SQL functions: tracked as root fields, attached to tables as computed fields.
  *  Spec: "Tracked function constraints"; features.md 1.6. */
 import Type, { type Static } from 'typebox';
-import { Comment, GraphqlName, nullable, ObjectName, QualifiedName, RoleName } from './common.ts';
-import { SelectRule } from './permission.ts';
-import { ColumnMapping } from './relationship.ts';
+import { Comment, GraphqlName, nullable, QualifiedName, RoleName } from './common.ts';
 
 export const FunctionConfiguration = Type.Object({
   custom_name: Type.Optional(GraphqlName),
@@ -48,52 +46,3 @@ export const ComputedField = Type.Object(
   { additionalProperties: false },
 );
 export type ComputedField = Static<typeof ComputedField>;
-
-const NativeRelationship = Type.Object({
-  name: GraphqlName,
-  using: Type.Object({
-    column_mapping: ColumnMapping,
-    remote_table: Type.Optional(QualifiedName),
-    remote_native_query: Type.Optional(GraphqlName),
-    insertion_order: Type.Optional(nullable(Type.String())),
-  }),
-  comment: Type.Optional(Comment),
-});
-
-export const NativeQuery = Type.Object({
-  root_field_name: GraphqlName,
-  code: Type.String({ minLength: 1 }),
-  returns: ObjectName,
-  arguments: Type.Optional(
-    Type.Record(
-      Type.String(),
-      Type.Object({
-        type: Type.String(),
-        nullable: Type.Optional(Type.Boolean()),
-        description: Type.Optional(Type.String()),
-      }),
-    ),
-  ),
-  object_relationships: Type.Optional(Type.Array(NativeRelationship)),
-  array_relationships: Type.Optional(Type.Array(NativeRelationship)),
-  description: Type.Optional(Type.String()),
-});
-export type NativeQuery = Static<typeof NativeQuery>;
-
-export const LogicalModel = Type.Object({
-  name: GraphqlName,
-  description: Type.Optional(Type.String()),
-  /** `type` is a scalar name, or `{scalar|logical_model|array, nullable?}` nested to any depth. */
-  fields: Type.Array(
-    Type.Object({
-      name: GraphqlName,
-      type: Type.Unknown(),
-      nullable: Type.Optional(Type.Boolean()),
-      description: Type.Optional(Type.String()),
-    }),
-  ),
-  select_permissions: Type.Optional(
-    Type.Array(Type.Object({ role: RoleName, permission: SelectRule, comment: Type.Optional(Comment) })),
-  ),
-});
-export type LogicalModel = Static<typeof LogicalModel>;

@@ -2,7 +2,9 @@
  *  Spec: "Metadata directory", databases.yaml; reference metadata-model.md. */
 import Type, { type Static } from 'typebox';
 import { FromEnv, GraphqlName, nullable, ObjectName } from './common.ts';
-import { LogicalModel, NativeQuery, TrackedFunction } from './function.ts';
+import { TrackedFunction } from './function.ts';
+import { LogicalModel } from './logical-model.ts';
+import { NativeQuery } from './native-query.ts';
 import { Table } from './table.ts';
 
 export const DatabaseUrl = Type.Union([

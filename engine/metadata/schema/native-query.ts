@@ -1,0 +1,48 @@
+/** Native queries: SQL of the administrator's own as a root field. `{{name}}` in the code stands for an argument, which
+ *  becomes a bound parameter; the rows have the shape of a logical model. Reference: features.md row 81.
+ *  Not here: shapes and permissions (logical-model.ts), how code is read (resolve/native-query.ts). */
+import Type, { type Static } from 'typebox';
+import { Comment, GraphqlName, nullable, QualifiedName } from './common.ts';
+import { ColumnMapping } from './relationship.ts';
+
+/** The mapping stands in `using` itself. Exactly one of the two targets. */
+export const NativeRelationship = Type.Object(
+  {
+    name: GraphqlName,
+    using: Type.Object(
+      {
+        column_mapping: ColumnMapping,
+        remote_table: Type.Optional(QualifiedName),
+        remote_native_query: Type.Optional(GraphqlName),
+        insertion_order: Type.Optional(nullable(Type.String())),
+      },
+      { additionalProperties: false },
+    ),
+    comment: Type.Optional(Comment),
+  },
+  { additionalProperties: false },
+);
+export type NativeRelationship = Static<typeof NativeRelationship>;
+
+export const NativeQueryArgument = Type.Object(
+  {
+    type: Type.String({ minLength: 1 }),
+    nullable: Type.Optional(Type.Boolean()),
+    description: Type.Optional(Comment),
+  },
+  { additionalProperties: false },
+);
+
+export const NativeQuery = Type.Object(
+  {
+    root_field_name: GraphqlName,
+    code: Type.String({ minLength: 1 }),
+    returns: GraphqlName,
+    arguments: Type.Optional(Type.Record(Type.String(), NativeQueryArgument)),
+    object_relationships: Type.Optional(Type.Array(NativeRelationship)),
+    array_relationships: Type.Optional(Type.Array(NativeRelationship)),
+    description: Type.Optional(Comment),
+  },
+  { additionalProperties: false },
+);
+export type NativeQuery = Static<typeof NativeQuery>;
