@@ -31,6 +31,7 @@ export async function startEngine(
     namingConvention: options.experimentalFeatures.includes('naming_convention')
       ? options.defaultNamingConvention
       : undefined,
+    validatesNativeQueries: !options.disableNativeQueryValidation,
     maxConnections: options.pgConnections,
     pollIntervalMs: options.schemaSyncPollInterval,
     report: (event) => log.observe({ kind: 'state', event }),

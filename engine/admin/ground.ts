@@ -2,10 +2,14 @@
  *  Not here: who changes what (work.ts), the current snapshot (state.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Introspectable, introspect } from '../catalog/introspect.ts';
+import type { Catalog } from '../catalog/types.ts';
+import { prepareNativeQueries } from '../execute/native-query.ts';
 import type { Database } from '../execute/pool.ts';
 import { Sources } from '../execute/sources.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
+import { nativeQueriesOf } from '../resolve/native-queries.ts';
+import { signatureOf } from '../resolve/native-query.ts';
 import { type Resolution, type ResolveOptions, resolve } from '../resolve/resolve.ts';
 import type { Store } from '../store/store.ts';
 import type { Catalogs, SourceCatalog } from './snapshot.ts';
@@ -16,6 +20,8 @@ export type GroundOptions = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly resolve: ResolveOptions;
   readonly maxConnections?: number | undefined;
+  /** Whether PREPARE is asked about native queries. */
+  readonly validatesNativeQueries: boolean;
   readonly onUnreachable: (source: string, reason: string) => void;
 };
 
@@ -47,10 +53,12 @@ export class Ground {
   /** Asks a source what it has; through `inside` when a transaction is open there. Never throws: a source that cannot be
    *  asked has an error for a catalog, and the rest goes on without it. */
   async introspect(source: Source, inside?: Introspectable): Promise<SourceCatalog> {
-    if (inside) return introspect(inside);
+    if (inside) return this.introspectInside(source, inside);
     const late = new AbortController();
     try {
-      return await Promise.race([introspect(this.database(source)), timeout(late.signal)]);
+      const database = this.database(source);
+      const asked = introspect(database).then((catalog) => this.judge(source, catalog));
+      return await Promise.race([asked, timeout(late.signal)]);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.#options.onUnreachable(source.name, reason);
@@ -58,6 +66,26 @@ export class Ground {
     } finally {
       late.abort();
     }
+  }
+
+  /** What the source has inside a transaction that is open there. */
+  async introspectInside(source: Source, inside: Introspectable): Promise<Catalog> {
+    return this.judge(source, await introspect(inside), inside);
+  }
+
+  /** The catalog with a judgement on every native query the source has now. Raises what a lost connection raises. */
+  async judge(source: Source, catalog: Catalog, inside?: Introspectable): Promise<Catalog> {
+    if (!this.#options.validatesNativeQueries) return catalog;
+    const unknown = nativeQueriesOf(source, catalog, this.#options.resolve).filter(
+      (rows) => !catalog.preparedQueries.has(signatureOf(rows)),
+    );
+    if (unknown.length === 0) return catalog;
+    const judged = inside
+      ? await prepareNativeQueries(inside, unknown)
+      : await this.database(source).transaction({ readOnly: true }, (client) =>
+          prepareNativeQueries(client, unknown),
+        );
+    return { ...catalog, preparedQueries: new Map([...catalog.preparedQueries, ...judged]) };
   }
 
   /** Is the source the metadata database itself, as the same user: then one transaction can hold both. */

@@ -7,7 +7,6 @@
 import type pg from 'pg';
 import type { QueryArrayResult } from 'pg';
 import { catalogChanges } from '../catalog/changes.ts';
-import { introspect } from '../catalog/introspect.ts';
 import type { Catalog } from '../catalog/types.ts';
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import { removeObject } from '../metadata/objects.ts';
@@ -69,9 +68,9 @@ async function runInTransaction(
     await accept(work, source);
     return result;
   }
-  const before = await introspect(client);
+  const before = await work.ground.introspectInside(source, client);
   const result = await execute(client, args.sql);
-  const after = await introspect(client);
+  const after = await work.ground.introspectInside(source, client);
   work.touchesCatalog = true;
   work.edit(path, follow(work, source, { before, after }, args.cascade === true));
   return result;

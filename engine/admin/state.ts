@@ -25,6 +25,8 @@ export type EngineStateOptions = ResolveOptions & {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Was a `--database-url` given: an empty document then starts with a source `default` that reads it from `env`. */
   readonly hasDatabaseUrl: boolean;
+  /** Default true. */
+  readonly validatesNativeQueries?: boolean;
   /** How often other replicas' changes are looked for besides LISTEN; 0 is never. Default 1000. */
   readonly pollIntervalMs?: number;
   /** How long an unreachable metadata database is waited for at start. Default 60 000. */
@@ -68,6 +70,7 @@ export class EngineState {
       env: options.env,
       resolve: options,
       maxConnections: options.maxConnections,
+      validatesNativeQueries: options.validatesNativeQueries ?? true,
       onUnreachable: (source, reason) => this.#report({ kind: 'source unreachable', source, reason }),
     });
   }
@@ -196,7 +199,9 @@ export class EngineState {
     const entries = stored.metadata.sources.map(async (source): Promise<[string, SourceCatalog]> => {
       const catalog = known?.catalogs.get(source.name);
       const isKnown = catalog && isCovered(before.get(source.name), source, catalog);
-      return [source.name, isKnown ? catalog : await this.ground.introspect(source)];
+      if (!isKnown || 'error' in catalog) return [source.name, await this.ground.introspect(source)];
+      const judged = this.ground.judge(source, catalog).catch(() => this.ground.introspect(source));
+      return [source.name, await judged];
     });
     return new Map(await Promise.all(entries));
   }

@@ -102,6 +102,8 @@ function readCatalog(row: Row): Catalog {
     serverVersion: row.serverVersion,
     tables: tablesOf(row, types, names),
     functions: functionsOf(row.functions, types, names),
+    types: valueTypes(types),
+    preparedQueries: new Map(),
   };
 }
 
@@ -141,6 +143,12 @@ function typesOf(rows: Row['types']): Types {
   };
   for (const oid of raw.keys()) typeOf(oid);
   return read;
+}
+
+function valueTypes(types: Types): Catalog['types'] {
+  const values = [...types.values()].map(({ type }) => type);
+  const isValue = ({ kind }: PgType) => kind !== 'composite' && kind !== 'pseudo';
+  return new Map(values.filter(isValue).map((type) => [qualifiedKey(type), type]));
 }
 
 function tablesOf(

@@ -10,6 +10,11 @@ export type Catalog = {
   readonly tables: ReadonlyMap<string, CatalogTable>;
   /** By qualifiedKey; overloads share a key. */
   readonly functions: ReadonlyMap<string, readonly CatalogFunction[]>;
+  /** By qualifiedKey: what a value may be, so neither rows of tables nor pseudo-types. */
+  readonly types: ReadonlyMap<string, PgType>;
+  /** What PREPARE said about native queries, by their signature (resolve/native-query.ts): null is nothing wrong.
+   *  One that was not asked about counts as right. */
+  readonly preparedQueries: ReadonlyMap<string, string | null>;
 };
 
 export type CatalogTable = QualifiedName & {

@@ -202,6 +202,12 @@ export const OPTIONS = {
     default: 'default',
     doc: 'how names are spelled in sources that do not say it themselves; needs the feature naming_convention',
   }),
+  'disable-native-query-validation': row({
+    group: 'API',
+    type: flag,
+    default: false,
+    doc: 'track native queries without asking the database whether they are valid',
+  }),
   'dev-mode': row({
     group: 'API',
     type: flag,

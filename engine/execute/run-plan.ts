@@ -33,7 +33,7 @@ export async function runStatement(
   values: readonly unknown[],
   databases: Databases,
 ): Promise<Row> {
-  const { run } = databases.get(statement.source);
+  const run = runOf(statement, databases.get(statement.source));
   try {
     return await run(nameFor(statement), values);
   } catch (error) {
@@ -41,6 +41,13 @@ export async function runStatement(
       throw engineErrorOf(error, statement.text, statement.errorPath);
   }
   return runOne(run, statement, values);
+}
+
+/** SQL that somebody else wrote may call functions that write: not here. */
+function runOf({ isAuthored }: ReadyStatement, database: Database): Run {
+  if (!isAuthored) return database.run;
+  return (statement, values) =>
+    database.transaction({ readOnly: true }, (_client, run) => run(statement, values));
 }
 
 async function runMutation(

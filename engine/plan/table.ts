@@ -16,6 +16,7 @@ import { countOf, limitOf } from './count.ts';
 import { planCall } from './function.ts';
 import { type Input, leafOf, valueByValue } from './input.ts';
 import { jsonPath } from './json-path.ts';
+import { planNativeRows } from './native-query.ts';
 import { planDistinctOn, planOrderBy } from './order-by.ts';
 import { type SelectedField, selectedFields, subselections } from './selection.ts';
 import type { Field, Select } from './types.ts';
@@ -30,6 +31,7 @@ export function planRows(
   const given = readArguments(field, nodes, context);
   return {
     ...planSelection(table, objectTypeOf(field), nodes, context),
+    ...withPath('args', () => planNativeRows(table, given)),
     ...withPath('args', () => rowsAskedFor(table, given, context)),
   };
 }
@@ -99,12 +101,13 @@ function planField(
         select: planRows(target, field, nodes, context),
       };
     }
-    readArguments(field, nodes, context);
+    const given = readArguments(field, nodes, context);
     const select = {
       ...planSelection(target, objectTypeOf(field), nodes, context),
       where: context.filterOf(target),
     };
-    return { kind: 'object', alias, join: relationship.join, select };
+    const join = { ...relationship.join, ...withPath('args', () => planNativeRows(target, given)) };
+    return { kind: 'object', alias, join, select };
   });
 }
 
@@ -152,7 +155,8 @@ function columnField(alias: string, column: ResolvedColumn, given: Arguments, co
     column: column.name,
     type: column.type,
     json: column.json,
-    isNullable: column.isNullable,
+    // A logical model's word is not the database's: a null there must not take the whole row with it.
+    isNullable: column.isNullable || column.isDeclared === true,
     path,
   };
 }

@@ -5,7 +5,7 @@
 import type { AggregateFunction } from '../catalog/aggregates.ts';
 import type { PgType } from '../catalog/types.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
-import type { FunctionCall, Join, Leaf, Predicate } from '../resolve/predicate.ts';
+import type { FunctionCall, Join, Leaf, NativeCall, Predicate } from '../resolve/predicate.ts';
 import type { JsonForm } from '../resolve/types.ts';
 
 export type Plan = {
@@ -46,8 +46,9 @@ export type QueryRoot =
 /** Rows of one table: which, in what order, and what of each. Permission filter and limit are already merged in. */
 export type Select = {
   readonly table: QualifiedName;
-  /** The rows come from this call, which returns rows of `table`, and not from the table itself. */
-  readonly from?: FunctionCall;
+  /** The rows come from this call, which returns rows of `table`, and not from the table itself; or there is no such table,
+   *  and they are a native query's. */
+  readonly from?: FunctionCall | NativeCall;
   readonly fields: readonly Field[];
   readonly where: Predicate;
   readonly orderBy: readonly OrderItem[];

@@ -19,9 +19,10 @@ export function accessOf(table: ResolvedTable, role: string): TableAccess {
   return known;
 }
 
-/** The table a join leads to. Always there: resolve keeps no relationship to a table that is not in the model. */
+/** The table, or the rows of a native query, a join leads to. Always there: resolve keeps no relationship to a table that is not in the model. */
 export function targetOf(model: Model, source: string, table: QualifiedName): ResolvedTable {
-  const target = model.sources.get(source)?.tables.get(qualifiedKey(table));
+  const { tables, nativeQueries } = model.sources.get(source) ?? {};
+  const target = tables?.get(qualifiedKey(table)) ?? nativeQueries?.get(qualifiedKey(table));
   if (!target) throw new Error(`no table ${qualifiedKey(table)} in the model of source ${source}`);
   return target;
 }
@@ -36,7 +37,7 @@ function everything(table: ResolvedTable): TableAccess {
       computedFields: null,
       filter: TRUE,
       limit: null,
-      allowsAggregation: true,
+      allowsAggregation: table.native === undefined,
       queryRootFields: null,
       subscriptionRootFields: null,
     },

@@ -61,7 +61,8 @@ function clause(key: string, value: unknown, scope: Scope, level: number): Predi
   if (column) return columnCondition(column, value, scope);
   const relationship = scope.table.relationships.get(key);
   if (!relationship) return fail('fieldNotExists', { name: key });
-  const target = scope.tables.get(qualifiedKey(relationship.join.table))!;
+  const target = scope.tables.get(qualifiedKey(relationship.join.table));
+  if (!target) return fail('notSupported', { text: `relationship "${key}" leads to a native query` });
   const where = resolveBoolExp(value, { ...scope, table: target }, level);
   return { kind: 'related', join: relationship.join, where };
 }

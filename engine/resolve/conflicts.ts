@@ -14,7 +14,12 @@ const ROOT_TYPES = {
   query_root: 'query',
 } as const satisfies Record<RootType, NamespaceKind>;
 
-type Claims = { readonly owner: string; readonly fields: (root: RootType) => readonly string[] };
+type Claims = {
+  readonly owner: string;
+  /** Whose types they are, when several may claim them. */
+  readonly typeOwner?: string;
+  readonly fields: (root: RootType) => readonly string[];
+};
 
 export class NameSpace {
   /** Owners of fields, by the name of the object type they are in and their own. */
@@ -37,6 +42,14 @@ export class NameSpace {
     return this.#add(table.naming, claims, [table.typeName]);
   }
 
+  /** Without relationships its rows have the type of the logical model, which others may return too. */
+  addNativeQuery(rows: ResolvedTable, model: string, hasRelationships: boolean): EngineError | null {
+    const owner = `native_query ${rows.table.name} in source ${rows.source}`;
+    const typeOwner = hasRelationships ? owner : `logical_model ${model} in source ${rows.source}`;
+    const claims = { owner, typeOwner, fields: (root: RootType) => rootFieldsIn(rows, root) };
+    return this.#add(rows.naming, claims, [rows.typeName]);
+  }
+
   addFunction(fn: ResolvedFunction, naming: Naming): EngineError | null {
     const owner = `function ${printQualified(fn.function)} in source ${fn.source}`;
     const isThere = (root: RootType) => (root === 'mutation_root') === (fn.exposedAs === 'mutation');
@@ -47,9 +60,10 @@ export class NameSpace {
   }
 
   #add(naming: Naming, claims: Claims, types: readonly string[]): EngineError | null {
-    const conflict = this.#fieldConflict(naming, claims) ?? this.#typeConflict(claims.owner, types);
+    const typeOwner = claims.typeOwner ?? claims.owner;
+    const conflict = this.#fieldConflict(naming, claims) ?? this.#typeConflict(typeOwner, types);
     if (conflict) return new EngineError('conflictingRootFields', { text: conflict });
-    for (const type of types) this.#types.set(type, claims.owner);
+    for (const type of types) this.#types.set(type, typeOwner);
     for (const root of rootTypes()) {
       const { fields } = this.#selection(root, naming);
       for (const name of claims.fields(root)) fields.set(name, claims.owner);
@@ -74,7 +88,7 @@ export class NameSpace {
   }
 
   #typeConflict(owner: string, types: readonly string[]): string | null {
-    const type = types.find((name) => this.#types.has(name));
+    const type = types.find((name) => (this.#types.get(name) ?? owner) !== owner);
     if (type === undefined) return null;
     return (
       `Encountered conflicting definitions of the type '${type}' in ` +

@@ -7,6 +7,8 @@ import type { ErrorName } from '../errors/errors.ts';
 import { objectKey } from '../metadata/objects.ts';
 import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
 import type { ComputedField, TrackedFunction } from '../metadata/schema/function.ts';
+import type { LogicalModel, LogicalModelPermission } from '../metadata/schema/logical-model.ts';
+import type { NativeQuery } from '../metadata/schema/native-query.ts';
 import type { ArrayRelationship, ObjectRelationship } from '../metadata/schema/relationship.ts';
 import type { Inconsistency } from './types.ts';
 
@@ -131,6 +133,42 @@ export function functionSubject(source: string, definition: TrackedFunction): Su
     definition: { schema, name },
     key: objectKey('function', source, schema, name),
     context: `in function "${printed}": `,
+  };
+}
+
+export function logicalModelSubject(source: string, definition: LogicalModel): Subject {
+  const { name } = definition;
+  return {
+    type: 'logical_model',
+    name: `logical_model ${name} in source ${source}`,
+    definition,
+    key: objectKey('logical_model', source, name),
+    context: `in logical model "${name}": `,
+  };
+}
+
+export function logicalModelPermissionSubject(
+  source: string,
+  model: string,
+  permission: LogicalModelPermission,
+): Subject {
+  return {
+    type: 'logical_model_permission',
+    name: `logical_model_permission ${permission.role} in logical_model ${model} in source ${source}`,
+    definition: { ...permission, comment: permission.comment ?? null, source, name: model },
+    key: objectKey('logical_model_permission', source, model, permission.role),
+    context: `in logical model "${model}": in permission for role "${permission.role}": `,
+  };
+}
+
+export function nativeQuerySubject(source: string, definition: NativeQuery): Subject {
+  const { root_field_name: name } = definition;
+  return {
+    type: 'native_query',
+    name: `native_query ${name} in source ${source}`,
+    definition,
+    key: objectKey('native_query', source, name),
+    context: `in native query "${name}": `,
   };
 }
 

@@ -149,6 +149,11 @@ export function derivedTypeName(
   return typeName(naming, base, suffix);
 }
 
+/** Root fields of rows that have but one: it stands for whichever kind is asked for. */
+export function onlyRootField(field: RootField): TableNames['rootFields'] {
+  return Object.fromEntries(ROOT_FIELD_KINDS.map((kind) => [kind, field])) as TableNames['rootFields'];
+}
+
 /** May this name a field or type: GraphQL keeps names that begin with two underscores for itself. */
 export function isGraphqlName(name: string): boolean {
   return /^(?!__)[_A-Za-z][_0-9A-Za-z]*$/.test(name);
@@ -177,6 +182,7 @@ function rootField(
 
 /** Names of the table's root fields there; last row first, which is the order conflicts are listed in. */
 export function rootFieldsIn(table: ResolvedTable, type: RootType): readonly string[] {
+  if (table.native) return READS.includes(type) ? [table.rootFields.select.name] : [];
   return ROOT_FIELD_KINDS.filter(
     (kind) => ROOT_FIELDS[kind].types.includes(type) && ROOT_FIELDS[kind].isOffered(table),
   )

@@ -37,6 +37,12 @@ export type CallArgument = {
     | { readonly kind: 'row'; readonly table: QualifiedName; readonly columns: readonly string[] };
 };
 
+/** SQL an administrator wrote, with values between its text, and the columns of its rows that count, as what they count. */
+export type NativeCall = {
+  readonly code: readonly (string | Leaf)[];
+  readonly columns: readonly { readonly column: string; readonly type: PgType }[];
+};
+
 export type LeafValue = string | readonly (string | null)[] | null;
 
 /** The other table of a relationship and how rows match: pairs of (our column, their column). */
@@ -45,6 +51,8 @@ export type Join = {
   readonly mapping: readonly (readonly [local: string, remote: string])[];
   /** At most one row of `table` matches: a plain left join is safe. */
   readonly isUnique: boolean;
+  /** The rows are not those of `table` but of this. */
+  readonly from?: NativeCall;
 };
 
 /** A value over many rows: those that belong to a row through the join, or, without one, those of the row's group; of them

@@ -215,18 +215,17 @@ test('a relationship cannot take a column’s name, nor another relationship’s
   expect(twice.table('author').relationships.get('x')!.kind).toBe('object');
 });
 
-test('a relationship to a native query waits for its runtime', () => {
-  const { reasons, table } = resolveTables({
-    ...ALL,
-    article: {
-      array_relationships: [
-        {
-          name: 'similar',
-          using: { manual_configuration: { remote_native_query: 'similar', column_mapping: { id: 'id' } } },
-        },
-      ],
-    },
-  });
-  expect(reasons).toEqual([]);
-  expect(table('article').relationships.size).toBe(0);
+test('a relationship to a native query that is not tracked is refused, and so is one to two targets', () => {
+  const to = (manual: object) => {
+    const using = { manual_configuration: { ...manual, column_mapping: { id: 'id' } } };
+    const article = { array_relationships: [{ name: 'similar', using }] };
+    return resolveTables({ ...ALL, article }).reasons;
+  };
+  const where = 'Inconsistent object: in table "article": in relationship "similar": ';
+  expect(to({ remote_native_query: 'similar' })).toEqual([
+    `${where}Native query "similar" not found in source "default".`,
+  ]);
+  const both = { remote_native_query: 'similar', remote_table: { schema: 'public', name: 'author' } };
+  expect(to(both)[0]).toContain('and not both');
+  expect(to({})[0]).toContain('must be given');
 });

@@ -10,6 +10,7 @@ import type {
   ManualConfiguration,
   ObjectRelationship,
 } from '../metadata/schema/relationship.ts';
+import { nativeName } from './native-query.ts';
 import type { Join } from './predicate.ts';
 import type { ResolvedRelationship, ResolvedTable } from './types.ts';
 
@@ -17,17 +18,19 @@ import type { ResolvedRelationship, ResolvedTable } from './types.ts';
 export type Surroundings = {
   readonly source: string;
   readonly tables: ReadonlyMap<string, ResolvedTable>;
+  /** Rows of native queries, by qualifiedKey. */
+  readonly nativeQueries: ReadonlyMap<string, ResolvedTable>;
   readonly catalog: Catalog;
 };
 
-/** Raises `fieldConflict`, `noForeignKey`, `severalForeignKeys`, `tableNotTracked`, `tableNotInSource` or
- *  `columnNotExists`; null for a relationship to something that is no table, which has no runtime yet. */
+/** Raises `fieldConflict`, `noForeignKey`, `severalForeignKeys`, `tableNotTracked`, `tableNotInSource`,
+ *  `nativeQueryNotFound`, `unexpectedPayload` or `columnNotExists`. */
 export function resolveRelationship(
   kind: 'object' | 'array',
   definition: ObjectRelationship | ArrayRelationship,
   table: ResolvedTable,
   around: Surroundings,
-): ResolvedRelationship | null {
+): ResolvedRelationship {
   refuseColumnName(definition.name, table);
   const { foreign_key_constraint_on: on, manual_configuration: manual } = definition.using;
   const found = on
@@ -35,7 +38,6 @@ export function resolveRelationship(
       ? byForeignKeyThere(on, table, around)
       : byOwnForeignKey(on, table, around)
     : byColumns(manual!, table, around);
-  if (!found) return null;
   return { kind, name: definition.name, ...found, description: definition.comment || null };
 }
 
@@ -75,10 +77,8 @@ function byForeignKeyThere(on: ForeignKeyOn, table: ResolvedTable, around: Surro
   };
 }
 
-function byColumns(manual: ManualConfiguration, table: ResolvedTable, around: Surroundings): Found | null {
-  if (!manual.remote_table) return null;
-  const target = around.tables.get(qualifiedKey(manual.remote_table));
-  if (!target) fail('tableNotTracked', { table: printQualified(manual.remote_table) });
+function byColumns(manual: ManualConfiguration, table: ResolvedTable, around: Surroundings): Found {
+  const target = manualTarget(manual, around);
   const mapping = Object.entries(manual.column_mapping);
   if (mapping.length === 0) fail('unexpectedPayload', { text: 'column_mapping should not be empty' });
   const remote = mapping.map(([, column]) => column);
@@ -88,6 +88,23 @@ function byColumns(manual: ManualConfiguration, table: ResolvedTable, around: Su
     join: { table: target.table, mapping, isUnique: isUnique(target, remote) },
     isNullable: true,
   };
+}
+
+function manualTarget(
+  { remote_table: table, remote_native_query: query }: ManualConfiguration,
+  around: Surroundings,
+): ResolvedTable {
+  if ((table === undefined) === (query === undefined)) {
+    fail('unexpectedPayload', {
+      text: 'either remote_table or remote_native_query must be given, and not both',
+    });
+  }
+  const name = table ?? nativeName(query!);
+  const target = (table ? around.tables : around.nativeQueries).get(qualifiedKey(name));
+  if (target) return target;
+  return table
+    ? fail('tableNotTracked', { table: printQualified(table) })
+    : fail('nativeQueryNotFound', { name: query!, source: around.source });
 }
 
 /** Relationships and columns share the table's fields. */

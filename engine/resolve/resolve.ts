@@ -1,8 +1,8 @@
-/** Metadata + catalogs → Model, in stages: sources, tables, names, relationships, permissions. Each stage sees only what
+/** Metadata + catalogs → Model, in stages: sources, tables, names, native queries, relationships, permissions. Each stage sees only what
  *  the one before it kept. Never fails: what does not fit becomes an Inconsistency and is left out of the model, with
  *  everything that hangs on it.
  *  Not here yet, and neither in the model nor reported: remote relationships, remote schemas,
- *  actions, event triggers, native queries, inherited roles. */
+ *  actions, event triggers, inherited roles. */
 import type { Catalog } from '../catalog/types.ts';
 import { EngineError, fail } from '../errors/engine-error.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
@@ -21,7 +21,9 @@ import {
   sourceSubject,
   tableSubject,
 } from './inconsistency.ts';
+import type { ResolvedLogicalModel } from './logical-model.ts';
 import { type Naming, namingOf } from './naming.ts';
+import { modelPermissions, relateNativeQueries, trackNativeQueries } from './native-queries.ts';
 import {
   type PermissionScope,
   resolveDelete,
@@ -58,18 +60,26 @@ export function resolve(
   const reached = reachedSources(metadata.sources, catalogs, options, found);
   const tracked = reached.map((source) => trackTables(source, options, found));
   const distinct = tracked.flatMap((source) => withDistinctNames(source, names, found));
-  const typeNames = new Set(distinct.flatMap(({ tables }) => [...tables.values()].map((t) => t.typeName)));
-  const named = distinct.map((source) => ({
+  const queried = distinct.map((source) => {
+    return { ...source, ...trackNativeQueries(source, names, options, found) };
+  });
+  const typeNames = new Set(
+    queried.flatMap(({ tables, nativeQueries }) =>
+      [...tables.values(), ...nativeQueries.values()].map((table) => table.typeName),
+    ),
+  );
+  const named = queried.map((source) => ({
     ...source,
-    tables: new Map([...source.tables].map(([key, table]) => [key, withFreeScalars(table, typeNames)])),
+    tables: mapValues(source.tables, (table) => withFreeScalars(table, typeNames)),
+    nativeQueries: mapValues<ResolvedTable>(source.nativeQueries, (rows) => withFreeScalars(rows, typeNames)),
   }));
   const related = named.map((source) => withRelationships(source, found));
   const computed = related.map((source) => withComputedFields(source, options, found));
   const permitted = computed.map((source) => withPermissions(source, found));
   const sources = permitted.map((source) => {
-    const { name, naming, tables } = source;
+    const { name, naming, tables, nativeQueries } = source;
     const functions = functionsOf(source, names, options, found);
-    return [name, { name, naming, tables, functions }] as const;
+    return [name, { name, naming, tables, nativeQueries, functions }] as const;
   });
   return {
     model: { sources: new Map(sources), roles: rolesOf(metadata) },
@@ -86,6 +96,17 @@ type PartialSource = {
   /** By qualifiedKey. */
   readonly definitions: ReadonlyMap<string, Table>;
   readonly tables: ReadonlyMap<string, ResolvedTable>;
+  /** By name. */
+  readonly models: ReadonlyMap<string, ResolvedLogicalModel>;
+  /** By qualifiedKey. */
+  readonly nativeQueries: ReadonlyMap<string, ResolvedTable>;
+};
+
+const NOTHING_YET = {
+  definitions: new Map(),
+  tables: new Map(),
+  models: new Map(),
+  nativeQueries: new Map(),
 };
 
 function reachedSources(
@@ -98,7 +119,7 @@ function reachedSources(
     const catalog = catalogs.get(source.name) ?? { error: 'not introspected' };
     if (!('error' in catalog)) {
       const naming = namingOf(source.customization, namingConvention);
-      return [{ name: source.name, naming, source, catalog, definitions: new Map(), tables: new Map() }];
+      return [{ name: source.name, naming, source, catalog, ...NOTHING_YET }];
     }
     const error = new EngineError('sourceUnreachable', { source: source.name, reason: catalog.error });
     found.add(sourceSubject(source.name), error);
@@ -126,7 +147,8 @@ function trackTables(at: PartialSource, options: ResolveOptions, found: Inconsis
 
 /** Of two that would define the same field or type, the later one gives way: a table, or a source with its namespace. */
 function withDistinctNames(at: PartialSource, names: NameSpace, found: Inconsistencies): PartialSource[] {
-  const taken = at.source.tables.length > 0 ? names.addSource(at.name, at.naming) : null;
+  const { tables: listed, native_queries: queries = [] } = at.source;
+  const taken = listed.length + queries.length > 0 ? names.addSource(at.name, at.naming) : null;
   if (taken) {
     found.add(sourceSubject(at.name), taken);
     return [];
@@ -142,7 +164,8 @@ function withDistinctNames(at: PartialSource, names: NameSpace, found: Inconsist
 }
 
 function withRelationships(at: PartialSource, found: Inconsistencies): PartialSource {
-  const around = { source: at.source.name, tables: at.tables, catalog: at.catalog };
+  const nativeQueries = relateNativeQueries(at, found);
+  const around = { source: at.source.name, tables: at.tables, nativeQueries, catalog: at.catalog };
   const tables = new Map<string, ResolvedTable>();
   for (const [key, table] of at.tables) {
     const definition = at.definitions.get(key)!;
@@ -162,7 +185,7 @@ function withRelationships(at: PartialSource, found: Inconsistencies): PartialSo
     }
     tables.set(key, { ...table, relationships });
   }
-  return { ...at, tables };
+  return { ...at, tables, nativeQueries };
 }
 
 function withComputedFields(
@@ -217,7 +240,11 @@ function withPermissions(at: PartialSource, found: Inconsistencies): PartialSour
     const definition = at.definitions.get(key)!;
     tables.set(key, { ...table, permissions: permissionsOf(definition, table, at, found) });
   }
-  return { ...at, tables };
+  const ofModels = modelPermissions(at, found);
+  const nativeQueries = mapValues(at.nativeQueries, (rows) => {
+    return { ...rows, permissions: ofModels.get(rows.native!.model) ?? rows.permissions };
+  });
+  return { ...at, tables, nativeQueries };
 }
 
 function permissionsOf(
@@ -269,6 +296,8 @@ type Permission = {
 function rolesOf(metadata: Metadata): ReadonlySet<string> {
   const roles = new Set([ADMIN_ROLE]);
   for (const source of metadata.sources) {
+    for (const model of source.logical_models ?? [])
+      for (const { role } of model.select_permissions ?? []) roles.add(role);
     for (const fn of source.functions ?? []) for (const { role } of fn.permissions ?? []) roles.add(role);
     for (const table of source.tables) {
       for (const kind of ['select', 'insert', 'update', 'delete'] as const) {
@@ -277,4 +306,8 @@ function rolesOf(metadata: Metadata): ReadonlySet<string> {
     }
   }
   return roles;
+}
+
+function mapValues<T>(map: ReadonlyMap<string, T>, change: (value: T) => T): ReadonlyMap<string, T> {
+  return new Map([...map].map(([key, value]) => [key, change(value)]));
 }

@@ -25,6 +25,8 @@ export type ResolvedSource = {
   readonly tables: ReadonlyMap<string, ResolvedTable>;
   /** Tracked functions, by qualifiedKey. */
   readonly functions: ReadonlyMap<string, ResolvedFunction>;
+  /** Rows of native queries, by qualifiedKey of nativeName (native-query.ts). */
+  readonly nativeQueries: ReadonlyMap<string, ResolvedTable>;
 };
 
 export type ResolvedTable = {
@@ -55,6 +57,24 @@ export type ResolvedTable = {
   readonly isInsertable: boolean;
   readonly isUpdatable: boolean;
   readonly isDeletable: boolean;
+  /** There is no such table: the rows are those of a native query. */
+  readonly native?: NativeRows;
+};
+
+/** What makes the rows of a native query. */
+export type NativeRows = {
+  readonly code: readonly (string | { readonly argument: string })[];
+  readonly arguments: readonly NativeArgument[];
+  /** The logical model they are of: names the types of `where` and `order_by`. */
+  readonly model: string;
+};
+
+export type NativeArgument = {
+  readonly name: string;
+  readonly type: PgType;
+  readonly scalar: Scalar;
+  readonly isNullable: boolean;
+  readonly description: string;
 };
 
 export type RootField = { readonly name: string; readonly description: string | null };
@@ -66,6 +86,8 @@ export type ResolvedColumn = {
   readonly scalar: Scalar;
   readonly json: JsonForm;
   readonly isNullable: boolean;
+  /** Type and nullability are what a logical model says, not what the database knows. */
+  readonly isDeclared?: boolean;
   readonly hasDefault: boolean;
   /** May a client write it: false for generated and `always` identity columns. */
   readonly isWritable: boolean;

@@ -177,7 +177,7 @@ function functionsOver(builder: SchemaBuilder, table: ResolvedTable): FunctionVa
 /** Array relationships to tables the role may aggregate. */
 export function aggregatedRelationships(builder: SchemaBuilder, table: ResolvedTable): Related[] {
   return builder
-    .relationships(table)
+    .comparableRelationships(table)
     .filter(({ relationship, target }) => relationship.kind === 'array' && mayAggregate(builder, target));
 }
 

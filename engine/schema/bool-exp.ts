@@ -54,7 +54,7 @@ export function boolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
           ...computedConditions(builder, table),
           ...aggregatePredicates(builder, table),
           ...Object.fromEntries(
-            builder.relationships(table).map((related) => [
+            builder.comparableRelationships(table).map((related) => [
               related.relationship.name,
               {
                 type: boolExp(builder, related.target),

@@ -13,6 +13,7 @@ import type { ResolvedSource } from '../resolve/types.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { functionRoots } from './function.ts';
 import { mutationRoots } from './mutation.ts';
+import { nativeQueryRoots } from './native-query.ts';
 import { type FieldMap, fieldExtensions } from './origin.ts';
 import { tableRoots } from './table.ts';
 
@@ -26,6 +27,7 @@ export function buildRoots(builder: SchemaBuilder): Roots {
   const query = sourceFields(builder, 'query', (source) => ({
     ...tableRoots(builder, source, 'query'),
     ...functionRoots(builder, source, 'query'),
+    ...nativeQueryRoots(builder, source, 'query'),
   }));
   const mutationKind = builder.mayUseBackendOnly ? 'mutation_backend' : 'mutation_frontend';
   const mutation = sourceFields(builder, mutationKind, (source) => ({
@@ -35,6 +37,7 @@ export function buildRoots(builder: SchemaBuilder): Roots {
   const subscription = sourceFields(builder, 'subscription', (source) => ({
     ...tableRoots(builder, source, 'subscription'),
     ...functionRoots(builder, source, 'query'),
+    ...nativeQueryRoots(builder, source, 'subscription'),
   }));
   return {
     query: rootType('query_root', query) ?? NO_QUERIES,

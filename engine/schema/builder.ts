@@ -75,6 +75,11 @@ export class SchemaBuilder {
       .filter(({ target }) => this.select(target) !== null);
   }
 
+  /** Relationships that rows can be chosen and ordered by: those between tables. */
+  comparableRelationships(table: ResolvedTable): Related[] {
+    return table.native ? [] : this.relationships(table).filter(({ target }) => !target.native);
+  }
+
   scalar(scalar: Scalar): GraphQLScalarType {
     return (
       BUILT_IN[scalar.name] ??

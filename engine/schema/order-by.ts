@@ -39,7 +39,7 @@ export function orderBy(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
         ...computedOrders(builder, table),
         ...Object.fromEntries(
           builder
-            .relationships(table)
+            .comparableRelationships(table)
             .filter(({ relationship }) => relationship.kind === 'object')
             .map((related) => [
               related.relationship.name,
@@ -75,7 +75,8 @@ function computedOrders(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
 export function selectColumn(builder: SchemaBuilder, table: ResolvedTable): GraphQLEnumType | null {
   const columns = builder.selectableColumns(table);
   if (columns.length === 0) return null;
-  return builder.named(derivedTypeName(table, 'select_column'), (name) => {
+  const suffix = table.native ? 'enum_name' : 'select_column';
+  return builder.named(derivedTypeName(table, suffix), (name) => {
     return new GraphQLEnumType({
       name,
       description: `select columns of table "${table.table.name}"`,

@@ -13,6 +13,7 @@ import type { OperatorName } from '../catalog/operators.ts';
 import type { Scalar } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
 import type {
+  NativeArgument,
   ResolvedArgument,
   ResolvedColumn,
   ResolvedComputedField,
@@ -75,6 +76,7 @@ export type InputOrigin =
     }
   | { readonly kind: 'computed'; readonly table: ResolvedTable; readonly field: ResolvedComputedField }
   | { readonly kind: 'argument'; readonly argument: ResolvedArgument }
+  | { readonly kind: 'native-argument'; readonly argument: NativeArgument }
   /** In an order: by a value over the rows of an array relationship or of a computed field. */
   | RelationshipAggregate
   | {

@@ -12,6 +12,7 @@ import { aggregateRoot, mayAggregate, relationshipAggregates } from './aggregate
 import { boolExp } from './bool-exp.ts';
 import type { Related, SchemaBuilder } from './builder.ts';
 import { computedField, visibleComputedFields } from './function.ts';
+import { nativeArguments } from './native-query.ts';
 import { orderBy, selectColumn } from './order-by.ts';
 import { countExtensions, type FieldConfig, type FieldMap, fieldExtensions } from './origin.ts';
 
@@ -48,6 +49,7 @@ export function rowArguments(builder: SchemaBuilder, table: ResolvedTable): Grap
   const { names } = table.naming;
   const columns = selectColumn(builder, table);
   return {
+    ...nativeArguments(builder, table),
     ...(columns
       ? {
           [names.distinct_on]: {
@@ -161,6 +163,7 @@ function relationshipField(builder: SchemaBuilder, { relationship, target }: Rel
   return {
     type: relationship.isNullable || mayBeHidden ? type : new GraphQLNonNull(type),
     description: relationship.description ?? 'An object relationship',
+    args: nativeArguments(builder, target),
     extensions,
   };
 }

@@ -1,5 +1,6 @@
 /** The only place where SQL text is composed. Three verbs: syntax (the literal parts of a sql`…` template), identifier
- *  (`id`), parameter (`param`). A string can enter a statement in no other way, so no value of a user ever becomes text.
+ *  (`id`), parameter (`param`); and `authored`, the SQL of an administrator's native query. A string can enter a statement
+ *  in no other way, so no value of a user ever becomes text.
  *  Fragments are immutable and nest. `compile` numbers the parameters; equal leaves share a number.
  *  Out: Statement {text, parameters}. Not here: values (execute/bind.ts), any grammar (its siblings). */
 import { scalarOf } from '../catalog/scalars.ts';
@@ -9,6 +10,7 @@ import type { Leaf } from '../resolve/predicate.ts';
 
 type Part =
   | { readonly kind: 'syntax'; readonly text: string }
+  | { readonly kind: 'authored'; readonly text: string }
   | { readonly kind: 'parameter'; readonly leaf: Leaf };
 
 export class Fragment {
@@ -22,6 +24,8 @@ export type Statement = {
   readonly text: string;
   /** `$1` first. */
   readonly parameters: readonly Leaf[];
+  /** It holds SQL that somebody else wrote, for reading: to be run in a transaction that cannot write. */
+  readonly isAuthored: boolean;
 };
 
 /** Syntax with fragments between: sql`select ${id('a')} from ${table(name)}`. Only fragments may be interpolated. */
@@ -87,6 +91,12 @@ export function literal(text: string): Fragment {
   return syntax(`'${text.replaceAll("'", "''")}'`);
 }
 
+/** SQL an administrator has written into the metadata. Never a user's. */
+export function authored(text: string): Fragment {
+  if (text.includes('\0')) throw new RangeError('SQL cannot contain a zero byte');
+  return new Fragment([{ kind: 'authored', text }]);
+}
+
 export function join(fragments: readonly Fragment[], separator: Fragment): Fragment {
   return new Fragment(fragments.flatMap((f, i) => (i === 0 ? f.parts : [...separator.parts, ...f.parts])));
 }
@@ -99,7 +109,7 @@ export function compile(fragment: Fragment): Statement {
   const numbers = new Map<string, number>();
   let text = '';
   for (const part of fragment.parts) {
-    if (part.kind === 'syntax') {
+    if (part.kind !== 'parameter') {
       text += part.text;
       continue;
     }
@@ -111,7 +121,7 @@ export function compile(fragment: Fragment): Statement {
     }
     text += `$${number}`;
   }
-  return { text, parameters };
+  return { text, parameters, isAuthored: fragment.parts.some(({ kind }) => kind === 'authored') };
 }
 
 function syntax(text: string): Fragment {

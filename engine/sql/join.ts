@@ -4,6 +4,7 @@
 import type { Join, Predicate } from '../resolve/predicate.ts';
 import { allOf, condition, matches } from './bool-exp.ts';
 import { empty, type Fragment, id, join, qualified, sql } from './fragment.ts';
+import { nativeRows } from './native-query.ts';
 import { type Aliases, rowScope } from './scope.ts';
 
 export class Joins {
@@ -38,7 +39,7 @@ export class Joins {
 
 function leftJoin(on: Join, local: string, remote: string, filter: Fragment): Fragment {
   const where = allOf([matches(on, local, remote), filter]);
-  const row = sql`${qualified(on.table)} ${id(remote)}`;
+  const row = sql`${on.from ? nativeRows(on.from) : qualified(on.table)} ${id(remote)}`;
   if (on.isUnique) return sql` left join ${row} on ${where}`;
   return sql` left join lateral (select * from ${row} where ${where} limit 1) ${id(remote)} on true`;
 }

@@ -21,6 +21,7 @@ import {
   type Piece,
   text,
 } from './json.ts';
+import { nativeRows } from './native-query.ts';
 import {
   carriedColumns,
   distinctClause,
@@ -159,9 +160,10 @@ function joinedTo(on: Join, row: string): Origin {
   return { correlate: (inner) => matches(on, row, inner) };
 }
 
-/** Where rows come from: the table, or a call that returns rows of it. */
+/** Where rows come from: the table, a call that returns rows of it, or a native query. */
 function sourceOf(select: Select, outer: string): Fragment {
-  return select.from ? functionCall(select.from, outer) : qualified(select.table);
+  if (!select.from) return qualified(select.table);
+  return 'code' in select.from ? nativeRows(select.from) : functionCall(select.from, outer);
 }
 
 /** A function of one row that returns null returns a row of nulls, too. */

@@ -68,6 +68,8 @@ export function catalogOf(...tables: readonly CatalogTable[]): Catalog {
     serverVersion: 150000,
     tables: new Map(tables.map((table) => [qualifiedKey(table), table])),
     functions: new Map(),
+    types: new Map(),
+    preparedQueries: new Map(),
   };
 }
 

@@ -1,0 +1,21 @@
+/** The arguments of a native query between the text of its code. Every one is a bound parameter; one that may be null and was
+ *  left out is null. Not here: what is asked of the rows (table.ts). Reference: features.md row 81. */
+import type { Leaf, NativeCall } from '../resolve/predicate.ts';
+import type { NativeArgument, ResolvedTable } from '../resolve/types.ts';
+import type { Arguments } from './arguments.ts';
+import { leafOf } from './input.ts';
+
+/** Where the rows come from, when it is no table. */
+export function planNativeRows(table: ResolvedTable, given: Arguments): { readonly from?: NativeCall } {
+  const { native, columns } = table;
+  if (!native) return {};
+  const args = given.get('args');
+  const fields: Arguments = args?.kind === 'object' ? args.fields : new Map();
+  const leafFor = ({ name, type }: NativeArgument): Leaf => {
+    const input = fields.get(name);
+    return input ? leafOf(input, type) : { kind: 'constant', value: null, type };
+  };
+  const values = new Map(native.arguments.map((argument) => [argument.name, leafFor(argument)]));
+  const code = native.code.map((part) => (typeof part === 'string' ? part : values.get(part.argument)!));
+  return { from: { code, columns: columns.map(({ name, type }) => ({ column: name, type })) } };
+}

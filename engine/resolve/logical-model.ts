@@ -1,0 +1,125 @@
+/** One logical model against the catalog: its fields as columns of rows that belong to no table. Fields of another model are
+ *  no columns: a relationship of the native query that returns the rows has to fill them.
+ *  In: its metadata, the catalog for type names. Out: ResolvedLogicalModel. Reference: features.md row 80.
+ *  Not here: the SQL that makes the rows (native-query.ts). */
+import { type Scalar, scalarOf } from '../catalog/scalars.ts';
+import { typeByName } from '../catalog/type-names.ts';
+import { arrayOf, type Catalog, type PgType } from '../catalog/types.ts';
+import { fail } from '../errors/engine-error.ts';
+import type { LogicalModel, LogicalModelField, LogicalModelType } from '../metadata/schema/logical-model.ts';
+import type { SelectRule } from '../metadata/schema/permission.ts';
+import { isGraphqlName } from './names.ts';
+import { resolveSelect } from './permission.ts';
+import type { ResolvedColumn, ResolvedTable, ResolveOptions, SelectAccess } from './types.ts';
+
+export type ResolvedLogicalModel = {
+  readonly name: string;
+  readonly description: string | null;
+  readonly columns: readonly ResolvedColumn[];
+  readonly references: readonly ModelReference[];
+};
+
+/** A field that holds rows of another model. */
+export type ModelReference = {
+  readonly field: string;
+  readonly model: string;
+  readonly kind: 'object' | 'array';
+};
+
+export type ModelSurroundings = {
+  readonly catalog: Catalog;
+  /** Names of all models of the source. */
+  readonly models: ReadonlySet<string>;
+  readonly options: ResolveOptions;
+};
+
+/** Raises `invalidConfiguration` when a field cannot be what it says. */
+export function resolveLogicalModel(
+  definition: LogicalModel,
+  around: ModelSurroundings,
+): ResolvedLogicalModel {
+  const { name, description, fields } = definition;
+  if (!isGraphqlName(name)) refuse(`"${name}" is not a valid GraphQL identifier`);
+  const seen = new Set<string>();
+  const resolved = fields.map((field) => {
+    if (seen.has(field.name)) refuse(`logical model "${name}" has two fields "${field.name}"`);
+    seen.add(field.name);
+    return resolveField(field, name, around);
+  });
+  const columns = resolved.filter((field): field is ResolvedColumn => 'scalar' in field);
+  if (columns.length === 0) refuse(`logical model "${name}" has no field with a value`);
+  return {
+    name,
+    description: description || null,
+    columns,
+    references: resolved.filter((field): field is ModelReference => 'model' in field),
+  };
+}
+
+/** Fields that hold other models follow the permission of what fills them. */
+export function resolveModelPermission(
+  rule: SelectRule,
+  model: ResolvedLogicalModel,
+  rows: ResolvedTable,
+  tables: ReadonlyMap<string, ResolvedTable>,
+): SelectAccess {
+  const references = new Set(model.references.map(({ field }) => field));
+  const columns = rule.columns === '*' ? '*' : rule.columns.filter((name) => !references.has(name));
+  const access = resolveSelect({ ...rule, columns }, { table: rows, tables });
+  return { ...access, allowsAggregation: false };
+}
+
+function resolveField(
+  field: LogicalModelField,
+  model: string,
+  around: ModelSurroundings,
+): ResolvedColumn | ModelReference {
+  const { name } = field;
+  const kind = kindOf(field.type);
+  const where = `field "${name}" of logical model "${model}"`;
+  if (!isGraphqlName(name)) refuse(`"${name}" is not a valid GraphQL identifier`);
+  if ('model' in kind) {
+    if (!around.models.has(kind.model))
+      refuse(`${where} is of logical model "${kind.model}", which is unknown`);
+    return { field: name, model: kind.model, kind: kind.isList ? 'array' : 'object' };
+  }
+  const named = typeByName(kind.scalar, around.catalog);
+  if (!named) return refuse(`${where} is of type "${kind.scalar}", which the database does not have`);
+  const type = kind.isList && !named.element ? arrayOf(named) : named;
+  return {
+    name,
+    graphqlName: name,
+    ...formOf(type, around.options),
+    isNullable: field.nullable ?? kind.isNullable,
+    isDeclared: true,
+    hasDefault: false,
+    isWritable: false,
+    description: field.description || null,
+  };
+}
+
+function formOf(
+  type: PgType,
+  options: ResolveOptions,
+): { readonly type: PgType; readonly scalar: Scalar; readonly json: ResolvedColumn['json'] } {
+  const scalar = scalarOf(type);
+  const isStringified = scalar.isStringifiable && options.stringifyNumericTypes;
+  return { type, scalar, json: isStringified ? 'stringified' : scalar.json };
+}
+
+type Kind = { readonly isList: boolean; readonly isNullable: boolean } & (
+  | { readonly scalar: string }
+  | { readonly model: string }
+);
+
+function kindOf(type: LogicalModelType): Kind {
+  if (typeof type === 'string') return { scalar: type, isList: false, isNullable: false };
+  const isNullable = type.nullable ?? false;
+  if ('array' in type) return { ...kindOf(type.array), isList: true, isNullable };
+  if ('scalar' in type) return { scalar: type.scalar, isList: false, isNullable };
+  return { model: type.logical_model, isList: false, isNullable };
+}
+
+function refuse(text: string): never {
+  fail('invalidConfiguration', { text });
+}

@@ -1,0 +1,67 @@
+/** The code of a native query → its text with arguments between. `{{name}}` is an argument anywhere but in comments; inside
+ *  quotes it would be mere text, so there it is refused. The code must be one statement that can stand in parentheses, with
+ *  no parameters of its own: `$1` would be somebody else's value.
+ *  In: text and the declared names. Raises `nativeQueryInvalid`. Not here: is it right SQL (execute/native-query.ts).
+ *  Reference: features.md row 81. */
+import { pieceAt, type SqlPiece } from '../catalog/sql-pieces.ts';
+import { fail } from '../errors/engine-error.ts';
+
+/** Text, or the name of the argument whose value stands there. */
+export type CodePart = string | { readonly argument: string };
+
+export function parseNativeCode(code: string, names: ReadonlySet<string>): readonly CodePart[] {
+  const text = trimEnd(code);
+  const parts: CodePart[] = [];
+  let start = 0;
+  let depth = 0;
+  for (let at = 0; at < text.length; ) {
+    const piece = pieceAt(text, at);
+    const argument = argumentAt(text, piece, names);
+    if (argument) {
+      parts.push(text.slice(start, at), { argument: argument.name });
+      start = argument.end;
+    }
+    depth += DEPTHS[piece.text] ?? 0;
+    if (depth < 0) refuse("there is a ')' that closes nothing");
+    refusePiece(text, piece, names);
+    at = argument?.end ?? piece.end;
+  }
+  if (depth > 0) refuse("there is a '(' that nothing closes");
+  parts.push(text.slice(start));
+  return parts.filter((part) => part !== '');
+}
+
+const DEPTHS: Readonly<Record<string, number>> = { '(': 1, ')': -1 };
+
+type Found = { readonly name: string; readonly end: number };
+
+function argumentAt(text: string, piece: SqlPiece, names: ReadonlySet<string>): Found | null {
+  if (piece.kind !== 'mark' || !text.startsWith('{{', piece.start)) return null;
+  const close = text.indexOf('}}', piece.start);
+  if (close < 0) refuse("found '{{' without a matching closing '}}'");
+  const name = text.slice(piece.start + 2, close).trim();
+  if (!names.has(name)) refuse(`the argument "${name}" is used but not declared`);
+  return { name, end: close + 2 };
+}
+
+function refusePiece(text: string, { kind, text: piece, start }: SqlPiece, names: ReadonlySet<string>): void {
+  if (kind === 'string' || kind === 'name') {
+    const quoted = [...piece.matchAll(/\{\{\s*(.*?)\s*\}\}/g)].find(([, name]) => names.has(name!));
+    if (quoted) {
+      const where = kind === 'string' ? 'a string literal' : 'a quoted name';
+      refuse(`the argument "${quoted[1]}" is inside ${where}; arguments are values and need no quotes`);
+    }
+  }
+  if (piece === ';') refuse('there is more than one statement');
+  const own = piece === '$' ? /^\$\d+/.exec(text.slice(start)) : null;
+  if (own) refuse(`there is a parameter ${own[0]}; values come through arguments, {{name}}`);
+}
+
+/** Semicolons and space at the end mean nothing. */
+function trimEnd(code: string): string {
+  return code.replace(/[;\s]+$/, '');
+}
+
+function refuse(reason: string): never {
+  fail('nativeQueryInvalid', { reason });
+}

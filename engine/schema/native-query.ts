@@ -1,0 +1,62 @@
+/** Native queries in a role's schema: root fields for those whose logical model the role may read, and the input of their
+ *  arguments. Their rows are read like a table's (table.ts). Reference: features.md row 81.
+ *  Not here: what the code says (resolve/native-query.ts). */
+import { type GraphQLFieldConfigArgumentMap, GraphQLInputObjectType, GraphQLNonNull } from 'graphql';
+import { typeName } from '../resolve/naming.ts';
+import type { ResolvedSource, ResolvedTable } from '../resolve/types.ts';
+import type { SchemaBuilder } from './builder.ts';
+import { type FieldConfig, type FieldMap, fieldExtensions, inputExtensions } from './origin.ts';
+import { nonNullList, objectType, rowArguments } from './table.ts';
+
+/** Root fields of a query or a subscription. */
+export function nativeQueryRoots(
+  builder: SchemaBuilder,
+  { nativeQueries }: ResolvedSource,
+  operation: 'query' | 'subscription',
+): FieldMap {
+  return Object.fromEntries(
+    [...nativeQueries.values()].flatMap((table): [string, FieldConfig][] => {
+      const access = builder.select(table);
+      const shown = operation === 'query' ? access?.queryRootFields : access?.subscriptionRootFields;
+      if (!access || (shown && !shown.has('select'))) return [];
+      const { name, description } = table.rootFields.select;
+      const field = {
+        type: nonNullList(objectType(builder, table)),
+        description,
+        args: rowArguments(builder, table),
+        extensions: fieldExtensions({ kind: 'rows', table }),
+      };
+      return [[name, field]];
+    }),
+  );
+}
+
+/** `args`, when the query takes any; nothing for a table. */
+export function nativeArguments(builder: SchemaBuilder, table: ResolvedTable): GraphQLFieldConfigArgumentMap {
+  const declared = table.native?.arguments ?? [];
+  if (declared.length === 0) return {};
+  const description = `${table.table.name} Native Query Arguments`;
+  const inputName = typeName(table.naming, { verbatim: table.table.name }, 'arguments');
+  const input = builder.named(inputName, (name) => {
+    return new GraphQLInputObjectType({
+      name,
+      description,
+      fields: () =>
+        Object.fromEntries(
+          declared.map((argument) => {
+            const type = builder.scalar(argument.scalar);
+            return [
+              argument.name,
+              {
+                type: argument.isNullable ? type : new GraphQLNonNull(type),
+                description: argument.description,
+                extensions: inputExtensions({ kind: 'native-argument', argument }),
+              },
+            ];
+          }),
+        ),
+    });
+  });
+  const isOptional = declared.every((argument) => argument.isNullable);
+  return { args: { type: isOptional ? input : new GraphQLNonNull(input), description } };
+}
