@@ -48,6 +48,15 @@ beforeAll(async () => {
     },
   });
   await must('pg_track_table', { source: 'shop', table: 'item' });
+  const fields = [{ name: 'name', type: 'text' }];
+  await must('pg_track_logical_model', { source: 'shop', name: 'item_name', fields });
+  const code = 'select name from item order by id';
+  await must('pg_track_native_query', {
+    source: 'shop',
+    root_field_name: 'names',
+    code,
+    returns: 'item_name',
+  });
   for (const table of ['blog_author', 'blog_post', 'secret_note']) await must('pg_track_table', { table });
   await must('pg_create_array_relationship', {
     table: 'blog_author',
@@ -230,6 +239,12 @@ describe('a source with a namespace', () => {
       },
       blogPostByPk: { viewCount: 10 },
       shop: { all_item_aggregate: { aggregate: { count: 2 } }, first: [{ id: 1 }] },
+    });
+  });
+
+  test('a native query is named like its tables', async () => {
+    expect(await dataOf('{ shop { all_names(limit: 1) { __typename name } } }')).toEqual({
+      shop: { all_names: [{ __typename: 'Shop_item_name', name: 'pen' }] },
     });
   });
 

@@ -12,7 +12,7 @@ import type { NativeQuery, NativeRelationship } from '../metadata/schema/native-
 import type { ObjectRelationship } from '../metadata/schema/relationship.ts';
 import type { ResolvedLogicalModel } from './logical-model.ts';
 import { isGraphqlName, onlyRootField } from './names.ts';
-import { type Naming, typeName } from './naming.ts';
+import { type Naming, rootFieldName, typeName } from './naming.ts';
 import { parseNativeCode } from './native-code.ts';
 import type { NativeArgument, NativeRows, ResolvedTable } from './types.ts';
 
@@ -44,7 +44,10 @@ export function resolveNativeQuery(
     table: nativeName(name),
     // Relationships are the query's, so a model alone no longer says what its rows have.
     typeName: typeName(naming, { verbatim: hasRelationships(definition) ? name : model.name }),
-    rootFields: onlyRootField({ name, description: definition.description || null }),
+    rootFields: onlyRootField({
+      name: rootFieldName(naming, name),
+      description: definition.description || null,
+    }),
     native: { code, arguments: args, model: model.name },
   };
 }
