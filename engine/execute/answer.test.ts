@@ -221,12 +221,27 @@ describe('insert', () => {
     });
   });
 
-  test('of more values than the protocol carries is refused, not sent', async () => {
+  test('of more values than one statement carries keeps defaults, order and unity', async () => {
     const rows = Array.from({ length: 40_000 }, (_, i) =>
-      i === 0 ? { name: 'x' } : { name: `y${i}`, price: i },
+      i % 2 === 0 ? { name: `y${i}` } : { name: `y${i}`, price: i },
     );
-    const query = 'mutation ($rows: [item_insert_input!]!) { insert_item(objects: $rows) { affected_rows } }';
-    expect((await refusal(query, { rows }, admin))?.[0]).toBe('bad-request');
+    const query = `mutation ($rows: [item_insert_input!]!) {
+      insert_item(objects: $rows) { affected_rows returning { name price } } }`;
+    const { data } = await shop.ask(query, { rows }, admin);
+    const { affected_rows, returning } = data!['insert_item'] as {
+      affected_rows: number;
+      returning: { name: string; price: number }[];
+    };
+    expect(affected_rows).toBe(40_000);
+    expect(returning.map(({ name }) => name)).toEqual(rows.map(({ name }) => name));
+    expect([returning[0]!.price, returning[39_999]!.price]).toEqual([1, 39_999]);
+    const again = rows.map((row, i) => (i === 39_999 ? row : { ...row, name: `z${i}` }));
+    expect(await refusal(query, { rows: again }, admin)).toEqual([
+      'constraint-violation',
+      '$.selectionSet.insert_item.args.objects',
+      'Uniqueness violation. duplicate key value violates unique constraint "item_name_key"',
+    ]);
+    expect(await shop.source.sql('select count(*)::int as n from item')).toEqual([{ n: 40_002 }]);
   });
 
   test('of a generated column, or an identity that is always generated, is no field of the input', async () => {

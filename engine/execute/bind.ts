@@ -14,6 +14,9 @@ export type Binding = {
   readonly variables: Variables;
   /** Rows the mutation has just written, in Postgres's text form; null when there are none. */
   readonly written?: string | null;
+  readonly affectedRows?: number;
+  /** What each step of a nested insert has kept. */
+  readonly inserted?: readonly (readonly (string | null)[])[];
 };
 
 export function bind(parameters: readonly Leaf[], binding: Binding): ValueText[] {
@@ -34,6 +37,10 @@ function bindLeaf(leaf: Leaf, binding: Binding): ValueText {
       return JSON.stringify(binding.session.variables);
     case 'written':
       return binding.written ?? null;
+    case 'affected-rows':
+      return String(binding.affectedRows ?? 0);
+    case 'inserted':
+      return binding.inserted?.[leaf.step]?.[leaf.kept] ?? null;
     default:
       return leaf satisfies never;
   }

@@ -9,7 +9,13 @@ import { coerceVariables, type RequestVariables } from '../plan/variables.ts';
 import type { Leaf } from '../resolve/predicate.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
 import type { Statement } from '../sql/fragment.ts';
-import { type CompiledPlan, type CompiledStatement, renderPlan, type TemplatePart } from '../sql/plan.ts';
+import {
+  type CompiledPlan,
+  type CompiledStatement,
+  type CompiledStep,
+  renderPlan,
+  type TemplatePart,
+} from '../sql/plan.ts';
 import { Lru } from './lru.ts';
 import type { NamedStatement } from './pool.ts';
 
@@ -19,13 +25,21 @@ export type GraphqlRequest = {
   readonly variables?: Readonly<Record<string, unknown>> | null;
 };
 
-/** A statement with its two names. Only from its second use on is it worth preparing. */
-export type ReadyStatement = Omit<CompiledStatement, 'answer'> & {
+/** A statement's two names. Only from its second use on is it worth preparing. */
+export type Preparation = {
   readonly named: NamedStatement;
   readonly once: NamedStatement;
   wasUsed: boolean;
-  readonly answer: ReadyStatement | null;
 };
+
+export type ReadyStatement = Omit<CompiledStatement, 'answer' | 'steps'> & {
+  readonly preparation: Preparation;
+  readonly answer: ReadyStatement | null;
+  readonly steps: readonly ReadyStep[];
+};
+
+/** Steps of a plan with one text share one preparation. */
+export type ReadyStep = CompiledStep & { readonly preparation: Preparation };
 
 export type ReadyPlan = {
   readonly operation: CompiledPlan['operation'];
@@ -92,10 +106,16 @@ function documentOf(role: RoleSchema, text: string, operationName: string | null
 function weightOf({ statements, template }: ReadyPlan, shape: string): number {
   const texts = [
     shape,
-    ...statements.flatMap(({ text, answer }) => [text, answer?.text ?? '']),
+    ...statements.flatMap(({ text, answer, steps }) => [
+      text,
+      answer?.text ?? '',
+      ...steps.map((s) => s.text),
+    ]),
     ...template.map((part) => (part.kind === 'text' ? part.text : '')),
   ];
-  const leaves = statements.flatMap(({ parameters }) => parameters.map((leaf) => sizeOf(leaf)));
+  const leaves = statements
+    .flatMap((statement) => [statement, ...statement.steps])
+    .flatMap(({ parameters }) => parameters.map((leaf) => sizeOf(leaf)));
   return 1000 + 2 * total(texts.map(({ length }) => length)) + 200 * total(leaves);
 }
 
@@ -116,17 +136,26 @@ function ready({ operation, statements, template }: CompiledPlan): ReadyPlan {
 }
 
 function readyStatement(statement: CompiledStatement): ReadyStatement {
-  const { answer, ...rest } = statement;
+  const { answer, steps, ...rest } = statement;
   return {
     ...rest,
-    ...namesOf(statement),
-    wasUsed: false,
+    preparation: preparationOf(statement),
     answer: answer && readyStatement({ ...statement, ...answer, answer: null }),
+    steps: readySteps(steps),
   };
 }
 
+function readySteps(steps: readonly CompiledStep[]): readonly ReadyStep[] {
+  const known = new Map<string, Preparation>();
+  return steps.map((step) => {
+    const preparation = known.get(step.text) ?? preparationOf(step);
+    known.set(step.text, preparation);
+    return { ...step, preparation };
+  });
+}
+
 /** Named by its text, so that equal statements of different plans are prepared once and different ones never meet. */
-function namesOf({ text }: Statement) {
+function preparationOf({ text }: Statement): Preparation {
   const name = createHash('sha256').update(text).digest('base64url').slice(0, 32);
-  return { named: { name, text }, once: { name: '', text } };
+  return { named: { name, text }, once: { name: '', text }, wasUsed: false };
 }

@@ -3,9 +3,10 @@
  *  after it. Raises ERRORS rows; whatever was written is rolled back then.
  *  Not here: what an SQLSTATE means (pg-errors.ts). Reference: features.md rows 58, 60. */
 import { fail } from '../errors/engine-error.ts';
+import type { Statement } from '../sql/fragment.ts';
 import { type Binding, bind } from './bind.ts';
 import { engineErrorOf } from './pg-errors.ts';
-import type { ReadyPlan, ReadyStatement } from './plan-cache.ts';
+import type { Preparation, ReadyPlan, ReadyStatement, ReadyStep } from './plan-cache.ts';
 import { type Database, isConnectionLost, type NamedStatement, type Row, type Run } from './pool.ts';
 
 /** Where databases are looked up by the name of their source: execute/sources.ts. */
@@ -35,7 +36,7 @@ export async function runStatement(
 ): Promise<Row> {
   const run = runOf(statement, databases.get(statement.source));
   try {
-    return await run(nameFor(statement), values);
+    return await run(nameFor(statement.preparation), values);
   } catch (error) {
     if (!statement.isRepeatable || !isConnectionLost(error))
       throw engineErrorOf(error, statement.text, statement.errorPath);
@@ -56,7 +57,7 @@ async function runMutation(
   databases: Databases,
 ): Promise<readonly Row[]> {
   const [only] = statements;
-  if (statements.length === 1 && only && !only.isChecked && !only.answer) {
+  if (statements.length === 1 && only && isAlone(only)) {
     return [await runOne(databases.get(only.source).run, only, valuesOf(only, binding))];
   }
   const sources = [...new Set(statements.map(({ source }) => source))];
@@ -67,6 +68,11 @@ async function runMutation(
     }
     return rows;
   });
+}
+
+/** Nothing is run or tested before or after it. */
+function isAlone({ isChecked, answer, steps }: ReadyStatement): boolean {
+  return !isChecked && !answer && steps.length === 0;
 }
 
 /** A transaction on each source, all of them open until `body` is done. */
@@ -87,7 +93,8 @@ async function inTransactions<T>(
   }
 }
 
-async function write(run: Run, statement: ReadyStatement, binding: Binding): Promise<Row> {
+async function write(run: Run, statement: ReadyStatement, given: Binding): Promise<Row> {
+  const binding = statement.steps.length === 0 ? given : await runSteps(run, statement.steps, given);
   const row = await runOne(run, statement, valuesOf(statement, binding));
   // No row: nothing was written, so nothing has failed the check.
   if (statement.isChecked && row.length > 0 && row.at(-1) !== 'true') {
@@ -98,22 +105,47 @@ async function write(run: Run, statement: ReadyStatement, binding: Binding): Pro
   return runOne(run, answer, valuesOf(answer, { ...binding, written: row[0] ?? null }));
 }
 
-async function runOne(run: Run, statement: ReadyStatement, values: readonly unknown[]): Promise<Row> {
+/** A nested insert, up to its answer; what the answer is bound with. Each step is tested before the next one runs. */
+async function runSteps(run: Run, steps: readonly ReadyStep[], given: Binding): Promise<Binding> {
+  const inserted: Row[] = [];
+  const written: string[] = [];
+  let affectedRows = 0;
+  for (const step of steps) {
+    const { unlessInserted, errorPath, isAnswered } = step;
+    const row = await runOne(run, step, valuesOf(step, { ...given, inserted }));
+    if (row.length === 0 && unlessInserted) {
+      fail('notSupported', { text: unlessInserted.text }, { path: unlessInserted.path });
+    }
+    if (row.length > 0 && row.at(-1) !== 'true') fail('checkFailed', {}, { path: errorPath });
+    affectedRows += Number(row[0] ?? 0);
+    inserted.push(row.slice(1));
+    // Arrays as Postgres prints them, without their braces: joined, they are one array.
+    const rows = isAnswered ? row.at(-2) : null;
+    if (rows) written.push(rows.slice(1, -1));
+  }
+  return { ...given, affectedRows, written: `{${written.join(',')}}` };
+}
+
+async function runOne(
+  run: Run,
+  statement: ReadyStatement | ReadyStep,
+  values: readonly unknown[],
+): Promise<Row> {
   try {
-    return await run(nameFor(statement), values);
+    return await run(nameFor(statement.preparation), values);
   } catch (error) {
     throw engineErrorOf(error, statement.text, statement.errorPath);
   }
 }
 
-function nameFor(statement: ReadyStatement): NamedStatement {
-  if (statement.wasUsed) return statement.named;
-  statement.wasUsed = true;
-  return statement.once;
+function nameFor(preparation: Preparation): NamedStatement {
+  if (preparation.wasUsed) return preparation.named;
+  preparation.wasUsed = true;
+  return preparation.once;
 }
 
 /** What a statement is run with. */
-export function valuesOf({ parameters }: ReadyStatement, binding: Binding): readonly unknown[] {
+export function valuesOf({ parameters }: Statement, binding: Binding): readonly unknown[] {
   if (parameters.length > MOST_PARAMETERS) fail('badRequest', { text: 'too many values in one mutation' });
   return bind(parameters, binding);
 }

@@ -39,3 +39,8 @@ export class PlanContext implements InputContext {
     return this.select(table)?.filter ?? FALSE;
   }
 }
+
+/** The role's schema shows a mutation only where it has the permission. */
+export function notPermitted(): never {
+  throw new Error('a mutation was planned that the role has no permission for');
+}

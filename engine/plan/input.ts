@@ -168,6 +168,16 @@ export function leafOf(input: Input, type: PgType): Leaf {
   return { kind: 'constant', value: textOf(input.from.value, type) as LeafValue, type };
 }
 
+/** Nothing where nothing was given. */
+export function itemsOf(input: Input | undefined): readonly Input[] {
+  if (!input || input.kind === 'null') return [];
+  return input.kind === 'list' ? input.items : [input];
+}
+
+export function fieldsOf(input: Input | undefined): ReadonlyMap<string, Input> {
+  return input?.kind === 'object' ? input.fields : new Map();
+}
+
 /** A list of scalars as one leaf of an array type. */
 export function listLeafOf(input: Extract<Input, { kind: 'list' }>, type: PgType): Leaf {
   if (input.from?.kind === 'variable') return { kind: 'variable', path: input.from.path, type };

@@ -1,29 +1,21 @@
 /** A mutation root → what is written, under which conditions, and what comes back. Permission filters, checks and presets
  *  are merged in here. Reference: features.md 1.5 and rows 141–142; spec: "Permission arguments". */
 import type { FieldNode, GraphQLField } from 'graphql';
-import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { fieldName } from '../resolve/naming.ts';
-import { and, type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
-import type { InsertAccess, ResolvedColumn, ResolvedTable, UpdateAccess } from '../resolve/types.ts';
+import { and, type Predicate, TRUE } from '../resolve/predicate.ts';
+import type { ResolvedTable } from '../resolve/types.ts';
 import { UPDATE_OPERATORS } from '../schema/mutation.ts';
-import { type FieldOrigin, fieldOrigin, inputOrigin, type MutationKind } from '../schema/origin.ts';
+import { type FieldOrigin, fieldOrigin, type MutationKind } from '../schema/origin.ts';
 import { type Arguments, readArguments } from './arguments.ts';
+import { assignments, presetAssignments, refuseRepeated } from './assignment.ts';
 import { planBoolExp } from './bool-exp.ts';
-import type { PlanContext } from './context.ts';
-import { type Input, leafOf } from './input.ts';
+import { notPermitted, type PlanContext } from './context.ts';
+import { fieldsOf, itemsOf } from './input.ts';
+import { planInsert } from './insert.ts';
 import { selectedFields, subselections } from './selection.ts';
 import { keyPredicate, objectTypeOf, planSelection } from './table.ts';
-import type {
-  Assignment,
-  Insert,
-  MutationField,
-  MutationOutput,
-  MutationRoot,
-  OnConflict,
-  Root,
-  Update,
-} from './types.ts';
+import type { MutationField, MutationOutput, MutationRoot, Root, Update } from './types.ts';
 
 type MutationOrigin = Extract<FieldOrigin, { kind: MutationKind }>;
 type MutationRootField = {
@@ -46,12 +38,12 @@ export function planMutation(root: MutationRootField, context: PlanContext): Roo
   return withPath('args', (): Root => {
     switch (origin.kind) {
       case 'insert': {
-        const objects = itemsOf(given.get('objects'));
-        if (objects.length === 0) return { kind: 'local', alias, json: emptyResponse(output) };
-        return one(planInsert(table, objects, given, context));
+        const isEmpty = itemsOf(given.get('objects')).length === 0;
+        if (isEmpty) return { kind: 'local', alias, json: emptyResponse(output) };
+        return one(planInsert(table, 'objects', given, context));
       }
       case 'insert-one':
-        return one(planInsert(table, itemsOf(given.get('object')), given, context));
+        return one(planInsert(table, 'object', given, context));
       case 'update':
         return one(planUpdate(table, given, whereOf(given, context), context));
       case 'update-by-pk':
@@ -80,79 +72,6 @@ export function planMutation(root: MutationRootField, context: PlanContext): Roo
   });
 }
 
-function planInsert(
-  table: ResolvedTable,
-  objects: readonly Input[],
-  given: Arguments,
-  context: PlanContext,
-): Insert {
-  const access = context.access(table).insert ?? notPermitted();
-  const rows = objects.map((object) => columnValues(fieldsOf(object), object));
-  const columns = table.columns.filter(
-    ({ name }) => access.presets.has(name) || rows.some((row) => row.has(name)),
-  );
-  const { names } = table.naming;
-  const conflict = given.get(names.on_conflict);
-  const onConflict =
-    conflict?.kind === 'object'
-      ? withPath(names.on_conflict, () => planOnConflict(table, conflict.fields, context))
-      : null;
-  return {
-    kind: 'insert',
-    table: table.table,
-    columns: columns.map(({ name, type }) => ({ column: name, type })),
-    rows: rows.map((row) => columns.map((column) => insertValue(column, row, access))),
-    onConflict,
-    check: access.check,
-  };
-}
-
-function insertValue(
-  column: ResolvedColumn,
-  row: ReadonlyMap<string, Input>,
-  access: InsertAccess,
-): Leaf | 'default' {
-  const preset = access.presets.get(column.name);
-  if (preset) return preset;
-  const input = row.get(column.name);
-  return input ? leafOf(input, column.type) : 'default';
-}
-
-/** By SQL name. */
-function columnValues(fields: ReadonlyMap<string, Input>, object: Input): ReadonlyMap<string, Input> {
-  if (object.kind !== 'object') return new Map();
-  return new Map([...fields].map(([name, value]) => [columnAt(object, name).name, value]));
-}
-
-function columnAt(object: Extract<Input, { kind: 'object' }>, name: string): ResolvedColumn {
-  const origin = inputOrigin(object.type.getFields()[name]!);
-  if (origin.kind !== 'column') throw new Error(`${name} is no column`);
-  return origin.column;
-}
-
-function planOnConflict(
-  table: ResolvedTable,
-  fields: ReadonlyMap<string, Input>,
-  context: PlanContext,
-): OnConflict {
-  const access = context.access(table).update ?? notPermitted();
-  const constraint = fields.get('constraint');
-  const where = fields.get('where');
-  const updateColumns = itemsOf(fields.get(table.naming.names.update_columns)).flatMap((item) =>
-    item.kind === 'enum' ? [item.value] : [],
-  );
-  return {
-    constraint: constraint?.kind === 'enum' ? constraint.value : '',
-    check: access.check,
-    updateColumns,
-    presets: updateColumns.length > 0 ? presetAssignments(table, access, new Set(updateColumns)) : [],
-    where: and(
-      access.filter,
-      where && where.kind !== 'null' ? withPath('where', () => planBoolExp(where, context)) : TRUE,
-    ),
-  };
-}
-
 function planUpdate(table: ResolvedTable, given: Arguments, where: Predicate, context: PlanContext): Update {
   const access = context.access(table).update ?? notPermitted();
   const operators = UPDATE_OPERATORS.map(({ name }) => ({ name, spelled: fieldName(table.naming, name) }));
@@ -168,45 +87,6 @@ function planUpdate(table: ResolvedTable, given: Arguments, where: Predicate, co
     });
   }
   return { kind: 'update', table: table.table, set, where: and(access.filter, where), check: access.check };
-}
-
-const ASSIGNMENT_KINDS: Readonly<
-  Record<string, { kind: Assignment['kind']; type: (own: PgType) => PgType }>
-> = {
-  _set: { kind: 'set', type: (own) => own },
-  _inc: { kind: 'increment', type: (own) => own },
-  _append: { kind: 'append', type: (own) => own },
-  _prepend: { kind: 'prepend', type: (own) => own },
-  _delete_key: { kind: 'delete-key', type: () => builtinType('text') },
-  _delete_elem: { kind: 'delete-element', type: () => builtinType('int4') },
-  _delete_at_path: { kind: 'delete-at-path', type: () => arrayOf(builtinType('text')) },
-};
-
-function assignments(operator: string, input: Extract<Input, { kind: 'object' }>): Assignment[] {
-  const { kind, type } = ASSIGNMENT_KINDS[operator]!;
-  return [...input.fields].map(([name, value]) => {
-    const column = columnAt(input, name);
-    return { kind, column: column.name, type: column.type, value: leafOf(value, type(column.type)) };
-  });
-}
-
-function refuseRepeated(asked: readonly Assignment[]): void {
-  const names = asked.map(({ column }) => column);
-  const repeated = [...new Set(names.filter((name, i) => names.indexOf(name) !== i))];
-  if (repeated.length === 0) return;
-  const list = repeated.map((name) => `'${name}'`).join(', ');
-  fail('validationFailed', { text: `Column found in multiple operators: [${list}].` });
-}
-
-function presetAssignments(
-  table: ResolvedTable,
-  access: UpdateAccess,
-  taken: ReadonlySet<string>,
-): Assignment[] {
-  return [...access.presets].flatMap(([column, value]) => {
-    const type = table.columnByName.get(column)?.type;
-    return type && !taken.has(column) ? [{ kind: 'set' as const, column, type, value }] : [];
-  });
 }
 
 function planDelete(table: ResolvedTable, where: Predicate, context: PlanContext) {
@@ -261,18 +141,4 @@ function emptyResponse(output: MutationOutput): string {
     return `${JSON.stringify(field.alias)}:${json}`;
   });
   return `{${members.join(',')}}`;
-}
-
-function itemsOf(input: Input | undefined): readonly Input[] {
-  if (!input || input.kind === 'null') return [];
-  return input.kind === 'list' ? input.items : [input];
-}
-
-function fieldsOf(input: Input | undefined): ReadonlyMap<string, Input> {
-  return input?.kind === 'object' ? input.fields : new Map();
-}
-
-/** The role's schema shows a mutation only where it has the permission. */
-function notPermitted(): never {
-  throw new Error('a mutation was planned that the role has no permission for');
 }

@@ -4,6 +4,7 @@
  *  Not here: SQL text, GraphQL types. */
 import type { AggregateFunction } from '../catalog/aggregates.ts';
 import type { PgType } from '../catalog/types.ts';
+import type { PathStep } from '../errors/engine-error.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { FunctionCall, Join, Leaf, NativeCall, Predicate } from '../resolve/predicate.ts';
 import type { JsonForm } from '../resolve/types.ts';
@@ -148,7 +149,7 @@ export type OrderAggregate = {
 };
 
 export type MutationRoot = {
-  readonly action: Insert | Update | UpdateMany | Delete;
+  readonly action: Insert | NestedInsert | Update | UpdateMany | Delete;
   /** Of an `update-many`: the answer to each update, in a list. */
   readonly output: MutationOutput;
 };
@@ -174,6 +175,28 @@ export type Insert = {
   /** Must hold for every row written; TRUE is not tested. */
   readonly check: Predicate;
 };
+
+/** Rows of several tables inserted at once, each statement after those whose values it takes (ADR 6). */
+export type NestedInsert = {
+  readonly kind: 'nested-insert';
+  /** What the answer is about: the rows of `isAnswered` steps. */
+  readonly table: QualifiedName;
+  readonly steps: readonly InsertStep[];
+};
+
+export type InsertStep = {
+  /** Its leaves may be `inserted`: values earlier steps have kept. */
+  readonly insert: Insert;
+  /** Columns whose values later steps take; there is one row then. */
+  readonly keeps: readonly string[];
+  readonly isAnswered: boolean;
+  /** The failure when no row was inserted, of which later steps take values; null: none does. */
+  readonly unlessInserted: { readonly text: string; readonly path: Path } | null;
+  /** From the root field's argument: `[0, 'author', 'data']`. */
+  readonly path: Path;
+};
+
+type Path = readonly PathStep[];
 
 export type OnConflict = {
   readonly constraint: string;

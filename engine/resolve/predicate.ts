@@ -21,7 +21,11 @@ export type Leaf =
   /** All session variables as one json object, for functions that want to know who asks. */
   | { readonly kind: 'session-variables'; readonly type: PgType }
   /** The rows a mutation has just written, as an array of the table's row type, for the statement that answers it. */
-  | { readonly kind: 'written'; readonly type: PgType };
+  | { readonly kind: 'written'; readonly type: PgType }
+  /** How many rows were written with them, in all tables. */
+  | { readonly kind: 'affected-rows'; readonly type: PgType }
+  /** A value that step `step` of a nested insert has kept, by its place among the kept ones. */
+  | { readonly kind: 'inserted'; readonly step: number; readonly kept: number; readonly type: PgType };
 
 /** A call of an SQL function. Arguments are in call order: those without a name are passed by position, the others by name. */
 export type FunctionCall = {

@@ -38,10 +38,12 @@ export function resolveRelationship(
       ? byForeignKeyThere(on, table, around)
       : byOwnForeignKey(on, table, around)
     : byColumns(manual!, table, around);
-  return { kind, name: definition.name, ...found, description: definition.comment || null };
+  // Many rows can only come after the one they refer to.
+  const insertion = kind === 'array' ? 'after' : found.insertion;
+  return { kind, name: definition.name, ...found, insertion, description: definition.comment || null };
 }
 
-type Found = Pick<ResolvedRelationship, 'join' | 'isNullable'>;
+type Found = Pick<ResolvedRelationship, 'join' | 'isNullable' | 'insertion'>;
 
 /** Our columns refer to the other table's key: exactly one row, none only where a column is null. */
 function byOwnForeignKey(columns: readonly string[], table: ResolvedTable, around: Surroundings): Found {
@@ -53,6 +55,7 @@ function byOwnForeignKey(columns: readonly string[], table: ResolvedTable, aroun
   return {
     join: { table: key.table, mapping: zip(key.columns, key.foreignColumns), isUnique: true },
     isNullable: key.columns.some((name) => table.columnByName.get(name)!.isNullable),
+    insertion: 'before',
   };
 }
 
@@ -74,6 +77,7 @@ function byForeignKeyThere(on: ForeignKeyOn, table: ResolvedTable, around: Surro
       isUnique: isUnique(target, key.columns),
     },
     isNullable: true,
+    insertion: 'after',
   };
 }
 
@@ -87,6 +91,7 @@ function byColumns(manual: ManualConfiguration, table: ResolvedTable, around: Su
   return {
     join: { table: target.table, mapping, isUnique: isUnique(target, remote) },
     isNullable: true,
+    insertion: manual.insertion_order === 'after_parent' ? 'after' : 'before',
   };
 }
 

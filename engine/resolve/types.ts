@@ -111,6 +111,8 @@ export type ResolvedRelationship = {
   readonly join: Join;
   /** May an object relationship be null: a key column is nullable, or no foreign key guarantees the row. */
   readonly isNullable: boolean;
+  /** Of the other row, when both are inserted at once. `before`: our columns take its values. `after`: its columns take ours. */
+  readonly insertion: 'before' | 'after';
   readonly description: string | null;
 };
 

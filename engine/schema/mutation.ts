@@ -2,7 +2,6 @@
  *  role's permissions go. Without a select permission only `affected_rows` comes back, and the singular forms, which
  *  answer with the row, do not exist. Reference: features.md 1.5 and rows 140–144. */
 import {
-  GraphQLEnumType,
   type GraphQLFieldConfigArgumentMap,
   GraphQLInputObjectType,
   type GraphQLInputType,
@@ -19,6 +18,8 @@ import { fieldName } from '../resolve/naming.ts';
 import type { ResolvedColumn, ResolvedSource, ResolvedTable } from '../resolve/types.ts';
 import { boolExp } from './bool-exp.ts';
 import type { SchemaBuilder } from './builder.ts';
+import { columnInputs, writableColumns } from './column-input.ts';
+import { insertInput, onConflictInput } from './insert.ts';
 import {
   type FieldConfig,
   type FieldMap,
@@ -44,18 +45,15 @@ function insertRoots(builder: SchemaBuilder, table: ResolvedTable): Roots {
   if (!builder.access(table).insert) return [];
   const { insert, insert_one } = table.rootFields;
   const input = nonNull(insertInput(builder, table));
-  const conflict = onConflict(builder, table);
-  const onConflictArgument = conflict
-    ? { [table.naming.names.on_conflict]: { type: conflict, description: 'upsert condition' } }
-    : {};
+  const conflict = onConflictInput(builder, table);
   return [
     root(builder, table, 'insert', insert, {
       objects: { type: nonNull(listOf(input)), description: 'the rows to be inserted' },
-      ...onConflictArgument,
+      ...conflict,
     }),
     ...rowRoot(builder, table, 'insert-one', insert_one, {
       object: { type: input, description: 'the row to be inserted' },
-      ...onConflictArgument,
+      ...conflict,
     }),
   ];
 }
@@ -169,79 +167,6 @@ function responseType(builder: SchemaBuilder, table: ResolvedTable): GraphQLObje
   });
 }
 
-function insertInput(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
-  const columns = writable(table, builder.access(table).insert?.columns);
-  return inputOf(
-    builder,
-    derivedTypeName(table, 'insert_input'),
-    `input type for inserting data into table "${table.table.name}"`,
-    columns,
-  );
-}
-
-/** Null when the role may not upsert: it needs an update permission and a key to conflict on. */
-function onConflict(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType | null {
-  const { update } = builder.access(table);
-  const keys = constraintsOf(table);
-  if (!update || keys.length === 0) return null;
-  return builder.named(derivedTypeName(table, 'on_conflict'), (name) => {
-    return new GraphQLInputObjectType({
-      name,
-      description: `on_conflict condition type for table "${table.table.name}"`,
-      fields: () => ({
-        constraint: { type: nonNull(constraintEnum(builder, table, keys)) },
-        [table.naming.names.update_columns]: {
-          type: nonNull(listOf(nonNull(updateColumnEnum(builder, table)))),
-          default: { value: [] },
-        },
-        where: { type: boolExp(builder, table) },
-      }),
-    });
-  });
-}
-
-/** Constraints a conflict can name; a bare unique index is none. */
-export function constraintsOf(table: ResolvedTable): { name: string; columns: readonly string[] }[] {
-  return table.uniqueKeys.filter((key) => key.isConstraint && /^[_A-Za-z][_0-9A-Za-z]*$/.test(key.name));
-}
-
-function constraintEnum(
-  builder: SchemaBuilder,
-  table: ResolvedTable,
-  keys: readonly { readonly name: string; readonly columns: readonly string[] }[],
-): GraphQLEnumType {
-  return builder.named(derivedTypeName(table, 'constraint'), (name) => {
-    return new GraphQLEnumType({
-      name,
-      description: `unique or primary key constraints on table "${table.table.name}"`,
-      values: Object.fromEntries(
-        keys.map((key) => [
-          key.name,
-          {
-            description: `unique or primary key constraint on columns ${key.columns.map((c) => `"${c}"`).join(', ')}`,
-          },
-        ]),
-      ),
-    });
-  });
-}
-
-function updateColumnEnum(builder: SchemaBuilder, table: ResolvedTable): GraphQLEnumType {
-  const columns = writable(table, builder.access(table).update?.columns);
-  return builder.named(derivedTypeName(table, 'update_column'), (name) => {
-    return new GraphQLEnumType({
-      name,
-      description: `update columns of table "${table.table.name}"`,
-      values:
-        columns.length === 0
-          ? { _PLACEHOLDER: { description: 'placeholder (do not use)' } }
-          : Object.fromEntries(
-              columns.map((c) => [c.graphqlName, { value: c.name, description: 'column name' }]),
-            ),
-    });
-  });
-}
-
 type Operator = {
   readonly name: string;
   readonly about: string;
@@ -292,47 +217,23 @@ export const UPDATE_OPERATORS: readonly Operator[] = [
 ];
 
 function updateOperators(builder: SchemaBuilder, table: ResolvedTable): GraphQLFieldConfigArgumentMap {
-  const columns = writable(table, builder.access(table).update?.columns);
+  const columns = writableColumns(table, builder.access(table).update?.columns);
   return Object.fromEntries(
     UPDATE_OPERATORS.flatMap(({ name, about, applies, type }) => {
       const applicable = columns.filter(applies);
       if (applicable.length === 0) return [];
-      const input = inputOf(
-        builder,
+      const input = builder.named(
         derivedTypeName(table, `${name.slice(1)}_input`),
-        about,
-        applicable,
-        type,
+        (typeName) =>
+          new GraphQLInputObjectType({
+            name: typeName,
+            description: about,
+            fields: () => columnInputs(builder, applicable, type),
+          }),
       );
       return [[fieldName(table.naming, name), { type: input, description: about }]];
     }),
   );
-}
-
-function inputOf(
-  builder: SchemaBuilder,
-  name: string,
-  description: string,
-  columns: readonly ResolvedColumn[],
-  type?: GraphQLInputType,
-): GraphQLInputObjectType {
-  return builder.named(name, () => {
-    return new GraphQLInputObjectType({
-      name,
-      description,
-      fields: () =>
-        Object.fromEntries(
-          columns.map((column) => [
-            column.graphqlName,
-            {
-              type: type ?? builder.scalar(column.scalar),
-              description: column.description,
-              extensions: inputExtensions({ kind: 'column', column }),
-            },
-          ]),
-        ),
-    });
-  });
 }
 
 function primaryKeyInput(
@@ -363,10 +264,6 @@ function visibleKey(builder: SchemaBuilder, table: ResolvedTable): readonly Reso
   const access = builder.select(table);
   const isVisible = access && table.primaryKey?.every((column) => access.columns.has(column.name));
   return isVisible ? table.primaryKey : null;
-}
-
-function writable(table: ResolvedTable, columns: ReadonlySet<string> | undefined): ResolvedColumn[] {
-  return table.columns.filter((column) => column.isWritable && columns?.has(column.name));
 }
 
 const nonNull = <T extends GraphQLNullableType>(type: T) => new GraphQLNonNull(type);

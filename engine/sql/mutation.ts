@@ -3,21 +3,33 @@
  *  own, as they were before it (PostgreSQL manual, "Data-Modifying Statements in WITH"), so an answer that selects through
  *  relationships takes two: `write` returns the rows in Postgres's own text form, `answer` gets them back as a parameter.
  *  Not here: running them, acting on a failed check (execute/). Spec: "Permission arguments". */
-import { arrayOf, type PgType } from '../catalog/types.ts';
-import type { QualifiedName } from '../metadata/schema/common.ts';
-import type { Delete, Field, Insert, MutationOutput, Select, Update } from '../plan/types.ts';
-import { type Predicate, TRUE } from '../resolve/predicate.ts';
+import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
+import type {
+  Delete,
+  Field,
+  Insert,
+  MutationField,
+  MutationOutput,
+  NestedInsert,
+  Select,
+  Update,
+} from '../plan/types.ts';
+import type { Predicate } from '../resolve/predicate.ts';
 import { condition } from './bool-exp.ts';
+import { checkOf } from './check.ts';
 import { empty, type Fragment, id, param, sql, typeName } from './fragment.ts';
+import { PASSES, ROW, rowType, type StepQuery, stepQuery, WRITTEN } from './insert.ts';
 import { Joins } from './join.ts';
 import { concatenate, expression, joinedRows, jsonArray, jsonObject, type Piece, text } from './json.ts';
-import { Aliases, columnOf, rowScope } from './scope.ts';
+import { Aliases, rowScope } from './scope.ts';
 import { rowJson } from './table.ts';
 import { deleteStatement, insertStatement, updateStatement } from './write.ts';
 
-export type Action = Insert | Update | Delete;
+export type Action = Insert | NestedInsert | Update | Delete;
 
 export type MutationQuery = {
+  /** Run before `write`, which is the answer then. */
+  readonly steps: readonly StepQuery[];
   /** Columns: the answer (or the written rows, when `answer` is there), then, if `isChecked`, `true` or `false`: has every
    *  written row passed the permission's check. No row at all: nothing was written. */
   readonly write: Fragment;
@@ -26,15 +38,14 @@ export type MutationQuery = {
   readonly answer: Fragment | null;
 };
 
-const WRITTEN = id('written');
-/** A name no column is likely to have: it stands beside the columns of the written row. */
-const PASSES = id('check passes');
-const ROW = id('written row');
+/** Of the written rows. */
+const COUNT = sql`count(*)::text`;
 
 export function mutationQuery(action: Action, output: MutationOutput): MutationQuery {
+  if (action.kind === 'nested-insert') return nestedQuery(action, output);
   const aliases = new Aliases();
   const row = aliases.next();
-  const check = checkOf(action, row, aliases);
+  const check = action.kind === 'delete' ? null : checkOf(action, row, aliases);
   const passes = check ? sql`, ${check} as ${PASSES}` : empty;
   const isChecked = check !== null;
   if (!looksAround(output)) {
@@ -43,20 +54,36 @@ export function mutationQuery(action: Action, output: MutationOutput): MutationQ
     const verdict = check ? sql`, ${verdictOf(output, from)}` : empty;
     const { json, joins } = outputJson(output, from, aliases);
     const query = sql`select ${json}${verdict} from ${WRITTEN} ${id(from)}${joins.clauses()}`;
-    return { write: sql`with ${WRITTEN} as (${written}) ${query}`, isChecked, answer: null };
+    return { steps: [], write: sql`with ${WRITTEN} as (${written}) ${query}`, isChecked, answer: null };
   }
   const type = rowType(action.table);
   const written = statementOf(action, row, aliases, sql`${id(row)}.*::${typeName(type)} as ${ROW}${passes}`);
   const verdict = check ? sql`, coalesce(bool_and(${PASSES}), true)::text` : empty;
   const rows = sql`select array_agg(${ROW})::text${verdict} from ${WRITTEN}`;
   return {
+    steps: [],
     write: sql`with ${WRITTEN} as (${written}) ${rows}`,
     isChecked,
     answer: answerQuery(output, type),
   };
 }
 
-function statementOf(action: Action, row: string, aliases: Aliases, returning: Fragment): Fragment {
+function nestedQuery({ steps, table }: NestedInsert, output: MutationOutput): MutationQuery {
+  const affected = param({ kind: 'affected-rows', type: builtinType('text') });
+  return {
+    steps: steps.map(stepQuery),
+    write: answerQuery(output, rowType(table), affected),
+    isChecked: false,
+    answer: null,
+  };
+}
+
+function statementOf(
+  action: Insert | Update | Delete,
+  row: string,
+  aliases: Aliases,
+  returning: Fragment,
+): Fragment {
   switch (action.kind) {
     case 'insert':
       return sql`${insertStatement(action, row, aliases)} returning ${returning}`;
@@ -69,27 +96,15 @@ function statementOf(action: Action, row: string, aliases: Aliases, returning: F
   }
 }
 
-/** Whether the row just written passes; null when there is nothing to test. */
-function checkOf(action: Action, row: string, aliases: Aliases): Fragment | null {
-  if (action.kind === 'delete') return null;
-  // A check that is null (a comparison with null) has not been passed.
-  const holds = (check: Predicate) => sql`(${condition(check, rowScope(row, aliases))}) is true`;
-  const onConflict = (action.kind === 'insert' && action.onConflict?.check) || undefined;
-  if (action.check.kind === 'true' && (onConflict ?? TRUE).kind === 'true') return null;
-  if (!onConflict || JSON.stringify(onConflict) === JSON.stringify(action.check)) return holds(action.check);
-  // A row version nobody has updated or locked yet is a new one. Partitioned tables cannot always tell (0A000).
-  return sql`case when ${columnOf(row, 'xmax')} = 0 then ${holds(action.check)} else ${holds(onConflict)} end`;
-}
-
 function verdictOf(output: MutationOutput, from: string): Fragment {
   const passes = sql`${id(from)}.${PASSES}`;
   return output.kind === 'row' ? sql`${passes}::text` : sql`coalesce(bool_and(${passes}), true)::text`;
 }
 
-function answerQuery(output: MutationOutput, type: PgType): Fragment {
+function answerQuery(output: MutationOutput, type: PgType, affected = COUNT): Fragment {
   const aliases = new Aliases();
   const row = aliases.next();
-  const { json, joins } = outputJson(output, row, aliases);
+  const { json, joins } = outputJson(output, row, aliases, affected);
   const rows = param({ kind: 'written', type: arrayOf(type) });
   return sql`select ${json} from unnest(${rows}) ${id(row)}${joins.clauses()}`;
 }
@@ -98,7 +113,7 @@ type Output = { readonly json: Fragment; readonly joins: Joins };
 
 /** The answer over the written rows under the alias `row`: an aggregate, or one row. Rows outside `select.where`, which
  *  the role may write but not read, are left out of it. */
-function outputJson(output: MutationOutput, row: string, aliases: Aliases): Output {
+function outputJson(output: MutationOutput, row: string, aliases: Aliases, affected = COUNT): Output {
   const joins = new Joins(aliases);
   if (output.kind === 'row') {
     const json = rowJson(output.select.fields, row, joins);
@@ -107,17 +122,15 @@ function outputJson(output: MutationOutput, row: string, aliases: Aliases): Outp
   }
   const entries = output.fields.map((field) => ({
     key: field.alias,
-    value: outputPieces(field, row, joins),
+    value: field.kind === 'affected-rows' ? [expression(affected)] : outputPieces(field, row, joins),
   }));
   return { json: concatenate(jsonObject(entries)), joins };
 }
 
-type ResponseField = Extract<MutationOutput, { kind: 'response' }>['fields'][number];
+type RowsField = Exclude<MutationField, { kind: 'affected-rows' }>;
 
-function outputPieces(field: ResponseField, row: string, joins: Joins): Piece[] {
+function outputPieces(field: RowsField, row: string, joins: Joins): Piece[] {
   switch (field.kind) {
-    case 'affected-rows':
-      return [expression(sql`count(*)::text`)];
     case 'returning': {
       const rows = joinedRows(rowJson(field.select.fields, row, joins));
       const visible = visibility(field.select, row, joins.aliases);
@@ -163,8 +176,4 @@ function readsOthers(predicate: Predicate): boolean {
     default:
       return false;
   }
-}
-
-function rowType(table: QualifiedName): PgType {
-  return { ...table, kind: 'composite', element: null, base: null };
 }

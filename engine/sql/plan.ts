@@ -4,11 +4,14 @@
 import type { MutationRoot, Plan, QueryRoot, Root } from '../plan/types.ts';
 import { aggregateQuery } from './aggregate.ts';
 import { comma, compile, type Fragment, join, type Statement, sql } from './fragment.ts';
+import type { StepQuery } from './insert.ts';
 import { type MutationQuery, mutationQuery } from './mutation.ts';
 import { Aliases } from './scope.ts';
 import { rowQuery, rowsQuery } from './table.ts';
 
 export type CompiledStatement = Statement & {
+  /** What a nested insert runs before it; it takes what they have inserted. */
+  readonly steps: readonly CompiledStep[];
   readonly source: string;
   /** Response names of the roots it answers, in column order. */
   readonly roots: readonly string[];
@@ -21,6 +24,10 @@ export type CompiledStatement = Statement & {
   /** Where its failures are reported: an insert's at its objects, any other at the request as a whole. */
   readonly errorPath: ErrorPath;
 };
+
+/** A statement with the columns of a StepQuery; its paths are those of the request. */
+export type CompiledStep = Statement &
+  Pick<StepQuery, 'isAnswered' | 'unlessInserted'> & { readonly errorPath: ErrorPath };
 
 type ErrorPath = readonly (string | number)[];
 
@@ -128,9 +135,10 @@ function queryOf(root: QueryRoot, aliases: Aliases): Fragment {
 
 function finish(draft: Draft): CompiledStatement {
   if (draft.kind === 'mutation') {
-    const { write, isChecked, answer } = draft.mutation;
+    const { steps, write, isChecked, answer } = draft.mutation;
     return {
       ...compile(write),
+      steps: steps.map((step) => finishStep(step, draft.errorPath)),
       source: draft.source,
       roots: [draft.alias],
       isChecked,
@@ -145,6 +153,7 @@ function finish(draft: Draft): CompiledStatement {
   const query = roots.length === 1 ? roots[0]!.query : sql`select ${join(columns, comma)}`;
   return {
     ...compile(query),
+    steps: [],
     source,
     roots: roots.map((root) => root.alias),
     isChecked: false,
@@ -154,8 +163,17 @@ function finish(draft: Draft): CompiledStatement {
   };
 }
 
+function finishStep({ write, isAnswered, unlessInserted, path }: StepQuery, root: ErrorPath): CompiledStep {
+  return {
+    ...compile(write),
+    isAnswered,
+    unlessInserted: unlessInserted && { ...unlessInserted, path: [...root, ...unlessInserted.path] },
+    errorPath: [...root, ...path],
+  };
+}
+
 function errorPathOf({ action, output }: MutationRoot, path: ErrorPath): ErrorPath {
-  if (action.kind !== 'insert') return [];
+  if (action.kind !== 'insert' && action.kind !== 'nested-insert') return [];
   return [...path, 'args', output.kind === 'row' ? 'object' : 'objects'];
 }
 

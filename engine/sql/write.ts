@@ -1,6 +1,7 @@
 /** The writing part of a mutation: `insert …`, `update …`, `delete …` without its `returning`.
  *  In: an action and the alias its row has. Not here: checks and answers (mutation.ts). */
 import { arrayOf, builtinType } from '../catalog/types.ts';
+import { isColumnwise } from '../plan/insert-pieces.ts';
 import type { Assignment, Delete, Insert, OnConflict, Update } from '../plan/types.ts';
 import type { Leaf } from '../resolve/predicate.ts';
 import { condition, whereClause } from './bool-exp.ts';
@@ -48,11 +49,7 @@ function rowsClause(insert: Insert, aliases: Aliases): Fragment {
     columns.map(({ column }) => id(column)),
     comma,
   );
-  const given = rows.map((row) => row.filter((value) => value !== 'default'));
-  const isUniform = given.every((row) => row.length === columns.length);
-  const hasArrays = columns.some(({ type }) => type.element !== null);
-  const source =
-    rows.length > 1 && isUniform && !hasArrays ? columnArrays(columns, given, aliases) : valueRows(rows);
+  const source = isColumnwise(insert) ? columnArrays(insert, aliases) : valueRows(rows);
   return sql` (${names}) ${source}`;
 }
 
@@ -67,16 +64,12 @@ function valueRows(rows: Insert['rows']): Fragment {
 
 /** Many rows of the same columns: a parameter a column, an array of texts. The statement does not depend on how many rows
  *  there are, and the protocol's limit of 65,535 parameters is out of reach. */
-function columnArrays(
-  columns: Insert['columns'],
-  rows: readonly (readonly Leaf[])[],
-  aliases: Aliases,
-): Fragment {
+function columnArrays({ columns, rows }: Insert, aliases: Aliases): Fragment {
   const row = aliases.next();
   const names = columns.map((_, i) => `c${i}`);
   const values = columns.map(({ type }, i) => valueFrom(columnOf(row, names[i]!), type));
   const arrays = columns.map((_, i) =>
-    param({ kind: 'list', items: rows.map((cells) => cells[i]!), type: arrayOf(builtinType('text')) }),
+    param({ kind: 'list', items: rows.map((cells) => cells[i] as Leaf), type: arrayOf(builtinType('text')) }),
   );
   const as = sql`${id(row)}(${join(names.map(id), comma)})`;
   return sql`select ${join(values, comma)} from unnest(${join(arrays, comma)}) ${as}`;

@@ -2,6 +2,7 @@
 import type { PgType } from '../../catalog/types.ts';
 import type { Plan } from '../../plan/types.ts';
 import type { Leaf } from '../../resolve/predicate.ts';
+import type { Statement } from '../../sql/fragment.ts';
 import type { CompiledStatement } from '../../sql/plan.ts';
 
 export function printPlan(plan: Plan): string {
@@ -9,7 +10,10 @@ export function printPlan(plan: Plan): string {
 }
 
 export function printStatements(statements: readonly CompiledStatement[]): string {
-  return statements.map((statement) => `${clauses(statement.text)};\n${parameters(statement)}`).join('\n');
+  return statements
+    .flatMap((statement) => [...statement.steps, statement])
+    .map((statement) => `${clauses(statement.text)};\n${parameters(statement)}`)
+    .join('\n');
 }
 
 /** Indented, with every number as it was sent: 9007199254740993 is not a double. */
@@ -26,7 +30,7 @@ function clauses(text: string): string {
   return text.replaceAll(/ (?=(from|left join|where|order by|limit|offset|returning) )/g, '\n');
 }
 
-function parameters({ parameters: leaves }: CompiledStatement): string {
+function parameters({ parameters: leaves }: Statement): string {
   return leaves.map((leaf, i) => `-- $${i + 1} = ${printLeaf(leaf)}\n`).join('');
 }
 
@@ -43,6 +47,10 @@ function printLeaf(leaf: Leaf): string {
       return `[${leaf.items.map(printLeaf).join(', ')}] (${type})`;
     case 'written':
       return `rows written (${type})`;
+    case 'affected-rows':
+      return 'number of rows written';
+    case 'inserted':
+      return `kept ${leaf.kept} of step ${leaf.step} (${type})`;
     case 'session-variables':
       return 'all session variables';
     default:

@@ -1,0 +1,49 @@
+/** What an update does to columns: the operators of its arguments, and the role's presets.
+ *  Raises `validationFailed` for a column in two operators. Not here: the rows (mutation.ts). Reference: features.md row 53. */
+import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
+import { fail } from '../errors/engine-error.ts';
+import type { ResolvedTable, UpdateAccess } from '../resolve/types.ts';
+import { inputOrigin } from '../schema/origin.ts';
+import { type Input, leafOf } from './input.ts';
+import type { Assignment } from './types.ts';
+
+const KINDS: Readonly<Record<string, { kind: Assignment['kind']; type: (own: PgType) => PgType }>> = {
+  _set: { kind: 'set', type: (own) => own },
+  _inc: { kind: 'increment', type: (own) => own },
+  _append: { kind: 'append', type: (own) => own },
+  _prepend: { kind: 'prepend', type: (own) => own },
+  _delete_key: { kind: 'delete-key', type: () => builtinType('text') },
+  _delete_elem: { kind: 'delete-element', type: () => builtinType('int4') },
+  _delete_at_path: { kind: 'delete-at-path', type: () => arrayOf(builtinType('text')) },
+};
+
+/** `operator` by its name in the default convention. */
+export function assignments(operator: string, input: Extract<Input, { kind: 'object' }>): Assignment[] {
+  const { kind, type } = KINDS[operator]!;
+  return [...input.fields].map(([name, value]) => {
+    const origin = inputOrigin(input.type.getFields()[name]!);
+    if (origin.kind !== 'column') throw new Error(`${name} is no column`);
+    const { column } = origin;
+    return { kind, column: column.name, type: column.type, value: leafOf(value, type(column.type)) };
+  });
+}
+
+export function refuseRepeated(asked: readonly Assignment[]): void {
+  const names = asked.map(({ column }) => column);
+  const repeated = [...new Set(names.filter((name, i) => names.indexOf(name) !== i))];
+  if (repeated.length === 0) return;
+  const list = repeated.map((name) => `'${name}'`).join(', ');
+  fail('validationFailed', { text: `Column found in multiple operators: [${list}].` });
+}
+
+/** Of columns that are not in `taken`. */
+export function presetAssignments(
+  table: ResolvedTable,
+  access: UpdateAccess,
+  taken: ReadonlySet<string>,
+): Assignment[] {
+  return [...access.presets].flatMap(([column, value]) => {
+    const type = table.columnByName.get(column)?.type;
+    return type && !taken.has(column) ? [{ kind: 'set' as const, column, type, value }] : [];
+  });
+}

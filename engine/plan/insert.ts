@@ -1,0 +1,264 @@
+/** Objects to insert → one statement's rows or, where an object brings related ones with it, the steps of a nested insert.
+ *  The order is the reference's: object by object; first the rows an object refers to, then its own, then those that refer
+ *  to it. A preset counts before everything else, so that no relationship changes it.
+ *  Raises `validationFailed` where a column would be given twice. Reference: features.md rows 50–52; spec: InsertPermission. */
+import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
+import { printQualified } from '../metadata/schema/common.ts';
+import { and, type Leaf, TRUE } from '../resolve/predicate.ts';
+import type { ResolvedRelationship, ResolvedTable } from '../resolve/types.ts';
+import { inputOrigin } from '../schema/origin.ts';
+import type { Arguments } from './arguments.ts';
+import { presetAssignments } from './assignment.ts';
+import { planBoolExp } from './bool-exp.ts';
+import { notPermitted, type PlanContext } from './context.ts';
+import { fieldsOf, type Input, itemsOf, leafOf } from './input.ts';
+import { piecesOf } from './insert-pieces.ts';
+import type { Insert, InsertStep, NestedInsert, OnConflict } from './types.ts';
+
+/** Objects for one table, as they were given. */
+type Batch = {
+  readonly table: ResolvedTable;
+  readonly rows: readonly Row[];
+  readonly onConflict: OnConflict | null;
+};
+
+type Row = {
+  /** By SQL name. */
+  readonly values: ReadonlyMap<string, Input>;
+  readonly related: readonly Related[];
+};
+
+type Related = {
+  readonly relationship: ResolvedRelationship;
+  readonly batch: Batch;
+};
+
+/** Column values that other rows decide, by SQL name. */
+type Determined = ReadonlyMap<string, Leaf>;
+const NOTHING: Determined = new Map();
+
+export function planInsert(
+  table: ResolvedTable,
+  argument: 'object' | 'objects',
+  given: Arguments,
+  context: PlanContext,
+): Insert | NestedInsert {
+  const batch = batchOf(table, argument, given, context);
+  const steps = new Steps(context);
+  if (batch.rows.every(isFlat)) {
+    const insert = insertOf(batch, batch.rows, NOTHING, context);
+    const pieces = piecesOf(insert);
+    if (pieces.length === 1) return insert;
+    steps.addFlat(pieces, [], true);
+  } else withPath(argument, () => steps.addEach(batch, NOTHING, [], true));
+  return { kind: 'nested-insert', table: table.table, steps: steps.done };
+}
+
+/** `member` holds the objects. */
+function batchOf(table: ResolvedTable, member: string, given: Arguments, context: PlanContext): Batch {
+  const { on_conflict } = table.naming.names;
+  const conflict = given.get(on_conflict);
+  return {
+    table,
+    rows: withPath(member, () => rowsOf(given.get(member), context)),
+    onConflict:
+      conflict?.kind === 'object'
+        ? withPath(on_conflict, () => planOnConflict(table, conflict.fields, context))
+        : null,
+  };
+}
+
+function rowsOf(objects: Input | undefined, context: PlanContext): readonly Row[] {
+  if (objects?.kind !== 'list') return itemsOf(objects).map((object) => rowOf(object, context));
+  return objects.items.map((object, i) => withPath(i, () => rowOf(object, context)));
+}
+
+function rowOf(object: Input, context: PlanContext): Row {
+  const values = new Map<string, Input>();
+  const related: Related[] = [];
+  if (object.kind !== 'object') return { values, related };
+  const known = object.type.getFields();
+  for (const [name, value] of object.fields) {
+    const origin = inputOrigin(known[name]!);
+    if (origin.kind === 'column') values.set(origin.column.name, value);
+    else if (origin.kind === 'relationship') {
+      const { relationship, target } = origin;
+      const batch = withPath(name, () => batchOf(target, 'data', fieldsOf(value), context));
+      // Null, or no rows at all: as if it had not been written.
+      if (batch.rows.length > 0) related.push({ relationship, batch });
+    } else throw new Error(`${origin.kind} is not part of a row`);
+  }
+  return { values, related };
+}
+
+const isFlat = (row: Row): boolean => row.related.length === 0;
+
+function insertOf(
+  { table, onConflict }: Batch,
+  rows: readonly Row[],
+  determined: Determined,
+  context: PlanContext,
+): Insert {
+  const { presets, check } = context.access(table).insert ?? notPermitted();
+  const columns = [...table.columnByName.values()].filter(
+    ({ name }) => presets.has(name) || determined.has(name) || rows.some(({ values }) => values.has(name)),
+  );
+  return {
+    kind: 'insert',
+    table: table.table,
+    columns: columns.map(({ name, type }) => ({ column: name, type })),
+    rows: rows.map(({ values }) =>
+      columns.map(({ name, type }) => {
+        const value = values.get(name);
+        return presets.get(name) ?? (value ? leafOf(value, type) : (determined.get(name) ?? 'default'));
+      }),
+    ),
+    onConflict,
+    check,
+  };
+}
+
+type Draft = InsertStep & { readonly keeps: string[]; unlessInserted: InsertStep['unlessInserted'] };
+
+/** The steps of one nested insert, while they are put in order. */
+class Steps {
+  readonly done: Draft[] = [];
+  readonly #context: PlanContext;
+
+  constructor(context: PlanContext) {
+    this.#context = context;
+  }
+
+  /** Every row in a step of its own, with what belongs to it. */
+  addEach(batch: Batch, determined: Determined, path: readonly PathStep[], isAnswered: boolean): void {
+    batch.rows.forEach((row, i) => {
+      withPath(i, () => this.#addRow(batch, row, determined, [...path, i], isAnswered));
+    });
+  }
+
+  /** Rows nothing belongs to. */
+  addFlat(pieces: readonly Insert[], path: readonly PathStep[], isAnswered: boolean): void {
+    for (const insert of pieces) this.#add(insert, path, isAnswered);
+  }
+
+  #addRow(
+    batch: Batch,
+    row: Row,
+    determined: Determined,
+    path: readonly PathStep[],
+    isAnswered: boolean,
+  ): number {
+    refuseDetermined(row, determined);
+    const before = row.related.filter(({ relationship }) => relationship.insertion === 'before');
+    for (const { relationship } of before) refuseGiven(relationship, row, determined);
+    const all = new Map([
+      ...before.flatMap((related) => this.#addBefore(related, batch.table, path)),
+      ...determined,
+    ]);
+    const step = this.#add(insertOf(batch, [row], all, this.#context), path, isAnswered);
+    for (const kind of ['array', 'object'] as const) {
+      for (const related of row.related) {
+        const { relationship } = related;
+        if (relationship.kind === kind && relationship.insertion === 'after')
+          this.#addAfter(related, step, batch.table, path);
+      }
+    }
+    return step;
+  }
+
+  /** A row that another refers to; the values it gives to that row of `table`. */
+  #addBefore(
+    { relationship, batch }: Related,
+    table: ResolvedTable,
+    path: readonly PathStep[],
+  ): [string, Leaf][] {
+    const { name, join } = relationship;
+    const here = [...path, name];
+    const step = withPath(name, () =>
+      withPath('data', () => this.#addRow(batch, batch.rows[0]!, NOTHING, [...here, 'data'], false)),
+    );
+    const text = `cannot proceed to insert object relation "${name}" since insert to table "${printQualified(batch.table.table)}" affects zero rows`;
+    this.done[step]!.unlessInserted ??= { text, path: here };
+    return join.mapping.map(([local, remote]) => [local, this.#keep(step, remote, table, local)]);
+  }
+
+  /** Rows that refer to the row of step `step`, which is in `table`. */
+  #addAfter(
+    { relationship, batch }: Related,
+    step: number,
+    table: ResolvedTable,
+    path: readonly PathStep[],
+  ): void {
+    const { name, join } = relationship;
+    const text = `cannot proceed to insert array relations since insert to table "${printQualified(table.table)}" affects zero rows`;
+    this.done[step]!.unlessInserted ??= { text, path };
+    const determined = new Map(
+      join.mapping.map(([local, remote]) => [remote, this.#keep(step, local, batch.table, remote)]),
+    );
+    const here = [...path, name, 'data'];
+    withPath(name, () =>
+      withPath('data', () => {
+        if (!batch.rows.every(isFlat)) return this.addEach(batch, determined, here, false);
+        batch.rows.forEach((row, i) => {
+          withPath(i, () => refuseDetermined(row, determined));
+        });
+        this.addFlat(piecesOf(insertOf(batch, batch.rows, determined, this.#context)), here, false);
+      }),
+    );
+  }
+
+  #add(insert: Insert, path: readonly PathStep[], isAnswered: boolean): number {
+    return this.done.push({ insert, keeps: [], isAnswered, unlessInserted: null, path }) - 1;
+  }
+
+  /** The value of a column that step `step` has inserted, for the column `own` of `table`. */
+  #keep(step: number, column: string, table: ResolvedTable, own: string): Leaf {
+    const { keeps } = this.done[step]!;
+    if (!keeps.includes(column)) keeps.push(column);
+    const { type } = table.columnByName.get(own)!;
+    return { kind: 'inserted', step, kept: keeps.indexOf(column), type };
+  }
+}
+
+function refuseDetermined({ values }: Row, determined: Determined): void {
+  const taken = [...values.keys()].filter((name) => determined.has(name));
+  if (taken.length === 0) return;
+  fail('validationFailed', {
+    text: `cannot insert ${quoted(taken)} columns as their values are already being determined by parent insert`,
+  });
+}
+
+/** A row cannot refer to a new one by columns that have their values already. */
+function refuseGiven({ name, join }: ResolvedRelationship, { values }: Row, determined: Determined): void {
+  const taken = join.mapping.map(([local]) => local).filter((c) => values.has(c) || determined.has(c));
+  if (taken.length === 0) return;
+  const text = `cannot insert object relationship "${name}" as ${quoted(taken)} column values are already determined`;
+  fail('validationFailed', { text }, { path: [name] });
+}
+
+function quoted(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(', ');
+}
+
+function planOnConflict(
+  table: ResolvedTable,
+  fields: ReadonlyMap<string, Input>,
+  context: PlanContext,
+): OnConflict {
+  const access = context.access(table).update ?? notPermitted();
+  const constraint = fields.get('constraint');
+  const where = fields.get('where');
+  const updateColumns = itemsOf(fields.get(table.naming.names.update_columns)).flatMap((item) =>
+    item.kind === 'enum' ? [item.value] : [],
+  );
+  return {
+    constraint: constraint?.kind === 'enum' ? constraint.value : '',
+    check: access.check,
+    updateColumns,
+    presets: updateColumns.length > 0 ? presetAssignments(table, access, new Set(updateColumns)) : [],
+    where: and(
+      access.filter,
+      where && where.kind !== 'null' ? withPath('where', () => planBoolExp(where, context)) : TRUE,
+    ),
+  };
+}

@@ -1,0 +1,132 @@
+/** Inputs of an insert: the row with its columns and, through relationships, the rows inserted with it, as far as the role
+ *  may insert there; and `on_conflict`, for roles that may update, too.
+ *  Not here: the root fields (mutation.ts). Reference: features.md rows 50–52. */
+import {
+  GraphQLEnumType,
+  type GraphQLInputFieldConfigMap,
+  GraphQLInputObjectType,
+  GraphQLList,
+  GraphQLNonNull,
+} from 'graphql';
+import { targetOf } from '../resolve/access.ts';
+import { derivedTypeName } from '../resolve/names.ts';
+import type { ResolvedKey, ResolvedTable } from '../resolve/types.ts';
+import { boolExp } from './bool-exp.ts';
+import type { Related, SchemaBuilder } from './builder.ts';
+import { columnInputs, writableColumns } from './column-input.ts';
+import { inputExtensions } from './origin.ts';
+
+export function insertInput(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
+  return builder.named(derivedTypeName(table, 'insert_input'), (name) => {
+    return new GraphQLInputObjectType({
+      name,
+      description: `input type for inserting data into table "${table.table.name}"`,
+      fields: () => ({
+        ...columnInputs(builder, writableColumns(table, builder.access(table).insert?.columns)),
+        ...relatedInputs(builder, table),
+      }),
+    });
+  });
+}
+
+/** Rows of other tables that are inserted with the row. */
+function relatedInputs(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
+  const related = [...table.relationships.values()]
+    .map((relationship) => {
+      return { relationship, target: targetOf(builder.model, table.source, relationship.join.table) };
+    })
+    .filter(({ target }) => builder.access(target).insert !== null);
+  return Object.fromEntries(
+    related.map((each) => [
+      each.relationship.name,
+      { type: relatedInput(builder, each), extensions: inputExtensions({ kind: 'relationship', ...each }) },
+    ]),
+  );
+}
+
+function relatedInput(
+  builder: SchemaBuilder,
+  { relationship: { kind }, target }: Related,
+): GraphQLInputObjectType {
+  const suffix = kind === 'object' ? 'obj_rel_insert_input' : 'arr_rel_insert_input';
+  return builder.named(derivedTypeName(target, suffix), (name) => {
+    return new GraphQLInputObjectType({
+      name,
+      description: `input type for inserting ${kind} relation for remote table "${target.table.name}"`,
+      fields: () => {
+        const row = new GraphQLNonNull(insertInput(builder, target));
+        const data = kind === 'object' ? row : new GraphQLNonNull(new GraphQLList(row));
+        return { data: { type: data }, ...onConflictInput(builder, target) };
+      },
+    });
+  });
+}
+
+/** The argument or field `on_conflict`, where the role has it. */
+export function onConflictInput(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
+  const type = onConflict(builder, table);
+  return type ? { [table.naming.names.on_conflict]: { type, description: 'upsert condition' } } : {};
+}
+
+/** Null when the role may not upsert: it needs an update permission and a key to conflict on. */
+function onConflict(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType | null {
+  const { update } = builder.access(table);
+  const keys = conflictKeys(table);
+  if (!update || keys.length === 0) return null;
+  return builder.named(derivedTypeName(table, 'on_conflict'), (name) => {
+    return new GraphQLInputObjectType({
+      name,
+      description: `on_conflict condition type for table "${table.table.name}"`,
+      fields: () => ({
+        constraint: { type: new GraphQLNonNull(constraintEnum(builder, table, keys)) },
+        [table.naming.names.update_columns]: {
+          type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(updateColumnEnum(builder, table)))),
+          default: { value: [] },
+        },
+        where: { type: boolExp(builder, table) },
+      }),
+    });
+  });
+}
+
+/** Constraints a conflict can name; a bare unique index is none. */
+function conflictKeys(table: ResolvedTable): readonly ResolvedKey[] {
+  return table.uniqueKeys.filter((key) => key.isConstraint && /^[_A-Za-z][_0-9A-Za-z]*$/.test(key.name));
+}
+
+function constraintEnum(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  keys: readonly ResolvedKey[],
+): GraphQLEnumType {
+  return builder.named(derivedTypeName(table, 'constraint'), (name) => {
+    return new GraphQLEnumType({
+      name,
+      description: `unique or primary key constraints on table "${table.table.name}"`,
+      values: Object.fromEntries(
+        keys.map((key) => [
+          key.name,
+          {
+            description: `unique or primary key constraint on columns ${key.columns.map((c) => `"${c}"`).join(', ')}`,
+          },
+        ]),
+      ),
+    });
+  });
+}
+
+function updateColumnEnum(builder: SchemaBuilder, table: ResolvedTable): GraphQLEnumType {
+  const columns = writableColumns(table, builder.access(table).update?.columns);
+  return builder.named(derivedTypeName(table, 'update_column'), (name) => {
+    return new GraphQLEnumType({
+      name,
+      description: `update columns of table "${table.table.name}"`,
+      values:
+        columns.length === 0
+          ? { _PLACEHOLDER: { description: 'placeholder (do not use)' } }
+          : Object.fromEntries(
+              columns.map((c) => [c.graphqlName, { value: c.name, description: 'column name' }]),
+            ),
+    });
+  });
+}
