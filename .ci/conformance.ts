@@ -4,7 +4,7 @@
  *  `--area A,B` and `--filter RE` run a part, which is compared with nothing; `--errors code|strict` compares errors too.
  *  `--update` writes the baseline from what was measured. A group that needs PostGIS gets an installed server that has it
  *  (--postgres-bin, or found), the others the embedded one. Not here: the cases and their runner. */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -41,6 +41,7 @@ const SECRET = 'conformance';
 const shared = resolve(options.shared);
 const runner = join(shared, 'run.mjs');
 const cases = join(shared, 'cases');
+const jwtKeys = mkdtempSync(join(tmpdir(), 'pergola-jwt-'));
 const baseline = JSON.parse(readFileSync(BASELINE, 'utf8')) as Baseline;
 const groups = options.group ?? Object.keys(baseline.groups);
 
@@ -57,6 +58,7 @@ try {
 } finally {
   for (const server of servers.values()) await server.stop();
   rmSync(folder, { recursive: true, force: true });
+  rmSync(jwtKeys, { recursive: true, force: true });
 }
 report();
 
@@ -70,18 +72,28 @@ async function runGroup(group: string): Promise<Group> {
     ENGINE_GRAPHQL_PG_SOURCE_URL_2: postgres.url.replace(/postgres$/, 'source_2'),
   };
   const { url, stop } = await startEngine(environment);
+  const helpers = startHelpers(group, url, environment);
   try {
     const json = join(folder, 'result.json');
     const where = ['--url', url, '--pg', postgres.url, '--admin-secret', SECRET, '--cases', cases];
     const what = (['area', 'filter', 'errors'] as const).flatMap((name) =>
       options[name] === undefined ? [] : [`--${name}`, options[name]],
     );
-    const how = ['--group', group, '--json', json, ...(options.verbose ? [] : ['-q'])];
+    const how = ['--jwt-keys', jwtKeys, '--group', group, '--json', json, ...(options.verbose ? [] : ['-q'])];
     spawnSync('node', [runner, ...where, ...what, ...how], { stdio: 'inherit', env: environment });
     return { areas: (JSON.parse(readFileSync(json, 'utf8')) as { byArea: Record<string, Area> }).byArea };
   } finally {
+    helpers?.kill();
     await stop();
   }
+}
+
+/** The webhooks and GraphQL services some groups call. */
+function startHelpers(group: string, url: string, env: NodeJS.ProcessEnv): ChildProcess | undefined {
+  const needsThem = needs.get(group)?.some((need) => /^aux:|auth-webhook|tls-webhook/.test(need));
+  if (!needsThem) return undefined;
+  const args = [join(shared, 'aux.mjs'), '--engine', url, '--admin-secret', SECRET];
+  return spawn('node', args, { stdio: 'ignore', env });
 }
 
 /** One server per kind, started when a group first asks for it, with the databases of two more sources. */
@@ -111,7 +123,7 @@ function needsOfGroups(): Map<string, string[]> {
 function environmentOf(group: string): Record<string, string> {
   const text = execFileSync(
     'node',
-    [runner, '--cases', cases, '--admin-secret', SECRET, '--print-env', group],
+    [runner, '--cases', cases, '--admin-secret', SECRET, '--jwt-keys', jwtKeys, '--print-env', group],
     { encoding: 'utf8' },
   );
   return Object.fromEntries(

@@ -9,6 +9,11 @@ const OPEN: AuthOptions = {
   adminSecrets: undefined,
   unauthorizedRole: undefined,
   headerPrefix: 'x-engine-',
+  jwtSecret: undefined,
+  jwtSecrets: undefined,
+  authHook: undefined,
+  authHookMode: 'GET',
+  authHookSendRequestBody: true,
 };
 const CLOSED: AuthOptions = { ...OPEN, adminSecret: 'hush' };
 const SECRET = { 'x-engine-admin-secret': 'hush' };
@@ -112,4 +117,10 @@ test('a wish for backend-only permissions that is no boolean is refused', () => 
     'x-engine-use-backend-only-permissions:  Not a valid boolean text. True values are ["true","t","yes","y"] ' +
       'and  False values are ["false","f","no","n"]. All values are case insensitive',
   );
+});
+
+test('the secret comes before the hook, and a hook that cannot be reached is its own error', async () => {
+  const options = { ...CLOSED, authHook: 'http://127.0.0.1:1/', unauthorizedRole: 'anonymous' };
+  expect(ask(options, SECRET).role).toBe('admin');
+  await expect(authenticator(options)({})).rejects.toMatchObject({ kind: 'hookFailed' });
 });

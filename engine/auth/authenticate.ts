@@ -1,49 +1,92 @@
 /** Who asks: request headers → Session, or the ERRORS row that says why not.
  *  An ordered list of authenticators is asked in turn; the first that knows the request answers or refuses, and one that
- *  does not know it passes. Today: no secret configured, the admin secret, the role of the unauthorized. Tokens and
- *  webhooks take their place between the secret and the unauthorized role, and may answer later (a promise).
+ *  does not know it passes: no secret configured, the admin secret, a token, the authentication hook, the role of the
+ *  unauthorized. Tokens and the hook answer later (a promise).
  *  Not here: what a role may do (resolve/), how a refusal is written to the socket (http/). Spec: "Authentication". */
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import type { JwtSecret } from '../config/jwt-secret.ts';
 import type { Options } from '../config/options.ts';
 import { fail } from '../errors/engine-error.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import { secretOf, sessionVariablesOf } from './session-variables.ts';
+import { openVerifier, sessionOfToken, type Verifier } from './token.ts';
+import { type AuthHook, sessionOfHook } from './webhook.ts';
 
-export type AuthOptions = Pick<Options, 'adminSecret' | 'adminSecrets' | 'unauthorizedRole' | 'headerPrefix'>;
+export type AuthOptions = Pick<
+  Options,
+  | 'adminSecret'
+  | 'adminSecrets'
+  | 'unauthorizedRole'
+  | 'headerPrefix'
+  | 'jwtSecret'
+  | 'jwtSecrets'
+  | 'authHook'
+  | 'authHookMode'
+  | 'authHookSendRequestBody'
+>;
 
 /** A session at once or later; throws (or rejects with) the ERRORS row of a refusal. */
-export type Authenticate = (headers: IncomingHttpHeaders) => Session | Promise<Session>;
+export type Authenticate = (
+  headers: IncomingHttpHeaders,
+  /** The GraphQL request, read only where a hook wants it. */
+  body?: () => unknown,
+) => Session | Promise<Session>;
 
 /** `undefined`: this request is not mine, ask the next. */
-export type Authenticator = (headers: IncomingHttpHeaders) => Session | Promise<Session> | undefined;
+export type Authenticator = (
+  headers: IncomingHttpHeaders,
+  body?: () => unknown,
+) => Session | Promise<Session> | undefined;
+
+/** Fetches what tokens are verified with. Throws when it cannot be had. */
+export async function openAuthenticator(
+  options: AuthOptions,
+  report: (error: unknown) => void,
+): Promise<Authenticate> {
+  const secrets = jwtSecretsOf(options);
+  return authenticator(options, await Promise.all(secrets.map((secret) => openVerifier(secret, report))));
+}
+
+/** `jwt-secrets` takes the place of `jwt-secret`. */
+export function jwtSecretsOf(options: AuthOptions): readonly JwtSecret[] {
+  return options.jwtSecrets ?? (options.jwtSecret === undefined ? [] : [options.jwtSecret]);
+}
 
 export function isSecretSet(options: AuthOptions): boolean {
   return secretsOf(options).length > 0;
 }
 
-export function authenticator(options: AuthOptions): Authenticate {
-  const chain = authenticatorsOf(options);
-  return (headers) => {
+export function authenticator(options: AuthOptions, verifiers: readonly Verifier[] = []): Authenticate {
+  const chain = authenticatorsOf(options, verifiers);
+  return (headers, body) => {
     for (const ask of chain) {
-      const session = ask(headers);
+      const session = ask(headers, body);
       if (session !== undefined) return session;
     }
-    return fail('adminSecretMissing', { prefix: options.headerPrefix });
+    return verifiers.length > 0
+      ? fail('tokenMissing', {})
+      : fail('adminSecretMissing', { prefix: options.headerPrefix });
   };
 }
 
 /** Order is precedence. */
-function authenticatorsOf(options: AuthOptions): readonly Authenticator[] {
-  const prefix = options.headerPrefix;
+function authenticatorsOf(options: AuthOptions, verifiers: readonly Verifier[]): readonly Authenticator[] {
+  const { headerPrefix: prefix, unauthorizedRole } = options;
   if (!isSecretSet(options)) return [(headers) => trusted(headers, prefix)];
-  const { unauthorizedRole } = options;
-  return [
-    bySecret(secretsOf(options), prefix),
-    ...(unauthorizedRole === undefined
-      ? []
-      : [(headers: IncomingHttpHeaders) => unauthorized(headers, prefix, unauthorizedRole)]),
-  ];
+  const chain: Authenticator[] = [bySecret(secretsOf(options), prefix)];
+  if (verifiers.length > 0) chain.push((headers) => sessionOfToken(verifiers, headers, prefix));
+  const hook = hookOf(options);
+  if (hook) chain.push((headers, body) => sessionOfHook(hook, headers, prefix, body?.()));
+  if (unauthorizedRole !== undefined) {
+    chain.push((headers) => unauthorized(headers, prefix, unauthorizedRole));
+  }
+  return chain;
+}
+
+function hookOf({ authHook, authHookMode, authHookSendRequestBody }: AuthOptions): AuthHook | null {
+  if (authHook === undefined) return null;
+  return { url: authHook, mode: authHookMode, sendsRequestBody: authHookSendRequestBody };
 }
 
 /** `admin-secrets` takes the place of `admin-secret`. */

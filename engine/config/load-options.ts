@@ -89,7 +89,19 @@ function settingOf(flag: OptionFlag, given: Given, env: Environment, problems: s
 }
 
 function contradictionsOf(options: Options): readonly string[] {
-  return options.databaseUrl === undefined && options.metadataDatabaseUrl === undefined
-    ? ['a database is needed: --database-url postgres://…, or ENGINE_GRAPHQL_DATABASE_URL']
-    : [];
+  const { databaseUrl, metadataDatabaseUrl, adminSecret, adminSecrets, authHook } = options;
+  const hasTokens = options.jwtSecret !== undefined || options.jwtSecrets !== undefined;
+  const hasSecret = adminSecret !== undefined || adminSecrets !== undefined;
+  const problems: readonly (readonly [boolean, string])[] = [
+    [
+      databaseUrl === undefined && metadataDatabaseUrl === undefined,
+      'a database is needed: --database-url postgres://…, or ENGINE_GRAPHQL_DATABASE_URL',
+    ],
+    [
+      (hasTokens || authHook !== undefined) && !hasSecret,
+      'tokens and an authentication hook need an admin secret beside them: --admin-secret',
+    ],
+    [hasTokens && authHook !== undefined, '--jwt-secret and --auth-hook exclude each other'],
+  ];
+  return problems.flatMap(([isSo, problem]) => (isSo ? [problem] : []));
 }

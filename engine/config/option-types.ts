@@ -56,7 +56,7 @@ export function oneOf<const T extends string>(choices: readonly T[]): OptionType
   return {
     placeholder: choices.join('|'),
     parse: (value) =>
-      choices.find((choice) => choice === value.toLowerCase()) ??
+      choices.find((choice) => choice.toLowerCase() === value.toLowerCase()) ??
       wrong(`expects one of ${choices.join(', ')}, not "${value}"`),
   };
 }

@@ -2,6 +2,7 @@
  *  Derived from it: the type `Options`, the loader (load-options.ts), `--help` (options-help.ts).
  *  A new option is a row here plus the code that reads it; a row nobody reads does not belong.
  *  Not here: what an option does; each row's reader is in the room it belongs to. */
+import { jwtSecret, jwtSecrets } from './jwt-secret.ts';
 import {
   flag,
   headerPrefix,
@@ -153,6 +154,38 @@ export const OPTIONS = {
     default: undefined,
     isSecret: true,
     doc: 'several admin secrets, for rotation, instead of --admin-secret: ["new", "old"]',
+  }),
+  'jwt-secret': row({
+    group: 'Access',
+    type: jwtSecret,
+    default: undefined,
+    isSecret: true,
+    doc: 'who signs the tokens of users: {"type": "RS256", "key": "…"} or {"jwk_url": "https://…"}',
+  }),
+  'jwt-secrets': row({
+    group: 'Access',
+    type: jwtSecrets,
+    default: undefined,
+    isSecret: true,
+    doc: 'several of them, chosen by the issuer of the token, instead of --jwt-secret',
+  }),
+  'auth-hook': row({
+    group: 'Access',
+    type: text('URL'),
+    default: undefined,
+    doc: 'a service that is asked who sends a request, and answers with session variables',
+  }),
+  'auth-hook-mode': row({
+    group: 'Access',
+    type: oneOf(['GET', 'POST']),
+    default: 'GET',
+    doc: 'GET sends it the headers, POST the headers and the GraphQL request',
+  }),
+  'auth-hook-send-request-body': row({
+    group: 'Access',
+    type: flag,
+    default: true,
+    doc: 'with POST: whether the GraphQL request is sent, or the headers alone',
   }),
   'unauthorized-role': row({
     group: 'Access',

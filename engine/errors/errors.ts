@@ -26,6 +26,7 @@ type Named = { readonly name: string };
 type Permission = { readonly type: string; readonly table: string; readonly role: string };
 type Text = { readonly text: string };
 type Prefixed = { readonly prefix: string };
+type Reason = { readonly reason: string };
 
 export const ERRORS = {
   // ── the request itself ──
@@ -61,6 +62,21 @@ export const ERRORS = {
     (p) => `invalid ${p.prefix}admin-secret/${p.prefix}access-key`,
   ),
   emptyRole: row<Prefixed>(400, 'invalid-headers', (p) => `${p.prefix}role must not be empty`),
+  tokenMissing: row<object>(
+    400,
+    'invalid-headers',
+    () => "Missing 'Authorization' or 'Cookie' header in JWT authentication mode",
+  ),
+  jwtUnverified: row<Reason>(400, 'invalid-jwt', (p) => `Could not verify JWT: ${p.reason}`),
+  jwtMissingRoleClaim: row<{ claim: string }>(
+    400,
+    'jwt-missing-role-claims',
+    (p) => `JWT claim does not contain ${p.claim}`,
+  ),
+  jwtInvalidClaims: row<Text>(400, 'jwt-invalid-claims', (p) => p.text),
+  roleNotAllowed: row<object>(400, 'access-denied', () => 'Your requested role is not in allowed roles'),
+  hookUnauthorized: row<object>(401, 'access-denied', () => 'Authentication hook unauthorized this request'),
+  hookFailed: row<Reason>(500, 'unexpected', (p) => `the authentication hook failed: ${p.reason}`),
   backendOnlyNotBoolean: row<Prefixed>(
     400,
     'bad-request',

@@ -2,7 +2,8 @@
  *  everyone. `/healthz` says whether it serves, and with `?strict=true` fails on inconsistent metadata; `/livez` only that
  *  the process answers. Spec: "Config API"; reference: features.md 1.14. */
 import type { FastifyInstance } from 'fastify';
-import { isSecretSet } from '../auth/authenticate.ts';
+import { isSecretSet, jwtSecretsOf } from '../auth/authenticate.ts';
+import type { ClaimSource, JwtSecret } from '../config/jwt-secret.ts';
 import { booleanOf } from '../config/option-types.ts';
 import type { HttpContext } from './context.ts';
 import { adminSessionOf } from './exchange.ts';
@@ -31,13 +32,14 @@ export function publicRoutes(app: FastifyInstance, context: HttpContext): void {
 
 /** Only what is so: a feature that does not exist yet is told as off. */
 function configView({ options, state }: HttpContext): unknown {
+  const secrets = jwtSecretsOf(options);
   return {
     version: VERSION,
     resource_version: state.snapshot().resourceVersion,
     is_admin_secret_set: isSecretSet(options),
-    is_auth_hook_set: false,
-    is_jwt_set: false,
-    jwt: [],
+    is_auth_hook_set: options.authHook !== undefined,
+    is_jwt_set: secrets.length > 0,
+    jwt: secrets.map(jwtView),
     is_allow_list_enabled: false,
     is_function_permissions_inferred: true,
     is_remote_schema_permissions_enabled: false,
@@ -46,4 +48,20 @@ function configView({ options, state }: HttpContext): unknown {
     console_assets_dir: null,
     experimental_features: options.experimentalFeatures,
   };
+}
+
+/** How claims are found, never with what they are verified. */
+function jwtView({ namespace, areClaimsStringified, claimsMap }: JwtSecret): unknown {
+  const place = namespace.kind === 'name' ? 'claims_namespace' : 'claims_namespace_path';
+  return {
+    [place]: namespace.text,
+    claims_format: areClaimsStringified ? 'stringified_json' : 'json',
+    claims_map:
+      claimsMap && Object.fromEntries([...claimsMap].map(([name, source]) => [name, viewOf(source)])),
+  };
+}
+
+function viewOf(source: ClaimSource): unknown {
+  if (source.kind === 'literal') return source.value;
+  return { path: source.path, ...(source.standard === undefined ? {} : { default: source.standard }) };
 }

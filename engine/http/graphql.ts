@@ -31,6 +31,7 @@ export function graphqlHandler(context: HttpContext): NodeHandler {
       'content-length': sizeBytes,
       'x-request-id': exchange.id,
       ...context.corsHeaders(request.headers.origin),
+      ...(exchange.session?.setCookies ? { 'set-cookie': [...exchange.session.setCookies] } : {}),
     });
     response.end(text);
     finish(context.observe, exchange, request, { status, sizeBytes });
@@ -40,7 +41,7 @@ export function graphqlHandler(context: HttpContext): NodeHandler {
 async function answerTo(context: HttpContext, exchange: Exchange, request: IncomingMessage): Promise<Answer> {
   try {
     const text = await readBody(request, context.options.maxRequestBodyLength);
-    exchange.session = await context.authenticate(request.headers);
+    exchange.session = await context.authenticate(request.headers, () => parseJson(text));
     exchange.asked = parseJson(text);
     const work = { context, exchange, session: exchange.session, snapshot: context.state.snapshot() };
     return { status: 200, text: await answerAll(work, exchange.asked) };

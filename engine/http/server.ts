@@ -4,7 +4,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EngineState } from '../admin/state.ts';
-import { authenticator } from '../auth/authenticate.ts';
+import { openAuthenticator } from '../auth/authenticate.ts';
 import type { Options } from '../config/options.ts';
 import type { Observe } from '../observe/observation.ts';
 import { buildApp } from './app.ts';
@@ -34,7 +34,9 @@ export async function openServer(
     options,
     state,
     observe,
-    authenticate: authenticator(options),
+    authenticate: await openAuthenticator(options, (error) =>
+      observe({ kind: 'unexpected', requestId: null, error }),
+    ),
     corsHeaders: corsPolicy(options),
   };
   const answerGraphql = options.enabledApis.includes('graphql') ? graphqlHandler(context) : undefined;

@@ -47,7 +47,7 @@ export class Connection {
   #session: Session | null = null;
   #unheard = 0;
   #isFinishing = false;
-  readonly #timers: readonly NodeJS.Timeout[];
+  readonly #timers: NodeJS.Timeout[];
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -121,6 +121,7 @@ export class Connection {
     try {
       this.#session = await context.authenticate({ ...headers, ...given });
       this.#on({ kind: 'authenticated' });
+      this.#closeAt(this.#session.expiresAt);
     } catch (thrown) {
       const { message } = errorFrom(thrown, context.observe, id);
       this.#on({ kind: 'refused', reason: textToWire(message, context.options.headerPrefix) });
@@ -232,6 +233,17 @@ export class Connection {
     if (this.#isFinishing && this.inFlight === 0) this.#close(1001, 'the engine is stopping');
   }
 
+  /** Credentials are good for a time, and so is what was let in with them. */
+  #closeAt(expiresAt: number | undefined): void {
+    if (expiresAt === undefined || this.#phase === 'closed') return;
+    const leftMs = Math.min(Math.max(0, expiresAt - Date.now()), LONGEST_TIMER_MS);
+    const timer = setTimeout(() => {
+      if (Date.now() < expiresAt) this.#closeAt(expiresAt);
+      else this.#close(4401, 'the credentials have expired');
+    }, leftMs);
+    this.#timers.push(timer);
+  }
+
   #close(code: number, reason: string): void {
     const { socket } = this.#options;
     // The answer to our close frame has to be read.
@@ -258,6 +270,9 @@ export class Connection {
     this.#options.context.observe({ kind: 'websocket', event, connectionId: this.#options.id, detail });
   }
 }
+
+/** What setTimeout can count to; a longer time is waited for in parts. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** To whole characters. */
 function cut(reason: string): string {

@@ -5,6 +5,7 @@ import { type FieldNode, type GraphQLField, type GraphQLObjectType, getNamedType
 import { arrayOf, builtinType } from '../catalog/types.ts';
 import { withPath } from '../errors/engine-error.ts';
 import { targetOf } from '../resolve/access.ts';
+import { jsonPath } from '../resolve/json-path.ts';
 import { and, type FunctionCall, type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { type FieldOrigin, fieldOrigin } from '../schema/origin.ts';
@@ -15,7 +16,6 @@ import type { PlanContext } from './context.ts';
 import { countOf, limitOf } from './count.ts';
 import { planCall } from './function.ts';
 import { type Input, leafOf, valueByValue } from './input.ts';
-import { jsonPath } from './json-path.ts';
 import { planNativeRows } from './native-query.ts';
 import { planDistinctOn, planOrderBy } from './order-by.ts';
 import { type SelectedField, selectedFields, subselections } from './selection.ts';

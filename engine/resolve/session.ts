@@ -8,6 +8,10 @@ export type Session = {
   readonly variables: Readonly<Record<string, string>>;
   /** May use `backend_only` permissions: has the admin secret and asked for them. */
   readonly mayUseBackendOnly: boolean;
+  /** Milliseconds since the epoch: then the credentials are void, and a WebSocket that relied on them ends. */
+  readonly expiresAt?: number;
+  /** Values of Set-Cookie headers the authentication hook has for the client. */
+  readonly setCookies?: readonly string[];
 };
 
 /** Prefix of session variables inside the engine. Another prefix on the wire or in metadata is rewritten at the edge. */

@@ -1,0 +1,20 @@
+/** How long an answer may be relied on, from its caching headers. RFC 9111, sections 5.2.2 and 5.3. */
+
+export type Caching = {
+  readonly cacheControl: string | null;
+  readonly expires: string | null;
+};
+
+export function cachingOf(headers: Headers): Caching {
+  return { cacheControl: headers.get('cache-control'), expires: headers.get('expires') };
+}
+
+/** Milliseconds from now; endless where nothing says, or what says is not understood. */
+export function freshnessMs({ cacheControl, expires }: Caching, now: number): number {
+  const control = cacheControl?.toLowerCase() ?? '';
+  const age = /\bs-maxage=(\d+)/.exec(control) ?? /\bmax-age=(\d+)/.exec(control);
+  if (age) return Number(age[1]) * 1000;
+  if (/\b(no-cache|no-store|must-revalidate)\b/.test(control)) return 0;
+  const until = Date.parse(expires ?? '');
+  return Number.isNaN(until) ? Number.POSITIVE_INFINITY : Math.max(0, until - now);
+}

@@ -1,0 +1,56 @@
+/** The keys of an identity provider, by URL: fetched before the engine is ready, then again when the answer's caching
+ *  headers say it is stale, or when a token names a key nobody has seen; never more often than once a minute.
+ *  Without caching headers they are kept. A refresh that fails keeps what there was.
+ *  Reference: features.md row 167. RFC 7517; RFC 9111 for the headers. */
+import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import { cachingOf, freshnessMs } from './freshness.ts';
+
+export type Jwks = {
+  readonly find: JWTVerifyGetKey;
+};
+
+type Keys = ReturnType<typeof createLocalJWKSet>;
+
+const LEAST_INTERVAL_MS = 60_000;
+const TIMEOUT_MS = 10_000;
+
+/** Throws when the first fetch fails: an engine that can verify nobody is not ready. */
+export async function openJwks(url: string, report: (error: unknown) => void): Promise<Jwks> {
+  let keys: Keys;
+  let fetchedAt = 0;
+  let staleAt = Number.POSITIVE_INFINITY;
+  let refreshing: Promise<void> | undefined;
+
+  const load = async (): Promise<void> => {
+    fetchedAt = Date.now();
+    const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    if (!response.ok) throw new Error(`${url} answered ${response.status}`);
+    keys = createLocalJWKSet((await response.json()) as Parameters<typeof createLocalJWKSet>[0]);
+    staleAt = fetchedAt + freshnessMs(cachingOf(response.headers), fetchedAt);
+  };
+  /** One at a time; nobody waits longer than for one. */
+  const refresh = (): Promise<void> => {
+    if (Date.now() - fetchedAt < LEAST_INTERVAL_MS) return Promise.resolve();
+    refreshing ??= load()
+      .catch(report)
+      .finally(() => {
+        refreshing = undefined;
+      });
+    return refreshing;
+  };
+
+  await load();
+  return {
+    find: async (header, token) => {
+      // Stale keys still verify while fresher ones are on their way.
+      if (Date.now() > staleAt) void refresh();
+      try {
+        return await keys(header, token);
+      } catch (error) {
+        if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+        await refresh();
+        return keys(header, token);
+      }
+    },
+  };
+}

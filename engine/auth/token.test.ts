@@ -1,0 +1,271 @@
+/** Tokens, good and bad, signed with real keys: who they make of a request, and why the others are refused. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { jwtSecret, jwtSecrets } from '../config/jwt-secret.ts';
+import { EngineError } from '../errors/engine-error.ts';
+import type { Session } from '../resolve/session.ts';
+import { type AuthOptions, openAuthenticator } from './authenticate.ts';
+
+const NAMESPACE = 'https://hasura.io/jwt/claims';
+const CLAIMS = {
+  'X-Engine-User-Id': '1',
+  'x-engine-allowed-roles': ['user', 'editor'],
+  'x-engine-default-role': 'user',
+};
+const HMAC = 'a secret of at least thirty-two bytes';
+const HS256 = { type: 'HS256', key: HMAC };
+const BASE: AuthOptions = {
+  adminSecret: 'hush',
+  adminSecrets: undefined,
+  unauthorizedRole: undefined,
+  headerPrefix: 'x-engine-',
+  jwtSecret: undefined,
+  jwtSecrets: undefined,
+  authHook: undefined,
+  authHookMode: 'GET',
+  authHookSendRequestBody: true,
+};
+
+type Asked = { secret?: object; secrets?: object[]; headers: Record<string, string>; more?: object };
+
+async function sessionOf({ secret, secrets, headers, more }: Asked): Promise<Session> {
+  const options = {
+    ...BASE,
+    jwtSecret: secret && jwtSecret.parse(JSON.stringify(secret)),
+    jwtSecrets: secrets && jwtSecrets.parse(JSON.stringify(secrets)),
+    ...more,
+  };
+  const authenticate = await openAuthenticator(options, (error) => {
+    throw error;
+  });
+  return authenticate(headers);
+}
+
+async function refusalOf(asked: Asked): Promise<[number, string, string]> {
+  const error = await sessionOf(asked).then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof EngineError)) throw new Error('was not refused', { cause: error });
+  return [error.status, error.codeIn('newer'), error.message];
+}
+
+const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
+
+function signed(payload: JWTPayload, key: CryptoKey | Uint8Array = bytes(HMAC), alg = 'HS256') {
+  return new SignJWT(payload).setProtectedHeader({ alg, kid: 'one' }).sign(key);
+}
+const bytes = (text: string) => new TextEncoder().encode(text);
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+const own = async (claims: unknown, rest: JWTPayload = {}) =>
+  bearer(await signed({ [NAMESPACE]: claims, exp: inAnHour(), ...rest }));
+
+describe('a token', () => {
+  test('makes its default role, with the claims as session variables and no others', async () => {
+    const exp = inAnHour();
+    const headers = { ...(await own(CLAIMS, { exp })), 'x-engine-user-id': '2', 'x-engine-org': '3' };
+    expect(await sessionOf({ secret: HS256, headers })).toEqual({
+      role: 'user',
+      variables: { 'x-engine-role': 'user', 'x-engine-user-id': '1' },
+      mayUseBackendOnly: false,
+      expiresAt: exp * 1000,
+    });
+  });
+
+  test('lets the request choose among its roles, and no other', async () => {
+    const headers = await own(CLAIMS);
+    const editor = await sessionOf({ secret: HS256, headers: { ...headers, 'x-engine-role': 'editor' } });
+    expect(editor.role).toBe('editor');
+    expect(await refusalOf({ secret: HS256, headers: { ...headers, 'x-engine-role': 'admin' } })).toEqual([
+      400,
+      'access-denied',
+      'Your requested role is not in allowed roles',
+    ]);
+  });
+
+  test.for([
+    [
+      { 'x-engine-default-role': 'user' },
+      'jwt-missing-role-claims',
+      'JWT claim does not contain x-engine-allowed-roles',
+    ],
+    [
+      { 'x-engine-allowed-roles': ['user'] },
+      'jwt-missing-role-claims',
+      'JWT claim does not contain x-engine-default-role',
+    ],
+    [
+      { ...CLAIMS, 'x-engine-allowed-roles': 'user' },
+      'jwt-invalid-claims',
+      'invalid x-engine-allowed-roles; should be a list of roles: parsing [] failed, ' +
+        'expected Array, but encountered String',
+    ],
+    ['[]', 'jwt-invalid-claims', 'the claims are no JSON object'],
+    [undefined, 'jwt-invalid-claims', `claims key: '${NAMESPACE}' not found`],
+  ] as const)('without proper claims is refused: %j', async ([claims, code, message]) => {
+    expect(await refusalOf({ secret: HS256, headers: await own(claims) })).toEqual([400, code, message]);
+  });
+
+  test('that has expired is refused, within the allowed skew it is not', async () => {
+    const headers = await own(CLAIMS, { exp: Math.floor(Date.now() / 1000) - 30 });
+    expect(await refusalOf({ secret: HS256, headers })).toEqual([
+      400,
+      'invalid-jwt',
+      'Could not verify JWT: JWTExpired',
+    ]);
+    expect((await sessionOf({ secret: { ...HS256, allowed_skew: 60 }, headers })).role).toBe('user');
+  });
+
+  test('that is forged, of another algorithm, unsigned or no token is refused', async () => {
+    const forged = bearer(
+      await signed({ [NAMESPACE]: CLAIMS }, bytes('another secret of thirty-two bytes !')),
+    );
+    expect((await refusalOf({ secret: HS256, headers: forged }))[2]).toBe(
+      'Could not verify JWT: JWSError JWSInvalidSignature',
+    );
+    const stronger = await signed({ [NAMESPACE]: CLAIMS }, bytes(HMAC.repeat(2)), 'HS512');
+    expect((await refusalOf({ secret: HS256, headers: bearer(stronger) }))[1]).toBe('invalid-jwt');
+    const none = `${btoa('{"alg":"none"}')}.${btoa(JSON.stringify({ [NAMESPACE]: CLAIMS }))}.`;
+    for (const token of [none, 'nonsense', '', 'a.b.c']) {
+      expect((await refusalOf({ secret: HS256, headers: bearer(token) }))[1], token).toBe('invalid-jwt');
+    }
+  });
+
+  test('for others is refused; what it does not say is no contradiction', async () => {
+    const secret = { ...HS256, audience: ['app', 'web'], issuer: 'https://id.example' };
+    const verdict = async (rest: JWTPayload) =>
+      sessionOf({ secret, headers: await own(CLAIMS, rest) }).then(
+        () => 'taken',
+        (error: EngineError) => error.message,
+      );
+    expect(await verdict({ aud: ['web'], iss: 'https://id.example' })).toBe('taken');
+    expect(await verdict({})).toBe('taken');
+    expect(await verdict({ aud: 'other' })).toBe('Could not verify JWT: JWTNotInAudience');
+    expect(await verdict({ iss: 'https://evil.example' })).toBe('Could not verify JWT: JWTNotInIssuer');
+  });
+
+  test('is found in a cookie or another header where the secret says so', async () => {
+    const token = await signed({ [NAMESPACE]: CLAIMS });
+    const cookie = { ...HS256, header: { type: 'Cookie', name: 'auth' } };
+    expect((await sessionOf({ secret: cookie, headers: { cookie: `a=b; auth=${token}` } })).role).toBe(
+      'user',
+    );
+    expect((await refusalOf({ secret: cookie, headers: bearer(token) }))[1]).toBe('invalid-headers');
+    const custom = { ...HS256, header: { type: 'CustomHeader', name: 'X-Token' } };
+    expect((await sessionOf({ secret: custom, headers: { 'x-token': token } })).role).toBe('user');
+  });
+
+  test('may hold its claims stringified, at a path, or where a map says', async () => {
+    const found = async (secret: object, payload: JWTPayload) =>
+      (await sessionOf({ secret: { ...HS256, ...secret }, headers: bearer(await signed(payload)) }))
+        .variables;
+    const expected = { 'x-engine-role': 'user', 'x-engine-user-id': '1' };
+    expect(
+      await found({ claims_format: 'stringified_json' }, { [NAMESPACE]: JSON.stringify(CLAIMS) }),
+    ).toEqual(expected);
+    expect(await found({ claims_namespace_path: '$' }, { ...CLAIMS, sub: 'x' })).toEqual(expected);
+    expect(await found({ claims_namespace_path: "$.a['b%']" }, { a: { 'b%': CLAIMS } })).toEqual(expected);
+    const claims_map = {
+      'x-engine-user-id': { path: '$.user.id' },
+      'X-Engine-Allowed-Roles': ['user'],
+      'x-engine-default-role': { path: '$.role', default: 'user' },
+    };
+    expect(await found({ claims_map }, { user: { id: 1 } })).toEqual(expected);
+  });
+});
+
+test('without a token the role of the unauthorized is used, if there is one; a bad token never gets it', async () => {
+  const more = { unauthorizedRole: 'anonymous' };
+  expect((await sessionOf({ secret: HS256, headers: {}, more })).role).toBe('anonymous');
+  expect((await refusalOf({ secret: HS256, headers: bearer('x'), more }))[1]).toBe('invalid-jwt');
+  expect(await refusalOf({ secret: HS256, headers: {} })).toEqual([
+    400,
+    'invalid-headers',
+    "Missing 'Authorization' or 'Cookie' header in JWT authentication mode",
+  ]);
+});
+
+test('the admin secret comes before the token', async () => {
+  const headers = { 'x-engine-admin-secret': 'hush', ...bearer('nonsense') };
+  expect((await sessionOf({ secret: HS256, headers })).role).toBe('admin');
+});
+
+test.for(['RS256', 'ES384', 'Ed25519'])('a public key of %s verifies', async (type) => {
+  const { publicKey, privateKey } = await generateKeyPair(type, { extractable: true });
+  const secret = { type, key: await exportSPKI(publicKey) };
+  const token = await signed({ [NAMESPACE]: CLAIMS }, privateKey, type === 'Ed25519' ? 'EdDSA' : type);
+  expect((await sessionOf({ secret, headers: bearer(token) })).role).toBe('user');
+  const confused = await signed({ [NAMESPACE]: CLAIMS }, bytes(secret.key), 'HS256');
+  expect((await refusalOf({ secret, headers: bearer(confused) }))[1]).toBe('invalid-jwt');
+});
+
+test('of several secrets the one of the issuer is used', async () => {
+  const other = 'another secret of thirty-two bytes!!';
+  const secrets = [
+    { ...HS256, issuer: 'one' },
+    { type: 'HS256', key: other, issuer: 'two' },
+  ];
+  const token = (iss: string, key: string) => signed({ [NAMESPACE]: CLAIMS, iss }, bytes(key));
+  expect((await sessionOf({ secrets, headers: bearer(await token('two', other)) })).role).toBe('user');
+  for (const [iss, key] of [
+    ['one', other],
+    ['three', HMAC],
+  ] as const) {
+    expect((await refusalOf({ secrets, headers: bearer(await token(iss, key)) }))[1], iss).toBe(
+      'invalid-jwt',
+    );
+  }
+});
+
+describe('keys from a URL', () => {
+  let privateKey: CryptoKey;
+  let url: string;
+  let fetched = 0;
+  let keys: object[] = [];
+
+  beforeAll(async () => {
+    const pair = await generateKeyPair('RS256', { extractable: true });
+    privateKey = pair.privateKey;
+    keys = [{ ...(await exportJWK(pair.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' }];
+    const server = createServer((request, response) => {
+      fetched += 1;
+      response.writeHead(request.url === '/jwks' ? 200 : 404, { 'cache-control': 'max-age=3600' });
+      response.end(JSON.stringify({ keys }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return () => server.close();
+  });
+
+  test('are fetched once, before the engine is ready', async () => {
+    const secret = jwtSecret.parse(JSON.stringify({ jwk_url: `${url}/jwks` }));
+    const before = fetched;
+    const authenticate = await openAuthenticator({ ...BASE, jwtSecret: secret }, () => {});
+    const headers = bearer(await signed({ [NAMESPACE]: CLAIMS }, privateKey, 'RS256'));
+    for (let i = 0; i < 3; i++) expect((await authenticate(headers)).role).toBe('user');
+    expect(fetched - before).toBe(1);
+  });
+
+  test('that nobody has refuse, and a provider that cannot be had keeps the engine from starting', async () => {
+    const { privateKey: stranger } = await generateKeyPair('RS256');
+    const headers = bearer(
+      await new SignJWT({ [NAMESPACE]: CLAIMS })
+        .setProtectedHeader({ alg: 'RS256', kid: 'two' })
+        .sign(stranger),
+    );
+    expect((await refusalOf({ secret: { jwk_url: `${url}/jwks` }, headers }))[1]).toBe('invalid-jwt');
+    await expect(sessionOf({ secret: { jwk_url: `${url}/nothing` }, headers })).rejects.toThrow(/404/);
+  });
+});
+
+test.for([
+  ['{"type":"RS256"}', 'needs a "key" or a "jwk_url"'],
+  ['{"key":"x"}', 'needs a "type" with its "key"'],
+  ['{"type":"HS256","key":"short"}', 'needs a "key" of at least 32 bytes for HS256'],
+  ['{"type":"none","key":"x"}', 'expects "type" to be one of'],
+  ['nonsense', 'expects JSON'],
+] as const)('the option %s is refused, without repeating it', ([text, message]) => {
+  expect(() => jwtSecret.parse(text)).toThrow(message);
+});

@@ -1,0 +1,131 @@
+/** A signed token → Session. With several secrets the token's issuer chooses. A token that is there must be good: only
+ *  where there is none at all does the next in line get asked.
+ *  Not here: what the claims mean (claims.ts), where keys come from (jwks.ts). Reference: features.md rows 164–168.
+ *  RFC 7519. */
+import { createPublicKey } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import type { JwtAlgorithm, JwtSecret, TokenPlace } from '../config/jwt-secret.ts';
+import { fail } from '../errors/engine-error.ts';
+import type { Session } from '../resolve/session.ts';
+import { sessionOfClaims } from './claims.ts';
+import { cookieOf } from './cookie.ts';
+import { openJwks } from './jwks.ts';
+
+/** A secret with its key at hand. */
+export type Verifier = { readonly secret: JwtSecret; readonly key: JWTVerifyGetKey };
+
+/** Throws when a key cannot be read or fetched. */
+export async function openVerifier(secret: JwtSecret, report: (error: unknown) => void): Promise<Verifier> {
+  if (secret.key.kind === 'url') return { secret, key: (await openJwks(secret.key.url, report)).find };
+  const { algorithm, text } = secret.key;
+  const key = algorithm.startsWith('HS') ? new TextEncoder().encode(text) : createPublicKey(text);
+  return { secret, key: () => key };
+}
+
+/** `undefined`: the request brings no token. */
+export function sessionOfToken(
+  verifiers: readonly Verifier[],
+  headers: IncomingHttpHeaders,
+  prefix: string,
+): Promise<Session> | undefined {
+  for (const { secret } of verifiers) {
+    const token = tokenIn(headers, secret.place);
+    if (token !== undefined) return verified(verifiers, secret.place, token, headers, prefix);
+  }
+  return undefined;
+}
+
+async function verified(
+  verifiers: readonly Verifier[],
+  place: TokenPlace,
+  token: string,
+  headers: IncomingHttpHeaders,
+  prefix: string,
+): Promise<Session> {
+  const { secret, key } = verifierFor(
+    verifiers.filter((each) => isSamePlace(each.secret.place, place)),
+    token,
+  );
+  const payload = await jwtVerify(token, key, {
+    algorithms: algorithmsOf(secret.key.algorithm),
+    clockTolerance: secret.allowedSkewSeconds,
+  }).then(
+    (result) => result.payload,
+    (error: unknown) => fail('jwtUnverified', { reason: reasonOf(error) }),
+  );
+  refuseForeign(payload, secret);
+  const requestedRole = headers[`${prefix}role`];
+  const session = sessionOfClaims(payload, secret, prefix, textOf(requestedRole));
+  return payload.exp === undefined ? session : { ...session, expiresAt: payload.exp * 1000 };
+}
+
+/** By the issuer the token names, unverified as it is: the signature must then be that issuer's. */
+function verifierFor(verifiers: readonly Verifier[], token: string): Verifier {
+  const [only] = verifiers;
+  if (verifiers.length === 1) return only!;
+  const issuer = unverifiedIssuer(token);
+  const chosen = verifiers.find(({ secret }) => secret.issuer === issuer);
+  return chosen ?? verifiers.find(({ secret }) => secret.issuer === null) ?? failForeign('JWTNotInIssuer');
+}
+
+function unverifiedIssuer(token: string): string | undefined {
+  try {
+    return decodeJwt(token).iss;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A claim that is absent is no contradiction; one that is there must fit. */
+function refuseForeign(payload: JWTPayload, { issuer, audiences }: JwtSecret): void {
+  if (issuer !== null && payload.iss !== undefined && payload.iss !== issuer) failForeign('JWTNotInIssuer');
+  if (audiences === null || payload.aud === undefined) return;
+  const meant = Array.isArray(payload.aud) ? payload.aud : [payload.aud];
+  if (!meant.some((each) => audiences.includes(each))) failForeign('JWTNotInAudience');
+}
+
+function failForeign(reason: string): never {
+  return fail('jwtUnverified', { reason });
+}
+
+/** Any asymmetric one where keys come with their algorithm; a shared secret never does. */
+function algorithmsOf(algorithm: JwtAlgorithm | null): string[] {
+  if (algorithm === null) {
+    return ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
+  }
+  return algorithm === 'Ed25519' ? ['Ed25519', 'EdDSA'] : [algorithm];
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof errors.JWTExpired) return 'JWTExpired';
+  if (error instanceof errors.JWTClaimValidationFailed && error.claim === 'nbf') return 'JWTNotYetValid';
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'JWSError JWSInvalidSignature';
+  if (error instanceof errors.JOSEAlgNotAllowed) return 'JWSError (the algorithm is not the configured one)';
+  if (error instanceof errors.JWKSNoMatchingKey) return 'JWSError (no key of the provider matches)';
+  return 'JWSError (the token is malformed)';
+}
+
+function tokenIn(headers: IncomingHttpHeaders, place: TokenPlace): string | undefined {
+  switch (place.kind) {
+    case 'cookie':
+      return cookieOf(headers.cookie, place.name);
+    case 'header':
+      return withoutScheme(textOf(headers[place.name]));
+    case 'authorization':
+      return withoutScheme(headers.authorization);
+  }
+}
+
+/** `Bearer x` → `x`; a header without the scheme is a token that will not verify. */
+function withoutScheme(value: string | undefined): string | undefined {
+  return value?.replace(/^bearer\s+/i, '').trim();
+}
+
+function isSamePlace(a: TokenPlace, b: TokenPlace): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+function textOf(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === 'object' ? value.join(', ') : value;
+}

@@ -1,0 +1,93 @@
+/** The authentication hook, over real HTTP: what it is sent, what its answers mean. */
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { beforeAll, expect, test } from 'vitest';
+import { EngineError } from '../errors/engine-error.ts';
+import { type AuthHook, sessionOfHook } from './webhook.ts';
+
+type Asked = { method: string; headers: IncomingMessage['headers']; body: string };
+type Reply = { status: number; headers?: Record<string, string>; body: string };
+
+let url: string;
+let asked: Asked;
+let reply: Reply;
+
+beforeAll(async () => {
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += String(chunk);
+    asked = { method: request.method!, headers: request.headers, body };
+    response.writeHead(reply.status, reply.headers).end(reply.body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/auth`;
+  return () => server.close();
+});
+
+const HEADERS = {
+  authorization: 'Bearer x',
+  cookie: 'a=b',
+  host: 'engine',
+  'x-engine-user-id': '9',
+  dnt: '1',
+};
+const USER = { status: 200, body: '{"X-Engine-Role":"user","X-Engine-User-Id":1,"secret":"no"}' };
+
+function ask(given: Reply, hook: Partial<AuthHook> = {}, body: unknown = { query: '{ a }' }) {
+  reply = given;
+  return sessionOfHook({ url, mode: 'GET', sendsRequestBody: true, ...hook }, HEADERS, 'x-engine-', body);
+}
+
+test('its answer is the session; what the client claims is not, nor what is not ours', async () => {
+  expect(await ask(USER)).toEqual({
+    role: 'user',
+    variables: { 'x-engine-role': 'user', 'x-engine-user-id': '1' },
+    mayUseBackendOnly: false,
+    setCookies: [],
+  });
+});
+
+test('by GET it is sent the headers that say something of the client', async () => {
+  await ask(USER);
+  expect(asked.method).toBe('GET');
+  expect(asked.headers).toMatchObject({ authorization: 'Bearer x', cookie: 'a=b' });
+  expect([asked.headers.host, asked.headers['dnt']]).toEqual([new URL(url).host, undefined]);
+});
+
+test('by POST it is sent all headers, and the request unless that is off', async () => {
+  await ask(USER, { mode: 'POST' });
+  expect(JSON.parse(asked.body)).toEqual({ headers: HEADERS, request: { query: '{ a }' } });
+  await ask(USER, { mode: 'POST', sendsRequestBody: false });
+  expect(JSON.parse(asked.body)).toEqual({ headers: HEADERS });
+});
+
+test('its cookies go on, and its caching headers say how long the answer is good', async () => {
+  const before = Date.now();
+  const session = await ask({ ...USER, headers: { 'cache-control': 'max-age=60', 'set-cookie': 'a=1' } });
+  expect(session.setCookies).toEqual(['a=1']);
+  expect(session.expiresAt).toBeGreaterThanOrEqual(before + 60_000);
+  const own = await ask({ ...USER, body: '{"X-Engine-Role":"user","Cache-Control":"max-age=6"}' });
+  expect(own.expiresAt! - Date.now()).toBeLessThanOrEqual(6000);
+  expect((await ask({ ...USER, headers: { expires: 'nonsense' } })).expiresAt).toBeUndefined();
+});
+
+test.for([
+  [{ status: 401, body: '' }, 401, 'access-denied', 'Authentication hook unauthorized this request'],
+  [{ status: 500, body: '' }, 500, 'unexpected', 'the authentication hook failed: it answered 500'],
+  [
+    { status: 200, body: 'OK' },
+    500,
+    'unexpected',
+    'the authentication hook failed: it answered no JSON object',
+  ],
+  [
+    { status: 200, body: '{"X-Other-Role":"admin"}' },
+    500,
+    'unexpected',
+    'the authentication hook failed: it named no x-engine-role',
+  ],
+] as const)('%j refuses the request', async ([given, status, code, message]) => {
+  const error = await ask(given).catch((thrown: unknown) => thrown);
+  if (!(error instanceof EngineError)) throw new Error('was not refused', { cause: error });
+  expect([error.status, error.codeIn('newer'), error.message]).toEqual([status, code, message]);
+});
