@@ -17,6 +17,7 @@ import { consoleRoutes } from './console.ts';
 import type { HttpContext } from './context.ts';
 import { preflightHeaders } from './cors.ts';
 import { exchangeOf, finish } from './exchange.ts';
+import { isGraphqlPath } from './graphql-path.ts';
 import { errorFrom, showsInternal } from './refusal.ts';
 import { requestIdOf } from './request-id.ts';
 
@@ -84,7 +85,7 @@ function absence(app: FastifyInstance, context: HttpContext, request: FastifyReq
   const allowed = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) =>
     app.hasRoute({ url, method: method as 'GET' }),
   );
-  if (url === '/v1/graphql' && context.options.enabledApis.includes('graphql')) allowed.push('POST');
+  if (isGraphqlPath(url) && context.options.enabledApis.includes('graphql')) allowed.push('POST');
   return allowed.length === 0
     ? new EngineError('resourceNotFound', {})
     : new EngineError('methodNotAllowed', { allowed: allowed.join(', ') });

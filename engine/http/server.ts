@@ -11,6 +11,7 @@ import { buildApp } from './app.ts';
 import type { HttpContext } from './context.ts';
 import { corsPolicy } from './cors.ts';
 import { graphqlHandler } from './graphql.ts';
+import { isGraphqlPath } from './graphql-path.ts';
 import { keepLast } from './repeated-headers.ts';
 import { acceptWebsockets, isWebsocketUpgrade } from './websocket.ts';
 
@@ -80,9 +81,7 @@ export async function openServer(
 }
 
 function isGraphql(request: IncomingMessage): boolean {
-  return (
-    request.method === 'POST' && (request.url === '/v1/graphql' || request.url!.startsWith('/v1/graphql?'))
-  );
+  return request.method === 'POST' && isGraphqlPath(request.url!);
 }
 
 function listen(server: Server, options: Options): Promise<void> {

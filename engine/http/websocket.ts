@@ -7,6 +7,7 @@ import { WebSocketServer } from 'ws';
 import { EngineError, toAdminBody } from '../errors/engine-error.ts';
 import { LiveQueries } from '../subscribe/live-queries.ts';
 import type { HttpContext } from './context.ts';
+import { isGraphqlPath } from './graphql-path.ts';
 import { errorFrom } from './refusal.ts';
 import { requestIdOf } from './request-id.ts';
 import { Connection } from './websocket-connection.ts';
@@ -73,7 +74,7 @@ function liveQueries({ options, state, observe }: HttpContext): LiveQueries {
 
 function refusalOf({ options, corsHeaders }: HttpContext, request: IncomingMessage): EngineError | null {
   const { origin } = request.headers;
-  if (request.url?.split('?', 1)[0] !== '/v1/graphql' || !options.enabledApis.includes('graphql')) {
+  if (!isGraphqlPath(request.url!) || !options.enabledApis.includes('graphql')) {
     return new EngineError('resourceNotFound', {});
   }
   if (origin === undefined || options.disableCors) return null;
