@@ -127,7 +127,10 @@ function environmentOf(group: string): Record<string, string> {
     { encoding: 'utf8' },
   );
   return Object.fromEntries(
-    [...text.matchAll(/^export (\w+)='(.*)'$/gm)].map((match) => [match[1]!, match[2]!.replaceAll("'\\''", "'")]),
+    [...text.matchAll(/^export (\w+)='(.*)'$/gm)].map((match) => [
+      match[1]!,
+      match[2]!.replaceAll("'\\''", "'"),
+    ]),
   );
 }
 
