@@ -563,6 +563,7 @@ export const ERRORS = {
   ),
   constraintViolation: row<Text>(400, 'constraint-violation', (p) => p.text),
   dataException: row<Text>(400, 'data-exception', (p) => p.text),
+  concurrentUpdate: row<Text>(400, 'concurrent-update', (p) => p.text),
   checkFailed: row<object>(
     400,
     'permission-error',

@@ -70,13 +70,25 @@ describe('clients read', () => {
       'an exclusion',
       `insert into slot values ('[2,3]')`,
       'constraint-violation',
-      'Exclusion constraint violation. conflicting key value violates exclusion constraint "slot_during_excl"',
+      'Exclusion violation. conflicting key value violates exclusion constraint "slot_during_excl"',
     ],
     [
       'text that is no number',
       `select 'x'::int`,
       'data-exception',
       'invalid input syntax for type integer: "x"',
+    ],
+    [
+      'a transaction that must be tried again',
+      `do $$ begin raise serialization_failure using message = 'could not serialize access'; end $$`,
+      'concurrent-update',
+      'serialization failure due to concurrent update',
+    ],
+    [
+      'a row that is still referred to',
+      `do $$ begin raise restrict_violation using message = 'still referenced from table "child"'; end $$`,
+      'constraint-violation',
+      'Can not delete or update due to data being referred. still referenced from table "child"',
     ],
     ['a number out of range', 'select 3000000000::int', 'data-exception', 'integer out of range'],
     [
@@ -103,6 +115,25 @@ test("administrators read the statement and the database's own words, but no val
 test('what a client can help is told to everybody alike', async () => {
   const thrown = await database.query('insert into child values (9)').catch((error: unknown) => error);
   expect(toGraphqlError(engineErrorOf(thrown, '', []), true).extensions).not.toHaveProperty('internal');
+});
+
+test('the one that gives way in a deadlock reads so', async () => {
+  await source.sql('insert into parent values (11, null, 1), (12, null, 1)');
+  let waiting = 0;
+  const meet = async (first: number, second: number) =>
+    database.transaction({}, async (client) => {
+      await client.query('update parent set age = age + 1 where id = $1', [first]);
+      waiting++;
+      while (waiting < 2) await client.query('select 1');
+      await client.query('update parent set age = age + 1 where id = $1', [second]);
+    });
+  const outcomes = await Promise.allSettled([meet(11, 12), meet(12, 11)]);
+  const [lost] = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+  expect(toGraphqlError(engineErrorOf(lost, '', []), false)).toEqual({
+    message: 'deadlock detected',
+    extensions: { code: 'concurrent-update', path: '$' },
+  });
+  expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
 });
 
 test('a network failure is a connection error that names no host', async () => {

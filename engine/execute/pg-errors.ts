@@ -17,9 +17,9 @@ type Entry = {
 };
 
 const violation =
-  (kind: string): Entry['error'] =>
+  (prefix: string): Entry['error'] =>
   ({ message }, path) =>
-    new EngineError('constraintViolation', { text: `${kind} violation. ${message}` }, path);
+    new EngineError('constraintViolation', { text: `${prefix}${message}` }, path);
 
 /** The reason stays inside: it names hosts and users. */
 const unreachable: Entry['error'] = (_failure, path, internal) => {
@@ -28,12 +28,14 @@ const unreachable: Entry['error'] = (_failure, path, internal) => {
 };
 
 const PG_ERRORS: readonly Entry[] = [
-  { state: /^23505$/, error: violation('Uniqueness') },
-  { state: /^23502$/, error: violation('Not-NULL') },
-  { state: /^23503$/, error: violation('Foreign key') },
-  { state: /^23514$/, error: violation('Check constraint') },
-  { state: /^23P01$/, error: violation('Exclusion constraint') },
-  { state: /^23/, error: violation('Integrity constraint') },
+  { state: /^23505$/, error: violation('Uniqueness violation. ') },
+  { state: /^23502$/, error: violation('Not-NULL violation. ') },
+  { state: /^23503$/, error: violation('Foreign key violation. ') },
+  // `on delete restrict`, since Postgres 18.
+  { state: /^23001$/, error: violation('Can not delete or update due to data being referred. ') },
+  { state: /^23514$/, error: violation('Check constraint violation. ') },
+  { state: /^23P01$/, error: violation('Exclusion violation. ') },
+  { state: /^23/, error: violation('') },
   {
     // A LIKE pattern that ends in its escape character.
     state: /^22025$/,
@@ -43,6 +45,16 @@ const PG_ERRORS: readonly Entry[] = [
     // Data exceptions: a value the type does not have, a division by zero, an invalid regular expression.
     state: /^22/,
     error: ({ message }, path) => new EngineError('dataException', { text: message }, path),
+  },
+  {
+    state: /^40001$/,
+    error: (_failure, path) =>
+      new EngineError('concurrentUpdate', { text: 'serialization failure due to concurrent update' }, path),
+  },
+  // A deadlock: this transaction was the one to give way.
+  {
+    state: /^40/,
+    error: ({ message }, path) => new EngineError('concurrentUpdate', { text: message }, path),
   },
   // Connection lost, refused for its user, its database or the number of others; server shutting down.
   { state: /^(08|28|3D|53|57P)/, error: unreachable },
