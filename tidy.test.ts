@@ -16,7 +16,9 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'engine/schema': ['engine/resolve', 'engine/catalog', 'engine/metadata', 'engine/errors'],
   'engine/plan': ['engine/schema', 'engine/resolve', 'engine/catalog', 'engine/metadata', 'engine/errors'],
   'engine/sql': ['engine/plan', 'engine/resolve', 'engine/catalog', 'engine/metadata'],
+  'engine/wire': [],
   'engine/execute': [
+    'engine/wire',
     'engine/sql',
     'engine/plan',
     'engine/schema',
@@ -38,6 +40,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/config',
   ],
   'engine/subscribe': [
+    'engine/wire',
     'engine/execute',
     'engine/sql',
     'engine/plan',
@@ -48,6 +51,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'engine/auth': ['engine/config', 'engine/resolve', 'engine/errors'],
   'engine/http': [
+    'engine/wire',
     'engine/admin',
     'engine/subscribe',
     'engine/auth',

@@ -4,7 +4,7 @@ import type pg from 'pg';
 import type { Database, TransactionOptions } from '../execute/pool.ts';
 
 export type OpenTransaction = {
-  readonly client: pg.PoolClient;
+  readonly client: pg.ClientBase;
   /** Raises what COMMIT raises, for example a deferred constraint. */
   readonly commit: () => Promise<void>;
   readonly rollback: () => Promise<void>;
@@ -17,7 +17,7 @@ export async function openTransaction(
   database: Database,
   options: TransactionOptions,
 ): Promise<OpenTransaction> {
-  const begun = Promise.withResolvers<pg.PoolClient>();
+  const begun = Promise.withResolvers<pg.ClientBase>();
   const ending = Promise.withResolvers<void>();
   const ended = database.transaction(options, async (client) => {
     begun.resolve(client);

@@ -1,4 +1,4 @@
-/** One GraphQL request → the text of its response. The whole path of a request: schema of the role, plan (kept), values,
+/** One GraphQL request → its response, as text or bytes. The whole path of a request: schema of the role, plan (kept), values,
  *  statement, text around the text Postgres sent; nothing in between is parsed.
  *  Raises ERRORS rows, which the caller encodes. Not here: HTTP, who asks (auth/). Spec: "GraphQL API". */
 import { fail } from '../errors/engine-error.ts';
@@ -7,7 +7,7 @@ import type { Model } from '../resolve/types.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
 import { type GraphqlRequest, type PlannedRequest, planned } from './plan-cache.ts';
 import { type Databases, runPlan } from './run-plan.ts';
-import { splice } from './splice.ts';
+import { type Body, splice } from './splice.ts';
 
 export type AnswerContext = {
   readonly model: Model;
@@ -16,7 +16,7 @@ export type AnswerContext = {
 };
 
 /** `{"data":{…}}` of a query or mutation. A subscription has many answers: see subscribe/. */
-export async function answer(request: GraphqlRequest, context: AnswerContext): Promise<string> {
+export async function answer(request: GraphqlRequest, context: AnswerContext): Promise<Body> {
   const asked = understood(request, context);
   if (asked.plan.operation === 'subscription') fail('subscriptionOverHttp', {});
   return answerPlanned(asked, context);
@@ -33,7 +33,7 @@ export function understood(
 export async function answerPlanned(
   { plan, variables }: PlannedRequest,
   { session, databases }: Pick<AnswerContext, 'session' | 'databases'>,
-): Promise<string> {
+): Promise<Body> {
   const rows = await runPlan(plan, { session, variables: variables.values }, databases);
   return splice(plan.template, rows);
 }

@@ -2,9 +2,10 @@
  *  Variables have been validated (plan/variables.ts), so the only thing that can be wrong here is a session variable that
  *  did not come: `missingSessionVariable`. */
 import { fail, type PathStep } from '../errors/engine-error.ts';
-import { textOf, type ValueText } from '../plan/scalar-value.ts';
+import { textOf } from '../plan/scalar-value.ts';
 import type { Leaf } from '../resolve/predicate.ts';
 import type { Session } from '../resolve/session.ts';
+import type { Column, Row, Value } from '../wire/statement.ts';
 
 export type Variables = Readonly<Record<string, unknown>>;
 
@@ -13,17 +14,17 @@ export type Binding = {
   readonly session: Session;
   readonly variables: Variables;
   /** Rows the mutation has just written, in Postgres's text form; null when there are none. */
-  readonly written?: string | null;
+  readonly written?: Column;
   readonly affectedRows?: number;
   /** What each step of a nested insert has kept. */
-  readonly inserted?: readonly (readonly (string | null)[])[];
+  readonly inserted?: readonly Row[];
 };
 
-export function bind(parameters: readonly Leaf[], binding: Binding): ValueText[] {
+export function bind(parameters: readonly Leaf[], binding: Binding): Value[] {
   return parameters.map((leaf) => bindLeaf(leaf, binding));
 }
 
-function bindLeaf(leaf: Leaf, binding: Binding): ValueText {
+function bindLeaf(leaf: Leaf, binding: Binding): Value {
   switch (leaf.kind) {
     case 'constant':
       return leaf.value;

@@ -4,11 +4,11 @@
 import { fail } from '../errors/engine-error.ts';
 import { prepareDocument } from '../plan/document.ts';
 import { planRequest } from '../plan/plan.ts';
-import type { ValueText } from '../plan/scalar-value.ts';
 import type { Root } from '../plan/types.ts';
 import { coerceVariables } from '../plan/variables.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
 import { renderRoot } from '../sql/plan.ts';
+import type { Value } from '../wire/statement.ts';
 import type { AnswerContext } from './answer.ts';
 import { type Binding, bind } from './bind.ts';
 import { engineErrorOf } from './pg-errors.ts';
@@ -25,8 +25,8 @@ export type ExplainedField = {
 export type ExplainedSubscription = Omit<ExplainedField, 'field'> & {
   /** What the statement is run with: session variables by name, and every other value as text. */
   readonly variables: {
-    readonly session: Readonly<Record<string, ValueText>>;
-    readonly synthetic: readonly ValueText[];
+    readonly session: Readonly<Record<string, Value>>;
+    readonly synthetic: readonly Value[];
   };
 };
 
@@ -72,12 +72,13 @@ function variablesOf(root: Root, binding: Binding): ExplainedSubscription['varia
 }
 
 /** An array as Postgres writes it: `{1,2,"a b"}`. */
-function literalOf(value: ValueText): string | null {
-  if (!Array.isArray(value)) return value as string | null;
+function literalOf(value: Value): string | null {
+  if (!Array.isArray(value)) return value === null ? null : String(value);
   const items = value.map((item) => {
     if (Array.isArray(item)) return literalOf(item);
     if (item === null) return 'NULL';
-    return /^[\w.:-]+$/.test(item) && !/^null$/i.test(item) ? item : JSON.stringify(item);
+    const text = String(item);
+    return /^[\w.:-]+$/.test(text) && !/^null$/i.test(text) ? text : JSON.stringify(text);
   });
   return `{${items.join(',')}}`;
 }

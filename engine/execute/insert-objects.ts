@@ -9,6 +9,7 @@ import { type Leaf, type LeafValue, TRUE } from '../resolve/predicate.ts';
 import type { Session } from '../resolve/session.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { renderPlan } from '../sql/plan.ts';
+import { textOfColumn } from '../wire/statement.ts';
 import { bind } from './bind.ts';
 import { engineErrorOf } from './pg-errors.ts';
 import { type Row, runOn } from './pool.ts';
@@ -36,7 +37,7 @@ export async function insertObjects(
   } catch (error) {
     throw error instanceof EngineError ? error : engineErrorOf(error, statement.text, []);
   }
-  return JSON.parse(row[0] ?? '{"affected_rows":0}') as InsertResult;
+  return JSON.parse(textOfColumn(row[0] ?? null) ?? '{"affected_rows":0}') as InsertResult;
 }
 
 function planOf(table: ResolvedTable, request: InsertRequest): Plan {

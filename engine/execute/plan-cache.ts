@@ -139,7 +139,7 @@ function readyStatement(statement: CompiledStatement): ReadyStatement {
   const { answer, steps, ...rest } = statement;
   return {
     ...rest,
-    preparation: preparationOf(statement),
+    preparation: preparationOf(statement, statement.isRepeatable),
     answer: answer && readyStatement({ ...statement, ...answer, answer: null }),
     steps: readySteps(steps),
   };
@@ -155,7 +155,7 @@ function readySteps(steps: readonly CompiledStep[]): readonly ReadyStep[] {
 }
 
 /** Named by its text, so that equal statements of different plans are prepared once and different ones never meet. */
-function preparationOf({ text }: Statement): Preparation {
+function preparationOf({ text }: Statement, isRead = false): Preparation {
   const name = createHash('sha256').update(text).digest('base64url').slice(0, 32);
-  return { named: { name, text }, once: { name: '', text }, wasUsed: false };
+  return { named: { name, text, isRead }, once: { name: '', text, isRead }, wasUsed: false };
 }

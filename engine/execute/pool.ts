@@ -1,19 +1,16 @@
-/** A database behind four verbs: one prepared statement, a transaction, a plain query, close.
- *  Results of `run` are text as Postgres sent it; no type parser runs. Statements are named by their text, so a plan that
- *  is used again is prepared once a connection; with `usePreparedStatements` off (pgbouncer in transaction mode) they
- *  are not. An idle connection that breaks is replaced, never an exception of the process.
- *  Not here: which database a source means (sources.ts), what an SQLSTATE means to a client (pg-errors.ts). */
-import pg from 'pg';
+/** A database behind five verbs: one statement, statements in a transaction, a driver's client for administration (in a
+ *  transaction or without), a plain query. Statements go over the wire client (wire/), which keeps them prepared by name;
+ *  with `usePreparedStatements` off (pgbouncer in transaction mode) it does not. All of them share the connections of one
+ *  pool. Not here: which database a source means (sources.ts), what an SQLSTATE means to a client (pg-errors.ts). */
+import type pg from 'pg';
+import { WaitedTooLong, WirePool } from '../wire/pool.ts';
+import type { NamedStatement, Row, Value } from '../wire/statement.ts';
 import { sqlStateOf } from './pg-errors.ts';
 
-/** The columns of a statement's first row as text; empty when there was no row. */
-export type Row = readonly (string | null)[];
+export type { NamedStatement, Row } from '../wire/statement.ts';
 
-/** An empty name: parsed for this one run and forgotten. */
-export type NamedStatement = { readonly name: string; readonly text: string };
-
-/** Runs a statement on a connection one already has. */
-export type Run = (statement: NamedStatement, values: readonly unknown[]) => Promise<Row>;
+/** Runs a statement. */
+export type Run = (statement: NamedStatement, values: readonly Value[]) => Promise<Row>;
 
 export type PoolOptions = {
   readonly maxConnections?: number;
@@ -25,8 +22,9 @@ export type PoolOptions = {
   readonly isolationLevel?: 'read-committed' | 'repeatable-read' | 'serializable';
 };
 
-export type TransactionOptions = {
-  readonly readOnly?: boolean;
+export type AtomicOptions = { readonly readOnly?: boolean };
+
+export type TransactionOptions = AtomicOptions & {
   /** Close the connection afterwards: SQL of a client may have changed its settings (`set role`), which the next user of
    *  the connection must not inherit. */
   readonly isForeign?: boolean;
@@ -34,20 +32,15 @@ export type TransactionOptions = {
 
 export interface Database {
   readonly run: Run;
-  /** BEGIN … COMMIT on one connection, ROLLBACK when `body` throws. `run` prepares on that connection. */
-  transaction<T>(
-    options: TransactionOptions,
-    body: (client: pg.PoolClient, run: Run) => Promise<T>,
-  ): Promise<T>;
+  /** BEGIN … COMMIT around what `body` runs, ROLLBACK when it throws. BEGIN goes out with the first statement. */
+  atomic<T>(options: AtomicOptions, body: (run: Run) => Promise<T>): Promise<T>;
+  /** As `atomic`, with a client that takes any SQL. */
+  transaction<T>(options: TransactionOptions, body: (client: pg.ClientBase) => Promise<T>): Promise<T>;
   /** A connection without a transaction around; it is closed afterwards, whatever `body` has set on it. */
-  session<T>(body: (client: pg.PoolClient) => Promise<T>): Promise<T>;
+  session<T>(body: (client: pg.ClientBase) => Promise<T>): Promise<T>;
   query(text: string, values?: readonly unknown[]): Promise<pg.QueryResult>;
   close(): Promise<void>;
 }
-
-/** Distinct statements kept prepared on a connection. A connection that has seen more is replaced, which is how
- *  statements of plans long gone are forgotten. */
-const MOST_PREPARED = 1000;
 
 const AS_TEXT = { getTypeParser: () => (value: string) => value };
 
@@ -74,107 +67,96 @@ function firstRow(result: pg.QueryArrayResult<string[]>): Row {
 }
 
 class PooledDatabase implements Database {
-  readonly #pool: pg.Pool;
+  readonly #pool: WirePool;
   readonly #begin: string;
-  readonly #isNamed: boolean;
-  readonly #prepared = new WeakMap<pg.PoolClient, Set<string>>();
 
   constructor(url: string, options: PoolOptions) {
-    this.#isNamed = options.usePreparedStatements ?? true;
     this.#begin = `begin isolation level ${(options.isolationLevel ?? 'read-committed').replace('-', ' ')}`;
-    this.#pool = new pg.Pool({
-      connectionString: url,
-      max: options.maxConnections ?? 50,
-      idleTimeoutMillis: (options.idleTimeoutSeconds ?? 180) * 1000,
-      connectionTimeoutMillis: (options.poolTimeoutSeconds ?? 0) * 1000,
-      maxLifetimeSeconds: options.connectionLifetimeSeconds ?? 600,
-      keepAlive: true,
-      application_name: 'pergola',
+    const waitMs = (options.poolTimeoutSeconds ?? 0) * 1000;
+    this.#pool = new WirePool({
+      connection: {
+        connectionString: url,
+        connectionTimeoutMillis: waitMs,
+        keepAlive: true,
+        application_name: 'pergola',
+      },
+      maxConnections: options.maxConnections ?? 50,
+      idleTimeoutMs: (options.idleTimeoutSeconds ?? 180) * 1000,
+      lifetimeMs: (options.connectionLifetimeSeconds ?? 600) * 1000,
+      waitMs,
+      isKept: options.usePreparedStatements ?? true,
     });
-    // The pool has already discarded the connection; the next request opens another.
-    this.#pool.on('error', () => {});
-    // A connection that breaks while it is lent out fails its query; without a listener it would end the process too.
-    this.#pool.on('connect', (client) => client.on('error', () => {}));
   }
 
-  /** With callbacks: each promise between here and the driver costs 2 % of a small query's time. */
-  readonly run: Run = (statement, values) =>
-    new Promise((resolve, reject) => {
-      this.#pool.connect((refused, client, release) => {
-        if (refused || !client) {
-          reject(refused ?? new Error('the pool gave no connection'));
-          return;
-        }
-        const config = configOf(this.#prepare(client, statement), values);
-        client.query<string[]>(config, (error: Error | undefined, result) => {
-          release(error ? isConnectionLost(error) : this.#isSpent(client));
-          if (error) reject(error);
-          else resolve(firstRow(result));
-        });
-      });
-    });
+  readonly run: Run = (statement, values) => this.#pool.run(statement, values);
 
-  async transaction<T>(
-    options: TransactionOptions,
-    body: (client: pg.PoolClient, run: Run) => Promise<T>,
-  ): Promise<T> {
-    const client = await this.#pool.connect();
-    let isBroken = options.isForeign ?? false;
+  async atomic<T>({ readOnly }: AtomicOptions, body: (run: Run) => Promise<T>): Promise<T> {
+    const connection = await this.#pool.take();
+    let isBroken = false;
+    const begun = connection.command(this.#beginOf(readOnly));
+    // Awaited below; a statement that fails first must not leave it unheard.
+    begun.catch(() => {});
     try {
-      await client.query(`${this.#begin}${options.readOnly ? ' read only' : ''}`);
-      const result = await body(client, (statement, values) => {
-        return runOn(client, this.#prepare(client, statement), values);
-      });
-      await client.query('commit');
+      const result = await body((statement, values) => this.#pool.runOn(connection, statement, values));
+      await begun;
+      await connection.command('commit');
       return result;
     } catch (error) {
-      await client.query('rollback').catch(() => {
+      await connection.command('rollback').catch(() => {
         isBroken = true;
       });
       throw error;
     } finally {
-      client.release(isBroken || this.#isSpent(client));
+      this.#pool.giveBack(connection, isBroken);
     }
   }
 
-  async session<T>(body: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    const client = await this.#pool.connect();
-    try {
-      return await body(client);
-    } finally {
-      client.release(true);
-    }
+  async transaction<T>(options: TransactionOptions, body: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+    return this.#lend(options.isForeign ?? false, async (client) => {
+      await client.query(this.#beginOf(options.readOnly));
+      try {
+        const result = await body(client);
+        await client.query('commit');
+        return result;
+      } catch (error) {
+        // Where that fails, too, the connection is not idle and will not be used again.
+        await client.query('rollback').catch(() => {});
+        throw error;
+      }
+    });
+  }
+
+  session<T>(body: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+    return this.#lend(true, body);
   }
 
   query(text: string, values?: readonly unknown[]): Promise<pg.QueryResult> {
-    return this.#pool.query(text, values ? [...values] : undefined);
+    return this.#lend(false, (client) => client.query(text, values ? [...values] : undefined));
   }
 
-  async close(): Promise<void> {
-    if (!this.#pool.ended) await this.#pool.end();
+  #beginOf(readOnly = false): string {
+    return readOnly ? `${this.#begin} read only` : this.#begin;
   }
 
-  /** The statement under the name it is to have on this connection; notes that it will be prepared there. */
-  #prepare(client: pg.PoolClient, statement: NamedStatement): NamedStatement {
-    if (statement.name === '') return statement;
-    if (!this.#isNamed) return { name: '', text: statement.text };
-    let names = this.#prepared.get(client);
-    if (!names) {
-      names = new Set();
-      this.#prepared.set(client, names);
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+
+  /** The driver's client of a connection; afterwards that is used on only if nothing is open on it. */
+  async #lend<T>(isForeign: boolean, body: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+    const connection = await this.#pool.take();
+    const client = connection.lend();
+    try {
+      return await body(client);
+    } finally {
+      this.#pool.giveBack(connection, isForeign || client.getTransactionStatus() !== 'I');
     }
-    names.add(statement.name);
-    return statement;
-  }
-
-  /** Has the connection had enough prepared statements? */
-  #isSpent(client: pg.PoolClient): boolean {
-    return (this.#prepared.get(client)?.size ?? 0) > MOST_PREPARED;
   }
 }
 
 /** SQLSTATE class 08 and 57P, or no SQLSTATE at all: the connection is gone, not the statement wrong. */
 export function isConnectionLost(error: unknown): boolean {
+  if (error instanceof WaitedTooLong) return false;
   const state = sqlStateOf(error);
   return state === undefined || state.startsWith('08') || state.startsWith('57P');
 }

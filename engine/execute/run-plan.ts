@@ -4,6 +4,7 @@
  *  Not here: what an SQLSTATE means (pg-errors.ts). Reference: features.md rows 58, 60. */
 import { fail } from '../errors/engine-error.ts';
 import type { Statement } from '../sql/fragment.ts';
+import { textOfColumn, type Value } from '../wire/statement.ts';
 import { type Binding, bind } from './bind.ts';
 import { engineErrorOf } from './pg-errors.ts';
 import type { Preparation, ReadyPlan, ReadyStatement, ReadyStep } from './plan-cache.ts';
@@ -31,7 +32,7 @@ function runQuery(statement: ReadyStatement, binding: Binding, databases: Databa
  *  function may have done its work already. */
 export async function runStatement(
   statement: ReadyStatement,
-  values: readonly unknown[],
+  values: readonly Value[],
   databases: Databases,
 ): Promise<Row> {
   const run = runOf(statement, databases.get(statement.source));
@@ -47,8 +48,7 @@ export async function runStatement(
 /** SQL that somebody else wrote may call functions that write: not here. */
 function runOf({ isAuthored }: ReadyStatement, database: Database): Run {
   if (!isAuthored) return database.run;
-  return (statement, values) =>
-    database.transaction({ readOnly: true }, (_client, run) => run(statement, values));
+  return (statement, values) => database.atomic({ readOnly: true }, (run) => run(statement, values));
 }
 
 async function runMutation(
@@ -84,7 +84,7 @@ async function inTransactions<T>(
 ): Promise<T> {
   if (source === undefined) return body(runs);
   try {
-    return await databases.get(source).transaction({}, (_client, run) => {
+    return await databases.get(source).atomic({}, (run) => {
       return inTransactions(others, databases, runs.set(source, run), body);
     });
   } catch (error) {
@@ -120,7 +120,7 @@ async function runSteps(run: Run, steps: readonly ReadyStep[], given: Binding): 
     affectedRows += Number(row[0] ?? 0);
     inserted.push(row.slice(1));
     // Arrays as Postgres prints them, without their braces: joined, they are one array.
-    const rows = isAnswered ? row.at(-2) : null;
+    const rows = isAnswered ? textOfColumn(row.at(-2) ?? null) : null;
     if (rows) written.push(rows.slice(1, -1));
   }
   return { ...given, affectedRows, written: `{${written.join(',')}}` };
@@ -129,7 +129,7 @@ async function runSteps(run: Run, steps: readonly ReadyStep[], given: Binding): 
 async function runOne(
   run: Run,
   statement: ReadyStatement | ReadyStep,
-  values: readonly unknown[],
+  values: readonly Value[],
 ): Promise<Row> {
   try {
     return await run(nameFor(statement.preparation), values);
@@ -145,7 +145,7 @@ function nameFor(preparation: Preparation): NamedStatement {
 }
 
 /** What a statement is run with. */
-export function valuesOf({ parameters }: Statement, binding: Binding): readonly unknown[] {
+export function valuesOf({ parameters }: Statement, binding: Binding): readonly Value[] {
   if (parameters.length > MOST_PARAMETERS) fail('badRequest', { text: 'too many values in one mutation' });
   return bind(parameters, binding);
 }

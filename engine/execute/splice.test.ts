@@ -1,6 +1,6 @@
 /** Twins of splice.ts. */
 import { expect, test } from 'vitest';
-import { splice } from './splice.ts';
+import { bodyText, splice } from './splice.ts';
 
 const text = (value: string) => ({ kind: 'text', text: value }) as const;
 const column = (statement: number, index: number) => ({ kind: 'column', statement, column: index }) as const;
@@ -12,4 +12,11 @@ test('columns stand between the texts, by statement', () => {
 
 test('a null column and a missing row are null', () => {
   expect(splice([column(0, 0), text(' '), column(1, 0)], [[null], []])).toBe('null null');
+});
+
+test('a long column makes the response bytes, the same ones', () => {
+  const template = [text('{"a":'), column(0, 0), text(',"b":'), column(0, 1), text('}')];
+  const body = splice(template, [[Buffer.from('"ä"'), '1']]);
+  expect(body).toBeInstanceOf(Array);
+  expect(bodyText(body)).toBe('{"a":"ä","b":1}');
 });

@@ -7,6 +7,7 @@ import type { Snapshot } from '../admin/snapshot.ts';
 import { textToWire } from '../config/header-prefix.ts';
 import { type EngineError, toAdminBody, toGraphqlError } from '../errors/engine-error.ts';
 import { answer } from '../execute/answer.ts';
+import { type Body, bodyText } from '../execute/splice.ts';
 import type { Session } from '../resolve/session.ts';
 import type { HttpContext } from './context.ts';
 import { type Exchange, finish, newExchange } from './exchange.ts';
@@ -18,14 +19,14 @@ import { requestIdOf } from './request-id.ts';
 
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
-type Answer = { readonly status: number; readonly text: string };
+type Answer = { readonly status: number; readonly body: Body };
 
 export function graphqlHandler(context: HttpContext): NodeHandler {
   return async (request, response) => {
     const exchange = newExchange(requestIdOf(request));
-    const { status, text } = await answerTo(context, exchange, request);
+    const { status, body } = await answerTo(context, exchange, request);
     if (response.destroyed) return;
-    const sizeBytes = Buffer.byteLength(text);
+    const sizeBytes = sizeOf(body);
     response.writeHead(status, {
       'content-type': 'application/json; charset=utf-8',
       'content-length': sizeBytes,
@@ -33,9 +34,26 @@ export function graphqlHandler(context: HttpContext): NodeHandler {
       ...context.corsHeaders(request.headers.origin),
       ...(exchange.session?.setCookies ? { 'set-cookie': [...exchange.session.setCookies] } : {}),
     });
-    response.end(text);
+    send(response, body);
     finish(context.observe, exchange, request, { status, sizeBytes });
   };
+}
+
+/** Text goes out with the headers in one write; bytes as they are, all of them in one write too. */
+function send(response: ServerResponse, body: Body): void {
+  if (typeof body === 'string') {
+    response.end(body);
+    return;
+  }
+  response.cork();
+  for (const piece of body) response.write(piece);
+  response.end();
+  response.uncork();
+}
+
+function sizeOf(body: Body): number {
+  if (typeof body === 'string') return Buffer.byteLength(body);
+  return body.reduce((size, { length }) => size + length, 0);
 }
 
 async function answerTo(context: HttpContext, exchange: Exchange, request: IncomingMessage): Promise<Answer> {
@@ -44,7 +62,7 @@ async function answerTo(context: HttpContext, exchange: Exchange, request: Incom
     exchange.session = await context.authenticate(request.headers, () => parseJson(text));
     exchange.asked = parseJson(text);
     const work = { context, exchange, session: exchange.session, snapshot: context.state.snapshot() };
-    return { status: 200, text: await answerAll(work, exchange.asked) };
+    return { status: 200, body: await answerAll(work, exchange.asked) };
   } catch (thrown) {
     return refusal(context, exchange, thrown);
   }
@@ -59,14 +77,14 @@ type Work = {
 };
 
 /** An array is answered in order, one after the other: mutations in it may build on each other. */
-async function answerAll(work: Work, body: unknown): Promise<string> {
+async function answerAll(work: Work, body: unknown): Promise<Body> {
   if (!Array.isArray(body)) return answerOne(work, body);
   const answers: string[] = [];
-  for (const item of body) answers.push(await answerOne(work, item));
+  for (const item of body) answers.push(bodyText(await answerOne(work, item)));
   return `[${answers.join(',')}]`;
 }
 
-async function answerOne(work: Work, body: unknown): Promise<string> {
+async function answerOne(work: Work, body: unknown): Promise<Body> {
   const { context, exchange, session, snapshot } = work;
   try {
     return await answer(graphqlRequestFrom(body), {
@@ -84,10 +102,10 @@ function refusal(context: HttpContext, exchange: Exchange, thrown: unknown): Ans
   const error = errorFrom(thrown, context.observe, exchange.id);
   if (error.kind === 'invalidJson' || error.kind === 'bodyTooLarge') {
     exchange.error = toAdminBody(error, 'newer', false);
-    return { status: error.status, text: JSON.stringify(exchange.error) };
+    return { status: error.status, body: JSON.stringify(exchange.error) };
   }
   const isKept = error.status === 401 && context.options.preserve401Errors;
-  return { status: isKept ? 401 : 200, text: graphqlErrors(context, exchange, error) };
+  return { status: isKept ? 401 : 200, body: graphqlErrors(context, exchange, error) };
 }
 
 function graphqlErrors(context: HttpContext, exchange: Exchange, error: EngineError): string {

@@ -4,6 +4,7 @@
 import { EngineError, toGraphqlError } from '../errors/engine-error.ts';
 import { answerPlanned, understood } from '../execute/answer.ts';
 import type { PlannedRequest } from '../execute/plan-cache.ts';
+import { bodyText } from '../execute/splice.ts';
 import type { Session } from '../resolve/session.ts';
 import type { LiveQueries } from '../subscribe/live-queries.ts';
 import type { HttpContext } from './context.ts';
@@ -94,7 +95,7 @@ async function answerText(
   asked: PlannedRequest,
 ): Promise<string> {
   try {
-    return await answerPlanned(asked, { session, databases: context.state.sources });
+    return bodyText(await answerPlanned(asked, { session, databases: context.state.sources }));
   } catch (thrown) {
     const error = errorFrom(thrown, context.observe, outlet.requestId);
     return `{"errors":${errorsText({ context, session, outlet, ...start }, error)}}`;

@@ -9,7 +9,7 @@ import { understood } from '../execute/answer.ts';
 import type { GraphqlRequest, PlannedRequest, ReadyStatement } from '../execute/plan-cache.ts';
 import type { Row } from '../execute/pool.ts';
 import { type Databases, runStatement, valuesOf } from '../execute/run-plan.ts';
-import { splice } from '../execute/splice.ts';
+import { bodyText, splice } from '../execute/splice.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 import { type Outcome, Poller, type Values, type Watcher } from './poller.ts';
@@ -189,6 +189,6 @@ class LiveQuery {
   #text(): string | undefined {
     const rows = this.#rows.filter((row) => row !== undefined);
     if (!this.#planned || rows.length < this.#planned.plan.statements.length) return undefined;
-    return splice(this.#planned.plan.template, rows);
+    return bodyText(splice(this.#planned.plan.template, rows));
   }
 }

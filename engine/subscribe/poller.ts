@@ -12,6 +12,7 @@
  *  Not here: what an outcome means to a client (live-queries.ts), several cohorts in one statement. */
 import type { EngineError } from '../errors/engine-error.ts';
 import type { Row } from '../execute/pool.ts';
+import { isSameColumn, type Value } from '../wire/statement.ts';
 
 export type Outcome =
   | { readonly kind: 'row'; readonly row: Row }
@@ -20,7 +21,7 @@ export type Outcome =
 export type Watcher = (outcome: Outcome) => void;
 
 /** What a statement is run with. */
-export type Values = readonly unknown[];
+export type Values = readonly Value[];
 
 export type PollerOptions = {
   /** Never rejects. */
@@ -134,5 +135,5 @@ class Cohort {
 function isSame(a: Outcome, b: Outcome): boolean {
   if (a.kind === 'failure') return b.kind === 'failure' && a.error.message === b.error.message;
   if (b.kind === 'failure') return false;
-  return a.row.length === b.row.length && a.row.every((column, i) => column === b.row[i]);
+  return a.row.length === b.row.length && a.row.every((column, i) => isSameColumn(column, b.row[i] ?? null));
 }

@@ -8,6 +8,7 @@ import type { Session } from '../../resolve/session.ts';
 import type { Model, ResolveOptions } from '../../resolve/types.ts';
 import { answer } from '../answer.ts';
 import { Sources } from '../sources.ts';
+import { bodyText } from '../splice.ts';
 
 export type Asked = {
   readonly data?: Record<string, unknown>;
@@ -56,10 +57,8 @@ export async function openWorld(
     model,
     ask: async (query, variables = {}, session = {}) => {
       const who = { ...USER, ...session };
-      const text = await answer({ query, variables }, { model, session: who, databases: sources }).catch(
-        refused,
-      );
-      return JSON.parse(text) as Asked;
+      const asked = answer({ query, variables }, { model, session: who, databases: sources });
+      return JSON.parse(bodyText(await asked.catch(refused))) as Asked;
     },
     reset: async () => {
       await source.sql(schema);

@@ -5,7 +5,7 @@ import { EngineError, toGraphqlError } from '../../errors/engine-error.ts';
 import { bind } from '../../execute/bind.ts';
 import { engineErrorOf } from '../../execute/pg-errors.ts';
 import { runOn } from '../../execute/pool.ts';
-import { splice } from '../../execute/splice.ts';
+import { bodyText, splice } from '../../execute/splice.ts';
 import { prepareDocument } from '../../plan/document.ts';
 import { planRequest } from '../../plan/plan.ts';
 import type { Plan } from '../../plan/types.ts';
@@ -60,5 +60,5 @@ async function run(
       }),
     );
   }
-  return `{"data":${splice(compiled.template, rows)}}`;
+  return `{"data":${bodyText(splice(compiled.template, rows))}}`;
 }

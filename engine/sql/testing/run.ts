@@ -2,7 +2,7 @@
  *  checks. For the twins of this room. */
 import { type Binding, bind } from '../../execute/bind.ts';
 import type { Database, Row } from '../../execute/pool.ts';
-import { splice } from '../../execute/splice.ts';
+import { bodyText, splice } from '../../execute/splice.ts';
 import type { Plan } from '../../plan/types.ts';
 import { renderPlan } from '../plan.ts';
 
@@ -31,5 +31,5 @@ export async function runPlan(
       answers.push(await database.run({ name: '', text: answer.text }, values));
     }
   }
-  return { data: JSON.parse(splice(template, answers)), rows };
+  return { data: JSON.parse(bodyText(splice(template, answers))), rows };
 }

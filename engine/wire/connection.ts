@@ -1,0 +1,274 @@
+/** An authenticated connection that runs statements one after the other, several of them under way at once: Postgres
+ *  answers in the order it was asked, so the oldest question is whom an answer belongs to.
+ *  The driver (`pg`) opens it, because startup, TLS and SCRAM are its trade, and can have it back between statements, for
+ *  callers that need a client: whoever holds the connection listens to its socket, the other does not.
+ *  Not here: which connection a statement gets, asking again (pool.ts). */
+import type { Duplex } from 'node:stream';
+import type pg from 'pg';
+import { Decoder, failureAt, rowAt } from './decode.ts';
+import { Outbox } from './encode.ts';
+import type { NamedStatement, Row, Value } from './statement.ts';
+
+/** One statement on its way. */
+export type Exchange = {
+  readonly statement: NamedStatement;
+  readonly values: readonly Value[];
+  readonly done: (failure: Error | null, row: Row) => void;
+  wasRetried: boolean;
+};
+
+type UnderWay = {
+  readonly exchange: Exchange;
+  readonly isParsed: boolean;
+  /** It has been asked again elsewhere: what comes is dropped. */
+  isAbandoned: boolean;
+};
+
+/** Raised for a statement whose connection is gone; no SQLSTATE, because no server has said it. */
+export class ConnectionLost extends Error {
+  constructor(reason: string) {
+    super(`the connection to the database was lost: ${reason}`);
+  }
+}
+
+/** What the driver keeps to itself. */
+type Inside = { readonly connection: { readonly stream: Duplex } };
+type Listener = (piece: Buffer) => void;
+
+export type ConnectionEvents = {
+  /** Something is to be sent; `flush` soon. */
+  readonly wroteTo: (connection: Connection) => void;
+  /** A statement is over; there may be room for another. */
+  readonly advanced: (connection: Connection) => void;
+  /** The exchange failed although nothing has run: the statement was not prepared any more, or for another table. */
+  readonly stale: (exchange: Exchange) => void;
+  readonly closed: (connection: Connection) => void;
+};
+
+/** Distinct statements kept prepared; the oldest is closed for another. */
+const MOST_PREPARED = 1000;
+
+const NO_ROW: Row = [];
+
+/** Backend message types. */
+const DATA_ROW = 0x44;
+const READY_FOR_QUERY = 0x5a;
+const ERROR_RESPONSE = 0x45;
+const COPY_IN_RESPONSE = 0x47;
+const COPY_BOTH_RESPONSE = 0x57;
+
+export class Connection {
+  readonly client: pg.Client;
+  /** Somebody has it to themselves. */
+  isTaken = false;
+  readonly openedAt = performance.now();
+  readonly #socket: Duplex;
+  readonly #driver: readonly Listener[];
+  readonly #listener: Listener;
+  readonly #events: ConnectionEvents;
+  readonly #outbox = new Outbox();
+  readonly #prepared = new Set<string>();
+  readonly #queue: UnderWay[] = [];
+  /** Of the oldest statement under way. */
+  #row: Row | null = null;
+  #failure: pg.DatabaseError | null = null;
+  /** Sum of what the statements under way are expected to take. */
+  #backlogMs = 0;
+  /** When the oldest statement began to be worked on. */
+  #since = 0;
+  #isSent = false;
+  #isLent = false;
+  /** Nothing more is to be sent. */
+  #isClosed = false;
+  #isOver = false;
+
+  constructor(client: pg.Client, events: ConnectionEvents) {
+    this.client = client;
+    this.#events = events;
+    this.#socket = (client as unknown as Inside).connection.stream;
+    this.#driver = this.#socket.listeners('data') as Listener[];
+    const decoder = new Decoder((type, bytes, start, end) => this.#receive(type, bytes, start, end));
+    this.#listener = (piece) => {
+      try {
+        decoder.push(piece);
+      } catch (error) {
+        this.destroy(error as Error);
+      }
+    };
+    this.#socket.once('close', () => this.#end(new ConnectionLost('it was closed')));
+    this.#listen(this.#driver, [this.#listener]);
+  }
+
+  get isIdle(): boolean {
+    return this.#queue.length === 0;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  get depth(): number {
+    return this.#queue.length;
+  }
+
+  get backlogMs(): number {
+    return this.#backlogMs;
+  }
+
+  /** Milliseconds the oldest statement has been worked on. */
+  workedOnMs(now: number): number {
+    return this.#queue.length === 0 ? 0 : now - this.#since;
+  }
+
+  /** When the last statement was over. */
+  get idleSince(): number {
+    return Math.max(this.#since, this.openedAt);
+  }
+
+  /** `isParsed`: named statements are prepared here and kept; otherwise each is parsed for the one run. */
+  send(exchange: Exchange, isKept: boolean): void {
+    const { statement, values } = exchange;
+    const name = isKept ? statement.name : '';
+    const isParsed = name === '' || !this.#prepared.has(name);
+    if (isParsed) this.#prepare(name, statement);
+    this.#outbox.run(name, values);
+    this.#enqueue(exchange, isParsed);
+  }
+
+  /** BEGIN, COMMIT, ROLLBACK: sent with what follows in the same moment. */
+  command(text: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#outbox.query(text);
+      const done = (failure: Error | null) => (failure ? reject(failure) : resolve());
+      this.#enqueue({ statement: { name: '', text }, values: [], done, wasRetried: true }, false);
+    });
+  }
+
+  flush(): void {
+    if (this.#outbox.isEmpty || this.#isClosed) return;
+    if (!this.#isSent) this.#since = performance.now();
+    this.#isSent = true;
+    this.#socket.write(this.#outbox.take());
+  }
+
+  /** Everything but the oldest statement, which may be at work for long. */
+  abandonFollowers(): Exchange[] {
+    return this.#queue.slice(1).flatMap((underWay) => {
+      if (underWay.isAbandoned) return [];
+      underWay.isAbandoned = true;
+      return [underWay.exchange];
+    });
+  }
+
+  /** The driver's client, for as long as nothing is under way here. */
+  lend(): pg.Client {
+    this.#isLent = true;
+    this.#listen([this.#listener], this.#driver);
+    return this.client;
+  }
+
+  takeBack(): void {
+    if (!this.#isLent) return;
+    this.#isLent = false;
+    this.#listen(this.#driver, [this.#listener]);
+    this.#since = performance.now();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.client.end().catch(() => {});
+  }
+
+  destroy(reason: Error): void {
+    this.#end(reason);
+    this.#socket.destroy();
+  }
+
+  #prepare(name: string, statement: NamedStatement): void {
+    if (name !== '') {
+      const [oldest] = this.#prepared;
+      if (oldest !== undefined && this.#prepared.size >= MOST_PREPARED) {
+        this.#prepared.delete(oldest);
+        this.#outbox.close(oldest);
+      }
+      this.#prepared.add(name);
+    }
+    this.#outbox.prepare({ name, text: statement.text });
+  }
+
+  #enqueue(exchange: Exchange, isParsed: boolean): void {
+    this.#queue.push({ exchange, isParsed, isAbandoned: false });
+    this.#backlogMs += exchange.statement.tookMs ?? Number.POSITIVE_INFINITY;
+    this.#events.wroteTo(this);
+  }
+
+  #listen(before: readonly Listener[], after: readonly Listener[]): void {
+    for (const listener of before) this.#socket.off('data', listener);
+    for (const listener of after) this.#socket.on('data', listener);
+  }
+
+  /** Notices, parameter statuses, notifications and confirmations say nothing anyone waits for. */
+  #receive(type: number, bytes: Buffer, start: number, end: number): void {
+    switch (type) {
+      case DATA_ROW:
+        this.#row ??= rowAt(bytes, start);
+        return;
+      case READY_FOR_QUERY:
+        this.#finish();
+        return;
+      case ERROR_RESPONSE:
+        this.#failure ??= failureAt(bytes, start, end);
+        return;
+      case COPY_IN_RESPONSE:
+      case COPY_BOTH_RESPONSE:
+        throw new Error('a statement asked for data to copy');
+    }
+  }
+
+  #finish(): void {
+    const underWay = this.#queue.shift();
+    if (!underWay) throw new Error('an answer nobody waits for');
+    const { exchange, isParsed, isAbandoned } = underWay;
+    const row = this.#row ?? NO_ROW;
+    const failure = this.#failure;
+    this.#row = null;
+    this.#failure = null;
+    this.#measure(exchange.statement, failure === null);
+    if (failure && (isParsed || isStale(failure))) this.#prepared.delete(exchange.statement.name);
+    if (!isAbandoned) {
+      if (failure && !exchange.wasRetried && isStale(failure)) this.#events.stale(exchange);
+      else exchange.done(failure, row);
+    }
+    this.#events.advanced(this);
+  }
+
+  #measure(statement: NamedStatement, isGood: boolean): void {
+    const now = performance.now();
+    const tookMs = now - this.#since;
+    this.#since = now;
+    this.#isSent = this.#queue.length > 0;
+    if (isGood && statement.name !== '') {
+      statement.tookMs = statement.tookMs === undefined ? tookMs : statement.tookMs * 0.9 + tookMs * 0.1;
+    }
+    this.#backlogMs = 0;
+    for (const { exchange } of this.#queue)
+      this.#backlogMs += exchange.statement.tookMs ?? Number.POSITIVE_INFINITY;
+  }
+
+  #end(reason: Error): void {
+    this.#isClosed = true;
+    const first = this.#failure;
+    for (const [i, { exchange, isAbandoned }] of this.#queue.splice(0).entries()) {
+      if (!isAbandoned) exchange.done(i === 0 && first ? first : reason, NO_ROW);
+    }
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#events.closed(this);
+  }
+}
+
+/** Nothing has run: the statement is unknown on the server (DEALLOCATE, a pooler between), or a table it reads has another
+ *  shape now. Sources: PostgreSQL's plancache.c, RevalidateCachedQuery; prepare.c. */
+function isStale({ code, routine }: pg.DatabaseError): boolean {
+  return code === '26000' || (code === '0A000' && routine === 'RevalidateCachedQuery');
+}

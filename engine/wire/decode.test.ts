@@ -1,0 +1,107 @@
+/** Twins of decode.ts: streams of messages, cut anywhere. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { Decoder, failureAt, MOST_TEXT, rowAt } from './decode.ts';
+
+type Message = { readonly type: number; readonly body: Buffer };
+
+const message = fc.record({
+  type: fc.constantFrom(...Buffer.from('12CDEINSTZ')),
+  body: fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+});
+
+function framed({ type, body }: Message): Buffer {
+  const header = Buffer.alloc(5);
+  header[0] = type;
+  header.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([header, body]);
+}
+
+/** What a decoder makes of a stream cut at the given places. */
+function decoded(stream: Buffer, cuts: readonly number[]): Message[] {
+  const messages: Message[] = [];
+  const decoder = new Decoder((type, bytes, start, end) => {
+    messages.push({ type, body: Buffer.from(bytes.subarray(start, end)) });
+  });
+  const places = [0, ...[...cuts].sort((a, b) => a - b), stream.length];
+  for (const [i, place] of places.slice(0, -1).entries()) decoder.push(stream.subarray(place, places[i + 1]));
+  return messages;
+}
+
+test('messages are the same wherever the stream is cut', () => {
+  fc.assert(
+    fc.property(
+      fc.array(message, { maxLength: 20 }),
+      fc.array(fc.nat(7000), { maxLength: 40 }),
+      (messages, cuts) => {
+        const stream = Buffer.concat(messages.map(framed));
+        expect(
+          decoded(
+            stream,
+            cuts.map((cut) => Math.min(cut, stream.length)),
+          ),
+        ).toEqual(messages);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test('messages are the same byte by byte', () => {
+  const messages = [1, 4, 0, 70].map((length, i) => ({ type: 65 + i, body: Buffer.alloc(length, i) }));
+  const stream = Buffer.concat(messages.map(framed));
+  expect(decoded(stream, [...stream.keys()])).toEqual(messages);
+});
+
+test('arbitrary bytes never crash it other than by saying they are no protocol', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+      // A length of half a gigabyte is possible; it is not what this is about.
+      const stream = Buffer.from(bytes).map((byte, i) => (i % 5 === 1 || i % 5 === 2 ? byte & 0x80 : byte));
+      try {
+        decoded(
+          Buffer.from(stream),
+          [3, 50].filter((cut) => cut < stream.length),
+        );
+      } catch (error) {
+        expect(String(error)).toMatch(/no message is -?\d+ bytes long/);
+      }
+    }),
+  );
+});
+
+test('a length no message has is refused', () => {
+  const decoder = new Decoder(() => {});
+  expect(() => decoder.push(Buffer.from([68, 0, 0, 0, 3, 0]))).toThrow('no message is 3 bytes long');
+  expect(() => new Decoder(() => {}).push(Buffer.from([68, 0x7f, 255, 255, 255]))).toThrow('bytes long');
+});
+
+function rowOf(columns: readonly (Buffer | null)[]): Buffer {
+  const count = Buffer.alloc(2);
+  count.writeUInt16BE(columns.length);
+  const fields = columns.map((column) => {
+    const length = Buffer.alloc(4);
+    length.writeInt32BE(column?.length ?? -1);
+    return Buffer.concat([length, column ?? Buffer.alloc(0)]);
+  });
+  return Buffer.concat([count, ...fields]);
+}
+
+test('short columns are text, null is null, long ones stay bytes', () => {
+  const long = Buffer.alloc(MOST_TEXT + 1, 'x');
+  const bytes = rowOf([Buffer.from('ä€𝄞'), null, Buffer.alloc(0), long]);
+  expect(rowAt(bytes, 0)).toEqual(['ä€𝄞', null, '', long]);
+});
+
+test('a failure has the fields Postgres names it by', () => {
+  const fields =
+    'SERROR\0VERROR\0C23505\0Mduplicate key\0DKey (id)=(1) already exists.\0nitem_pkey\0Rcheck\0\0';
+  const bytes = Buffer.from(fields);
+  expect(failureAt(bytes, 0, bytes.length)).toMatchObject({
+    code: '23505',
+    message: 'duplicate key',
+    detail: 'Key (id)=(1) already exists.',
+    constraint: 'item_pkey',
+    routine: 'check',
+  });
+});

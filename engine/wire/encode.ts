@@ -1,0 +1,128 @@
+/** Statements → the frontend messages of PostgreSQL's extended query protocol, gathered until they are sent together: one
+ *  write for Parse, Bind, Execute and Sync, and for several statements of a moment. A value is length and bytes, never part
+ *  of a statement. PostgreSQL manual, "Message Formats". Not here: who sends it when (connection.ts). */
+import type { NamedStatement, Value } from './statement.ts';
+
+const FIRST_SIZE = 4096;
+/** A larger buffer is not kept for the next time. */
+const MOST_KEPT = 1 << 20;
+
+/** Execute of the unnamed portal without a limit of rows, and Sync. */
+const EXECUTE_SYNC = Buffer.from([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0x53, 0, 0, 0, 4]);
+
+export class Outbox {
+  #bytes = Buffer.allocUnsafeSlow(FIRST_SIZE);
+  #size = 0;
+
+  get isEmpty(): boolean {
+    return this.#size === 0;
+  }
+
+  /** Everything written since the last time, in order. */
+  take(): Buffer {
+    const taken = Buffer.allocUnsafe(this.#size);
+    this.#bytes.copy(taken, 0, 0, this.#size);
+    this.#size = 0;
+    if (this.#bytes.length > MOST_KEPT) this.#bytes = Buffer.allocUnsafeSlow(FIRST_SIZE);
+    return taken;
+  }
+
+  /** Close before Parse: closing what does not exist is no error, parsing a name that does is one. */
+  prepare({ name, text }: NamedStatement): void {
+    if (name !== '') this.#message(0x43, () => this.#terminated(`S${name}`));
+    this.#message(0x50, () => {
+      this.#terminated(name);
+      this.#terminated(text);
+      this.#int16(0);
+    });
+  }
+
+  close(name: string): void {
+    this.#message(0x43, () => this.#terminated(`S${name}`));
+  }
+
+  /** Bind to the unnamed portal, Execute, Sync. */
+  run(name: string, values: readonly Value[]): void {
+    this.#reserve(16);
+    const start = this.#begin(0x42);
+    this.#bytes[this.#size++] = 0;
+    this.#terminated(name);
+    this.#reserve(4);
+    this.#int16(0);
+    this.#int16(values.length);
+    for (const value of values) this.#value(value);
+    this.#reserve(2 + EXECUTE_SYNC.length);
+    this.#int16(0);
+    this.#finish(start);
+    this.#bytes.set(EXECUTE_SYNC, this.#size);
+    this.#size += EXECUTE_SYNC.length;
+  }
+
+  /** The simple protocol: for BEGIN, COMMIT and ROLLBACK. */
+  query(text: string): void {
+    this.#message(0x51, () => this.#terminated(text));
+  }
+
+  #message(type: number, body: () => void): void {
+    this.#reserve(16);
+    const start = this.#begin(type);
+    body();
+    this.#finish(start);
+  }
+
+  /** Where the length will stand. */
+  #begin(type: number): number {
+    this.#bytes[this.#size] = type;
+    this.#size += 5;
+    return this.#size - 4;
+  }
+
+  #finish(start: number): void {
+    this.#bytes.writeInt32BE(this.#size - start, start);
+  }
+
+  #value(value: Value): void {
+    const flat = Array.isArray(value) ? arrayLiteral(value) : (value as string | Buffer | null);
+    const most = flat === null ? 0 : typeof flat === 'string' ? flat.length * 3 : flat.length;
+    this.#reserve(4 + most);
+    const start = this.#size;
+    this.#size += 4;
+    if (flat === null) {
+      this.#bytes.writeInt32BE(-1, start);
+      return;
+    }
+    this.#size +=
+      typeof flat === 'string' ? this.#bytes.write(flat, start + 4) : flat.copy(this.#bytes, start + 4);
+    this.#bytes.writeInt32BE(this.#size - start - 4, start);
+  }
+
+  #terminated(text: string): void {
+    this.#reserve(text.length * 3 + 3);
+    this.#size += this.#bytes.write(text, this.#size);
+    this.#bytes[this.#size++] = 0;
+  }
+
+  #int16(value: number): void {
+    this.#reserve(2);
+    this.#bytes[this.#size++] = value >> 8;
+    this.#bytes[this.#size++] = value & 0xff;
+  }
+
+  #reserve(size: number): void {
+    const needed = this.#size + size;
+    if (needed <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2));
+    this.#bytes.copy(larger, 0, 0, this.#size);
+    this.#bytes = larger;
+  }
+}
+
+/** `{"a","b",NULL}`: every element is quoted, so that none is taken for syntax. PostgreSQL manual, "Array Value Input". */
+export function arrayLiteral(values: readonly Value[]): string {
+  const items = values.map((value) => {
+    if (value === null) return 'NULL';
+    if (Array.isArray(value)) return arrayLiteral(value);
+    return `"${String(value).replace(/[\\"]/g, '\\$&')}"`;
+  });
+  return `{${items.join(',')}}`;
+}

@@ -1,0 +1,259 @@
+/** Twins of pool.ts and connection.ts: a real Postgres, often through a proxy that cuts its stream. */
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { ConnectionLost } from './connection.ts';
+import { WaitedTooLong, WirePool, type WirePoolOptions } from './pool.ts';
+import type { NamedStatement } from './statement.ts';
+import { type CuttingProxy, openProxy } from './testing/proxy.ts';
+
+let source: TestDatabase;
+let proxy: CuttingProxy;
+const open: WirePool[] = [];
+
+beforeAll(async () => {
+  source = await createDatabase();
+  await source.sql(`create table item (id int primary key, name text);
+    create function loud(text) returns text language plpgsql as $$ begin raise notice '%', repeat('n', 3000); return $1; end $$`);
+  proxy = await openProxy(source.url);
+});
+afterAll(async () => {
+  await proxy.close();
+  await source.drop();
+});
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((pool) => pool.close()));
+  proxy.sizes = [];
+  proxy.mostBytes = Number.POSITIVE_INFINITY;
+});
+
+function poolOf(options: Partial<WirePoolOptions> = {}, url = source.url): WirePool {
+  const pool = new WirePool({
+    connection: { connectionString: url },
+    maxConnections: 4,
+    idleTimeoutMs: 60_000,
+    lifetimeMs: 0,
+    waitMs: 0,
+    isKept: true,
+    ...options,
+  });
+  open.push(pool);
+  return pool;
+}
+
+const once = (text: string): NamedStatement => ({ name: '', text });
+const read = (name: string, text: string): NamedStatement => ({ name, text, isRead: true });
+/** Long enough that connections opened for all of them are used. */
+const NAP = 'select pg_backend_pid(), pg_sleep(0.2)';
+const PID = read('pid', 'select pg_backend_pid()');
+
+/** A read that is known to be quick, whatever the machine is doing. */
+function quick(name: string, text: string): NamedStatement {
+  return Object.defineProperty(read(name, text), 'tookMs', { get: () => 0.01, set: () => {} });
+}
+
+const times = <T>(count: number, body: (i: number) => T): T[] =>
+  Array.from({ length: count }, (_, i) => body(i));
+
+test('every answer belongs to its question, however the stream is cut', async () => {
+  const pool = poolOf({ maxConnections: 2 }, proxy.url);
+  const statement = quick('echo', `select $1::text || repeat('é', $2::int), $3::text`);
+  const question = fc.record({ id: fc.nat(), length: fc.integer({ min: 0, max: 20_000 }) });
+  const sizes = fc.array(fc.integer({ min: 1, max: 5000 }), { minLength: 1, maxLength: 10 });
+  await fc.assert(
+    fc.asyncProperty(fc.array(question, { maxLength: 30 }), sizes, async (questions, pieces) => {
+      proxy.sizes = pieces;
+      const rows = await Promise.all(
+        questions.map(({ id, length }) => pool.run(statement, [`${id}`, `${length}`, null])),
+      );
+      expect(rows.map(([first, second]) => [String(first), second])).toEqual(
+        questions.map(({ id, length }) => [`${id}${'é'.repeat(length)}`, null]),
+      );
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('a row of 16 MB arrives whole, as bytes', async () => {
+  const pool = poolOf({}, proxy.url);
+  const [column] = await pool.run(once(`select repeat('0123456789abcdef', 1 << 20)`), []);
+  expect((column as Buffer).equals(Buffer.from('0123456789abcdef'.repeat(1 << 20)))).toBe(true);
+});
+
+test('a value of 16 MB is sent whole', async () => {
+  const value = 'é'.repeat(8 << 20);
+  expect(await poolOf().run(once('select length($1::text), md5($1::text)'), [value])).toEqual([
+    String(8 << 20),
+    (await source.sql(`select md5(repeat('é', 8 << 20)) as sum`))[0]!['sum'],
+  ]);
+});
+
+test('notices and parameter reports between messages are not answers', async () => {
+  const pool = poolOf({ maxConnections: 1 });
+  const rows = await Promise.all([
+    pool.run(once(`select loud('a')`), []),
+    pool.run(once(`select set_config('application_name', 'b', false)`), []),
+    pool.run(once(`select loud('c')`), []),
+  ]);
+  expect(rows).toEqual([['a'], ['b'], ['c']]);
+});
+
+test('a server that dies in the middle of a message fails what was under way, and the next is served', async () => {
+  const pool = poolOf({ maxConnections: 1 }, proxy.url);
+  await pool.run(once('select 1'), []);
+  proxy.mostBytes = 500_000;
+  const failed = await pool.run(once(`select repeat('x', 1000000)`), []).catch((error: unknown) => error);
+  expect(failed).toBeInstanceOf(ConnectionLost);
+  proxy.mostBytes = Number.POSITIVE_INFINITY;
+  expect(await pool.run(once('select 2'), [])).toEqual(['2']);
+});
+
+test('bytes that are no protocol end the connection, not the process', async () => {
+  const pool = poolOf({ maxConnections: 1 });
+  const connection = await pool.take();
+  const socket = (connection.client as unknown as { connection: { stream: NodeJS.EventEmitter } }).connection
+    .stream;
+  const failed = pool.runOn(connection, once('select 1'), []).catch((error: unknown) => error);
+  socket.emit('data', Buffer.from([1, 0, 0, 0, 0, 0]));
+  expect(await failed).toMatchObject({ message: 'no message is 0 bytes long' });
+  pool.giveBack(connection, false);
+  expect(await pool.run(once('select 2'), [])).toEqual(['2']);
+});
+
+test('quick reads follow each other on few connections, anything else has one of its own', async () => {
+  const pool = poolOf({ maxConnections: 8 });
+  const pids = async (statement: NamedStatement) =>
+    new Set((await Promise.all(times(8, () => pool.run(statement, [])))).flat());
+  expect((await pids({ name: 'write', text: NAP })).size).toBeGreaterThan(7);
+  expect((await pids(quick('quick', PID.text))).size).toBe(1);
+  expect((await pids(read('slow', NAP))).size).toBeGreaterThan(7);
+});
+
+test('how long a statement takes is learnt from its runs under a name', async () => {
+  const pool = poolOf({ maxConnections: 1 });
+  const statement = read('nap', 'select pg_sleep($1::float8)');
+  await pool.run(statement, ['0.05']);
+  expect(statement.tookMs).toBeGreaterThan(45);
+  for (let i = 0; i < 60; i++) await pool.run(statement, ['0']);
+  expect(statement.tookMs).toBeLessThan(20);
+});
+
+test('the failure of one statement is not that of those sent with it', async () => {
+  const pool = poolOf({ maxConnections: 1 });
+  const divide = quick('divide', 'select 12 / $1::int');
+  await pool.run(divide, ['1']);
+  const outcomes = await Promise.allSettled([3, 0, 4].map((by) => pool.run(divide, [String(by)])));
+  expect(outcomes).toMatchObject([
+    { value: ['4'] },
+    { reason: { code: '22012', message: 'division by zero' } },
+    { value: ['3'] },
+  ]);
+});
+
+test('what follows a statement that stalls is asked again elsewhere', async () => {
+  const pool = poolOf({ maxConnections: 2 });
+  const nap = quick('nap', 'select pg_sleep($1::float8)::text || $2::text');
+  await pool.run(nap, ['0', '']);
+  const start = performance.now();
+  const stalled = pool.run(nap, ['2', 'slow']);
+  const followers = times(5, (i) => pool.run(nap, ['0', String(i)]));
+  expect(await Promise.all(followers)).toEqual(times(5, (i) => [String(i)]));
+  expect(performance.now() - start).toBeLessThan(1500);
+  expect(await stalled).toEqual(['slow']);
+  expect(await pool.run(nap, ['0', 'after'])).toEqual(['after']);
+});
+
+test('a statement the server has forgotten is prepared again', async () => {
+  const pool = poolOf({ maxConnections: 1 });
+  const statement: NamedStatement = { name: 'kept', text: 'select $1::int' };
+  await pool.run(statement, ['1']);
+  await pool.run(once('deallocate all'), []);
+  expect(await pool.run(statement, ['2'])).toEqual(['2']);
+});
+
+test('a statement whose table has another shape now is prepared again', async () => {
+  const pool = poolOf({ maxConnections: 1 });
+  await source.sql('create table shape (a int); insert into shape values (1)');
+  const statement = read('shape', 'select * from shape');
+  expect(await pool.run(statement, [])).toEqual(['1']);
+  await source.sql('alter table shape add b text');
+  expect(await Promise.all([pool.run(statement, []), pool.run(statement, [])])).toEqual([
+    ['1', null],
+    ['1', null],
+  ]);
+});
+
+test('a statement that cannot be parsed leaves no name behind', async () => {
+  const pool = poolOf({ maxConnections: 1 });
+  const statement: NamedStatement = { name: 'late', text: 'select 1 from comes_later' };
+  await expect(pool.run(statement, [])).rejects.toMatchObject({ code: '42P01' });
+  await source.sql('create table comes_later as select 1');
+  expect(await pool.run(statement, [])).toEqual(['1']);
+});
+
+test('a connection that is taken is nobody else’s until it is given back', async () => {
+  const pool = poolOf({ maxConnections: 1 });
+  const connection = await pool.take();
+  const waiting = pool.run(quick('q', 'select 1'), []);
+  const begun = connection.command('begin');
+  await pool.runOn(connection, once('insert into item values (1)'), []);
+  await Promise.all([begun, connection.command('rollback')]);
+  pool.giveBack(connection, false);
+  expect(await waiting).toEqual(['1']);
+  expect(await source.sql('select * from item')).toEqual([]);
+});
+
+test('the driver has the connection while it is lent, and not after', async () => {
+  const pool = poolOf({ maxConnections: 1 });
+  const pid = await pool.run(once(PID.text), []);
+  const connection = await pool.take();
+  const { rows } = await connection.lend().query('select pg_backend_pid() as pid');
+  expect([String(rows[0].pid)]).toEqual(pid);
+  pool.giveBack(connection, false);
+  expect(await pool.run(once(PID.text), [])).toEqual(pid);
+});
+
+test('who waits too long for a connection is told so, and those behind are served', async () => {
+  const pool = poolOf({ maxConnections: 1, waitMs: 100 });
+  const connection = await pool.take();
+  await expect(pool.run(once('select 1'), [])).rejects.toThrow(WaitedTooLong);
+  const later = pool.run(once('select 2'), []);
+  pool.giveBack(connection, false);
+  expect(await later).toEqual(['2']);
+});
+
+test('a database that is not there is told to each who asked', async () => {
+  const pool = poolOf({}, 'postgres://postgres@127.0.0.1:1/none');
+  const outcomes = await Promise.allSettled(times(6, () => pool.run(once('select 1'), [])));
+  expect(outcomes.map(({ status }) => status)).toEqual(times(6, () => 'rejected'));
+  expect(outcomes).toMatchObject(times(6, () => ({ reason: { code: 'ECONNREFUSED' } })));
+});
+
+test('connections nobody needs are closed, old ones replaced', async () => {
+  const pool = poolOf({ idleTimeoutMs: 100, maxConnections: 3 });
+  const old = poolOf({ lifetimeMs: 100, maxConnections: 1 });
+  const alive = async (pids: readonly unknown[]) =>
+    (await source.sql('select pid from pg_stat_activity where pid = any($1::int[])', [pids])).length;
+  const rows = await Promise.all([...times(3, () => pool.run(once(NAP), [])), old.run(once(NAP), [])]);
+  const pids = rows.map(([pid]) => pid);
+  expect(await alive(pids)).toBe(4);
+  await expect.poll(() => alive(pids), { timeout: 5000 }).toBe(0);
+  expect(await pool.run(once('select 1'), [])).toEqual(['1']);
+});
+
+test('closing waits for what is under way', async () => {
+  const pool = poolOf();
+  const running = pool.run(once(`select 'done' from pg_sleep(0.2)`), []);
+  await pool.run(once('select 1'), []);
+  await pool.close();
+  expect(await Promise.race([running, 'not yet'])).toEqual(['done']);
+  await expect(pool.run(once('select 1'), [])).rejects.toThrow('closed');
+});
+
+test('nothing is prepared, and nothing shared, where statements are not kept', async () => {
+  const pool = poolOf({ isKept: false, maxConnections: 8 });
+  const rows = await Promise.all(times(8, () => pool.run(quick('q', NAP), [])));
+  expect(new Set(rows.map(([pid]) => pid)).size).toBe(8);
+  const count = once(`select count(*) from pg_prepared_statements where name <> ''`);
+  expect(await Promise.all(times(8, () => pool.run(count, [])))).toEqual(times(8, () => ['0']));
+});

@@ -1,0 +1,306 @@
+/** The connections to one database. A statement gets a connection of its own, with one exception: a read that is known to
+ *  be quick may follow others like it on theirs. What is sent in the same moment on one connection is one write, and
+ *  writing is what small requests cost the most: 16 at a time on 3 connections took 0.7 of the time of 16 on 16.
+ *
+ *  What follows waits for what is ahead, so three things keep that short: only statements that have been quick follow
+ *  (QUICK_MS), never so many that the last would wait long (MOST_BACKLOG_MS), and when the one ahead is at work
+ *  unexpectedly long (a lock, other values) its followers are asked again elsewhere. Writes neither follow nor are asked
+ *  again. Whoever finds no connection waits in line.
+ *
+ *  Connections are taken from the front, so that those not needed grow idle and are closed.
+ *  Not here: the protocol (connection.ts), the meaning of failures (execute/). Numbers: docs/adr/0006. */
+import pg from 'pg';
+import { Connection, type Exchange } from './connection.ts';
+import type { NamedStatement, Row, Value } from './statement.ts';
+
+export type WirePoolOptions = {
+  readonly connection: pg.ClientConfig;
+  readonly maxConnections: number;
+  readonly idleTimeoutMs: number;
+  /** Of a connection, from its opening; 0 is without end. */
+  readonly lifetimeMs: number;
+  /** How long to wait for a connection; 0 is for ever. */
+  readonly waitMs: number;
+  /** Keep statements prepared, and let quick ones follow each other. Off where a pooler stands between. */
+  readonly isKept: boolean;
+};
+
+/** A statement that takes longer has its connection to itself. */
+const QUICK_MS = 0.5;
+const MOST_BACKLOG_MS = 1;
+const MOST_UNDER_WAY = 16;
+/** At work for longer, and its followers go elsewhere. */
+const STALLED_MS = 20;
+const SWEEP_MS = 1000;
+
+/** Raised when no connection became free in time. */
+export class WaitedTooLong extends Error {}
+
+/** Somebody in line for a connection. */
+type Waiter = {
+  readonly give: (connection: Connection) => void;
+  readonly refuse: (reason: Error) => void;
+  readonly statement: NamedStatement | null;
+  readonly timer: NodeJS.Timeout | undefined;
+};
+
+export class WirePool {
+  readonly #options: WirePoolOptions;
+  readonly #connections: Connection[] = [];
+  readonly #waiting: Waiter[] = [];
+  #written: Connection[] = [];
+  #opening = 0;
+  #sweep: NodeJS.Timeout | undefined;
+  #watch: NodeJS.Timeout | undefined;
+  #closed: PromiseWithResolvers<void> | undefined;
+
+  constructor(options: WirePoolOptions) {
+    this.#options = options;
+  }
+
+  /** The first row. Raises pg.DatabaseError and ConnectionLost. */
+  run(statement: NamedStatement, values: readonly Value[]): Promise<Row> {
+    return new Promise((resolve, reject) => {
+      const done = (failure: Error | null, row: Row) => (failure ? reject(failure) : resolve(row));
+      this.#submit({ statement, values, done, wasRetried: false });
+    });
+  }
+
+  /** A connection nobody else uses until it is given back. */
+  take(): Promise<Connection> {
+    return new Promise((resolve, reject) => {
+      const give = (connection: Connection) => {
+        connection.isTaken = true;
+        resolve(connection);
+      };
+      const free = this.#room(null);
+      if (free) give(free);
+      else this.#wait(null, give, reject);
+    });
+  }
+
+  /** `isSpent`: it is not to be used again. */
+  giveBack(connection: Connection, isSpent: boolean): void {
+    connection.isTaken = false;
+    if (!connection.isClosed) {
+      if (isSpent || this.#isOld(connection) || !connection.isIdle) this.#drop(connection);
+      else connection.takeBack();
+    }
+    this.#serve();
+  }
+
+  /** Statement and values on a connection one has taken. */
+  runOn(connection: Connection, statement: NamedStatement, values: readonly Value[]): Promise<Row> {
+    return new Promise((resolve, reject) => {
+      const done = (failure: Error | null, row: Row) => (failure ? reject(failure) : resolve(row));
+      connection.send({ statement, values, done, wasRetried: true }, this.#options.isKept);
+    });
+  }
+
+  /** Resolves when all work under way is done and every connection closed. */
+  close(): Promise<void> {
+    if (!this.#closed) {
+      this.#closed = Promise.withResolvers();
+      clearInterval(this.#sweep);
+      for (const waiter of this.#waiting.splice(0)) {
+        clearTimeout(waiter.timer);
+        waiter.refuse(new Error('the connections to the database are being closed'));
+      }
+      this.#closeIdle();
+    }
+    return this.#closed.promise;
+  }
+
+  #submit(exchange: Exchange): void {
+    const connection = this.#room(exchange.statement);
+    if (connection) connection.send(exchange, this.#options.isKept);
+    else {
+      const give = (later: Connection) => later.send(exchange, this.#options.isKept);
+      this.#wait(exchange.statement, give, (reason) => exchange.done(reason, []));
+    }
+  }
+
+  /** A connection with room for the statement (null: that is free); undefined when there is none. */
+  #room(statement: NamedStatement | null): Connection | undefined {
+    if (this.#closed) return undefined;
+    const mayFollow = statement !== null && this.#options.isKept && isQuick(statement);
+    const now = performance.now();
+    for (const connection of this.#connections) {
+      if (connection.isTaken) continue;
+      if (connection.isIdle) return connection;
+      if (mayFollow && hasRoom(connection, statement, now)) {
+        this.#watch ??= setInterval(() => this.#rescue(), STALLED_MS).unref();
+        return connection;
+      }
+    }
+    return undefined;
+  }
+
+  #wait(
+    statement: NamedStatement | null,
+    give: (connection: Connection) => void,
+    refuse: (reason: Error) => void,
+  ): void {
+    if (this.#closed) {
+      refuse(new Error('the connections to the database are closed'));
+      return;
+    }
+    const { waitMs } = this.#options;
+    const timer = waitMs > 0 ? setTimeout(() => this.#giveUp(waiter), waitMs) : undefined;
+    const waiter: Waiter = { give, refuse, statement, timer };
+    this.#waiting.push(waiter);
+    this.#openMore();
+  }
+
+  #giveUp(waiter: Waiter): void {
+    const place = this.#waiting.indexOf(waiter);
+    if (place < 0) return;
+    this.#waiting.splice(place, 1);
+    waiter.refuse(new WaitedTooLong('no connection to the database became free in time'));
+  }
+
+  /** The line moves up as far as there is room. */
+  #serve(): void {
+    while (this.#waiting.length > 0) {
+      const connection = this.#room(this.#waiting[0]!.statement);
+      if (!connection) break;
+      const waiter = this.#waiting.shift()!;
+      clearTimeout(waiter.timer);
+      waiter.give(connection);
+    }
+    this.#openMore();
+    this.#closeIdle();
+  }
+
+  #openMore(): void {
+    const { maxConnections } = this.#options;
+    while (
+      this.#opening < this.#waiting.length &&
+      this.#opening + this.#connections.length < maxConnections
+    ) {
+      this.#opening++;
+      this.#open().then(
+        (connection) => {
+          this.#opening--;
+          this.#connections.push(connection);
+          this.#sweep ??= setInterval(() => this.#tidy(), SWEEP_MS).unref();
+          this.#serve();
+        },
+        (reason: Error) => {
+          this.#opening--;
+          // Each in line is told by an attempt of its own.
+          const waiter = this.#waiting.shift();
+          clearTimeout(waiter?.timer);
+          waiter?.refuse(reason);
+          this.#serve();
+        },
+      );
+    }
+  }
+
+  async #open(): Promise<Connection> {
+    const client = new pg.Client(this.#options.connection);
+    // A connection that breaks fails what runs on it; without a listener it would end the process too.
+    client.on('error', () => {});
+    await client.connect();
+    return new Connection(client, {
+      wroteTo: (connection) => this.#wroteTo(connection),
+      advanced: (connection) => this.#advanced(connection),
+      stale: (exchange) => {
+        exchange.wasRetried = true;
+        this.#submit(exchange);
+      },
+      closed: (connection) => this.#forget(connection),
+    });
+  }
+
+  #wroteTo(connection: Connection): void {
+    if (this.#written.length === 0) setImmediate(() => this.#flush());
+    this.#written.push(connection);
+  }
+
+  /** After everything the event loop had to hand out: what came together goes out together. */
+  #flush(): void {
+    const written = this.#written;
+    this.#written = [];
+    for (const connection of written) connection.flush();
+  }
+
+  #advanced(connection: Connection): void {
+    if (this.#waiting.length > 0) this.#serve();
+    if (this.#closed && connection.isIdle) this.#closeIdle();
+  }
+
+  #rescue(): void {
+    const now = performance.now();
+    let isNeeded = false;
+    for (const connection of this.#connections) {
+      if (connection.depth < 2 || connection.isTaken) continue;
+      isNeeded = true;
+      if (connection.workedOnMs(now) < STALLED_MS || !this.#hasSpare()) continue;
+      for (const exchange of connection.abandonFollowers()) this.#submit(exchange);
+    }
+    if (isNeeded) return;
+    clearInterval(this.#watch);
+    this.#watch = undefined;
+  }
+
+  #hasSpare(): boolean {
+    if (this.#opening + this.#connections.length < this.#options.maxConnections) return true;
+    return this.#connections.some((connection) => connection.isIdle && !connection.isTaken);
+  }
+
+  #tidy(): void {
+    const now = performance.now();
+    for (const connection of [...this.#connections]) {
+      if (connection.isTaken || !connection.isIdle) continue;
+      const isUnused = now - connection.idleSince > this.#options.idleTimeoutMs;
+      if (isUnused || this.#isOld(connection)) this.#drop(connection);
+    }
+  }
+
+  #isOld({ openedAt }: Connection): boolean {
+    const { lifetimeMs } = this.#options;
+    return lifetimeMs > 0 && performance.now() - openedAt > lifetimeMs;
+  }
+
+  #drop(connection: Connection): void {
+    connection.close();
+    this.#remove(connection);
+  }
+
+  #forget(connection: Connection): void {
+    this.#remove(connection);
+    this.#serve();
+  }
+
+  #remove(connection: Connection): void {
+    const place = this.#connections.indexOf(connection);
+    if (place >= 0) this.#connections.splice(place, 1);
+    if (this.#connections.length === 0 && this.#sweep) {
+      clearInterval(this.#sweep);
+      this.#sweep = undefined;
+    }
+  }
+
+  /** While closing: what has nothing left to do goes. */
+  #closeIdle(): void {
+    if (!this.#closed) return;
+    for (const connection of [...this.#connections]) {
+      if (connection.isIdle && !connection.isTaken) this.#drop(connection);
+    }
+    if (this.#connections.length === 0 && this.#opening === 0) this.#closed.resolve();
+  }
+}
+
+function isQuick({ isRead, name, tookMs }: NamedStatement): boolean {
+  return isRead === true && name !== '' && tookMs !== undefined && tookMs < QUICK_MS;
+}
+
+function hasRoom(connection: Connection, statement: NamedStatement, now: number): boolean {
+  return (
+    connection.depth < MOST_UNDER_WAY &&
+    connection.backlogMs + statement.tookMs! < MOST_BACKLOG_MS &&
+    connection.workedOnMs(now) < STALLED_MS
+  );
+}

@@ -1,0 +1,57 @@
+/** A server between a client and a real Postgres that does to the stream what networks do: cut it into pieces of any size,
+ *  or end it in the middle of a message. */
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+export type CuttingProxy = {
+  /** The database's URL, through the proxy. */
+  readonly url: string;
+  /** Sizes of the pieces Postgres's bytes come in, over and over; empty: as they are. */
+  sizes: readonly number[];
+  /** How many more bytes of Postgres pass before everything is cut. */
+  mostBytes: number;
+  readonly close: () => Promise<void>;
+};
+
+export async function openProxy(databaseUrl: string): Promise<CuttingProxy> {
+  const target = new URL(databaseUrl);
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = connect(Number(target.port), target.hostname);
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.setNoDelay(true);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        sockets.delete(socket);
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    client.pipe(upstream);
+    let turn = 0;
+    upstream.on('data', (bytes) => {
+      const allowed = bytes.subarray(0, Math.max(0, proxy.mostBytes));
+      proxy.mostBytes -= bytes.length;
+      for (let at = 0; at < allowed.length; ) {
+        const size = proxy.sizes.length === 0 ? allowed.length : proxy.sizes[turn++ % proxy.sizes.length]!;
+        client.write(allowed.subarray(at, at + size));
+        at += size;
+      }
+      if (proxy.mostBytes < 0) client.destroySoon();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = new URL(databaseUrl);
+  url.hostname = '127.0.0.1';
+  url.port = String((server.address() as AddressInfo).port);
+  const proxy: CuttingProxy = {
+    url: url.href,
+    sizes: [],
+    mostBytes: Number.POSITIVE_INFINITY,
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return proxy;
+}
