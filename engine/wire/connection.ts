@@ -76,6 +76,7 @@ export class Connection {
   #backlogMs = 0;
   /** When the oldest statement began to be worked on. */
   #since = 0;
+  /** Is anything under way that has been sent? */
   #isSent = false;
   #isLent = false;
   /** Nothing more is to be sent. */
@@ -117,7 +118,7 @@ export class Connection {
 
   /** Milliseconds the oldest statement has been worked on. */
   workedOnMs(now: number): number {
-    return this.#queue.length === 0 ? 0 : now - this.#since;
+    return this.#isSent ? now - this.#since : 0;
   }
 
   /** When the last statement was over. */
