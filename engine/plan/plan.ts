@@ -9,6 +9,7 @@ import { readArguments } from './arguments.ts';
 import { PlanContext } from './context.ts';
 import type { PreparedDocument } from './document.ts';
 import { planCall } from './function.ts';
+import { planGroups } from './group-by.ts';
 import { introspectionJson, isIntrospection } from './introspection.ts';
 import { planMutation } from './mutation.ts';
 import { type SelectedField, selectedFields, subselections } from './selection.ts';
@@ -103,6 +104,11 @@ function planRoot(
         const query = planAggregate(origin.table, field, nodes, context);
         return { kind: 'database', alias, source, query: { kind: 'aggregate', ...query } };
       }
+      case 'rows-groups': {
+        const { source } = origin.table;
+        const groups = planGroups(origin.table, field, nodes, context);
+        return { kind: 'database', alias, source, query: { kind: 'groups', groups } };
+      }
       case 'function-aggregate': {
         const { fn, table } = origin;
         const given = readArguments(field, nodes, context);
@@ -115,6 +121,7 @@ function planRoot(
       case 'computed':
       case 'relationship-aggregate':
       case 'aggregate':
+      case 'group-keys':
       case 'aggregate-function':
       case 'count':
       case 'nodes':

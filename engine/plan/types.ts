@@ -42,7 +42,9 @@ export type QueryRoot =
   /** One row or null: by primary key. */
   | { readonly kind: 'row'; readonly select: Select }
   /** One object about many rows. */
-  | ({ readonly kind: 'aggregate' } & Aggregate);
+  | ({ readonly kind: 'aggregate' } & Aggregate)
+  /** A list of objects, each about the rows of one group. */
+  | { readonly kind: 'groups'; readonly groups: Groups };
 
 /** Rows of one table: which, in what order, and what of each. Permission filter and limit are already merged in. */
 export type Select = {
@@ -125,6 +127,27 @@ export type AggregateValue =
       readonly type: PgType;
       readonly json: JsonForm;
     };
+
+/** Rows in groups of equal keys. `where` decides which rows, `having` which groups; both hold the role's part already. */
+export type Groups = Pick<Select, 'table' | 'where' | 'limit' | 'offset'> & {
+  /** SQL names; none makes one group of all rows. */
+  readonly keys: readonly string[];
+  readonly having: Predicate;
+  readonly orderBy: readonly GroupOrder[];
+  readonly output: readonly GroupField[];
+};
+
+export type GroupOrder = Pick<OrderItem, 'direction' | 'nulls'> & {
+  readonly by:
+    | { readonly kind: 'key'; readonly column: string }
+    | { readonly kind: 'aggregate'; readonly value: AggregateValue };
+};
+
+/** One key of a group's JSON object. */
+export type GroupField =
+  | { readonly kind: 'constant'; readonly alias: string; readonly json: string }
+  | { readonly kind: 'keys'; readonly alias: string; readonly fields: readonly Field[] }
+  | { readonly kind: 'values'; readonly alias: string; readonly members: readonly AggregateMember[] };
 
 /** A column of the table itself (`path` empty) or of a row reached over object relationships.
  *  Each step conjoins the target's row filter for the role. */

@@ -16,6 +16,8 @@ export type Model = {
   readonly sources: ReadonlyMap<string, ResolvedSource>;
   /** Every role some object names; any other role has an empty schema. */
   readonly roles: ReadonlySet<string>;
+  /** --experimental-features that schemas depend on. */
+  readonly features: ReadonlySet<string>;
 };
 
 export type ResolvedSource = {
@@ -222,4 +224,6 @@ export type ResolveOptions = {
   readonly stringifyNumericTypes: boolean;
   /** --default-naming-convention: how sources spell names that do not say it themselves. Absent: conventions are off. */
   readonly namingConvention?: NamingConvention | undefined;
+  /** --experimental-features. Absent: none. */
+  readonly features?: readonly string[];
 };

@@ -21,6 +21,11 @@ const DIRECTIONS = {
   desc: { first: sql` desc`, last: sql` desc nulls last` },
 } as const;
 
+/** What follows the value. */
+export function directed(direction: OrderItem['direction'], nulls: OrderItem['nulls']): Fragment {
+  return DIRECTIONS[direction][nulls];
+}
+
 export function orderTerms(items: readonly OrderItem[], alias: string, joins: Joins): readonly OrderTerm[] {
   return items.map((item, i) => {
     const row = item.path.reduce((local, step) => joins.to(step.join, local, step.filter), alias);
@@ -32,7 +37,7 @@ export function orderTerms(items: readonly OrderItem[], alias: string, joins: Jo
             { column: item.column, ...(item.call ? { call: item.call } : {}) },
             rowScope(row, joins.aliases),
           ),
-      direction: DIRECTIONS[item.direction][item.nulls],
+      direction: directed(item.direction, item.nulls),
       name: isJoined ? `order ${i}` : item.column,
       isJoined,
     };
@@ -40,7 +45,7 @@ export function orderTerms(items: readonly OrderItem[], alias: string, joins: Jo
 }
 
 /** ` order by …`, or nothing. */
-export function orderClause(terms: readonly OrderTerm[]): Fragment {
+export function orderClause(terms: readonly Pick<OrderTerm, 'value' | 'direction'>[]): Fragment {
   if (terms.length === 0) return empty;
   return sql` order by ${join(
     terms.map((term) => sql`${term.value}${term.direction}`),

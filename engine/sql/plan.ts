@@ -5,6 +5,7 @@ import type { MutationRoot, Plan, QueryRoot, Root } from '../plan/types.ts';
 import { aggregateQuery } from './aggregate.ts';
 import { comma, compile, type Fragment, join, type Statement, sql } from './fragment.ts';
 import type { StepQuery } from './insert.ts';
+import { groupsQuery } from './group-by.ts';
 import { type MutationQuery, mutationQuery } from './mutation.ts';
 import { Aliases } from './scope.ts';
 import { rowQuery, rowsQuery } from './table.ts';
@@ -129,6 +130,7 @@ function queriesOf(source: string, drafts: Draft[]): { readonly statement: numbe
 }
 
 function queryOf(root: QueryRoot, aliases: Aliases): Fragment {
+  if (root.kind === 'groups') return groupsQuery(root.groups, aliases);
   if (root.kind === 'aggregate') return aggregateQuery(root, aliases);
   return root.kind === 'row' ? rowQuery(root.select, aliases) : rowsQuery(root.select, aliases);
 }
