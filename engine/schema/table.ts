@@ -12,8 +12,8 @@ import { aggregateRoot, mayAggregate, relationshipAggregates } from './aggregate
 import { boolExp } from './bool-exp.ts';
 import type { Related, SchemaBuilder } from './builder.ts';
 import { computedField, visibleComputedFields } from './function.ts';
-import { nativeArguments } from './native-query.ts';
 import { groupByRoot } from './group-by.ts';
+import { nativeArguments } from './native-query.ts';
 import { orderBy, selectColumn } from './order-by.ts';
 import { countExtensions, type FieldConfig, type FieldMap, fieldExtensions } from './origin.ts';
 
