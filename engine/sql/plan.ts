@@ -4,8 +4,8 @@
 import type { MutationRoot, Plan, QueryRoot, Root } from '../plan/types.ts';
 import { aggregateQuery } from './aggregate.ts';
 import { comma, compile, type Fragment, join, type Statement, sql } from './fragment.ts';
-import type { StepQuery } from './insert.ts';
 import { groupsQuery } from './group-by.ts';
+import type { StepQuery } from './insert.ts';
 import { type MutationQuery, mutationQuery } from './mutation.ts';
 import { Aliases } from './scope.ts';
 import { rowQuery, rowsQuery } from './table.ts';
