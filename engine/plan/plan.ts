@@ -70,21 +70,13 @@ function planRoot(
     switch (origin.kind) {
       case 'rows': {
         const { source } = origin.table;
-        return {
-          kind: 'database',
-          alias,
-          source,
-          query: { kind: 'rows', select: planRows(origin.table, field, nodes, context) },
-        };
+        const select = planRows(origin.table, field, nodes, context);
+        return { kind: 'database', alias, source, query: { kind: 'rows', select } };
       }
       case 'row': {
         const { source } = origin.table;
-        return {
-          kind: 'database',
-          alias,
-          source,
-          query: { kind: 'row', select: planRow(origin.table, field, nodes, context) },
-        };
+        const select = planRow(origin.table, field, nodes, context);
+        return { kind: 'database', alias, source, query: { kind: 'row', select } };
       }
       case 'namespace':
         return { kind: 'namespace', alias, roots: planNamespace(field, nodes, context) };
