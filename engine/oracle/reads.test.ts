@@ -1,9 +1,9 @@
 /** What a role reads through the engine is what Postgres returns under the same policies and grants, whatever the schema,
  *  the rows, the permissions and the query. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, test } from 'vitest';
+import { mustAgree } from './testing/agree.ts';
 import { type Arena, makeVariables, openArena } from './testing/arena.ts';
 import { Choices } from './testing/choices.ts';
-import { digest, parseExactly } from './testing/json.ts';
 import { readGround } from './testing/policies.ts';
 import { check } from './testing/property.ts';
 import { querySql } from './testing/query-sql.ts';
@@ -37,16 +37,7 @@ test('a role reads what Postgres returns under the same policies and grants', as
           engine.ask(asked, role, variables),
           arena.reference(sql, reader, variables),
         ]);
-        const shape = queryShape(query);
-        const told = (answer: typeof ours) =>
-          'text' in answer
-            ? digest(parseExactly(answer.text), { fields: new Map([['data', shape]]), isUnordered: false })
-            : answer;
-        const wrapped = 'text' in theirs ? { text: `{"data":${theirs.text}}` } : theirs;
-        expect(
-          told(ours),
-          `${role?.name}: ${asked.query} ${JSON.stringify(asked.variables)}\n${sql}`,
-        ).toEqual(told(wrapped));
+        mustAgree({ role, request: asked, sql }, ours, theirs, queryShape(query));
       }
     } finally {
       await engine.close();

@@ -10,7 +10,7 @@ export type Case = { readonly world: Numbers; readonly requests: readonly Number
 export type Sizes = { readonly world: number; readonly request: number; readonly requests: number };
 
 /** How long a failure may be made smaller. */
-const SHRINK_MS = 15_000;
+const SHRINK_MS = 60_000;
 
 /** Runs `body` on that many cases. Its failure comes with the numbers that repeat it. */
 export async function check(sizes: Sizes, runs: number, body: (value: Case) => Promise<void>): Promise<void> {
@@ -34,7 +34,7 @@ export async function check(sizes: Sizes, runs: number, body: (value: Case) => P
   if (!result.failed) return;
   const how = `ORACLE_SEED=${result.seed} ORACLE_PATH=${result.counterexamplePath}`;
   const cause = result.errorInstance;
-  throw new Error(`${how}\n${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  throw new Error(`${how}\n${cause instanceof Error ? cause.stack : String(cause)}`);
 }
 
 /** Where the search for something smaller goes on: size of the blocks, and the first block not tried yet. */
