@@ -7,6 +7,7 @@ import { introspect } from '../../catalog/introspect.ts';
 import { EngineError } from '../../errors/engine-error.ts';
 import { answer } from '../../execute/answer.ts';
 import { Sources } from '../../execute/sources.ts';
+import { bodyText } from '../../execute/splice.ts';
 import { parseMetadata } from '../../metadata/parse.ts';
 import { resolve } from '../../resolve/resolve.ts';
 import { ADMIN_ROLE, type Session } from '../../resolve/session.ts';
@@ -120,7 +121,7 @@ async function openEngine(url: string, world: World): Promise<Engine> {
     ask: async ({ query, variables: given }, role, variables) => {
       const session = sessionOf(role, variables);
       return answer({ query, variables: given }, { model, session, databases: sources }).then(
-        (text) => ({ text }),
+        (body) => ({ text: bodyText(body) }),
         (error: unknown) => {
           if (!(error instanceof EngineError)) throw error;
           return { code: error.kind, message: `${error.message} ${JSON.stringify(error.internal ?? '')}` };
