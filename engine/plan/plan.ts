@@ -27,7 +27,9 @@ export function planRequest(document: PreparedDocument, variables: RequestVariab
     const isOneSelection = document.mayHaveManyRoots && !selection.some(isNamespace);
     if (!isOneSelection) fail('validationFailed', { text: 'subscriptions must select one top level field' });
   }
-  return { operation: operation.operation, roots: planRoots(selection, type, context) };
+  const roots = planRoots(selection, type, context);
+  const { validations } = context;
+  return { operation: operation.operation, roots, ...(validations.length > 0 ? { validations } : {}) };
 }
 
 function isNamespace({ field }: SelectedField): boolean {

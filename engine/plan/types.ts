@@ -2,17 +2,28 @@
  *  Made by plan/, folded into statements by sql/, run by execute/. Every value is a Leaf, so one plan serves every caller
  *  whose request has the same text and the same variable shape.
  *  Not here: SQL text, GraphQL types. */
+import type { ValueNode } from 'graphql';
 import type { AggregateFunction } from '../catalog/aggregates.ts';
 import type { PgType } from '../catalog/types.ts';
 import type { PathStep } from '../errors/engine-error.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { FunctionCall, Join, Leaf, NativeCall, Predicate } from '../resolve/predicate.ts';
-import type { JsonForm } from '../resolve/types.ts';
+import type { InputValidation, JsonForm } from '../resolve/types.ts';
 
 export type Plan = {
   readonly operation: 'query' | 'mutation' | 'subscription';
   /** In response order. */
   readonly roots: readonly Root[];
+  /** Asked one after the other before anything runs; absent when nobody has to be asked. */
+  readonly validations?: readonly Validation[];
+};
+
+/** A webhook, and the rows or conditions it is asked about: those in an argument as the client wrote it, under the
+ *  relationships of nested inserts that lead to them. */
+export type Validation = {
+  readonly webhook: InputValidation;
+  readonly value: ValueNode;
+  readonly steps: readonly string[];
 };
 
 /** One field of the response object. */

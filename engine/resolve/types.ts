@@ -5,7 +5,7 @@
 import type { Scalar } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
 import type { EngineError } from '../errors/engine-error.ts';
-import type { QualifiedName } from '../metadata/schema/common.ts';
+import type { Header, QualifiedName } from '../metadata/schema/common.ts';
 import type { NamingConvention } from '../metadata/schema/source.ts';
 import type { RootFieldKind } from '../metadata/schema/table.ts';
 import type { Naming, Part } from './naming.ts';
@@ -186,6 +186,7 @@ export type InsertAccess = {
   readonly check: Predicate;
   readonly presets: ReadonlyMap<string, Leaf>;
   readonly backendOnly: boolean;
+  readonly validation?: InputValidation;
 };
 
 export type UpdateAccess = {
@@ -194,11 +195,22 @@ export type UpdateAccess = {
   readonly check: Predicate;
   readonly presets: ReadonlyMap<string, Leaf>;
   readonly backendOnly: boolean;
+  readonly validation?: InputValidation;
 };
 
 export type DeleteAccess = {
   readonly filter: Predicate;
   readonly backendOnly: boolean;
+  readonly validation?: InputValidation;
+};
+
+/** A webhook that is asked before anything is written. */
+export type InputValidation = {
+  /** With `{{NAME}}` for variables of the environment. */
+  readonly url: string;
+  readonly headers: readonly Header[];
+  readonly forwardsClientHeaders: boolean;
+  readonly timeoutSeconds: number;
 };
 
 /** A metadata object that does not fit the database (or another object). It stays in the document, outside the model. */
