@@ -103,6 +103,25 @@ beforeAll(async () => {
       'alone',
     ),
     on('article', 'insert', { check: {}, columns: '*' }),
+    {
+      type: 'pg_create_array_relationship',
+      args: {
+        table: 'author',
+        name: 'articles',
+        using: { foreign_key_constraint_on: { table: 'article', column: 'author_id' } },
+      },
+    },
+    {
+      type: 'pg_create_object_relationship',
+      args: { table: 'article', name: 'author', using: { foreign_key_constraint_on: 'author_id' } },
+    },
+    on('author', 'insert', { check: {}, columns: '*', validate_input: validate_input('authors') }, 'nester'),
+    on(
+      'article',
+      'insert',
+      { check: {}, columns: '*', validate_input: validate_input('articles') },
+      'nester',
+    ),
     on('article', 'select', all),
   ]);
 });
@@ -153,6 +172,33 @@ describe('what the webhook is asked', () => {
   test('one row of insert_one is a list of one', async () => {
     await ask('mutation { insert_author_one(object: {id: 2, name: "Bo"}) { id } }');
     expect(asked.map(({ body }) => body.data.input)).toEqual([[{ id: 2, name: 'Bo' }]]);
+  });
+
+  test('nested rows at the webhook of their own table, after those they are in', async () => {
+    const query = `mutation ($articles: [article_insert_input!]!) { insert_author(objects: [
+      {id: 2, name: "Bo", articles: {data: $articles}},
+      {id: 3, name: "Cy", articles: {data: {id: 12}}}]) { affected_rows } }`;
+    const articles = [{ id: 10, title: 'x' }, { id: 11 }];
+    await ask(query, 'nester', {}, { articles });
+    const inner = { id: 12 };
+    expect(asked.map(({ path, body }) => [path, body.data.input])).toEqual([
+      [
+        'POST /authors',
+        [
+          { id: 2, name: 'Bo', articles: { data: articles } },
+          { id: 3, name: 'Cy', articles: { data: inner } },
+        ],
+      ],
+      ['POST /articles', [...articles, inner]],
+    ]);
+    asked = [];
+    reply = { status: 400, body: '{"message":"no"}' };
+    const flat =
+      'mutation { insert_article_one(object: {id: 20, author: {data: {id: 9, name: "no"}}}) { id } }';
+    const { errors } = await ask(flat, 'user');
+    expect(asked.map(({ path }) => path)).toEqual(['POST /insert']);
+    expect(errors?.[0]?.message).toBe('no');
+    expect(await authors()).toEqual(onlyAda);
   });
 
   test('conditions and changes of updates, and keys', async () => {

@@ -6,7 +6,7 @@ import type { InputValidation, ResolvedTable } from '../resolve/types.ts';
 import { inputOrigin, type MutationKind } from '../schema/origin.ts';
 import type { Arguments } from './arguments.ts';
 import type { PlanContext } from './context.ts';
-import type { Input } from './input.ts';
+import { type Input, itemsOf } from './input.ts';
 import type { Validation } from './types.ts';
 
 type Mutation = { readonly kind: MutationKind; readonly table: ResolvedTable };
@@ -23,7 +23,7 @@ export function planValidations(
     case 'insert-one': {
       const name = kind === 'insert' ? 'objects' : 'object';
       const value = argumentOf(node, name);
-      return value ? insertValidations(value, listOf(given.get(name)), table, [], context) : [];
+      return value ? insertValidations(value, itemsOf(given.get(name)), table, [], context) : [];
     }
     case 'update':
     case 'update-by-pk':
@@ -75,16 +75,11 @@ function relatedRows(rows: readonly Input[]): readonly (readonly [string, Relate
       const origin = inputOrigin(row.type.getFields()[name]!);
       if (origin.kind !== 'relationship' || value.kind !== 'object') continue;
       const known = related.get(name) ?? { target: origin.target, inputs: [] };
-      known.inputs.push(...listOf(value.fields.get('data')));
+      known.inputs.push(...itemsOf(value.fields.get('data')));
       related.set(name, known);
     }
   }
   return [...related];
-}
-
-function listOf(input: Input | undefined): readonly Input[] {
-  if (!input || input.kind === 'null') return [];
-  return input.kind === 'list' ? input.items : [input];
 }
 
 function argumentOf(node: FieldNode, name: string): ValueNode | undefined {
