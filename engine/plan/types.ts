@@ -4,7 +4,7 @@
  *  Not here: SQL text, GraphQL types. */
 import type { ValueNode } from 'graphql';
 import type { AggregateFunction } from '../catalog/aggregates.ts';
-import type { PgType } from '../catalog/types.ts';
+import type { CatalogIndex, PgType } from '../catalog/types.ts';
 import type { PathStep } from '../errors/engine-error.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { FunctionCall, Join, Leaf, NativeCall, Predicate } from '../resolve/predicate.ts';
@@ -233,7 +233,10 @@ export type InsertStep = {
 type Path = readonly PathStep[];
 
 export type OnConflict = {
-  readonly constraint: string;
+  readonly target:
+    | { readonly kind: 'constraint'; readonly name: string }
+    /** The index that its SQL lets Postgres infer. */
+    | { readonly kind: 'index'; readonly index: CatalogIndex };
   /** Empty: do nothing. */
   readonly updateColumns: readonly string[];
   readonly presets: readonly Assignment[];

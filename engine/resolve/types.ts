@@ -3,7 +3,7 @@
  *  Not here: GraphQL types (schema/), SQL (sql/). */
 
 import type { Scalar } from '../catalog/scalars.ts';
-import type { PgType } from '../catalog/types.ts';
+import type { CatalogIndex, PgType } from '../catalog/types.ts';
 import type { EngineError } from '../errors/engine-error.ts';
 import type { Header, QualifiedName } from '../metadata/schema/common.ts';
 import type { NamingConvention } from '../metadata/schema/source.ts';
@@ -48,6 +48,10 @@ export type ResolvedTable = {
   readonly primaryKey: readonly ResolvedColumn[] | null;
   /** The primary key first, then the unique ones. Those that are constraints can be named in `on_conflict`. */
   readonly uniqueKeys: readonly ResolvedKey[];
+  /** Unique indexes that `on_conflict` can name, too, because the metadata says so. */
+  readonly conflictIndexes: readonly CatalogIndex[];
+  /** Its rows are in partitions, where Postgres keeps some things to itself: which row an upsert has found. */
+  readonly isPartitioned: boolean;
   /** Every root field, by kind, with its final name. */
   readonly rootFields: Readonly<Record<RootFieldKind, RootField>>;
   /** By name, in metadata order, object relationships first. */
