@@ -1,6 +1,7 @@
 /** What units of work and the state stand on: the store, the pools of sources, and how long a source may take to answer.
  *  Not here: who changes what (work.ts), the current snapshot (state.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { withEnumRows } from '../catalog/enum-rows.ts';
 import { type Introspectable, introspect } from '../catalog/introspect.ts';
 import type { Catalog } from '../catalog/types.ts';
 import { prepareNativeQueries } from '../execute/native-query.ts';
@@ -57,7 +58,7 @@ export class Ground {
     const late = new AbortController();
     try {
       const database = this.database(source);
-      const asked = introspect(database).then((catalog) => this.judge(source, catalog));
+      const asked = introspect(database).then((catalog) => this.complete(source, catalog));
       return await Promise.race([asked, timeout(late.signal)]);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
@@ -70,11 +71,17 @@ export class Ground {
 
   /** What the source has inside a transaction that is open there. */
   async introspectInside(source: Source, inside: Introspectable): Promise<Catalog> {
-    return this.judge(source, await introspect(inside), inside);
+    return this.complete(source, await introspect(inside), inside);
   }
 
-  /** The catalog with a judgement on every native query the source has now. Raises what a lost connection raises. */
-  async judge(source: Source, catalog: Catalog, inside?: Introspectable): Promise<Catalog> {
+  /** The catalog with what the source's metadata asks of the database besides: rows of its enum tables, and a judgement on
+   *  its native queries. What is known already is not asked again. Raises what a lost connection raises. */
+  async complete(source: Source, catalog: Catalog, inside?: Introspectable): Promise<Catalog> {
+    const withRows = await withEnumRows(inside ?? this.database(source), catalog, source);
+    return this.#judged(source, withRows, inside);
+  }
+
+  async #judged(source: Source, catalog: Catalog, inside: Introspectable | undefined): Promise<Catalog> {
     if (!this.#options.validatesNativeQueries) return catalog;
     const unknown = nativeQueriesOf(source, catalog, this.#options.resolve).filter(
       (rows) => !catalog.preparedQueries.has(signatureOf(rows)),

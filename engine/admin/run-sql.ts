@@ -30,8 +30,9 @@ export type RunSqlResult = {
 };
 
 /** Words of statements that change what introspection sees. Words inside strings count too: an introspection too many is
- *  harmless. A function that does it behind our back needs `check_metadata_consistency: true`. */
-const SCHEMA_CHANGE = /\b(create|alter|drop|replace|comment|rename|import|execute|into)\b/i;
+ *  harmless. Rows put into a table are none, not even those of an enum: they count from the next time it is read. A function that does it behind our back needs `check_metadata_consistency: true`. */
+const SCHEMA_CHANGE =
+  /\b(create|alter|drop|replace|comment\s+on|rename|import|execute)\b|(?<!\b(?:insert|merge)\s+)\binto\b/i;
 
 /** May this SQL need the metadata to follow? Then it must not run beside other changes of the document. */
 export function mayChangeSchema(args: RunSqlArgs): boolean {
@@ -72,7 +73,11 @@ async function runInTransaction(
   const result = await execute(client, args.sql);
   const after = await work.ground.introspectInside(source, client);
   work.touchesCatalog = true;
-  work.edit(path, follow(work, source, { before, after }, args.cascade === true));
+  const change = changeOf(work, source, { before, after });
+  const followed = followChanges(work.metadata, change);
+  const renamed = followed.sources.find(({ name }) => name === source.name) ?? source;
+  work.setCatalog(renamed, await work.ground.complete(renamed, after, client));
+  work.edit(path, fitting(work, followed, change, args.cascade === true));
   return result;
 }
 
@@ -108,17 +113,23 @@ async function accept(work: Work, source: Source): Promise<void> {
 
 type BeforeAfter = { readonly before: Catalog; readonly after: Catalog };
 
-/** The document that fits the database after the change; refuses when there is none. */
-function follow(work: Work, source: Source, catalogs: BeforeAfter, cascade: boolean): Metadata {
-  const changes = catalogChanges(catalogs.before, catalogs.after);
-  work.setCatalog(source, catalogs.before);
-  const standing = work.view();
-  const change: Change = { source: source.name, changes, model: standing.model };
+/** A change with what was inconsistent before it. */
+type Standing = Change & { readonly inconsistencies: readonly Inconsistency[] };
+
+/** What the SQL did, seen from the document as it stood. */
+function changeOf(work: Work, source: Source, { before, after }: BeforeAfter): Standing {
+  work.setCatalog(source, before);
+  const { model, inconsistencies } = work.view();
+  const change = { source: source.name, changes: catalogChanges(before, after), model, inconsistencies };
   refuseChanges(change);
-  const followed = followChanges(work.metadata, change);
-  work.setCatalog(source, catalogs.after);
+  return change;
+}
+
+/** The document, once it has followed, without what does not fit the database any more; refuses when that may not go. */
+function fitting(work: Work, followed: Metadata, change: Standing, cascade: boolean): Metadata {
+  const { changes, inconsistencies } = change;
   const renames = renamesOf(change);
-  const known = new Set(standing.inconsistencies.map(({ key }) => followKey(key, renames)));
+  const known = new Set(inconsistencies.map(({ key }) => followKey(key, renames)));
   const isNew = (inconsistency: Inconsistency) => !known.has(inconsistency.key);
   let next = followed;
   for (;;) {

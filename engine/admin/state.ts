@@ -81,10 +81,6 @@ export class EngineState {
     return this.#snapshot;
   }
 
-  get env(): EngineStateOptions['env'] {
-    return this.#options.env;
-  }
-
   /** Pools of the published sources, by name. */
   get sources(): Sources {
     return this.ground.sources;
@@ -204,8 +200,8 @@ export class EngineState {
       const catalog = known?.catalogs.get(source.name);
       const isKnown = catalog && isCovered(before.get(source.name), source, catalog);
       if (!isKnown || 'error' in catalog) return [source.name, await this.ground.introspect(source)];
-      const judged = this.ground.judge(source, catalog).catch(() => this.ground.introspect(source));
-      return [source.name, await judged];
+      const whole = this.ground.complete(source, catalog).catch(() => this.ground.introspect(source));
+      return [source.name, await whole];
     });
     return new Map(await Promise.all(entries));
   }

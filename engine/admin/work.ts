@@ -157,7 +157,7 @@ export class Work {
         (!this.#catalogs.has(source.name) || !connectsAlike(before.get(source.name), source)),
     );
     await Promise.all(unknown.map((source) => this.introspect(source)));
-    for (const source of this.#metadata.sources) await this.#judge(source);
+    for (const source of this.#metadata.sources) await this.#complete(source);
     const names = new Set(this.#metadata.sources.map((source) => source.name));
     if ([...this.#catalogs.keys()].some((name) => !names.has(name))) {
       this.#catalogs = new Map([...this.#catalogs].filter(([name]) => names.has(name)));
@@ -170,12 +170,12 @@ export class Work {
     this.setCatalog(source, await this.ground.introspect(source, open?.client));
   }
 
-  /** Native queries that are new get their judgement; the rest of the catalog is as it was. */
-  async #judge(source: Source): Promise<void> {
+  /** Native queries that are new get their judgement, tables that are enums now are read; the rest is as it was. */
+  async #complete(source: Source): Promise<void> {
     const catalog = this.#catalogs.get(source.name);
     if (!catalog || 'error' in catalog) return;
-    const judged = await this.ground.judge(source, catalog, this.#transactions.get(source.name)?.client);
-    if (judged !== catalog) this.#catalogs = new Map(this.#catalogs).set(source.name, judged);
+    const whole = await this.ground.complete(source, catalog, this.#transactions.get(source.name)?.client);
+    if (whole !== catalog) this.#catalogs = new Map(this.#catalogs).set(source.name, whole);
   }
 
   /** The request's transaction on a source, begun at the first call. */

@@ -128,8 +128,7 @@ function losesKey(before: CatalogTable, after: CatalogTable): boolean {
 }
 
 function keysOf(table: CatalogTable): readonly string[] {
-  const { foreignKeys, uniqueKeys, uniqueIndexes, primaryKey } = table;
-  const keys = [...foreignKeys, ...uniqueKeys, ...uniqueIndexes, ...(primaryKey ? [primaryKey] : [])];
+  const keys = [...table.foreignKeys, ...table.uniqueKeys, ...(table.primaryKey ? [table.primaryKey] : [])];
   return keys.map((key) => key.name);
 }
 

@@ -1,7 +1,7 @@
 /** Asks a Postgres what it has: one statement (introspect.sql), one row of JSON, one Catalog.
  *  In: anything with `query`. Out: Catalog (types.ts), immutable. Works on PostgreSQL 13 to 18.
  *  The row is compact: lists instead of objects, oids and attnums instead of names; they are looked up here.
- *  Not here: what of it is tracked (resolve/), when it is asked again (admin/state.ts). */
+ *  Not here: the rows of enum tables (enum-rows.ts), what is tracked (resolve/), when it is asked again (admin/state.ts). */
 import { readFileSync } from 'node:fs';
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import type {
@@ -16,7 +16,9 @@ import type {
 } from './types.ts';
 
 /** What introspection needs of a connection; `pg.Client`, `pg.Pool` and execute/pool.ts's Database all fit. */
-export type Introspectable = { query(text: string): Promise<{ readonly rows: readonly unknown[] }> };
+export type Introspectable = {
+  query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
+};
 
 type Oid = number;
 
@@ -27,7 +29,6 @@ type Row = {
   readonly columns: readonly RawColumns[];
   readonly columnComments: readonly [Oid, number, string][];
   readonly keys: readonly [Oid, string, readonly number[], boolean, boolean][];
-  readonly indexes: readonly [Oid, string, readonly string[], string | null][];
   readonly foreignKeys: readonly [Oid, string, readonly number[], Oid, readonly number[]][];
   readonly types: readonly RawType[];
   readonly functions: readonly RawFunction[];
@@ -105,6 +106,7 @@ function readCatalog(row: Row): Catalog {
     functions: functionsOf(row.functions, types, names),
     types: valueTypes(types),
     preparedQueries: new Map(),
+    enumRows: new Map(),
   };
 }
 
@@ -162,7 +164,6 @@ function tablesOf(
     row.columnComments.map(([table, position, text]) => [`${table} ${position}`, text]),
   );
   const keysOf = Map.groupBy(row.keys, ([table]) => table);
-  const indexesOf = Map.groupBy(row.indexes, ([table]) => table);
   const foreignKeysOf = Map.groupBy(row.foreignKeys, ([table]) => table);
   const nameOf = (table: Oid, position: number): string => {
     const columns = columnsOf.get(table)!;
@@ -188,11 +189,6 @@ function tablesOf(
         columns: readColumns(columnsOf.get(oid), kind, types, comments),
         primaryKey: keys(true)[0] ?? null,
         uniqueKeys: keys(false),
-        uniqueIndexes: (indexesOf.get(oid) ?? []).map(([, indexName, on, where]) => ({
-          name: indexName,
-          on,
-          where,
-        })),
         foreignKeys: (foreignKeysOf.get(oid) ?? []).flatMap(
           ([, keyName, own, foreign, others]): CatalogForeignKey[] => {
             const target = names.get(foreign);

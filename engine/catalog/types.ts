@@ -15,7 +15,11 @@ export type Catalog = {
   /** What PREPARE said about native queries, by their signature (resolve/native-query.ts): null is nothing wrong.
    *  One that was not asked about counts as right. */
   readonly preparedQueries: ReadonlyMap<string, string | null>;
+  /** By qualifiedKey: the rows of tables that are enums, as of when they were last asked for; see enum-rows.ts. */
+  readonly enumRows: ReadonlyMap<string, readonly EnumRow[]>;
 };
+
+export type EnumRow = { readonly value: string; readonly comment: string | null };
 
 export type CatalogTable = QualifiedName & {
   /** pg_class.oid: stable across renames, which is how run_sql recognises one. */
@@ -27,8 +31,6 @@ export type CatalogTable = QualifiedName & {
   readonly primaryKey: CatalogKey | null;
   /** Unique constraints and unique non-partial indexes over plain columns, primary key excluded. */
   readonly uniqueKeys: readonly CatalogKey[];
-  /** Unique indexes that are no constraint's, partial ones and those over expressions, too. */
-  readonly uniqueIndexes: readonly CatalogIndex[];
   readonly foreignKeys: readonly CatalogForeignKey[];
   readonly isInsertable: boolean;
   readonly isUpdatable: boolean;
@@ -40,15 +42,6 @@ export type CatalogKey = {
   readonly columns: readonly string[];
   /** False for a bare unique index, which `on conflict on constraint` cannot name. */
   readonly isConstraint: boolean;
-};
-
-/** Told in SQL, as the database prints it: what `on conflict` infers an index from. */
-export type CatalogIndex = {
-  readonly name: string;
-  /** Columns and expressions: `email`, `lower(name)`. */
-  readonly on: readonly string[];
-  /** The rows it holds; null is all. */
-  readonly where: string | null;
 };
 
 export type CatalogForeignKey = {

@@ -31,7 +31,7 @@ function bindLeaf(leaf: Leaf, binding: Binding): Value {
     case 'session':
       return sessionVariable(leaf.variable, binding.session);
     case 'variable':
-      return textOf(valueAt(leaf.path, binding.variables), leaf.type);
+      return textOf(meant(valueAt(leaf.path, binding.variables), leaf.meaning), leaf.type);
     case 'list':
       return leaf.items.map((item) => bindLeaf(item, binding));
     case 'session-variables':
@@ -49,6 +49,14 @@ function bindLeaf(leaf: Leaf, binding: Binding): Value {
 
 function sessionVariable(name: string, { variables }: Session): string {
   return Object.hasOwn(variables, name) ? variables[name]! : fail('missingSessionVariable', { name });
+}
+
+/** An enum's names, replaced by what they stand for. */
+function meant(value: unknown, meaning: ReadonlyMap<string, string> | undefined): unknown {
+  if (!meaning) return value;
+  return Array.isArray(value)
+    ? value.map((item) => meant(item, meaning))
+    : (meaning.get(value as string) ?? value);
 }
 
 function valueAt(path: readonly PathStep[], variables: Variables): unknown {

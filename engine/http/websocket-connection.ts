@@ -45,7 +45,6 @@ export class Connection {
   #answering = 0;
   #phase: Phase = 'new';
   #session: Session | null = null;
-  #headers: IncomingHttpHeaders = {};
   #unheard = 0;
   #isFinishing = false;
   readonly #timers: NodeJS.Timeout[];
@@ -120,8 +119,7 @@ export class Connection {
   async #authenticate(given: Readonly<Record<string, string>>): Promise<void> {
     const { context, headers, id } = this.#options;
     try {
-      this.#headers = { ...headers, ...given };
-      this.#session = await context.authenticate(this.#headers);
+      this.#session = await context.authenticate({ ...headers, ...given });
       this.#on({ kind: 'authenticated' });
       this.#closeAt(this.#session.expiresAt);
     } catch (thrown) {
@@ -137,8 +135,7 @@ export class Connection {
   #start(id: string, request: unknown): void {
     const { context, live } = this.#options;
     const outlet = this.#outlet(id);
-    const headers = this.#headers;
-    const operation = startOperation({ context, live, session: this.#session!, headers, request, outlet });
+    const operation = startOperation({ context, live, session: this.#session!, request, outlet });
     if (!operation) return;
     this.#operations.set(id, operation);
     outlet.attach(operation);

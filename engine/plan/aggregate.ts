@@ -54,10 +54,9 @@ function aggregateField(
   });
 }
 
-/** The fields asked of an object about many rows. */
 type PlanMember<T> = (selected: SelectedField, type: GraphQLObjectType, context: PlanContext) => T;
 
-export function members<T>(
+function members<T>(
   field: GraphQLField<unknown, unknown>,
   nodes: readonly FieldNode[],
   context: PlanContext,
@@ -71,7 +70,7 @@ export function members<T>(
   );
 }
 
-export function aggregateMember(
+function aggregateMember(
   { alias, nodes, field }: SelectedField,
   type: GraphQLObjectType,
   context: PlanContext,
@@ -98,8 +97,7 @@ function countValue(given: Arguments, context: PlanContext): AggregateValue {
   return { kind: 'count', columns: columnsOf(columns), isDistinct };
 }
 
-/** Columns by SQL name, from one of an enum or a list of them. */
-export function columnsOf(input: Input | undefined): string[] {
+function columnsOf(input: Input | undefined): string[] {
   if (!input) return [];
   const items = input.kind === 'list' ? input.items : [input];
   return items.flatMap((item) => (item.kind === 'enum' ? [item.value] : []));

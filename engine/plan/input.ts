@@ -5,6 +5,7 @@
 import {
   type GraphQLInputType,
   type GraphQLScalarType,
+  getNamedType,
   isEnumType,
   isInputObjectType,
   isListType,
@@ -15,7 +16,7 @@ import {
 import type { PgType } from '../catalog/types.ts';
 import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
 import type { Leaf, LeafValue } from '../resolve/predicate.ts';
-import { isCondition } from '../schema/origin.ts';
+import { enumOrigin, isCondition } from '../schema/origin.ts';
 import type { PreparedDocument } from './document.ts';
 import { checkScalar, describe, textOf } from './scalar-value.ts';
 import { literalValue, notInEnum } from './variables.ts';
@@ -35,7 +36,12 @@ type InputObject = Extract<GraphQLInputType, { getFields: unknown }>;
  *  planned by value). */
 export type Origin =
   | { readonly kind: 'literal'; readonly value: unknown }
-  | { readonly kind: 'variable'; readonly path: readonly PathStep[]; readonly value: unknown };
+  | {
+      readonly kind: 'variable';
+      readonly path: readonly PathStep[];
+      readonly value: unknown;
+      readonly meaning?: ReadonlyMap<string, string>;
+    };
 
 export type InputContext = {
   readonly document: PreparedDocument;
@@ -62,10 +68,9 @@ export function readInput(
     if (node.kind !== Kind.ENUM) {
       return fail('expectedButFound', { expected: 'an enum value', type: type.name, found: foundIn(node) });
     }
-    const value = type.getValue(node.value);
-    return value
-      ? { kind: 'enum', value: String(value.value) }
-      : fail('expectedButFound', notInEnum(type, node.value));
+    const value = type.getValue(node.value) ?? fail('expectedButFound', notInEnum(type, node.value));
+    if (!enumOrigin(type)) return { kind: 'enum', value: String(value.value) };
+    return { kind: 'leaf', type: type.name, from: { kind: 'literal', value: value.value } };
   }
   return readScalar(node, type, context);
 }
@@ -139,7 +144,7 @@ function fromValue(value: unknown, type: GraphQLInputType, path: readonly PathSt
     if (!Array.isArray(value))
       return { kind: 'list', items: [fromValue(value, type.ofType, path)], from: null };
     const items = value.map((item, i) => fromValue(item, type.ofType, [...path, i]));
-    return { kind: 'list', items, from: { kind: 'variable', path, value } };
+    return { kind: 'list', items, from: { kind: 'variable', path, value, ...meaningOf(type) } };
   }
   if (isInputObjectType(type)) {
     const known = type.getFields();
@@ -148,8 +153,17 @@ function fromValue(value: unknown, type: GraphQLInputType, path: readonly PathSt
     });
     return { kind: 'object', fields: new Map(fields), type };
   }
-  if (isEnumType(type)) return { kind: 'enum', value: String(type.getValue(value as string)!.value) };
-  return { kind: 'leaf', type: type.name, from: { kind: 'variable', path, value } };
+  if (isEnumType(type) && !enumOrigin(type)) {
+    return { kind: 'enum', value: String(type.getValue(value as string)!.value) };
+  }
+  return { kind: 'leaf', type: type.name, from: { kind: 'variable', path, value, ...meaningOf(type) } };
+}
+
+/** What the values of a variable stand for, where an enum spells them otherwise than the database. */
+function meaningOf(type: GraphQLInputType): { readonly meaning?: ReadonlyMap<string, string> } {
+  const named = getNamedType(type);
+  const resolved = isEnumType(named) ? enumOrigin(named) : undefined;
+  return resolved?.isRespelled ? { meaning: resolved.valueByName } : {};
 }
 
 /** A scalar's value at plan time; the plan then holds for this value only. */
@@ -164,7 +178,7 @@ export function leafOf(input: Input, type: PgType): Leaf {
   if (input.kind === 'enum') return { kind: 'constant', value: input.value, type };
   if (input.kind === 'list') return listLeafOf(input, type);
   if (input.kind !== 'leaf') throw new Error('an input object is no leaf');
-  if (input.from.kind === 'variable') return { kind: 'variable', path: input.from.path, type };
+  if (input.from.kind === 'variable') return variableLeaf(input.from, type);
   return { kind: 'constant', value: textOf(input.from.value, type) as LeafValue, type };
 }
 
@@ -178,9 +192,13 @@ export function fieldsOf(input: Input | undefined): ReadonlyMap<string, Input> {
   return input?.kind === 'object' ? input.fields : new Map();
 }
 
+function variableLeaf({ path, meaning }: Extract<Origin, { kind: 'variable' }>, type: PgType): Leaf {
+  return { kind: 'variable', path, type, ...(meaning ? { meaning } : {}) };
+}
+
 /** A list of scalars as one leaf of an array type. */
 export function listLeafOf(input: Extract<Input, { kind: 'list' }>, type: PgType): Leaf {
-  if (input.from?.kind === 'variable') return { kind: 'variable', path: input.from.path, type };
+  if (input.from?.kind === 'variable') return variableLeaf(input.from, type);
   const element = type.element ?? type;
   const items = input.items.map((item) => leafOf(item, element));
   const constants = items.flatMap((item) =>
@@ -193,12 +211,6 @@ export function listLeafOf(input: Extract<Input, { kind: 'list' }>, type: PgType
 function valueOfVariable(name: string, context: InputContext): unknown {
   context.document.byValue.add(name);
   return context.variables[name] ?? null;
-}
-
-/** Null has no meaning in a condition: `_is_null` asks for it. */
-export function refuseNull(input: Input): never {
-  if (input.kind === 'null') return failOnNull(input.type);
-  throw new Error(`an input of kind ${input.kind} where null was the only other`);
 }
 
 /** `type` is what null is not: an object by its name, anything else as it is printed. */

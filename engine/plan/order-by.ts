@@ -57,41 +57,31 @@ function rowsOf(origin: AggregateOrigin, context: PlanContext): Rows {
   return { rows: { kind: 'called', call: planPlainCall(origin.field, origin.table) }, filter };
 }
 
+/** `{count: desc, max: {id: asc}}`: a term each. */
 function aggregateItems(input: Input, column: string, path: readonly Step[], rows: Rows): OrderItem[] {
-  return aggregateOrders(input).map(({ value, ...direction }) => {
-    return { path, column, aggregate: { ...rows, value }, ...direction };
-  });
-}
-
-type Directed = Pick<OrderItem, 'direction' | 'nulls'>;
-type AggregateOrder = Directed & { readonly value: AggregateValue };
-
-/** `{count: desc, max: {id: asc}}`: a value and a direction each. */
-export function aggregateOrders(input: Input): AggregateOrder[] {
-  return fieldsOf(input).flatMap(({ origin, value: given }): AggregateOrder[] => {
-    if (origin.kind === 'count' && given.kind === 'enum') {
-      const value: AggregateValue = { kind: 'count', columns: [], isDistinct: false };
-      return [{ value, ...directionOf(given.value) }];
-    }
+  const item = (direction: Input, value: AggregateValue): OrderItem[] =>
+    direction.kind === 'enum'
+      ? [{ path, column, aggregate: { ...rows, value }, ...directionOf(direction.value) }]
+      : [];
+  return fieldsOf(input).flatMap(({ origin, value }) => {
+    if (origin.kind === 'count') return item(value, { kind: 'count', columns: [], isDistinct: false });
     if (origin.kind !== 'aggregate-function') return [];
-    return fieldsOf(given).flatMap((inner) => {
-      if (inner.origin.kind !== 'column' || inner.value.kind !== 'enum') return [];
+    return fieldsOf(value).flatMap((inner) => {
+      if (inner.origin.kind !== 'column') return [];
       const { name, type, json } = inner.origin.column;
-      const value: AggregateValue = { kind: 'function', fn: origin.fn, column: name, type, json };
-      return [{ value, ...directionOf(inner.value.value) }];
+      return item(inner.value, { kind: 'function', fn: origin.fn, column: name, type, json });
     });
   });
 }
 
-/** The fields of an input object, with what each stands for. */
-export function fieldsOf(input: Input): { readonly origin: InputOrigin; readonly value: Input }[] {
+function fieldsOf(input: Input): { readonly origin: InputOrigin; readonly value: Input }[] {
   if (input.kind !== 'object') return [];
   return [...input.fields].map(([name, value]) => {
     return { origin: inputOrigin(input.type.getFields()[name]!), value };
   });
 }
 
-export function directionOf(name: string): Directed {
+function directionOf(name: string): Pick<OrderItem, 'direction' | 'nulls'> {
   const { direction, nulls } = DIRECTIONS[name]!;
   return { direction, nulls };
 }

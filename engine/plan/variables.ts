@@ -16,6 +16,7 @@ import {
   type ValueNode,
 } from 'graphql';
 import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
+import { enumOrigin } from '../schema/origin.ts';
 import type { PreparedDocument } from './document.ts';
 import { checkScalar, describe } from './scalar-value.ts';
 
@@ -106,7 +107,8 @@ function shapeOf(
   if (isEnumType(type)) {
     if (typeof value !== 'string' || !type.getValue(value))
       fail('expectedButFound', notInEnum(type, value), { path });
-    return value as string;
+    // A name chooses the plan; a value of the data does not.
+    return enumOrigin(type) && !byValue ? 's' : (value as string);
   }
   checkScalar(type, value, path);
   return byValue || type === GraphQLBoolean ? JSON.stringify(value) : 's';

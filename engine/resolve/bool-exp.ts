@@ -19,6 +19,7 @@ import { scalarOf } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
+import { checkEnumValue } from './enum.ts';
 import { and, type ColumnRef, not, type Operand, or, type Predicate } from './predicate.ts';
 import type { ResolvedColumn, ResolvedTable } from './types.ts';
 import { kindOf, leafOf, listLeafOf } from './value.ts';
@@ -90,10 +91,13 @@ function tableName(value: unknown): QualifiedName {
 
 /** `{op: value, …}`, a list of such objects, or a bare value that the column must equal. */
 function columnCondition(column: ResolvedColumn, value: unknown, scope: Scope): Predicate {
-  if (isObject(value)) return operations(column, value, scope);
+  // To a rule, a column of an enum is the text it is in the database, and may be compared as such.
+  const compared = column.enum ? { ...column, scalar: scalarOf(column.type) } : column;
+  if (isObject(value)) return operations(compared, value, scope);
   if (Array.isArray(value) && value.length > 0 && value.every(isObject)) {
-    return and(...value.map((item, i) => withPath(i, () => operations(column, item, scope))));
+    return and(...value.map((item, i) => withPath(i, () => operations(compared, item, scope))));
   }
+  checkEnumValue(column, value);
   return compare(column, '_eq', leafOf(value, column.type));
 }
 
@@ -121,6 +125,10 @@ function operation(column: ComparedColumn, key: string, value: unknown, scope: S
       return fail('parseFailed', { text });
     }
     return { kind: 'is-null', left: refTo(column), isNull: value };
+  }
+  const row: OperatorRow = OPERATORS[operator];
+  if (row.needs === 'equality') {
+    for (const item of Array.isArray(value) ? value : [value]) checkEnumValue(column, item);
   }
   const form = operandOf(operator, column.scalar.family);
   if (typeof form === 'object') return compare(column, operator, argumentsOf(form, value, column.type));
@@ -156,7 +164,9 @@ function argumentsOf({ fields }: OperandFields, value: unknown, own: PgType): Op
 }
 
 /** A column as it stands, or cast. */
-type ComparedColumn = Pick<ResolvedColumn, 'name' | 'type' | 'scalar'> & { readonly cast?: PgType };
+type ComparedColumn = Pick<ResolvedColumn, 'name' | 'type' | 'scalar' | 'enum'> & {
+  readonly cast?: PgType;
+};
 
 /** Comparisons of two columns, without their `_` or `$`. */
 const COLUMN_OPERATORS: ReadonlyMap<string, OperatorName> = new Map([
@@ -176,7 +186,7 @@ function columnOperand(left: ComparedColumn, value: unknown, scope: Scope): Oper
   if (typeof name !== 'string') return fail('columnOperandNotText', {});
   const right = (isRoot ? scope.root : scope.table).columnByName.get(name);
   if (!right) return fail('columnNotExists', { name });
-  if (left.scalar.family !== right.scalar.family) {
+  if (left.scalar.family !== scalarOf(right.type).family) {
     fail('incompatibleColumns', { left: left.name, right: right.name });
   }
   return { kind: 'column', column: right.name, scope: isRoot ? 'root' : 'row', type: right.type };

@@ -1,13 +1,93 @@
-/** What a table must look like to be an enum (`is_enum`): one text key, at most one text comment.
- *  Not here yet: its rows becoming a GraphQL enum; until then such a table is served as a plain one.
+/** Enum tables (`is_enum`): what one must look like (one text key, at most one text comment, rows with names GraphQL can
+ *  spell), the GraphQL enum made of its rows, and the columns that are of it: those with a foreign key to it.
+ *  The enum table's own columns stay text. Not here: when its rows are read (catalog/enum-rows.ts).
  *  Source: features.md row 78. */
-import type { CatalogColumn, CatalogTable } from '../catalog/types.ts';
+import type { Scalar } from '../catalog/scalars.ts';
+import type { Catalog, CatalogColumn, CatalogTable, EnumRow } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';
-import { printQualified } from '../metadata/schema/common.ts';
+import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
+import { derivedTypeName, type TableNames } from './names.ts';
+import { enumValueName } from './naming.ts';
+import { isSessionVariable } from './session.ts';
+import type { ResolvedColumn, ResolvedEnum, ResolvedTable } from './types.ts';
 
-/** Raises `invalidConfiguration` with every reason. */
-export function checkEnumTable(table: CatalogTable): void {
-  const reasons = [...keyReasons(table), ...commentReasons(table)];
+/** The enum a table is. `rows` is undefined when they could not be read.
+ *  Raises `invalidConfiguration` with every reason why it is none. */
+export function resolveEnum(
+  table: CatalogTable,
+  rows: readonly EnumRow[] | undefined,
+  names: TableNames,
+): ResolvedEnum {
+  const shape = [...keyReasons(table), ...commentReasons(table)];
+  refuseFor(shape.length > 0 ? shape : rowReasons(rows), table);
+  const values = (rows ?? []).map(({ value, comment }) => {
+    return { name: enumValueName(names.naming, value), value, description: comment };
+  });
+  refuseFor(sharedNameReasons(values), table);
+  return {
+    typeName: derivedTypeName(names, 'enum'),
+    comparisonName: derivedTypeName(names, 'enum_comparison_exp'),
+    values,
+    valueByName: new Map(values.map(({ name, value }) => [name, value])),
+    isRespelled: values.some(({ name, value }) => name !== value),
+  };
+}
+
+/** The table with columns that refer to an enum typed as such. `tables` are all of its source.
+ *  Raises `invalidConfiguration` for a column that refers to several. */
+export function withEnums(
+  table: ResolvedTable,
+  tables: ReadonlyMap<string, ResolvedTable>,
+  catalog: Catalog,
+): ResolvedTable {
+  const { foreignKeys } = catalog.tables.get(qualifiedKey(table.table))!;
+  const found = foreignKeys.flatMap(({ columns, foreignColumns, table: name }) => {
+    const target = columns.length === 1 ? tables.get(qualifiedKey(name)) : undefined;
+    const isToKey = target?.enum && target.primaryKey?.[0]?.name === foreignColumns[0];
+    return isToKey ? [[columns[0]!, target.enum] as const] : [];
+  });
+  if (found.length === 0) return table;
+  const byColumn = new Map(found);
+  for (const [name, type] of found) if (byColumn.get(name) !== type) refuseSeveral(table, name);
+  const typed = (column: ResolvedColumn): ResolvedColumn => {
+    const type = byColumn.get(column.name);
+    if (!type) return column;
+    const json = type.isRespelled ? 'capitals' : column.json;
+    return { ...column, enum: type, scalar: enumScalar(column, type), json };
+  };
+  return {
+    ...table,
+    columns: table.columns.map(typed),
+    columnByName: new Map([...table.columnByName].map(([name, column]) => [name, typed(column)])),
+    primaryKey: table.primaryKey?.map(typed) ?? null,
+  };
+}
+
+/** Values are equal or not; nothing else is said of an enum. */
+function enumScalar({ scalar }: ResolvedColumn, { typeName }: ResolvedEnum): Scalar {
+  return { ...scalar, name: typeName, family: 'other', comparison: 'equality', isOrderable: false };
+}
+
+/** A value a permission gives a column of an enum. Raises `unexpectedPayload` for one that is none of the enum's; what a
+ *  session variable holds is not known yet. */
+export function checkEnumValue(column: Pick<ResolvedColumn, 'enum'>, value: unknown): void {
+  if (!column.enum || value === null || (typeof value === 'string' && isSessionVariable(value))) return;
+  const values = column.enum.values.map((each) => each.value);
+  if (typeof value === 'string' && values.includes(value)) return;
+  const expected = values
+    .map((each) => `"${each}"`)
+    .sort()
+    .join(', ');
+  const text = `expected one of the values ${expected} for type "${column.enum.typeName}", given ${JSON.stringify(value)}`;
+  fail('unexpectedPayload', { text });
+}
+
+function refuseSeveral(table: ResolvedTable, column: string): never {
+  const text = `column "${column}" of table "${printQualified(table.table)}" references multiple enum tables`;
+  return fail('invalidConfiguration', { text });
+}
+
+function refuseFor(reasons: readonly string[], table: CatalogTable): void {
   if (reasons.length === 0) return;
   const subject = `the table "${printQualified(table)}" cannot be used as an enum`;
   const text =
@@ -43,6 +123,33 @@ function commentReasons(table: CatalogTable): readonly string[] {
 function textReasons(what: string, { name, type }: CatalogColumn): readonly string[] {
   if (type.schema === 'pg_catalog' && type.name === 'text') return [];
   return [`the table’s ${what} ("${name}") must have type "text", not type "${sqlName(type.name)}"`];
+}
+
+function rowReasons(rows: readonly EnumRow[] | undefined): readonly string[] {
+  if (!rows) return ['the table’s rows may not be read'];
+  if (rows.length === 0) return ['the table must have at least one row'];
+  const wrong = rows.map(({ value }) => value).filter((value) => !isEnumValueName(value));
+  return wrong.length > 0 ? [`the ${invalidNames(wrong.sort())}`] : [];
+}
+
+/** GraphQL specification, "Enum Value". */
+function isEnumValueName(value: string): boolean {
+  return /^[_A-Za-z][_0-9A-Za-z]*$/.test(value) && !['true', 'false', 'null'].includes(value);
+}
+
+function invalidNames(values: readonly string[]): string {
+  const quoted = values.map((value) => `"${value}"`);
+  if (quoted.length === 1) return `value ${quoted[0]} is not a valid GraphQL enum value name`;
+  const others = quoted.slice(0, -1).join(', ') + (quoted.length > 2 ? ',' : '');
+  return `values ${others} and ${quoted.at(-1)} are not valid GraphQL enum value names`;
+}
+
+/** A naming convention may spell two values alike. */
+function sharedNameReasons(values: ResolvedEnum['values']): readonly string[] {
+  return [...Map.groupBy(values, ({ name }) => name)].flatMap(([name, alike]) => {
+    if (alike.length === 1) return [];
+    return [`the values ${alike.map(({ value }) => `"${value}"`).join(', ')} are all spelled "${name}"`];
+  });
 }
 
 /** The standard's names, where Postgres has shorter ones of its own. */

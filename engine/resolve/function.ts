@@ -6,6 +6,7 @@ import type { Catalog, CatalogArgument, CatalogFunction, PgType } from '../catal
 import { fail } from '../errors/engine-error.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import type { ComputedField, TrackedFunction } from '../metadata/schema/function.ts';
+import { describe } from './description.ts';
 import { baseName, isGraphqlName } from './names.ts';
 import { fieldName, type Part, rootFieldName, typeName } from './naming.ts';
 import type {
@@ -61,7 +62,10 @@ export function resolveFunction(
       naming,
       custom?.function_aggregate ?? fieldName(naming, base, 'aggregate'),
     ),
-    description: definition.comment ?? called.comment,
+    description: describe(
+      definition.comment,
+      called.comment ?? `execute function "${definition.function.name}" which returns "${table.table.name}"`,
+    ),
     returns: table.table,
     returnsSet: called.returnsSet,
     exposedAs: configuration.exposed_as ?? (isVolatile ? 'mutation' : 'query'),
@@ -104,7 +108,10 @@ export function resolveComputedField(
   refuseFor(reasons, name, table);
   return {
     name,
-    description: definition.comment ?? called.comment,
+    description: describe(
+      definition.comment,
+      called.comment ?? `A computed field, executes function "${declared.function.name}"`,
+    ),
     function: declared.function,
     arguments: argumentsOf(
       called,

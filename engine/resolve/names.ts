@@ -10,6 +10,7 @@ import type {
   RootFieldKind,
   TableConfiguration,
 } from '../metadata/schema/table.ts';
+import { describe } from './description.ts';
 import { fieldName, type Naming, type Part, rootFieldName, sharedTypeName, typeName } from './naming.ts';
 import type { ResolvedTable, RootField } from './types.ts';
 
@@ -176,8 +177,7 @@ function rootField(
   if (!isGraphqlName(final)) {
     fail('invalidConfiguration', { text: `"${final}" is not a valid GraphQL identifier` });
   }
-  // An empty comment hides the description.
-  return { name: final, description: (comment ?? ROOT_FIELDS[kind].description(table)) || null };
+  return { name: final, description: describe(comment, ROOT_FIELDS[kind].description(table)) };
 }
 
 /** Names of the table's root fields there; last row first, which is the order conflicts are listed in. */

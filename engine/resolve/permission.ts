@@ -4,18 +4,12 @@
  *  Not here: the condition's grammar (bool-exp.ts), the administrator's access (access.ts). Spec: "Permission arguments". */
 import { fail, withPath } from '../errors/engine-error.ts';
 import { type Columns, printQualified } from '../metadata/schema/common.ts';
-import type {
-  DeleteRule,
-  InsertRule,
-  SelectRule,
-  UpdateRule,
-  ValidateInput,
-} from '../metadata/schema/permission.ts';
+import type { DeleteRule, InsertRule, SelectRule, UpdateRule } from '../metadata/schema/permission.ts';
 import { resolveBoolExp, type Scope } from './bool-exp.ts';
+import { checkEnumValue } from './enum.ts';
 import { type Leaf, type Predicate, TRUE } from './predicate.ts';
 import type {
   DeleteAccess,
-  InputValidation,
   InsertAccess,
   ResolvedColumn,
   ResolvedTable,
@@ -44,17 +38,18 @@ export function resolveSelect(rule: SelectRule, scope: PermissionScope): SelectA
 
 /** Without `columns` all of them may be given. */
 export function resolveInsert(rule: InsertRule, scope: PermissionScope): InsertAccess {
+  refuseValidation(rule);
   const presets = presetsOf(rule.set, scope.table);
   return {
     columns: writableColumns(rule.columns ?? '*', scope.table, presets),
     check: conditionOf('check', rule.check, scope),
     presets,
     backendOnly: rule.backend_only ?? false,
-    ...validationOf(rule),
   };
 }
 
 export function resolveUpdate(rule: UpdateRule, scope: PermissionScope): UpdateAccess {
+  refuseValidation(rule);
   const presets = presetsOf(rule.set, scope.table);
   return {
     columns: writableColumns(rule.columns, scope.table, presets),
@@ -62,15 +57,14 @@ export function resolveUpdate(rule: UpdateRule, scope: PermissionScope): UpdateA
     check: conditionOf('check', rule.check ?? null, scope),
     presets,
     backendOnly: rule.backend_only ?? false,
-    ...validationOf(rule),
   };
 }
 
 export function resolveDelete(rule: DeleteRule, scope: PermissionScope): DeleteAccess {
+  refuseValidation(rule);
   return {
     filter: conditionOf('filter', rule.filter, scope),
     backendOnly: rule.backend_only ?? false,
-    ...validationOf(rule),
   };
 }
 
@@ -122,9 +116,14 @@ function presetsOf(
       if (!column.isWritable) {
         return fail('notSupported', { text: `column "${name}" cannot be written` }, { path });
       }
-      return [name, within(path, () => leafOf(value, column.type))];
+      return [name, within(path, () => presetOf(value, column))];
     }),
   );
+}
+
+function presetOf(value: unknown, column: ResolvedColumn): Leaf {
+  checkEnumValue(column, value);
+  return leafOf(value, column.type);
 }
 
 /** Scalar computed fields a role may read. Those that return rows follow the permission of their table. */
@@ -142,25 +141,14 @@ function computedFieldsOf(names: readonly string[], { table }: PermissionScope):
   return new Set(names);
 }
 
-/** Exactly one of a header's two values is given. */
-function validationOf({ validate_input: asked }: { readonly validate_input?: ValidateInput }): {
-  readonly validation?: InputValidation;
-} {
-  if (!asked) return {};
-  const { url, headers = [], forward_client_headers, timeout } = asked.definition;
-  headers.forEach(({ name, value, value_from_env }, i) => {
-    if ((value === undefined) !== (value_from_env === undefined)) return;
-    const text = `header "${name}" needs either value or value_from_env`;
-    fail('parseFailed', { text }, { path: ['permission', 'validate_input', 'definition', 'headers', i] });
-  });
-  return {
-    validation: {
-      url,
-      headers,
-      forwardsClientHeaders: forward_client_headers ?? false,
-      timeoutSeconds: timeout ?? 10,
-    },
-  };
+/** A rule whose webhook would not be asked must not let rows through. */
+function refuseValidation(rule: { readonly validate_input?: unknown }): void {
+  if (rule.validate_input === undefined) return;
+  fail(
+    'notSupported',
+    { text: 'validate_input is not supported' },
+    { path: ['permission', 'validate_input'] },
+  );
 }
 
 function within<T>(path: readonly string[], body: () => T): T {

@@ -14,8 +14,14 @@ export type Leaf =
   /** A session variable by its lower-case name; absent at run time is `missingSessionVariable`.
    *  For an array type the variable holds a Postgres array literal `{1,2}`. */
   | { readonly kind: 'session'; readonly variable: string; readonly type: PgType }
-  /** A value inside the request's coerced variables: `['where', 'id', '_eq']`. */
-  | { readonly kind: 'variable'; readonly path: readonly PathStep[]; readonly type: PgType }
+  /** A value inside the request's coerced variables: `['where', 'id', '_eq']`. `meaning`: what an enum's names stand for in
+   *  the database, where that is something else. */
+  | {
+      readonly kind: 'variable';
+      readonly path: readonly PathStep[];
+      readonly type: PgType;
+      readonly meaning?: ReadonlyMap<string, string>;
+    }
   /** A list whose items come from different places; sent as one array. `type` is the array type. */
   | { readonly kind: 'list'; readonly items: readonly Leaf[]; readonly type: PgType }
   /** All session variables as one json object, for functions that want to know who asks. */

@@ -36,7 +36,7 @@ test('over its own foreign key a row has exactly one other, none only where the 
     join: { table: AUTHOR, mapping: [['author_id', 'id']], isUnique: true },
     isNullable: false,
     insertion: 'before',
-    description: 'who wrote it',
+    comment: 'who wrote it',
   });
   expect(table('article').relationships.get('editor')!.isNullable).toBe(true);
 });

@@ -40,7 +40,7 @@ export function resolveRelationship(
     : byColumns(manual!, table, around);
   // Many rows can only come after the one they refer to.
   const insertion = kind === 'array' ? 'after' : found.insertion;
-  return { kind, name: definition.name, ...found, insertion, description: definition.comment || null };
+  return { kind, name: definition.name, ...found, insertion, comment: definition.comment ?? null };
 }
 
 type Found = Pick<ResolvedRelationship, 'join' | 'isNullable' | 'insertion'>;

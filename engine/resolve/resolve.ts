@@ -10,6 +10,7 @@ import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Table } from '../metadata/schema/table.ts';
 import { NameSpace } from './conflicts.ts';
+import { resolveEnum, withEnums } from './enum.ts';
 import { resolveComputedField, resolveFunction } from './function.ts';
 import {
   computedFieldSubject,
@@ -73,7 +74,8 @@ export function resolve(
     tables: mapValues(source.tables, (table) => withFreeScalars(table, typeNames)),
     nativeQueries: mapValues<ResolvedTable>(source.nativeQueries, (rows) => withFreeScalars(rows, typeNames)),
   }));
-  const related = named.map((source) => withRelationships(source, found));
+  const typed = named.map((source) => withEnumColumns(source, found));
+  const related = typed.map((source) => withRelationships(source, found));
   const computed = related.map((source) => withComputedFields(source, options, found));
   const permitted = computed.map((source) => withPermissions(source, found));
   const sources = permitted.map((source) => {
@@ -82,7 +84,7 @@ export function resolve(
     return [name, { name, naming, tables, nativeQueries, functions }] as const;
   });
   return {
-    model: { sources: new Map(sources), roles: rolesOf(metadata), features: new Set(options.features) },
+    model: { sources: new Map(sources), roles: rolesOf(metadata) },
     inconsistencies: found.all,
   };
 }
@@ -136,7 +138,9 @@ function trackTables(at: PartialSource, options: ResolveOptions, found: Inconsis
     const table = found.attempt(tableSubject(at.source.name, definition.table), () => {
       if (definitions.has(key)) fail('alreadyTracked', { table: name });
       const catalog = at.catalog.tables.get(key) ?? fail('tableNotInDatabase', { table: name });
-      return resolveTable(at, definition, catalog, options);
+      const table = resolveTable(at, definition, catalog, options);
+      if (!definition.is_enum) return table;
+      return { ...table, enum: resolveEnum(catalog, at.catalog.enumRows.get(key), table) };
     });
     if (!table) continue;
     definitions.set(key, definition);
@@ -161,6 +165,16 @@ function withDistinctNames(at: PartialSource, names: NameSpace, found: Inconsist
     }),
   );
   return [{ ...at, tables }];
+}
+
+function withEnumColumns(at: PartialSource, found: Inconsistencies): PartialSource {
+  const tables = new Map<string, ResolvedTable>();
+  for (const [key, table] of at.tables) {
+    const subject = tableSubject(table.source, table.table);
+    const typed = found.attempt(subject, () => withEnums(table, at.tables, at.catalog));
+    if (typed) tables.set(key, typed);
+  }
+  return { ...at, tables };
 }
 
 function withRelationships(at: PartialSource, found: Inconsistencies): PartialSource {

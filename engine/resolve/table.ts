@@ -1,24 +1,23 @@
 /** One tracked table against the catalog: columns, keys and names. Relationships and permissions are added by later
  *  stages (resolve.ts). In: the table's metadata and its CatalogTable. Out: ResolvedTable with both still empty.
- *  Not here: enum tables' requirements (enum.ts), conflicts between tables (names.ts). */
+ *  Not here: enum tables and the columns that refer to them (enum.ts), conflicts between tables (names.ts). */
 import { scalarOf } from '../catalog/scalars.ts';
-import type { CatalogColumn, CatalogIndex, CatalogTable } from '../catalog/types.ts';
+import type { CatalogColumn, CatalogTable } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';
 import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
 import type { Table, TableConfiguration } from '../metadata/schema/table.ts';
-import { checkEnumTable } from './enum.ts';
+import { describe } from './description.ts';
 import { isGraphqlName, namesOf } from './names.ts';
 import { fieldName, type Naming } from './naming.ts';
 import type { ResolvedColumn, ResolvedTable, ResolveOptions } from './types.ts';
 
-/** Raises `invalidConfiguration` when names cannot be used, or when an enum table is none. */
+/** Raises `invalidConfiguration` when names cannot be used. */
 export function resolveTable(
   source: { readonly name: string; readonly naming: Naming },
   definition: Table,
   catalog: CatalogTable,
   options: ResolveOptions,
 ): ResolvedTable {
-  if (definition.is_enum) checkEnumTable(catalog);
   const { configuration } = definition;
   const all = catalog.columns.map((column) => resolveColumn(column, configuration, source.naming, options));
   const columnByName = new Map(all.map((column) => [column.name, column]));
@@ -34,8 +33,6 @@ export function resolveTable(
     columnByName,
     primaryKey: primaryKeyOf(catalog, columns),
     uniqueKeys: keys,
-    conflictIndexes: (configuration?.conflict_indexes ?? []).map((name) => indexOf(catalog, name)),
-    isPartitioned: catalog.kind === 'partitioned table',
     relationships: new Map(),
     computedFields: new Map(),
     permissions: new Map(),
@@ -43,15 +40,6 @@ export function resolveTable(
     isUpdatable: catalog.isUpdatable,
     isDeletable: catalog.isDeletable,
   };
-}
-
-/** Its name becomes a value of an enum. */
-function indexOf(catalog: CatalogTable, name: string): CatalogIndex {
-  const index = catalog.uniqueIndexes.find((each) => each.name === name);
-  if (index && isGraphqlName(name)) return index;
-  const problem = index ? 'has a name that GraphQL cannot spell' : 'is no unique index of the table';
-  const text = `"${name}" in conflict_indexes of table "${printQualified(catalog)}" ${problem}`;
-  return fail('invalidConfiguration', { text });
 }
 
 /** The same table with other names for scalars that are called like an object type: a column of type `line` beside a
@@ -76,11 +64,6 @@ export function withFreeScalars(table: ResolvedTable, typeNames: ReadonlySet<str
 
 function plainDescription(table: QualifiedName): string {
   return `columns and relationships of "${printQualified(table)}"`;
-}
-
-/** A comment in the metadata goes before the database's; an empty one hides it. */
-function describe(comment: string | null | undefined, inDatabase: string | null): string | null {
-  return (comment ?? inDatabase) || null;
 }
 
 function resolveColumn(

@@ -3,9 +3,9 @@
  *  Not here: GraphQL types (schema/), SQL (sql/). */
 
 import type { Scalar } from '../catalog/scalars.ts';
-import type { CatalogIndex, PgType } from '../catalog/types.ts';
+import type { PgType } from '../catalog/types.ts';
 import type { EngineError } from '../errors/engine-error.ts';
-import type { Header, QualifiedName } from '../metadata/schema/common.ts';
+import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { NamingConvention } from '../metadata/schema/source.ts';
 import type { RootFieldKind } from '../metadata/schema/table.ts';
 import type { Naming, Part } from './naming.ts';
@@ -16,8 +16,6 @@ export type Model = {
   readonly sources: ReadonlyMap<string, ResolvedSource>;
   /** Every role some object names; any other role has an empty schema. */
   readonly roles: ReadonlySet<string>;
-  /** --experimental-features that schemas depend on. */
-  readonly features: ReadonlySet<string>;
 };
 
 export type ResolvedSource = {
@@ -48,16 +46,14 @@ export type ResolvedTable = {
   readonly primaryKey: readonly ResolvedColumn[] | null;
   /** The primary key first, then the unique ones. Those that are constraints can be named in `on_conflict`. */
   readonly uniqueKeys: readonly ResolvedKey[];
-  /** Unique indexes that `on_conflict` can name, too, because the metadata says so. */
-  readonly conflictIndexes: readonly CatalogIndex[];
-  /** Its rows are in partitions, where Postgres keeps some things to itself: which row an upsert has found. */
-  readonly isPartitioned: boolean;
   /** Every root field, by kind, with its final name. */
   readonly rootFields: Readonly<Record<RootFieldKind, RootField>>;
   /** By name, in metadata order, object relationships first. */
   readonly relationships: ReadonlyMap<string, ResolvedRelationship>;
   /** By name, in metadata order. */
   readonly computedFields: ReadonlyMap<string, ResolvedComputedField>;
+  /** What its rows are, when it is an enum table. */
+  readonly enum?: ResolvedEnum;
   /** By role; `admin` is not listed: see accessOf in resolve/access.ts. */
   readonly permissions: ReadonlyMap<string, TableAccess>;
   readonly isInsertable: boolean;
@@ -98,12 +94,30 @@ export type ResolvedColumn = {
   /** May a client write it: false for generated and `always` identity columns. */
   readonly isWritable: boolean;
   readonly description: string | null;
+  /** The enum its values are of, when it refers to the key of an enum table. */
+  readonly enum?: ResolvedEnum;
+};
+
+/** A GraphQL enum made of the rows of a table. */
+export type ResolvedEnum = {
+  readonly typeName: string;
+  /** Of the type its columns are compared with. */
+  readonly comparisonName: string;
+  /** `name` in GraphQL, `value` in the database: a naming convention may have them in capitals. */
+  readonly values: readonly {
+    readonly name: string;
+    readonly value: string;
+    readonly description: string | null;
+  }[];
+  readonly valueByName: ReadonlyMap<string, string>;
+  /** Is some name not the value itself? */
+  readonly isRespelled: boolean;
 };
 
 /** How a value becomes JSON text. `bare`: its text is JSON already (integers, booleans, json, jsonb). `quoted`: through
  *  to_json (text, timestamps, floats). `stringified`: its text as a JSON string (--stringify-numeric-types). `geojson`: an object
- *  that PostGIS prints. */
-export type JsonForm = 'bare' | 'quoted' | 'stringified' | 'geojson';
+ *  that PostGIS prints. `capitals`: the name of an enum's value, where those are written in capitals. */
+export type JsonForm = 'bare' | 'quoted' | 'stringified' | 'geojson' | 'capitals';
 
 export type ResolvedKey = {
   readonly name: string;
@@ -119,7 +133,8 @@ export type ResolvedRelationship = {
   readonly isNullable: boolean;
   /** Of the other row, when both are inserted at once. `before`: our columns take its values. `after`: its columns take ours. */
   readonly insertion: 'before' | 'after';
-  readonly description: string | null;
+  /** What the metadata says of it; see describe in resolve/description.ts. */
+  readonly comment: string | null;
 };
 
 /** An SQL function that is a root field and answers with rows of a tracked table. */
@@ -190,7 +205,6 @@ export type InsertAccess = {
   readonly check: Predicate;
   readonly presets: ReadonlyMap<string, Leaf>;
   readonly backendOnly: boolean;
-  readonly validation?: InputValidation;
 };
 
 export type UpdateAccess = {
@@ -199,22 +213,11 @@ export type UpdateAccess = {
   readonly check: Predicate;
   readonly presets: ReadonlyMap<string, Leaf>;
   readonly backendOnly: boolean;
-  readonly validation?: InputValidation;
 };
 
 export type DeleteAccess = {
   readonly filter: Predicate;
   readonly backendOnly: boolean;
-  readonly validation?: InputValidation;
-};
-
-/** A webhook that is asked before anything is written. */
-export type InputValidation = {
-  /** With `{{NAME}}` for variables of the environment. */
-  readonly url: string;
-  readonly headers: readonly Header[];
-  readonly forwardsClientHeaders: boolean;
-  readonly timeoutSeconds: number;
 };
 
 /** A metadata object that does not fit the database (or another object). It stays in the document, outside the model. */
@@ -240,6 +243,4 @@ export type ResolveOptions = {
   readonly stringifyNumericTypes: boolean;
   /** --default-naming-convention: how sources spell names that do not say it themselves. Absent: conventions are off. */
   readonly namingConvention?: NamingConvention | undefined;
-  /** --experimental-features. Absent: none. */
-  readonly features?: readonly string[];
 };

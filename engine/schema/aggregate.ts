@@ -20,6 +20,7 @@ import {
 } from '../catalog/aggregates.ts';
 import type { Scalar } from '../catalog/scalars.ts';
 import { targetOf } from '../resolve/access.ts';
+import { describe } from '../resolve/description.ts';
 import { derivedTypeName } from '../resolve/names.ts';
 import { fieldName } from '../resolve/naming.ts';
 import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
@@ -57,7 +58,7 @@ export function relationshipAggregates(builder: SchemaBuilder, table: ResolvedTa
       fieldName(table.naming, { verbatim: relationship.name }, 'aggregate'),
       {
         type: new GraphQLNonNull(aggregateType(builder, target)),
-        description: relationship.description ?? 'An aggregate relationship',
+        description: describe(relationship.comment, 'An aggregate relationship'),
         args: rowArguments(builder, target),
         extensions: fieldExtensions({ kind: 'relationship-aggregate', relationship, target }),
       },
@@ -84,7 +85,7 @@ export function aggregateType(builder: SchemaBuilder, table: ResolvedTable): Gra
   });
 }
 
-export function aggregateFields(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
+function aggregateFields(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
   return builder.named(derivedTypeName(table, 'aggregate_fields'), (name) => {
     return new GraphQLObjectType({
       name,
@@ -201,7 +202,7 @@ function orderField(builder: SchemaBuilder, name: string, target: ResolvedTable,
   return [fieldName(target.naming, { verbatim: name }, 'aggregate'), field] as const;
 }
 
-export function aggregateOrderBy(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
+function aggregateOrderBy(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
   return builder.named(derivedTypeName(table, 'aggregate_order_by'), (name) => {
     return new GraphQLInputObjectType({
       name,

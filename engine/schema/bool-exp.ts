@@ -18,14 +18,14 @@ import {
   operandType,
   operatorsOf,
 } from '../catalog/operators.ts';
-import { type Scalar, scalarOf } from '../catalog/scalars.ts';
+import { scalarOf } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
 import { targetOf } from '../resolve/access.ts';
 import { derivedTypeName } from '../resolve/names.ts';
 import { fieldName, type Naming, sharedTypeName, typeName } from '../resolve/naming.ts';
 import type { ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
 import { aggregatePredicates } from './aggregate-predicate.ts';
-import { type SchemaBuilder, scalarName } from './builder.ts';
+import { type SchemaBuilder, scalarName, type Typed } from './builder.ts';
 import { computedArguments, needsArguments, visibleComputedFields } from './function.ts';
 import { conditionExtensions, inputExtensions } from './origin.ts';
 
@@ -103,16 +103,15 @@ function computedComparison(
 }
 
 /** `type` is the type that is compared: what an extension brings beside it is in the same schema. */
-type Compared = { readonly scalar: Scalar; readonly type: PgType };
+type Compared = Typed & { readonly type: PgType };
 
 export function comparison(
   builder: SchemaBuilder,
   compared: Compared,
   naming: Naming,
 ): GraphQLInputObjectType {
-  const { scalar } = compared;
-  const type = builder.scalar(scalar);
-  return builder.named(sharedTypeName(naming, `${scalarName(scalar)}_comparison_exp`), (name) => {
+  const type = builder.valueType(compared);
+  return builder.named(comparisonName(compared, naming), (name) => {
     return new GraphQLInputObjectType({
       name,
       description: `Boolean expression to compare columns of type "${type.name}". All fields are combined with logical 'AND'.`,
@@ -120,6 +119,10 @@ export function comparison(
       fields: () => comparisonFields(builder, compared, naming),
     });
   });
+}
+
+function comparisonName({ scalar, enum: resolved }: Compared, naming: Naming): string {
+  return resolved?.comparisonName ?? sharedTypeName(naming, `${scalarName(scalar)}_comparison_exp`);
 }
 
 function comparisonFields(
@@ -132,9 +135,10 @@ function comparisonFields(
 
 function operatorFields(
   builder: SchemaBuilder,
-  { scalar, type: own }: Compared,
+  compared: Compared,
   naming: Naming,
 ): GraphQLInputFieldConfigMap {
+  const { scalar, type: own } = compared;
   return Object.fromEntries(
     operatorsOf(scalar).map((operator) => {
       const operand = operandOf(operator, scalar.family);
@@ -144,7 +148,7 @@ function operatorFields(
           type:
             typeof operand === 'object'
               ? operandInput(builder, operand, own)
-              : operandInputType(builder, operand, scalar, own),
+              : operandInputType(builder, operand, compared),
           description: OPERATORS[operator].description,
           extensions: inputExtensions({ kind: 'operator', operator }),
         },
@@ -153,14 +157,11 @@ function operatorFields(
   );
 }
 
-function operandInputType(
-  builder: SchemaBuilder,
-  form: OperandForm,
-  scalar: Scalar,
-  own: PgType,
-): GraphQLInputType {
-  if (form === 'same') return builder.scalar(scalar);
-  const type = operandType(form, own);
+function operandInputType(builder: SchemaBuilder, form: OperandForm, compared: Compared): GraphQLInputType {
+  const own = builder.valueType(compared);
+  if (form === 'same') return own;
+  if (form === 'list') return new GraphQLList(new GraphQLNonNull(own));
+  const type = operandType(form, compared.type);
   if (!type.element) return builder.scalar(scalarOf(type));
   return new GraphQLList(new GraphQLNonNull(builder.scalar(scalarOf(type.element))));
 }

@@ -2,6 +2,7 @@
  *  so that each exists once and cycles between tables close. Fields are thunks: a type is built when it is reached. */
 import {
   GraphQLBoolean,
+  type GraphQLEnumType,
   GraphQLFloat,
   GraphQLInt,
   type GraphQLNamedType,
@@ -13,14 +14,19 @@ import { accessOf, targetOf } from '../resolve/access.ts';
 import type {
   Model,
   ResolvedColumn,
+  ResolvedEnum,
   ResolvedRelationship,
   ResolvedTable,
   SelectAccess,
   TableAccess,
 } from '../resolve/types.ts';
+import { enumType } from './enum.ts';
 import { scalarExtensions } from './origin.ts';
 
 export type Related = { readonly relationship: ResolvedRelationship; readonly target: ResolvedTable };
+
+/** A column, or anything else that is a value. */
+export type Typed = { readonly scalar: Scalar; readonly enum?: ResolvedEnum };
 
 export class SchemaBuilder {
   readonly model: Model;
@@ -78,6 +84,11 @@ export class SchemaBuilder {
   /** Relationships that rows can be chosen and ordered by: those between tables. */
   comparableRelationships(table: ResolvedTable): Related[] {
     return table.native ? [] : this.relationships(table).filter(({ target }) => !target.native);
+  }
+
+  /** What a column, an argument or a computed field holds. */
+  valueType({ scalar, enum: resolved }: Typed): GraphQLEnumType | GraphQLScalarType {
+    return resolved ? this.named(resolved.typeName, () => enumType(resolved)) : this.scalar(scalar);
   }
 
   scalar(scalar: Scalar): GraphQLScalarType {

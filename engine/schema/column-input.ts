@@ -14,7 +14,7 @@ export function columnInputs(
     columns.map((column) => [
       column.graphqlName,
       {
-        type: type ?? builder.scalar(column.scalar),
+        type: type ?? builder.valueType(column),
         description: column.description,
         extensions: inputExtensions({ kind: 'column', column }),
       },

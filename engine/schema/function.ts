@@ -51,8 +51,7 @@ function functionField(builder: SchemaBuilder, fn: ResolvedFunction): FieldConfi
   const type = objectType(builder, table);
   return {
     type: fn.returnsSet ? new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(type))) : type,
-    description:
-      fn.description ?? `execute function "${fn.function.name}" which returns "${table.table.name}"`,
+    description: fn.description,
     args: functionArguments(builder, fn, table),
     extensions: fieldExtensions({ kind: 'function', fn, table }),
   };
@@ -129,8 +128,7 @@ export function computedField(
 ): FieldConfig {
   const args = argumentsOf(builder, table, field);
   const extensions = fieldExtensions({ kind: 'computed', table, field });
-  const description = field.description ?? `A computed field, executes function "${field.function.name}"`;
-  const { returns } = field;
+  const { returns, description } = field;
   if (returns.kind === 'scalar') {
     const isJson = returns.scalar.family === 'json' || returns.scalar.family === 'jsonb';
     const path = isJson ? { path: { type: GraphQLString, description: 'JSON select path' } } : {};

@@ -250,7 +250,7 @@ function primaryKeyInput(
           primaryKey.map((column) => [
             column.graphqlName,
             {
-              type: nonNull(builder.scalar(column.scalar)),
+              type: nonNull(builder.valueType(column)),
               extensions: inputExtensions({ kind: 'column', column }),
             },
           ]),

@@ -2,6 +2,7 @@
  *  looking names up a second time. One typed writer, one typed reader a kind of definition. */
 import type {
   GraphQLArgument,
+  GraphQLEnumType,
   GraphQLField,
   GraphQLFieldConfig,
   GraphQLInputField,
@@ -17,6 +18,7 @@ import type {
   ResolvedArgument,
   ResolvedColumn,
   ResolvedComputedField,
+  ResolvedEnum,
   ResolvedFunction,
   ResolvedRelationship,
   ResolvedTable,
@@ -43,8 +45,7 @@ export type FieldOrigin =
 
 /** Rows taken together (of a table, a relationship, a call), and the parts of what is told about them. */
 export type AggregateOrigin =
-  | { readonly kind: 'rows-aggregate' | 'rows-groups'; readonly table: ResolvedTable }
-  | { readonly kind: 'group-keys' }
+  | { readonly kind: 'rows-aggregate'; readonly table: ResolvedTable }
   | RelationshipAggregate
   | { readonly kind: 'function-aggregate'; readonly fn: ResolvedFunction; readonly table: ResolvedTable }
   | { readonly kind: 'aggregate' | 'count' }
@@ -87,8 +88,6 @@ export type InputOrigin =
       readonly target: ResolvedTable;
     }
   | { readonly kind: 'count' }
-  /** In the order of groups. */
-  | { readonly kind: 'group-keys' | 'group-aggregate' }
   | { readonly kind: 'aggregate-function'; readonly fn: AggregateFunction }
   /** The conditions on values over the rows of an array relationship, and one of them. */
   | {
@@ -129,6 +128,8 @@ export const conditionExtensions = { [CONDITION]: true };
 export const countExtensions = { [COUNT]: true };
 export const scalarExtensions = (scalar: Scalar) => ({ [KEY]: scalar });
 
+export const enumExtensions = (resolved: ResolvedEnum) => ({ [KEY]: resolved });
+
 export function fieldOrigin(field: GraphQLField<unknown, unknown>): FieldOrigin {
   return required(field) as FieldOrigin;
 }
@@ -148,6 +149,11 @@ export function isCondition(type: GraphQLInputObjectType): boolean {
 /** How a scalar's values are read; undefined for a scalar of GraphQL's own. */
 export function scalarOrigin(type: GraphQLScalarType): Scalar | undefined {
   return type.extensions[KEY] as Scalar | undefined;
+}
+
+/** The rows an enum stands for; undefined for an enum of names (columns, constraints, directions). */
+export function enumOrigin(type: GraphQLEnumType): ResolvedEnum | undefined {
+  return type.extensions[KEY] as ResolvedEnum | undefined;
 }
 
 function required(definition: Extensible & { readonly name: string }): unknown {

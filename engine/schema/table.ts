@@ -7,12 +7,12 @@ import {
   GraphQLObjectType,
   GraphQLString,
 } from 'graphql';
+import { describe } from '../resolve/description.ts';
 import type { ResolvedColumn, ResolvedSource, ResolvedTable } from '../resolve/types.ts';
 import { aggregateRoot, mayAggregate, relationshipAggregates } from './aggregate.ts';
 import { boolExp } from './bool-exp.ts';
 import type { Related, SchemaBuilder } from './builder.ts';
 import { computedField, visibleComputedFields } from './function.ts';
-import { groupByRoot } from './group-by.ts';
 import { nativeArguments } from './native-query.ts';
 import { orderBy, selectColumn } from './order-by.ts';
 import { countExtensions, type FieldConfig, type FieldMap, fieldExtensions } from './origin.ts';
@@ -121,7 +121,7 @@ function rootsOf(
     ]);
   }
   if (isShown('select_aggregate') && mayAggregate(builder, table))
-    roots.push([select_aggregate.name, aggregateRoot(builder, table)], ...groupByRoot(builder, table));
+    roots.push([select_aggregate.name, aggregateRoot(builder, table)]);
   return roots;
 }
 
@@ -132,13 +132,13 @@ export function primaryKeyArguments(
   return Object.fromEntries(
     primaryKey.map((column) => [
       column.graphqlName,
-      { type: new GraphQLNonNull(builder.scalar(column.scalar)), description: column.description },
+      { type: new GraphQLNonNull(builder.valueType(column)), description: column.description },
     ]),
   );
 }
 
 function columnField(builder: SchemaBuilder, column: ResolvedColumn): FieldConfig {
-  const type = builder.scalar(column.scalar);
+  const type = builder.valueType(column);
   const isJson = column.scalar.family === 'json' || column.scalar.family === 'jsonb';
   return {
     type: column.isNullable ? type : new GraphQLNonNull(type),
@@ -154,7 +154,7 @@ function relationshipField(builder: SchemaBuilder, { relationship, target }: Rel
   if (relationship.kind === 'array') {
     return {
       type: nonNullList(type),
-      description: relationship.description ?? 'An array relationship',
+      description: describe(relationship.comment, 'An array relationship'),
       args: rowArguments(builder, target),
       extensions,
     };
@@ -163,7 +163,7 @@ function relationshipField(builder: SchemaBuilder, { relationship, target }: Rel
   const mayBeHidden = builder.select(target)?.filter.kind !== 'true';
   return {
     type: relationship.isNullable || mayBeHidden ? type : new GraphQLNonNull(type),
-    description: relationship.description ?? 'An object relationship',
+    description: describe(relationship.comment, 'An object relationship'),
     args: nativeArguments(builder, target),
     extensions,
   };

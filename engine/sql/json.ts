@@ -98,6 +98,9 @@ function print(value: Fragment, { json, type }: Printed): Piece[] {
       const name = { schema: (type.base ?? type).schema, name: 'st_asgeojson' };
       return [expression(sql`${qualified(name)}(${value}, 15, 4)`)];
     }
+    case 'capitals':
+      // Not as the database's language does it: names are ASCII.
+      return [text('"'), expression(sql`upper(${value}::text collate "C")`), text('"')];
     case 'stringified':
       if (isBuiltin(type, NUMBERS)) return [text('"'), plain, text('"')];
       return [expression(sql`to_json(${value}::text)::text`)];

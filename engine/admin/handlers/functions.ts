@@ -22,7 +22,7 @@ export const trackFunction: Handler<'track_function'> = (draft, args) => {
   const definition = {
     function: args.function,
     ...(configuration ? { configuration } : {}),
-    ...(comment ? { comment } : {}),
+    ...(typeof comment === 'string' ? { comment } : {}),
   };
   return putObject(draft, { key, kind: 'function', parent: objectKey('source', args.source), definition });
 };
@@ -62,7 +62,7 @@ export const addComputedField: Handler<'add_computed_field'> = (draft, args) => 
   if (relationships.some((relationship) => relationship.name === name)) {
     fail('fieldConflict', { table: printQualified(args.table), with: `relationship "${name}"` });
   }
-  const field = { name, definition, ...(comment ? { comment } : {}) };
+  const field = { name, definition, ...(typeof comment === 'string' ? { comment } : {}) };
   return putIn(draft, 'computed_field', args, { name, definition: field });
 };
 

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { load } from 'js-yaml';
 import pg from 'pg';
 import { createDatabase } from '../../../testing/database.ts';
+import { withEnumRows } from '../../catalog/enum-rows.ts';
 import { introspect } from '../../catalog/introspect.ts';
 import { parseMetadata } from '../../metadata/parse.ts';
 import { resolve } from '../../resolve/resolve.ts';
@@ -23,7 +24,8 @@ export async function openWorld(schemaFile: string, metadataFile: string): Promi
   await client.connect();
   await client.query("set time zone 'UTC'");
   const metadata = parseMetadata(load(readFileSync(metadataFile, 'utf8')));
-  const catalogs = new Map([['default', await introspect(client)]]);
+  const catalog = await withEnumRows(client, await introspect(client), metadata.sources[0]!);
+  const catalogs = new Map([['default', catalog]]);
   const { model, inconsistencies } = resolve(metadata, catalogs, {
     stringifyNumericTypes: false,
     namingConvention: 'default',

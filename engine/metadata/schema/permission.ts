@@ -15,8 +15,6 @@ export const ValidateInput = Type.Object({
   }),
 });
 
-export type ValidateInput = Static<typeof ValidateInput>;
-
 export const QueryRootField = Type.Union([
   Type.Literal('select'),
   Type.Literal('select_by_pk'),

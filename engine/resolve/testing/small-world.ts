@@ -4,6 +4,7 @@
 import { arrayOf, builtinType, type Catalog, type CatalogTable, type PgType } from '../../catalog/types.ts';
 import { qualifiedKey } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
+import type { SourceCustomization } from '../../metadata/schema/source.ts';
 import type { Table } from '../../metadata/schema/table.ts';
 import { type Resolution, resolve } from '../resolve.ts';
 import type { ResolvedTable } from '../types.ts';
@@ -15,7 +16,6 @@ type Rest = {
   readonly primaryKey?: readonly string[];
   readonly unique?: readonly (readonly string[])[];
   readonly foreignKeys?: readonly ForeignKey[];
-  readonly indexes?: CatalogTable['uniqueIndexes'];
   readonly isReadOnly?: boolean;
 };
 
@@ -52,7 +52,6 @@ export function tableIn(
       columns: key,
       isConstraint: true,
     })),
-    uniqueIndexes: rest.indexes ?? [],
     foreignKeys: (rest.foreignKeys ?? []).map(([own, table, foreignColumns]) => ({
       name: `${name}_${own.join('_')}_fkey`,
       columns: own,
@@ -72,7 +71,25 @@ export function catalogOf(...tables: readonly CatalogTable[]): Catalog {
     functions: new Map(),
     types: new Map(),
     preparedQueries: new Map(),
+    enumRows: new Map(),
   };
+}
+
+/** The same catalog, with these rows read from enum tables of `public`: a value, or a value and its comment. */
+export function withRows(
+  catalog: Catalog,
+  rows: Readonly<Record<string, readonly (string | readonly [string, string])[]>>,
+): Catalog {
+  const enumRows = Object.entries(rows).map(([name, values]) => {
+    const read = values.map(
+      (row) => (typeof row === 'string' ? [row, null] : row) as [string, string | null],
+    );
+    return [
+      qualifiedKey({ schema: 'public', name }),
+      read.map(([value, comment]) => ({ value, comment })),
+    ] as const;
+  });
+  return { ...catalog, enumRows: new Map(enumRows) };
 }
 
 /** Authors write articles, read some, and may have a profile each. */
@@ -109,6 +126,7 @@ export function metadataOf(tables: readonly Table[]): Metadata {
 export function resolveTables(
   entries: Readonly<Record<string, Partial<Table>>>,
   catalog: Catalog = AUTHORS,
+  customization?: SourceCustomization,
 ): Resolution & {
   readonly table: (name: string) => ResolvedTable;
   readonly reasons: readonly string[];
@@ -116,8 +134,11 @@ export function resolveTables(
   const tables = Object.entries(entries).map(
     ([name, entry]): Table => ({ table: { schema: 'public', name }, ...entry }),
   );
-  const resolution = resolve(metadataOf(tables), new Map([['default', catalog]]), {
+  const { sources, ...metadata } = metadataOf(tables);
+  const customized = sources.map((source) => ({ ...source, ...(customization ? { customization } : {}) }));
+  const resolution = resolve({ ...metadata, sources: customized }, new Map([['default', catalog]]), {
     stringifyNumericTypes: false,
+    namingConvention: 'default',
   });
   const resolved = resolution.model.sources.get('default')!.tables;
   return {

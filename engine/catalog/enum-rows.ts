@@ -1,0 +1,77 @@
+/** The rows of tables that are enums, read beside introspection: their values are types of the GraphQL schema.
+ *  In: a connection, what introspection found, and which tables the metadata says are enums. Out: the catalog with their
+ *  rows. Read are only tables that have the shape of an enum and that may be read; the others have no entry.
+ *  Not here: which shape and which values will do (resolve/enum.ts), when it is asked again (admin/). */
+import { qualifiedKey } from '../metadata/schema/common.ts';
+import type { Source } from '../metadata/schema/source.ts';
+import type { Introspectable } from './introspect.ts';
+import type { Catalog, CatalogTable, EnumRow } from './types.ts';
+
+/** Columns of an enum table: its key and, when there is one, the other, which describes the value. */
+export type EnumColumns = { readonly value: string; readonly comment: string | null };
+
+/** Null when the table's columns are not those of an enum. */
+export function enumColumnsOf({ columns, primaryKey }: CatalogTable): EnumColumns | null {
+  const isText = columns.every(({ type }) => type.schema === 'pg_catalog' && type.name === 'text');
+  const [value, ...others] = primaryKey?.columns ?? [];
+  if (value === undefined || others.length > 0 || !isText || columns.length > 2) return null;
+  return { value, comment: columns.find(({ name }) => name !== value)?.name ?? null };
+}
+
+/** The catalog with the rows of the source's enums and of no other table; those it has already are not read again.
+ *  Raises whatever the client raises. */
+export async function withEnumRows(
+  client: Introspectable,
+  catalog: Catalog,
+  { tables }: Pick<Source, 'tables'>,
+): Promise<Catalog> {
+  const keys = new Set(tables.filter(({ is_enum }) => is_enum).map(({ table }) => qualifiedKey(table)));
+  const known = [...catalog.enumRows].filter(([key]) => keys.has(key));
+  const unread = [...keys].filter((key) => !catalog.enumRows.has(key));
+  const read = await readTables(client, catalog, unread);
+  if (read.length === 0 && known.length === catalog.enumRows.size) return catalog;
+  return { ...catalog, enumRows: new Map([...known, ...read]) };
+}
+
+type Rows = readonly [key: string, rows: readonly EnumRow[]];
+
+async function readTables(
+  client: Introspectable,
+  { tables }: Catalog,
+  keys: readonly string[],
+): Promise<readonly Rows[]> {
+  const found = keys.flatMap((key) => {
+    const table = tables.get(key);
+    const columns = table && enumColumnsOf(table);
+    return columns ? [{ key, oid: table.oid, ...columns }] : [];
+  });
+  if (found.length === 0) return [];
+  const composed = await client.query(COMPOSE, [JSON.stringify(found)]);
+  const { statement } = composed.rows[0] as { readonly statement: string | null };
+  if (statement === null) return [];
+  const { rows } = await client.query(statement);
+  return rows.map((row) => readRows(row as RawRows));
+}
+
+type RawRows = { readonly key: string; readonly rows: readonly [string, string | null][] };
+
+function readRows({ key, rows }: RawRows): Rows {
+  return [key, rows.map(([value, comment]) => ({ value, comment: comment || null }))];
+}
+
+/** Postgres itself writes the statement that reads them all, so that it also quotes their names. A table with no rows
+ *  answers with an empty list; a table that may not be read is not asked. PostgreSQL manual, "format". */
+const COMPOSE = `
+  select pg_catalog.string_agg(
+    pg_catalog.format(
+      'select %L::text as key, coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(%I, %s) order by %I), %L)'
+        || ' as rows from %I.%I',
+      e.key, e.value, case when e.comment is null then 'null' else pg_catalog.quote_ident(e.comment) end, e.value, '[]',
+      n.nspname, c.relname
+    ),
+    ' union all '
+  ) as statement
+  from pg_catalog.json_to_recordset($1::json) as e(oid oid, key text, value text, comment text)
+  join pg_catalog.pg_class c on c.oid = e.oid
+  join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  where pg_catalog.has_table_privilege(c.oid, 'select')`;
