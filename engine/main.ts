@@ -32,6 +32,7 @@ export async function startEngine(
       ? options.defaultNamingConvention
       : undefined,
     validatesNativeQueries: !options.disableNativeQueryValidation,
+    features: options.experimentalFeatures,
     maxConnections: options.pgConnections,
     pollIntervalMs: options.schemaSyncPollInterval,
     report: (event) => log.observe({ kind: 'state', event }),

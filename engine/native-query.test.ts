@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../testing/engine.ts';
+import { openSocket } from '../testing/websocket.ts';
 
 const SCHEMA = `
   create type mood as enum ('good', 'bad');
@@ -130,6 +131,20 @@ describe('a native query is a root field', () => {
     });
     const aggregate = await ask('{ excerpts_aggregate { aggregate { count } } }');
     expect(aggregate.errors?.[0]?.message).toBe("field 'excerpts_aggregate' not found in type: 'query_root'");
+  });
+
+  test('a subscription to it is told what changes', async () => {
+    const secret = { 'x-engine-admin-secret': engine.adminSecret };
+    const socket = await openSocket(engine.url, 'graphql-transport-ws', secret);
+    socket.send({ type: 'connection_init' });
+    await socket.next();
+    const query = 'subscription { excerpts(args: {length: 2}, where: {id: {_eq: 3}}) { excerpt } }';
+    socket.send({ type: 'subscribe', id: '1', payload: { query } });
+    expect(await socket.next()).toMatchObject({ payload: { data: { excerpts: [{ excerpt: null }] } } });
+    await database.sql("update article set content = 'new' where id = 3");
+    expect(await socket.next()).toMatchObject({ payload: { data: { excerpts: [{ excerpt: 'ne' }] } } });
+    await database.sql('update article set content = null where id = 3');
+    socket.close();
   });
 
   test('two of them and a table are one statement', async () => {

@@ -81,6 +81,10 @@ export class EngineState {
     return this.#snapshot;
   }
 
+  get env(): EngineStateOptions['env'] {
+    return this.#options.env;
+  }
+
   /** Pools of the published sources, by name. */
   get sources(): Sources {
     return this.ground.sources;

@@ -128,7 +128,8 @@ function losesKey(before: CatalogTable, after: CatalogTable): boolean {
 }
 
 function keysOf(table: CatalogTable): readonly string[] {
-  const keys = [...table.foreignKeys, ...table.uniqueKeys, ...(table.primaryKey ? [table.primaryKey] : [])];
+  const { foreignKeys, uniqueKeys, uniqueIndexes, primaryKey } = table;
+  const keys = [...foreignKeys, ...uniqueKeys, ...uniqueIndexes, ...(primaryKey ? [primaryKey] : [])];
   return keys.map((key) => key.name);
 }
 

@@ -90,6 +90,20 @@ select pg_catalog.json_build_object(
     left join pg_catalog.pg_constraint k on k.conindid = i.indexrelid and k.contype in ('p', 'u')
     where i.indisunique and i.indisvalid and i.indpred is null and i.indexprs is null
   ),
+  'indexes', (
+    -- table, name, what it is on, which rows: unique indexes that are no constraint's
+    select coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(
+      i.indrelid::bigint, x.relname,
+      array(select pg_catalog.pg_get_indexdef(i.indexrelid, n, false) from pg_catalog.generate_series(1, i.indnkeyatts) n),
+      pg_catalog.pg_get_expr(i.indpred, i.indrelid)
+    ) order by i.indrelid, x.relname), '[]')
+    from pg_catalog.pg_index i
+    join relations r on r.oid = i.indrelid
+    join pg_catalog.pg_class x on x.oid = i.indexrelid
+    where i.indisunique and i.indisvalid and not exists (
+      select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid and k.contype in ('p', 'u', 'x')
+    )
+  ),
   'foreignKeys', (
     -- table, name, attnums, foreign table, foreign attnums. Left out: the copies Postgres keeps for each partition of a
     -- referenced table, and keys over periods, which do not join by equality.

@@ -121,6 +121,17 @@ test('unique keys are those that hold for every row, over plain columns', () => 
   ]);
 });
 
+test('unique indexes that are no constraint are known as Postgres prints them', () => {
+  expect(tableOf('author').uniqueIndexes).toEqual([
+    { name: 'author_email', on: ['email'], where: null },
+    { name: 'author_lower', on: ['lower(email)'], where: null },
+    { name: 'author_partial', on: ['mood'], where: "(mood = 'glad'::mood)" },
+  ]);
+  expect(tableOf('article').uniqueIndexes).toEqual([
+    { name: 'title_covers', on: ['title', 'author_id'], where: null },
+  ]);
+});
+
 test('a composite foreign key pairs its columns in order', () => {
   expect(tableOf('article').foreignKeys.find((key) => key.name === 'read')).toEqual({
     name: 'read',

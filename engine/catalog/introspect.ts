@@ -29,6 +29,7 @@ type Row = {
   readonly columns: readonly RawColumns[];
   readonly columnComments: readonly [Oid, number, string][];
   readonly keys: readonly [Oid, string, readonly number[], boolean, boolean][];
+  readonly indexes: readonly [Oid, string, readonly string[], string | null][];
   readonly foreignKeys: readonly [Oid, string, readonly number[], Oid, readonly number[]][];
   readonly types: readonly RawType[];
   readonly functions: readonly RawFunction[];
@@ -164,6 +165,7 @@ function tablesOf(
     row.columnComments.map(([table, position, text]) => [`${table} ${position}`, text]),
   );
   const keysOf = Map.groupBy(row.keys, ([table]) => table);
+  const indexesOf = Map.groupBy(row.indexes, ([table]) => table);
   const foreignKeysOf = Map.groupBy(row.foreignKeys, ([table]) => table);
   const nameOf = (table: Oid, position: number): string => {
     const columns = columnsOf.get(table)!;
@@ -189,6 +191,11 @@ function tablesOf(
         columns: readColumns(columnsOf.get(oid), kind, types, comments),
         primaryKey: keys(true)[0] ?? null,
         uniqueKeys: keys(false),
+        uniqueIndexes: (indexesOf.get(oid) ?? []).map(([, indexName, on, where]) => ({
+          name: indexName,
+          on,
+          where,
+        })),
         foreignKeys: (foreignKeysOf.get(oid) ?? []).flatMap(
           ([, keyName, own, foreign, others]): CatalogForeignKey[] => {
             const target = names.get(foreign);

@@ -31,6 +31,8 @@ export type CatalogTable = QualifiedName & {
   readonly primaryKey: CatalogKey | null;
   /** Unique constraints and unique non-partial indexes over plain columns, primary key excluded. */
   readonly uniqueKeys: readonly CatalogKey[];
+  /** Unique indexes that are no constraint's, partial ones and those over expressions, too. */
+  readonly uniqueIndexes: readonly CatalogIndex[];
   readonly foreignKeys: readonly CatalogForeignKey[];
   readonly isInsertable: boolean;
   readonly isUpdatable: boolean;
@@ -42,6 +44,15 @@ export type CatalogKey = {
   readonly columns: readonly string[];
   /** False for a bare unique index, which `on conflict on constraint` cannot name. */
   readonly isConstraint: boolean;
+};
+
+/** Told in SQL, as the database prints it: what `on conflict` infers an index from. */
+export type CatalogIndex = {
+  readonly name: string;
+  /** Columns and expressions: `email`, `lower(name)`. */
+  readonly on: readonly string[];
+  /** The rows it holds; null is all. */
+  readonly where: string | null;
 };
 
 export type CatalogForeignKey = {

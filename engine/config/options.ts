@@ -19,7 +19,11 @@ export const API_NAMES = ['metadata', 'graphql', 'config', 'pgdump', 'metrics', 
 export type ApiName = (typeof API_NAMES)[number];
 
 /** Behaviours that change existing schemas, each off until it is named. */
-export const EXPERIMENTAL_FEATURES = ['naming_convention'] as const;
+export const EXPERIMENTAL_FEATURES = [
+  'naming_convention',
+  'hide_aggregation_predicates',
+  'group_by',
+] as const;
 
 export const LOG_TYPES = [
   'startup',

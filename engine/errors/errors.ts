@@ -569,6 +569,12 @@ export const ERRORS = {
     'permission-error',
     () => 'check constraint of an insert/update permission has failed',
   ),
+  /** A permission's webhook that neither allowed nor refused: where it is asked is for administrators alone. */
+  inputNotValidated: row<{ reason: string }>(
+    500,
+    'unexpected',
+    (p) => `the webhook that validates the input failed: ${p.reason}`,
+  ),
   databaseQueryFailed: row<object>(500, 'unexpected', () => 'database query error'),
   transactionFailed: row<object>(500, 'postgres-error', () => 'postgres transaction error'),
   postgresQueryFailed: row<object>(500, 'postgres-error', () => 'postgres query error'),

@@ -2,18 +2,24 @@
  *  statement, text around the text Postgres sent; nothing in between is parsed.
  *  Raises ERRORS rows, which the caller encodes. Not here: HTTP, who asks (auth/). Spec: "GraphQL API". */
 import { fail } from '../errors/engine-error.ts';
-import type { Session } from '../resolve/session.ts';
+import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
 import { type GraphqlRequest, type PlannedRequest, planned } from './plan-cache.ts';
 import { type Databases, runPlan } from './run-plan.ts';
 import { type Body, splice } from './splice.ts';
+import { validateInputs } from './validate-input.ts';
+import type { Outward } from './webhook.ts';
 
 export type AnswerContext = {
   readonly model: Model;
   readonly session: Session;
   readonly databases: Databases;
+  /** For webhooks; without it they know neither environment nor client. */
+  readonly outward?: Outward;
 };
+
+const ALONE: Outward = { env: {}, headers: {}, headerPrefix: SESSION_PREFIX };
 
 /** `{"data":{…}}` of a query or mutation. A subscription has many answers: see subscribe/. */
 export async function answer(request: GraphqlRequest, context: AnswerContext): Promise<Body> {
@@ -32,8 +38,10 @@ export function understood(
 
 export async function answerPlanned(
   { plan, variables }: PlannedRequest,
-  { session, databases }: Pick<AnswerContext, 'session' | 'databases'>,
+  { session, databases, outward = ALONE }: Omit<AnswerContext, 'model'>,
 ): Promise<Body> {
-  const rows = await runPlan(plan, { session, variables: variables.values }, databases);
+  const asker = { session, variables: variables.values };
+  if (plan.validations.length > 0) await validateInputs(plan.validations, asker, outward);
+  const rows = await runPlan(plan, asker, databases);
   return splice(plan.template, rows);
 }

@@ -17,7 +17,7 @@ import { type Row, runOn } from './pool.ts';
 export type InsertRequest = {
   readonly objects: readonly Readonly<Record<string, unknown>>[];
   readonly returning: readonly string[];
-  readonly onConflict: (Pick<OnConflict, 'constraint'> & { readonly action: 'ignore' | 'update' }) | null;
+  readonly onConflict: { readonly constraint: string; readonly action: 'ignore' | 'update' } | null;
 };
 
 export type InsertResult = { readonly affected_rows: number; readonly returning?: readonly unknown[] };
@@ -81,7 +81,12 @@ function planOf(table: ResolvedTable, request: InsertRequest): Plan {
 function conflictOf({ onConflict }: InsertRequest, columns: readonly ResolvedColumn[]): OnConflict | null {
   if (!onConflict) return null;
   const updateColumns = onConflict.action === 'update' ? columns.map(({ name }) => name) : [];
-  return { constraint: onConflict.constraint, updateColumns, presets: [], where: TRUE };
+  return {
+    target: { kind: 'constraint', name: onConflict.constraint },
+    updateColumns,
+    presets: [],
+    where: TRUE,
+  };
 }
 
 function selectOf(table: ResolvedTable, names: readonly string[]) {

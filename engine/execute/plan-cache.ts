@@ -43,6 +43,7 @@ export type ReadyStep = CompiledStep & { readonly preparation: Preparation };
 
 export type ReadyPlan = {
   readonly operation: CompiledPlan['operation'];
+  readonly validations: CompiledPlan['validations'];
   readonly statements: readonly ReadyStatement[];
   /** Of the whole response: `{"data":{…}}`. */
   readonly template: readonly TemplatePart[];
@@ -127,9 +128,10 @@ function total(numbers: readonly number[]): number {
   return numbers.reduce((sum, number) => sum + number, 0);
 }
 
-function ready({ operation, statements, template }: CompiledPlan): ReadyPlan {
+function ready({ operation, validations, statements, template }: CompiledPlan): ReadyPlan {
   return {
     operation,
+    validations,
     statements: statements.map(readyStatement),
     template: [{ kind: 'text', text: '{"data":' }, ...template, { kind: 'text', text: '}' }],
   };

@@ -2,7 +2,7 @@
  *  In: one request, or an array of them. Out: the text the executor made, untouched, with its length.
  *  Failures are GraphQL errors with status 200; only a body that is no JSON, or too large, gets a status of its own.
  *  Not here: what a request means (execute/answer.ts). Spec: "GraphQL API"; reference: features.md 1.14, row 172. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Snapshot } from '../admin/snapshot.ts';
 import { textToWire } from '../config/header-prefix.ts';
 import { type EngineError, toAdminBody, toGraphqlError } from '../errors/engine-error.ts';
@@ -61,7 +61,14 @@ async function answerTo(context: HttpContext, exchange: Exchange, request: Incom
     const text = await readBody(request, context.options.maxRequestBodyLength);
     exchange.session = await context.authenticate(request.headers, () => parseJson(text));
     exchange.asked = parseJson(text);
-    const work = { context, exchange, session: exchange.session, snapshot: context.state.snapshot() };
+    const { headers } = request;
+    const work = {
+      context,
+      exchange,
+      headers,
+      session: exchange.session,
+      snapshot: context.state.snapshot(),
+    };
     return { status: 200, body: await answerAll(work, exchange.asked) };
   } catch (thrown) {
     return refusal(context, exchange, thrown);
@@ -72,6 +79,7 @@ async function answerTo(context: HttpContext, exchange: Exchange, request: Incom
 type Work = {
   readonly context: HttpContext;
   readonly exchange: Exchange;
+  readonly headers: IncomingHttpHeaders;
   readonly session: Session;
   readonly snapshot: Snapshot;
 };
@@ -91,6 +99,7 @@ async function answerOne(work: Work, body: unknown): Promise<Body> {
       model: snapshot.model,
       session,
       databases: context.state.sources,
+      outward: { env: context.state.env, headers: work.headers, headerPrefix: context.options.headerPrefix },
     });
   } catch (thrown) {
     return graphqlErrors(context, exchange, errorFrom(thrown, context.observe, exchange.id));

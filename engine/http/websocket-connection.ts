@@ -45,6 +45,7 @@ export class Connection {
   #answering = 0;
   #phase: Phase = 'new';
   #session: Session | null = null;
+  #headers: IncomingHttpHeaders = {};
   #unheard = 0;
   #isFinishing = false;
   readonly #timers: NodeJS.Timeout[];
@@ -119,7 +120,8 @@ export class Connection {
   async #authenticate(given: Readonly<Record<string, string>>): Promise<void> {
     const { context, headers, id } = this.#options;
     try {
-      this.#session = await context.authenticate({ ...headers, ...given });
+      this.#headers = { ...headers, ...given };
+      this.#session = await context.authenticate(this.#headers);
       this.#on({ kind: 'authenticated' });
       this.#closeAt(this.#session.expiresAt);
     } catch (thrown) {
@@ -135,7 +137,8 @@ export class Connection {
   #start(id: string, request: unknown): void {
     const { context, live } = this.#options;
     const outlet = this.#outlet(id);
-    const operation = startOperation({ context, live, session: this.#session!, request, outlet });
+    const headers = this.#headers;
+    const operation = startOperation({ context, live, session: this.#session!, headers, request, outlet });
     if (!operation) return;
     this.#operations.set(id, operation);
     outlet.attach(operation);

@@ -1,6 +1,7 @@
 /** One operation over a WebSocket: a query or mutation answers once, a subscription until it is stopped.
  *  What is wrong before anything runs is an `error`; what goes wrong after that is a result with `errors`.
  *  Not here: message formats (websocket-messages.ts), polling (subscribe/). Reference: features.md rows 90, 95. */
+import type { IncomingHttpHeaders } from 'node:http';
 import { EngineError, toGraphqlError } from '../errors/engine-error.ts';
 import { answerPlanned, understood } from '../execute/answer.ts';
 import type { PlannedRequest } from '../execute/plan-cache.ts';
@@ -35,6 +36,8 @@ export type Start = {
   readonly context: HttpContext;
   readonly live: LiveQueries;
   readonly session: Session;
+  /** Of the connection, with those given at its start. */
+  readonly headers: IncomingHttpHeaders;
   readonly request: unknown;
   readonly outlet: Outlet;
 };
@@ -95,7 +98,9 @@ async function answerText(
   asked: PlannedRequest,
 ): Promise<string> {
   try {
-    return bodyText(await answerPlanned(asked, { session, databases: context.state.sources }));
+    const { headerPrefix } = context.options;
+    const outward = { env: context.state.env, headers: start.headers, headerPrefix };
+    return bodyText(await answerPlanned(asked, { session, databases: context.state.sources, outward }));
   } catch (thrown) {
     const error = errorFrom(thrown, context.observe, outlet.requestId);
     return `{"errors":${errorsText({ context, session, outlet, ...start }, error)}}`;

@@ -90,6 +90,15 @@ test.each([
   expect(await authors(articles(condition))).toEqual(ids);
 });
 
+test('they are not there with hide_aggregation_predicates', async () => {
+  const options = { stringifyNumericTypes: false, features: ['hide_aggregation_predicates'] };
+  const hidden = await openWorld(SCHEMA, WORLD, options);
+  const where = '{ articles_aggregate: { count: { predicate: { _eq: 0 } } } }';
+  const { errors } = await hidden.ask(`{ author(where: ${where}) { id } }`, {}, admin);
+  await hidden.close();
+  expect(errors![0]!.message).toBe("field 'articles_aggregate' not found in type: 'author_bool_exp'");
+});
+
 test('several conditions are combined by _and, one object holds exactly one', async () => {
   const [many, published] = [
     'count: { predicate: { _gt: 1 } }',

@@ -54,9 +54,10 @@ function aggregateField(
   });
 }
 
+/** The fields asked of an object about many rows. */
 type PlanMember<T> = (selected: SelectedField, type: GraphQLObjectType, context: PlanContext) => T;
 
-function members<T>(
+export function members<T>(
   field: GraphQLField<unknown, unknown>,
   nodes: readonly FieldNode[],
   context: PlanContext,
@@ -70,7 +71,7 @@ function members<T>(
   );
 }
 
-function aggregateMember(
+export function aggregateMember(
   { alias, nodes, field }: SelectedField,
   type: GraphQLObjectType,
   context: PlanContext,
@@ -97,7 +98,8 @@ function countValue(given: Arguments, context: PlanContext): AggregateValue {
   return { kind: 'count', columns: columnsOf(columns), isDistinct };
 }
 
-function columnsOf(input: Input | undefined): string[] {
+/** Columns by SQL name, from one of an enum or a list of them. */
+export function columnsOf(input: Input | undefined): string[] {
   if (!input) return [];
   const items = input.kind === 'list' ? input.items : [input];
   return items.flatMap((item) => (item.kind === 'enum' ? [item.value] : []));

@@ -24,7 +24,7 @@ import { inputOrigin } from '../schema/origin.ts';
 import { planAggregatePredicates } from './aggregate-predicate.ts';
 import type { PlanContext } from './context.ts';
 import { planCallBeside, planPlainCall } from './function.ts';
-import { failOnNull, type Input, leafOf, listLeafOf, valueByValue } from './input.ts';
+import { type Input, leafOf, listLeafOf, refuseNull, valueByValue } from './input.ts';
 
 export function planBoolExp(input: Input, context: PlanContext): Predicate {
   const object = objectOf(input);
@@ -139,10 +139,4 @@ export type InputObject = Extract<Input, { kind: 'object' }>;
 
 export function objectOf(input: Input): InputObject {
   return input.kind === 'object' ? input : refuseNull(input);
-}
-
-/** Null has no meaning in a condition: `_is_null` asks for it. */
-function refuseNull(input: Input): never {
-  if (input.kind === 'null') return failOnNull(input.type);
-  throw new Error(`an input of kind ${input.kind} where null was the only other`);
 }

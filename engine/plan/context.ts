@@ -5,6 +5,7 @@ import { FALSE, type Predicate } from '../resolve/predicate.ts';
 import type { ResolvedTable, SelectAccess, TableAccess } from '../resolve/types.ts';
 import type { PreparedDocument } from './document.ts';
 import type { InputContext } from './input.ts';
+import type { Validation } from './types.ts';
 import type { RequestVariables } from './variables.ts';
 
 const MOST_FIELDS = 20_000;
@@ -12,6 +13,8 @@ const MOST_FIELDS = 20_000;
 export class PlanContext implements InputContext {
   readonly document: PreparedDocument;
   readonly variables: Readonly<Record<string, unknown>>;
+  /** Webhooks to ask first, as far as they have been found. */
+  readonly validations: Validation[] = [];
   #fields = 0;
 
   constructor(document: PreparedDocument, variables: RequestVariables) {

@@ -213,6 +213,12 @@ function valueOfVariable(name: string, context: InputContext): unknown {
   return context.variables[name] ?? null;
 }
 
+/** Null has no meaning in a condition: `_is_null` asks for it. */
+export function refuseNull(input: Input): never {
+  if (input.kind === 'null') return failOnNull(input.type);
+  throw new Error(`an input of kind ${input.kind} where null was the only other`);
+}
+
 /** `type` is what null is not: an object by its name, anything else as it is printed. */
 export function failOnNull(type: GraphQLInputType): never {
   if (isInputObjectType(type))

@@ -4,7 +4,7 @@
  *  Raises `validationFailed` where a column would be given twice. Reference: features.md rows 50–52; spec: InsertPermission. */
 import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
 import { printQualified } from '../metadata/schema/common.ts';
-import { and, type Leaf, TRUE } from '../resolve/predicate.ts';
+import { and, type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
 import type { ResolvedRelationship, ResolvedTable } from '../resolve/types.ts';
 import { inputOrigin } from '../schema/origin.ts';
 import type { Arguments } from './arguments.ts';
@@ -93,12 +93,8 @@ function rowOf(object: Input, context: PlanContext): Row {
 
 const isFlat = (row: Row): boolean => row.related.length === 0;
 
-function insertOf(
-  { table, onConflict }: Batch,
-  rows: readonly Row[],
-  determined: Determined,
-  context: PlanContext,
-): Insert {
+function insertOf(batch: Batch, rows: readonly Row[], determined: Determined, context: PlanContext): Insert {
+  const { table } = batch;
   const { presets, check } = context.access(table).insert ?? notPermitted();
   const columns = [...table.columnByName.values()].filter(
     ({ name }) => presets.has(name) || determined.has(name) || rows.some(({ values }) => values.has(name)),
@@ -113,9 +109,16 @@ function insertOf(
         return presets.get(name) ?? (value ? leafOf(value, type) : (determined.get(name) ?? 'default'));
       }),
     ),
-    onConflict,
-    check,
+    ...checkedBy(check, batch),
   };
+}
+
+/** Postgres does not tell which rows an upsert into a partitioned table has found and which it has made
+ *  (`cannot retrieve a system column in this context`): both checks hold for all of them. */
+function checkedBy(check: Predicate, { table, onConflict }: Batch): Pick<Insert, 'check' | 'onConflict'> {
+  if (!table.isPartitioned || !onConflict?.check) return { check, onConflict };
+  const both = and(check, onConflict.check);
+  return { check: both, onConflict: { ...onConflict, check: both } };
 }
 
 type Draft = InsertStep & { readonly keeps: string[]; unlessInserted: InsertStep['unlessInserted'] };
@@ -252,7 +255,7 @@ function planOnConflict(
     item.kind === 'enum' ? [item.value] : [],
   );
   return {
-    constraint: constraint?.kind === 'enum' ? constraint.value : '',
+    target: targetOf(table, constraint?.kind === 'enum' ? constraint.value : ''),
     check: access.check,
     updateColumns,
     presets: updateColumns.length > 0 ? presetAssignments(table, access, new Set(updateColumns)) : [],
@@ -261,4 +264,10 @@ function planOnConflict(
       where && where.kind !== 'null' ? withPath('where', () => planBoolExp(where, context)) : TRUE,
     ),
   };
+}
+
+/** An index has no name that a constraint of its table has. */
+function targetOf({ conflictIndexes }: ResolvedTable, name: string): OnConflict['target'] {
+  const index = conflictIndexes.find((each) => each.name === name);
+  return index ? { kind: 'index', index } : { kind: 'constraint', name };
 }

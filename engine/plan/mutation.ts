@@ -16,6 +16,7 @@ import { planInsert } from './insert.ts';
 import { selectedFields, subselections } from './selection.ts';
 import { keyPredicate, objectTypeOf, planSelection } from './table.ts';
 import type { MutationField, MutationOutput, MutationRoot, Root, Update } from './types.ts';
+import { planValidations } from './validate-input.ts';
 
 type MutationOrigin = Extract<FieldOrigin, { kind: MutationKind }>;
 type MutationRootField = {
@@ -30,6 +31,7 @@ export function planMutation(root: MutationRootField, context: PlanContext): Roo
   const { table } = origin;
   const { names } = table.naming;
   const given = readArguments(field, nodes, context);
+  context.validations.push(...planValidations(origin, nodes[0]!, given, context));
   const output = outputOf(root, context);
   const at = { alias, source: table.source };
   const one = (action: MutationRoot['action']): Root => {

@@ -57,31 +57,41 @@ function rowsOf(origin: AggregateOrigin, context: PlanContext): Rows {
   return { rows: { kind: 'called', call: planPlainCall(origin.field, origin.table) }, filter };
 }
 
-/** `{count: desc, max: {id: asc}}`: a term each. */
 function aggregateItems(input: Input, column: string, path: readonly Step[], rows: Rows): OrderItem[] {
-  const item = (direction: Input, value: AggregateValue): OrderItem[] =>
-    direction.kind === 'enum'
-      ? [{ path, column, aggregate: { ...rows, value }, ...directionOf(direction.value) }]
-      : [];
-  return fieldsOf(input).flatMap(({ origin, value }) => {
-    if (origin.kind === 'count') return item(value, { kind: 'count', columns: [], isDistinct: false });
+  return aggregateOrders(input).map(({ value, ...direction }) => {
+    return { path, column, aggregate: { ...rows, value }, ...direction };
+  });
+}
+
+type Directed = Pick<OrderItem, 'direction' | 'nulls'>;
+type AggregateOrder = Directed & { readonly value: AggregateValue };
+
+/** `{count: desc, max: {id: asc}}`: a value and a direction each. */
+export function aggregateOrders(input: Input): AggregateOrder[] {
+  return fieldsOf(input).flatMap(({ origin, value: given }): AggregateOrder[] => {
+    if (origin.kind === 'count' && given.kind === 'enum') {
+      const value: AggregateValue = { kind: 'count', columns: [], isDistinct: false };
+      return [{ value, ...directionOf(given.value) }];
+    }
     if (origin.kind !== 'aggregate-function') return [];
-    return fieldsOf(value).flatMap((inner) => {
-      if (inner.origin.kind !== 'column') return [];
+    return fieldsOf(given).flatMap((inner) => {
+      if (inner.origin.kind !== 'column' || inner.value.kind !== 'enum') return [];
       const { name, type, json } = inner.origin.column;
-      return item(inner.value, { kind: 'function', fn: origin.fn, column: name, type, json });
+      const value: AggregateValue = { kind: 'function', fn: origin.fn, column: name, type, json };
+      return [{ value, ...directionOf(inner.value.value) }];
     });
   });
 }
 
-function fieldsOf(input: Input): { readonly origin: InputOrigin; readonly value: Input }[] {
+/** The fields of an input object, with what each stands for. */
+export function fieldsOf(input: Input): { readonly origin: InputOrigin; readonly value: Input }[] {
   if (input.kind !== 'object') return [];
   return [...input.fields].map(([name, value]) => {
     return { origin: inputOrigin(input.type.getFields()[name]!), value };
   });
 }
 
-function directionOf(name: string): Pick<OrderItem, 'direction' | 'nulls'> {
+export function directionOf(name: string): Directed {
   const { direction, nulls } = DIRECTIONS[name]!;
   return { direction, nulls };
 }

@@ -9,6 +9,7 @@ import { readArguments } from './arguments.ts';
 import { PlanContext } from './context.ts';
 import type { PreparedDocument } from './document.ts';
 import { planCall } from './function.ts';
+import { planGroups } from './group-by.ts';
 import { introspectionJson, isIntrospection } from './introspection.ts';
 import { planMutation } from './mutation.ts';
 import { type SelectedField, selectedFields, subselections } from './selection.ts';
@@ -26,7 +27,9 @@ export function planRequest(document: PreparedDocument, variables: RequestVariab
     const isOneSelection = document.mayHaveManyRoots && !selection.some(isNamespace);
     if (!isOneSelection) fail('validationFailed', { text: 'subscriptions must select one top level field' });
   }
-  return { operation: operation.operation, roots: planRoots(selection, type, context) };
+  const roots = planRoots(selection, type, context);
+  const { validations } = context;
+  return { operation: operation.operation, roots, ...(validations.length > 0 ? { validations } : {}) };
 }
 
 function isNamespace({ field }: SelectedField): boolean {
@@ -69,21 +72,13 @@ function planRoot(
     switch (origin.kind) {
       case 'rows': {
         const { source } = origin.table;
-        return {
-          kind: 'database',
-          alias,
-          source,
-          query: { kind: 'rows', select: planRows(origin.table, field, nodes, context) },
-        };
+        const select = planRows(origin.table, field, nodes, context);
+        return { kind: 'database', alias, source, query: { kind: 'rows', select } };
       }
       case 'row': {
         const { source } = origin.table;
-        return {
-          kind: 'database',
-          alias,
-          source,
-          query: { kind: 'row', select: planRow(origin.table, field, nodes, context) },
-        };
+        const select = planRow(origin.table, field, nodes, context);
+        return { kind: 'database', alias, source, query: { kind: 'row', select } };
       }
       case 'namespace':
         return { kind: 'namespace', alias, roots: planNamespace(field, nodes, context) };
@@ -103,6 +98,11 @@ function planRoot(
         const query = planAggregate(origin.table, field, nodes, context);
         return { kind: 'database', alias, source, query: { kind: 'aggregate', ...query } };
       }
+      case 'rows-groups': {
+        const { source } = origin.table;
+        const groups = planGroups(origin.table, field, nodes, context);
+        return { kind: 'database', alias, source, query: { kind: 'groups', groups } };
+      }
       case 'function-aggregate': {
         const { fn, table } = origin;
         const given = readArguments(field, nodes, context);
@@ -115,6 +115,7 @@ function planRoot(
       case 'computed':
       case 'relationship-aggregate':
       case 'aggregate':
+      case 'group-keys':
       case 'aggregate-function':
       case 'count':
       case 'nodes':

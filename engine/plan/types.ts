@@ -2,17 +2,28 @@
  *  Made by plan/, folded into statements by sql/, run by execute/. Every value is a Leaf, so one plan serves every caller
  *  whose request has the same text and the same variable shape.
  *  Not here: SQL text, GraphQL types. */
+import type { ValueNode } from 'graphql';
 import type { AggregateFunction } from '../catalog/aggregates.ts';
-import type { PgType } from '../catalog/types.ts';
+import type { CatalogIndex, PgType } from '../catalog/types.ts';
 import type { PathStep } from '../errors/engine-error.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { FunctionCall, Join, Leaf, NativeCall, Predicate } from '../resolve/predicate.ts';
-import type { JsonForm } from '../resolve/types.ts';
+import type { InputValidation, JsonForm } from '../resolve/types.ts';
 
 export type Plan = {
   readonly operation: 'query' | 'mutation' | 'subscription';
   /** In response order. */
   readonly roots: readonly Root[];
+  /** Asked one after the other before anything runs; absent when nobody has to be asked. */
+  readonly validations?: readonly Validation[];
+};
+
+/** A webhook, and the rows or conditions it is asked about: those in an argument as the client wrote it, under the
+ *  relationships of nested inserts that lead to them. */
+export type Validation = {
+  readonly webhook: InputValidation;
+  readonly value: ValueNode;
+  readonly steps: readonly string[];
 };
 
 /** One field of the response object. */
@@ -42,7 +53,9 @@ export type QueryRoot =
   /** One row or null: by primary key. */
   | { readonly kind: 'row'; readonly select: Select }
   /** One object about many rows. */
-  | ({ readonly kind: 'aggregate' } & Aggregate);
+  | ({ readonly kind: 'aggregate' } & Aggregate)
+  /** A list of objects, each about the rows of one group. */
+  | { readonly kind: 'groups'; readonly groups: Groups };
 
 /** Rows of one table: which, in what order, and what of each. Permission filter and limit are already merged in. */
 export type Select = {
@@ -126,6 +139,27 @@ export type AggregateValue =
       readonly json: JsonForm;
     };
 
+/** Rows in groups of equal keys. `where` decides which rows, `having` which groups; both hold the role's part already. */
+export type Groups = Pick<Select, 'table' | 'where' | 'limit' | 'offset'> & {
+  /** SQL names; none makes one group of all rows. */
+  readonly keys: readonly string[];
+  readonly having: Predicate;
+  readonly orderBy: readonly GroupOrder[];
+  readonly output: readonly GroupField[];
+};
+
+export type GroupOrder = Pick<OrderItem, 'direction' | 'nulls'> & {
+  readonly by:
+    | { readonly kind: 'key'; readonly column: string }
+    | { readonly kind: 'aggregate'; readonly value: AggregateValue };
+};
+
+/** One key of a group's JSON object. */
+export type GroupField =
+  | { readonly kind: 'constant'; readonly alias: string; readonly json: string }
+  | { readonly kind: 'keys'; readonly alias: string; readonly fields: readonly Field[] }
+  | { readonly kind: 'values'; readonly alias: string; readonly members: readonly AggregateMember[] };
+
 /** A column of the table itself (`path` empty) or of a row reached over object relationships.
  *  Each step conjoins the target's row filter for the role. */
 export type OrderItem = {
@@ -199,7 +233,10 @@ export type InsertStep = {
 type Path = readonly PathStep[];
 
 export type OnConflict = {
-  readonly constraint: string;
+  readonly target:
+    | { readonly kind: 'constraint'; readonly name: string }
+    /** The index that its SQL lets Postgres infer. */
+    | { readonly kind: 'index'; readonly index: CatalogIndex };
   /** Empty: do nothing. */
   readonly updateColumns: readonly string[];
   readonly presets: readonly Assignment[];

@@ -65,6 +65,8 @@ export function rowsOf({ source, naming }: Place, model: ResolvedLogicalModel): 
     columnByName: new Map(model.columns.map((column) => [column.name, column])),
     primaryKey: null,
     uniqueKeys: [],
+    conflictIndexes: [],
+    isPartitioned: false,
     rootFields: onlyRootField({ name: model.name, description: null }),
     relationships: new Map(),
     computedFields: new Map(),

@@ -162,7 +162,12 @@ test.for([
     () => select({ computed_fields: ['x'] }),
     '$.permission.computed_fields[0]',
   ],
-  ['a webhook that would not be asked', () => insert({ validate_input: {} }), '$.permission.validate_input'],
+  [
+    'a webhook with a header that has no value',
+    () =>
+      insert({ validate_input: { type: 'http', definition: { url: 'http://x', headers: [{ name: 'a' }] } } }),
+    '$.permission.validate_input.definition.headers[0]',
+  ],
 ] as const)('%s that is wrong is told with its place', ([, make, path]) => {
   const { inconsistencies, access } = make();
   expect(inconsistencies.map((i) => printPath(i.cause!.path))).toEqual([path]);

@@ -4,12 +4,19 @@
  *  Not here: the condition's grammar (bool-exp.ts), the administrator's access (access.ts). Spec: "Permission arguments". */
 import { fail, withPath } from '../errors/engine-error.ts';
 import { type Columns, printQualified } from '../metadata/schema/common.ts';
-import type { DeleteRule, InsertRule, SelectRule, UpdateRule } from '../metadata/schema/permission.ts';
+import type {
+  DeleteRule,
+  InsertRule,
+  SelectRule,
+  UpdateRule,
+  ValidateInput,
+} from '../metadata/schema/permission.ts';
 import { resolveBoolExp, type Scope } from './bool-exp.ts';
 import { checkEnumValue } from './enum.ts';
 import { type Leaf, type Predicate, TRUE } from './predicate.ts';
 import type {
   DeleteAccess,
+  InputValidation,
   InsertAccess,
   ResolvedColumn,
   ResolvedTable,
@@ -38,18 +45,17 @@ export function resolveSelect(rule: SelectRule, scope: PermissionScope): SelectA
 
 /** Without `columns` all of them may be given. */
 export function resolveInsert(rule: InsertRule, scope: PermissionScope): InsertAccess {
-  refuseValidation(rule);
   const presets = presetsOf(rule.set, scope.table);
   return {
     columns: writableColumns(rule.columns ?? '*', scope.table, presets),
     check: conditionOf('check', rule.check, scope),
     presets,
     backendOnly: rule.backend_only ?? false,
+    ...validationOf(rule),
   };
 }
 
 export function resolveUpdate(rule: UpdateRule, scope: PermissionScope): UpdateAccess {
-  refuseValidation(rule);
   const presets = presetsOf(rule.set, scope.table);
   return {
     columns: writableColumns(rule.columns, scope.table, presets),
@@ -57,14 +63,15 @@ export function resolveUpdate(rule: UpdateRule, scope: PermissionScope): UpdateA
     check: conditionOf('check', rule.check ?? null, scope),
     presets,
     backendOnly: rule.backend_only ?? false,
+    ...validationOf(rule),
   };
 }
 
 export function resolveDelete(rule: DeleteRule, scope: PermissionScope): DeleteAccess {
-  refuseValidation(rule);
   return {
     filter: conditionOf('filter', rule.filter, scope),
     backendOnly: rule.backend_only ?? false,
+    ...validationOf(rule),
   };
 }
 
@@ -141,14 +148,25 @@ function computedFieldsOf(names: readonly string[], { table }: PermissionScope):
   return new Set(names);
 }
 
-/** A rule whose webhook would not be asked must not let rows through. */
-function refuseValidation(rule: { readonly validate_input?: unknown }): void {
-  if (rule.validate_input === undefined) return;
-  fail(
-    'notSupported',
-    { text: 'validate_input is not supported' },
-    { path: ['permission', 'validate_input'] },
-  );
+/** Exactly one of a header's two values is given. */
+function validationOf({ validate_input: asked }: { readonly validate_input?: ValidateInput }): {
+  readonly validation?: InputValidation;
+} {
+  if (!asked) return {};
+  const { url, headers = [], forward_client_headers, timeout } = asked.definition;
+  headers.forEach(({ name, value, value_from_env }, i) => {
+    if ((value === undefined) !== (value_from_env === undefined)) return;
+    const text = `header "${name}" needs either value or value_from_env`;
+    fail('parseFailed', { text }, { path: ['permission', 'validate_input', 'definition', 'headers', i] });
+  });
+  return {
+    validation: {
+      url,
+      headers,
+      forwardsClientHeaders: forward_client_headers ?? false,
+      timeoutSeconds: timeout ?? 10,
+    },
+  };
 }
 
 function within<T>(path: readonly string[], body: () => T): T {

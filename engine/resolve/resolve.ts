@@ -84,7 +84,7 @@ export function resolve(
     return [name, { name, naming, tables, nativeQueries, functions }] as const;
   });
   return {
-    model: { sources: new Map(sources), roles: rolesOf(metadata) },
+    model: { sources: new Map(sources), roles: rolesOf(metadata), features: new Set(options.features) },
     inconsistencies: found.all,
   };
 }

@@ -142,3 +142,17 @@ test('a scalar makes room for a table of its name', () => {
   expect(table('line').columnByName.get('shape')).toBe(table('line').columns[1]);
   expect(table('line').primaryKey![0]).toBe(table('line').columns[0]);
 });
+
+test('unique indexes are offered to upserts only where the metadata names them', () => {
+  const index = { name: 't_a_open', on: ['a'], where: '(b > 0)' };
+  const odd = { name: 't a', on: ['a'], where: null };
+  const catalog = catalogOf(tableIn('t', { a: 'int4', b: 'int4' }, { indexes: [index, odd] }));
+  const named = (...conflict_indexes: string[]) =>
+    resolveTables({ t: { configuration: { conflict_indexes } } }, catalog);
+  expect(resolveTables({ t: {} }, catalog).table('t').conflictIndexes).toEqual([]);
+  expect(named('t_a_open').table('t').conflictIndexes).toEqual([index]);
+  expect([...named('gone').reasons, ...named('t a').reasons]).toEqual([
+    'Inconsistent object: "gone" in conflict_indexes of table "t" is no unique index of the table',
+    'Inconsistent object: "t a" in conflict_indexes of table "t" has a name that GraphQL cannot spell',
+  ]);
+});

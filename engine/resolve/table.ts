@@ -2,7 +2,7 @@
  *  stages (resolve.ts). In: the table's metadata and its CatalogTable. Out: ResolvedTable with both still empty.
  *  Not here: enum tables and the columns that refer to them (enum.ts), conflicts between tables (names.ts). */
 import { scalarOf } from '../catalog/scalars.ts';
-import type { CatalogColumn, CatalogTable } from '../catalog/types.ts';
+import type { CatalogColumn, CatalogIndex, CatalogTable } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';
 import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
 import type { Table, TableConfiguration } from '../metadata/schema/table.ts';
@@ -33,6 +33,8 @@ export function resolveTable(
     columnByName,
     primaryKey: primaryKeyOf(catalog, columns),
     uniqueKeys: keys,
+    conflictIndexes: (configuration?.conflict_indexes ?? []).map((name) => indexOf(catalog, name)),
+    isPartitioned: catalog.kind === 'partitioned table',
     relationships: new Map(),
     computedFields: new Map(),
     permissions: new Map(),
@@ -40,6 +42,15 @@ export function resolveTable(
     isUpdatable: catalog.isUpdatable,
     isDeletable: catalog.isDeletable,
   };
+}
+
+/** Its name becomes a value of an enum. */
+function indexOf(catalog: CatalogTable, name: string): CatalogIndex {
+  const index = catalog.uniqueIndexes.find((each) => each.name === name);
+  if (index && isGraphqlName(name)) return index;
+  const problem = index ? 'has a name that GraphQL cannot spell' : 'is no unique index of the table';
+  const text = `"${name}" in conflict_indexes of table "${printQualified(catalog)}" ${problem}`;
+  return fail('invalidConfiguration', { text });
 }
 
 /** The same table with other names for scalars that are called like an object type: a column of type `line` beside a

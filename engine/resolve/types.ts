@@ -3,9 +3,9 @@
  *  Not here: GraphQL types (schema/), SQL (sql/). */
 
 import type { Scalar } from '../catalog/scalars.ts';
-import type { PgType } from '../catalog/types.ts';
+import type { CatalogIndex, PgType } from '../catalog/types.ts';
 import type { EngineError } from '../errors/engine-error.ts';
-import type { QualifiedName } from '../metadata/schema/common.ts';
+import type { Header, QualifiedName } from '../metadata/schema/common.ts';
 import type { NamingConvention } from '../metadata/schema/source.ts';
 import type { RootFieldKind } from '../metadata/schema/table.ts';
 import type { Naming, Part } from './naming.ts';
@@ -16,6 +16,8 @@ export type Model = {
   readonly sources: ReadonlyMap<string, ResolvedSource>;
   /** Every role some object names; any other role has an empty schema. */
   readonly roles: ReadonlySet<string>;
+  /** --experimental-features that schemas depend on. */
+  readonly features: ReadonlySet<string>;
 };
 
 export type ResolvedSource = {
@@ -46,6 +48,10 @@ export type ResolvedTable = {
   readonly primaryKey: readonly ResolvedColumn[] | null;
   /** The primary key first, then the unique ones. Those that are constraints can be named in `on_conflict`. */
   readonly uniqueKeys: readonly ResolvedKey[];
+  /** Unique indexes that `on_conflict` can name, too, because the metadata says so. */
+  readonly conflictIndexes: readonly CatalogIndex[];
+  /** Its rows are in partitions, where Postgres keeps some things to itself: which row an upsert has found. */
+  readonly isPartitioned: boolean;
   /** Every root field, by kind, with its final name. */
   readonly rootFields: Readonly<Record<RootFieldKind, RootField>>;
   /** By name, in metadata order, object relationships first. */
@@ -205,6 +211,7 @@ export type InsertAccess = {
   readonly check: Predicate;
   readonly presets: ReadonlyMap<string, Leaf>;
   readonly backendOnly: boolean;
+  readonly validation?: InputValidation;
 };
 
 export type UpdateAccess = {
@@ -213,11 +220,22 @@ export type UpdateAccess = {
   readonly check: Predicate;
   readonly presets: ReadonlyMap<string, Leaf>;
   readonly backendOnly: boolean;
+  readonly validation?: InputValidation;
 };
 
 export type DeleteAccess = {
   readonly filter: Predicate;
   readonly backendOnly: boolean;
+  readonly validation?: InputValidation;
+};
+
+/** A webhook that is asked before anything is written. */
+export type InputValidation = {
+  /** With `{{NAME}}` for variables of the environment. */
+  readonly url: string;
+  readonly headers: readonly Header[];
+  readonly forwardsClientHeaders: boolean;
+  readonly timeoutSeconds: number;
 };
 
 /** A metadata object that does not fit the database (or another object). It stays in the document, outside the model. */
@@ -243,4 +261,6 @@ export type ResolveOptions = {
   readonly stringifyNumericTypes: boolean;
   /** --default-naming-convention: how sources spell names that do not say it themselves. Absent: conventions are off. */
   readonly namingConvention?: NamingConvention | undefined;
+  /** --experimental-features. Absent: none. */
+  readonly features?: readonly string[];
 };

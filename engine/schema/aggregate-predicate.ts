@@ -31,9 +31,10 @@ export function aggregatePredicates(
   builder: SchemaBuilder,
   table: ResolvedTable,
 ): GraphQLInputFieldConfigMap {
+  if (builder.model.features.has('hide_aggregation_predicates')) return {};
   return Object.fromEntries(
     aggregatedRelationships(builder, table).map(({ relationship, target }) => [
-      fieldName(table.naming, relationship.name, 'aggregate'),
+      fieldName(target.naming, { verbatim: relationship.name }, 'aggregate'),
       {
         type: aggregateBoolExp(builder, target),
         extensions: inputExtensions({ kind: 'aggregate-predicates', relationship, target }),

@@ -85,7 +85,7 @@ export function aggregateType(builder: SchemaBuilder, table: ResolvedTable): Gra
   });
 }
 
-function aggregateFields(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
+export function aggregateFields(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
   return builder.named(derivedTypeName(table, 'aggregate_fields'), (name) => {
     return new GraphQLObjectType({
       name,
@@ -202,7 +202,7 @@ function orderField(builder: SchemaBuilder, name: string, target: ResolvedTable,
   return [fieldName(target.naming, { verbatim: name }, 'aggregate'), field] as const;
 }
 
-function aggregateOrderBy(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
+export function aggregateOrderBy(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
   return builder.named(derivedTypeName(table, 'aggregate_order_by'), (name) => {
     return new GraphQLInputObjectType({
       name,

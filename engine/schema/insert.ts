@@ -9,8 +9,8 @@ import {
   GraphQLNonNull,
 } from 'graphql';
 import { targetOf } from '../resolve/access.ts';
-import { derivedTypeName } from '../resolve/names.ts';
-import type { ResolvedKey, ResolvedTable } from '../resolve/types.ts';
+import { derivedTypeName, isGraphqlName } from '../resolve/names.ts';
+import type { ResolvedTable } from '../resolve/types.ts';
 import { boolExp } from './bool-exp.ts';
 import type { Related, SchemaBuilder } from './builder.ts';
 import { columnInputs, writableColumns } from './column-input.ts';
@@ -71,14 +71,14 @@ export function onConflictInput(builder: SchemaBuilder, table: ResolvedTable): G
 /** Null when the role may not upsert: it needs an update permission and a key to conflict on. */
 function onConflict(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType | null {
   const { update } = builder.access(table);
-  const keys = conflictKeys(table);
-  if (!update || keys.length === 0) return null;
+  const targets = conflictTargets(table);
+  if (!update || targets.length === 0) return null;
   return builder.named(derivedTypeName(table, 'on_conflict'), (name) => {
     return new GraphQLInputObjectType({
       name,
       description: `on_conflict condition type for table "${table.table.name}"`,
       fields: () => ({
-        constraint: { type: new GraphQLNonNull(constraintEnum(builder, table, keys)) },
+        constraint: { type: new GraphQLNonNull(constraintEnum(builder, table, targets)) },
         [table.naming.names.update_columns]: {
           type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(updateColumnEnum(builder, table)))),
           default: { value: [] },
@@ -89,28 +89,33 @@ function onConflict(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputO
   });
 }
 
-/** Constraints a conflict can name; a bare unique index is none. */
-function conflictKeys(table: ResolvedTable): readonly ResolvedKey[] {
-  return table.uniqueKeys.filter((key) => key.isConstraint && /^[_A-Za-z][_0-9A-Za-z]*$/.test(key.name));
+type ConflictTarget = { readonly name: string; readonly description: string };
+
+/** What a conflict can name: constraints, and those unique indexes the metadata lists. */
+function conflictTargets({ uniqueKeys, conflictIndexes }: ResolvedTable): readonly ConflictTarget[] {
+  const constraints = uniqueKeys.filter(({ isConstraint, name }) => isConstraint && isGraphqlName(name));
+  return [
+    ...constraints.map(({ name, columns }) => {
+      const list = columns.map((column) => `"${column}"`).join(', ');
+      return { name, description: `unique or primary key constraint on columns ${list}` };
+    }),
+    ...conflictIndexes.map(({ name, on, where }) => {
+      const which = where === null ? '' : `, rows where ${where}`;
+      return { name, description: `unique index on ${on.join(', ')}${which}` };
+    }),
+  ];
 }
 
 function constraintEnum(
   builder: SchemaBuilder,
   table: ResolvedTable,
-  keys: readonly ResolvedKey[],
+  targets: readonly ConflictTarget[],
 ): GraphQLEnumType {
   return builder.named(derivedTypeName(table, 'constraint'), (name) => {
     return new GraphQLEnumType({
       name,
       description: `unique or primary key constraints on table "${table.table.name}"`,
-      values: Object.fromEntries(
-        keys.map((key) => [
-          key.name,
-          {
-            description: `unique or primary key constraint on columns ${key.columns.map((c) => `"${c}"`).join(', ')}`,
-          },
-        ]),
-      ),
+      values: Object.fromEntries(targets.map(({ name: target, description }) => [target, { description }])),
     });
   });
 }

@@ -45,7 +45,8 @@ export type FieldOrigin =
 
 /** Rows taken together (of a table, a relationship, a call), and the parts of what is told about them. */
 export type AggregateOrigin =
-  | { readonly kind: 'rows-aggregate'; readonly table: ResolvedTable }
+  | { readonly kind: 'rows-aggregate' | 'rows-groups'; readonly table: ResolvedTable }
+  | { readonly kind: 'group-keys' }
   | RelationshipAggregate
   | { readonly kind: 'function-aggregate'; readonly fn: ResolvedFunction; readonly table: ResolvedTable }
   | { readonly kind: 'aggregate' | 'count' }
@@ -88,6 +89,8 @@ export type InputOrigin =
       readonly target: ResolvedTable;
     }
   | { readonly kind: 'count' }
+  /** In the order of groups. */
+  | { readonly kind: 'group-keys' | 'group-aggregate' }
   | { readonly kind: 'aggregate-function'; readonly fn: AggregateFunction }
   /** The conditions on values over the rows of an array relationship, and one of them. */
   | {

@@ -13,6 +13,7 @@ import { aggregateRoot, mayAggregate, relationshipAggregates } from './aggregate
 import { boolExp } from './bool-exp.ts';
 import type { Related, SchemaBuilder } from './builder.ts';
 import { computedField, visibleComputedFields } from './function.ts';
+import { groupByRoot } from './group-by.ts';
 import { nativeArguments } from './native-query.ts';
 import { orderBy, selectColumn } from './order-by.ts';
 import { countExtensions, type FieldConfig, type FieldMap, fieldExtensions } from './origin.ts';
@@ -121,7 +122,7 @@ function rootsOf(
     ]);
   }
   if (isShown('select_aggregate') && mayAggregate(builder, table))
-    roots.push([select_aggregate.name, aggregateRoot(builder, table)]);
+    roots.push([select_aggregate.name, aggregateRoot(builder, table)], ...groupByRoot(builder, table));
   return roots;
 }
 

@@ -5,9 +5,10 @@ import type { AggregateFunction } from '../catalog/aggregates.ts';
 import { builtinType, type PgType } from '../catalog/types.ts';
 import { type Database, openDatabase } from '../execute/pool.ts';
 import type { AggregateField, AggregateMember, AggregateValue, Plan, Select } from '../plan/types.ts';
+import { TRUE } from '../resolve/predicate.ts';
 import type { JsonForm } from '../resolve/types.ts';
 import { renderPlan } from './plan.ts';
-import { asc, compare, constant, int, int4, many, select } from './testing/build.ts';
+import { asc, compare, constant, int, int4, many, named, select } from './testing/build.ts';
 import { runPlan } from './testing/run.ts';
 
 let source: TestDatabase;
@@ -201,4 +202,21 @@ test('rows are ordered by values over related ones, before a limit too', async (
   expect(await ask([nodes(null)], related(level))).toEqual({ nodes: [{ id: 1 }, { id: 2 }, { id: 3 }] });
   const id = { ...level, column: 'id', type: int4, json: 'bare' } as const;
   expect(await ask([nodes(2)], { ...related(id), limit: 2 })).toEqual({ nodes: [{ id: 3 }, { id: 1 }] });
+});
+
+test('a related row that is not there has no count, not even of none', async () => {
+  const to = { table: named('reading'), mapping: [['big', 'id']], isUnique: true } as const;
+  const counted = { kind: 'count', columns: [], isDistinct: false } as const;
+  const rows = { kind: 'related', join: many('reading', 'station') } as const;
+  const orderBy = [
+    {
+      path: [{ join: to, filter: TRUE }],
+      column: 'others',
+      aggregate: { rows, filter: TRUE, value: counted },
+      direction: 'asc',
+      nulls: 'last',
+    },
+    asc('id'),
+  ] as const;
+  expect(await ask([nodes(null)], { orderBy })).toEqual({ nodes: [{ id: 2 }, { id: 1 }, { id: 3 }] });
 });

@@ -70,7 +70,7 @@ function needsRows(field: AggregateField | AggregateMember): boolean {
   return field.kind === 'value' || (field.kind === 'values' && field.members.some(needsRows));
 }
 
-function memberPieces(member: AggregateMember, row: string): readonly Piece[] {
+export function memberPieces(member: AggregateMember, row: string): readonly Piece[] {
   switch (member.kind) {
     case 'constant':
       return [text(member.json)];
@@ -87,7 +87,7 @@ function memberPieces(member: AggregateMember, row: string): readonly Piece[] {
   }
 }
 
-function valueOver(value: AggregateValue, row: string): Fragment {
+export function valueOver(value: AggregateValue, row: string): Fragment {
   if (value.kind === 'function') {
     const { fn, call, column, type } = value;
     return CALLS[fn](call ? functionCall(call, row) : columnOf(row, column), type);

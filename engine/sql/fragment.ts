@@ -1,5 +1,6 @@
 /** The only place where SQL text is composed. Three verbs: syntax (the literal parts of a sql`…` template), identifier
- *  (`id`), parameter (`param`); and `authored`, the SQL of an administrator's native query. A string can enter a statement
+ *  (`id`), parameter (`param`); and `authored` and `catalogued`, the SQL of an administrator's
+ *  native query and of the database itself. A string can enter a statement
  *  in no other way, so no value of a user ever becomes text.
  *  Fragments are immutable and nest. `compile` numbers the parameters; equal leaves share a number.
  *  Out: Statement {text, parameters}. Not here: values (execute/bind.ts), any grammar (its siblings). */
@@ -95,6 +96,11 @@ export function literal(text: string): Fragment {
 export function authored(text: string): Fragment {
   if (text.includes('\0')) throw new RangeError('SQL cannot contain a zero byte');
   return new Fragment([{ kind: 'authored', text }]);
+}
+
+/** SQL the database has printed: of an index. */
+export function catalogued(text: string): Fragment {
+  return syntax(text);
 }
 
 export function join(fragments: readonly Fragment[], separator: Fragment): Fragment {

@@ -255,7 +255,7 @@ describe('insert', () => {
 
 describe('on conflict', () => {
   const conflict = (rest: Partial<OnConflict>): OnConflict => ({
-    constraint: 'book_title',
+    target: { kind: 'constraint', name: 'book_title' },
     updateColumns: [],
     presets: [],
     where: TRUE,
@@ -314,7 +314,13 @@ test('an upsert with one check for both looks at no system column, which partiti
     table: named('thing_parts'),
     columns: ['id', 'n'].map((column) => ({ column, type: int4 })),
     rows: [[constant('1'), constant('2')]],
-    onConflict: { constraint: 'thing_parts_pkey', updateColumns: ['n'], presets: [], where: TRUE, check },
+    onConflict: {
+      target: { kind: 'constraint', name: 'thing_parts_pkey' },
+      updateColumns: ['n'],
+      presets: [],
+      where: TRUE,
+      check,
+    },
     check,
   };
   for (const _ of ['inserted', 'updated']) {

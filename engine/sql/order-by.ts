@@ -21,26 +21,37 @@ const DIRECTIONS = {
   desc: { first: sql` desc`, last: sql` desc nulls last` },
 } as const;
 
+/** What follows the value. */
+export function directed(direction: OrderItem['direction'], nulls: OrderItem['nulls']): Fragment {
+  return DIRECTIONS[direction][nulls];
+}
+
 export function orderTerms(items: readonly OrderItem[], alias: string, joins: Joins): readonly OrderTerm[] {
   return items.map((item, i) => {
     const row = item.path.reduce((local, step) => joins.to(step.join, local, step.filter), alias);
     const isJoined = item.path.length > 0 || item.call !== undefined || item.aggregate !== undefined;
     return {
-      value: item.aggregate
-        ? aggregateOver(item.aggregate, row, joins.aliases)
-        : valueOfRef(
-            { column: item.column, ...(item.call ? { call: item.call } : {}) },
-            rowScope(row, joins.aliases),
-          ),
-      direction: DIRECTIONS[item.direction][item.nulls],
+      value: orderValue(item, row, joins),
+      direction: directed(item.direction, item.nulls),
       name: isJoined ? `order ${i}` : item.column,
       isJoined,
     };
   });
 }
 
+/** A row that is not there has nothing that could be counted or computed, not even a zero. */
+function orderValue({ path, column, call, aggregate }: OrderItem, row: string, joins: Joins): Fragment {
+  const value = aggregate
+    ? aggregateOver(aggregate, row, joins.aliases)
+    : valueOfRef({ column, ...(call ? { call } : {}) }, rowScope(row, joins.aliases));
+  const last = path.at(-1);
+  const isComputed = call !== undefined || aggregate !== undefined;
+  if (!last || !isComputed) return value;
+  return sql`case when ${columnOf(row, last.join.mapping[0]![1])} is not null then ${value} end`;
+}
+
 /** ` order by …`, or nothing. */
-export function orderClause(terms: readonly OrderTerm[]): Fragment {
+export function orderClause(terms: readonly Pick<OrderTerm, 'value' | 'direction'>[]): Fragment {
   if (terms.length === 0) return empty;
   return sql` order by ${join(
     terms.map((term) => sql`${term.value}${term.direction}`),

@@ -197,7 +197,7 @@ describe('any plan', () => {
         rows: rowsOf(columns.length),
         onConflict: fc.option(
           fc.record({
-            constraint: name,
+            target: fc.record({ kind: fc.constant('constraint' as const), name }),
             updateColumns: fc.array(name),
             presets: fc.constant([]),
             where: predicate,

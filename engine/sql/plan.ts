@@ -1,9 +1,10 @@
 /** Plan → the statements that answer it and the template their results are spliced into.
  *  All query roots of one source are one statement with a column each; a mutation root is a statement of its own, or one
  *  each update of an `update-many`. Not here: running them (execute/), splicing (execute/splice.ts). */
-import type { MutationRoot, Plan, QueryRoot, Root } from '../plan/types.ts';
+import type { MutationRoot, Plan, QueryRoot, Root, Validation } from '../plan/types.ts';
 import { aggregateQuery } from './aggregate.ts';
 import { comma, compile, type Fragment, join, type Statement, sql } from './fragment.ts';
+import { groupsQuery } from './group-by.ts';
 import type { StepQuery } from './insert.ts';
 import { type MutationQuery, mutationQuery } from './mutation.ts';
 import { Aliases } from './scope.ts';
@@ -38,6 +39,8 @@ export type TemplatePart =
 
 export type CompiledPlan = {
   readonly operation: Plan['operation'];
+  /** Asked before the first statement. */
+  readonly validations: readonly Validation[];
   readonly statements: readonly CompiledStatement[];
   /** Prints `{"a":…,"b":…}`. */
   readonly template: readonly TemplatePart[];
@@ -46,7 +49,12 @@ export type CompiledPlan = {
 export function renderPlan(plan: Plan): CompiledPlan {
   const drafts: Draft[] = [];
   const template = placeAll(plan.roots, ['selectionSet'], drafts);
-  return { operation: plan.operation, statements: drafts.map(finish), template: mergeText(template) };
+  return {
+    operation: plan.operation,
+    validations: plan.validations ?? [],
+    statements: drafts.map(finish),
+    template: mergeText(template),
+  };
 }
 
 /** The statement of one root by itself, for explain. */
@@ -129,6 +137,7 @@ function queriesOf(source: string, drafts: Draft[]): { readonly statement: numbe
 }
 
 function queryOf(root: QueryRoot, aliases: Aliases): Fragment {
+  if (root.kind === 'groups') return groupsQuery(root.groups, aliases);
   if (root.kind === 'aggregate') return aggregateQuery(root, aliases);
   return root.kind === 'row' ? rowQuery(root.select, aliases) : rowsQuery(root.select, aliases);
 }

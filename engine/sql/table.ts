@@ -124,7 +124,7 @@ function sorted(query: Fragment, aliases: Aliases): Rows {
   return { json: columnOf(outer, 'json'), from: sql`(${query}) ${id(outer)}` };
 }
 
-function rowPieces(fields: readonly Field[], row: string, joins: Joins): Piece[] {
+export function rowPieces(fields: readonly Field[], row: string, joins: Joins): Piece[] {
   return jsonObject(fields.map((field) => ({ key: field.alias, value: fieldPieces(field, row, joins) })));
 }
 

@@ -6,6 +6,7 @@ import type { Assignment, Delete, Insert, OnConflict, Update } from '../plan/typ
 import type { Leaf } from '../resolve/predicate.ts';
 import { condition, whereClause } from './bool-exp.ts';
 import {
+  catalogued,
   comma,
   empty,
   type Fragment,
@@ -76,7 +77,7 @@ function columnArrays({ columns, rows }: Insert, aliases: Aliases): Fragment {
 }
 
 function conflictClause(conflict: OnConflict, row: string, aliases: Aliases): Fragment {
-  const target = sql` on conflict on constraint ${id(conflict.constraint)}`;
+  const target = sql` on conflict ${conflictTarget(conflict.target)}`;
   if (conflict.updateColumns.length === 0) return sql`${target} do nothing`;
   const preset = new Set(conflict.presets.map(({ column }) => column));
   const set = [
@@ -87,6 +88,12 @@ function conflictClause(conflict: OnConflict, row: string, aliases: Aliases): Fr
   ];
   const where = whereClause([condition(conflict.where, rowScope(row, aliases))]);
   return sql`${target} do update set ${join(set, comma)}${where}`;
+}
+
+function conflictTarget(target: OnConflict['target']): Fragment {
+  if (target.kind === 'constraint') return sql`on constraint ${id(target.name)}`;
+  const { on, where } = target.index;
+  return sql`(${join(on.map(catalogued), comma)})${whereClause(where === null ? [] : [catalogued(where)])}`;
 }
 
 function assignment({ kind, column, value }: Assignment, row: string): Fragment {

@@ -55,6 +55,12 @@ const Configuration = closed({
   ),
   rootFields: Type.Optional(perRootField(GraphqlName)),
   rootFieldComments: Type.Optional(perRootField(Comment)),
+  conflictIndexes: Type.Optional(
+    described(
+      'Unique indexes, partial ones too, that `on_conflict` may name beside the constraints.',
+      plainList(Identifier, 100),
+    ),
+  ),
 });
 
 const Manual = closed({
@@ -170,6 +176,7 @@ function configurationOf(given: NonNullable<TableSpec['configuration']>): unknow
     comment: given.comment,
     custom_root_fields: rootFieldsOf(given.rootFields ?? {}, given.rootFieldComments ?? {}),
     column_config: Object.fromEntries(columnConfig),
+    conflict_indexes: given.conflictIndexes,
   };
 }
 

@@ -13,14 +13,14 @@ from "public"."book" "t5"
 where "t5"."author_id" = "t4"."id") desc nulls last
 limit 2) "t4"), (select '[' || coalesce(string_agg("t10"."json", ','), '') || ']'
 from (select '{"id":' || "t6"."id"::text || ',"author":' || case when "t9"."id" is null then 'null' else '{"name":' || to_json("t9"."name")::text || '}' end || '}' as "json"
-from (select "t6".*, (select count(*)
+from (select "t6".*, case when "t7"."id" is not null then (select count(*)
 from "public"."book" "t8"
-where "t8"."author_id" = "t7"."id") as "order 0"
+where "t8"."author_id" = "t7"."id") end as "order 0"
 from "public"."book" "t6"
 left join "public"."author" "t7" on "t7"."id" = "t6"."author_id"
-order by (select count(*)
+order by case when "t7"."id" is not null then (select count(*)
 from "public"."book" "t8"
-where "t8"."author_id" = "t7"."id"), "t6"."id" desc
+where "t8"."author_id" = "t7"."id") end, "t6"."id" desc
 limit 3) "t6"
 left join "public"."author" "t9" on "t9"."id" = "t6"."author_id"
 order by "t6"."order 0", "t6"."id" desc) "t10");

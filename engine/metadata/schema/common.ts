@@ -59,6 +59,7 @@ export const Header = Type.Object(
   },
   { additionalProperties: false },
 );
+export type Header = Static<typeof Header>;
 
 /** A URL that may contain `{{ENV_VAR}}`. */
 export const UrlTemplate = Type.String({ minLength: 1 });

@@ -15,6 +15,8 @@ export const ValidateInput = Type.Object({
   }),
 });
 
+export type ValidateInput = Static<typeof ValidateInput>;
+
 export const QueryRootField = Type.Union([
   Type.Literal('select'),
   Type.Literal('select_by_pk'),

@@ -1,6 +1,6 @@
 /** One tracked table or view with everything that hangs on it. Spec: "Table file fields", "Table configuration". */
 import Type, { type Static } from 'typebox';
-import { ColumnName, Comment, GraphqlName, nullable, QualifiedName } from './common.ts';
+import { ColumnName, Comment, GraphqlName, nullable, ObjectName, QualifiedName } from './common.ts';
 import { EventTrigger } from './event.ts';
 import { ComputedField } from './function.ts';
 import { DeletePermission, InsertPermission, SelectPermission, UpdatePermission } from './permission.ts';
@@ -47,6 +47,8 @@ export const TableConfiguration = Type.Object({
   custom_root_fields: Type.Optional(CustomRootFields),
   column_config: Type.Optional(Type.Record(ColumnName, ColumnConfig)),
   custom_column_names: Type.Optional(Type.Record(ColumnName, GraphqlName)),
+  /** Unique indexes, partial ones too, that `on_conflict` may name beside the constraints. Beyond the reference. */
+  conflict_indexes: Type.Optional(Type.Array(ObjectName)),
 });
 export type TableConfiguration = Static<typeof TableConfiguration>;
 

@@ -77,6 +77,7 @@ export function planOf(text: string, variables: Given | null = null, role = 'adm
 export function selectOf(text: string, variables: Given | null = null, role = 'admin'): Select {
   const [root] = planOf(text, variables, role).roots;
   if (root?.kind !== 'database') throw new Error('the root is not of the database');
+  if (root.query.kind === 'groups') throw new Error('the root selects groups');
   return root.query.select;
 }
 

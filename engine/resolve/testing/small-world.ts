@@ -16,6 +16,7 @@ type Rest = {
   readonly primaryKey?: readonly string[];
   readonly unique?: readonly (readonly string[])[];
   readonly foreignKeys?: readonly ForeignKey[];
+  readonly indexes?: CatalogTable['uniqueIndexes'];
   readonly isReadOnly?: boolean;
 };
 
@@ -52,6 +53,7 @@ export function tableIn(
       columns: key,
       isConstraint: true,
     })),
+    uniqueIndexes: rest.indexes ?? [],
     foreignKeys: (rest.foreignKeys ?? []).map(([own, table, foreignColumns]) => ({
       name: `${name}_${own.join('_')}_fkey`,
       columns: own,

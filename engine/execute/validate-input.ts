@@ -1,0 +1,108 @@
+/** Asks the webhooks of a mutation, one after the other, before any statement runs: 200 lets it go on, 400 refuses it with the
+ *  webhook's `message`, anything else is a failure of ours, and nothing is written either.
+ *  In: what plan/validate-input.ts found. Raises `validationFailed`, `inputNotValidated`. Reference: features.md row 145.
+ *  Not here: HTTP (webhook.ts). */
+import { Kind, type ValueNode } from 'graphql';
+import { fail } from '../errors/engine-error.ts';
+import type { Validation } from '../plan/types.ts';
+import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
+import type { Variables } from './bind.ts';
+import { type Outward, post, WebhookFailure } from './webhook.ts';
+
+export type Asker = { readonly session: Session; readonly variables: Variables };
+
+export async function validateInputs(
+  validations: readonly Validation[],
+  asker: Asker,
+  outward: Outward,
+): Promise<void> {
+  for (const validation of validations) await validateInput(validation, asker, outward);
+}
+
+async function validateInput(
+  { webhook, value, steps }: Validation,
+  { session, variables }: Asker,
+  outward: Outward,
+): Promise<void> {
+  const body = JSON.stringify({
+    version: 1,
+    role: session.role,
+    session_variables: sessionVariables(session, outward.headerPrefix),
+    data: { input: steps.reduce(nestedRows, itemsOf(written(value, variables))) },
+  });
+  const { status, text } = await post(webhook, body, outward).catch((error: unknown) => {
+    if (!(error instanceof WebhookFailure)) throw error;
+    return fail('inputNotValidated', { reason: error.message }, { internal: { url: webhook.url } });
+  });
+  if (status === 200) return;
+  if (status === 400) fail('validationFailed', { text: messageIn(text, webhook.url) });
+  const internal = { url: webhook.url, status, body: text };
+  fail('inputNotValidated', { reason: `it answered with status ${status}` }, { internal });
+}
+
+/** Under the names clients give them. */
+function sessionVariables({ variables }: Session, prefix: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(variables).map(([name, value]) => [prefix + name.slice(SESSION_PREFIX.length), value]),
+  );
+}
+
+/** Without a body there is nothing to tell; with one, it has to be what it should. */
+function messageIn(text: string, url: string): string {
+  if (text.trim() === '') return 'the input is not valid';
+  const message = messageOf(text);
+  if (typeof message === 'string') return message;
+  const reason = 'it answered with status 400 and no message';
+  return fail('inputNotValidated', { reason }, { internal: { url, status: 400, body: text } });
+}
+
+function messageOf(text: string): unknown {
+  try {
+    return (JSON.parse(text) as { message?: unknown } | null)?.message;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The rows under a relationship of nested inserts. */
+function nestedRows(rows: readonly unknown[], relationship: string): readonly unknown[] {
+  return rows.flatMap((row) => {
+    const nested = (row as Readonly<Record<string, { data?: unknown } | null>>)[relationship];
+    return itemsOf(nested?.data);
+  });
+}
+
+/** A lone object stands for a list of one. */
+function itemsOf(value: unknown): readonly unknown[] {
+  if (value === null || value === undefined) return [];
+  return Array.isArray(value) ? value : [value];
+}
+
+/** A literal with its variables filled in, digits and all; undefined for a variable that was not given. */
+function written(node: ValueNode, variables: Variables): unknown {
+  switch (node.kind) {
+    case Kind.VARIABLE:
+      return variables[node.name.value];
+    case Kind.LIST:
+      return node.values.map((item) => written(item, variables) ?? null);
+    case Kind.OBJECT:
+      return Object.fromEntries(
+        node.fields.flatMap(({ name, value }) => {
+          const filled = written(value, variables);
+          return filled === undefined ? [] : [[name.value, filled]];
+        }),
+      );
+    case Kind.INT:
+    case Kind.FLOAT:
+      return exactNumber(node.value);
+    case Kind.NULL:
+      return null;
+    default:
+      return node.value;
+  }
+}
+
+function exactNumber(digits: string): unknown {
+  const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
+  return String(Number(digits)) === digits ? Number(digits) : rawJSON(digits);
+}

@@ -1,0 +1,143 @@
+/** Two who answer: the engine, and Postgres itself under policies and grants. One database, whose schema each world replaces;
+ *  database roles belong to the run. In: worlds and requests. Out: answers as text, or why there is none. */
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { createDatabase } from '../../../testing/database.ts';
+import { introspect } from '../../catalog/introspect.ts';
+import { EngineError } from '../../errors/engine-error.ts';
+import { answer } from '../../execute/answer.ts';
+import { Sources } from '../../execute/sources.ts';
+import { bodyText } from '../../execute/splice.ts';
+import { parseMetadata } from '../../metadata/parse.ts';
+import { resolve } from '../../resolve/resolve.ts';
+import { ADMIN_ROLE, type Session } from '../../resolve/session.ts';
+import type { Model } from '../../resolve/types.ts';
+import type { Choices } from './choices.ts';
+import { sessionVariableOf, settingOf } from './condition.ts';
+import { metadataTables } from './metadata.ts';
+import { databaseRoles, type Names, schemaSql } from './policies.ts';
+import type { Request } from './query-text.ts';
+import { arrayText, COLUMN_TYPES } from './types.ts';
+import { ROLES, type Role, type World } from './world.ts';
+
+/** An answer's text, or an error. */
+export type Answer = { readonly text: string } | { readonly code: string; readonly message: string };
+
+/** Of a request: one value and one array for every type that text can say. */
+export type Variables = ReadonlyMap<string, { readonly setting: string; readonly value: string }>;
+
+export function makeVariables(choices: Choices): Variables {
+  return new Map(
+    COLUMN_TYPES.flatMap((type) => {
+      const one = choices.of(type.values).text;
+      const many = arrayText(choices.some(type.values, 40).map(({ text }) => text));
+      return [
+        [sessionVariableOf(type, false), { setting: settingOf(type, false), value: one }],
+        [sessionVariableOf(type, true), { setting: settingOf(type, true), value: many }],
+      ] as const;
+    }),
+  );
+}
+
+export type Engine = {
+  readonly ask: (request: Request, role: Role | null, variables: Variables) => Promise<Answer>;
+  readonly model: Model;
+  readonly close: () => Promise<void>;
+};
+
+export type Arena = {
+  readonly url: string;
+  readonly names: Names;
+  /** As superuser. */
+  readonly owner: pg.Client;
+  /** Makes the world in the database. */
+  readonly build: (world: World) => Promise<void>;
+  /** The engine on the world that is there. */
+  readonly engine: (world: World) => Promise<Engine>;
+  /** Runs SQL as a database role (null: as superuser), in a transaction that is rolled back. */
+  readonly reference: (sql: string, role: string | null, variables: Variables) => Promise<Answer>;
+  readonly close: () => Promise<void>;
+};
+
+export async function openArena(): Promise<Arena> {
+  const database = await createDatabase();
+  const names = databaseRoles(randomBytes(4).toString('hex'));
+  const owner = new pg.Client({ connectionString: database.url });
+  await owner.connect();
+  const users = ROLES.flatMap((role) => [names.reader(role), names.writer(role)]);
+  for (const user of users) await owner.query(`create role ${user}`);
+  return {
+    url: database.url,
+    names,
+    owner,
+    build: async (world) => {
+      await owner.query(schemaSql(world, names));
+    },
+    engine: (world) => openEngine(database.url, world),
+    reference: async (sql, role, variables) => {
+      try {
+        await owner.query(beginSql(role, variables));
+        const result = await owner.query<{ data: string }>(sql);
+        return { text: result.rows[0]!.data };
+      } catch (error) {
+        return refusal(error);
+      } finally {
+        await owner.query('rollback');
+      }
+    },
+    close: async () => {
+      await owner.query(`drop owned by ${users.join(', ')}; drop role ${users.join(', ')}`);
+      await owner.end();
+      await database.drop();
+    },
+  };
+}
+
+export function beginSql(role: string | null, variables: Variables): string {
+  const settings = [...variables.values()].map(
+    ({ setting, value }) => `set_config(${pg.escapeLiteral(setting)}, ${pg.escapeLiteral(value)}, true)`,
+  );
+  return `begin; select ${settings.join(', ')};${role ? ` set local role ${role};` : ''}`;
+}
+
+export function refusal(error: unknown): Answer {
+  const { code, message } = error as { code?: string; message: string };
+  return { code: code ?? 'none', message };
+}
+
+async function openEngine(url: string, world: World): Promise<Engine> {
+  const sources = new Sources({ ORACLE: url });
+  const configuration = { connection_info: { database_url: { from_env: 'ORACLE' } } };
+  const metadata = parseMetadata({
+    version: 3,
+    sources: [{ name: 'default', kind: 'postgres', configuration, tables: metadataTables(world) }],
+  });
+  sources.publish(metadata.sources);
+  const catalogs = new Map([['default', await introspect(sources.get('default'))]]);
+  const { model, inconsistencies } = resolve(metadata, catalogs, { stringifyNumericTypes: false });
+  if (inconsistencies.length > 0) throw new Error(JSON.stringify(inconsistencies, null, 1));
+  return {
+    model,
+    ask: async ({ query, variables: given }, role, variables) => {
+      const session = sessionOf(role, variables);
+      return answer({ query, variables: given }, { model, session, databases: sources }).then(
+        (body) => ({ text: bodyText(body) }),
+        (error: unknown) => {
+          if (!(error instanceof EngineError)) throw error;
+          return { code: error.kind, message: `${error.message} ${JSON.stringify(error.internal ?? '')}` };
+        },
+      );
+    },
+    close: () => sources.close(),
+  };
+}
+
+function sessionOf(role: Role | null, variables: Variables): Session {
+  const name = role?.name ?? ADMIN_ROLE;
+  const own = [...variables].map(([key, { value }]) => [`x-engine-${key}`, value] as const);
+  return {
+    role: name,
+    variables: { ...Object.fromEntries(own), 'x-engine-role': name },
+    mayUseBackendOnly: false,
+  };
+}

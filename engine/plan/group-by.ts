@@ -1,0 +1,115 @@
+/** `T_group_by` → which rows, by which columns, which of the groups, in what order, and what is told of each. The role's row
+ *  filter decides what is grouped; its limit is the most groups it gets. Why it looks like this: ADR 7.
+ *  Raises `validationFailed` where something is asked of a column that is no key. */
+import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
+import { fail, withPath } from '../errors/engine-error.ts';
+import { and, not, or, type Predicate, TRUE } from '../resolve/predicate.ts';
+import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
+import { fieldOrigin, inputOrigin } from '../schema/origin.ts';
+import { aggregateMember, columnsOf, members } from './aggregate.ts';
+import { planAggregatePredicate } from './aggregate-predicate.ts';
+import { readArguments } from './arguments.ts';
+import { objectOf, planBoolExp } from './bool-exp.ts';
+import type { PlanContext } from './context.ts';
+import { countOf, limitOf } from './count.ts';
+import { type Input, refuseNull } from './input.ts';
+import { aggregateOrders, directionOf, fieldsOf } from './order-by.ts';
+import { type SelectedField, selectedFields, subselections } from './selection.ts';
+import { objectTypeOf } from './table.ts';
+import type { Field, GroupField, GroupOrder, Groups } from './types.ts';
+
+type Keys = readonly string[];
+
+export function planGroups(
+  table: ResolvedTable,
+  field: GraphQLField<unknown, unknown>,
+  nodes: readonly FieldNode[],
+  context: PlanContext,
+): Groups {
+  const given = readArguments(field, nodes, context);
+  const keys = [...new Set(columnsOf(given.get('keys')))];
+  const { order_by } = table.naming.names;
+  const [where, having] = [given.get('where'), given.get('having')];
+  const asked = withPath('args', () => ({
+    having: having ? withPath('having', () => planHaving(having, context)) : TRUE,
+    orderBy: withPath(order_by, () => planGroupOrder(given.get(order_by), keys)),
+    limit: withPath('limit', () => limitOf(given, context.select(table)?.limit ?? null, context)),
+    offset: withPath('offset', () => countOf(given.get('offset'), context)),
+    where: where ? withPath('where', () => planBoolExp(where, context)) : TRUE,
+  }));
+  const type = objectTypeOf(field);
+  const output = withPath('selectionSet', () =>
+    selectedFields(subselections(nodes), type, context).map((selected) =>
+      groupField(selected, type, keys, context),
+    ),
+  );
+  return { table: table.table, keys, ...asked, where: and(context.filterOf(table), asked.where), output };
+}
+
+function groupField(
+  { alias, name, nodes, field }: SelectedField,
+  type: GraphQLObjectType,
+  keys: Keys,
+  context: PlanContext,
+): GroupField {
+  if (!field) return { kind: 'constant', alias, json: JSON.stringify(type.name) };
+  return withPath(name, () => {
+    if (fieldOrigin(field).kind === 'aggregate')
+      return { kind: 'values', alias, members: members(field, nodes, context, aggregateMember) };
+    const fields = members(field, nodes, context, (selected, inner) => keyField(selected, inner, keys));
+    return { kind: 'keys', alias, fields };
+  });
+}
+
+function keyField({ alias, field }: SelectedField, type: GraphQLObjectType, keys: Keys): Field {
+  if (!field) return { kind: 'constant', alias, json: JSON.stringify(type.name) };
+  const origin = fieldOrigin(field);
+  if (origin.kind !== 'column') throw new Error(`${origin.kind} is no key of a group`);
+  const { type: own, json, isNullable } = origin.column;
+  const column = keyOf(origin.column, keys);
+  return { kind: 'column', alias, column, type: own, json, isNullable, path: null };
+}
+
+function keyOf({ name, graphqlName }: ResolvedColumn, keys: Keys): string {
+  if (keys.includes(name)) return name;
+  return fail('validationFailed', { text: `rows are not grouped by '${graphqlName}'` });
+}
+
+function planHaving(input: Input, context: PlanContext): Predicate {
+  const object = objectOf(input);
+  return and(
+    ...[...object.fields].map(([name, value]) => {
+      switch (inputOrigin(object.type.getFields()[name]!).kind) {
+        case 'and':
+          return and(...withPath(name, () => each(value, context)));
+        case 'or':
+          return or(...withPath(name, () => each(value, context)));
+        case 'not':
+          return not(withPath(name, () => planHaving(value, context)));
+        default:
+          return planAggregatePredicate(name, object, { join: null }, context);
+      }
+    }),
+  );
+}
+
+function each(value: Input, context: PlanContext): Predicate[] {
+  if (value.kind !== 'list') return refuseNull(value);
+  return value.items.map((item, i) => withPath(i, () => planHaving(item, context)));
+}
+
+function planGroupOrder(input: Input | undefined, keys: Keys): GroupOrder[] {
+  const items = input?.kind === 'list' ? input.items : [];
+  return items.flatMap(fieldsOf).flatMap(({ origin, value }): GroupOrder[] => {
+    if (origin.kind === 'group-aggregate') {
+      return aggregateOrders(value).map(({ value: by, ...direction }) => {
+        return { by: { kind: 'aggregate', value: by }, ...direction };
+      });
+    }
+    return fieldsOf(value).flatMap((key): GroupOrder[] => {
+      if (key.origin.kind !== 'column' || key.value.kind !== 'enum') return [];
+      const column = keyOf(key.origin.column, keys);
+      return [{ by: { kind: 'key', column }, ...directionOf(key.value.value) }];
+    });
+  });
+}

@@ -1,0 +1,97 @@
+/** Which webhooks a mutation root has to ask before anything is written, and what about: the arguments as the client wrote them,
+ *  by reference, so that a plan still holds no values. Rows of a nested insert are asked about at their own table's webhook.
+ *  Reference: features.md row 145. Not here: asking (execute/validate-input.ts). */
+import { type FieldNode, Kind, type ObjectFieldNode, type ValueNode } from 'graphql';
+import type { InputValidation, ResolvedTable } from '../resolve/types.ts';
+import { inputOrigin, type MutationKind } from '../schema/origin.ts';
+import type { Arguments } from './arguments.ts';
+import type { PlanContext } from './context.ts';
+import { type Input, itemsOf } from './input.ts';
+import type { Validation } from './types.ts';
+
+type Mutation = { readonly kind: MutationKind; readonly table: ResolvedTable };
+
+export function planValidations(
+  { kind, table }: Mutation,
+  node: FieldNode,
+  given: Arguments,
+  context: PlanContext,
+): readonly Validation[] {
+  const access = context.access(table);
+  switch (kind) {
+    case 'insert':
+    case 'insert-one': {
+      const name = kind === 'insert' ? 'objects' : 'object';
+      const value = argumentOf(node, name);
+      return value ? insertValidations(value, itemsOf(given.get(name)), table, [], context) : [];
+    }
+    case 'update':
+    case 'update-by-pk':
+      return validation(access.update?.validation, allArguments(node));
+    case 'update-many':
+      return validation(access.update?.validation, argumentOf(node, 'updates'));
+    case 'delete':
+      return validation(access.delete?.validation, allArguments(node));
+    case 'delete-by-pk': {
+      const key = objectField(table.naming.names.pk_columns, allArguments(node));
+      return validation(access.delete?.validation, { kind: Kind.OBJECT, fields: [key] });
+    }
+    default:
+      return kind satisfies never;
+  }
+}
+
+function validation(
+  webhook: InputValidation | undefined,
+  value: ValueNode | undefined,
+): readonly Validation[] {
+  return webhook && value ? [{ webhook, value, steps: [] }] : [];
+}
+
+/** The rows of a table first, then those nested in them. */
+function insertValidations(
+  value: ValueNode,
+  rows: readonly Input[],
+  table: ResolvedTable,
+  steps: readonly string[],
+  context: PlanContext,
+): readonly Validation[] {
+  const webhook = context.access(table).insert?.validation;
+  const own = webhook && rows.length > 0 ? [{ webhook, value, steps }] : [];
+  const nested = relatedRows(rows).flatMap(([name, { target, inputs }]) =>
+    insertValidations(value, inputs, target, [...steps, name], context),
+  );
+  return [...own, ...nested];
+}
+
+type Related = { readonly target: ResolvedTable; readonly inputs: Input[] };
+
+/** By the name of the relationship. */
+function relatedRows(rows: readonly Input[]): readonly (readonly [string, Related])[] {
+  const related = new Map<string, Related>();
+  for (const row of rows) {
+    if (row.kind !== 'object') continue;
+    for (const [name, value] of row.fields) {
+      const origin = inputOrigin(row.type.getFields()[name]!);
+      if (origin.kind !== 'relationship' || value.kind !== 'object') continue;
+      const known = related.get(name) ?? { target: origin.target, inputs: [] };
+      known.inputs.push(...itemsOf(value.fields.get('data')));
+      related.set(name, known);
+    }
+  }
+  return [...related];
+}
+
+function argumentOf(node: FieldNode, name: string): ValueNode | undefined {
+  return node.arguments?.find((argument) => argument.name.value === name)?.value;
+}
+
+/** Several arguments as one object of them. */
+function allArguments(node: FieldNode): ValueNode {
+  const fields = (node.arguments ?? []).map(({ name, value }) => objectField(name.value, value));
+  return { kind: Kind.OBJECT, fields };
+}
+
+function objectField(name: string, value: ValueNode): ObjectFieldNode {
+  return { kind: Kind.OBJECT_FIELD, name: { kind: Kind.NAME, value: name }, value };
+}

@@ -1,0 +1,182 @@
+/** `T_group_by`: rows grouped by columns, with aggregates over each group and conditions on them. Beside `T_aggregate`, where
+ *  the feature `group_by` is on, for whoever may aggregate the table. Why it looks like this: ADR 7. */
+import {
+  GraphQLEnumType,
+  type GraphQLFieldConfigArgumentMap,
+  GraphQLInputObjectType,
+  GraphQLInt,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+} from 'graphql';
+import { derivedTypeName } from '../resolve/names.ts';
+import { fieldName, rootFieldName } from '../resolve/naming.ts';
+import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
+import { aggregateFields, aggregateOrderBy } from './aggregate.ts';
+import { predicateFields } from './aggregate-predicate.ts';
+import { boolExp } from './bool-exp.ts';
+import type { SchemaBuilder } from './builder.ts';
+import { directionEnum } from './order-by.ts';
+import {
+  conditionExtensions,
+  countExtensions,
+  type FieldConfig,
+  fieldExtensions,
+  inputExtensions,
+} from './origin.ts';
+
+/** The root field, or none where it is off or no column can be a key. */
+export function groupByRoot(builder: SchemaBuilder, table: ResolvedTable): [string, FieldConfig][] {
+  if (!builder.model.features.has('group_by')) return [];
+  const columns = builder.selectableColumns(table).filter(isGroupable);
+  if (columns.length === 0) return [];
+  const field: FieldConfig = {
+    type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(groupType(builder, table, columns)))),
+    description: `fetch groups of rows of the table: "${table.table.name}"`,
+    args: groupArguments(builder, table, columns),
+    extensions: fieldExtensions({ kind: 'rows-groups', table }),
+  };
+  return [[rootFieldName(table.naming, fieldName(table.naming, table.base, 'group_by')), field]];
+}
+
+/** Types of pg_catalog without a default operator class, which `group by` needs. */
+const WITHOUT_CLASS: ReadonlySet<string> = new Set(['lseg', 'box', 'path', 'circle']);
+
+function isGroupable({ scalar, type }: ResolvedColumn): boolean {
+  return scalar.comparison === 'order' && !WITHOUT_CLASS.has((type.base ?? type).name);
+}
+
+function groupType(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  columns: readonly ResolvedColumn[],
+): GraphQLObjectType {
+  return builder.named(derivedTypeName(table, 'group'), (name) => {
+    return new GraphQLObjectType({
+      name,
+      description: `a group of rows of "${table.table.name}"`,
+      fields: () => ({
+        keys: {
+          type: new GraphQLNonNull(keysType(builder, table, columns)),
+          extensions: fieldExtensions({ kind: 'group-keys' }),
+        },
+        aggregate: {
+          type: new GraphQLNonNull(aggregateFields(builder, table)),
+          extensions: fieldExtensions({ kind: 'aggregate' }),
+        },
+      }),
+    });
+  });
+}
+
+function keysType(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  columns: readonly ResolvedColumn[],
+): GraphQLObjectType {
+  return builder.named(derivedTypeName(table, 'group_keys'), (name) => {
+    return new GraphQLObjectType({
+      name,
+      description: `what the rows of a group of "${table.table.name}" have in common`,
+      fields: () =>
+        Object.fromEntries(
+          columns.map((column) => {
+            const type = builder.scalar(column.scalar);
+            const extensions = fieldExtensions({ kind: 'column', column });
+            return [column.graphqlName, { type, description: column.description, extensions }];
+          }),
+        ),
+    });
+  });
+}
+
+function groupArguments(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  columns: readonly ResolvedColumn[],
+): GraphQLFieldConfigArgumentMap {
+  const key = columnEnum(builder, table, columns);
+  const order = groupOrderBy(builder, table, columns);
+  return {
+    keys: {
+      type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(key))),
+      description: 'the columns whose values make a group',
+    },
+    where: { type: boolExp(builder, table), description: 'filter the rows that are grouped' },
+    having: { type: groupBoolExp(builder, table), description: 'filter the groups' },
+    [table.naming.names.order_by]: {
+      type: new GraphQLList(new GraphQLNonNull(order)),
+      description: 'sort the groups',
+    },
+    limit: {
+      type: GraphQLInt,
+      description: 'limit the number of groups returned',
+      extensions: countExtensions,
+    },
+    offset: { type: GraphQLInt, description: 'skip the first n groups', extensions: countExtensions },
+  };
+}
+
+function columnEnum(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  columns: readonly ResolvedColumn[],
+): GraphQLEnumType {
+  return builder.named(derivedTypeName(table, 'group_column'), (name) => {
+    return new GraphQLEnumType({
+      name,
+      description: `columns rows of table "${table.table.name}" can be grouped by`,
+      values: Object.fromEntries(
+        columns.map((column) => [column.graphqlName, { value: column.name, description: 'column name' }]),
+      ),
+    });
+  });
+}
+
+/** Conditions on aggregates; those on keys are conditions on rows, which `where` has. */
+function groupBoolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
+  return builder.named(derivedTypeName(table, 'group_bool_exp'), (name) => {
+    return new GraphQLInputObjectType({
+      name,
+      description: `Boolean expression to filter groups of rows of the table "${table.table.name}". All fields are combined with a logical 'AND'.`,
+      extensions: conditionExtensions,
+      fields: () => {
+        const self = groupBoolExp(builder, table);
+        const list = new GraphQLList(new GraphQLNonNull(self));
+        return {
+          _and: { type: list, extensions: inputExtensions({ kind: 'and' }) },
+          _not: { type: self, extensions: inputExtensions({ kind: 'not' }) },
+          _or: { type: list, extensions: inputExtensions({ kind: 'or' }) },
+          ...predicateFields(builder, table),
+        };
+      },
+    });
+  });
+}
+
+function groupOrderBy(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  columns: readonly ResolvedColumn[],
+): GraphQLInputObjectType {
+  const keys = builder.named(derivedTypeName(table, 'group_keys_order_by'), (name) => {
+    const type = directionEnum(builder, table.naming);
+    const fields = columns.map((column) => {
+      return [column.graphqlName, { type, extensions: inputExtensions({ kind: 'column', column }) }] as const;
+    });
+    return new GraphQLInputObjectType({ name, fields: Object.fromEntries(fields) });
+  });
+  return builder.named(derivedTypeName(table, 'group_order_by'), (name) => {
+    return new GraphQLInputObjectType({
+      name,
+      description: `Ordering options when selecting groups of "${table.table.name}".`,
+      fields: () => ({
+        keys: { type: keys, extensions: inputExtensions({ kind: 'group-keys' }) },
+        aggregate: {
+          type: aggregateOrderBy(builder, table),
+          extensions: inputExtensions({ kind: 'group-aggregate' }),
+        },
+      }),
+    });
+  });
+}
