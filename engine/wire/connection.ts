@@ -20,6 +20,8 @@ export type Exchange = {
 type UnderWay = {
   readonly exchange: Exchange;
   readonly isParsed: boolean;
+  /** Another was under way when it was sent. */
+  readonly isFollower: boolean;
   /** It has been asked again elsewhere: what comes is dropped. */
   isAbandoned: boolean;
 };
@@ -130,6 +132,7 @@ export class Connection {
   send(exchange: Exchange, isKept: boolean): void {
     const { statement, values } = exchange;
     const name = isKept ? statement.name : '';
+    this.#announce();
     const isParsed = name === '' || !this.#prepared.has(name);
     if (isParsed) this.#prepare(name, statement);
     this.#outbox.run(name, values);
@@ -139,6 +142,7 @@ export class Connection {
   /** BEGIN, COMMIT, ROLLBACK: sent with what follows in the same moment. */
   command(text: string): Promise<void> {
     return new Promise((resolve, reject) => {
+      this.#announce();
       this.#outbox.query(text);
       const done = (failure: Error | null) => (failure ? reject(failure) : resolve());
       this.#enqueue({ statement: { name: '', text }, values: [], done, wasRetried: true }, false);
@@ -198,9 +202,12 @@ export class Connection {
   }
 
   #enqueue(exchange: Exchange, isParsed: boolean): void {
-    this.#queue.push({ exchange, isParsed, isAbandoned: false });
+    this.#queue.push({ exchange, isParsed, isFollower: this.#queue.length > 0, isAbandoned: false });
     this.#backlogMs += exchange.statement.tookMs ?? Number.POSITIVE_INFINITY;
-    this.#events.wroteTo(this);
+  }
+
+  #announce(): void {
+    if (this.#outbox.isEmpty) this.#events.wroteTo(this);
   }
 
   #listen(before: readonly Listener[], after: readonly Listener[]): void {
@@ -234,7 +241,7 @@ export class Connection {
     const failure = this.#failure;
     this.#row = null;
     this.#failure = null;
-    this.#measure(exchange.statement, failure === null);
+    this.#measure(underWay, failure === null);
     if (failure && (isParsed || isStale(failure))) this.#prepared.delete(exchange.statement.name);
     if (!isAbandoned) {
       if (failure && !exchange.wasRetried && isStale(failure)) this.#events.stale(exchange);
@@ -243,14 +250,13 @@ export class Connection {
     this.#events.advanced(this);
   }
 
-  #measure(statement: NamedStatement, isGood: boolean): void {
+  /** Only a follower tells how long Postgres took, because it was begun when the one before was over. What the first one
+   *  took is mostly the way there and back, and how busy this process was. */
+  #measure({ exchange: { statement }, isFollower }: UnderWay, isGood: boolean): void {
     const now = performance.now();
-    const tookMs = now - this.#since;
+    if (isGood && isFollower) statement.tookMs = learnt(statement.tookMs, now - this.#since);
     this.#since = now;
     this.#isSent = this.#queue.length > 0;
-    if (isGood && statement.name !== '') {
-      statement.tookMs = statement.tookMs === undefined ? tookMs : statement.tookMs * 0.9 + tookMs * 0.1;
-    }
     this.#backlogMs = 0;
     for (const { exchange } of this.#queue)
       this.#backlogMs += exchange.statement.tookMs ?? Number.POSITIVE_INFINITY;
@@ -266,6 +272,11 @@ export class Connection {
     this.#isOver = true;
     this.#events.closed(this);
   }
+}
+
+/** A moving average that believes bad news sooner: two answers that come in one piece look as if the second took no time. */
+function learnt(known: number | undefined, tookMs: number): number {
+  return known === undefined ? tookMs : known + (tookMs - known) * (tookMs > known ? 0.2 : 0.1);
 }
 
 /** Nothing has run: the statement is unknown on the server (DEALLOCATE, a pooler between), or a table it reads has another

@@ -129,13 +129,33 @@ test('quick reads follow each other on few connections, anything else has one of
   expect((await pids(read('slow', NAP))).size).toBeGreaterThan(7);
 });
 
-test('how long a statement takes is learnt from its runs under a name', async () => {
-  const pool = poolOf({ maxConnections: 1 });
+test('how long a statement takes is learnt where it follows another', async () => {
+  const pool = poolOf();
+  const connection = await pool.take();
   const statement = read('nap', 'select pg_sleep($1::float8)');
-  await pool.run(statement, ['0.05']);
+  const runTwice = (seconds: string) =>
+    Promise.all([1, 2].map(() => pool.runOn(connection, statement, [seconds])));
+  await pool.runOn(connection, statement, ['0.05']);
+  expect(statement.tookMs).toBeUndefined();
+  await runTwice('0.05');
   expect(statement.tookMs).toBeGreaterThan(45);
-  for (let i = 0; i < 60; i++) await pool.run(statement, ['0']);
+  for (let i = 0; i < 40; i++) await runTwice('0');
   expect(statement.tookMs).toBeLessThan(20);
+  pool.giveBack(connection, false);
+});
+
+test('now and then a statement that is not known to be quick follows another, to find out', async () => {
+  const pool = poolOf({ maxConnections: 8 });
+  const statement = read('unknown', 'select 1');
+  for (let i = 0; i < 20; i++) await Promise.all(times(8, () => pool.run(statement, [])));
+  expect(statement.tookMs).toBeDefined();
+});
+
+test('who is in line when the pool closes is served', async () => {
+  const pool = poolOf({ maxConnections: 1 });
+  const rows = Promise.all(times(3, (i) => pool.run(once(`select ${i} from pg_sleep(0.05)`), [])));
+  await pool.close();
+  expect(await rows).toEqual([['0'], ['1'], ['2']]);
 });
 
 test('the failure of one statement is not that of those sent with it', async () => {

@@ -1,15 +1,14 @@
-/** The connections to one database. A statement gets a connection of its own, with one exception: a read that is known to
- *  be quick may follow others like it on theirs. What is sent in the same moment on one connection is one write, and
- *  writing is what small requests cost the most: 16 at a time on 3 connections took 0.7 of the time of 16 on 16.
+/** The connections to one database. A statement gets a connection of its own, except that quick reads of one moment share
+ *  one (batch.ts), and any number of them where there are no more connections to have. Whoever finds none waits in line.
  *
- *  What follows waits for what is ahead, so three things keep that short: only statements that have been quick follow
- *  (QUICK_MS), never so many that the last would wait long (MOST_BACKLOG_MS), and when the one ahead is at work
- *  unexpectedly long (a lock, other values) its followers are asked again elsewhere. Writes neither follow nor are asked
- *  again. Whoever finds no connection waits in line.
+ *  What follows on a connection waits for what is ahead. When the one ahead is at work unexpectedly long (a lock, other
+ *  values), its followers are asked again elsewhere: also because a client may hold that lock and wait for one of them.
+ *  Writes never follow and are never asked again.
  *
  *  Connections are taken from the front, so that those not needed grow idle and are closed.
  *  Not here: the protocol (connection.ts), the meaning of failures (execute/). Numbers: docs/adr/0006. */
 import pg from 'pg';
+import { Batch } from './batch.ts';
 import { Connection, type Exchange } from './connection.ts';
 import type { NamedStatement, Row, Value } from './statement.ts';
 
@@ -25,10 +24,6 @@ export type WirePoolOptions = {
   readonly isKept: boolean;
 };
 
-/** A statement that takes longer has its connection to itself. */
-const QUICK_MS = 0.5;
-const MOST_BACKLOG_MS = 1;
-const MOST_UNDER_WAY = 16;
 /** At work for longer, and its followers go elsewhere. */
 const STALLED_MS = 20;
 const SWEEP_MS = 1000;
@@ -50,6 +45,7 @@ export class WirePool {
   readonly #waiting: Waiter[] = [];
   #written: Connection[] = [];
   #opening = 0;
+  readonly #batch = new Batch();
   #sweep: NodeJS.Timeout | undefined;
   #watch: NodeJS.Timeout | undefined;
   #closed: PromiseWithResolvers<void> | undefined;
@@ -73,7 +69,7 @@ export class WirePool {
         connection.isTaken = true;
         resolve(connection);
       };
-      const free = this.#room(null);
+      const free = this.#closed ? undefined : this.#room(null);
       if (free) give(free);
       else this.#wait(null, give, reject);
     });
@@ -102,38 +98,42 @@ export class WirePool {
     if (!this.#closed) {
       this.#closed = Promise.withResolvers();
       clearInterval(this.#sweep);
-      for (const waiter of this.#waiting.splice(0)) {
-        clearTimeout(waiter.timer);
-        waiter.refuse(new Error('the connections to the database are being closed'));
-      }
       this.#closeIdle();
     }
     return this.#closed.promise;
   }
 
   #submit(exchange: Exchange): void {
-    const connection = this.#room(exchange.statement);
-    if (connection) connection.send(exchange, this.#options.isKept);
+    const connection = this.#closed ? undefined : this.#room(exchange.statement);
+    if (connection) this.#send(connection, exchange);
     else {
-      const give = (later: Connection) => later.send(exchange, this.#options.isKept);
+      const give = (later: Connection) => this.#send(later, exchange);
       this.#wait(exchange.statement, give, (reason) => exchange.done(reason, []));
     }
   }
 
-  /** A connection with room for the statement (null: that is free); undefined when there is none. */
+  /** A connection for the statement (null: a free one, for whatever comes); undefined when it has to wait. */
   #room(statement: NamedStatement | null): Connection | undefined {
-    if (this.#closed) return undefined;
-    const mayFollow = statement !== null && this.#options.isKept && isQuick(statement);
+    const mayShare = statement !== null && this.#options.isKept;
+    const shared = mayShare ? this.#batch.connectionFor(statement) : undefined;
+    if (shared) return shared;
+    const free = this.#connections.find(isFree);
+    if (free || !mayShare || this.#canOpen() || !this.#batch.isQuick(statement)) return free;
     const now = performance.now();
-    for (const connection of this.#connections) {
-      if (connection.isTaken) continue;
-      if (connection.isIdle) return connection;
-      if (mayFollow && hasRoom(connection, statement, now)) {
-        this.#watch ??= setInterval(() => this.#rescue(), STALLED_MS).unref();
-        return connection;
-      }
-    }
-    return undefined;
+    return this.#connections.find(
+      (connection) =>
+        !connection.isTaken && connection.workedOnMs(now) < STALLED_MS && this.#batch.hasRoom(connection),
+    );
+  }
+
+  #send(connection: Connection, exchange: Exchange): void {
+    if (!connection.isIdle) this.#watch ??= setInterval(() => this.#rescue(), STALLED_MS).unref();
+    connection.send(exchange, this.#options.isKept);
+    this.#batch.wrote(connection, exchange.statement);
+  }
+
+  #canOpen(): boolean {
+    return this.#opening + this.#connections.length < this.#options.maxConnections;
   }
 
   #wait(
@@ -173,11 +173,7 @@ export class WirePool {
   }
 
   #openMore(): void {
-    const { maxConnections } = this.#options;
-    while (
-      this.#opening < this.#waiting.length &&
-      this.#opening + this.#connections.length < maxConnections
-    ) {
+    while (this.#opening < this.#waiting.length && this.#canOpen()) {
       this.#opening++;
       this.#open().then(
         (connection) => {
@@ -224,6 +220,7 @@ export class WirePool {
     const written = this.#written;
     this.#written = [];
     for (const connection of written) connection.flush();
+    this.#batch.end();
   }
 
   #advanced(connection: Connection): void {
@@ -237,7 +234,8 @@ export class WirePool {
     for (const connection of this.#connections) {
       if (connection.depth < 2 || connection.isTaken) continue;
       isNeeded = true;
-      if (connection.workedOnMs(now) < STALLED_MS || !this.#hasSpare()) continue;
+      if (connection.workedOnMs(now) < STALLED_MS || !(this.#canOpen() || this.#connections.some(isFree)))
+        continue;
       for (const exchange of connection.abandonFollowers()) this.#submit(exchange);
     }
     if (isNeeded) return;
@@ -245,15 +243,10 @@ export class WirePool {
     this.#watch = undefined;
   }
 
-  #hasSpare(): boolean {
-    if (this.#opening + this.#connections.length < this.#options.maxConnections) return true;
-    return this.#connections.some((connection) => connection.isIdle && !connection.isTaken);
-  }
-
   #tidy(): void {
     const now = performance.now();
     for (const connection of [...this.#connections]) {
-      if (connection.isTaken || !connection.isIdle) continue;
+      if (!isFree(connection)) continue;
       const isUnused = now - connection.idleSince > this.#options.idleTimeoutMs;
       if (isUnused || this.#isOld(connection)) this.#drop(connection);
     }
@@ -283,24 +276,16 @@ export class WirePool {
     }
   }
 
-  /** While closing: what has nothing left to do goes. */
+  /** While closing: once nobody waits, what has nothing left to do goes. */
   #closeIdle(): void {
-    if (!this.#closed) return;
+    if (!this.#closed || this.#waiting.length > 0) return;
     for (const connection of [...this.#connections]) {
-      if (connection.isIdle && !connection.isTaken) this.#drop(connection);
+      if (isFree(connection)) this.#drop(connection);
     }
     if (this.#connections.length === 0 && this.#opening === 0) this.#closed.resolve();
   }
 }
 
-function isQuick({ isRead, name, tookMs }: NamedStatement): boolean {
-  return isRead === true && name !== '' && tookMs !== undefined && tookMs < QUICK_MS;
-}
-
-function hasRoom(connection: Connection, statement: NamedStatement, now: number): boolean {
-  return (
-    connection.depth < MOST_UNDER_WAY &&
-    connection.backlogMs + statement.tookMs! < MOST_BACKLOG_MS &&
-    connection.workedOnMs(now) < STALLED_MS
-  );
+function isFree({ isIdle, isTaken }: Connection): boolean {
+  return isIdle && !isTaken;
 }

@@ -7,7 +7,7 @@ export type NamedStatement = {
   readonly text: string;
   /** It only reads: it may be asked again when its connection is lost, and may share a connection with others. */
   readonly isRead?: boolean;
-  /** Milliseconds it kept Postgres busy, a moving average; absent until it has run under its name. */
+  /** Milliseconds it keeps Postgres busy, a moving average; absent until it has followed another on a connection. */
   tookMs?: number;
 };
 
