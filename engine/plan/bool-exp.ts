@@ -9,6 +9,7 @@ import {
 } from '../catalog/operators.ts';
 import { scalarOf } from '../catalog/scalars.ts';
 import { withPath } from '../errors/engine-error.ts';
+import { callBeside } from '../resolve/function-call.ts';
 import {
   and,
   type ColumnRef,
@@ -23,7 +24,7 @@ import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from '../re
 import { inputOrigin } from '../schema/origin.ts';
 import { planAggregatePredicates } from './aggregate-predicate.ts';
 import type { PlanContext } from './context.ts';
-import { planCallBeside, planPlainCall } from './function.ts';
+import { planCallBeside } from './function.ts';
 import { type Input, leafOf, listLeafOf, refuseNull, valueByValue } from './input.ts';
 
 export function planBoolExp(input: Input, context: PlanContext): Predicate {
@@ -45,7 +46,7 @@ export function planBoolExp(input: Input, context: PlanContext): Predicate {
         case 'computed-rows':
           return {
             kind: 'called',
-            call: planPlainCall(origin.field, origin.table),
+            call: callBeside(origin.field, origin.table),
             where: planBoolExp(value, context),
             ...filterOn(origin.target, context),
           } as const;

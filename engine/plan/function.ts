@@ -1,6 +1,7 @@
 /** Calls of SQL functions: tracked ones at the root, computed fields in a row. Arguments the client left out and that have a
  *  default are left out of the call too. Reference: features.md 1.6. Not here: what comes of the rows (table.ts). */
 import { withPath } from '../errors/engine-error.ts';
+import { rowValue } from '../resolve/function-call.ts';
 import type { CallArgument, FunctionCall } from '../resolve/predicate.ts';
 import type { ResolvedArgument, ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
 import type { Arguments } from './arguments.ts';
@@ -30,11 +31,6 @@ export function planCall(callable: Callable, given: Arguments, row: ResolvedTabl
   };
 }
 
-/** A computed field called with nothing but the row. */
-export function planPlainCall(field: ResolvedComputedField, table: ResolvedTable): FunctionCall {
-  return planCall(field, new Map(), table);
-}
-
 /** A computed field in a condition or an order, whose arguments are beside what is asked of it. */
 export function planCallBeside(
   input: Input,
@@ -42,8 +38,4 @@ export function planCallBeside(
   table: ResolvedTable,
 ): FunctionCall {
   return planCall(field, input.kind === 'object' ? input.fields : new Map(), table);
-}
-
-function rowValue(table: ResolvedTable): CallArgument['value'] {
-  return { kind: 'row', table: table.table, columns: [...table.columnByName.keys()] };
 }

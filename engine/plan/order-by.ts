@@ -1,11 +1,12 @@
 /** `order_by` and `distinct_on` arguments → OrderItems and columns. Ordering by a row of another table conjoins what the
  *  role may see of it: hidden rows order like absent ones. Reference: features.md rows 21–26. */
 import { fail, withPath } from '../errors/engine-error.ts';
+import { callBeside } from '../resolve/function-call.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { DIRECTIONS } from '../schema/order-by.ts';
 import { type InputOrigin, inputOrigin } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
-import { planCallBeside, planPlainCall } from './function.ts';
+import { planCallBeside } from './function.ts';
 import type { Input } from './input.ts';
 import type { AggregateValue, OrderAggregate, OrderItem } from './types.ts';
 
@@ -54,7 +55,7 @@ function rowsOf(origin: AggregateOrigin, context: PlanContext): Rows {
   if (origin.kind === 'relationship-aggregate') {
     return { rows: { kind: 'related', join: origin.relationship.join }, filter };
   }
-  return { rows: { kind: 'called', call: planPlainCall(origin.field, origin.table) }, filter };
+  return { rows: { kind: 'called', call: callBeside(origin.field, origin.table) }, filter };
 }
 
 function aggregateItems(input: Input, column: string, path: readonly Step[], rows: Rows): OrderItem[] {

@@ -1,7 +1,6 @@
 /** A permission's JSON condition → Predicate over its table: the whole grammar, checked against columns and relationships.
  *  In: BoolExp as written. Out: Predicate with leaves for values. Raises an ERRORS row with the path into the condition.
  *  A relationship in a permission reaches every related row: the role's own permission on the target is not applied.
- *  Not here yet: computed fields; a rule that uses one is refused, never ignored.
  *  Spec: BoolExp; grammar: features.md 1.3. */
 import {
   castOf,
@@ -20,8 +19,17 @@ import type { PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import { checkEnumValue } from './enum.ts';
-import { and, type ColumnRef, not, type Operand, or, type Predicate } from './predicate.ts';
-import type { ResolvedColumn, ResolvedTable } from './types.ts';
+import { callBeside } from './function-call.ts';
+import {
+  and,
+  type ColumnRef,
+  type FunctionCall,
+  not,
+  type Operand,
+  or,
+  type Predicate,
+} from './predicate.ts';
+import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from './types.ts';
 import { kindOf, leafOf, listLeafOf } from './value.ts';
 
 /** Where a condition stands. */
@@ -60,12 +68,40 @@ function clause(key: string, value: unknown, scope: Scope, level: number): Predi
   }
   const column = scope.table.columnByName.get(key);
   if (column) return columnCondition(column, value, scope);
+  const field = scope.table.computedFields.get(key);
+  if (field) return computedCondition(field, value, scope, level);
   const relationship = scope.table.relationships.get(key);
   if (!relationship) return fail('fieldNotExists', { name: key });
   const target = scope.tables.get(qualifiedKey(relationship.join.table));
   if (!target) return fail('notSupported', { text: `relationship "${key}" leads to a native query` });
   const where = resolveBoolExp(value, { ...scope, table: target }, level);
   return { kind: 'related', join: relationship.join, where };
+}
+
+/** A computed field called with the row alone: its value compared, or a row it returns satisfying the condition. */
+function computedCondition(
+  field: ResolvedComputedField,
+  value: unknown,
+  scope: Scope,
+  level: number,
+): Predicate {
+  const call = plainCall(field, scope.table);
+  if (field.returns.kind === 'scalar') {
+    const { type, scalar } = field.returns;
+    return columnCondition({ name: field.name, type, scalar, call }, value, scope);
+  }
+  const target = scope.tables.get(qualifiedKey(field.returns.table))!;
+  return { kind: 'called', call, where: resolveBoolExp(value, { ...scope, table: target }, level) };
+}
+
+function plainCall(field: ResolvedComputedField, table: ResolvedTable): FunctionCall {
+  const wanted = field.arguments.find(({ kind, hasDefault }) => kind === 'user' && !hasDefault);
+  if (wanted) {
+    fail('notSupported', {
+      text: `computed field "${field.name}" needs the argument "${wanted.graphqlName}", and a permission gives none`,
+    });
+  }
+  return callBeside(field, table);
 }
 
 /** One object where a list belongs is a list of one. */
@@ -90,7 +126,7 @@ function tableName(value: unknown): QualifiedName {
 }
 
 /** `{op: value, …}`, a list of such objects, or a bare value that the column must equal. */
-function columnCondition(column: ResolvedColumn, value: unknown, scope: Scope): Predicate {
+function columnCondition(column: ComparedColumn, value: unknown, scope: Scope): Predicate {
   // To a rule, a column of an enum is the text it is in the database, and may be compared as such.
   const compared = column.enum ? { ...column, scalar: scalarOf(column.type) } : column;
   if (isObject(value)) return operations(compared, value, scope);
@@ -163,10 +199,10 @@ function argumentsOf({ fields }: OperandFields, value: unknown, own: PgType): Op
   return { kind: 'arguments', values };
 }
 
-/** A column as it stands, or cast. */
-type ComparedColumn = Pick<ResolvedColumn, 'name' | 'type' | 'scalar' | 'enum'> & {
-  readonly cast?: PgType;
-};
+/** A column or a computed field as it stands, or cast. */
+type ComparedColumn = Pick<ResolvedColumn, 'name' | 'type' | 'scalar'> &
+  Partial<Pick<ResolvedColumn, 'enum'>> &
+  Pick<ColumnRef, 'call' | 'cast'>;
 
 /** Comparisons of two columns, without their `_` or `$`. */
 const COLUMN_OPERATORS: ReadonlyMap<string, OperatorName> = new Map([
@@ -206,8 +242,8 @@ function compare(column: ComparedColumn, operator: OperatorName, right: Operand)
   return { kind: 'compare', left: refTo(column), operator, right };
 }
 
-function refTo({ name, type, cast }: ComparedColumn): ColumnRef {
-  return { column: name, type, ...(cast ? { cast } : {}) };
+function refTo({ name, type, call, cast }: ComparedColumn): ColumnRef {
+  return { column: name, type, ...(call ? { call } : {}), ...(cast ? { cast } : {}) };
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -70,7 +70,7 @@ function enumScalar({ scalar }: ResolvedColumn, { typeName }: ResolvedEnum): Sca
 
 /** A value a permission gives a column of an enum. Raises `unexpectedPayload` for one that is none of the enum's; what a
  *  session variable holds is not known yet. */
-export function checkEnumValue(column: Pick<ResolvedColumn, 'enum'>, value: unknown): void {
+export function checkEnumValue(column: Partial<Pick<ResolvedColumn, 'enum'>>, value: unknown): void {
   if (!column.enum || value === null || (typeof value === 'string' && isSessionVariable(value))) return;
   const values = column.enum.values.map((each) => each.value);
   if (typeof value === 'string' && values.includes(value)) return;

@@ -97,6 +97,32 @@ test.each([
   expect(author.computedFields.size).toBe(0);
 });
 
+test('a permission may compare what a computed field returns, or its rows', () => {
+  const rule = (filter: Record<string, unknown>) => ({
+    role: 'reader',
+    permission: { columns: ['id'], filter },
+  });
+  const filterOf = (filter: Record<string, unknown>) => {
+    const { author, reasons } = resolved({
+      computed_fields: [computed('full_name', 'full_name'), computed('articles', 'articles_of')],
+      select_permissions: [rule(filter)],
+    });
+    return author.permissions.get('reader')?.select?.filter ?? reasons.join();
+  };
+  const row = { kind: 'row', table: named('author') };
+  expect(filterOf({ full_name: { _like: 'A%' } })).toMatchObject({
+    kind: 'compare',
+    left: { column: 'full_name', call: { function: named('full_name'), arguments: [{ value: row }] } },
+    operator: '_like',
+  });
+  expect(filterOf({ articles: { id: { _gt: 1 } } })).toMatchObject({
+    kind: 'called',
+    call: { function: named('articles_of') },
+    where: { kind: 'compare', left: { column: 'id' } },
+  });
+  expect(filterOf({ articles: { nothing: 1 } })).toMatch(/"nothing" does not exist/);
+});
+
 test('a computed field is not seen by a role whose permission does not list it', () => {
   const permission = (role: string, computed_fields: string[]) => ({
     role,
