@@ -172,3 +172,16 @@ test('a function gives way to a table', () => {
   );
   expect(resolveSources({ one: { tables: ['user'] } }, catalog, [{ function: search }]).reasons).toEqual([]);
 });
+
+test('a table called like a type derived from another is kept out, whichever comes first', () => {
+  for (const other of ['user_bool_exp', 'user_updates', 'user_max_fields']) {
+    const catalog = catalogOf(tableIn('user', { id: 'int4' }), tableIn(other, { id: 'int4' }));
+    const both = `conflicting definitions of the type '${other}' in [table user in source default, table ${other} in source default]`;
+    const last = resolveTables({ user: {}, [other]: {} }, catalog);
+    expect(last.reasons).toEqual([expect.stringContaining(both)]);
+    expect(last.table(other)).toBeUndefined();
+    const first = resolveTables({ [other]: {}, user: {} }, catalog);
+    expect(first.reasons).toEqual([expect.stringContaining(both)]);
+    expect(first.table('user')).toBeUndefined();
+  }
+});

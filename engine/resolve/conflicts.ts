@@ -3,7 +3,7 @@
  *  Not here: how names are made (names.ts, naming.ts). Source: features.md row 15. */
 import { EngineError } from '../errors/engine-error.ts';
 import { printQualified } from '../metadata/schema/common.ts';
-import { type RootType, rootFieldsIn } from './names.ts';
+import { type RootType, rootFieldsIn, typeNamesOf } from './names.ts';
 import { NAMESPACE_KINDS, type NamespaceKind, type Naming, namespaceTypeName } from './naming.ts';
 import type { ResolvedFunction, ResolvedTable } from './types.ts';
 
@@ -39,7 +39,7 @@ export class NameSpace {
   addTable(table: ResolvedTable): EngineError | null {
     const owner = `table ${printQualified(table.table)} in source ${table.source}`;
     const claims = { owner, fields: (root: RootType) => rootFieldsIn(table, root) };
-    return this.#add(table.naming, claims, [table.typeName]);
+    return this.#add(table.naming, claims, typeNamesOf(table));
   }
 
   /** Without relationships its rows have the type of the logical model, which others may return too. */

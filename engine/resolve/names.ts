@@ -2,6 +2,7 @@
  *  In: the table, what its metadata says of names, and how its source spells them. Out: TableNames.
  *  Not here: spelling and source customization (naming.ts), conflicts between tables (conflicts.ts).
  *  Source: features.md rows 1–8 and 11. */
+import { AGGREGATE_FUNCTIONS } from '../catalog/aggregates.ts';
 import { fail } from '../errors/engine-error.ts';
 import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
 import type {
@@ -148,6 +149,41 @@ export function derivedTypeName(
   suffix: string,
 ): string {
   return typeName(naming, base, suffix);
+}
+
+/** What is put behind a table's name for the types derived from it, whichever of them a role's schema has. Left out are
+ *  those made from one of these (`author_aggregate_bool_exp_count`), and those of groups, which are off by default. */
+const DERIVED_TYPES: readonly string[] = [
+  'aggregate',
+  'aggregate_bool_exp',
+  'aggregate_fields',
+  'aggregate_order_by',
+  'append_input',
+  'arr_rel_insert_input',
+  'bool_exp',
+  'constraint',
+  'delete_at_path_input',
+  'delete_elem_input',
+  'delete_key_input',
+  'inc_input',
+  'insert_input',
+  'mutation_response',
+  'obj_rel_insert_input',
+  'on_conflict',
+  'order_by',
+  'pk_columns_input',
+  'prepend_input',
+  'select_column',
+  'set_input',
+  'update_column',
+  'updates',
+  ...AGGREGATE_FUNCTIONS.flatMap((fn) => [`${fn}_fields`, `${fn}_order_by`]),
+];
+
+/** Every type name a table takes: two definitions of one name would be one type, and a wrong one. */
+export function typeNamesOf(table: ResolvedTable): readonly string[] {
+  const ofEnum = table.enum ? [table.enum.typeName, table.enum.comparisonName] : [];
+  return [table.typeName, ...ofEnum, ...DERIVED_TYPES.map((suffix) => derivedTypeName(table, suffix))];
 }
 
 /** Root fields of rows that have but one: it stands for whichever kind is asked for. */
