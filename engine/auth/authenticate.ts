@@ -96,18 +96,23 @@ function secretsOf(options: AuthOptions): readonly string[] {
 
 function bySecret(secrets: readonly string[], prefix: string): Authenticator {
   const digests = secrets.map(digestOf);
+  // Secrets found right once: hashing them on every request took 3 % of a small one. A look-up compares hashes of whole
+  // texts, with a seed of this process; its time tells nothing about how much of a wrong secret is right.
+  const proven = new Set<string>();
   return (headers) => {
     const secret = secretOf(headers, prefix);
     if (secret === undefined) return undefined;
+    if (proven.has(secret)) return trusted(headers, prefix);
     const digest = digestOf(secret);
     // Every digest is compared, and digests are equally long: time tells nothing about the secrets.
     const isKnown = digests.map((known) => timingSafeEqual(known, digest)).includes(true);
-    return isKnown ? trusted(headers, prefix) : fail('adminSecretInvalid', { prefix });
+    if (!isKnown) fail('adminSecretInvalid', { prefix });
+    proven.add(secret);
+    return trusted(headers, prefix);
   };
 }
 
 function digestOf(secret: string): Buffer {
-  // One call, not a hash object: this runs on every request.
   return hash('sha256', secret, 'buffer');
 }
 

@@ -23,6 +23,9 @@ export function sessionVariablesOf(headers: IncomingHttpHeaders, prefix: string)
 
 /** The admin secret a request brings, or `undefined`. */
 export function secretOf(headers: IncomingHttpHeaders, prefix: string): string | undefined {
-  const found = SECRET_HEADERS.map((name) => headers[prefix + name]).find((value) => value !== undefined);
-  return Array.isArray(found) ? found.join(', ') : found;
+  for (const name of SECRET_HEADERS) {
+    const found = headers[prefix + name];
+    if (found !== undefined) return Array.isArray(found) ? found.join(', ') : found;
+  }
+  return undefined;
 }

@@ -26,6 +26,14 @@ const QUERIES: readonly Query[] = [
     variables: { n: 20 },
   },
   {
+    name: 'complex',
+    text: `query ($q: String!, $n: Int = 1000) { author(order_by: {name: asc},
+      where: {articles: {author: {articles: {title: {_eq: $q}}}}}) {
+      name articles(where: {author: {articles: {title: {_eq: $q}}}}, limit: $n) {
+        title author { name email articles(order_by: {id: asc}) { id title } } } } }`,
+    variables: { q: 'x' },
+  },
+  {
     name: 'search',
     text: `query ($q: String!) { article(where: {_or: [{title: {_ilike: $q}}, {author: {name: {_ilike: $q}}}]},
       order_by: [{title: asc}, {id: asc}], limit: 20) { id title author { id name email joined } } }`,

@@ -144,6 +144,32 @@ describe('a plan is kept', () => {
   });
 });
 
+test('when only values change, no statement is prepared twice', async () => {
+  const read = `query ($id: Int, $names: [String!], $price: numeric, $tag: jsonb) {
+    item(where: { id: { _eq: $id }, name: { _in: $names }, price: { _gt: $price }, tags: { _contains: $tag } }) {
+      id purchases(where: { amount: { _gt: $id } }) { amount } } }`;
+  const write =
+    'mutation ($id: Int!, $note: String) { update_purchase_by_pk(pk_columns: { id: $id }, _set: { note: $note }) { id } }';
+  const ask = async (i: number) => {
+    const names = Array.from({ length: i }, (_, n) => `name ${n}`);
+    const variables = { id: i, names, price: String(i / 7), tag: { [`key ${i}`]: i } };
+    expect(await shop.ask(read, variables, { role: 'admin' })).toHaveProperty('data');
+    expect(await shop.ask(write, { id: i, note: `n${i}` }, { role: 'admin' })).toHaveProperty('data');
+  };
+  const count = () => prepared(shop.sources.get('default'));
+  for (let i = 0; i < 3; i++) await ask(i);
+  const before = await count();
+  expect(before).toBeGreaterThanOrEqual(2);
+  for (let i = 3; i < 60; i++) await ask(i);
+  expect(await count()).toBe(before);
+});
+
+/** Asked one after the other, everything runs on the pool's first connection. */
+async function prepared({ run }: Database): Promise<number> {
+  const text = `select count(*) from pg_prepared_statements where name <> ''`;
+  return Number((await run({ name: '', text }, []))[0]);
+}
+
 describe('insert', () => {
   test('fills presets from the session and answers with what the role may read', async () => {
     const query = `mutation { insert_purchase(objects: [{ item_id: 102, amount: 3 }]) {

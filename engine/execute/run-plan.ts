@@ -18,10 +18,15 @@ export interface Databases {
 /** The protocol counts a statement's parameters in 16 bits. */
 const MOST_PARAMETERS = 65_535;
 
-export function runPlan(plan: ReadyPlan, binding: Binding, databases: Databases): Promise<readonly Row[]> {
-  return plan.operation === 'mutation'
-    ? runMutation(plan.statements, binding, databases)
-    : Promise.all(plan.statements.map((statement) => runQuery(statement, binding, databases)));
+export async function runPlan(
+  { operation, statements }: ReadyPlan,
+  binding: Binding,
+  databases: Databases,
+): Promise<readonly Row[]> {
+  if (operation === 'mutation') return runMutation(statements, binding, databases);
+  const [only] = statements;
+  if (statements.length === 1 && only) return [await runQuery(only, binding, databases)];
+  return Promise.all(statements.map((statement) => runQuery(statement, binding, databases)));
 }
 
 function runQuery(statement: ReadyStatement, binding: Binding, databases: Databases): Promise<Row> {

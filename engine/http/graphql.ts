@@ -2,7 +2,7 @@
  *  In: one request, or an array of them. Out: the text the executor made, untouched, with its length.
  *  Failures are GraphQL errors with status 200; only a body that is no JSON, or too large, gets a status of its own.
  *  Not here: what a request means (execute/answer.ts). Spec: "GraphQL API"; reference: features.md 1.14, row 172. */
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Snapshot } from '../admin/snapshot.ts';
 import { textToWire } from '../config/header-prefix.ts';
 import { type EngineError, toAdminBody, toGraphqlError } from '../errors/engine-error.ts';
@@ -27,16 +27,26 @@ export function graphqlHandler(context: HttpContext): NodeHandler {
     const { status, body } = await answerTo(context, exchange, request);
     if (response.destroyed) return;
     const sizeBytes = sizeOf(body);
-    response.writeHead(status, {
-      'content-type': 'application/json; charset=utf-8',
-      'content-length': sizeBytes,
-      'x-request-id': exchange.id,
-      ...context.corsHeaders(request.headers.origin),
-      ...(exchange.session?.setCookies ? { 'set-cookie': [...exchange.session.setCookies] } : {}),
-    });
+    response.writeHead(status, headersOf(context, exchange, request, sizeBytes));
     send(response, body);
     finish(context.observe, exchange, request, { status, sizeBytes });
   };
+}
+
+function headersOf(
+  { corsHeaders }: HttpContext,
+  { id, session }: Exchange,
+  { headers: { origin } }: IncomingMessage,
+  sizeBytes: number,
+): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': sizeBytes,
+    'x-request-id': id,
+  };
+  if (origin !== undefined) Object.assign(headers, corsHeaders(origin));
+  if (session?.setCookies) headers['set-cookie'] = [...session.setCookies];
+  return headers;
 }
 
 /** Text goes out with the headers in one write; bytes as they are, all of them in one write too. */
