@@ -104,7 +104,7 @@ export async function dropInconsistentMetadata(
 ): Promise<Answer> {
   await work.cover();
   for (;;) {
-    const { inconsistencies } = work.view();
+    const inconsistencies = work.view().inconsistencies.filter(({ entity }) => !entity);
     if (inconsistencies.length === 0) return SUCCESS;
     const without = inconsistencies.map(({ key }) => key).reduce(removeObject, work.metadata);
     if (without === work.metadata) refuseInconsistencies(inconsistencies);
@@ -167,5 +167,6 @@ function bareSource(source: Source): Source {
 }
 
 function refuseReplacement(inconsistencies: readonly Inconsistency[]): never {
-  fail('newInconsistencies', {}, { internal: printInconsistencies(inconsistencies, false) });
+  const reasons = inconsistencies.map(({ reason }) => reason).join(', ');
+  fail('inconsistentMetadata', { reasons }, { internal: printInconsistencies(inconsistencies, false) });
 }

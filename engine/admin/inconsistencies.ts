@@ -3,7 +3,8 @@
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import type { Inconsistency } from '../resolve/types.ts';
 
-export type PrintedInconsistency = Pick<Inconsistency, 'type' | 'name' | 'reason' | 'definition'> & {
+export type PrintedInconsistency = Pick<Inconsistency, 'type' | 'name' | 'reason' | 'entity'> & {
+  readonly definition?: unknown;
   readonly key?: string;
   readonly code?: string | undefined;
 };
@@ -14,8 +15,8 @@ export function printInconsistencies(
   inconsistencies: readonly Inconsistency[],
   includeKeys: boolean,
 ): readonly PrintedInconsistency[] {
-  return inconsistencies.map(({ definition, reason, name, type, key, cause }) => ({
-    definition,
+  return inconsistencies.map(({ definition, entity, reason, name, type, key, cause }) => ({
+    ...(entity ? { entity } : { definition }),
     reason,
     name,
     type,
@@ -23,13 +24,14 @@ export function printInconsistencies(
   }));
 }
 
-/** What is in `after` and was not in `before`. An object that is inconsistent for another reason now counts as new. */
+/** What is in `after` and was not in `before`, and is wrong with the document. An object that is inconsistent for another
+ *  reason now counts as new. */
 export function newInconsistencies(
   before: readonly Inconsistency[],
   after: readonly Inconsistency[],
 ): readonly Inconsistency[] {
   const known = new Set(before.map(identify));
-  return after.filter((inconsistency) => !known.has(identify(inconsistency)));
+  return after.filter((inconsistency) => !inconsistency.entity && !known.has(identify(inconsistency)));
 }
 
 /** Raises the cause of `root`, else `newInconsistencies`; both list the objects in `internal`.

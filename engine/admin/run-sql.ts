@@ -130,7 +130,7 @@ function fitting(work: Work, followed: Metadata, change: Standing, cascade: bool
   const { changes, inconsistencies } = change;
   const renames = renamesOf(change);
   const known = new Set(inconsistencies.map(({ key }) => followKey(key, renames)));
-  const isNew = (inconsistency: Inconsistency) => !known.has(inconsistency.key);
+  const isNew = ({ key, entity }: Inconsistency) => !entity && !known.has(key);
   let next = followed;
   for (;;) {
     const added = work.ground.resolve(next, work.catalogs).inconsistencies.filter(isNew);

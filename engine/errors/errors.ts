@@ -226,6 +226,7 @@ export const ERRORS = {
     400,
     'unexpected',
     (p) => `cannot continue due to inconsistent metadata: ${p.reasons}`,
+    { message: () => 'cannot continue due to inconsistent metadata' },
   ),
   queryExecutionFailed: row<object>(400, 'postgres-error', () => 'query execution failed'),
   sourceUnreachable: row<{ source: string; reason: string }>(
@@ -429,6 +430,35 @@ export const ERRORS = {
     400,
     'already-exists',
     (p) => `permission of role "${p.role}" already exists for function "${p.name}"`,
+  ),
+  cyclicRoles: row<{ roles: readonly string[] }>(
+    400,
+    'cyclic-dependency',
+    (p) => `found cycle(s) in roles: ${JSON.stringify(p.roles)}`,
+  ),
+  roleInheritsItself: row<object>(
+    400,
+    'invalid-params',
+    () => 'an inherited role name cannot be in the role combination',
+  ),
+  parentRolesNotFound: row<{ roles: readonly string[]; role: string }>(
+    400,
+    'not-exists',
+    (p) =>
+      `the following parent role(s) are not found: ${p.roles.join(', ')} ` +
+      `which are required to construct the inherited role: ${p.role}`,
+  ),
+  inheritedRoleNotExists: row<{ role: string }>(
+    400,
+    'not-exists',
+    (p) => `"${p.role}" inherited role doesn't exist`,
+  ),
+  inheritedPermissionConflict: row<{ role: string; permission: string; table: string; source: string }>(
+    400,
+    'unexpected',
+    (p) =>
+      `Could not inherit permission for the role '${p.role}' for the entity: ` +
+      `'${p.permission} permission, table: ${p.table}, source: '${p.source}''`,
   ),
   functionPermissionMissing: row<Named & { role: string }>(
     400,

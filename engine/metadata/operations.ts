@@ -10,6 +10,7 @@ import { ComputedField, FunctionConfiguration } from './schema/function.ts';
 import { LogicalModelField } from './schema/logical-model.ts';
 import { NativeQuery } from './schema/native-query.ts';
 import { DeleteRule, InsertRule, SelectRule, UpdateRule } from './schema/permission.ts';
+import { InheritedRole } from './schema/policy.ts';
 import { ArrayRelationshipUsing, ObjectRelationshipUsing } from './schema/relationship.ts';
 import { HealthCheck, QueryTags, SourceConfiguration, SourceCustomization } from './schema/source.ts';
 import { CustomRootFields, FederationConfig, TableConfiguration } from './schema/table.ts';
@@ -369,6 +370,10 @@ export const OPERATIONS = {
     'Takes a collection off the allow list.',
     Type.Object({ collection: ObjectName }),
   ),
+
+  // ── roles ──
+  add_inherited_role: row('edit', 'Gives a role what others may do, or other parents.', InheritedRole),
+  drop_inherited_role: row('edit', 'Forgets an inherited role.', Type.Object({ role_name: RoleName })),
 
   // ── rows ──
   insert: sourced(

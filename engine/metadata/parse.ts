@@ -4,6 +4,7 @@
  *  Not here: meaning, which needs a database (resolve/). Spec: "Errors", parse-failed; "replace_metadata". */
 import type { TSchema } from 'typebox';
 import { fail } from '../errors/engine-error.ts';
+import { refuseCycles } from './inherited-roles.ts';
 import { toNormalForm } from './normal-form.ts';
 import { bare, childKinds, OBJECTS, type ObjectKind, withRequired } from './objects.ts';
 import { type ArgsOf, OPERATIONS, type OperationDeclaration, type OperationName } from './operations.ts';
@@ -25,6 +26,7 @@ export function parseArgs<N extends OperationName>(name: N, args: unknown): Args
 export function parseMetadata(value: unknown): Metadata {
   const metadata = parseAs(Metadata, upgrade(value)) as Metadata;
   refuseDuplicates(metadata, null);
+  refuseCycles(metadata.inherited_roles ?? []);
   return metadata;
 }
 

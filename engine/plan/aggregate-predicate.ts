@@ -5,12 +5,13 @@ import { AGGREGATE_PREDICATES, type PredicateFunction } from '../catalog/aggrega
 import { builtinType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { type AggregateRef, type Predicate, TRUE } from '../resolve/predicate.ts';
+import type { ResolvedTable } from '../resolve/types.ts';
 import { inputOrigin } from '../schema/origin.ts';
 import { comparisons, type InputObject, objectOf, planBoolExp } from './bool-exp.ts';
 import type { PlanContext } from './context.ts';
 import { type Input, valueByValue } from './input.ts';
 
-type Rows = Pick<AggregateRef, 'join' | 'filter'>;
+type Rows = Pick<AggregateRef, 'join' | 'filter'> & { readonly table: ResolvedTable };
 
 /** Exactly one condition, on related rows. */
 export function planAggregatePredicates(value: Input, rows: Rows, context: PlanContext): Predicate {
@@ -34,14 +35,21 @@ export function planAggregatePredicate(
   return withPath(name, () => condition(origin.fn, object.fields.get(name)!, rows, context));
 }
 
-function condition(fn: PredicateFunction, value: Input, rows: Rows, context: PlanContext): Predicate {
+function condition(
+  fn: PredicateFunction,
+  value: Input,
+  { table, ...rows }: Rows,
+  context: PlanContext,
+): Predicate {
   const { fields } = objectOf(value);
   const filter = fields.get('filter');
   const distinct = fields.get('distinct');
+  const columns = columnsOf(fields.get('arguments'));
   const aggregate: AggregateRef = {
     ...rows,
     fn,
-    columns: columnsOf(fields.get('arguments')),
+    columns,
+    ...context.shownIf(table, columns),
     isDistinct: distinct?.kind === 'leaf' && valueByValue(distinct, context) === true,
     where: filter ? withPath('filter', () => planBoolExp(filter, context)) : TRUE,
   };

@@ -4,7 +4,7 @@
 import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
 import type { AggregateFunction } from '../catalog/aggregates.ts';
 import { withPath } from '../errors/engine-error.ts';
-import type { FunctionCall } from '../resolve/predicate.ts';
+import { type FunctionCall, shownIfOf } from '../resolve/predicate.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { fieldOrigin } from '../schema/origin.ts';
 import { type Arguments, readArguments } from './arguments.ts';
@@ -30,17 +30,23 @@ export function planAggregate(
   const type = objectTypeOf(field);
   const output = withPath('selectionSet', () =>
     selectedFields(subselections(nodes), type, context).map((selected) =>
-      aggregateField(selected, type, nodesLimit, context),
+      aggregateField(selected, { table, type, limit: nodesLimit }, context),
     ),
   );
   const select = { table: table.table, fields: [], ...asked, limit, ...(from ? { from } : {}) };
   return { select, output };
 }
 
+/** What a field is a field of; `limit` is that of the nodes. */
+type Of = {
+  readonly table: ResolvedTable;
+  readonly type: GraphQLObjectType;
+  readonly limit: number | null;
+};
+
 function aggregateField(
   { alias, name, nodes, field }: SelectedField,
-  type: GraphQLObjectType,
-  limit: number | null,
+  { table, type, limit }: Of,
   context: PlanContext,
 ): AggregateField {
   if (!field) return { kind: 'constant', alias, json: JSON.stringify(type.name) };
@@ -50,8 +56,18 @@ function aggregateField(
       const { fields } = planSelection(origin.table, objectTypeOf(field), nodes, context);
       return { kind: 'nodes', alias, fields, limit };
     }
-    return { kind: 'values', alias, members: members(field, nodes, context, aggregateMember) };
+    return { kind: 'values', alias, members: aggregateMembers(table, field, nodes, context) };
   });
+}
+
+/** What is told about rows of the table. */
+export function aggregateMembers(
+  table: ResolvedTable,
+  field: GraphQLField<unknown, unknown>,
+  nodes: readonly FieldNode[],
+  context: PlanContext,
+): AggregateMember[] {
+  return members(field, nodes, context, (selected, type) => aggregateMember(selected, table, type, context));
 }
 
 /** The fields asked of an object about many rows. */
@@ -71,15 +87,16 @@ export function members<T>(
   );
 }
 
-export function aggregateMember(
+function aggregateMember(
   { alias, nodes, field }: SelectedField,
+  table: ResolvedTable,
   type: GraphQLObjectType,
   context: PlanContext,
 ): AggregateMember {
   if (!field) return { kind: 'constant', alias, json: JSON.stringify(type.name) };
   const origin = fieldOrigin(field);
   const given = readArguments(field, nodes, context);
-  if (origin.kind === 'count') return { kind: 'value', alias, value: countValue(given, context) };
+  if (origin.kind === 'count') return { kind: 'value', alias, value: countValue(table, given, context) };
   if (origin.kind !== 'aggregate-function') throw new Error(`${origin.kind} is not part of an aggregate`);
   return {
     kind: 'values',
@@ -91,11 +108,11 @@ export function aggregateMember(
 }
 
 /** `distinct` without columns changes nothing: rows are distinct. */
-function countValue(given: Arguments, context: PlanContext): AggregateValue {
-  const columns = given.get('columns');
+function countValue(table: ResolvedTable, given: Arguments, context: PlanContext): AggregateValue {
+  const columns = columnsOf(given.get('columns'));
   const distinct = given.get('distinct');
   const isDistinct = distinct?.kind === 'leaf' && valueByValue(distinct, context) === true;
-  return { kind: 'count', columns: columnsOf(columns), isDistinct };
+  return { kind: 'count', columns, isDistinct, ...context.shownIf(table, columns) };
 }
 
 /** Columns by SQL name, from one of an enum or a list of them. */
@@ -118,9 +135,12 @@ function functionMember(
     const given = readArguments(field, nodes, context);
     const call = withPath('args', () => planCall(origin.field, given, origin.table));
     const { type: own, json } = returns;
-    return { kind: 'value', alias, value: { kind: 'function', fn, column: name, call, type: own, json } };
+    const shown = shownIfOf(origin.field);
+    const value = { kind: 'function', fn, column: name, call, type: own, json, ...shown } as const;
+    return { kind: 'value', alias, value };
   }
   if (origin.kind !== 'column') throw new Error(`${origin.kind} has no ${fn}`);
   const { name, type: own, json } = origin.column;
-  return { kind: 'value', alias, value: { kind: 'function', fn, column: name, type: own, json } };
+  const shown = shownIfOf(origin.column);
+  return { kind: 'value', alias, value: { kind: 'function', fn, column: name, type: own, json, ...shown } };
 }

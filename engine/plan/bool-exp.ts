@@ -18,6 +18,7 @@ import {
   type Operand,
   or,
   type Predicate,
+  shownIfOf,
   TRUE,
 } from '../resolve/predicate.ts';
 import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
@@ -51,8 +52,9 @@ export function planBoolExp(input: Input, context: PlanContext): Predicate {
             ...filterOn(origin.target, context),
           } as const;
         case 'aggregate-predicates': {
-          const { join } = origin.relationship;
-          return planAggregatePredicates(value, { join, ...filterOn(origin.target, context) }, context);
+          const { relationship, target } = origin;
+          const rows = { join: relationship.join, table: target, ...filterOn(target, context) };
+          return planAggregatePredicates(value, rows, context);
         }
         case 'relationship': {
           const { join } = origin.relationship;
@@ -127,13 +129,14 @@ function argumentsOf({ fields }: OperandFields, input: Input, left: ColumnRef): 
   return { kind: 'arguments', values };
 }
 
-function columnRef({ name, type }: ResolvedColumn): ColumnRef {
-  return { column: name, type };
+function columnRef(column: ResolvedColumn): ColumnRef {
+  return { column: column.name, type: column.type, ...shownIfOf(column) };
 }
 
 function computedRef(field: ResolvedComputedField, table: ResolvedTable, given: Input): ColumnRef {
   if (field.returns.kind !== 'scalar') throw new Error(`${field.name} is no value`);
-  return { column: field.name, type: field.returns.type, call: planCallBeside(given, field, table) };
+  const call = planCallBeside(given, field, table);
+  return { column: field.name, type: field.returns.type, call, ...shownIfOf(field) };
 }
 
 export type InputObject = Extract<Input, { kind: 'object' }>;

@@ -6,7 +6,7 @@ import { fail, withPath } from '../errors/engine-error.ts';
 import { and, not, or, type Predicate, TRUE } from '../resolve/predicate.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { fieldOrigin, inputOrigin } from '../schema/origin.ts';
-import { aggregateMember, columnsOf, members } from './aggregate.ts';
+import { aggregateMembers, columnsOf, members } from './aggregate.ts';
 import { planAggregatePredicate } from './aggregate-predicate.ts';
 import { readArguments } from './arguments.ts';
 import { objectOf, planBoolExp } from './bool-exp.ts';
@@ -29,33 +29,33 @@ export function planGroups(
   const given = readArguments(field, nodes, context);
   const keys = [...new Set(columnsOf(given.get('keys')))];
   const { order_by } = table.naming.names;
-  const [where, having] = [given.get('where'), given.get('having')];
+  const [condition, having] = [given.get('where'), given.get('having')];
   const asked = withPath('args', () => ({
-    having: having ? withPath('having', () => planHaving(having, context)) : TRUE,
+    having: having ? withPath('having', () => planHaving(having, table, context)) : TRUE,
     orderBy: withPath(order_by, () => planGroupOrder(given.get(order_by), keys)),
     limit: withPath('limit', () => limitOf(given, context.select(table)?.limit ?? null, context)),
     offset: withPath('offset', () => countOf(given.get('offset'), context)),
-    where: where ? withPath('where', () => planBoolExp(where, context)) : TRUE,
+    where: condition ? withPath('where', () => planBoolExp(condition, context)) : TRUE,
   }));
   const type = objectTypeOf(field);
   const output = withPath('selectionSet', () =>
     selectedFields(subselections(nodes), type, context).map((selected) =>
-      groupField(selected, type, keys, context),
+      groupField(selected, { table, type, keys }, context),
     ),
   );
-  return { table: table.table, keys, ...asked, where: and(context.filterOf(table), asked.where), output };
+  const where = and(context.filterOf(table), asked.where);
+  return { table: table.table, keys, ...context.shownIf(table, keys), ...asked, where, output };
 }
 
 function groupField(
   { alias, name, nodes, field }: SelectedField,
-  type: GraphQLObjectType,
-  keys: Keys,
+  { table, type, keys }: { table: ResolvedTable; type: GraphQLObjectType; keys: Keys },
   context: PlanContext,
 ): GroupField {
   if (!field) return { kind: 'constant', alias, json: JSON.stringify(type.name) };
   return withPath(name, () => {
     if (fieldOrigin(field).kind === 'aggregate')
-      return { kind: 'values', alias, members: members(field, nodes, context, aggregateMember) };
+      return { kind: 'values', alias, members: aggregateMembers(table, field, nodes, context) };
     const fields = members(field, nodes, context, (selected, inner) => keyField(selected, inner, keys));
     return { kind: 'keys', alias, fields };
   });
@@ -75,27 +75,27 @@ function keyOf({ name, graphqlName }: ResolvedColumn, keys: Keys): string {
   return fail('validationFailed', { text: `rows are not grouped by '${graphqlName}'` });
 }
 
-function planHaving(input: Input, context: PlanContext): Predicate {
+function planHaving(input: Input, table: ResolvedTable, context: PlanContext): Predicate {
   const object = objectOf(input);
   return and(
     ...[...object.fields].map(([name, value]) => {
       switch (inputOrigin(object.type.getFields()[name]!).kind) {
         case 'and':
-          return and(...withPath(name, () => each(value, context)));
+          return and(...withPath(name, () => each(value, table, context)));
         case 'or':
-          return or(...withPath(name, () => each(value, context)));
+          return or(...withPath(name, () => each(value, table, context)));
         case 'not':
-          return not(withPath(name, () => planHaving(value, context)));
+          return not(withPath(name, () => planHaving(value, table, context)));
         default:
-          return planAggregatePredicate(name, object, { join: null }, context);
+          return planAggregatePredicate(name, object, { join: null, table }, context);
       }
     }),
   );
 }
 
-function each(value: Input, context: PlanContext): Predicate[] {
+function each(value: Input, table: ResolvedTable, context: PlanContext): Predicate[] {
   if (value.kind !== 'list') return refuseNull(value);
-  return value.items.map((item, i) => withPath(i, () => planHaving(item, context)));
+  return value.items.map((item, i) => withPath(i, () => planHaving(item, table, context)));
 }
 
 function planGroupOrder(input: Input | undefined, keys: Keys): GroupOrder[] {

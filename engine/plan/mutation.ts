@@ -50,7 +50,12 @@ export function planMutation(root: MutationRootField, context: PlanContext): Roo
         return one(planUpdate(table, given, whereOf(given, context), context));
       case 'update-by-pk':
         return one(
-          planUpdate(table, given, keyPredicate(table, fieldsOf(given.get(names.pk_columns))), context),
+          planUpdate(
+            table,
+            given,
+            keyPredicate(table, fieldsOf(given.get(names.pk_columns)), context),
+            context,
+          ),
         );
       case 'update-many':
         return one({
@@ -67,7 +72,7 @@ export function planMutation(root: MutationRootField, context: PlanContext): Roo
       case 'delete':
         return one(planDelete(table, whereOf(given, context), context));
       case 'delete-by-pk':
-        return one(planDelete(table, keyPredicate(table, given), context));
+        return one(planDelete(table, keyPredicate(table, given, context), context));
       default:
         return origin.kind satisfies never;
     }

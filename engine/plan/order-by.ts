@@ -2,6 +2,7 @@
  *  role may see of it: hidden rows order like absent ones. Reference: features.md rows 21–26. */
 import { fail, withPath } from '../errors/engine-error.ts';
 import { callBeside } from '../resolve/function-call.ts';
+import { shownIfOf } from '../resolve/predicate.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { DIRECTIONS } from '../schema/order-by.ts';
 import { type InputOrigin, inputOrigin } from '../schema/origin.ts';
@@ -32,10 +33,13 @@ function orderItems(input: Input, path: readonly Step[], context: PlanContext): 
       const ordering = value.kind === 'object' ? value.fields.get('ordering') : value;
       if (ordering?.kind !== 'enum') return [];
       const { direction, nulls } = directionOf(ordering.value);
-      if (origin.kind === 'column') return [{ path, column: origin.column.name, direction, nulls }];
+      if (origin.kind === 'column') {
+        const { column } = origin;
+        return [{ path, column: column.name, direction, nulls, ...shownIfOf(column) }];
+      }
       if (origin.kind !== 'computed') return [];
       const call = planCallBeside(value, origin.field, origin.table);
-      return [{ path, column: origin.field.name, call, direction, nulls }];
+      return [{ path, column: origin.field.name, call, direction, nulls, ...shownIfOf(origin.field) }];
     }),
   );
 }
@@ -78,7 +82,8 @@ export function aggregateOrders(input: Input): AggregateOrder[] {
     return fieldsOf(given).flatMap((inner) => {
       if (inner.origin.kind !== 'column' || inner.value.kind !== 'enum') return [];
       const { name, type, json } = inner.origin.column;
-      const value: AggregateValue = { kind: 'function', fn: origin.fn, column: name, type, json };
+      const shown = shownIfOf(inner.origin.column);
+      const value: AggregateValue = { kind: 'function', fn: origin.fn, column: name, type, json, ...shown };
       return [{ value, ...directionOf(inner.value.value) }];
     });
   });

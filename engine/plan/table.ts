@@ -6,7 +6,7 @@ import { arrayOf, builtinType } from '../catalog/types.ts';
 import { withPath } from '../errors/engine-error.ts';
 import { targetOf } from '../resolve/access.ts';
 import { jsonPath } from '../resolve/json-path.ts';
-import { and, type FunctionCall, type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
+import { and, type FunctionCall, type Leaf, type Predicate, shownIfOf, TRUE } from '../resolve/predicate.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { type FieldOrigin, fieldOrigin } from '../schema/origin.ts';
 import { planAggregate } from './aggregate.ts';
@@ -44,7 +44,7 @@ export function planRow(
   context: PlanContext,
 ): Select {
   const given = readArguments(field, nodes, context);
-  const where = and(context.filterOf(table), keyPredicate(table, given));
+  const where = and(context.filterOf(table), keyPredicate(table, given, context));
   return { ...planSelection(table, objectTypeOf(field), nodes, context), where };
 }
 
@@ -61,9 +61,11 @@ export function planSelection(
   return { table: table.table, fields, where: TRUE, orderBy: [], distinctOn: [], limit: null, offset: null };
 }
 
-/** Key columns equal to the values given under their GraphQL names. */
-export function keyPredicate(table: ResolvedTable, given: Arguments): Predicate {
+/** Key columns equal to the values given under their GraphQL names, in a row that shows them. */
+export function keyPredicate(table: ResolvedTable, given: Arguments, context: PlanContext): Predicate {
+  const { shownIf = {} } = context.shownIf(table, table.primaryKey?.map(({ name }) => name) ?? []);
   return and(
+    ...Object.values(shownIf),
     ...(table.primaryKey ?? []).map((column): Predicate => {
       const right = leafOf(given.get(column.graphqlName)!, column.type);
       return { kind: 'compare', left: { column: column.name, type: column.type }, operator: '_eq', right };
@@ -125,7 +127,8 @@ function computedField(
   const { returns } = computed;
   if (returns.kind === 'scalar') {
     const path = withPath('args', () => withPath('path', () => pathLeaf(given.get('path'), context)));
-    return { kind: 'computed', alias, call, type: returns.type, json: returns.json, path };
+    const { type, json } = returns;
+    return { kind: 'computed', alias, call, type, json, path, ...shownIfOf(computed) };
   }
   const target = targetOf(context.document.role.model, table.source, returns.table);
   return {
@@ -158,6 +161,7 @@ function columnField(alias: string, column: ResolvedColumn, given: Arguments, co
     // A logical model's word is not the database's: a null there must not take the whole row with it.
     isNullable: column.isNullable || column.isDeclared === true,
     path,
+    ...shownIfOf(column),
   };
 }
 
@@ -172,7 +176,7 @@ export function rowsAskedFor(
   table: ResolvedTable,
   given: Arguments,
   context: PlanContext,
-): Pick<Select, 'where' | 'orderBy' | 'distinctOn' | 'limit' | 'offset'> {
+): Pick<Select, 'where' | 'orderBy' | 'distinctOn' | 'shownIf' | 'limit' | 'offset'> {
   const access = context.select(table);
   const { names } = table.naming;
   const where = given.get('where');
@@ -182,6 +186,7 @@ export function rowsAskedFor(
     where: and(context.filterOf(table), where ? withPath('where', () => planBoolExp(where, context)) : TRUE),
     orderBy,
     distinctOn,
+    ...context.shownIf(table, distinctOn),
     limit: withPath('limit', () => limitOf(given, access?.limit ?? null, context)),
     offset: withPath('offset', () => countOf(given.get('offset'), context)),
   };

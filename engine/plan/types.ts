@@ -7,7 +7,7 @@ import type { AggregateFunction } from '../catalog/aggregates.ts';
 import type { CatalogIndex, PgType } from '../catalog/types.ts';
 import type { PathStep } from '../errors/engine-error.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
-import type { FunctionCall, Join, Leaf, NativeCall, Predicate } from '../resolve/predicate.ts';
+import type { FunctionCall, Join, Leaf, NativeCall, Predicate, ShownIf } from '../resolve/predicate.ts';
 import type { InputValidation, JsonForm } from '../resolve/types.ts';
 
 export type Plan = {
@@ -68,6 +68,8 @@ export type Select = {
   readonly orderBy: readonly OrderItem[];
   /** SQL names; they lead orderBy. */
   readonly distinctOn: readonly string[];
+  /** Of `distinctOn`. */
+  readonly shownIf?: ShownIf;
   /** Validated non-negative integers, printed as literals (a parameter makes Postgres replan each call). */
   readonly limit: number | null;
   readonly offset: string | null;
@@ -85,6 +87,8 @@ export type Field =
       readonly isNullable: boolean;
       /** Path inside a json column, from the `path` argument; null is the whole value. */
       readonly path: Leaf | null;
+      /** Null in other rows. */
+      readonly shownIf?: Predicate;
     }
   /** A computed field that is a value. */
   | {
@@ -94,6 +98,8 @@ export type Field =
       readonly type: PgType;
       readonly json: JsonForm;
       readonly path: Leaf | null;
+      /** Null in other rows. */
+      readonly shownIf?: Predicate;
     }
   /** A computed field that returns rows: `select.from` is the call; one row or null unless `isList`. */
   | { readonly kind: 'called'; readonly alias: string; readonly isList: boolean; readonly select: Select }
@@ -127,7 +133,12 @@ export type AggregateMember =
 
 export type AggregateValue =
   /** Of rows when there are no columns; of rows where it is not null, when there is one. */
-  | { readonly kind: 'count'; readonly columns: readonly string[]; readonly isDistinct: boolean }
+  | {
+      readonly kind: 'count';
+      readonly columns: readonly string[];
+      readonly isDistinct: boolean;
+      readonly shownIf?: ShownIf;
+    }
   /** `type` and `json` are the column's: a number is printed like those it was made of. */
   | {
       readonly kind: 'function';
@@ -137,12 +148,16 @@ export type AggregateValue =
       readonly call?: FunctionCall;
       readonly type: PgType;
       readonly json: JsonForm;
+      /** Other rows do not count. */
+      readonly shownIf?: Predicate;
     };
 
 /** Rows in groups of equal keys. `where` decides which rows, `having` which groups; both hold the role's part already. */
 export type Groups = Pick<Select, 'table' | 'where' | 'limit' | 'offset'> & {
   /** SQL names; none makes one group of all rows. */
   readonly keys: readonly string[];
+  /** Of `keys`. */
+  readonly shownIf?: ShownIf;
   readonly having: Predicate;
   readonly orderBy: readonly GroupOrder[];
   readonly output: readonly GroupField[];
@@ -169,6 +184,8 @@ export type OrderItem = {
   readonly call?: FunctionCall;
   /** A value over other rows orders, and `column` only names it. */
   readonly aggregate?: OrderAggregate;
+  /** Other rows are ordered as if it were null there. */
+  readonly shownIf?: Predicate;
   readonly direction: 'asc' | 'desc';
   readonly nulls: 'first' | 'last';
 };

@@ -4,10 +4,13 @@
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import { TRUE } from './predicate.ts';
 import { ADMIN_ROLE } from './session.ts';
-import type { Model, ResolvedTable, TableAccess } from './types.ts';
+import type { Cells, Model, ResolvedTable, TableAccess } from './types.ts';
 
 /** No access at all: what a role without permissions has. */
 export const NO_ACCESS: TableAccess = { select: null, insert: null, update: null, delete: null };
+
+/** Every cell of what is granted is shown. */
+export const ALL_CELLS: Cells = { columns: new Map(), computedFields: new Map() };
 
 const adminAccess = new WeakMap<ResolvedTable, TableAccess>();
 
@@ -35,6 +38,7 @@ function everything(table: ResolvedTable): TableAccess {
     select: {
       columns,
       computedFields: null,
+      cells: ALL_CELLS,
       filter: TRUE,
       limit: null,
       allowsAggregation: table.native === undefined,

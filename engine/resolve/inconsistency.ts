@@ -9,8 +9,9 @@ import { printQualified, type QualifiedName } from '../metadata/schema/common.ts
 import type { ComputedField, TrackedFunction } from '../metadata/schema/function.ts';
 import type { LogicalModel, LogicalModelPermission } from '../metadata/schema/logical-model.ts';
 import type { NativeQuery } from '../metadata/schema/native-query.ts';
+import type { InheritedRole } from '../metadata/schema/policy.ts';
 import type { ArrayRelationship, ObjectRelationship } from '../metadata/schema/relationship.ts';
-import type { Inconsistency } from './types.ts';
+import type { Inconsistency, InheritedEntity } from './types.ts';
 
 /** An object of the metadata as an inconsistency names it. */
 export type Subject = Pick<Inconsistency, 'type' | 'name' | 'definition' | 'key'> & {
@@ -50,6 +51,21 @@ export class Inconsistencies {
 
 const PREFIX = 'Inconsistent object: ';
 
+/** A role inherits nothing where its parents disagree. */
+export function inheritedConflict(role: string, entity: InheritedEntity): Inconsistency {
+  const { permission_type: permission, source, table } = entity;
+  const error = new EngineError('inheritedPermissionConflict', { role, permission, table, source });
+  return {
+    type: 'inherited role permission inconsistency',
+    name: role,
+    reason: error.message,
+    definition: null,
+    entity,
+    key: objectKey('inherited_role', role),
+    cause: error,
+  };
+}
+
 function trimPrefix(message: string): string {
   return message.startsWith(PREFIX) ? message.slice(PREFIX.length) : message;
 }
@@ -64,6 +80,17 @@ function causeOf(subject: Subject, error: EngineError): EngineError {
     reason: `${PREFIX}${context}${error.messageIn('newer')}`,
   };
   return new EngineError('inconsistentObject', params, error.path, error.internal);
+}
+
+export function inheritedRoleSubject(definition: InheritedRole): Subject {
+  const { role_name: role } = definition;
+  return {
+    type: 'inherited_role',
+    name: `inherited role ${role}`,
+    definition,
+    key: objectKey('inherited_role', role),
+    context: '',
+  };
 }
 
 export function sourceSubject(source: string): Subject {

@@ -11,6 +11,7 @@ import type {
   UpdateRule,
   ValidateInput,
 } from '../metadata/schema/permission.ts';
+import { ALL_CELLS } from './access.ts';
 import { resolveBoolExp, type Scope } from './bool-exp.ts';
 import { checkEnumValue } from './enum.ts';
 import { type Leaf, type Predicate, TRUE } from './predicate.ts';
@@ -35,6 +36,7 @@ export function resolveSelect(rule: SelectRule, scope: PermissionScope): SelectA
   return {
     columns: columnsOf(rule.columns, scope.table, () => true),
     computedFields: computedFieldsOf(rule.computed_fields ?? [], scope),
+    cells: ALL_CELLS,
     filter: conditionOf('filter', rule.filter, scope),
     limit: rule.limit ?? null,
     allowsAggregation: rule.allow_aggregations ?? false,

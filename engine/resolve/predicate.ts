@@ -75,7 +75,11 @@ export type AggregateRef = {
   readonly isDistinct: boolean;
   readonly where: Predicate;
   readonly filter?: Predicate;
+  readonly shownIf?: ShownIf;
 };
+
+/** Of some columns, by name, the rows in which a role sees them; in the others they count as null. */
+export type ShownIf = Readonly<Record<string, Predicate>>;
 
 export type ColumnRef = {
   readonly column: string;
@@ -86,6 +90,8 @@ export type ColumnRef = {
   readonly aggregate?: AggregateRef;
   /** Compared as a value of this type: `_cast`. */
   readonly cast?: PgType;
+  /** In rows that do not satisfy this the role sees no value: it is compared as null. */
+  readonly shownIf?: Predicate;
 };
 
 export type Operand =
@@ -144,8 +150,18 @@ export function or(...any: readonly Predicate[]): Predicate {
   return flat.length === 0 ? FALSE : flat.length === 1 ? flat[0]! : { kind: 'or', any: flat };
 }
 
+/** Disjunction of alternatives of which some may be the same. */
+export function either(any: readonly Predicate[]): Predicate {
+  return or(...new Map(any.map((predicate) => [JSON.stringify(predicate), predicate])).values());
+}
+
 export function not(predicate: Predicate): Predicate {
   if (predicate.kind === 'true') return FALSE;
   if (predicate.kind === 'false') return TRUE;
   return { kind: 'not', not: predicate };
+}
+
+/** Carried on from what a role sees to what refers to it. */
+export function shownIfOf({ shownIf }: { readonly shownIf?: Predicate }): { readonly shownIf?: Predicate } {
+  return shownIf ? { shownIf } : {};
 }

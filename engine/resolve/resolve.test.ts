@@ -104,7 +104,6 @@ test('kinds of objects that have no runtime yet are neither served nor reported'
       },
     ]),
     actions: [{ name: 'act', definition: { handler: 'http://example', output_type: 'String' } }],
-    inherited_roles: [{ role_name: 'both', role_set: ['a', 'b'] }],
   };
   expect(resolve(metadata, new Map([['default', AUTHORS]]), OPTIONS).inconsistencies).toEqual([]);
 });

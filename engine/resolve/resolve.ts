@@ -1,12 +1,14 @@
-/** Metadata + catalogs → Model, in stages: sources, tables, names, native queries, relationships, permissions. Each stage sees only what
+/** Metadata + catalogs → Model, in stages: sources, tables, names, native queries, relationships, permissions, roles. Each stage sees only what
  *  the one before it kept. Never fails: what does not fit becomes an Inconsistency and is left out of the model, with
  *  everything that hangs on it.
  *  Not here yet, and neither in the model nor reported: remote relationships, remote schemas,
- *  actions, event triggers, inherited roles. */
+ *  actions, event triggers. */
 import type { Catalog } from '../catalog/types.ts';
 import { EngineError, fail } from '../errors/engine-error.ts';
+import { cycleAmong, orderRoles } from '../metadata/inherited-roles.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { InheritedRole } from '../metadata/schema/policy.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Table } from '../metadata/schema/table.ts';
 import { NameSpace } from './conflicts.ts';
@@ -16,6 +18,8 @@ import {
   computedFieldSubject,
   functionSubject,
   Inconsistencies,
+  inheritedConflict,
+  inheritedRoleSubject,
   type PermissionKind,
   permissionSubject,
   relationshipSubject,
@@ -33,6 +37,7 @@ import {
   resolveUpdate,
 } from './permission.ts';
 import { resolveRelationship } from './relationship.ts';
+import { inheritAccess, withHeirs } from './role.ts';
 import { ADMIN_ROLE } from './session.ts';
 import { resolveTable, withFreeScalars } from './table.ts';
 import type {
@@ -58,6 +63,7 @@ export function resolve(
 ): Resolution {
   const found = new Inconsistencies();
   const names = new NameSpace();
+  const roles = rolesOf(metadata);
   const reached = reachedSources(metadata.sources, catalogs, options, found);
   const tracked = reached.map((source) => trackTables(source, options, found));
   const distinct = tracked.flatMap((source) => withDistinctNames(source, names, found));
@@ -78,13 +84,17 @@ export function resolve(
   const related = typed.map((source) => withRelationships(source, found));
   const computed = related.map((source) => withComputedFields(source, options, found));
   const permitted = computed.map((source) => withPermissions(source, found));
-  const sources = permitted.map((source) => {
+  const heirs = heirsOf(metadata, roles, found);
+  const inherited = permitted.map((source) => withInherited(source, heirs, found));
+  const sources = inherited.map((source) => {
     const { name, naming, tables, nativeQueries } = source;
-    const functions = functionsOf(source, names, options, found);
+    const functions = mapValues(functionsOf(source, names, options, found), (fn) => {
+      return { ...fn, roles: withHeirs(fn.roles, heirs) };
+    });
     return [name, { name, naming, tables, nativeQueries, functions }] as const;
   });
   return {
-    model: { sources: new Map(sources), roles: rolesOf(metadata), features: new Set(options.features) },
+    model: { sources: new Map(sources), roles, features: new Set(options.features) },
     inconsistencies: found.all,
   };
 }
@@ -300,6 +310,52 @@ function permissionsOf(
   );
 }
 
+/** Roles that inherit, parents first; not those with a parent nobody knows, nor those in a cycle. */
+function heirsOf(
+  metadata: Metadata,
+  roles: ReadonlySet<string>,
+  found: Inconsistencies,
+): readonly InheritedRole[] {
+  const { ordered, stuck } = orderRoles(metadata.inherited_roles ?? []);
+  for (const role of stuck) {
+    found.add(inheritedRoleSubject(role), new EngineError('cyclicRoles', { roles: cycleAmong(stuck) }));
+  }
+  return ordered.filter((role) => {
+    const missing = role.role_set.filter((parent) => !roles.has(parent) || parent === ADMIN_ROLE);
+    if (missing.length === 0) return true;
+    const error = new EngineError('parentRolesNotFound', { roles: missing, role: role.role_name });
+    found.add(inheritedRoleSubject(role), error);
+    return false;
+  });
+}
+
+function withInherited(
+  at: PartialSource,
+  heirs: readonly InheritedRole[],
+  found: Inconsistencies,
+): PartialSource {
+  if (heirs.length === 0) return at;
+  const tables = mapValues(at.tables, (table) => {
+    const definition = at.definitions.get(qualifiedKey(table.table))!;
+    const permissions = inheritAccess(table.permissions, {
+      heirs,
+      hasOwn: (role, kind) => definition[`${kind}_permissions`]?.some((own) => own.role === role) ?? false,
+      onConflict: (role, permission_type) => {
+        const entity = { permission_type, source: at.name, table: printQualified(table.table) };
+        found.all.push(inheritedConflict(role, entity));
+      },
+    });
+    return { ...table, permissions };
+  });
+  const models = at.source.logical_models ?? [];
+  const nativeQueries = mapValues(at.nativeQueries, (rows) => {
+    const own = models.find(({ name }) => name === rows.native!.model)?.select_permissions ?? [];
+    const hasOwn = (role: string) => own.some((permission) => permission.role === role);
+    return { ...rows, permissions: inheritAccess(rows.permissions, { heirs, hasOwn, onConflict: () => {} }) };
+  });
+  return { ...at, tables, nativeQueries };
+}
+
 type Permission = {
   readonly role: string;
   readonly permission: object;
@@ -308,7 +364,9 @@ type Permission = {
 
 /** Also of objects that do not resolve: such a role exists, with an empty schema. */
 function rolesOf(metadata: Metadata): ReadonlySet<string> {
-  const roles = new Set([ADMIN_ROLE]);
+  const roles = new Set([ADMIN_ROLE, ...(metadata.inherited_roles ?? []).map(({ role_name }) => role_name)]);
+  for (const { permissions } of [...(metadata.actions ?? []), ...(metadata.remote_schemas ?? [])])
+    for (const { role } of permissions ?? []) roles.add(role);
   for (const source of metadata.sources) {
     for (const model of source.logical_models ?? [])
       for (const { role } of model.select_permissions ?? []) roles.add(role);

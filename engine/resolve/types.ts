@@ -102,6 +102,8 @@ export type ResolvedColumn = {
   readonly description: string | null;
   /** The enum its values are of, when it refers to the key of an enum table. */
   readonly enum?: ResolvedEnum;
+  /** As one role sees it (schema/builder.ts): null in rows that do not satisfy this. */
+  readonly shownIf?: Predicate;
 };
 
 /** A GraphQL enum made of the rows of a table. */
@@ -182,6 +184,8 @@ export type ResolvedComputedField = {
   readonly returns:
     | { readonly kind: 'scalar'; readonly type: PgType; readonly scalar: Scalar; readonly json: JsonForm }
     | { readonly kind: 'rows'; readonly table: QualifiedName; readonly isSet: boolean };
+  /** As one role sees it (schema/function.ts): null for rows that do not satisfy this. */
+  readonly shownIf?: Predicate;
 };
 
 /** What one role may do with one table; an absent part means not at all. */
@@ -192,11 +196,19 @@ export type TableAccess = {
   readonly delete: DeleteAccess | null;
 };
 
+/** By SQL name, and by name. */
+export type Cells = {
+  readonly columns: ReadonlyMap<string, Predicate>;
+  readonly computedFields: ReadonlyMap<string, Predicate>;
+};
+
 export type SelectAccess = {
   /** SQL names. */
   readonly columns: ReadonlySet<string>;
   /** Scalar computed fields, by name; those that return rows follow the permission of their table. null is all. */
   readonly computedFields: ReadonlySet<string> | null;
+  /** What of these is shown only in rows that satisfy a condition, and null in the others: see resolve/role.ts. */
+  readonly cells: Cells;
   readonly filter: Predicate;
   readonly limit: number | null;
   readonly allowsAggregation: boolean;
@@ -238,6 +250,12 @@ export type InputValidation = {
   readonly timeoutSeconds: number;
 };
 
+export type InheritedEntity = {
+  readonly permission_type: 'insert' | 'update' | 'delete';
+  readonly source: string;
+  readonly table: string;
+};
+
 /** A metadata object that does not fit the database (or another object). It stays in the document, outside the model. */
 export type Inconsistency = {
   /** `table`, `object_relation`, `array_relation`, `select_permission`, … as get_inconsistent_metadata prints it. */
@@ -248,6 +266,9 @@ export type Inconsistency = {
   readonly reason: string;
   /** The object as it stands in the metadata. */
   readonly definition: unknown;
+  /** Stands in place of `definition`: what an inherited role cannot inherit because its parents disagree. Nothing of the
+   *  document is wrong then, so it refuses no operation but a replacement that allows no inconsistency. */
+  readonly entity?: InheritedEntity;
   /** Key of the object as metadata/objects.ts spells it, for drop_inconsistent_metadata and the operator. */
   readonly key: string;
   /** What an operation that causes this is refused with: its code and text in the specification's wording are those of

@@ -66,9 +66,17 @@ export class SchemaBuilder {
     return accessOf(table, this.role).select;
   }
 
+  /** As the role sees them: one that it does not see in every row may be null. */
   selectableColumns(table: ResolvedTable): ResolvedColumn[] {
     const access = this.select(table);
-    return access ? table.columns.filter((column) => access.columns.has(column.name)) : [];
+    if (!access) return [];
+    const columns = table.columns.filter((column) => access.columns.has(column.name));
+    const { cells } = access;
+    if (cells.columns.size === 0) return columns;
+    return columns.map((column) => {
+      const shownIf = cells.columns.get(column.name);
+      return shownIf ? { ...column, isNullable: true, shownIf } : column;
+    });
   }
 
   /** Relationships whose other table the role may read. */

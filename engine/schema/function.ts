@@ -82,14 +82,20 @@ function functionArguments(
   };
 }
 
-/** Computed fields of a table the role may see: listed values, and rows of tables it may read. */
+/** Computed fields of a table as far as the role may see them: listed values, and rows of tables it may read. */
 export function visibleComputedFields(builder: SchemaBuilder, table: ResolvedTable): ResolvedComputedField[] {
   const access = builder.select(table);
   if (!access) return [];
-  return [...table.computedFields.values()].filter((field) => {
+  const visible = [...table.computedFields.values()].filter((field) => {
     if (field.returns.kind === 'scalar')
       return access.computedFields === null || access.computedFields.has(field.name);
     return builder.select(targetOf(builder.model, table.source, field.returns.table)) !== null;
+  });
+  const cells = access.cells.computedFields;
+  if (cells.size === 0) return visible;
+  return visible.map((field) => {
+    const shownIf = cells.get(field.name);
+    return shownIf ? { ...field, shownIf } : field;
   });
 }
 

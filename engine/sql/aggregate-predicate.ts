@@ -1,7 +1,7 @@
 /** A value over many rows that a condition compares: of the rows related to one, or of the rows of one group.
  *  Not here: values that are answered (aggregate.ts). PostgreSQL manual, "Aggregate Expressions". */
 import { type AggregateRef, TRUE } from '../resolve/predicate.ts';
-import { condition, isTrue, matches, whereClause } from './bool-exp.ts';
+import { condition, isTrue, matches, shown, whereClause } from './bool-exp.ts';
 import { comma, type Fragment, id, join, qualified, sql } from './fragment.ts';
 import { columnOf, rowScope, type Scope } from './scope.ts';
 
@@ -23,7 +23,7 @@ const FUNCTIONS: Readonly<Record<AggregateRef['fn'], Fragment>> = {
 export function aggregateValue(ref: AggregateRef, scope: Scope): Fragment {
   if (ref.join === null) {
     const where = condition(ref.where, scope);
-    return isTrue(where) ? call(ref, scope.row) : sql`${call(ref, scope.row)} filter (where ${where})`;
+    return isTrue(where) ? call(ref, scope) : sql`${call(ref, scope)} filter (where ${where})`;
   }
   const row = scope.aliases.next();
   const where = whereClause([
@@ -31,11 +31,11 @@ export function aggregateValue(ref: AggregateRef, scope: Scope): Fragment {
     condition(ref.where, { ...scope, row }),
     condition(ref.filter ?? TRUE, rowScope(row, scope.aliases)),
   ]);
-  return sql`(select ${call(ref, row)} from ${qualified(ref.join.table)} ${id(row)}${where})`;
+  return sql`(select ${call(ref, { ...scope, row })} from ${qualified(ref.join.table)} ${id(row)}${where})`;
 }
 
-function call({ fn, columns, isDistinct }: AggregateRef, row: string): Fragment {
-  const values = columns.map((column) => columnOf(row, column));
+function call({ fn, columns, isDistinct, shownIf }: AggregateRef, { row, aliases }: Scope): Fragment {
+  const values = columns.map((column) => shown(columnOf(row, column), shownIf?.[column], row, aliases));
   const [first] = values;
   if (!first) return sql`count(*)`;
   // Only `count` takes several values as one; of two, the statistics take each for itself.

@@ -11,7 +11,7 @@ import type {
   AggregateValue,
   OrderAggregate,
 } from '../plan/types.ts';
-import { condition, matches, whereClause } from './bool-exp.ts';
+import { condition, matches, shown, whereClause } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, join, qualified, sql } from './fragment.ts';
 import { functionCall } from './function.ts';
 import { Joins } from './join.ts';
@@ -46,7 +46,7 @@ export function aggregateQuery(
   const terms = isCut || hasNodes ? orderTerms(select.orderBy, row, before) : [];
   const order = orderClause(isCut ? outside(terms, row) : terms);
   const json = outputJson(output, (field) => {
-    if (field.kind !== 'nodes') return memberPieces(field, row);
+    if (field.kind !== 'nodes') return memberPieces(field, row, aliases);
     if (isWhole(field)) return jsonArray(joinedRows(rowJson(field.fields, row, joins), order));
     const { json: node, from } = rowsOf({ ...select, ...field }, aliases, origin);
     return jsonArray(sql`(select ${joinedRows(node)} from ${from})`);
@@ -70,14 +70,16 @@ function needsRows(field: AggregateField | AggregateMember): boolean {
   return field.kind === 'value' || (field.kind === 'values' && field.members.some(needsRows));
 }
 
-export function memberPieces(member: AggregateMember, row: string): readonly Piece[] {
+export function memberPieces(member: AggregateMember, row: string, aliases: Aliases): readonly Piece[] {
   switch (member.kind) {
     case 'constant':
       return [text(member.json)];
     case 'values':
-      return jsonObject(member.members.map((each) => ({ key: each.alias, value: memberPieces(each, row) })));
+      return jsonObject(
+        member.members.map((each) => ({ key: each.alias, value: memberPieces(each, row, aliases) })),
+      );
     case 'value': {
-      const value = valueOver(member.value, row);
+      const value = valueOver(member.value, row, aliases);
       return member.value.kind === 'count'
         ? [expression(sql`${value}::text`)]
         : nullableJson(value, member.value);
@@ -87,12 +89,15 @@ export function memberPieces(member: AggregateMember, row: string): readonly Pie
   }
 }
 
-export function valueOver(value: AggregateValue, row: string): Fragment {
+export function valueOver(value: AggregateValue, row: string, aliases: Aliases): Fragment {
   if (value.kind === 'function') {
-    const { fn, call, column, type } = value;
-    return CALLS[fn](call ? functionCall(call, row) : columnOf(row, column), type);
+    const { fn, call, column, type, shownIf } = value;
+    const own = call ? functionCall(call, row) : columnOf(row, column);
+    return CALLS[fn](shown(own, shownIf, row, aliases), type);
   }
-  const [first, ...others] = value.columns.map((column) => columnOf(row, column));
+  const [first, ...others] = value.columns.map((column) =>
+    shown(columnOf(row, column), value.shownIf?.[column], row, aliases),
+  );
   if (!first) return sql`count(*)`;
   const counted = others.length === 0 ? first : sql`(${join([first, ...others], comma)})`;
   return value.isDistinct ? sql`count(distinct ${counted})` : sql`count(${counted})`;
@@ -129,5 +134,5 @@ export function aggregateOver(
     ...(isRelated ? [matches(rows.join, row, inner)] : []),
     condition(filter, rowScope(inner, aliases)),
   ]);
-  return sql`(select ${valueOver(value, inner)} from ${table} ${id(inner)}${where})`;
+  return sql`(select ${valueOver(value, inner, aliases)} from ${table} ${id(inner)}${where})`;
 }

@@ -6,7 +6,7 @@ import { aggregateValue } from './aggregate-predicate.ts';
 import { comma, type Fragment, id, join, param, qualified, sql, typeName } from './fragment.ts';
 import { functionCall } from './function.ts';
 import { OPERATOR_TEMPLATES } from './operators.ts';
-import { columnOf, rowScope, type Scope } from './scope.ts';
+import { type Aliases, columnOf, rowScope, type Scope } from './scope.ts';
 
 export function condition(predicate: Predicate, scope: Scope): Fragment {
   switch (predicate.kind) {
@@ -90,13 +90,27 @@ export function whereClause(conditions: readonly Fragment[]): Fragment {
 
 /** A column's value, what a computed field's function makes of the row, or a value over many rows. */
 export function valueOfRef(ref: Omit<ColumnRef, 'type'>, scope: Scope): Fragment {
-  const { column, call, aggregate, cast } = ref;
-  const value = aggregate
+  const { column, call, aggregate, cast, shownIf } = ref;
+  const { row, aliases } = scope;
+  const own = aggregate
     ? aggregateValue(aggregate, scope)
     : call
-      ? functionCall(call, scope.row)
-      : columnOf(scope.row, column);
+      ? functionCall(call, row)
+      : columnOf(row, column);
+  const value = shown(own, shownIf, row, aliases);
   return cast ? sql`${value}::${typeName(cast)}` : value;
+}
+
+/** Null in rows that the condition does not show it in. Postgres evaluates nothing of the value there: PostgreSQL manual,
+ *  "Conditional Expressions". */
+export function shown(
+  value: Fragment,
+  shownIf: Predicate | undefined,
+  row: string,
+  aliases: Aliases,
+): Fragment {
+  if (!shownIf) return value;
+  return sql`case when ${condition(shownIf, rowScope(row, aliases))} then ${value} end`;
 }
 
 function nested(predicate: Predicate, scope: Scope): Fragment {

@@ -3,7 +3,7 @@
  *  PostgreSQL manual, "The GROUP BY and HAVING Clauses". */
 import type { GroupField, GroupOrder, Groups } from '../plan/types.ts';
 import { memberPieces, valueOver } from './aggregate.ts';
-import { condition, isTrue, whereClause } from './bool-exp.ts';
+import { condition, isTrue, shown, whereClause } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, integer, join, qualified, sql } from './fragment.ts';
 import { Joins } from './join.ts';
 import { concatenate, joinedRows, jsonArray, jsonObject, type Piece, text } from './json.ts';
@@ -16,39 +16,60 @@ export function groupsQuery(groups: Groups, aliases: Aliases): Fragment {
   const scope = rowScope(row, aliases);
   const pieces = groups.output.map((field) => ({
     key: field.alias,
-    value: fieldPieces(field, row, aliases),
+    value: fieldPieces(field, groups, row, aliases),
   }));
   const where = whereClause([condition(groups.where, scope)]);
   const having = condition(groups.having, scope);
   const filtered = isTrue(having) ? empty : sql` having ${having}`;
-  const order = orderClause(groups.orderBy.map((item) => orderTerm(item, row)));
+  const order = orderClause(groups.orderBy.map((item) => orderTerm(item, groups, row, aliases)));
   const limit = groups.limit === null ? empty : sql` limit ${integer(groups.limit)}`;
   const offset = groups.offset === null ? empty : sql` offset ${integer(groups.offset)}`;
   const keys = join(
-    groups.keys.map((key) => columnOf(row, key)),
+    groups.keys.map((key) => columnOf(row, keyName(key, groups))),
     comma,
   );
-  const from = sql`from ${qualified(groups.table)} ${id(row)}${where} group by (${keys})`;
+  const from = sql`from ${tableOf(groups, row, aliases)} ${id(row)}${where} group by (${keys})`;
   const query = sql`select ${concatenate(jsonObject(pieces))} as "json" ${from}${filtered}${order}${limit}${offset}`;
   const outer = aliases.next();
   const rows = joinedRows(columnOf(outer, 'json'));
   return sql`select ${concatenate(jsonArray(rows))} from (${query}) ${id(outer)}`;
 }
 
-function fieldPieces(field: GroupField, row: string, aliases: Aliases): readonly Piece[] {
+/** The table; with keys that are hidden in some rows beside it, as the role sees them. */
+function tableOf({ table, shownIf }: Groups, row: string, aliases: Aliases): Fragment {
+  if (!shownIf) return qualified(table);
+  const cells = Object.entries(shownIf).map(
+    ([key, condition]) =>
+      sql`, ${shown(columnOf(row, key), condition, row, aliases)} as ${id(`shown ${key}`)}`,
+  );
+  return sql`(select ${id(row)}.*${join(cells, empty)} from ${qualified(table)} ${id(row)})`;
+}
+
+function keyName(key: string, { shownIf }: Groups): string {
+  return shownIf?.[key] ? `shown ${key}` : key;
+}
+
+function fieldPieces(field: GroupField, groups: Groups, row: string, aliases: Aliases): readonly Piece[] {
   switch (field.kind) {
     case 'constant':
       return [text(field.json)];
     case 'keys':
-      return rowPieces(field.fields, row, new Joins(aliases));
+      return rowPieces(
+        field.fields.map((key) =>
+          key.kind === 'column' ? { ...key, column: keyName(key.column, groups) } : key,
+        ),
+        row,
+        new Joins(aliases),
+      );
     case 'values':
-      return memberPieces(field, row);
+      return memberPieces(field, row, aliases);
     default:
       return field satisfies never;
   }
 }
 
-function orderTerm({ by, direction, nulls }: GroupOrder, row: string) {
-  const value = by.kind === 'key' ? columnOf(row, by.column) : valueOver(by.value, row);
+function orderTerm({ by, direction, nulls }: GroupOrder, groups: Groups, row: string, aliases: Aliases) {
+  const value =
+    by.kind === 'key' ? columnOf(row, keyName(by.column, groups)) : valueOver(by.value, row, aliases);
   return { value, direction: directed(direction, nulls) };
 }

@@ -14,7 +14,7 @@ import type {
   Select,
   Update,
 } from '../plan/types.ts';
-import type { Predicate } from '../resolve/predicate.ts';
+import { type Predicate, TRUE } from '../resolve/predicate.ts';
 import { condition } from './bool-exp.ts';
 import { checkOf } from './check.ts';
 import { empty, type Fragment, id, param, sql, typeName } from './fragment.ts';
@@ -154,7 +154,8 @@ function looksAround(output: MutationOutput): boolean {
       ? [output.select]
       : output.fields.flatMap((field) => (field.kind === 'returning' ? [field.select] : []));
   // A computed field's function may read anything.
-  const isOwn = (field: Field) => field.kind === 'column' || field.kind === 'constant';
+  const isOwn = (field: Field) =>
+    field.kind === 'constant' || (field.kind === 'column' && !readsOthers(field.shownIf ?? TRUE));
   return selects.some((select) => !select.fields.every(isOwn) || readsOthers(select.where));
 }
 

@@ -1,8 +1,9 @@
 /** ORDER BY and DISTINCT ON. Items through object relationships need joins, which go to the query's Joins.
  *  In: OrderItems over one alias. Out: ordered expressions. PostgreSQL manual, "Sorting Rows". */
-import type { OrderItem } from '../plan/types.ts';
+import type { OrderItem, Select } from '../plan/types.ts';
+import { shownIfOf } from '../resolve/predicate.ts';
 import { aggregateOver } from './aggregate.ts';
-import { valueOfRef } from './bool-exp.ts';
+import { shown, valueOfRef } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, join, sql } from './fragment.ts';
 import type { Joins } from './join.ts';
 import { columnOf, rowScope } from './scope.ts';
@@ -29,7 +30,7 @@ export function directed(direction: OrderItem['direction'], nulls: OrderItem['nu
 export function orderTerms(items: readonly OrderItem[], alias: string, joins: Joins): readonly OrderTerm[] {
   return items.map((item, i) => {
     const row = item.path.reduce((local, step) => joins.to(step.join, local, step.filter), alias);
-    const isJoined = item.path.length > 0 || item.call !== undefined || item.aggregate !== undefined;
+    const isJoined = !isOwnColumn(item) || item.shownIf !== undefined;
     return {
       value: orderValue(item, row, joins),
       direction: directed(item.direction, item.nulls),
@@ -40,10 +41,11 @@ export function orderTerms(items: readonly OrderItem[], alias: string, joins: Jo
 }
 
 /** A row that is not there has nothing that could be counted or computed, not even a zero. */
-function orderValue({ path, column, call, aggregate }: OrderItem, row: string, joins: Joins): Fragment {
+function orderValue(item: OrderItem, row: string, joins: Joins): Fragment {
+  const { path, column, call, aggregate } = item;
   const value = aggregate
     ? aggregateOver(aggregate, row, joins.aliases)
-    : valueOfRef({ column, ...(call ? { call } : {}) }, rowScope(row, joins.aliases));
+    : valueOfRef({ column, ...(call ? { call } : {}), ...shownIfOf(item) }, rowScope(row, joins.aliases));
   const last = path.at(-1);
   const isComputed = call !== undefined || aggregate !== undefined;
   if (!last || !isComputed) return value;
@@ -73,10 +75,20 @@ export function outside(terms: readonly OrderTerm[], alias: string): readonly Or
   return terms.map((term) => ({ ...term, value: columnOf(alias, term.name) }));
 }
 
-export function distinctClause(columns: readonly string[], alias: string): Fragment {
-  if (columns.length === 0) return empty;
-  return sql`distinct on (${join(
-    columns.map((column) => columnOf(alias, column)),
-    comma,
-  )}) `;
+/** Postgres wants the very expressions that the order begins with. */
+export function distinctClause(
+  { distinctOn, shownIf = {}, orderBy }: Pick<Select, 'distinctOn' | 'shownIf' | 'orderBy'>,
+  alias: string,
+  { terms, joins }: { readonly terms: readonly OrderTerm[]; readonly joins: Joins },
+): Fragment {
+  if (distinctOn.length === 0) return empty;
+  const values = distinctOn.map((column) => {
+    const term = terms[orderBy.findIndex((item) => isOwnColumn(item) && item.column === column)];
+    return term?.value ?? shown(columnOf(alias, column), shownIf[column], alias, joins.aliases);
+  });
+  return sql`distinct on (${join(values, comma)}) `;
+}
+
+function isOwnColumn({ path, call, aggregate }: OrderItem): boolean {
+  return path.length === 0 && call === undefined && aggregate === undefined;
 }

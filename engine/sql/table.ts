@@ -4,9 +4,9 @@
  *  is carried out. Aggregating over a sorted subquery keeps its order as long as nothing is joined outside it.
  *  Not here: what to select (plan/table.ts), JSON punctuation (json.ts). */
 import type { Field, Select } from '../plan/types.ts';
-import type { Join } from '../resolve/predicate.ts';
+import type { Join, Predicate } from '../resolve/predicate.ts';
 import { aggregateQuery } from './aggregate.ts';
-import { condition, matches, whereClause } from './bool-exp.ts';
+import { condition, matches, shown, whereClause } from './bool-exp.ts';
 import { empty, type Fragment, id, integer, qualified, sql } from './fragment.ts';
 import { functionCall } from './function.ts';
 import { Joins } from './join.ts';
@@ -112,7 +112,7 @@ type Order = {
 
 /** The rows a limit, an offset or `distinct on` leaves of the table, under the table's alias. */
 export function limitedTable(select: Select, { row, table, where }: Place, order: Order): Fragment {
-  const columns = sql`${distinctClause(select.distinctOn, row)}${id(row)}.*${order.carried}`;
+  const columns = sql`${distinctClause(select, row, order)}${id(row)}.*${order.carried}`;
   const limit = select.limit === null ? empty : sql` limit ${integer(select.limit)}`;
   const offset = select.offset === null ? empty : sql` offset ${integer(select.offset)}`;
   const rows = sql`from ${table}${order.joins.clauses()}${where}${orderClause(order.terms)}${limit}${offset}`;
@@ -131,11 +131,11 @@ export function rowPieces(fields: readonly Field[], row: string, joins: Joins): 
 function fieldPieces(field: Field, row: string, joins: Joins): readonly Piece[] {
   switch (field.kind) {
     case 'column':
-      return columnJson(field, row);
+      return shownPieces(columnJson(field, row), field, row, joins.aliases);
     case 'constant':
       return [text(field.json)];
     case 'computed':
-      return computedJson(field, functionCall(field.call, row));
+      return shownPieces(computedJson(field, functionCall(field.call, row)), field, row, joins.aliases);
     case 'called':
       return calledPieces(field, row, joins);
     case 'array': {
@@ -154,6 +154,17 @@ function fieldPieces(field: Field, row: string, joins: Joins): readonly Piece[] 
     default:
       return field satisfies never;
   }
+}
+
+/** The value as it is, or null where the role does not see it. */
+function shownPieces(
+  pieces: readonly Piece[],
+  { shownIf }: { readonly shownIf?: Predicate },
+  row: string,
+  aliases: Aliases,
+): readonly Piece[] {
+  if (!shownIf) return pieces;
+  return [expression(sql`coalesce(${shown(concatenate(pieces), shownIf, row, aliases)}, 'null')`)];
 }
 
 function joinedTo(on: Join, row: string): Origin {

@@ -1,0 +1,45 @@
+/** The graph of inherited roles: a role inherits from the roles of its `role_set`, which may be inherited ones themselves.
+ *  In: the list of the document. Out: an order in which parents come first, or the cycle that there is no order for.
+ *  Not here: what is inherited (resolve/role.ts). Reference: features.md row 146. */
+import { fail } from '../errors/engine-error.ts';
+import type { InheritedRole } from './schema/policy.ts';
+
+/** `stuck`: those in a cycle, and those that inherit from one. */
+export type RoleOrder = {
+  readonly ordered: readonly InheritedRole[];
+  readonly stuck: readonly InheritedRole[];
+};
+
+export function orderRoles(roles: readonly InheritedRole[]): RoleOrder {
+  const ordered: InheritedRole[] = [];
+  const left = new Map(roles.map((role) => [role.role_name, role]));
+  for (let before = -1; before !== left.size; ) {
+    before = left.size;
+    for (const [name, role] of left) {
+      if (role.role_set.some((parent) => left.has(parent))) continue;
+      ordered.push(role);
+      left.delete(name);
+    }
+  }
+  return { ordered, stuck: [...left.values()] };
+}
+
+/** Raises `cyclicRoles`. */
+export function refuseCycles(roles: readonly InheritedRole[]): void {
+  const { stuck } = orderRoles(roles);
+  if (stuck.length > 0) fail('cyclicRoles', { roles: cycleAmong(stuck) });
+}
+
+/** From the first of its names, in alphabetical order, along the parents and back to it. */
+export function cycleAmong(stuck: readonly InheritedRole[]): readonly string[] {
+  const parents = new Map(stuck.map((role) => [role.role_name, role.role_set]));
+  const walked: string[] = [];
+  let next = stuck[0]!.role_name;
+  while (!walked.includes(next)) {
+    walked.push(next);
+    next = parents.get(next)!.find((parent) => parents.has(parent))!;
+  }
+  const cycle = walked.slice(walked.indexOf(next));
+  const first = cycle.indexOf([...cycle].sort()[0]!);
+  return [...cycle.slice(first), ...cycle.slice(0, first), cycle[first]!];
+}
