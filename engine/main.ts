@@ -28,6 +28,7 @@ export async function startEngine(
       options.databaseUrl === undefined ? env : { ...env, ENGINE_GRAPHQL_DATABASE_URL: options.databaseUrl },
     hasDatabaseUrl: options.databaseUrl !== undefined,
     stringifyNumericTypes: options.stringifyNumericTypes,
+    inferFunctionPermissions: options.inferFunctionPermissions,
     namingConvention: options.experimentalFeatures.includes('naming_convention')
       ? options.defaultNamingConvention
       : undefined,

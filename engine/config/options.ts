@@ -227,6 +227,12 @@ export const OPTIONS = {
     default: false,
     doc: 'answer bigint, numeric and double precision as strings, for clients that would round them',
   }),
+  'infer-function-permissions': row({
+    group: 'API',
+    type: flag,
+    default: true,
+    doc: 'roles that may read a table may call the functions that only read and return it; else each needs a permission',
+  }),
   'experimental-features': row({
     group: 'API',
     type: listOf(EXPERIMENTAL_FEATURES),

@@ -70,6 +70,7 @@ export function resolveFunction(
     returnsSet: called.returnsSet,
     exposedAs: configuration.exposed_as ?? (isVolatile ? 'mutation' : 'query'),
     isVolatile,
+    isForReaders: !isVolatile && around.options.inferFunctionPermissions !== false,
     arguments: argumentsOf(called, { session: configuration.session_argument ?? null, row: null }, name),
     roles: new Set((definition.permissions ?? []).map(({ role }) => role)),
   };

@@ -158,9 +158,11 @@ export type ResolvedFunction = {
   readonly returnsSet: boolean;
   readonly exposedAs: 'query' | 'mutation';
   readonly isVolatile: boolean;
+  /** May every role call it that may read the table it returns (--infer-function-permissions)? */
+  readonly isForReaders: boolean;
   /** In call order. */
   readonly arguments: readonly ResolvedArgument[];
-  /** Roles with an explicit permission; `inferFunctionPermissions` lets readers of the returned table call it too. */
+  /** Roles with a permission of their own, and those that inherit one. */
   readonly roles: ReadonlySet<string>;
 };
 
@@ -278,6 +280,8 @@ export type Inconsistency = {
 };
 
 export type ResolveOptions = {
+  /** --infer-function-permissions: whoever may read a table may call functions that only read it. Absent: yes. */
+  readonly inferFunctionPermissions?: boolean;
   /** --stringify-numeric-types: bigint, numeric and float8 leave as JSON strings. */
   readonly stringifyNumericTypes: boolean;
   /** --default-naming-convention: how sources spell names that do not say it themselves. Absent: conventions are off. */

@@ -135,6 +135,7 @@ test('a function that answers a query with rows has an aggregate for those who m
     returnsSet: true,
     exposedAs: 'query',
     isVolatile: false,
+    isForReaders: true,
     arguments: [],
     roles: new Set(),
   };

@@ -39,11 +39,11 @@ export function functionRoots(
   );
 }
 
-/** Whoever may read the rows may call a function that only reads; one that writes needs a permission of its own. */
+/** Nobody calls a function who may not read what it returns. */
 function mayCall(builder: SchemaBuilder, fn: ResolvedFunction): boolean {
   const table = targetOf(builder.model, fn.source, fn.returns);
   if (!builder.select(table)) return false;
-  return builder.role === ADMIN_ROLE || fn.roles.has(builder.role) || !fn.isVolatile;
+  return builder.role === ADMIN_ROLE || fn.isForReaders || fn.roles.has(builder.role);
 }
 
 function functionField(builder: SchemaBuilder, fn: ResolvedFunction): FieldConfig {
