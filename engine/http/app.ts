@@ -18,6 +18,7 @@ import type { HttpContext } from './context.ts';
 import { preflightHeaders } from './cors.ts';
 import { exchangeOf, finish } from './exchange.ts';
 import { isGraphqlPath } from './graphql-path.ts';
+import { acceptsGzip, GZIP_HEADERS, gzipped } from './gzip.ts';
 import { errorFrom, showsInternal } from './refusal.ts';
 import { requestIdOf } from './request-id.ts';
 
@@ -48,6 +49,13 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
   // Before the body is read: what is not there need not be understood.
   app.addHook('onRequest', async (request) => {
     if (request.is404) throw absence(app, context, request);
+  });
+  app.addHook('onSend', async (request, reply, payload) => {
+    if (typeof payload !== 'string' || !acceptsGzip(request.headers['accept-encoding'])) return payload;
+    const body = await gzipped(payload);
+    if (typeof body === 'string') return body;
+    reply.headers(GZIP_HEADERS).removeHeader('content-length');
+    return Buffer.concat(body);
   });
   app.addHook('onResponse', async (request, reply) => {
     const sizeBytes = Number(reply.getHeader('content-length') ?? 0);

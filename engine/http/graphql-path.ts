@@ -1,5 +1,7 @@
-/** Where GraphQL is served: over POST and over WebSockets. The second is an older name of the first. */
-export const GRAPHQL_PATHS: readonly string[] = ['/v1/graphql', '/v1alpha1/graphql'];
+/** Where GraphQL is served: over POST and over WebSockets. The older path differs in one thing: a failed request has the
+ *  status of its error there, where the newer one answers 200. Reference: features.md 1.14. */
+export const OLDER_GRAPHQL_PATH = '/v1alpha1/graphql';
+const GRAPHQL_PATHS: readonly string[] = ['/v1/graphql', OLDER_GRAPHQL_PATH];
 
 /** `url`: as in the request line, with or without a query string. */
 export function isGraphqlPath(url: string): boolean {

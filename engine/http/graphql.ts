@@ -11,7 +11,9 @@ import { type Body, bodyText } from '../execute/splice.ts';
 import type { Session } from '../resolve/session.ts';
 import type { HttpContext } from './context.ts';
 import { type Exchange, finish, newExchange } from './exchange.ts';
+import { OLDER_GRAPHQL_PATH } from './graphql-path.ts';
 import { graphqlRequestFrom } from './graphql-request.ts';
+import { acceptsGzip, GZIP_HEADERS, gzipped } from './gzip.ts';
 import { parseJson } from './parse-json.ts';
 import { readBody } from './read-body.ts';
 import { errorFrom, showsInternal } from './refusal.ts';
@@ -24,10 +26,13 @@ type Answer = { readonly status: number; readonly body: Body };
 export function graphqlHandler(context: HttpContext): NodeHandler {
   return async (request, response) => {
     const exchange = newExchange(requestIdOf(request));
-    const { status, body } = await answerTo(context, exchange, request);
+    const { status, body: plain } = await answerTo(context, exchange, request);
+    const body = acceptsGzip(request.headers['accept-encoding']) ? await gzipped(plain) : plain;
     if (response.destroyed) return;
     const sizeBytes = sizeOf(body);
-    response.writeHead(status, headersOf(context, exchange, request, sizeBytes));
+    const headers = headersOf(context, exchange, request, sizeBytes);
+    if (body !== plain) Object.assign(headers, GZIP_HEADERS);
+    response.writeHead(status, headers);
     send(response, body);
     finish(context.observe, exchange, request, { status, sizeBytes });
   };
@@ -79,9 +84,10 @@ async function answerTo(context: HttpContext, exchange: Exchange, request: Incom
       session: exchange.session,
       snapshot: context.state.snapshot(),
     };
-    return { status: 200, body: await answerAll(work, exchange.asked) };
+    const { status, body } = await answerAll(work, exchange.asked);
+    return { status: keepsStatus(request) ? status : 200, body };
   } catch (thrown) {
-    return refusal(context, exchange, thrown);
+    return refusal(context, exchange, thrown, keepsStatus(request));
   }
 }
 
@@ -94,37 +100,44 @@ type Work = {
   readonly snapshot: Snapshot;
 };
 
-/** An array is answered in order, one after the other: mutations in it may build on each other. */
-async function answerAll(work: Work, body: unknown): Promise<Body> {
-  if (!Array.isArray(body)) return answerOne(work, body);
-  const answers: string[] = [];
-  for (const item of body) answers.push(bodyText(await answerOne(work, item)));
-  return `[${answers.join(',')}]`;
+/** The older path tells by the status, too, how a request ended. */
+function keepsStatus(request: IncomingMessage): boolean {
+  return request.url!.startsWith(OLDER_GRAPHQL_PATH);
 }
 
-async function answerOne(work: Work, body: unknown): Promise<Body> {
+/** An array is answered in order, one after the other: mutations in it may build on each other. */
+async function answerAll(work: Work, body: unknown): Promise<Answer> {
+  if (!Array.isArray(body)) return answerOne(work, body);
+  const answers: string[] = [];
+  for (const item of body) answers.push(bodyText((await answerOne(work, item)).body));
+  return { status: 200, body: `[${answers.join(',')}]` };
+}
+
+async function answerOne(work: Work, asked: unknown): Promise<Answer> {
   const { context, exchange, session, snapshot } = work;
   try {
-    return await answer(graphqlRequestFrom(body), {
+    const body = await answer(graphqlRequestFrom(asked), {
       model: snapshot.model,
       session,
       databases: context.state.sources,
       outward: { env: context.state.env, headers: work.headers, headerPrefix: context.options.headerPrefix },
     });
+    return { status: 200, body };
   } catch (thrown) {
-    return graphqlErrors(context, exchange, errorFrom(thrown, context.observe, exchange.id));
+    const error = errorFrom(thrown, context.observe, exchange.id);
+    return { status: error.status, body: graphqlErrors(context, exchange, error) };
   }
 }
 
 /** What keeps a request from being one at all has its own status and the plain error body. */
-function refusal(context: HttpContext, exchange: Exchange, thrown: unknown): Answer {
+function refusal(context: HttpContext, exchange: Exchange, thrown: unknown, keepsStatus: boolean): Answer {
   const error = errorFrom(thrown, context.observe, exchange.id);
   if (error.kind === 'invalidJson' || error.kind === 'bodyTooLarge') {
     exchange.error = toAdminBody(error, 'newer', false);
     return { status: error.status, body: JSON.stringify(exchange.error) };
   }
-  const isKept = error.status === 401 && context.options.preserve401Errors;
-  return { status: isKept ? 401 : 200, body: graphqlErrors(context, exchange, error) };
+  const isKept = keepsStatus || (error.status === 401 && context.options.preserve401Errors);
+  return { status: isKept ? error.status : 200, body: graphqlErrors(context, exchange, error) };
 }
 
 function graphqlErrors(context: HttpContext, exchange: Exchange, error: EngineError): string {

@@ -1,0 +1,31 @@
+/** Who gets compressed responses, and that they say the same. */
+import { gunzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { acceptsGzip, gzipped } from './gzip.ts';
+
+test.for([
+  ['gzip', true],
+  ['deflate, gzip;q=0.5, br', true],
+  ['x-gzip', true],
+  ['gzip;q=1.0', true],
+  ['gzip;q=0', false],
+  ['gzip; q=0.000', false],
+  ['deflate, br', false],
+  ['', false],
+  [undefined, false],
+] as const)('%s', ([header, accepts]) => {
+  expect(acceptsGzip(header)).toBe(accepts);
+});
+
+test('what is small stays as it is', () => {
+  expect(gzipped('{"data":{}}')).toBe('{"data":{}}');
+});
+
+test.for([2000, 400_000])('%i bytes are the same afterwards, as text and in pieces', async (size) => {
+  const text = 'ünï"'.repeat(size / 5);
+  for (const body of [text, [Buffer.from(text.slice(0, 7)), Buffer.from(text.slice(7))]]) {
+    const [bytes] = (await gzipped(body)) as Buffer[];
+    expect(bytes!.length).toBeLessThan(size / 10);
+    expect(gunzipSync(bytes!).toString()).toBe(text);
+  }
+});
