@@ -229,14 +229,21 @@ function makeRole(choices: Choices, name: string, tables: readonly Table[]): Rol
 }
 
 function makePermissions(choices: Choices, table: Table, tables: readonly Table[]): Permissions {
-  const rule = () =>
-    makeCondition(choices, table, {
-      columns: (on) => on.columns,
-      relationships: (on) => on.relationships,
-      permission: { root: table, tables },
-    });
+  const words = {
+    columns: (on: Table) => on.columns,
+    relationships: (on: Table) => on.relationships,
+    permission: { root: table, tables },
+  };
+  const rule = () => (choices.chance(25) ? EVERYTHING : makeCondition(choices, table, words));
+  const writable = (percent: number, presets: readonly Preset[]) => {
+    const free = table.columns.filter((each) => !presets.some(({ column }) => column === each));
+    const chosen = choices.some(free, percent);
+    return chosen.length > 0 ? chosen : [free[0]!];
+  };
   const mayChange = (percent: number) => table.of === null && choices.chance(percent);
   const readable = choices.some(table.columns, 80);
+  const inserted = makePresets(choices, table);
+  const updated = makePresets(choices, table);
   const isKeyReadable = table.key.every((each) => readable.includes(each));
   return {
     select: choices.chance(88)
@@ -248,15 +255,13 @@ function makePermissions(choices: Choices, table: Table, tables: readonly Table[
           allowsAggregation: choices.chance(70),
         }
       : null,
-    insert: mayChange(65)
-      ? { columns: choices.some(table.columns, 85), check: rule(), presets: makePresets(choices, table) }
-      : null,
+    insert: mayChange(65) ? { columns: writable(85, inserted), check: rule(), presets: inserted } : null,
     update: mayChange(65)
       ? {
-          columns: choices.some(table.columns, 75),
+          columns: writable(75, updated),
           filter: rule(),
           check: choices.chance(60) ? rule() : null,
-          presets: makePresets(choices, table),
+          presets: updated,
         }
       : null,
     delete: mayChange(65) ? { filter: rule() } : null,

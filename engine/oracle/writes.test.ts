@@ -1,0 +1,86 @@
+/** What a role writes through the engine is what Postgres lets it write under the same policies and grants: the same rows
+ *  afterwards, the same answer, or a failure of both. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describe, mustAgree } from './testing/agree.ts';
+import {
+  type Answer,
+  type Arena,
+  beginSql,
+  makeVariables,
+  openArena,
+  refusal,
+  type Variables,
+} from './testing/arena.ts';
+import { Choices } from './testing/choices.ts';
+import { type Mutation, makeMutation } from './testing/mutation.ts';
+import { contentsSql, mutate } from './testing/mutation-sql.ts';
+import { mutationRequest, mutationShape } from './testing/mutation-text.ts';
+import { rowsSql } from './testing/policies.ts';
+import { check } from './testing/property.ts';
+import { Sight } from './testing/request.ts';
+import { makeWorld, type Role, type World } from './testing/world.ts';
+
+let arena: Arena;
+beforeAll(async () => {
+  arena = await openArena();
+});
+afterAll(() => arena.close());
+
+/** What an engine may say of a write that Postgres refuses. */
+const REFUSALS = ['checkFailed', 'constraintViolation', 'dataException'];
+
+test('a role writes what Postgres lets it write under the same policies and grants', async () => {
+  let succeeded = 0;
+  await check({ world: 1600, request: 300, requests: 40 }, 30, async ({ world: ofWorld, requests }) => {
+    const world = makeWorld(new Choices(ofWorld));
+    await arena.build(world);
+    const engine = await arena.engine(world);
+    try {
+      for (const request of requests) {
+        const choices = new Choices(request);
+        const role = choices.of(world.roles);
+        const mutation = makeMutation(choices, new Sight(world, role), role);
+        if (!mutation) continue;
+        const variables = makeVariables(choices);
+        const asked = mutationRequest(mutation, choices);
+        const theirs = await reference(mutation, world, role, variables);
+        const ours = await engine.ask(asked, role, variables);
+        const contents = await contentsOf(world);
+        if ('text' in ours) await arena.owner.query(rowsSql(world));
+        const occasion = { role, request: asked, sql: theirs.log.join(';\n') };
+        if (!('text' in ours) && !('text' in theirs.answer)) {
+          if (!REFUSALS.includes(ours.code))
+            throw new Error(describe(occasion, JSON.stringify(ours), 'refused'));
+          continue;
+        }
+        succeeded += 1;
+        mustAgree(occasion, ours, theirs.answer, mutationShape(mutation));
+        if (contents !== theirs.contents) throw new Error(describe(occasion, contents, theirs.contents));
+      }
+    } finally {
+      await engine.close();
+    }
+  });
+  expect(succeeded).toBeGreaterThan(0);
+}, 300_000);
+
+async function reference(mutation: Mutation, world: World, role: Role, variables: Variables) {
+  const { owner: client, names } = arena;
+  const log: string[] = [];
+  try {
+    await client.query(beginSql(null, variables));
+    const text = await mutate(mutation, { client, names, role, sight: new Sight(world, role), log });
+    // What is put off to the end of a transaction is asked for now.
+    await client.query('set constraints all immediate');
+    return { answer: { text } satisfies Answer, contents: await contentsOf(world), log };
+  } catch (error) {
+    return { answer: refusal(error), contents: '', log };
+  } finally {
+    await client.query('rollback');
+  }
+}
+
+async function contentsOf(world: World): Promise<string> {
+  const { rows } = await arena.owner.query<{ contents: string }>(contentsSql(world.tables));
+  return rows[0]!.contents;
+}
