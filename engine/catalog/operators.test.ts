@@ -1,7 +1,8 @@
 /** Operators: which column offers which, and how permission rules may spell them. */
 import { expect, test } from 'vitest';
 import { OPERATORS, operandOf, operatorOfRule, operatorsOf } from './operators.ts';
-import { SCALARS } from './scalars.ts';
+import { SCALARS, scalarOf } from './scalars.ts';
+import { arrayOf, builtinType } from './types.ts';
 
 test('every column offers the generic operators, text columns the text ones as well', () => {
   const generic = ['_eq', '_neq', '_gt', '_gte', '_lt', '_lte', '_in', '_nin', '_is_null'];
@@ -48,4 +49,9 @@ test('a geography is compared by fewer operators than a geometry, and in metres 
   expect(names).toEqual(['_st_intersects', '_st_d_within']);
   expect(operandOf('_st_d_within', 'geography')).toMatchObject({ input: 'st_d_within_geography_input' });
   expect(operandOf('_st_d_within', 'geometry')).toMatchObject({ input: 'st_d_within_input' });
+});
+
+test('arrays are not looked for in lists of arrays, which Postgres would take apart', () => {
+  const names = operatorsOf(scalarOf(arrayOf(builtinType('text'))));
+  expect(names).toEqual(['_eq', '_neq', '_gt', '_gte', '_lt', '_lte', '_is_null']);
 });

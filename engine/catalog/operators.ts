@@ -174,7 +174,9 @@ export function operatorsOf(scalar: Scalar): readonly OperatorName[] {
   return (Object.keys(OPERATORS) as OperatorName[]).filter((name) => isOffered(OPERATORS[name], scalar));
 }
 
-export function isOffered({ families, needs }: OperatorRow, { family, comparison }: Scalar): boolean {
+export function isOffered({ families, needs, operand }: OperatorRow, scalar: Scalar): boolean {
+  const { family, comparison, isArray } = scalar;
+  if (operand === 'list' && isArray) return false;
   if (needs && comparison !== 'order' && comparison !== needs) return false;
   return families === 'any' || families.includes(family);
 }

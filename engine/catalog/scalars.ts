@@ -30,6 +30,8 @@ export type Scalar = {
   readonly isStringifiable: boolean;
   /** What Postgres can compare two of them by; an order includes equality. */
   readonly comparison: 'none' | 'equality' | 'order';
+  /** Values are arrays: a list of them is no array of Postgres, whose parts are all of one length. */
+  readonly isArray: boolean;
   /** There is a first and a last: min, max and `order_by` of aggregates. */
   readonly isOrderable: boolean;
   /** What Postgres computes of many: nothing, a sum, a sum and a mean, or every statistic. */
@@ -50,6 +52,7 @@ const scalar = (
   json: 'quoted',
   isStringifiable: false,
   comparison: 'order',
+  isArray: false,
   isOrderable: true,
   arithmetic: 'none',
   ...options,
@@ -137,7 +140,7 @@ const GRAPHQL_NAME = /^(?!__)[_A-Za-z][_0-9A-Za-z]*$/;
 /** The scalar of a type; domains are read as what they stand for, arrays and types without a row (enums, composites,
  *  ranges, inet, bytea, …) as scalars of their own name. The name is always a valid one. */
 export function scalarOf(type: PgType): Scalar {
-  if (type.element) return implicit(`_${type.element.name}`, type, {});
+  if (type.element) return implicit(`_${type.element.name}`, type, { isArray: true });
   if (type.base) return scalarOf(type.base);
   const isOwn = type.schema === 'pg_catalog' || isOfExtension(type);
   if (type.kind === 'base' && isOwn && Object.hasOwn(SCALARS, type.name)) return SCALARS[type.name]!;

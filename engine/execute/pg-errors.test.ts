@@ -43,6 +43,12 @@ describe('clients read', () => {
       'Uniqueness violation. duplicate key value violates unique constraint "parent_name_key"',
     ],
     [
+      'one row twice in an upsert',
+      'insert into parent values (7, null, 1), (7, null, 2) on conflict (id) do update set age = 3',
+      'data-exception',
+      'ON CONFLICT DO UPDATE command cannot affect row a second time',
+    ],
+    [
       'a missing value',
       'insert into parent values (2)',
       'constraint-violation',

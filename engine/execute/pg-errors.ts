@@ -42,6 +42,11 @@ const PG_ERRORS: readonly Entry[] = [
     error: ({ message }, path) => new EngineError('badRequest', { text: message }, path),
   },
   {
+    // Two objects of one upsert that are the same row.
+    state: /^21000$/,
+    error: ({ message }, path) => new EngineError('dataException', { text: message }, path),
+  },
+  {
     // Data exceptions: a value the type does not have, a division by zero, an invalid regular expression.
     state: /^22/,
     error: ({ message }, path) => new EngineError('dataException', { text: message }, path),

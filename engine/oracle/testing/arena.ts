@@ -3,17 +3,14 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { createDatabase } from '../../../testing/database.ts';
-import { introspect } from '../../catalog/introspect.ts';
 import { EngineError } from '../../errors/engine-error.ts';
 import { answer } from '../../execute/answer.ts';
-import { Sources } from '../../execute/sources.ts';
 import { bodyText } from '../../execute/splice.ts';
-import { parseMetadata } from '../../metadata/parse.ts';
-import { resolve } from '../../resolve/resolve.ts';
 import { ADMIN_ROLE, type Session } from '../../resolve/session.ts';
 import type { Model } from '../../resolve/types.ts';
 import type { Choices } from './choices.ts';
 import { sessionVariableOf, settingOf } from './condition.ts';
+import { engineOn } from './engine-on.ts';
 import { metadataTables } from './metadata.ts';
 import { databaseRoles, type Names, schemaSql } from './policies.ts';
 import type { Request } from './query-text.ts';
@@ -106,16 +103,7 @@ export function refusal(error: unknown): Answer {
 }
 
 async function openEngine(url: string, world: World): Promise<Engine> {
-  const sources = new Sources({ ORACLE: url });
-  const configuration = { connection_info: { database_url: { from_env: 'ORACLE' } } };
-  const metadata = parseMetadata({
-    version: 3,
-    sources: [{ name: 'default', kind: 'postgres', configuration, tables: metadataTables(world) }],
-  });
-  sources.publish(metadata.sources);
-  const catalogs = new Map([['default', await introspect(sources.get('default'))]]);
-  const { model, inconsistencies } = resolve(metadata, catalogs, { stringifyNumericTypes: false });
-  if (inconsistencies.length > 0) throw new Error(JSON.stringify(inconsistencies, null, 1));
+  const { model, sources } = await engineOn(url, metadataTables(world));
   return {
     model,
     ask: async ({ query, variables: given }, role, variables) => {

@@ -1,0 +1,134 @@
+/** Two tables whose every name in Postgres is hostile, tracked under names GraphQL can spell, with a role that may do
+ *  everything within conditions that are hostile, too; and a canary that nobody may touch.
+ *  In: choices. Out: SQL that makes them, and their metadata. Not here: requests (hostile-request.ts). */
+import pg from 'pg';
+import type { Choices } from './choices.ts';
+import { hostileName, hostileText, KEYWORD_NAMES } from './hostile.ts';
+
+export type HostileColumn = {
+  readonly name: string;
+  /** In GraphQL. */
+  readonly field: string;
+  /** In Postgres; an enum or a domain has a hostile name as well. */
+  readonly type: string;
+  /** In GraphQL; null where it is spelled after a hostile name. */
+  readonly scalar: string | null;
+};
+
+export type HostileTable = {
+  readonly name: string;
+  readonly field: string;
+  readonly columns: readonly HostileColumn[];
+  /** Of the table's unique constraint, which `on_conflict` can name. */
+  readonly constraint: string;
+};
+
+export type HostileWorld = {
+  readonly schema: string;
+  readonly role: string;
+  readonly parent: HostileTable;
+  readonly child: HostileTable;
+  /** Names of the relationships: the parent's to its children, and theirs back. */
+  readonly children: string;
+  readonly back: string;
+  readonly sql: string;
+  readonly metadata: readonly unknown[];
+};
+
+const name = pg.escapeIdentifier;
+
+export function makeHostileWorld(choices: Choices, marker: string): HostileWorld {
+  let count = 0;
+  const next = () => hostileName(choices, count++);
+  const schema = next();
+  const mood = next();
+  const short = next();
+  const types: readonly (readonly [string, string | null])[] = [
+    ['int4', 'Int'],
+    ['text', 'String'],
+    ['int8', 'bigint'],
+    ['numeric', 'numeric'],
+    ['bool', 'Boolean'],
+    ['uuid', 'uuid'],
+    ['timestamptz', 'timestamptz'],
+    ['jsonb', 'jsonb'],
+    ['text[]', null],
+    [`${name(schema)}.${name(mood)}`, null],
+    [`${name(schema)}.${name(short)}`, 'String'],
+  ];
+  const table = (fields: readonly string[], field: string): HostileTable => ({
+    name: next(),
+    field,
+    columns: types.map(([type, scalar], i) => ({ name: next(), field: fields[i] ?? `c${i}`, type, scalar })),
+    constraint: field === 'parent' ? 'select' : 'update',
+  });
+  const parent = table(KEYWORD_NAMES, 'parent');
+  const child = table([], 'child');
+  const children = choices.of(['where', 'order_by', 'limit', 'children']);
+  const back = choices.of(['returning', 'nodes', 'parent', 'affected_rows']);
+  const role = `${hostileText(choices, 'role')}`;
+  const world = { schema, role, parent, child, children, back };
+  const labels = [`happy'${marker.slice(0, 0)}`, 'sad"', 'x\\y'];
+  const sql = [
+    `create schema ${name(schema)}`,
+    `create type ${name(schema)}.${name(mood)} as enum (${labels.map(pg.escapeLiteral).join(', ')})`,
+    `create domain ${name(schema)}.${name(short)} as text`,
+    ...[parent, child].flatMap((each) => tableSql(each, world)),
+    `create table public.canary (id int primary key, song text); insert into public.canary values (1, 'cheep')`,
+  ].join(';\n');
+  return { ...world, sql, metadata: metadataOf(world, marker) };
+}
+
+type Names = Omit<HostileWorld, 'sql' | 'metadata'>;
+
+function tableSql(table: HostileTable, { schema, parent, child }: Names): string[] {
+  const columns = table.columns.map((column) => `${name(column.name)} ${column.type}`);
+  const [key, text, big] = table.columns as [HostileColumn, HostileColumn, HostileColumn];
+  const at = `${name(schema)}.${name(table.name)}`;
+  const rest = [
+    `primary key (${name(key.name)})`,
+    `constraint ${name(table.constraint)} unique (${name(text.name)})`,
+    ...(table === child
+      ? [`foreign key (${name(key.name)}) references ${name(schema)}.${name(parent.name)}`]
+      : []),
+  ];
+  return [
+    `create table ${at} (${[...columns, ...rest].join(', ')})`,
+    `insert into ${at} (${[key, text, big].map((column) => name(column.name)).join(', ')})
+      values (1, 'one', 1), (2, 'two', 2)`,
+  ];
+}
+
+function metadataOf({ schema, role, parent, child, children, back }: Names, marker: string): unknown[] {
+  return [parent, child].map((table) => {
+    const [key, text] = table.columns as [HostileColumn, HostileColumn];
+    const at = { schema, name: table.name };
+    const other = { schema, name: (table === parent ? child : parent).name };
+    const otherKey = (table === parent ? child : parent).columns[0]!.name;
+    const mapping = {
+      manual_configuration: { remote_table: other, column_mapping: { [key.name]: otherKey } },
+    };
+    const column_config = Object.fromEntries(
+      table.columns.map((column) => [column.name, { custom_name: column.field }]),
+    );
+    const filter = {
+      _or: [
+        { [text.name]: { _neq: `${marker}' or true --` } },
+        { [text.name]: { _in: [`"${marker}"`, 'X-Engine-Text'] } },
+        { _exists: { _table: other, _where: { [otherKey]: { _is_null: false } } } },
+      ],
+    };
+    const columns = table.columns.map((column) => column.name);
+    return {
+      table: at,
+      configuration: { custom_name: table.field, column_config },
+      [table === parent ? 'array_relationships' : 'object_relationships']: [
+        { name: table === parent ? children : back, using: mapping },
+      ],
+      select_permissions: [{ role, permission: { columns: '*', filter, allow_aggregations: true } }],
+      insert_permissions: [{ role, permission: { columns, check: filter } }],
+      update_permissions: [{ role, permission: { columns, filter, check: filter } }],
+      delete_permissions: [{ role, permission: { filter } }],
+    };
+  });
+}
