@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { arrayOf } from '../catalog/types.ts';
 import { EngineError, printPath } from '../errors/engine-error.ts';
+import { qualifiedKey } from '../metadata/schema/common.ts';
 import { resolveBoolExp, type Scope } from './bool-exp.ts';
 import { FALSE, type Leaf, type Predicate, TRUE } from './predicate.ts';
 import { resolveTables, typeOf } from './testing/small-world.ts';
@@ -232,4 +233,13 @@ test('a cast compares the value as another type', () => {
     operator: '_like',
     right: constant('%x%', 'text'),
   });
+});
+
+test('a relationship that leads out of the source is refused by its name, at any depth', () => {
+  const table = world.table('author');
+  const remote = new Map([[qualifiedKey(table.table), new Set(['billing'])]]);
+  const scope: Scope = { table, root: table, tables, remote };
+  expect(() => resolveBoolExp({ _not: { billing: { paid: true } } }, scope)).toThrow(
+    'a permission cannot ask the remote relationship "billing"',
+  );
 });

@@ -40,6 +40,8 @@ export type Scope = {
   readonly root: ResolvedTable;
   /** All tables of the source, for `_exists` and relationships. */
   readonly tables: ReadonlyMap<string, ResolvedTable>;
+  /** Names of relationships that lead out of the source, by the table's qualifiedKey. */
+  readonly remote?: ReadonlyMap<string, ReadonlySet<string>>;
 };
 
 /** Deeper conditions are refused: every later stage walks them recursively. */
@@ -71,7 +73,11 @@ function clause(key: string, value: unknown, scope: Scope, level: number): Predi
   const field = scope.table.computedFields.get(key);
   if (field) return computedCondition(field, value, scope, level);
   const relationship = scope.table.relationships.get(key);
-  if (!relationship) return fail('fieldNotExists', { name: key });
+  if (!relationship) {
+    const isRemote = scope.remote?.get(qualifiedKey(scope.table.table))?.has(key);
+    const text = `a permission cannot ask the remote relationship "${key}"`;
+    return isRemote ? fail('notSupported', { text }) : fail('fieldNotExists', { name: key });
+  }
   const target = scope.tables.get(qualifiedKey(relationship.join.table));
   if (!target) return fail('notSupported', { text: `relationship "${key}" leads to a native query` });
   const where = resolveBoolExp(value, { ...scope, table: target }, level);

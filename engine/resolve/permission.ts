@@ -30,7 +30,7 @@ import { leafOf } from './value.ts';
 export type PermissionScope = {
   readonly table: ResolvedTable;
   readonly tables: ReadonlyMap<string, ResolvedTable>;
-};
+} & Pick<Scope, 'remote'>;
 
 export function resolveSelect(rule: SelectRule, scope: PermissionScope): SelectAccess {
   return {
@@ -78,9 +78,9 @@ export function resolveDelete(rule: DeleteRule, scope: PermissionScope): DeleteA
 }
 
 /** null, which only an update's check may be, restricts nothing. */
-function conditionOf(key: string, value: unknown, { table, tables }: PermissionScope): Predicate {
+function conditionOf(key: string, value: unknown, around: PermissionScope): Predicate {
   if (value === null) return TRUE;
-  const scope: Scope = { table, root: table, tables };
+  const scope: Scope = { ...around, root: around.table };
   return within(['permission', key], () => resolveBoolExp(value, scope));
 }
 

@@ -259,10 +259,12 @@ function functionsOf(
 }
 
 function withPermissions(at: PartialSource, found: Inconsistencies): PartialSource {
+  const namesOf = ({ remote_relationships: all = [] }: Table) => new Set(all.map(({ name }) => name));
+  const around = { tables: at.tables, remote: mapValues(at.definitions, namesOf) };
   const tables = new Map<string, ResolvedTable>();
   for (const [key, table] of at.tables) {
     const definition = at.definitions.get(key)!;
-    tables.set(key, { ...table, permissions: permissionsOf(definition, table, at, found) });
+    tables.set(key, { ...table, permissions: permissionsOf(definition, table, around, found) });
   }
   const ofModels = modelPermissions(at, found);
   const nativeQueries = mapValues(at.nativeQueries, (rows) => {
@@ -274,10 +276,10 @@ function withPermissions(at: PartialSource, found: Inconsistencies): PartialSour
 function permissionsOf(
   definition: Table,
   table: ResolvedTable,
-  at: PartialSource,
+  around: Omit<PermissionScope, 'table'>,
   found: Inconsistencies,
 ): ReadonlyMap<string, TableAccess> {
-  const scope: PermissionScope = { table, tables: at.tables };
+  const scope: PermissionScope = { table, ...around };
   /** By role; a role's first permission of a kind counts. */
   const every = <P extends Permission, A>(
     kind: PermissionKind,
@@ -380,6 +382,6 @@ function rolesOf(metadata: Metadata): ReadonlySet<string> {
   return roles;
 }
 
-function mapValues<T>(map: ReadonlyMap<string, T>, change: (value: T) => T): ReadonlyMap<string, T> {
+function mapValues<T, U = T>(map: ReadonlyMap<string, T>, change: (value: T) => U): ReadonlyMap<string, U> {
   return new Map([...map].map(([key, value]) => [key, change(value)]));
 }
