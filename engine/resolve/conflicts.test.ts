@@ -73,7 +73,12 @@ type Sources = Readonly<
 >;
 
 /** Sources over the same catalog, with what they track. */
-function resolveSources(sources: Sources, catalog: Catalog = USERS, functions: Source['functions'] = []) {
+function resolveSources(
+  sources: Sources,
+  catalog: Catalog = USERS,
+  functions: Source['functions'] = [],
+  features: readonly string[] = [],
+) {
   const metadata = Object.entries(sources).map(
     ([name, { tables, customization }]): Source => ({
       name,
@@ -87,6 +92,7 @@ function resolveSources(sources: Sources, catalog: Catalog = USERS, functions: S
   const catalogs = new Map(metadata.map(({ name }) => [name, catalog]));
   const { model, inconsistencies } = resolve({ version: 3, sources: metadata }, catalogs, {
     stringifyNumericTypes: false,
+    features,
   });
   return {
     tracked: [...model.sources.values()].map(({ name, tables }) => `${name}: ${tables.size}`),
@@ -184,4 +190,18 @@ test('a table called like a type derived from another is kept out, whichever com
     expect(first.reasons).toEqual([expect.stringContaining(both)]);
     expect(first.table('user')).toBeUndefined();
   }
+});
+
+test('a table called like the groups of another is in their way only where there are groups', () => {
+  const grouped = catalogOf(
+    tableIn('user', { id: 'int4!' }, { primaryKey: ['id'] }),
+    tableIn('user_group', { id: 'int4!' }, { primaryKey: ['id'] }),
+    tableIn('user_group_by', { id: 'int4!' }, { primaryKey: ['id'] }),
+  );
+  const sources = { one: { tables: ['user', 'user_group', 'user_group_by'] } };
+  expect(resolveSources(sources, grouped).tracked).toEqual(['one: 3']);
+  const { tracked, reasons } = resolveSources(sources, grouped, [], ['group_by']);
+  expect(tracked).toEqual(['one: 1']);
+  expect(reasons[0]).toContain("conflicting definitions of the type 'user_group'");
+  expect(reasons[1]).toContain("'user_group_by' defined in [table user in source one");
 });

@@ -3,7 +3,7 @@
  *  Not here: how names are made (names.ts, naming.ts). Source: features.md row 15. */
 import { EngineError } from '../errors/engine-error.ts';
 import { printQualified } from '../metadata/schema/common.ts';
-import { type RootType, rootFieldsIn, typeNamesOf } from './names.ts';
+import { groupByField, type RootType, rootFieldsIn, typeNamesOf } from './names.ts';
 import { NAMESPACE_KINDS, type NamespaceKind, type Naming, namespaceTypeName } from './naming.ts';
 import type { ResolvedFunction, ResolvedTable } from './types.ts';
 
@@ -25,6 +25,11 @@ export class NameSpace {
   /** Owners of fields, by the name of the object type they are in and their own. */
   readonly #fields = new Map<string, Map<string, string>>();
   readonly #types = new Map<string, string>();
+  readonly #features: ReadonlySet<string>;
+
+  constructor(features: ReadonlySet<string>) {
+    this.#features = features;
+  }
 
   /** Takes the field that holds all others of the source, if there is one, and its types. */
   addSource(name: string, naming: Naming): EngineError | null {
@@ -38,8 +43,12 @@ export class NameSpace {
   /** Takes the table's names, or none of them: then the error says which are taken and by whom. */
   addTable(table: ResolvedTable): EngineError | null {
     const owner = `table ${printQualified(table.table)} in source ${table.source}`;
-    const claims = { owner, fields: (root: RootType) => rootFieldsIn(table, root) };
-    return this.#add(table.naming, claims, typeNamesOf(table));
+    const grouped = this.#features.has('group_by') ? [groupByField(table)] : [];
+    const fields = (root: RootType) => [
+      ...rootFieldsIn(table, root),
+      ...(root === 'mutation_root' ? [] : grouped),
+    ];
+    return this.#add(table.naming, { owner, fields }, typeNamesOf(table, this.#features));
   }
 
   /** Without relationships its rows have the type of the logical model, which others may return too. */

@@ -152,7 +152,7 @@ export function derivedTypeName(
 }
 
 /** What is put behind a table's name for the types derived from it, whichever of them a role's schema has. Left out are
- *  those made from one of these (`author_aggregate_bool_exp_count`), and those of groups, which are off by default. */
+ *  those made from one of these (`author_aggregate_bool_exp_count`). */
 const DERIVED_TYPES: readonly string[] = [
   'aggregate',
   'aggregate_bool_exp',
@@ -180,10 +180,26 @@ const DERIVED_TYPES: readonly string[] = [
   ...AGGREGATE_FUNCTIONS.flatMap((fn) => [`${fn}_fields`, `${fn}_order_by`]),
 ];
 
+/** The same with the feature `group_by`. */
+const GROUP_TYPES: readonly string[] = [
+  'group',
+  'group_bool_exp',
+  'group_column',
+  'group_keys',
+  'group_keys_order_by',
+  'group_order_by',
+];
+
 /** Every type name a table takes: two definitions of one name would be one type, and a wrong one. */
-export function typeNamesOf(table: ResolvedTable): readonly string[] {
+export function typeNamesOf(table: ResolvedTable, features: ReadonlySet<string>): readonly string[] {
   const ofEnum = table.enum ? [table.enum.typeName, table.enum.comparisonName] : [];
-  return [table.typeName, ...ofEnum, ...DERIVED_TYPES.map((suffix) => derivedTypeName(table, suffix))];
+  const suffixes = features.has('group_by') ? [...DERIVED_TYPES, ...GROUP_TYPES] : DERIVED_TYPES;
+  return [table.typeName, ...ofEnum, ...suffixes.map((suffix) => derivedTypeName(table, suffix))];
+}
+
+/** `author_group_by`, where the feature is on. */
+export function groupByField({ base, naming }: Pick<TableNames, 'base' | 'naming'>): string {
+  return rootFieldName(naming, fieldName(naming, base, 'group_by'));
 }
 
 /** Root fields of rows that have but one: it stands for whichever kind is asked for. */

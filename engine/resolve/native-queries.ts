@@ -69,7 +69,14 @@ export function nativeQueriesOf(
 ): readonly NativeTable[] {
   const found = new Inconsistencies();
   const place = { source, catalog, naming: namingOf(source.customization, options.namingConvention) };
-  return [...trackNativeQueries(place, new NameSpace(), options, found).nativeQueries.values()];
+  return [
+    ...trackNativeQueries(
+      place,
+      new NameSpace(new Set(options.features)),
+      options,
+      found,
+    ).nativeQueries.values(),
+  ];
 }
 
 /** The rows with their relationships. A query that cannot have one of its own goes, and so do those that lead to it. */

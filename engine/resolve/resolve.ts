@@ -62,7 +62,8 @@ export function resolve(
   options: ResolveOptions,
 ): Resolution {
   const found = new Inconsistencies();
-  const names = new NameSpace();
+  const features = new Set(options.features);
+  const names = new NameSpace(features);
   const roles = rolesOf(metadata);
   const reached = reachedSources(metadata.sources, catalogs, options, found);
   const tracked = reached.map((source) => trackTables(source, options, found));
@@ -94,7 +95,7 @@ export function resolve(
     return [name, { name, naming, tables, nativeQueries, functions }] as const;
   });
   return {
-    model: { sources: new Map(sources), roles, features: new Set(options.features) },
+    model: { sources: new Map(sources), roles, features },
     inconsistencies: found.all,
   };
 }

@@ -9,8 +9,7 @@ import {
   GraphQLNonNull,
   GraphQLObjectType,
 } from 'graphql';
-import { derivedTypeName } from '../resolve/names.ts';
-import { fieldName, rootFieldName } from '../resolve/naming.ts';
+import { derivedTypeName, groupByField } from '../resolve/names.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { aggregateFields, aggregateOrderBy } from './aggregate.ts';
 import { predicateFields } from './aggregate-predicate.ts';
@@ -36,7 +35,7 @@ export function groupByRoot(builder: SchemaBuilder, table: ResolvedTable): [stri
     args: groupArguments(builder, table, columns),
     extensions: fieldExtensions({ kind: 'rows-groups', table }),
   };
-  return [[rootFieldName(table.naming, fieldName(table.naming, table.base, 'group_by')), field]];
+  return [[groupByField(table), field]];
 }
 
 /** Types of pg_catalog without a default operator class, which `group by` needs. */
