@@ -25,7 +25,7 @@ test('a role reads what Postgres returns under the same policies and grants', as
     try {
       for (const request of requests) {
         const choices = new Choices(request);
-        const role = choices.of([...world.roles, null]);
+        const role = choices.of([...world.roles, world.heir, null]);
         const sight = new Sight(world, role);
         const query = makeQuery(choices, sight);
         if (!query) continue;

@@ -11,11 +11,11 @@ import type { Model } from '../../resolve/types.ts';
 import type { Choices } from './choices.ts';
 import { sessionVariableOf, settingOf } from './condition.ts';
 import { engineOn } from './engine-on.ts';
-import { metadataTables } from './metadata.ts';
+import { metadataRoles, metadataTables } from './metadata.ts';
 import { databaseRoles, type Names, schemaSql } from './policies.ts';
 import type { Request } from './query-text.ts';
 import { arrayText, COLUMN_TYPES } from './types.ts';
-import { ROLES, type Role, type World } from './world.ts';
+import { INHERITED, ROLES, type Role, type World } from './world.ts';
 
 /** An answer's text, or an error. */
 export type Answer = { readonly text: string } | { readonly code: string; readonly message: string };
@@ -61,7 +61,7 @@ export async function openArena(): Promise<Arena> {
   const names = databaseRoles(randomBytes(4).toString('hex'));
   const owner = new pg.Client({ connectionString: database.url });
   await owner.connect();
-  const users = ROLES.flatMap((role) => [names.reader(role), names.writer(role)]);
+  const users = [...ROLES, INHERITED].flatMap((role) => [names.reader(role), names.writer(role)]);
   for (const user of users) await owner.query(`create role ${user}`);
   return {
     url: database.url,
@@ -103,7 +103,7 @@ export function refusal(error: unknown): Answer {
 }
 
 async function openEngine(url: string, world: World): Promise<Engine> {
-  const { model, sources } = await engineOn(url, metadataTables(world));
+  const { model, sources } = await engineOn(url, metadataTables(world), metadataRoles(world));
   return {
     model,
     ask: async ({ query, variables: given }, role, variables) => {

@@ -25,6 +25,12 @@ export function metadataTables({ tables, roles }: World): unknown[] {
   });
 }
 
+/** What `inherited_roles` of a document holds. */
+export function metadataRoles({ heir }: World): unknown[] {
+  if (heir.parents.length === 0) return [];
+  return [{ role_name: heir.name, role_set: heir.parents.map(({ name }) => name) }];
+}
+
 function using({ using: how, kind, to, mapping }: Relationship): unknown {
   const ours = names(mapping.map(([local]) => local));
   const theirs = names(mapping.map(([, remote]) => remote));

@@ -27,7 +27,10 @@ export function linkName({ from, name }: Relationship): string {
 /** Tables as a role sees them in a request. The administrator sees all of all. */
 export function readGround(role: Role | null): Ground {
   return {
-    rowsOf: (table) => (table.of && role ? seen(table, role) : `public.${table.name}`),
+    rowsOf: (table) => {
+      const isFiltered = role && (table.of || role.parents.length > 0);
+      return isFiltered ? seen(table, role) : `public.${table.name}`;
+    },
     link: linked,
   };
 }
@@ -68,6 +71,7 @@ export function schemaSql(world: World, names: Names): string {
     'grant select on all tables in schema oracle to public',
     ...real.map(({ name }) => `alter table public.${name} enable row level security`),
     ...roles.flatMap((role) => roleSql(role, tables, names)),
+    ...heirSql(world.heir, tables, names),
     'analyze',
   ].join(';\n');
 }
@@ -130,12 +134,10 @@ function linkSql(relationship: Relationship): string {
 }
 
 function roleSql(role: Role, tables: readonly Table[], names: Names): string[] {
-  const schema = `"as ${role.name}"`;
   const reader = names.reader(role.name);
   const writer = names.writer(role.name);
   return [
-    `drop schema if exists ${schema} cascade; create schema ${schema}`,
-    `grant usage on schema ${schema} to ${reader}, ${writer}`,
+    ...schemaOf(role, [reader, writer]),
     ...tables.flatMap((table) => {
       const permissions = role.permissions.get(table)!;
       const seenSql = permissions.select ? seenViewSql(role, table, permissions, [reader, writer]) : [];
@@ -148,6 +150,39 @@ function roleSql(role: Role, tables: readonly Table[], names: Names): string[] {
     }),
   ];
 }
+
+/** Policies hide rows, not cells: an inherited role reads through views, whose cells are null where no parent may read them. */
+function heirSql(heir: Role, tables: readonly Table[], names: Names): string[] {
+  const reader = names.reader(heir.name);
+  const statements = tables.flatMap((table) => {
+    const { select } = heir.permissions.get(table)!;
+    const parents = heir.parents.filter((role) => role.permissions.get(table)!.select);
+    if (!select) return [];
+    const test = (role: Role) => `${testName(role, table)}(x)`;
+    const cells = select.columns.map(({ name }) => {
+      const may = parents.filter((role) =>
+        role.permissions.get(table)!.select!.columns.some((column) => column.name === name),
+      );
+      return `case when ${may.map(test).join(' or ')} then x.${name} end as ${name}`;
+    });
+    return [
+      `create view ${seen(table, heir)} with (security_barrier) as select ${[...cells, 'x."#"'].join(', ')}
+        from public.${table.name} x where ${parents.map(test).join(' or ')}`,
+      `grant select on ${seen(table, heir)} to ${reader}`,
+    ];
+  });
+  return [...schemaOf(heir, [reader]), ...statements];
+}
+
+function schemaOf({ name }: Role, users: readonly string[]): string[] {
+  const schema = `"as ${name}"`;
+  return [
+    `drop schema if exists ${schema} cascade; create schema ${schema}`,
+    `grant usage on schema ${schema} to ${users.join(', ')}`,
+  ];
+}
+
+const testName = (role: Role, table: Table) => `oracle."${role.name} select ${table.name}"`;
 
 /** A function of the row with the owner's rights. */
 function conditionSql(name: string, table: Table, condition: Condition): string {
@@ -162,7 +197,7 @@ const columnList = (columns: Iterable<string>) => [...new Set(columns)].map((nam
 function seenViewSql(role: Role, table: Table, { select }: Permissions, users: readonly string[]): string[] {
   const { columns, filter } = select!;
   const list = columnList([...columns.map(({ name }) => name), '#']);
-  const test = `oracle."${role.name} select ${table.name}"`;
+  const test = testName(role, table);
   return [
     conditionSql(test, table, filter),
     `create view ${seen(table, role)} with (security_barrier) as
@@ -175,7 +210,7 @@ function readerSql(role: Role, table: Table, { select }: Permissions, reader: st
   if (!select) return [];
   const on = `public.${table.name}`;
   const columns = columnList([...select.columns.map(({ name }) => name), '#']);
-  const test = `oracle."${role.name} select ${table.name}"(${table.name})`;
+  const test = `${testName(role, table)}(${table.name})`;
   return [
     `grant select (${columns}) on ${on} to ${reader}`,
     `create policy "${reader} select" on ${on} for select to ${reader} using (${test})`,

@@ -166,7 +166,10 @@ export class Sight {
   }
 
   seesKey(table: Table): boolean {
-    return table.key.every((column) => this.columns(table).includes(column));
+    const isWhole = (columns: readonly Column[]) => table.key.every((column) => columns.includes(column));
+    // A cell that one parent may not read is null in the rows that only it may.
+    const selects = this.#role?.parents.flatMap((role) => role.permissions.get(table)!.select ?? []) ?? [];
+    return isWhole(this.columns(table)) && selects.every(({ columns }) => isWhole(columns));
   }
 }
 

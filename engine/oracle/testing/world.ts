@@ -70,15 +70,20 @@ export type Permissions = {
 
 export type Role = {
   readonly name: string;
+  /** Of an inherited role, whose permissions are what its parents may together; none otherwise. */
+  readonly parents: readonly Role[];
   readonly permissions: ReadonlyMap<Table, Permissions>;
 };
 
 export type World = {
   readonly tables: readonly Table[];
   readonly roles: readonly Role[];
+  /** Of all of them. It only reads. */
+  readonly heir: Role;
 };
 
 export const ROLES = ['reader', 'editor'] as const;
+export const INHERITED = 'heir';
 
 export function makeWorld(choices: Choices): World {
   const tables: Table[] = [];
@@ -90,7 +95,7 @@ export function makeWorld(choices: Choices): World {
   for (const table of choices.some(tables, 35)) tables.push(makeView(choices, table));
   relate(choices, tables);
   const roles = ROLES.map((name) => makeRole(choices, name, tables));
-  return { tables, roles };
+  return { tables, roles, heir: makeHeir(roles.filter(isKnown), tables) };
 }
 
 function makeTable(choices: Choices, name: string): Table {
@@ -225,7 +230,31 @@ function relate(choices: Choices, tables: readonly Table[]): void {
 
 function makeRole(choices: Choices, name: string, tables: readonly Table[]): Role {
   const permissions = tables.map((table) => [table, makePermissions(choices, table, tables)] as const);
-  return { name, permissions: new Map(permissions) };
+  return { name, parents: [], permissions: new Map(permissions) };
+}
+
+/** A role that no permission names is none that could be inherited from. */
+function isKnown({ permissions }: Role): boolean {
+  return [...permissions.values()].some((each) => each.select || each.insert || each.update || each.delete);
+}
+
+/** Columns are those of any parent, rows too: a cell is seen where a parent may read both. A limit is the largest, and none
+ *  where a parent has none. Reference: features.md row 146. */
+function makeHeir(parents: readonly Role[], tables: readonly Table[]): Role {
+  const permissions = tables.map((table): readonly [Table, Permissions] => {
+    const selects = parents.flatMap((role) => role.permissions.get(table)!.select ?? []);
+    const limits = selects.map(({ limit }) => limit ?? Number.POSITIVE_INFINITY);
+    const limit = Math.max(...limits);
+    const select = {
+      columns: table.columns.filter((each) => selects.some(({ columns }) => columns.includes(each))),
+      filter: { kind: 'or', any: selects.map(({ filter }) => filter) } as const,
+      limit: Number.isFinite(limit) ? limit : null,
+      allowsAggregation: selects.some(({ allowsAggregation }) => allowsAggregation),
+    };
+    const none = { insert: null, update: null, delete: null };
+    return [table, { select: selects.length > 0 ? select : null, ...none }];
+  });
+  return { name: INHERITED, parents, permissions: new Map(permissions) };
 }
 
 function makePermissions(choices: Choices, table: Table, tables: readonly Table[]): Permissions {
