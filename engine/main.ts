@@ -34,6 +34,7 @@ export async function startEngine(
       : undefined,
     validatesNativeQueries: !options.disableNativeQueryValidation,
     features: options.experimentalFeatures,
+    enforcesAllowList: options.enableAllowlist,
     maxConnections: options.pgConnections,
     pollIntervalMs: options.schemaSyncPollInterval,
     report: (event) => log.observe({ kind: 'state', event }),

@@ -209,6 +209,12 @@ export const OPTIONS = {
     default: 'x-engine-',
     doc: 'first part of our headers and session variables, on the wire and in metadata',
   }),
+  'enable-allowlist': row({
+    group: 'Access',
+    type: flag,
+    default: false,
+    doc: 'only administrators may ask what is not in a query collection on the allow list',
+  }),
   'enabled-apis': row({
     group: 'API',
     type: listOf(API_NAMES),

@@ -27,6 +27,7 @@ type Permission = { readonly type: string; readonly table: string; readonly role
 type Text = { readonly text: string };
 type Prefixed = { readonly prefix: string };
 type Reason = { readonly reason: string };
+type Limited = { readonly found: number; readonly most: number };
 
 export const ERRORS = {
   // ── the request itself ──
@@ -562,6 +563,43 @@ export const ERRORS = {
     400,
     'validation-failed',
     (p) => `different fields, or different arguments, are selected under the same name '${p.alias}'`,
+  ),
+  // ── guards ──
+  queryNotAllowed: row<object>(400, 'validation-failed', () => 'query is not allowed'),
+  introspectionDisabled: row<{ role: string }>(
+    400,
+    'not-supported',
+    (p) => `introspection is disabled for role: "${p.role}"`,
+  ),
+  persistedQueriesDisabled: row<object>(
+    400,
+    'not-supported',
+    () => 'Automatic Persisted Queries is not enabled',
+  ),
+  depthLimitExceeded: row<Limited>(
+    400,
+    'depth-limit-exceeded',
+    (p) => `depth limit exceeded: the operation is ${p.found} levels deep, the limit is ${p.most}`,
+  ),
+  nodeLimitExceeded: row<Limited>(
+    400,
+    'node-limit-exceeded',
+    (p) => `node limit exceeded: the operation has ${p.found} nodes, the limit is ${p.most}`,
+  ),
+  batchLimitExceeded: row<Limited>(
+    400,
+    'batch-limit-exceeded',
+    (p) => `batch limit exceeded: the body has ${p.found} operations, the limit is ${p.most}`,
+  ),
+  rateLimitExceeded: row<{ most: number }>(
+    400,
+    'rate-limit-exceeded',
+    (p) => `rate limit exceeded: no more than ${p.most} operations a minute`,
+  ),
+  timeLimitExceeded: row<{ most: number }>(
+    400,
+    'time-limit-exceeded',
+    (p) => `time limit exceeded: the operation took longer than ${p.most} s`,
   ),
   tooDeep: row<object>(400, 'validation-failed', () => 'the request is nested too deeply'),
   tooManyFields: row<{ most: number }>(

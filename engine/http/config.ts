@@ -40,7 +40,7 @@ function configView({ options, state }: HttpContext): unknown {
     is_auth_hook_set: options.authHook !== undefined,
     is_jwt_set: secrets.length > 0,
     jwt: secrets.map(jwtView),
-    is_allow_list_enabled: false,
+    is_allow_list_enabled: options.enableAllowlist,
     is_function_permissions_inferred: true,
     is_remote_schema_permissions_enabled: false,
     enabled_apis: options.enabledApis,

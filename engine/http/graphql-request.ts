@@ -1,12 +1,15 @@
 /** A parsed body → one GraphQL request, or `parseFailed` with the path of what is wrong. Pure.
- *  Unknown keys (`extensions`, a client's own) are let through unread. Spec: "GraphQL API". */
+ *  Unknown keys are let through unread, and so are `extensions` but for persisted queries, which there are none of.
+ *  Spec: "GraphQL API". */
 import { fail } from '../errors/engine-error.ts';
 import type { GraphqlRequest } from '../execute/plan-cache.ts';
 
 export function graphqlRequestFrom(body: unknown): GraphqlRequest {
   if (!isObject(body))
     return fail('parseFailed', { text: `expected an object, but encountered ${nameOf(body)}` });
-  const { query, operationName = null, variables = null } = body;
+  const { query, operationName = null, variables = null, extensions } = body;
+  if (isObject(extensions) && (extensions['persistedQuery'] ?? null) !== null)
+    fail('persistedQueriesDisabled', {});
   if (query === undefined) return fail('parseFailed', { text: 'key "query" not found' });
   if (typeof query !== 'string') return unexpected('query', 'a string', query);
   if (operationName !== null && typeof operationName !== 'string') {

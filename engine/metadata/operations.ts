@@ -10,7 +10,7 @@ import { ComputedField, FunctionConfiguration } from './schema/function.ts';
 import { LogicalModelField } from './schema/logical-model.ts';
 import { NativeQuery } from './schema/native-query.ts';
 import { DeleteRule, InsertRule, SelectRule, UpdateRule } from './schema/permission.ts';
-import { InheritedRole } from './schema/policy.ts';
+import { ApiLimits, InheritedRole, Introspection } from './schema/policy.ts';
 import { ArrayRelationshipUsing, ObjectRelationshipUsing } from './schema/relationship.ts';
 import { HealthCheck, QueryTags, SourceConfiguration, SourceCustomization } from './schema/source.ts';
 import { CustomRootFields, FederationConfig, TableConfiguration } from './schema/table.ts';
@@ -369,6 +369,15 @@ export const OPERATIONS = {
     'edit',
     'Takes a collection off the allow list.',
     Type.Object({ collection: ObjectName }),
+  ),
+
+  // ── limits ──
+  set_api_limits: row('edit', 'Limits what roles may ask, how often and for how long.', ApiLimits),
+  remove_api_limits: row('edit', 'Lifts all limits.', nothing),
+  set_graphql_schema_introspection_options: row(
+    'edit',
+    'Says which roles may not see the schema by introspection.',
+    Introspection,
   ),
 
   // ── roles ──

@@ -26,6 +26,7 @@ import {
 } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
+import { guardDocument, guardOperation } from './guard.ts';
 import type { Fragments } from './selection.ts';
 import { type Usage, validateOperation } from './validation.ts';
 import { printedType, type VariableDefinition } from './variables.ts';
@@ -44,13 +45,14 @@ export type PreparedDocument = {
   readonly mayHaveManyRoots: boolean;
 };
 
-/** Raises `notGraphql`, `validationFailed` and what validation.ts raises. */
+/** Raises `notGraphql`, `validationFailed` and what validation.ts and guard.ts raise. */
 export function prepareDocument(
   role: RoleSchema,
   text: string,
   operationName: string | null,
 ): PreparedDocument {
   const document = parseText(text);
+  guardDocument(document, role);
   const operation = chooseOperation(document, operationName);
   const [problem] = validate(NO_TYPES, document, WHOLE_DOCUMENT_RULES, { maxErrors: 1 });
   if (problem) fail('validationFailed', { text: problem.message });
@@ -58,6 +60,7 @@ export function prepareDocument(
   const fragments = fragmentsOf(document);
   const rootType = rootTypeOf(role, operation);
   const usages = validateOperation(operation, fragments, rootType);
+  guardOperation(operation, fragments, role);
   return {
     role,
     operation,

@@ -14,6 +14,7 @@ import type { Table } from '../metadata/schema/table.ts';
 import { NameSpace } from './conflicts.ts';
 import { resolveEnum, withEnums } from './enum.ts';
 import { resolveComputedField, resolveFunction } from './function.ts';
+import { resolveGuards } from './guard.ts';
 import {
   computedFieldSubject,
   functionSubject,
@@ -94,8 +95,9 @@ export function resolve(
     });
     return [name, { name, naming, tables, nativeQueries, functions }] as const;
   });
+  const guards = resolveGuards(metadata, options.enforcesAllowList ?? false);
   return {
-    model: { sources: new Map(sources), roles, features },
+    model: { sources: new Map(sources), roles, features, guards },
     inconsistencies: found.all,
   };
 }

@@ -8,6 +8,7 @@ import type { EngineError } from '../errors/engine-error.ts';
 import type { Header, QualifiedName } from '../metadata/schema/common.ts';
 import type { NamingConvention } from '../metadata/schema/source.ts';
 import type { RootFieldKind } from '../metadata/schema/table.ts';
+import type { Guards } from './guard.ts';
 import type { Naming, Part } from './naming.ts';
 import type { Join, Leaf, Predicate } from './predicate.ts';
 
@@ -18,6 +19,7 @@ export type Model = {
   readonly roles: ReadonlySet<string>;
   /** --experimental-features that schemas depend on. */
   readonly features: ReadonlySet<string>;
+  readonly guards: Guards;
 };
 
 export type ResolvedSource = {
@@ -288,4 +290,6 @@ export type ResolveOptions = {
   readonly namingConvention?: NamingConvention | undefined;
   /** --experimental-features. Absent: none. */
   readonly features?: readonly string[];
+  /** --enable-allowlist. Absent: anything may be asked. */
+  readonly enforcesAllowList?: boolean;
 };

@@ -18,14 +18,14 @@ export type RoleSchema = {
 
 const built = new WeakMap<Model, Map<string, RoleSchema>>();
 
-/** Roles a model does not name all have the same empty schema. */
+/** Roles a model does not name all have the same empty schema, and the same guard. */
 export function roleSchema(model: Model, role: string, mayUseBackendOnly: boolean): RoleSchema {
   let ofModel = built.get(model);
   if (!ofModel) {
     ofModel = new Map();
     built.set(model, ofModel);
   }
-  const isKnown = model.roles.has(role) || role === ADMIN_ROLE;
+  const isKnown = model.roles.has(role) || model.guards.byRole.has(role) || role === ADMIN_ROLE;
   const key = isKnown ? `${mayUseBackendOnly ? 'b' : '-'}${role}` : '';
   let known = ofModel.get(key);
   if (!known) {

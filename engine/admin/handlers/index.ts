@@ -5,6 +5,7 @@ import * as collections from './collections.ts';
 import * as functions from './functions.ts';
 import type { Handler } from './handler.ts';
 import * as inheritedRoles from './inherited-roles.ts';
+import * as limits from './limits.ts';
 import * as logicalModels from './logical-models.ts';
 import * as nativeQueries from './native-queries.ts';
 import * as permissions from './permissions.ts';
@@ -59,6 +60,9 @@ export const HANDLERS: { readonly [N in EditOperation]: Handler<N> } = {
   add_collection_to_allowlist: collections.addCollectionToAllowlist,
   update_scope_of_collection_in_allowlist: collections.updateScope,
   drop_collection_from_allowlist: collections.dropCollectionFromAllowlist,
+  set_api_limits: limits.setApiLimits,
+  remove_api_limits: limits.removeApiLimits,
+  set_graphql_schema_introspection_options: limits.setIntrospection,
   add_inherited_role: inheritedRoles.addInheritedRole,
   drop_inherited_role: inheritedRoles.dropInheritedRole,
 };

@@ -21,6 +21,7 @@ export const RateLimit = Type.Object({
     Type.Union([Type.Literal('IP'), Type.Literal('ip'), Type.Array(Type.String()), Type.Null()]),
   ),
 });
+export type RateLimit = Static<typeof RateLimit>;
 
 export const ApiLimits = Type.Object({
   disabled: Type.Optional(Type.Boolean()),

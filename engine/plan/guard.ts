@@ -1,0 +1,68 @@
+/** What the guard of a role says of a document: once, when it is prepared, so that a kept plan costs nothing.
+ *  Not here: what the guard is (resolve/guard.ts), limits that are not about the document (execute/, http/). */
+import type { DocumentNode, OperationDefinitionNode, SelectionNode, SelectionSetNode } from 'graphql';
+import { Kind } from 'graphql';
+import { fail } from '../errors/engine-error.ts';
+import { guardOf } from '../resolve/guard.ts';
+import type { RoleSchema } from '../schema/role-schemas.ts';
+import { isAllowed } from './allow-list.ts';
+import { isIntrospection } from './introspection.ts';
+import type { Fragments } from './selection.ts';
+
+/** Raises `queryNotAllowed`; before anything else is said of the document, which may tell about the schema. */
+export function guardDocument(document: DocumentNode, { model, role }: RoleSchema): void {
+  const { allowed } = guardOf(model, role);
+  if (allowed && !isAllowed(document, allowed)) fail('queryNotAllowed', {});
+}
+
+/** For an operation whose fragments exist and are not within themselves.
+ *  Raises `introspectionDisabled`, `depthLimitExceeded`, `nodeLimitExceeded`. */
+export function guardOperation(
+  { selectionSet }: OperationDefinitionNode,
+  fragments: Fragments,
+  { model, role }: RoleSchema,
+): void {
+  const { mayIntrospect, mostDepth, mostNodes } = guardOf(model, role);
+  if (mayIntrospect && mostDepth === null && mostNodes === null) return;
+  const { introspects, depth, nodes } = sizeOfSet(selectionSet, fragments, new Map());
+  if (introspects && !mayIntrospect) fail('introspectionDisabled', { role });
+  if (mostDepth !== null && depth > mostDepth) fail('depthLimitExceeded', { found: depth, most: mostDepth });
+  if (mostNodes !== null && nodes > mostNodes) fail('nodeLimitExceeded', { found: nodes, most: mostNodes });
+}
+
+type Size = {
+  readonly introspects: boolean;
+  /** Levels of nodes, those of introspection left out. */
+  readonly depth: number;
+  /** Fields that have a selection. */
+  readonly nodes: number;
+};
+
+const NOTHING: Size = { introspects: false, depth: 0, nodes: 0 };
+
+/** `known` by fragment: each is measured once, however often it is spread. */
+function sizeOfSet({ selections }: SelectionSetNode, fragments: Fragments, known: Map<string, Size>): Size {
+  return selections.reduce((sum, selection) => {
+    const size = sizeOf(selection, fragments, known);
+    return {
+      introspects: sum.introspects || size.introspects,
+      depth: Math.max(sum.depth, size.depth),
+      nodes: sum.nodes + size.nodes,
+    };
+  }, NOTHING);
+}
+
+function sizeOf(selection: SelectionNode, fragments: Fragments, known: Map<string, Size>): Size {
+  if (selection.kind === Kind.INLINE_FRAGMENT) return sizeOfSet(selection.selectionSet, fragments, known);
+  const name = selection.name.value;
+  if (selection.kind === Kind.FIELD) {
+    if (!selection.selectionSet) return NOTHING;
+    const { introspects, depth, nodes } = sizeOfSet(selection.selectionSet, fragments, known);
+    return isIntrospection(name)
+      ? { introspects: true, depth: 0, nodes: nodes + 1 }
+      : { introspects, depth: depth + 1, nodes: nodes + 1 };
+  }
+  const size = known.get(name) ?? sizeOfSet(fragments.get(name)!.selectionSet, fragments, known);
+  known.set(name, size);
+  return size;
+}

@@ -1,0 +1,76 @@
+/** Whom the guards in a document concern, and in what measure. */
+import { expect, test } from 'vitest';
+import { parseMetadata } from '../metadata/parse.ts';
+import { guardOf, resolveGuards } from './guard.ts';
+
+const guardsOf = (parts: Readonly<Record<string, unknown>>, enforcesAllowList = false) => {
+  const guards = resolveGuards(parseMetadata({ version: 3, sources: [], ...parts }), enforcesAllowList);
+  return (role: string) => guardOf({ guards }, role);
+};
+const limits = {
+  depth_limit: { global: 5, per_role: { user: 7 } },
+  time_limit: { global: 2 },
+  batch_limit: { per_role: { user: 1 } },
+};
+
+test('a role has its own limit, any other role the one for everybody, the administrator none', () => {
+  const of = guardsOf({ api_limits: limits });
+  expect([of('user').mostDepth, of('guest').mostDepth, of('admin').mostDepth]).toEqual([7, 5, null]);
+  expect([of('user').timeLimitMs, of('guest').timeLimitMs, of('admin').timeLimitMs]).toEqual([
+    2000,
+    2000,
+    null,
+  ]);
+  expect([of('user').mostInBatch, of('guest').mostInBatch]).toEqual([1, null]);
+});
+
+test('a role may be called like what every object has', () => {
+  expect(guardsOf({ api_limits: limits })('constructor').mostDepth).toBe(5);
+});
+
+test('limits that are switched off do not hold', () => {
+  expect(guardsOf({ api_limits: { ...limits, disabled: true } })('user')).toMatchObject({
+    mostDepth: null,
+    timeLimitMs: null,
+    mostInBatch: null,
+  });
+});
+
+test('callers are told apart by role alone, by address in either spelling, or by session variables', () => {
+  const rate = (unique_params: unknown) =>
+    guardsOf({ api_limits: { rate_limit: { global: { max_reqs_per_min: 3, unique_params } } } })('user').rate;
+  expect(rate(null)).toEqual({ mostPerMinute: 3, by: [] });
+  expect([rate('IP')?.by, rate('ip')?.by]).toEqual(['address', 'address']);
+  expect(rate(['X-Engine-User-Id'])?.by).toEqual(['x-engine-user-id']);
+});
+
+test('introspection is closed to the roles that are named, and to no other', () => {
+  const of = guardsOf({ graphql_schema_introspection: { disabled_for_roles: ['user', 'admin'] } });
+  expect([of('user').mayIntrospect, of('guest').mayIntrospect, of('admin').mayIntrospect]).toEqual([
+    false,
+    true,
+    true,
+  ]);
+});
+
+const collection = (name: string) => ({ name, definition: { queries: [{ name: 'q', query: '{ a }' }] } });
+const listed = {
+  query_collections: [collection('open'), collection('closed'), collection('unlisted')],
+  allowlist: [
+    { collection: 'open' },
+    { collection: 'closed', scope: { global: false, roles: ['user'] } },
+    { collection: 'gone' },
+  ],
+};
+
+test('a collection on the allow list is allowed to everybody or to the roles of its scope', () => {
+  const of = guardsOf(listed, true);
+  const names = (role: string) => of(role).allowed?.map(({ name }) => name);
+  expect(names('user')).toEqual(['open', 'closed']);
+  expect(names('guest')).toEqual(['open']);
+  expect(names('admin')).toBeUndefined();
+});
+
+test('an allow list that is not enforced allows everything', () => {
+  expect(guardsOf(listed)('guest').allowed).toBeNull();
+});
