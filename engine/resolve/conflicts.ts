@@ -70,29 +70,11 @@ export class NameSpace {
 
   #add(naming: Naming, claims: Claims, types: readonly string[]): EngineError | null {
     const typeOwner = claims.typeOwner ?? claims.owner;
-    const conflict = this.#fieldConflict(naming, claims) ?? this.#typeConflict(typeOwner, types);
+    const wanted = ROOTS.map((root) => ({ ...this.#selection(root, naming), names: claims.fields(root) }));
+    const conflict = fieldConflict(wanted, claims.owner) ?? this.#typeConflict(typeOwner, types);
     if (conflict) return new EngineError('conflictingRootFields', { text: conflict });
     for (const type of types) this.#types.set(type, typeOwner);
-    for (const root of rootTypes()) {
-      const { fields } = this.#selection(root, naming);
-      for (const name of claims.fields(root)) fields.set(name, claims.owner);
-    }
-    return null;
-  }
-
-  #fieldConflict(naming: Naming, claims: Claims): string | null {
-    for (const root of rootTypes()) {
-      const { type, fields } = this.#selection(root, naming);
-      const own = new Set<string>();
-      const taken = claims.fields(root).flatMap((name) => {
-        const other = fields.get(name) ?? (own.has(name) ? claims.owner : undefined);
-        own.add(name);
-        return other === undefined
-          ? []
-          : [`'${name}' defined in [${[claims.owner, other].sort().join(', ')}]`];
-      });
-      if (taken.length > 0) return conflictText(type, taken);
-    }
+    for (const { fields, names } of wanted) for (const name of names) fields.set(name, claims.owner);
     return null;
   }
 
@@ -115,8 +97,26 @@ export class NameSpace {
   }
 }
 
-function rootTypes(): RootType[] {
-  return Object.keys(ROOT_TYPES) as RootType[];
+const ROOTS = Object.keys(ROOT_TYPES) as RootType[];
+
+/** Fields wanted in an object type, and who has which of its fields. */
+type Wanted = {
+  readonly type: string;
+  readonly fields: ReadonlyMap<string, string>;
+  readonly names: readonly string[];
+};
+
+function fieldConflict(wanted: readonly Wanted[], owner: string): string | null {
+  for (const { type, fields, names } of wanted) {
+    const isFree = !names.some((name) => fields.has(name)) && new Set(names).size === names.length;
+    if (isFree) continue;
+    const taken = names.flatMap((name, i) => {
+      const other = fields.get(name) ?? (names.indexOf(name) < i ? owner : undefined);
+      return other === undefined ? [] : [`'${name}' defined in [${[owner, other].sort().join(', ')}]`];
+    });
+    return conflictText(type, taken);
+  }
+  return null;
 }
 
 function conflictText(type: string, taken: readonly string[]): string {

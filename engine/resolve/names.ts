@@ -192,8 +192,23 @@ const GROUP_TYPES: readonly string[] = [
 
 /** Every type name a table takes: two definitions of one name would be one type, and a wrong one. */
 export function typeNamesOf(table: ResolvedTable, features: ReadonlySet<string>): readonly string[] {
+  const isGrouped = features.has('group_by');
+  const known = knownTypeNames.get(table);
+  if (known?.isGrouped === isGrouped) return known.names;
+  const names = spelledTypeNames(table, isGrouped);
+  knownTypeNames.set(table, { isGrouped, names });
+  return names;
+}
+
+/** Spelling them is a great part of resolving a thousand tables, and tables are kept between edits. */
+const knownTypeNames = new WeakMap<
+  ResolvedTable,
+  { readonly isGrouped: boolean; readonly names: readonly string[] }
+>();
+
+function spelledTypeNames(table: ResolvedTable, isGrouped: boolean): readonly string[] {
   const ofEnum = table.enum ? [table.enum.typeName, table.enum.comparisonName] : [];
-  const suffixes = features.has('group_by') ? [...DERIVED_TYPES, ...GROUP_TYPES] : DERIVED_TYPES;
+  const suffixes = isGrouped ? [...DERIVED_TYPES, ...GROUP_TYPES] : DERIVED_TYPES;
   return [table.typeName, ...ofEnum, ...suffixes.map((suffix) => derivedTypeName(table, suffix))];
 }
 
