@@ -12,6 +12,7 @@ import type { Fragment } from './places.ts';
 import { Metadata } from './schema/metadata.ts';
 import { nameOfJson, validate } from './validate.ts';
 import { asJsonSchema, isRecord, type JsonRecord } from './walk-schema.ts';
+import { refuseIllFormed } from './well-formed.ts';
 
 /** Arguments in normal form, `source` filled in. */
 export function parseArgs<N extends OperationName>(name: N, args: unknown): ArgsOf<N> {
@@ -37,6 +38,7 @@ export function normaliseObject(kind: ObjectKind, fragment: unknown): Fragment {
 }
 
 function parseAs(model: TSchema, value: unknown): unknown {
+  refuseIllFormed(value);
   const schema = asJsonSchema(model);
   const normal = toNormalForm(schema, value);
   validate(schema, normal);

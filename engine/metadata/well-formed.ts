@@ -1,0 +1,33 @@
+/** Text that JSON can spell and Postgres cannot keep: half of a surrogate pair, or a zero byte. It is refused wherever
+ *  metadata comes in, because it would fail later, in keys and statements made of it. Raises `parseFailed` with its path.
+ *  PostgreSQL manual, "Character Types" and "JSON Types". */
+import { fail, type PathStep } from '../errors/engine-error.ts';
+import { isRecord } from './walk-schema.ts';
+
+export function refuseIllFormed(value: unknown): void {
+  const path = pathOfIllFormed(value);
+  if (path) fail('parseFailed', { text: 'text holds a zero byte or half of a surrogate pair' }, { path });
+}
+
+/** A key that is ill-formed is told by where it stands: it could not be printed. */
+function pathOfIllFormed(value: unknown): readonly PathStep[] | null {
+  if (typeof value === 'string') return isIllFormed(value) ? [] : null;
+  if (Array.isArray(value)) {
+    for (const [i, item] of value.entries()) {
+      const path = pathOfIllFormed(item);
+      if (path) return [i, ...path];
+    }
+    return null;
+  }
+  if (!isRecord(value)) return null;
+  for (const [key, item] of Object.entries(value)) {
+    if (isIllFormed(key)) return [];
+    const path = pathOfIllFormed(item);
+    if (path) return [key, ...path];
+  }
+  return null;
+}
+
+function isIllFormed(text: string): boolean {
+  return text.includes('\0') || !text.isWellFormed();
+}
