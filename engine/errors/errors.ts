@@ -36,6 +36,8 @@ export const ERRORS = {
   resourceNotFound: row<object>(404, 'not-found', () => 'No such resource exists', {
     message: () => 'resource does not exist',
   }),
+  /** No REST endpoint answers the URL. */
+  endpointNotFound: row<object>(404, 'not-found', () => 'Endpoint not found'),
   methodNotAllowed: row<{ allowed: string }>(
     405,
     'method-not-allowed',
@@ -165,6 +167,13 @@ export const ERRORS = {
     'not-exists',
     (p) => `query with name "${p.name}" does not exist in collection "${p.collection}"`,
   ),
+  queryInUse: row<Named & { collection: string; users: string }>(
+    400,
+    'dependency-error',
+    (p) => `query with name "${p.name}" in collection "${p.collection}" is used by ${p.users}`,
+  ),
+  endpointExists: row<Named>(400, 'already-exists', (p) => `Endpoint with name: ${p.name} already exists`),
+  endpointNotExists: row<Named>(400, 'not-exists', (p) => `endpoint with name: ${p.name} does not exist`),
   allowedElsewhere: row<Named>(
     400,
     'already-exists',
@@ -222,6 +231,12 @@ export const ERRORS = {
     400,
     'unexpected',
     () => 'cannot continue due to new inconsistent metadata',
+  ),
+  /** A stored document that no longer fits the schema. */
+  newlyInconsistent: row<object>(
+    500,
+    'unexpected',
+    () => 'cannot continue due to newly found inconsistent metadata',
   ),
   inconsistentMetadata: row<{ reasons: string }>(
     400,

@@ -5,6 +5,7 @@ import { fail } from '../errors/engine-error.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
+import type { Row } from '../wire/statement.ts';
 import { type GraphqlRequest, type PlannedRequest, planned } from './plan-cache.ts';
 import { type Databases, runPlan } from './run-plan.ts';
 import { type Body, splice } from './splice.ts';
@@ -37,11 +38,22 @@ export function understood(
 }
 
 export async function answerPlanned(
+  asked: PlannedRequest,
+  context: Omit<AnswerContext, 'model'>,
+): Promise<Body> {
+  return splice(asked.plan.template, await rowsOf(asked, context));
+}
+
+/** The same without `{"data":` around it. */
+export async function dataOf(asked: PlannedRequest, context: Omit<AnswerContext, 'model'>): Promise<Body> {
+  return splice(asked.plan.template.slice(1, -1), await rowsOf(asked, context));
+}
+
+async function rowsOf(
   { plan, variables }: PlannedRequest,
   { session, databases, outward = ALONE }: Omit<AnswerContext, 'model'>,
-): Promise<Body> {
+): Promise<readonly Row[]> {
   const asker = { session, variables: variables.values };
   if (plan.validations.length > 0) await validateInputs(plan.validations, asker, outward);
-  const rows = await runPlan(plan, asker, databases);
-  return splice(plan.template, rows);
+  return runPlan(plan, asker, databases);
 }

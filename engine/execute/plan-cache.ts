@@ -87,6 +87,14 @@ export function planned(role: RoleSchema, request: GraphqlRequest): PlannedReque
   return { plan, variables };
 }
 
+/** The variables a request may give, by name. Raises what parsing and validation raise. */
+export function declaredVariables(
+  role: RoleSchema,
+  { query, operationName = null }: GraphqlRequest,
+): PreparedDocument['variables'] {
+  return documentOf(role, query, operationName).document.variables;
+}
+
 function documentOf(role: RoleSchema, text: string, operationName: string | null): Known {
   let ofRole = documents.get(role);
   if (!ofRole) {

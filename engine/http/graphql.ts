@@ -2,7 +2,7 @@
  *  In: one request, or an array of them. Out: the text the executor made, untouched, with its length.
  *  Failures are GraphQL errors with status 200; only a body that is no JSON, or too large, gets a status of its own.
  *  Not here: what a request means (execute/answer.ts). Spec: "GraphQL API"; reference: features.md 1.14, row 172. */
-import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Snapshot } from '../admin/snapshot.ts';
 import { textToWire } from '../config/header-prefix.ts';
 import { type EngineError, toAdminBody, toGraphqlError } from '../errors/engine-error.ts';
@@ -10,65 +10,22 @@ import { answer } from '../execute/answer.ts';
 import { type Body, bodyText } from '../execute/splice.ts';
 import type { Session } from '../resolve/session.ts';
 import type { HttpContext } from './context.ts';
-import { type Exchange, finish, newExchange } from './exchange.ts';
+import { type Exchange, newExchange } from './exchange.ts';
 import { OLDER_GRAPHQL_PATH } from './graphql-path.ts';
 import { graphqlRequestFrom } from './graphql-request.ts';
-import { acceptsGzip, GZIP_HEADERS, gzipped } from './gzip.ts';
 import { parseJson } from './parse-json.ts';
 import { readBody } from './read-body.ts';
 import { errorFrom, showsInternal } from './refusal.ts';
 import { requestIdOf } from './request-id.ts';
+import { type Answer, respond } from './respond.ts';
 
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void;
-
-type Answer = { readonly status: number; readonly body: Body };
 
 export function graphqlHandler(context: HttpContext): NodeHandler {
   return async (request, response) => {
     const exchange = newExchange(requestIdOf(request));
-    const { status, body: plain } = await answerTo(context, exchange, request);
-    const body = acceptsGzip(request.headers['accept-encoding']) ? await gzipped(plain) : plain;
-    if (response.destroyed) return;
-    const sizeBytes = sizeOf(body);
-    const headers = headersOf(context, exchange, request, sizeBytes);
-    if (body !== plain) Object.assign(headers, GZIP_HEADERS);
-    response.writeHead(status, headers);
-    send(response, body);
-    finish(context.observe, exchange, request, { status, sizeBytes });
+    await respond(context, exchange, request, response, await answerTo(context, exchange, request));
   };
-}
-
-function headersOf(
-  { corsHeaders }: HttpContext,
-  { id, session }: Exchange,
-  { headers: { origin } }: IncomingMessage,
-  sizeBytes: number,
-): OutgoingHttpHeaders {
-  const headers: OutgoingHttpHeaders = {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': sizeBytes,
-    'x-request-id': id,
-  };
-  if (origin !== undefined) Object.assign(headers, corsHeaders(origin));
-  if (session?.setCookies) headers['set-cookie'] = [...session.setCookies];
-  return headers;
-}
-
-/** Text goes out with the headers in one write; bytes as they are, all of them in one write too. */
-function send(response: ServerResponse, body: Body): void {
-  if (typeof body === 'string') {
-    response.end(body);
-    return;
-  }
-  response.cork();
-  for (const piece of body) response.write(piece);
-  response.end();
-  response.uncork();
-}
-
-function sizeOf(body: Body): number {
-  if (typeof body === 'string') return Buffer.byteLength(body);
-  return body.reduce((size, { length }) => size + length, 0);
 }
 
 async function answerTo(context: HttpContext, exchange: Exchange, request: IncomingMessage): Promise<Answer> {

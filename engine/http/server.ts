@@ -1,5 +1,5 @@
-/** The server: one node:http listener. POST /v1/graphql goes straight to graphql.ts, everything else to app.ts; WebSockets
- *  are websocket.ts's.
+/** The server: one node:http listener. POST /v1/graphql goes straight to graphql.ts, /api/rest/ to rest.ts, everything else to
+ *  app.ts; WebSockets are websocket.ts's.
  *  In: options, state, log. Out: the URL it listens at, and a `close` that lets requests in flight finish. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,6 +13,7 @@ import { corsPolicy } from './cors.ts';
 import { graphqlHandler } from './graphql.ts';
 import { isGraphqlPath } from './graphql-path.ts';
 import { keepLast } from './repeated-headers.ts';
+import { isRest, restHandler } from './rest.ts';
 import { acceptWebsockets, isWebsocketUpgrade } from './websocket.ts';
 
 export type HttpServer = {
@@ -40,7 +41,9 @@ export async function openServer(
     ),
     corsHeaders: corsPolicy(options),
   };
-  const answerGraphql = options.enabledApis.includes('graphql') ? graphqlHandler(context) : undefined;
+  const hasGraphql = options.enabledApis.includes('graphql');
+  const answerGraphql = graphqlHandler(context);
+  const answerRest = restHandler(context);
   const inFlight = new Set<ServerResponse>();
   let isDraining = false;
   const app = await buildApp(context, (handle) =>
@@ -55,7 +58,8 @@ export async function openServer(
         response.once('close', () => inFlight.delete(response));
         if (isDraining) response.setHeader('connection', 'close');
         keepLast(request, options.headerPrefix);
-        if (answerGraphql !== undefined && isGraphql(request)) answerGraphql(request, response);
+        if (hasGraphql && isGraphql(request)) answerGraphql(request, response);
+        else if (hasGraphql && isRest(request)) answerRest(request, response);
         else handle(request, response);
       },
     ),

@@ -4,7 +4,7 @@
  *  name with `pg_`; `/v1/metadata` by the newer name alone.
  *  Not here: what an operation does (admin/). Spec: "Operation list"; newer ones: reference features.md 1.15. */
 import Type, { type Static, type TSchema } from 'typebox';
-import { AllowListScope, QueryCollection } from './schema/collection.ts';
+import { AllowListScope, QueryCollection, RestEndpoint } from './schema/collection.ts';
 import { ColumnName, Comment, GraphqlName, ObjectName, QualifiedName, RoleName } from './schema/common.ts';
 import { ComputedField, FunctionConfiguration } from './schema/function.ts';
 import { LogicalModelField } from './schema/logical-model.ts';
@@ -370,6 +370,10 @@ export const OPERATIONS = {
     'Takes a collection off the allow list.',
     Type.Object({ collection: ObjectName }),
   ),
+
+  // ── REST endpoints ──
+  create_rest_endpoint: row('edit', 'Answers a URL with the result of a stored document.', RestEndpoint),
+  drop_rest_endpoint: row('edit', 'Drops a REST endpoint.', Type.Object({ name: ObjectName })),
 
   // ── limits ──
   set_api_limits: row('edit', 'Limits what roles may ask, how often and for how long.', ApiLimits),

@@ -1,5 +1,5 @@
-/** Metadata + catalogs → Model, in stages: sources, tables, names, native queries, relationships, permissions, roles. Each stage sees only what
- *  the one before it kept. Never fails: what does not fit becomes an Inconsistency and is left out of the model, with
+/** Metadata + catalogs → Model, in stages: sources, tables, names, native queries, relationships, permissions, roles, REST
+ *  endpoints. Each stage sees only what the one before it kept. Never fails: what does not fit becomes an Inconsistency and is left out of the model, with
  *  everything that hangs on it.
  *  Not here yet, and neither in the model nor reported: remote relationships, remote schemas,
  *  actions, event triggers. */
@@ -38,6 +38,7 @@ import {
   resolveUpdate,
 } from './permission.ts';
 import { resolveRelationship } from './relationship.ts';
+import { resolveEndpoints } from './rest-endpoint.ts';
 import { inheritAccess, withHeirs } from './role.ts';
 import { ADMIN_ROLE } from './session.ts';
 import { resolveTable, withFreeScalars } from './table.ts';
@@ -96,8 +97,9 @@ export function resolve(
     return [name, { name, naming, tables, nativeQueries, functions }] as const;
   });
   const guards = resolveGuards(metadata, options.enforcesAllowList ?? false);
+  const routes = resolveEndpoints(metadata, (inconsistency) => found.all.push(inconsistency));
   return {
-    model: { sources: new Map(sources), roles, features, guards },
+    model: { sources: new Map(sources), roles, features, guards, routes },
     inconsistencies: found.all,
   };
 }

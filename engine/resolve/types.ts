@@ -5,12 +5,14 @@
 import type { Scalar } from '../catalog/scalars.ts';
 import type { CatalogIndex, PgType } from '../catalog/types.ts';
 import type { EngineError } from '../errors/engine-error.ts';
+import type { RestMethod } from '../metadata/schema/collection.ts';
 import type { Header, QualifiedName } from '../metadata/schema/common.ts';
 import type { NamingConvention } from '../metadata/schema/source.ts';
 import type { RootFieldKind } from '../metadata/schema/table.ts';
 import type { Guards } from './guard.ts';
 import type { Naming, Part } from './naming.ts';
 import type { Join, Leaf, Predicate } from './predicate.ts';
+import type { Routes } from './routes.ts';
 
 export type Model = {
   /** By source name, in metadata order. */
@@ -20,7 +22,27 @@ export type Model = {
   /** --experimental-features that schemas depend on. */
   readonly features: ReadonlySet<string>;
   readonly guards: Guards;
+  /** REST endpoints, by path. */
+  readonly routes: Routes;
 };
+
+/** A stored query or mutation that a URL answers with. */
+export type ResolvedEndpoint = {
+  readonly name: string;
+  /** As in the metadata: `author/:id`. */
+  readonly url: string;
+  readonly methods: readonly RestMethod[];
+  readonly comment: string | null;
+  readonly segments: readonly Segment[];
+  readonly query: string;
+  /** How long clients may keep what GET answers; null where the document does not say. */
+  readonly maxAgeSeconds: number | null;
+};
+
+/** A part of a URL template between slashes. */
+export type Segment =
+  | { readonly kind: 'literal'; readonly text: string }
+  | { readonly kind: 'variable'; readonly name: string };
 
 export type ResolvedSource = {
   readonly name: string;

@@ -1,6 +1,7 @@
 /** Operations on query collections and the allow list over them. Reference: features.md 1.15, "collections".
  *  Not here: are the documents valid GraphQL (plan/), who is held to the list (http/). */
 import { fail } from '../../errors/engine-error.ts';
+import { endpointsOf } from '../../metadata/collection-users.ts';
 import { dependentsOf, removeObjects } from '../../metadata/dependencies.ts';
 import { objectKey, putObject, removeObject } from '../../metadata/objects.ts';
 import type { AllowListEntry, AllowListScope, QueryCollection } from '../../metadata/schema/collection.ts';
@@ -63,16 +64,25 @@ export const addQueryToCollection: Handler<'add_query_to_collection'> = (draft, 
   return put(draft, { ...collection, definition: { queries: [...queries, added] } });
 };
 
-/** Raises `collectionNotExists`, `queryNotExists`. */
+/** Raises `collectionNotExists`, `queryNotExists`, `queryInUse`. */
 export const dropQueryFromCollection: Handler<'drop_query_from_collection'> = (draft, args) => {
   const collection = requireCollection(draft, args.collection_name);
-  const { queries } = collection.definition;
-  const kept = queries.filter((query) => query.name !== args.query_name);
-  if (kept.length === queries.length) {
-    fail('queryNotExists', { name: args.query_name, collection: collection.name });
+  const place = { name: args.query_name, collection: collection.name };
+  if (!collection.definition.queries.some(({ name }) => name === place.name)) fail('queryNotExists', place);
+  const users = endpointsOf(draft, place.collection, place.name);
+  if (users.length > 0) {
+    const keys = users.map(({ name }) => objectKey('rest_endpoint', name));
+    fail('queryInUse', { ...place, users: keys.map(printUser).join(', ') });
   }
-  return put(draft, { ...collection, definition: { queries: kept } });
+  return withoutQuery(draft, place.collection, place.name);
 };
+
+/** The document without a query of a collection, whatever uses it. */
+export function withoutQuery(draft: Metadata, collection: string, query: string): Metadata {
+  const known = requireCollection(draft, collection);
+  const queries = known.definition.queries.filter(({ name }) => name !== query);
+  return put(draft, { ...known, definition: { queries } });
+}
 
 /** Raises `collectionNotExists`; `allowedElsewhere` when it is allowed to others. Said twice, it is said once. */
 export const addCollectionToAllowlist: Handler<'add_collection_to_allowlist'> = (draft, args) => {

@@ -10,6 +10,7 @@ import * as logicalModels from './logical-models.ts';
 import * as nativeQueries from './native-queries.ts';
 import * as permissions from './permissions.ts';
 import * as relationships from './relationships.ts';
+import * as restEndpoints from './rest-endpoints.ts';
 import * as sources from './sources.ts';
 import * as tables from './tables.ts';
 
@@ -63,6 +64,8 @@ export const HANDLERS: { readonly [N in EditOperation]: Handler<N> } = {
   set_api_limits: limits.setApiLimits,
   remove_api_limits: limits.removeApiLimits,
   set_graphql_schema_introspection_options: limits.setIntrospection,
+  create_rest_endpoint: restEndpoints.createRestEndpoint,
+  drop_rest_endpoint: restEndpoints.dropRestEndpoint,
   add_inherited_role: inheritedRoles.addInheritedRole,
   drop_inherited_role: inheritedRoles.dropInheritedRole,
 };

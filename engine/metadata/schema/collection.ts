@@ -36,20 +36,20 @@ export const AllowListEntry = Type.Object(
 );
 export type AllowListEntry = Static<typeof AllowListEntry>;
 
+export const RestMethod = Type.Union([
+  Type.Literal('GET'),
+  Type.Literal('POST'),
+  Type.Literal('PUT'),
+  Type.Literal('PATCH'),
+  Type.Literal('DELETE'),
+]);
+export type RestMethod = Static<typeof RestMethod>;
+
 export const RestEndpoint = Type.Object(
   {
     name: ObjectName,
     url: Type.String({ minLength: 1 }),
-    methods: Type.Array(
-      Type.Union([
-        Type.Literal('GET'),
-        Type.Literal('POST'),
-        Type.Literal('PUT'),
-        Type.Literal('PATCH'),
-        Type.Literal('DELETE'),
-      ]),
-      { minItems: 1 },
-    ),
+    methods: Type.Array(RestMethod, { minItems: 1 }),
     comment: Type.Optional(Comment),
     definition: Type.Object({
       query: Type.Object({ collection_name: ObjectName, query_name: ObjectName }),

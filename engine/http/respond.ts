@@ -1,0 +1,64 @@
+/** An answer of an endpoint that does without the framework, onto the socket: status, headers, text or bytes, log line.
+ *  Not here: what the answer is (graphql.ts, rest.ts). */
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Body } from '../execute/splice.ts';
+import type { HttpContext } from './context.ts';
+import { type Exchange, finish } from './exchange.ts';
+import { acceptsGzip, GZIP_HEADERS, gzipped } from './gzip.ts';
+
+export type Answer = {
+  readonly status: number;
+  readonly body: Body;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+export async function respond(
+  context: HttpContext,
+  exchange: Exchange,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, body: plain, headers: own }: Answer,
+): Promise<void> {
+  const body = acceptsGzip(request.headers['accept-encoding']) ? await gzipped(plain) : plain;
+  if (response.destroyed) return;
+  const sizeBytes = sizeOf(body);
+  const headers = headersOf(context, exchange, request, sizeBytes);
+  if (body !== plain) Object.assign(headers, GZIP_HEADERS);
+  if (own !== undefined) Object.assign(headers, own);
+  response.writeHead(status, headers);
+  send(response, body);
+  finish(context.observe, exchange, request, { status, sizeBytes });
+}
+
+function headersOf(
+  { corsHeaders }: HttpContext,
+  { id, session }: Exchange,
+  { headers: { origin } }: IncomingMessage,
+  sizeBytes: number,
+): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': sizeBytes,
+    'x-request-id': id,
+  };
+  if (origin !== undefined) Object.assign(headers, corsHeaders(origin));
+  if (session?.setCookies) headers['set-cookie'] = [...session.setCookies];
+  return headers;
+}
+
+/** Text goes out with the headers in one write; bytes as they are, all of them in one write too. */
+function send(response: ServerResponse, body: Body): void {
+  if (typeof body === 'string') {
+    response.end(body);
+    return;
+  }
+  response.cork();
+  for (const piece of body) response.write(piece);
+  response.end();
+  response.uncork();
+}
+
+function sizeOf(body: Body): number {
+  if (typeof body === 'string') return Buffer.byteLength(body);
+  return body.reduce((size, { length }) => size + length, 0);
+}

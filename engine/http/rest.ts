@@ -1,0 +1,119 @@
+/** `/api/rest/…` on bare node:http, like /v1/graphql: the path finds an endpoint, the query string and the body give its
+ *  document variables, the answer is `data` as it stands. Authentication, session and CORS are those of GraphQL.
+ *  Failures are the plain error body with the status of the error. Reference: features.md 1.14.
+ *  Not here: routes (resolve/routes.ts), the document (execute/endpoint.ts). */
+import type { IncomingMessage } from 'node:http';
+import { textToWire } from '../config/header-prefix.ts';
+import { fail, toAdminBody } from '../errors/engine-error.ts';
+import { answerEndpoint, type EndpointArguments } from '../execute/endpoint.ts';
+import type { Match, Routes } from '../resolve/routes.ts';
+import type { HttpContext } from './context.ts';
+import { type Exchange, newExchange } from './exchange.ts';
+import type { NodeHandler } from './graphql.ts';
+import { isObject } from './graphql-request.ts';
+import { parseJson } from './parse-json.ts';
+import { readBody } from './read-body.ts';
+import { errorFrom, showsInternal } from './refusal.ts';
+import { requestIdOf } from './request-id.ts';
+import { type Answer, respond } from './respond.ts';
+
+const REST_PATH = '/api/rest/';
+
+/** Preflights are the framework's. */
+export function isRest({ method, url }: IncomingMessage): boolean {
+  return method !== 'OPTIONS' && url!.startsWith(REST_PATH);
+}
+
+export function restHandler(context: HttpContext): NodeHandler {
+  return async (request, response) => {
+    const exchange = newExchange(requestIdOf(request));
+    await respond(context, exchange, request, response, await answerTo(context, exchange, request));
+  };
+}
+
+async function answerTo(context: HttpContext, exchange: Exchange, request: IncomingMessage): Promise<Answer> {
+  try {
+    const text = await readBody(request, context.options.maxRequestBodyLength);
+    const { headers, method = '' } = request;
+    const session = await context.authenticate(headers);
+    exchange.session = session;
+    const { model } = context.state.snapshot();
+    const [path, query] = partsOf(request.url!);
+    const { endpoint, values } = endpointAt(model.routes, path, method);
+    exchange.asked = { query: endpoint.query };
+    const given = argumentsOf(values, query, headers['content-type'] ?? '', text);
+    const body = await answerEndpoint(endpoint, given, {
+      model,
+      session,
+      databases: context.state.sources,
+      outward: { env: context.state.env, headers, headerPrefix: context.options.headerPrefix },
+    });
+    const isKept = method === 'GET' && endpoint.maxAgeSeconds !== null;
+    return {
+      status: 200,
+      body,
+      ...(isKept ? { headers: { 'cache-control': `max-age=${endpoint.maxAgeSeconds}` } } : {}),
+    };
+  } catch (thrown) {
+    return refusal(context, exchange, thrown);
+  }
+}
+
+/** Not by way of `URL`, which would take `..` for a step back. */
+function partsOf(url: string): readonly [path: readonly string[], query: URLSearchParams] {
+  const [path = '', ...query] = url.slice(REST_PATH.length).split('?');
+  return [path.split('/').map(decoded), new URLSearchParams(query.join('?'))];
+}
+
+/** Raises `endpointNotFound`, `methodNotAllowed`. */
+function endpointAt(routes: Routes, path: readonly string[], method: string): Match {
+  const matches = routes.match(path);
+  if (matches.length === 0) fail('endpointNotFound', {});
+  const found = matches.find(({ endpoint }) => endpoint.methods.some((allowed) => allowed === method));
+  if (found) return found;
+  const allowed = matches.flatMap(({ endpoint }) => endpoint.methods);
+  return fail('methodNotAllowed', { allowed: [...new Set(allowed)].sort().join(', ') });
+}
+
+/** A slash in a value is sent as `%2F`. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return fail('endpointNotFound', {});
+  }
+}
+
+/** The path comes before the query string, that before the body. Raises `invalidJson`, `parseFailed`. */
+function argumentsOf(
+  fromPath: Readonly<Record<string, string>>,
+  query: URLSearchParams,
+  contentType: string,
+  body: string,
+): EndpointArguments {
+  const isForm = contentType.startsWith('application/x-www-form-urlencoded');
+  const form = new URLSearchParams(isForm ? body : '');
+  const texts = new Map([
+    ...textsOf(form),
+    ...textsOf(query),
+    ...Object.entries(fromPath).map(([name, text]): [string, readonly string[]] => [name, [text]]),
+  ]);
+  return { texts, values: isForm ? {} : valuesOf(body), parseJson };
+}
+
+function textsOf(given: URLSearchParams): readonly (readonly [string, readonly string[]])[] {
+  return [...new Set(given.keys())].map((name) => [name, given.getAll(name)] as const);
+}
+
+function valuesOf(body: string): Readonly<Record<string, unknown>> {
+  if (body.trim() === '') return {};
+  const values = parseJson(body) ?? {};
+  return isObject(values) ? values : fail('parseFailed', { text: 'expected an object' });
+}
+
+function refusal(context: HttpContext, exchange: Exchange, thrown: unknown): Answer {
+  const error = errorFrom(thrown, context.observe, exchange.id);
+  exchange.error = toAdminBody(error, 'newer', showsInternal(context.options, exchange.session));
+  const body = textToWire(JSON.stringify(exchange.error), context.options.headerPrefix);
+  return { status: error.status, body };
+}

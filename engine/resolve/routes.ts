@@ -1,0 +1,92 @@
+/** URL templates of REST endpoints as a tree of segments: which endpoints a path leads to, and whose paths overlap.
+ *  In: templates without a leading slash, `author/:id`. Out: endpoints with the values of their variables.
+ *  Both cost as many steps as a path has segments, however many endpoints there are. Reference: features.md 1.14. */
+import { fail } from '../errors/engine-error.ts';
+import type { RestMethod } from '../metadata/schema/collection.ts';
+import type { ResolvedEndpoint, Segment } from './types.ts';
+
+type Node = {
+  readonly literals: Map<string, Node>;
+  variable: Node | null;
+  readonly endpoints: ResolvedEndpoint[];
+};
+
+export type Match = {
+  readonly endpoint: ResolvedEndpoint;
+  readonly values: Readonly<Record<string, string>>;
+};
+
+/** Raises `invalidConfiguration`. */
+export function parseTemplate(url: string): readonly Segment[] {
+  const segments = url.split('/').map((text): Segment => {
+    return text.startsWith(':') ? { kind: 'variable', name: text.slice(1) } : { kind: 'literal', text };
+  });
+  if (segments.some((segment) => (segment.kind === 'variable' ? segment.name : segment.text) === '')) {
+    fail('invalidConfiguration', {
+      text: `Empty segments or unnamed variables are not allowed: ${url}`,
+    });
+  }
+  const names = segments.flatMap((segment) => (segment.kind === 'variable' ? [segment.name] : []));
+  if (new Set(names).size < names.length) {
+    fail('invalidConfiguration', { text: `Duplicate variables found in endpoint path: ${url}` });
+  }
+  return segments;
+}
+
+export class Routes {
+  readonly #root = newNode();
+
+  add(endpoint: ResolvedEndpoint): void {
+    let node = this.#root;
+    for (const segment of endpoint.segments) node = childAt(node, segment);
+    node.endpoints.push(endpoint);
+  }
+
+  /** Endpoints that some request would lead to as well as to one with these segments and methods. */
+  rivals(segments: readonly Segment[], methods: readonly RestMethod[]): readonly ResolvedEndpoint[] {
+    let nodes = [this.#root];
+    for (const segment of segments) nodes = nodes.flatMap((node) => overlapping(node, segment));
+    return nodes
+      .flatMap(({ endpoints }) => endpoints)
+      .filter((endpoint) => endpoint.methods.some((method) => methods.includes(method)));
+  }
+
+  /** Endpoints the path leads to, each with methods of its own. */
+  match(path: readonly string[]): readonly Match[] {
+    let nodes = [this.#root];
+    for (const text of path) nodes = nodes.flatMap((node) => reached(node, text));
+    return nodes
+      .flatMap(({ endpoints }) => endpoints)
+      .map((endpoint) => ({ endpoint, values: valuesOf(endpoint, path) }));
+  }
+}
+
+function newNode(): Node {
+  return { literals: new Map(), variable: null, endpoints: [] };
+}
+
+function childAt(node: Node, segment: Segment): Node {
+  if (segment.kind === 'variable') {
+    node.variable ??= newNode();
+    return node.variable;
+  }
+  const known = node.literals.get(segment.text) ?? newNode();
+  node.literals.set(segment.text, known);
+  return known;
+}
+
+function reached({ literals, variable }: Node, text: string): readonly Node[] {
+  const literal = literals.get(text);
+  return [...(literal ? [literal] : []), ...(variable && text !== '' ? [variable] : [])];
+}
+
+function overlapping(node: Node, segment: Segment): readonly Node[] {
+  if (segment.kind === 'literal') return reached(node, segment.text);
+  return [...node.literals.values(), ...(node.variable ? [node.variable] : [])];
+}
+
+function valuesOf({ segments }: ResolvedEndpoint, path: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    segments.flatMap((segment, i) => (segment.kind === 'variable' ? [[segment.name, path[i]!]] : [])),
+  );
+}
