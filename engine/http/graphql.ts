@@ -7,7 +7,7 @@ import type { Snapshot } from '../admin/snapshot.ts';
 import { textToWire } from '../config/header-prefix.ts';
 import { type EngineError, toAdminBody, toGraphqlError } from '../errors/engine-error.ts';
 import { answer } from '../execute/answer.ts';
-import { type Body, bodyText } from '../execute/splice.ts';
+import { bodyText } from '../execute/splice.ts';
 import type { Session } from '../resolve/session.ts';
 import type { HttpContext } from './context.ts';
 import { type Exchange, newExchange } from './exchange.ts';
