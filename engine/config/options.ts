@@ -124,6 +124,12 @@ export const OPTIONS = {
     unit: 'bytes',
     doc: 'most bytes the body of one request may have',
   }),
+  'trusted-proxies': row({
+    group: 'Server',
+    type: integer('COUNT', 0, 100),
+    default: 0,
+    doc: 'proxies in front that add to X-Forwarded-For; with 0 a client has the address its connection comes from',
+  }),
   'websocket-keepalive': row({
     group: 'Server',
     type: integer('SECONDS', 1, 86_400),

@@ -8,7 +8,7 @@
 export type ErrorDialect = 'specification' | 'newer';
 
 export type ErrorRow<P> = {
-  readonly status: 200 | 400 | 401 | 404 | 405 | 409 | 413 | 500;
+  readonly status: 200 | 400 | 401 | 404 | 405 | 409 | 413 | 429 | 500;
   readonly code: string | ((params: P) => string);
   readonly message: (params: P) => string;
   readonly newer?: { readonly code?: string; readonly message?: (params: P) => string };
@@ -607,7 +607,7 @@ export const ERRORS = {
     (p) => `batch limit exceeded: the body has ${p.found} operations, the limit is ${p.most}`,
   ),
   rateLimitExceeded: row<{ most: number }>(
-    400,
+    429,
     'rate-limit-exceeded',
     (p) => `rate limit exceeded: no more than ${p.most} operations a minute`,
   ),

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { type PreparedDocument, prepareDocument } from '../plan/document.ts';
 import { planRequest } from '../plan/plan.ts';
 import { coerceVariables, type RequestVariables } from '../plan/variables.ts';
+import { guardOf } from '../resolve/guard.ts';
 import type { Leaf } from '../resolve/predicate.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
 import type { Statement } from '../sql/fragment.ts';
@@ -34,6 +35,8 @@ export type Preparation = {
 
 export type ReadyStatement = Omit<CompiledStatement, 'answer' | 'steps'> & {
   readonly preparation: Preparation;
+  /** Of the whole request. */
+  readonly timeLimitMs: number | null;
   readonly answer: ReadyStatement | null;
   readonly steps: readonly ReadyStep[];
 };
@@ -79,7 +82,10 @@ export function planned(role: RoleSchema, request: GraphqlRequest): PlannedReque
   const kept = plans.get(`${id} ${variables.shape}`);
   if (kept) return { plan: kept, variables };
   const before = document.byValue.size;
-  const plan = ready(renderPlan(planRequest(document, variables)));
+  const plan = ready(
+    renderPlan(planRequest(document, variables)),
+    guardOf(role.model, role.role).timeLimitMs,
+  );
   // Planning may have found out that more of the variables matters.
   const isSameShape = document.byValue.size === before;
   const { shape } = isSameShape ? variables : coerceVariables(document, request.variables ?? null);
@@ -136,21 +142,25 @@ function total(numbers: readonly number[]): number {
   return numbers.reduce((sum, number) => sum + number, 0);
 }
 
-function ready({ operation, validations, statements, template }: CompiledPlan): ReadyPlan {
+function ready(
+  { operation, validations, statements, template }: CompiledPlan,
+  timeLimitMs: number | null,
+): ReadyPlan {
   return {
     operation,
     validations,
-    statements: statements.map(readyStatement),
+    statements: statements.map((statement) => readyStatement(statement, timeLimitMs)),
     template: [{ kind: 'text', text: '{"data":' }, ...template, { kind: 'text', text: '}' }],
   };
 }
 
-function readyStatement(statement: CompiledStatement): ReadyStatement {
+function readyStatement(statement: CompiledStatement, timeLimitMs: number | null): ReadyStatement {
   const { answer, steps, ...rest } = statement;
   return {
     ...rest,
     preparation: preparationOf(statement, statement.isRepeatable),
-    answer: answer && readyStatement({ ...statement, ...answer, answer: null }),
+    timeLimitMs,
+    answer: answer && readyStatement({ ...statement, ...answer, answer: null }, timeLimitMs),
     steps: readySteps(steps),
   };
 }

@@ -3,8 +3,11 @@
  *  with `usePreparedStatements` off (pgbouncer in transaction mode) it does not. All of them share the connections of one
  *  pool. Not here: which database a source means (sources.ts), what an SQLSTATE means to a client (pg-errors.ts). */
 import type pg from 'pg';
+import { EngineError } from '../errors/engine-error.ts';
+import type { Connection } from '../wire/connection.ts';
 import { WaitedTooLong, WirePool } from '../wire/pool.ts';
 import type { NamedStatement, Row, Value } from '../wire/statement.ts';
+import { type Deadline, timeIsUp, timeLeft } from './deadline.ts';
 import { sqlStateOf } from './pg-errors.ts';
 
 export type { NamedStatement, Row } from '../wire/statement.ts';
@@ -22,9 +25,13 @@ export type PoolOptions = {
   readonly isolationLevel?: 'read-committed' | 'repeatable-read' | 'serializable';
 };
 
-export type AtomicOptions = { readonly readOnly?: boolean };
+export type AtomicOptions = {
+  readonly readOnly?: boolean;
+  /** Then Postgres ends the statement and nothing is committed: `timeLimitExceeded` is raised. */
+  readonly deadline?: Deadline | null;
+};
 
-export type TransactionOptions = AtomicOptions & {
+export type TransactionOptions = Pick<AtomicOptions, 'readOnly'> & {
   /** Close the connection afterwards: SQL of a client may have changed its settings (`set role`), which the next user of
    *  the connection must not inherit. */
   readonly isForeign?: boolean;
@@ -90,16 +97,20 @@ class PooledDatabase implements Database {
 
   readonly run: Run = (statement, values) => this.#pool.run(statement, values);
 
-  async atomic<T>({ readOnly }: AtomicOptions, body: (run: Run) => Promise<T>): Promise<T> {
-    const connection = await this.#pool.take();
+  async atomic<T>({ readOnly, deadline = null }: AtomicOptions, body: (run: Run) => Promise<T>): Promise<T> {
+    const connection = await this.#take(deadline);
     let isBroken = false;
     const begun = connection.command(this.#beginOf(readOnly));
     // Awaited below; a statement that fails first must not leave it unheard.
     begun.catch(() => {});
     try {
-      const result = await body((statement, values) => this.#pool.runOn(connection, statement, values));
+      const result = await body((statement, values) => {
+        if (deadline) endAfter(connection, timeLeft(deadline));
+        return orTimeIsUp(deadline, this.#pool.runOn(connection, statement, values));
+      });
       await begun;
-      await connection.command('commit');
+      if (deadline) timeLeft(deadline);
+      await orTimeIsUp(deadline, connection.command('commit'));
       return result;
     } catch (error) {
       await connection.command('rollback').catch(() => {
@@ -134,6 +145,15 @@ class PooledDatabase implements Database {
     return this.#lend(false, (client) => client.query(text, values ? [...values] : undefined));
   }
 
+  async #take(deadline: Deadline | null): Promise<Connection> {
+    if (!deadline) return this.#pool.take();
+    try {
+      return await this.#pool.take(timeLeft(deadline));
+    } catch (error) {
+      throw error instanceof WaitedTooLong ? timeIsUp(deadline) : error;
+    }
+  }
+
   #beginOf(readOnly = false): string {
     return readOnly ? `${this.#begin} read only` : this.#begin;
   }
@@ -154,9 +174,24 @@ class PooledDatabase implements Database {
   }
 }
 
+/** Of the transaction alone. Should it fail, so does what follows. */
+function endAfter(connection: Connection, timeMs: number): void {
+  connection.command(`set local statement_timeout = ${timeMs}`).catch(() => {});
+}
+
+const QUERY_CANCELED = '57014';
+
+async function orTimeIsUp<T>(deadline: Deadline | null, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw deadline && sqlStateOf(error) === QUERY_CANCELED ? timeIsUp(deadline) : error;
+  }
+}
+
 /** SQLSTATE class 08 and 57P, or no SQLSTATE at all: the connection is gone, not the statement wrong. */
 export function isConnectionLost(error: unknown): boolean {
-  if (error instanceof WaitedTooLong) return false;
+  if (error instanceof WaitedTooLong || error instanceof EngineError) return false;
   const state = sqlStateOf(error);
   return state === undefined || state.startsWith('08') || state.startsWith('57P');
 }

@@ -6,6 +6,7 @@ import { fail } from '../errors/engine-error.ts';
 import type { Statement } from '../sql/fragment.ts';
 import { textOfColumn, type Value } from '../wire/statement.ts';
 import { type Binding, bind } from './bind.ts';
+import { type Deadline, deadlineAfter } from './deadline.ts';
 import { engineErrorOf } from './pg-errors.ts';
 import type { Preparation, ReadyPlan, ReadyStatement, ReadyStep } from './plan-cache.ts';
 import { type Database, isConnectionLost, type NamedStatement, type Row, type Run } from './pool.ts';
@@ -50,10 +51,12 @@ export async function runStatement(
   return runOne(run, statement, values);
 }
 
-/** SQL that somebody else wrote may call functions that write: not here. */
-function runOf({ isAuthored }: ReadyStatement, database: Database): Run {
-  if (!isAuthored) return database.run;
-  return (statement, values) => database.atomic({ readOnly: true }, (run) => run(statement, values));
+/** SQL that somebody else wrote may call functions that write: not here. What has a time limit needs a transaction to set it
+ *  for. */
+function runOf({ isAuthored, timeLimitMs }: ReadyStatement, database: Database): Run {
+  if (!isAuthored && timeLimitMs === null) return database.run;
+  const options = { readOnly: isAuthored, deadline: deadlineOf(timeLimitMs) };
+  return (statement, values) => database.atomic(options, (run) => run(statement, values));
 }
 
 async function runMutation(
@@ -62,17 +65,22 @@ async function runMutation(
   databases: Databases,
 ): Promise<readonly Row[]> {
   const [only] = statements;
-  if (statements.length === 1 && only && isAlone(only)) {
+  const deadline = deadlineOf(only?.timeLimitMs ?? null);
+  if (statements.length === 1 && only && isAlone(only) && !deadline) {
     return [await runOne(databases.get(only.source).run, only, valuesOf(only, binding))];
   }
   const sources = [...new Set(statements.map(({ source }) => source))];
-  return inTransactions(sources, databases, new Map(), async (runs) => {
+  return inTransactions(sources, { databases, deadline }, new Map(), async (runs) => {
     const rows: Row[] = [];
     for (const statement of statements) {
       rows.push(await write(runs.get(statement.source)!, statement, binding));
     }
     return rows;
   });
+}
+
+function deadlineOf(timeLimitMs: number | null): Deadline | null {
+  return timeLimitMs === null ? null : deadlineAfter(timeLimitMs);
 }
 
 /** Nothing is run or tested before or after it. */
@@ -83,14 +91,14 @@ function isAlone({ isChecked, answer, steps }: ReadyStatement): boolean {
 /** A transaction on each source, all of them open until `body` is done. */
 async function inTransactions<T>(
   [source, ...others]: readonly string[],
-  databases: Databases,
+  on: { readonly databases: Databases; readonly deadline: Deadline | null },
   runs: Map<string, Run>,
   body: (runs: ReadonlyMap<string, Run>) => Promise<T>,
 ): Promise<T> {
   if (source === undefined) return body(runs);
   try {
-    return await databases.get(source).atomic({}, (run) => {
-      return inTransactions(others, databases, runs.set(source, run), body);
+    return await on.databases.get(source).atomic({ deadline: on.deadline }, (run) => {
+      return inTransactions(others, on, runs.set(source, run), body);
     });
   } catch (error) {
     // Begin and commit can fail, too: a deferred constraint does so only now.

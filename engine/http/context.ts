@@ -2,6 +2,7 @@
 import type { EngineState } from '../admin/state.ts';
 import type { Authenticate } from '../auth/authenticate.ts';
 import type { Options } from '../config/options.ts';
+import type { RateLimiter } from '../execute/rate-limiter.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { CorsHeaders } from './cors.ts';
 
@@ -11,4 +12,5 @@ export type HttpContext = {
   readonly authenticate: Authenticate;
   readonly observe: Observe;
   readonly corsHeaders: CorsHeaders;
+  readonly rateLimiter: RateLimiter;
 };

@@ -9,6 +9,7 @@ import { type EngineError, toAdminBody, toGraphqlError } from '../errors/engine-
 import { answer } from '../execute/answer.ts';
 import { bodyText } from '../execute/splice.ts';
 import type { Session } from '../resolve/session.ts';
+import { addressOf, admit, admitBatch } from './admit.ts';
 import type { HttpContext } from './context.ts';
 import { type Exchange, newExchange } from './exchange.ts';
 import { OLDER_GRAPHQL_PATH } from './graphql-path.ts';
@@ -38,6 +39,7 @@ async function answerTo(context: HttpContext, exchange: Exchange, request: Incom
       context,
       exchange,
       headers,
+      address: addressOf(request, context.options.trustedProxies),
       session: exchange.session,
       snapshot: context.state.snapshot(),
     };
@@ -53,6 +55,7 @@ type Work = {
   readonly context: HttpContext;
   readonly exchange: Exchange;
   readonly headers: IncomingHttpHeaders;
+  readonly address: string | undefined;
   readonly session: Session;
   readonly snapshot: Snapshot;
 };
@@ -65,16 +68,20 @@ function keepsStatus(request: IncomingMessage): boolean {
 /** An array is answered in order, one after the other: mutations in it may build on each other. */
 async function answerAll(work: Work, body: unknown): Promise<Answer> {
   if (!Array.isArray(body)) return answerOne(work, body);
+  const { session, snapshot } = work;
+  admitBatch(body, { model: snapshot.model, session });
   const answers: string[] = [];
   for (const item of body) answers.push(bodyText((await answerOne(work, item)).body));
   return { status: 200, body: `[${answers.join(',')}]` };
 }
 
 async function answerOne(work: Work, asked: unknown): Promise<Answer> {
-  const { context, exchange, session, snapshot } = work;
+  const { context, exchange, session, address, snapshot } = work;
+  const { model } = snapshot;
   try {
+    admit(context.rateLimiter, { model, session, address });
     const body = await answer(graphqlRequestFrom(asked), {
-      model: snapshot.model,
+      model,
       session,
       databases: context.state.sources,
       outward: { env: context.state.env, headers: work.headers, headerPrefix: context.options.headerPrefix },

@@ -7,6 +7,7 @@ import { textToWire } from '../config/header-prefix.ts';
 import { fail, toAdminBody } from '../errors/engine-error.ts';
 import { answerEndpoint, type EndpointArguments } from '../execute/endpoint.ts';
 import type { Match, Routes } from '../resolve/routes.ts';
+import { addressOf, admit } from './admit.ts';
 import type { HttpContext } from './context.ts';
 import { type Exchange, newExchange } from './exchange.ts';
 import type { NodeHandler } from './graphql.ts';
@@ -41,6 +42,8 @@ async function answerTo(context: HttpContext, exchange: Exchange, request: Incom
     const [path, query] = partsOf(request.url!);
     const { endpoint, values } = endpointAt(model.routes, path, method);
     exchange.asked = { query: endpoint.query };
+    const address = addressOf(request, context.options.trustedProxies);
+    admit(context.rateLimiter, { model, session, address });
     const given = argumentsOf(values, query, headers['content-type'] ?? '', text);
     const body = await answerEndpoint(endpoint, given, {
       model,

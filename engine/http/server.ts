@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EngineState } from '../admin/state.ts';
 import { openAuthenticator } from '../auth/authenticate.ts';
 import type { Options } from '../config/options.ts';
+import { RateLimiter } from '../execute/rate-limiter.ts';
 import type { Observe } from '../observe/observation.ts';
 import { buildApp } from './app.ts';
 import type { HttpContext } from './context.ts';
@@ -40,6 +41,7 @@ export async function openServer(
       observe({ kind: 'unexpected', requestId: null, error }),
     ),
     corsHeaders: corsPolicy(options),
+    rateLimiter: new RateLimiter(),
   };
   const hasGraphql = options.enabledApis.includes('graphql');
   const answerGraphql = graphqlHandler(context);

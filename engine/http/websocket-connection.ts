@@ -22,6 +22,7 @@ export type ConnectionOptions = {
   readonly protocol: Protocol;
   /** Of the handshake; those of `connection_init` override them. */
   readonly headers: IncomingHttpHeaders;
+  readonly address: string | undefined;
   readonly context: HttpContext;
   readonly live: LiveQueries;
 };
@@ -135,10 +136,18 @@ export class Connection {
   }
 
   #start(id: string, request: unknown): void {
-    const { context, live } = this.#options;
+    const { context, live, address } = this.#options;
     const outlet = this.#outlet(id);
     const headers = this.#headers;
-    const operation = startOperation({ context, live, session: this.#session!, headers, request, outlet });
+    const operation = startOperation({
+      context,
+      live,
+      session: this.#session!,
+      headers,
+      address,
+      request,
+      outlet,
+    });
     if (!operation) return;
     this.#operations.set(id, operation);
     outlet.attach(operation);

@@ -8,6 +8,7 @@ import type { PlannedRequest } from '../execute/plan-cache.ts';
 import { bodyText } from '../execute/splice.ts';
 import type { Session } from '../resolve/session.ts';
 import type { LiveQueries } from '../subscribe/live-queries.ts';
+import { admit } from './admit.ts';
 import type { HttpContext } from './context.ts';
 import { graphqlRequestFrom } from './graphql-request.ts';
 import { errorFrom, showsInternal } from './refusal.ts';
@@ -38,6 +39,7 @@ export type Start = {
   readonly session: Session;
   /** Of the connection, with those given at its start. */
   readonly headers: IncomingHttpHeaders;
+  readonly address: string | undefined;
   readonly request: unknown;
   readonly outlet: Outlet;
 };
@@ -48,6 +50,7 @@ export function startOperation(start: Start): Operation | null {
   try {
     const request = graphqlRequestFrom(start.request);
     const { model } = context.state.snapshot();
+    admit(context.rateLimiter, { model, session, address: start.address });
     const asked = understood(request, { model, session });
     if (asked.plan.operation !== 'subscription') return answerOnce(start, asked);
     const stop = start.live.subscribe({

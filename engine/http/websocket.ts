@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import { EngineError, toAdminBody } from '../errors/engine-error.ts';
 import { LiveQueries } from '../subscribe/live-queries.ts';
+import { addressOf } from './admit.ts';
 import type { HttpContext } from './context.ts';
 import { isGraphqlPath } from './graphql-path.ts';
 import { errorFrom } from './refusal.ts';
@@ -42,8 +43,9 @@ export function acceptWebsockets(server: Server, context: HttpContext): Websocke
     sockets.handleUpgrade(request, duplex, head, (socket) => {
       const id = requestIdOf(request);
       const headers = believed(context, request.headers);
+      const address = addressOf(request, context.options.trustedProxies);
       const protocol = protocolOf(socket.protocol);
-      const connection = new Connection({ id, socket, protocol, headers, context, live });
+      const connection = new Connection({ id, socket, protocol, headers, address, context, live });
       connections.add(connection);
       socket.once('close', () => connections.delete(connection));
     });

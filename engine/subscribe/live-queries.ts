@@ -41,7 +41,7 @@ export type LiveQueriesOptions = {
 export class LiveQueries {
   readonly #options: LiveQueriesOptions;
   readonly #turns: Turns;
-  /** By source and statement text. */
+  /** By source, time limit and statement text. */
   readonly #pollers = new Map<string, Poller>();
   readonly #subscriptions = new Set<LiveQuery>();
   #model: Model | undefined;
@@ -74,7 +74,7 @@ export class LiveQueries {
   }
 
   #watch(statement: ReadyStatement, values: Values, watcher: Watcher): () => void {
-    const key = `${statement.source}\n${statement.text}`;
+    const key = `${statement.source}\n${statement.timeLimitMs}\n${statement.text}`;
     const poller = this.#pollers.get(key) ?? this.#newPoller(statement);
     this.#pollers.set(key, poller);
     const leave = poller.watch(values, watcher);

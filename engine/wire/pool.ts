@@ -62,8 +62,8 @@ export class WirePool {
     });
   }
 
-  /** A connection nobody else uses until it is given back. */
-  take(): Promise<Connection> {
+  /** A connection nobody else uses until it is given back. Raises `WaitedTooLong`; `waitMs` as in the options. */
+  take(waitMs = this.#options.waitMs): Promise<Connection> {
     return new Promise((resolve, reject) => {
       const give = (connection: Connection) => {
         connection.isTaken = true;
@@ -71,7 +71,7 @@ export class WirePool {
       };
       const free = this.#closed ? undefined : this.#room(null);
       if (free) give(free);
-      else this.#wait(null, give, reject);
+      else this.#wait(null, give, reject, waitMs);
     });
   }
 
@@ -140,12 +140,12 @@ export class WirePool {
     statement: NamedStatement | null,
     give: (connection: Connection) => void,
     refuse: (reason: Error) => void,
+    waitMs = this.#options.waitMs,
   ): void {
     if (this.#closed) {
       refuse(new Error('the connections to the database are closed'));
       return;
     }
-    const { waitMs } = this.#options;
     const timer = waitMs > 0 ? setTimeout(() => this.#giveUp(waiter), waitMs) : undefined;
     const waiter: Waiter = { give, refuse, statement, timer };
     this.#waiting.push(waiter);

@@ -1,0 +1,50 @@
+/** How often callers ask: a window of one minute that slides, in constant memory a caller. Of the minute before this one
+ *  counts the share the window still covers, as if its requests had come evenly. What is refused does not count.
+ *  In: a role's limit and who asks. Out: nothing, or `rateLimitExceeded`. Counts are this process's own: of several
+ *  replicas each has its own. Not here: whose limit (resolve/guard.ts). Reference: features.md row 151. */
+import { fail } from '../errors/engine-error.ts';
+import type { RateLimit } from '../resolve/guard.ts';
+import type { Session } from '../resolve/session.ts';
+import { Lru } from './lru.ts';
+
+const MINUTE_MS = 60_000;
+/** Callers remembered; whoever has not asked for longest is forgotten first. */
+const MOST_CALLERS = 100_000;
+
+type Count = { minute: number; now: number; before: number };
+
+export class RateLimiter {
+  readonly #counts = new Lru<string, Count>(MOST_CALLERS);
+  readonly #clock: () => number;
+
+  /** `clock` in milliseconds, from any moment. */
+  constructor(clock = () => performance.now()) {
+    this.#clock = clock;
+  }
+
+  /** Raises `rateLimitExceeded`. `address` is the client's. */
+  admit({ mostPerMinute, by }: RateLimit, session: Session, address: string | undefined): void {
+    const time = this.#clock();
+    const count = this.#countOf(callerOf(by, session, address), Math.floor(time / MINUTE_MS));
+    const stillCovered = 1 - (time % MINUTE_MS) / MINUTE_MS;
+    if (count.now + count.before * stillCovered >= mostPerMinute) {
+      fail('rateLimitExceeded', { most: mostPerMinute });
+    }
+    count.now += 1;
+  }
+
+  #countOf(caller: string, minute: number): Count {
+    const count = this.#counts.get(caller) ?? { minute, now: 0, before: 0 };
+    if (count.now === 0 && count.before === 0) this.#counts.set(caller, count);
+    if (count.minute === minute) return count;
+    count.before = count.minute === minute - 1 ? count.now : 0;
+    count.now = 0;
+    count.minute = minute;
+    return count;
+  }
+}
+
+function callerOf(by: RateLimit['by'], { role, variables }: Session, address: string | undefined): string {
+  if (by === 'address') return JSON.stringify([role, address ?? null]);
+  return by.length === 0 ? role : JSON.stringify([role, ...by.map((name) => variables[name] ?? null)]);
+}
