@@ -30,15 +30,18 @@ export const AGGREGATES = {
 export type AggregateFunction = keyof typeof AGGREGATES;
 export const AGGREGATE_FUNCTIONS = Object.keys(AGGREGATES) as AggregateFunction[];
 
-/** May it be computed of such values? Arrays and types nothing is known about have no first or last: Postgres may have no
- *  order for them. */
+/** May it be computed of such values? Types nothing is known about have no first or last: Postgres may have no order for
+ *  them, nor for arrays of them. */
 export function isAggregated(fn: AggregateFunction, scalar: Scalar, type: PgType): boolean {
   const { over } = AGGREGATES[fn];
   if (over !== 'ordered') return ARITHMETIC.indexOf(scalar.arithmetic) >= ARITHMETIC.indexOf(over);
-  return scalar.isOrderable && ((type.base ?? type).kind === 'enum' || isKnown(scalar));
+  return scalar.isOrderable && isKnown(scalar, type.base ?? type);
 }
 
-const isKnown = ({ input, name }: Scalar): boolean => input !== 'any' || name === 'money' || name === 'oid';
+function isKnown({ input, name, element }: Scalar, type: PgType): boolean {
+  if (element && type.element) return isKnown(element, type.element.base ?? type.element);
+  return type.kind === 'enum' || input !== 'any' || name === 'money' || name === 'oid';
+}
 
 /** AGGREGATE_PREDICATES: what rows can be chosen by, of what belongs to them. Numbers are compared as double precision,
  *  whatever type the column has. Source: features.md 1.3, "aggregation predicate". */
@@ -80,5 +83,5 @@ const WITH_EXTREMES: ReadonlySet<string> = new Set([
 /** Does Postgres have `max` and `min` of it? Of a uuid or an ltree it has an order only. */
 export function hasExtremes(type: PgType): boolean {
   if (type.base) return hasExtremes(type.base);
-  return type.kind === 'enum' || (type.element === null && WITH_EXTREMES.has(type.name));
+  return type.kind === 'enum' || type.element !== null || WITH_EXTREMES.has(type.name);
 }

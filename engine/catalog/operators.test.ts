@@ -51,7 +51,11 @@ test('a geography is compared by fewer operators than a geometry, and in metres 
   expect(operandOf('_st_d_within', 'geometry')).toMatchObject({ input: 'st_d_within_input' });
 });
 
-test('arrays are not looked for in lists of arrays, which Postgres would take apart', () => {
-  const names = operatorsOf(scalarOf(arrayOf(builtinType('text'))));
-  expect(names).toEqual(['_eq', '_neq', '_gt', '_gte', '_lt', '_lte', '_is_null']);
+test('arrays are compared as far as their elements can be', () => {
+  const names = (element: string) => operatorsOf(scalarOf(arrayOf(builtinType(element))));
+  const contains = ['_contains', '_contained_in'];
+  const compared = ['_eq', '_neq', '_gt', '_gte', '_lt', '_lte', '_in', '_nin', '_is_null'];
+  expect(names('text')).toEqual([...compared, ...contains]);
+  expect(names('box')).toEqual(['_is_null']);
+  expect(names('json')).toEqual(['_is_null']);
 });

@@ -64,6 +64,7 @@ export function operandFieldType({ type }: OperandField, own: PgType): PgType {
 
 const TEXT: readonly ScalarFamily[] = ['text'];
 const JSONB: readonly ScalarFamily[] = ['jsonb'];
+const CONTAINERS: readonly ScalarFamily[] = ['jsonb', 'array'];
 const LTREE: readonly ScalarFamily[] = ['ltree'];
 const GEOMETRY: readonly ScalarFamily[] = ['geometry'];
 const SPATIAL: readonly ScalarFamily[] = ['geometry', 'geography'];
@@ -111,8 +112,13 @@ export const OPERATORS = {
     operand: 'text',
     description: 'does not match the regular expression, in any case',
   },
-  _contains: { families: JSONB, operand: 'same', description: 'contains the JSON value' },
-  _contained_in: { families: JSONB, operand: 'same', description: 'is contained in the JSON value' },
+  _contains: { families: CONTAINERS, needs: 'equality', operand: 'same', description: 'contains the value' },
+  _contained_in: {
+    families: CONTAINERS,
+    needs: 'equality',
+    operand: 'same',
+    description: 'is contained in the value',
+  },
   _has_key: { families: JSONB, operand: 'text', description: 'has the key at its top level' },
   _has_keys_any: { families: JSONB, operand: 'text-list', description: 'has one of the keys' },
   _has_keys_all: { families: JSONB, operand: 'text-list', description: 'has all of the keys' },
@@ -174,9 +180,7 @@ export function operatorsOf(scalar: Scalar): readonly OperatorName[] {
   return (Object.keys(OPERATORS) as OperatorName[]).filter((name) => isOffered(OPERATORS[name], scalar));
 }
 
-export function isOffered({ families, needs, operand }: OperatorRow, scalar: Scalar): boolean {
-  const { family, comparison, isArray } = scalar;
-  if (operand === 'list' && isArray) return false;
+export function isOffered({ families, needs }: OperatorRow, { family, comparison }: Scalar): boolean {
   if (needs && comparison !== 'order' && comparison !== needs) return false;
   return families === 'any' || families.includes(family);
 }

@@ -25,9 +25,12 @@ test('a domain is read as what it stands for', () => {
   expect(scalarOf(domain)).toBe(SCALARS['int8']);
 });
 
-test('an array is a scalar of its own', () => {
+test('an array is of its elements, and has the SQL name of them where it has to have one', () => {
   const scalar = scalarOf(arrayOf(builtinType('int4')));
-  expect([scalar.name, scalar.family, scalar.json]).toEqual(['_int4', 'other', 'quoted']);
+  expect([scalar.name, scalar.family, scalar.json]).toEqual(['_integer', 'array', 'quoted']);
+  expect(scalar.element).toBe(SCALARS['int4']);
+  const names = ['text', 'varchar', 'bool', 'int8'].map((name) => scalarOf(arrayOf(builtinType(name))).name);
+  expect(names).toEqual(['_text', '_varchar', '_boolean', '_bigint']);
 });
 
 test('an enum is an implicit scalar, even when it is called like a built-in type', () => {

@@ -13,6 +13,7 @@ export type ScalarFamily =
   | 'geometry'
   | 'geography'
   | 'raster'
+  | 'array'
   | 'other';
 
 export const ARITHMETIC = ['none', 'sum', 'mean', 'all'] as const;
@@ -30,8 +31,8 @@ export type Scalar = {
   readonly isStringifiable: boolean;
   /** What Postgres can compare two of them by; an order includes equality. */
   readonly comparison: 'none' | 'equality' | 'order';
-  /** Values are arrays: a list of them is no array of Postgres, whose parts are all of one length. */
-  readonly isArray: boolean;
+  /** Of the values of an array; null for everything else. */
+  readonly element: Scalar | null;
   /** There is a first and a last: min, max and `order_by` of aggregates. */
   readonly isOrderable: boolean;
   /** What Postgres computes of many: nothing, a sum, a sum and a mean, or every statistic. */
@@ -52,7 +53,7 @@ const scalar = (
   json: 'quoted',
   isStringifiable: false,
   comparison: 'order',
-  isArray: false,
+  element: null,
   isOrderable: true,
   arithmetic: 'none',
   ...options,
@@ -137,14 +138,45 @@ export function isOfExtension(type: PgType): boolean {
 const TAKEN: ReadonlySet<string> = new Set(['ID', ...Object.values(SCALARS).map((row) => row.name)]);
 const GRAPHQL_NAME = /^(?!__)[_A-Za-z][_0-9A-Za-z]*$/;
 
-/** The scalar of a type; domains are read as what they stand for, arrays and types without a row (enums, composites,
- *  ranges, inet, bytea, …) as scalars of their own name. The name is always a valid one. */
+/** The scalar of a type; domains are read as what they stand for, types without a row (enums, composites, ranges, …) as
+ *  scalars of their own name. An array is a list of what its elements are, and has a name for where lists are off. The name
+ *  is always a valid one. */
 export function scalarOf(type: PgType): Scalar {
-  if (type.element) return implicit(`_${type.element.name}`, type, { isArray: true });
+  if (type.element) return arrayScalar(type.element, type);
   if (type.base) return scalarOf(type.base);
   const isOwn = type.schema === 'pg_catalog' || isOfExtension(type);
   if (type.kind === 'base' && isOwn && Object.hasOwn(SCALARS, type.name)) return SCALARS[type.name]!;
   return implicit(type.name, type, type.kind === 'composite' ? unordered : {});
+}
+
+/** Postgres compares arrays by their elements, which must have a class of operators for that. All of those it compares have
+ *  a first and a last. PostgreSQL manual, "Array Functions and Operators". */
+function arrayScalar(type: PgType, array: PgType): Scalar {
+  const element = scalarOf(type);
+  const isCompared = element.comparison === 'order' && hasOperatorClass(type);
+  return {
+    ...implicit(`_${sqlName(type, element)}`, array, {}),
+    family: 'array',
+    element,
+    isStringifiable: element.isStringifiable,
+    comparison: isCompared ? 'order' : 'none',
+    isOrderable: isCompared,
+  };
+}
+
+/** GraphQL's own scalars are called in SQL what no other is. */
+function sqlName(type: PgType, { name }: Scalar): string {
+  const own = type.base ?? type;
+  return GRAPHQL_OWN.has(name) ? (SQL_NAMES[own.name] ?? own.name) : name;
+}
+const GRAPHQL_OWN: ReadonlySet<string> = new Set(['Int', 'Float', 'String', 'Boolean']);
+const SQL_NAMES: Readonly<Record<string, string>> = { int4: 'integer', float4: 'real', bool: 'boolean' };
+
+/** Types that Postgres compares but has no class of operators for: it neither groups nor sorts by them. */
+const WITHOUT_CLASS: ReadonlySet<string> = new Set(['lseg', 'box', 'path', 'circle']);
+
+export function hasOperatorClass(type: PgType): boolean {
+  return !WITHOUT_CLASS.has((type.base ?? type).name);
 }
 
 /** A scalar without a row. A name that is taken (an enum called `date`) is told apart by its schema; one that GraphQL

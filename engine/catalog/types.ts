@@ -92,7 +92,8 @@ export function builtinType(name: string): PgType {
   return { schema: 'pg_catalog', name, kind: 'base', element: null, base: null };
 }
 
-/** The array type over `element`, under the name Postgres usually gives it; in SQL it is written `element[]`. */
+/** The array type over `element`, under the name Postgres usually gives it; in SQL it is written `element[]`. Postgres has no
+ *  arrays of arrays: one over an array type is a list of them, each in its text form (sql/fragment.ts, execute/bind.ts). */
 export function arrayOf(element: PgType): PgType {
   return { schema: element.schema, name: `_${element.name}`, kind: 'base', element, base: null };
 }

@@ -23,6 +23,7 @@ export const EXPERIMENTAL_FEATURES = [
   'naming_convention',
   'hide_aggregation_predicates',
   'group_by',
+  'disable_postgres_arrays',
 ] as const;
 
 export const LOG_TYPES = [

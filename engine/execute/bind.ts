@@ -5,6 +5,7 @@ import { fail, type PathStep } from '../errors/engine-error.ts';
 import { textOf } from '../plan/scalar-value.ts';
 import type { Leaf } from '../resolve/predicate.ts';
 import type { Session } from '../resolve/session.ts';
+import { arrayLiteral } from '../wire/encode.ts';
 import type { Column, Row, Value } from '../wire/statement.ts';
 
 export type Variables = Readonly<Record<string, unknown>>;
@@ -21,7 +22,13 @@ export type Binding = {
 };
 
 export function bind(parameters: readonly Leaf[], binding: Binding): Value[] {
-  return parameters.map((leaf) => bindLeaf(leaf, binding));
+  return parameters.map((leaf) => listed(bindLeaf(leaf, binding), leaf.type));
+}
+
+/** A list of arrays is sent as one of their texts: Postgres would take it for an array of two dimensions. */
+function listed(value: Value, { element }: Leaf['type']): Value {
+  if (!Array.isArray(value) || !(element?.base ?? element)?.element) return value;
+  return value.map((item) => (Array.isArray(item) ? arrayLiteral(item) : item));
 }
 
 function bindLeaf(leaf: Leaf, binding: Binding): Value {

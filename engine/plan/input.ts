@@ -16,7 +16,7 @@ import {
 import type { PgType } from '../catalog/types.ts';
 import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
 import type { Leaf, LeafValue } from '../resolve/predicate.ts';
-import { enumOrigin, isCondition } from '../schema/origin.ts';
+import { ArrayType, enumOrigin, isCondition } from '../schema/origin.ts';
 import type { PreparedDocument } from './document.ts';
 import { checkScalar, describe, textOf } from './scalar-value.ts';
 import { literalValue, notInEnum } from './variables.ts';
@@ -62,6 +62,10 @@ export function readInput(
     return readInput(node, type.ofType, context);
   }
   if (node.kind === Kind.NULL) return { kind: 'null', type };
+  // Text is all of an array, as Postgres writes it: `{1,2}`.
+  if (type instanceof ArrayType && node.kind === Kind.STRING) {
+    return { kind: 'leaf', type: String(type), from: { kind: 'literal', value: node.value } };
+  }
   if (isListType(type)) return readList(node, type.ofType, context);
   if (isInputObjectType(type)) return readObject(node, type, context);
   if (isEnumType(type)) {
@@ -140,6 +144,9 @@ function fromValue(value: unknown, type: GraphQLInputType, path: readonly PathSt
   if (isNonNullType(type))
     return value === null ? failOnNull(type.ofType) : fromValue(value, type.ofType, path);
   if (value === null || value === undefined) return { kind: 'null', type };
+  if (type instanceof ArrayType) {
+    return { kind: 'leaf', type: String(type), from: { kind: 'variable', path, value } };
+  }
   if (isListType(type)) {
     if (!Array.isArray(value))
       return { kind: 'list', items: [fromValue(value, type.ofType, path)], from: null };
@@ -199,7 +206,7 @@ function variableLeaf({ path, meaning }: Extract<Origin, { kind: 'variable' }>, 
 /** A list of scalars as one leaf of an array type. */
 export function listLeafOf(input: Extract<Input, { kind: 'list' }>, type: PgType): Leaf {
   if (input.from?.kind === 'variable') return variableLeaf(input.from, type);
-  const element = type.element ?? type;
+  const element = (type.base ?? type).element ?? type;
   const items = input.items.map((item) => leafOf(item, element));
   const constants = items.flatMap((item) =>
     item.kind === 'constant' && !Array.isArray(item.value) ? [item.value as string | null] : [],

@@ -68,8 +68,8 @@ export type ValueText = string | null | readonly ValueText[];
 export function textOf(value: unknown, type: PgType): ValueText {
   if (value === null || value === undefined) return null;
   if (isJson(type)) return JSON.stringify(value);
-  if (type.element) {
-    const { element } = type;
+  const { element } = type.base ?? type;
+  if (element) {
     // Text is a finished array literal: `{1,2}`.
     if (Array.isArray(value)) return value.map((item) => textOf(item, element));
     return typeof value === 'string' ? value : [textOf(value, element)];

@@ -16,7 +16,7 @@ import {
   type ValueNode,
 } from 'graphql';
 import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
-import { enumOrigin } from '../schema/origin.ts';
+import { ArrayType, enumOrigin } from '../schema/origin.ts';
 import type { PreparedDocument } from './document.ts';
 import { checkScalar, describe } from './scalar-value.ts';
 
@@ -102,6 +102,7 @@ function shapeOf(
     return shapeOf(value, type.ofType, byValue, path);
   }
   if (value === null) return 'n';
+  if (type instanceof ArrayType) return shapeOfArray(value, type, path);
   if (isListType(type)) return shapeOfList(value, type.ofType, byValue, path);
   if (isInputObjectType(type)) return shapeOfObject(value, type, byValue, path);
   if (isEnumType(type)) {
@@ -112,6 +113,14 @@ function shapeOf(
   }
   checkScalar(type, value, path);
   return byValue || type === GraphQLBoolean ? JSON.stringify(value) : 's';
+}
+
+/** One value, whatever is in it; text is all of it, as Postgres writes it. */
+function shapeOfArray(value: unknown, { ofType }: ArrayType, path: readonly PathStep[]): string {
+  if (typeof value === 'string') return 's';
+  const items = Array.isArray(value) ? value : [value];
+  for (const [i, item] of items.entries()) shapeOf(item, ofType, false, [...path, i]);
+  return Array.isArray(value) ? 'l' : 's';
 }
 
 const MOST_LEVELS = 100;
@@ -125,12 +134,12 @@ function shapeOfList(
   // A lone value is a list of one, but where it is read from differs.
   if (!Array.isArray(value)) return `1${shapeOf(value, item, byValue, path)}`;
   const shapes = value.map((each, i) => shapeOf(each, item, byValue, [...path, i]));
-  // A list of scalars is one array parameter, however long it is.
+  // A list of scalars, or of arrays, is one parameter, however long it is.
   return isLeafList(shapes) ? 'l' : `[${shapes.join(',')}]`;
 }
 
 function isLeafList(shapes: readonly string[]): boolean {
-  return shapes.every((shape) => shape === 's' || shape === 'n');
+  return shapes.every((shape) => shape === 's' || shape === 'n' || shape === 'l');
 }
 
 function shapeOfObject(

@@ -228,7 +228,8 @@ function columnOperand(left: ComparedColumn, value: unknown, scope: Scope): Oper
   if (typeof name !== 'string') return fail('columnOperandNotText', {});
   const right = (isRoot ? scope.root : scope.table).columnByName.get(name);
   if (!right) return fail('columnNotExists', { name });
-  if (left.scalar.family !== scalarOf(right.type).family) {
+  const own = scalarOf(right.type);
+  if (left.scalar.family !== own.family || left.scalar.element?.family !== own.element?.family) {
     fail('incompatibleColumns', { left: left.name, right: right.name });
   }
   return { kind: 'column', column: right.name, scope: isRoot ? 'root' : 'row', type: right.type };

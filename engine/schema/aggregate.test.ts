@@ -93,7 +93,13 @@ test('sums keep the column’s type, statistics are floats, extremes need an ord
   const sums = { id: 'bigint', exact: 'numeric', ratio: 'Float' };
   expect(fields('admin', 'sample_sum_fields')).toEqual(sums);
   expect(fields('admin', 'sample_var_pop_fields')).toEqual({ id: 'Float', exact: 'Float', ratio: 'Float' });
-  expect(fields('admin', 'sample_max_fields')).toEqual({ ...sums, key: 'uuid', day: 'date', mood: 'mood' });
+  expect(fields('admin', 'sample_max_fields')).toEqual({
+    ...sums,
+    key: 'uuid',
+    day: 'date',
+    tags: '[String!]',
+    mood: 'mood',
+  });
   expect(Object.keys(fields('admin', 'article_min_order_by')).sort()).toEqual([
     'author_id',
     'editor_id',

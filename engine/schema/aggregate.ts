@@ -125,7 +125,9 @@ function functionFields(
   { fn, columns, computed }: FunctionValues,
 ): GraphQLObjectType {
   const typeOf = (scalar: Scalar) =>
-    AGGREGATES[fn].gives === 'float' && scalar.arithmetic === 'all' ? GraphQLFloat : builder.scalar(scalar);
+    AGGREGATES[fn].gives === 'float' && scalar.arithmetic === 'all'
+      ? GraphQLFloat
+      : builder.valueType({ scalar });
   return builder.named(derivedTypeName(table, `${fn}_fields`), (name) => {
     return new GraphQLObjectType({
       name,

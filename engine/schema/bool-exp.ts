@@ -6,6 +6,7 @@ import {
   type GraphQLInputType,
   GraphQLList,
   GraphQLNonNull,
+  getNamedType,
 } from 'graphql';
 import {
   castOf,
@@ -110,8 +111,8 @@ export function comparison(
   compared: Compared,
   naming: Naming,
 ): GraphQLInputObjectType {
-  const type = builder.valueType(compared);
-  return builder.named(comparisonName(compared, naming), (name) => {
+  const type = getNamedType(builder.valueType(compared));
+  return builder.named(comparisonName(builder, compared, naming), (name) => {
     return new GraphQLInputObjectType({
       name,
       description: `Boolean expression to compare columns of type "${type.name}". All fields are combined with logical 'AND'.`,
@@ -121,8 +122,12 @@ export function comparison(
   });
 }
 
-function comparisonName({ scalar, enum: resolved }: Compared, naming: Naming): string {
-  return resolved?.comparisonName ?? sharedTypeName(naming, `${scalarName(scalar)}_comparison_exp`);
+function comparisonName(
+  builder: SchemaBuilder,
+  { scalar, enum: resolved }: Compared,
+  naming: Naming,
+): string {
+  return resolved?.comparisonName ?? sharedTypeName(naming, `${builder.valueName(scalar)}_comparison_exp`);
 }
 
 function comparisonFields(
@@ -162,8 +167,8 @@ function operandInputType(builder: SchemaBuilder, form: OperandForm, compared: C
   if (form === 'same') return own;
   if (form === 'list') return new GraphQLList(new GraphQLNonNull(own));
   const type = operandType(form, compared.type);
-  if (!type.element) return builder.scalar(scalarOf(type));
-  return new GraphQLList(new GraphQLNonNull(builder.scalar(scalarOf(type.element))));
+  if (!type.element) return builder.valueType({ scalar: scalarOf(type) });
+  return new GraphQLList(new GraphQLNonNull(builder.valueType({ scalar: scalarOf(type.element) })));
 }
 
 function castField(

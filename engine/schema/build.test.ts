@@ -98,7 +98,7 @@ test('columns and relationships appear as nullable as they are', () => {
   });
   expect(shapeOf(typeOf('admin', 'author'))).toMatchObject({
     articles: '[article!]!',
-    tags: '_text',
+    tags: '[String!]',
     meta: 'jsonb',
   });
   expect(shapeOf(typeOf('admin', 'author_view'))).toEqual({ id: 'Int', name: 'String' });

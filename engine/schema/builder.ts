@@ -2,10 +2,10 @@
  *  so that each exists once and cycles between tables close. Fields are thunks: a type is built when it is reached. */
 import {
   GraphQLBoolean,
-  type GraphQLEnumType,
   GraphQLFloat,
   GraphQLInt,
   type GraphQLNamedType,
+  GraphQLNonNull,
   GraphQLScalarType,
   GraphQLString,
 } from 'graphql';
@@ -21,7 +21,7 @@ import type {
   TableAccess,
 } from '../resolve/types.ts';
 import { enumType } from './enum.ts';
-import { scalarExtensions } from './origin.ts';
+import { ArrayType, scalarExtensions, type ValueType } from './origin.ts';
 
 export type Related = { readonly relationship: ResolvedRelationship; readonly target: ResolvedTable };
 
@@ -95,8 +95,23 @@ export class SchemaBuilder {
   }
 
   /** What a column, an argument or a computed field holds. */
-  valueType({ scalar, enum: resolved }: Typed): GraphQLEnumType | GraphQLScalarType {
-    return resolved ? this.named(resolved.typeName, () => enumType(resolved)) : this.scalar(scalar);
+  valueType({ scalar, enum: resolved }: Typed): ValueType {
+    if (resolved) return this.named(resolved.typeName, () => enumType(resolved));
+    const element = this.#elementOf(scalar);
+    return element
+      ? new ArrayType(new GraphQLNonNull(this.valueType({ scalar: element })))
+      : this.scalar(scalar);
+  }
+
+  /** What the names of types say of a scalar: `String`, `String_array`. */
+  valueName(scalar: Scalar): string {
+    const element = this.#elementOf(scalar);
+    return element ? `${this.valueName(element)}_array` : scalarName(scalar);
+  }
+
+  /** Of an array, where those are lists. */
+  #elementOf({ element }: Scalar): Scalar | null {
+    return this.model.features.has('disable_postgres_arrays') ? null : element;
   }
 
   scalar(scalar: Scalar): GraphQLScalarType {

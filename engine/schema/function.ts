@@ -138,7 +138,7 @@ export function computedField(
   if (returns.kind === 'scalar') {
     const isJson = returns.scalar.family === 'json' || returns.scalar.family === 'jsonb';
     const path = isJson ? { path: { type: GraphQLString, description: 'JSON select path' } } : {};
-    return { type: builder.scalar(returns.scalar), description, args: { ...args, ...path }, extensions };
+    return { type: builder.valueType(returns), description, args: { ...args, ...path }, extensions };
   }
   const target = targetOf(builder.model, table.source, returns.table);
   const type = objectType(builder, target);
@@ -164,7 +164,7 @@ function callArguments(
           own.map((argument) => [
             argument.graphqlName,
             {
-              type: builder.scalar(argument.scalar),
+              type: builder.valueType(argument),
               extensions: inputExtensions({ kind: 'argument', argument }),
             },
           ]),

@@ -9,6 +9,7 @@ import {
   GraphQLNonNull,
   GraphQLObjectType,
 } from 'graphql';
+import { hasOperatorClass } from '../catalog/scalars.ts';
 import { derivedTypeName, groupByField } from '../resolve/names.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { aggregateFields, aggregateOrderBy } from './aggregate.ts';
@@ -38,11 +39,8 @@ export function groupByRoot(builder: SchemaBuilder, table: ResolvedTable): [stri
   return [[groupByField(table), field]];
 }
 
-/** Types of pg_catalog without a default operator class, which `group by` needs. */
-const WITHOUT_CLASS: ReadonlySet<string> = new Set(['lseg', 'box', 'path', 'circle']);
-
 function isGroupable({ scalar, type }: ResolvedColumn): boolean {
-  return scalar.comparison === 'order' && !WITHOUT_CLASS.has((type.base ?? type).name);
+  return scalar.comparison === 'order' && hasOperatorClass(type);
 }
 
 function groupType(
@@ -80,7 +78,7 @@ function keysType(
       fields: () =>
         Object.fromEntries(
           columns.map((column) => {
-            const type = builder.scalar(column.scalar);
+            const type = builder.valueType(column);
             const extensions = fieldExtensions({ kind: 'column', column });
             return [column.graphqlName, { type, description: column.description, extensions }];
           }),

@@ -44,7 +44,7 @@ export function nativeArguments(builder: SchemaBuilder, table: ResolvedTable): G
       fields: () =>
         Object.fromEntries(
           declared.map((argument) => {
-            const type = builder.scalar(argument.scalar);
+            const type = builder.valueType(argument);
             return [
               argument.name,
               {

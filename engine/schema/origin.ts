@@ -1,13 +1,15 @@
 /** The link from a GraphQL definition back to what it stands for, kept in `extensions`: planning reads it instead of
  *  looking names up a second time. One typed writer, one typed reader a kind of definition. */
-import type {
-  GraphQLArgument,
-  GraphQLEnumType,
-  GraphQLField,
-  GraphQLFieldConfig,
-  GraphQLInputField,
-  GraphQLInputObjectType,
-  GraphQLScalarType,
+import {
+  type GraphQLArgument,
+  type GraphQLEnumType,
+  type GraphQLField,
+  type GraphQLFieldConfig,
+  type GraphQLInputField,
+  type GraphQLInputObjectType,
+  GraphQLList,
+  type GraphQLNonNull,
+  type GraphQLScalarType,
 } from 'graphql';
 import type { AggregateFunction, PredicateFunction } from '../catalog/aggregates.ts';
 import type { OperatorName } from '../catalog/operators.ts';
@@ -23,6 +25,12 @@ import type {
   ResolvedRelationship,
   ResolvedTable,
 } from '../resolve/types.ts';
+
+/** The values of an array type. Unlike any other list it is one value to Postgres, and may be given as its text. */
+export class ArrayType extends GraphQLList<GraphQLNonNull<ValueType>> {}
+
+/** What a value may be of. */
+export type ValueType = GraphQLScalarType | GraphQLEnumType | ArrayType;
 
 /** What an output field stands for. */
 export type FieldOrigin =

@@ -62,10 +62,17 @@ export function param(leaf: Leaf): Fragment {
  *  PostGIS manual, "ST_GeomFromGeoJSON". */
 export function valueFrom(given: Fragment, type: PgType): Fragment {
   const { element } = type;
+  if (element?.element) return listedArrays(given, element);
   if (scalarOf(element ?? type).input !== 'geojson') return sql`${given}::${typeName(type)}`;
   if (!element) return fromGeojson(given, type);
   const each = id('given');
   return sql`array(select ${fromGeojson(each, element)} from unnest(${given}::text[]) ${each})`;
+}
+
+/** A list of arrays, for `any` and `all`: an array of them would be one of their elements, so it is read from their texts. */
+function listedArrays(given: Fragment, type: PgType): Fragment {
+  const each = id('given');
+  return sql`select ${valueFrom(each, type)} from unnest(${given}::text[]) ${each}`;
 }
 
 function fromGeojson(given: Fragment, type: PgType): Fragment {

@@ -123,7 +123,7 @@ describe('Postgres prints', () => {
     [
       'a stringified array',
       column('na', arrayOf(type('int8')), 'stringified', nullable),
-      ['{1,NULL}', null, '{}'],
+      [['1', null], null, []],
     ],
   ])('%s', async (_name, field, values) => {
     expect(await columnOf(field)).toEqual(values);

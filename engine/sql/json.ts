@@ -103,6 +103,7 @@ function print(value: Fragment, { json, type }: Printed): Piece[] {
       return [text('"'), expression(sql`upper(${value}::text collate "C")`), text('"')];
     case 'stringified':
       if (isBuiltin(type, NUMBERS)) return [text('"'), plain, text('"')];
+      if ((type.base ?? type).element) return [expression(sql`to_json(${value}::text[])::text`)];
       return [expression(sql`to_json(${value}::text)::text`)];
     default:
       return json satisfies never;

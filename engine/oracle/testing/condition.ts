@@ -9,6 +9,7 @@ import {
   COMPARISONS,
   type ColumnType,
   type Comparison,
+  isArray,
   JSONB,
   TEXT,
   type Value,
@@ -116,7 +117,7 @@ function makeOperand(choices: Choices, row: Comparison, own: ColumnType, maySess
   const isList = operand === 'list' || (typeof operand === 'object' && operand.isList);
   const isOwn = typeof operand !== 'object';
   // A variable holds text: JSON and arrays have other ways to say the same, which are tried as constants.
-  if (maySession && isOwn && type.graphql && type !== JSONB && choices.chance(35)) {
+  if (maySession && isOwn && type !== JSONB && !isArray(type) && choices.chance(35)) {
     return { kind: 'session', type, isList };
   }
   if (!isList) return { kind: 'value', type, value: choices.of(type.values) };
@@ -245,12 +246,19 @@ export function toSql(condition: Condition, ground: Ground, row: string, root = 
   }
 }
 
+/** Several arrays: an array of them would be one of their elements. */
+function listSql(values: readonly Value[], type: ColumnType): string {
+  const rows = values.map((value) => `select ${literal(value, type)}`);
+  return [`select null::${type.sql} where false`, ...rows].join(' union all ');
+}
+
 function operandSql(operand: Operand): string {
   const { type } = operand;
   switch (operand.kind) {
     case 'value':
       return literal(operand.value, type);
     case 'list':
+      if (isArray(type)) return listSql(operand.values, type);
       return `${pg.escapeLiteral(arrayText(operand.values.map(({ text }) => text)))}::${type.sql}[]`;
     case 'session': {
       const setting = `current_setting(${pg.escapeLiteral(settingOf(type, operand.isList))})`;

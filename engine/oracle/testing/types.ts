@@ -53,7 +53,7 @@ const JSONB: ColumnType = {
 const BOOLEAN: ColumnType = { sql: 'bool', graphql: 'Boolean', values: plain(true, false), ...other };
 const TEXTS: ColumnType = {
   sql: 'text[]',
-  graphql: null,
+  graphql: '[String!]',
   values: arrays(['a'], [], ['a', 'b'], ["o'x", '"', '\\', ',']),
   ...other,
 };
@@ -75,7 +75,7 @@ export const COLUMN_TYPES: readonly ColumnType[] = [
   { sql: 'date', graphql: 'date', values: plain('2024-02-29', '1999-12-31', '2024-03-01'), ...ordered },
   JSONB,
   TEXTS,
-  { sql: 'int4[]', graphql: null, values: arrays([1], [], [1, 2], [2]), ...other },
+  { sql: 'int4[]', graphql: '[Int!]', values: arrays([1], [], [1, 2], [2]), ...other },
 ];
 
 /** Operators and their right sides. */
@@ -90,6 +90,8 @@ export type Comparison = {
 const all = () => true;
 const isText = (type: ColumnType) => type === TEXT;
 const isJsonb = (type: ColumnType) => type === JSONB;
+export const isArray = ({ sql }: ColumnType) => sql.endsWith(']');
+const mayContain = (type: ColumnType) => isJsonb(type) || isArray(type);
 const infix = (symbol: string) => (left: string, right: string) => `${left} ${symbol} ${right}`;
 const ofText = (...patterns: readonly string[]) => ({
   type: { ...TEXT, values: plain(...patterns) },
@@ -107,18 +109,8 @@ export const COMPARISONS: readonly Comparison[] = [
   { name: 'gte', sql: infix('>='), operand: 'same', suits: all },
   { name: 'lt', sql: infix('<'), operand: 'same', suits: all },
   { name: 'lte', sql: infix('<='), operand: 'same', suits: all },
-  {
-    name: 'in',
-    sql: (l, r) => `${l} = any(${r})`,
-    operand: 'list',
-    suits: (type) => !type.sql.endsWith(']'),
-  },
-  {
-    name: 'nin',
-    sql: (l, r) => `${l} <> all(${r})`,
-    operand: 'list',
-    suits: (type) => !type.sql.endsWith(']'),
-  },
+  { name: 'in', sql: (l, r) => `${l} = any(${r})`, operand: 'list', suits: all },
+  { name: 'nin', sql: (l, r) => `${l} <> all(${r})`, operand: 'list', suits: all },
   { name: 'like', sql: infix('like'), operand: patterns, suits: isText },
   { name: 'nlike', sql: infix('not like'), operand: patterns, suits: isText },
   { name: 'ilike', sql: infix('ilike'), operand: patterns, suits: isText },
@@ -129,8 +121,8 @@ export const COMPARISONS: readonly Comparison[] = [
   { name: 'nregex', sql: infix('!~'), operand: regexes, suits: isText },
   { name: 'iregex', sql: infix('~*'), operand: regexes, suits: isText },
   { name: 'niregex', sql: infix('!~*'), operand: regexes, suits: isText },
-  { name: 'contains', sql: infix('@>'), operand: 'same', suits: isJsonb },
-  { name: 'contained_in', sql: infix('<@'), operand: 'same', suits: isJsonb },
+  { name: 'contains', sql: infix('@>'), operand: 'same', suits: mayContain },
+  { name: 'contained_in', sql: infix('<@'), operand: 'same', suits: mayContain },
   { name: 'has_key', sql: infix('?'), operand: keys, suits: isJsonb },
   { name: 'has_keys_any', sql: infix('?|'), operand: { ...keys, isList: true }, suits: isJsonb },
   { name: 'has_keys_all', sql: infix('?&'), operand: { ...keys, isList: true }, suits: isJsonb },
