@@ -34,6 +34,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/store',
     'engine/catalog',
     'engine/resolve',
+    'engine/plan',
     'engine/execute',
     'engine/errors',
     'engine/observe',

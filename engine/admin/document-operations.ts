@@ -3,14 +3,13 @@
  *  Not here: operations on one object (handlers/), SQL (run-sql.ts). Spec: "Endpoints"; reference features.md 1.15. */
 import { fail } from '../errors/engine-error.ts';
 import { exportMetadata as printMetadata } from '../metadata/export.ts';
-import { removeObject } from '../metadata/objects.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import { parseMetadata } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Inconsistency } from '../resolve/types.ts';
 import { type Answer, SUCCESS } from './answer.ts';
-import { printInconsistencies, refuseInconsistencies } from './inconsistencies.ts';
+import { printInconsistencies, refuseInconsistencies, removeInconsistent } from './inconsistencies.ts';
 import type { AdminRequest } from './request.ts';
 import type { Work } from './work.ts';
 
@@ -106,7 +105,7 @@ export async function dropInconsistentMetadata(
   for (;;) {
     const inconsistencies = work.view().inconsistencies.filter(({ entity }) => !entity);
     if (inconsistencies.length === 0) return SUCCESS;
-    const without = inconsistencies.map(({ key }) => key).reduce(removeObject, work.metadata);
+    const without = removeInconsistent(work.metadata, inconsistencies);
     if (without === work.metadata) refuseInconsistencies(inconsistencies);
     work.edit(request.path, without);
   }

@@ -9,6 +9,7 @@ import type { Database } from '../execute/pool.ts';
 import { Sources } from '../execute/sources.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
+import { brokenQueries } from '../plan/stored-query.ts';
 import { nativeQueriesOf } from '../resolve/native-queries.ts';
 import { signatureOf } from '../resolve/native-query.ts';
 import { type Resolution, type ResolveOptions, resolve } from '../resolve/resolve.ts';
@@ -43,7 +44,8 @@ export class Ground {
   }
 
   resolve(metadata: Metadata, catalogs: Catalogs): Resolution {
-    return resolve(metadata, catalogs, this.#options.resolve);
+    const { model, inconsistencies } = resolve(metadata, catalogs, this.#options.resolve);
+    return { model, inconsistencies: [...inconsistencies, ...brokenQueries(metadata, model)] };
   }
 
   /** The pool of a source as `source` configures it, published or not. */

@@ -1,6 +1,9 @@
 /** Inconsistencies as clients see and are refused with. Not here: finding them (resolve/). Spec: "replace_metadata",
  *  "get_inconsistent_metadata"; reference features.md 1.15. */
 import { fail, type PathStep } from '../errors/engine-error.ts';
+import { findObject, putObject, removeObject } from '../metadata/objects.ts';
+import type { QueryCollection } from '../metadata/schema/collection.ts';
+import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Inconsistency } from '../resolve/types.ts';
 
 export type PrintedInconsistency = Pick<Inconsistency, 'type' | 'name' | 'reason' | 'entity'> & {
@@ -34,6 +37,14 @@ export function newInconsistencies(
   return after.filter((inconsistency) => !inconsistency.entity && !known.has(identify(inconsistency)));
 }
 
+/** The document without the objects; of a collection only the query that does not fit goes. */
+export function removeInconsistent(metadata: Metadata, inconsistencies: readonly Inconsistency[]): Metadata {
+  return inconsistencies.reduce(
+    (left, { key, query }) => (query === undefined ? removeObject(left, key) : removeQuery(left, key, query)),
+    metadata,
+  );
+}
+
 /** Raises the cause of `root`, else `newInconsistencies`; both list the objects in `internal`.
  *  Of a single one, that is the root. */
 export function refuseInconsistencies(
@@ -44,6 +55,14 @@ export function refuseInconsistencies(
   const internal = printInconsistencies(inconsistencies, false);
   if (root?.cause) fail(root.cause.kind, root.cause.params as never, { path, internal });
   fail('newInconsistencies', {}, { path, internal });
+}
+
+function removeQuery(metadata: Metadata, key: string, query: string): Metadata {
+  const object = findObject(metadata, key);
+  if (!object) return metadata;
+  const collection = object.definition as QueryCollection;
+  const queries = collection.definition.queries.filter(({ name }) => name !== query);
+  return putObject(metadata, { ...object, definition: { ...collection, definition: { queries } } });
 }
 
 function identify(inconsistency: Inconsistency): string {

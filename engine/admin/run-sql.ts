@@ -9,14 +9,13 @@ import type { QueryArrayResult } from 'pg';
 import { catalogChanges } from '../catalog/changes.ts';
 import type { Catalog } from '../catalog/types.ts';
 import { fail, type PathStep } from '../errors/engine-error.ts';
-import { removeObject } from '../metadata/objects.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Inconsistency } from '../resolve/types.ts';
 import { printDependents } from './dependents.ts';
 import { type Change, followChanges, followKey, refuseChanges, renamesOf } from './follow-changes.ts';
-import { refuseInconsistencies } from './inconsistencies.ts';
+import { refuseInconsistencies, removeInconsistent } from './inconsistencies.ts';
 import { splitStatements } from './split-statements.ts';
 import { refusingSql } from './sql-failure.ts';
 import type { Work } from './work.ts';
@@ -137,7 +136,7 @@ function fitting(work: Work, followed: Metadata, change: Standing, cascade: bool
     if (added.length === 0) return next;
     if (!changes.hasDrops) refuseInconsistencies(added);
     if (!cascade) fail('cannotDropDependents', { dependents: printDependents(added.map(({ key }) => key)) });
-    const without = added.map(({ key }) => key).reduce(removeObject, next);
+    const without = removeInconsistent(next, added);
     if (without === next) refuseInconsistencies(added);
     next = without;
   }

@@ -297,6 +297,8 @@ export type Inconsistency = {
   readonly entity?: InheritedEntity;
   /** Key of the object as metadata/objects.ts spells it, for drop_inconsistent_metadata and the operator. */
   readonly key: string;
+  /** Only this query of the collection does not fit. */
+  readonly query?: string;
   /** What an operation that causes this is refused with: its code and text in the specification's wording are those of
    *  the failure itself; in the newer wording `invalid-configuration` and `reason`. `conflictingRootFields` is about the
    *  whole schema, whichever of the tables is the new one. The path starts at the object's own arguments. */

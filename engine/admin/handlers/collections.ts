@@ -74,15 +74,9 @@ export const dropQueryFromCollection: Handler<'drop_query_from_collection'> = (d
     const keys = users.map(({ name }) => objectKey('rest_endpoint', name));
     fail('queryInUse', { ...place, users: keys.map(printUser).join(', ') });
   }
-  return withoutQuery(draft, place.collection, place.name);
+  const queries = collection.definition.queries.filter(({ name }) => name !== place.name);
+  return put(draft, { ...collection, definition: { queries } });
 };
-
-/** The document without a query of a collection, whatever uses it. */
-export function withoutQuery(draft: Metadata, collection: string, query: string): Metadata {
-  const known = requireCollection(draft, collection);
-  const queries = known.definition.queries.filter(({ name }) => name !== query);
-  return put(draft, { ...known, definition: { queries } });
-}
 
 /** Raises `collectionNotExists`; `allowedElsewhere` when it is allowed to others. Said twice, it is said once. */
 export const addCollectionToAllowlist: Handler<'add_collection_to_allowlist'> = (draft, args) => {
