@@ -1,5 +1,5 @@
-/** The endpoints of administrators: POST /v1/query, /v1/metadata and /v2/query, and /v1/graphql/explain, which belongs
- *  to the metadata API. In: a JSON body and a session. Out: what admin/run.ts and execute/explain.ts answer.
+/** The endpoints of administrators: POST /v1/query, /v1/metadata and /v2/query, and /v1/graphql/explain and
+ *  /api/swagger/json, which belong to the metadata API. In: a JSON body and a session. Out: what admin/run.ts and execute/explain.ts answer.
  *  A header prefix other than ours is rewritten here, on the way in and on the way out.
  *  Not here: what an operation does (admin/). Spec: "Schema/metadata API", "Explain API". */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -8,10 +8,12 @@ import { trusted } from '../auth/authenticate.ts';
 import { fromWire, textToWire, toWire } from '../config/header-prefix.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { explain } from '../execute/explain.ts';
+import { openapiDocument } from '../plan/openapi.ts';
 import type { HttpContext } from './context.ts';
 import { adminSessionOf, exchangeOf, sessionOf } from './exchange.ts';
 import { graphqlRequestFrom, isObject } from './graphql-request.ts';
 import { showsInternal } from './refusal.ts';
+import { VERSION } from './version.ts';
 
 export const ADMIN_ENDPOINTS: readonly AdminEndpoint[] = ['/v1/query', '/v1/metadata', '/v2/query'];
 
@@ -22,6 +24,10 @@ export function adminRoutes(app: FastifyInstance, context: HttpContext): void {
   app.post('/v1/graphql/explain', async (request) => {
     adminSessionOf(request);
     return explainAs(context, request.body);
+  });
+  app.get('/api/swagger/json', async (request) => {
+    adminSessionOf(request);
+    return openapiDocument(context.state.snapshot().model, VERSION, context.options.headerPrefix);
   });
 }
 

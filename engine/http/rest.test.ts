@@ -227,3 +227,43 @@ test('an endpoint that was dropped is not there any more', async () => {
   await edit('drop_rest_endpoint', { name: 'gone' });
   expect((await rest('gone')).status).toBe(404);
 });
+
+test('administrators get a description of the endpoints, and nobody else', async () => {
+  const response = await engine.fetch('/api/swagger/json');
+  const { openapi, paths } = (await response.json()) as { openapi: string; paths: Record<string, unknown> };
+  expect([response.status, openapi]).toEqual([200, '3.0.0']);
+  expect(Object.keys(paths).slice(0, 3)).toEqual([
+    '/api/rest/books',
+    '/api/rest/book/{id}',
+    '/api/rest/book/{id}/{title}',
+  ]);
+  const secretParameter = { name: 'x-engine-admin-secret', in: 'header', required: false };
+  expect(paths['/api/rest/find/{title}']).toMatchObject({
+    get: {
+      summary: 'find/:title',
+      parameters: [
+        secretParameter,
+        { name: 'title', in: 'path', required: true, schema: { type: 'string', nullable: true } },
+        { name: 'limit', in: 'query', required: false, schema: { type: 'integer', nullable: true } },
+      ],
+      responses: {
+        200: { content: { 'application/json': { schema: { properties: { book: ROWS_OF_IDS } } } } },
+      },
+    },
+  });
+  expect(paths['/api/rest/priced']).toMatchObject({
+    get: { parameters: [secretParameter, { name: 'prices', in: 'query', schema: { type: 'array' } }] },
+    post: {
+      parameters: [secretParameter],
+      requestBody: { content: { 'application/json': { schema: { required: ['prices'] } } } },
+    },
+  });
+  const asReader = await engine.fetch('/api/swagger/json', { headers: { 'x-engine-role': 'reader' } });
+  expect([asReader.status, await asReader.json()]).toMatchObject([400, { code: 'access-denied' }]);
+  expect((await fetch(`${engine.url}/api/swagger/json`)).status).toBe(401);
+});
+
+const ROWS_OF_IDS = {
+  type: 'array',
+  items: { type: 'object', properties: { id: { type: 'integer' } } },
+};

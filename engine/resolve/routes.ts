@@ -35,8 +35,15 @@ export function parseTemplate(url: string): readonly Segment[] {
 
 export class Routes {
   readonly #root = newNode();
+  readonly #endpoints: ResolvedEndpoint[] = [];
+
+  /** In the order they were added. */
+  get endpoints(): readonly ResolvedEndpoint[] {
+    return this.#endpoints;
+  }
 
   add(endpoint: ResolvedEndpoint): void {
+    this.#endpoints.push(endpoint);
     let node = this.#root;
     for (const segment of endpoint.segments) node = childAt(node, segment);
     node.endpoints.push(endpoint);

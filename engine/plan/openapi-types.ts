@@ -1,0 +1,131 @@
+/** GraphQL types as types of an OpenAPI 3.0 description: of variables, and of what a document selects. Pure.
+ *  A scalar whose JSON form depends on options has no `type`, which admits any. Not here: the description (openapi.ts).
+ *  Source: OpenAPI specification 3.0.0, "Schema Object". */
+import {
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLInputType,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLScalarType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  isScalarType,
+  Kind,
+  type SelectionSetNode,
+} from 'graphql';
+import { scalarOrigin } from '../schema/origin.ts';
+import type { PreparedDocument } from './document.ts';
+import { definitionOf, type Fragments, subselections } from './selection.ts';
+
+export type OpenapiType = {
+  readonly type?: 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object';
+  readonly format?: string;
+  readonly description?: string;
+  readonly enum?: readonly string[];
+  readonly items?: OpenapiType;
+  readonly properties?: Readonly<Record<string, OpenapiType>>;
+  readonly required?: readonly string[];
+  readonly nullable?: boolean;
+};
+
+/** Null is a variable that is used nowhere: any value will do. */
+export function inputType(type: GraphQLInputType | null): OpenapiType {
+  if (type === null) return {};
+  return isNonNullType(type) ? inputOf(type.ofType) : { ...inputOf(type), nullable: true };
+}
+
+function inputOf(type: GraphQLInputType): OpenapiType {
+  if (isListType(type)) return { type: 'array', items: inputType(type.ofType) };
+  if (isEnumType(type)) return { type: 'string', enum: type.getValues().map(({ name }) => name) };
+  if (isInputObjectType(type)) return { type: 'object', description: type.name };
+  return isScalarType(type) ? scalarType(type) : {};
+}
+
+/** The `data` of a response. */
+export function outputType({ operation, rootType, fragments }: PreparedDocument): OpenapiType {
+  return objectType([operation.selectionSet], rootType, { fragments, left: MOST_FIELDS });
+}
+
+/** Fragments in fragments can select more than any text could spell. */
+const MOST_FIELDS = 5000;
+
+type Walk = { readonly fragments: Fragments; left: number };
+
+function objectType(sets: readonly SelectionSetNode[], type: GraphQLObjectType, walk: Walk): OpenapiType {
+  const nodes = new Map<string, FieldNode[]>();
+  const pending = new Map(walk.fragments);
+  for (const set of sets) collect(set, pending, nodes);
+  walk.left -= nodes.size;
+  if (walk.left < 0) return { type: 'object' };
+  const properties = [...nodes].map(([alias, same]) => {
+    const field = definitionOf(type, same[0]!.name.value);
+    const schema: OpenapiType = field ? nullableOutput(field.type, same, walk) : { type: 'string' };
+    return [alias, schema] as const;
+  });
+  return { type: 'object', properties: Object.fromEntries(properties) };
+}
+
+/** A fragment spread twice adds nothing the second time: `pending` has those not yet seen. */
+function collect(
+  set: SelectionSetNode,
+  pending: Map<string, FragmentDefinitionNode>,
+  nodes: Map<string, FieldNode[]>,
+): void {
+  for (const selection of set.selections) {
+    switch (selection.kind) {
+      case Kind.FIELD: {
+        const alias = (selection.alias ?? selection.name).value;
+        nodes.set(alias, [...(nodes.get(alias) ?? []), selection]);
+        break;
+      }
+      case Kind.INLINE_FRAGMENT:
+        collect(selection.selectionSet, pending, nodes);
+        break;
+      case Kind.FRAGMENT_SPREAD: {
+        const fragment = pending.get(selection.name.value);
+        pending.delete(selection.name.value);
+        if (fragment) collect(fragment.selectionSet, pending, nodes);
+        break;
+      }
+      default:
+        selection satisfies never;
+    }
+  }
+}
+
+function nullableOutput(type: GraphQLOutputType, nodes: readonly FieldNode[], walk: Walk): OpenapiType {
+  if (isNonNullType(type)) return outputOf(type.ofType, nodes, walk);
+  return { ...outputOf(type, nodes, walk), nullable: true };
+}
+
+function outputOf(type: GraphQLOutputType, nodes: readonly FieldNode[], walk: Walk): OpenapiType {
+  if (isListType(type)) return { type: 'array', items: nullableOutput(type.ofType, nodes, walk) };
+  if (isObjectType(type)) return objectType(subselections(nodes), type, walk);
+  if (isEnumType(type)) return { type: 'string', enum: type.getValues().map(({ name }) => name) };
+  return isScalarType(type) ? scalarType(type) : {};
+}
+
+const BUILT_IN: Readonly<Record<string, OpenapiType>> = {
+  Int: { type: 'integer' },
+  Float: { type: 'number' },
+  Boolean: { type: 'boolean' },
+  String: { type: 'string' },
+  ID: { type: 'string' },
+};
+
+/** Formats that OpenAPI and JSON Schema know. */
+const FORMATS: Readonly<Record<string, string>> = { uuid: 'uuid', date: 'date', timestamptz: 'date-time' };
+
+function scalarType(type: GraphQLScalarType): OpenapiType {
+  const own = scalarOrigin(type);
+  const format = FORMATS[type.name];
+  if (BUILT_IN[type.name]) return BUILT_IN[type.name]!;
+  if (own?.input === 'string') {
+    return { type: 'string', ...(format === undefined ? { description: type.name } : { format }) };
+  }
+  return { ...(own?.input === 'geojson' ? { type: 'object' } : {}), description: type.name };
+}
