@@ -24,6 +24,7 @@ export const EXPERIMENTAL_FEATURES = [
   'hide_aggregation_predicates',
   'group_by',
   'disable_postgres_arrays',
+  'nested_updates',
 ] as const;
 
 export const LOG_TYPES = [

@@ -17,7 +17,7 @@ export type Binding = {
   /** Rows the mutation has just written, in Postgres's text form; null when there are none. */
   readonly written?: Column;
   readonly affectedRows?: number;
-  /** What each step of a nested insert has kept. */
+  /** What each step of nested writes has kept. */
   readonly inserted?: readonly Row[];
 };
 

@@ -118,7 +118,7 @@ async function write(run: Run, statement: ReadyStatement, given: Binding): Promi
   return runOne(run, answer, valuesOf(answer, { ...binding, written: row[0] ?? null }));
 }
 
-/** A nested insert, up to its answer; what the answer is bound with. Each step is tested before the next one runs. */
+/** Nested writes, up to their answer; what the answer is bound with. Each step is tested before the next one runs. */
 async function runSteps(run: Run, steps: readonly ReadyStep[], given: Binding): Promise<Binding> {
   const inserted: Row[] = [];
   const written: string[] = [];

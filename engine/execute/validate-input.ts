@@ -64,12 +64,9 @@ function messageOf(text: string): unknown {
   }
 }
 
-/** The rows under a relationship of nested inserts. */
-function nestedRows(rows: readonly unknown[], relationship: string): readonly unknown[] {
-  return rows.flatMap((row) => {
-    const nested = (row as Readonly<Record<string, { data?: unknown } | null>>)[relationship];
-    return itemsOf(nested?.data);
-  });
+/** What lies under a field of each row. */
+function nestedRows(rows: readonly unknown[], field: string): readonly unknown[] {
+  return rows.flatMap((row) => itemsOf((row as Readonly<Record<string, unknown>> | null)?.[field]));
 }
 
 /** A lone object stands for a list of one. */

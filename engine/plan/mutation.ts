@@ -1,21 +1,18 @@
 /** A mutation root → what is written, under which conditions, and what comes back. Permission filters, checks and presets
  *  are merged in here. Reference: features.md 1.5 and rows 141–142; spec: "Permission arguments". */
 import type { FieldNode, GraphQLField } from 'graphql';
-import { fail, withPath } from '../errors/engine-error.ts';
-import { fieldName } from '../resolve/naming.ts';
-import { and, type Predicate, TRUE } from '../resolve/predicate.ts';
+import { withPath } from '../errors/engine-error.ts';
+import type { Predicate } from '../resolve/predicate.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
-import { UPDATE_OPERATORS } from '../schema/mutation.ts';
 import { type FieldOrigin, fieldOrigin, type MutationKind } from '../schema/origin.ts';
-import { type Arguments, readArguments } from './arguments.ts';
-import { assignments, presetAssignments, refuseRepeated } from './assignment.ts';
-import { planBoolExp } from './bool-exp.ts';
-import { notPermitted, type PlanContext } from './context.ts';
+import { readArguments } from './arguments.ts';
+import type { PlanContext } from './context.ts';
 import { fieldsOf, itemsOf } from './input.ts';
 import { planInsert } from './insert.ts';
 import { selectedFields, subselections } from './selection.ts';
 import { keyPredicate, objectTypeOf, planSelection } from './table.ts';
-import type { MutationField, MutationOutput, MutationRoot, Root, Update } from './types.ts';
+import type { MutationField, MutationOutput, MutationRoot, Root } from './types.ts';
+import { planDelete, planUpdate, whereOf } from './update.ts';
 import { planValidations } from './validate-input.ts';
 
 type MutationOrigin = Extract<FieldOrigin, { kind: MutationKind }>;
@@ -64,7 +61,8 @@ export function planMutation(root: MutationRootField, context: PlanContext): Roo
             withPath('updates', () =>
               withPath(i, () => {
                 const fields = fieldsOf(update);
-                return planUpdate(table, fields, whereOf(fields, context), context);
+                const where = whereOf(fields, context);
+                return planUpdate(table, fields, where, context, ['updates', i]);
               }),
             ),
           ),
@@ -77,33 +75,6 @@ export function planMutation(root: MutationRootField, context: PlanContext): Roo
         return origin.kind satisfies never;
     }
   });
-}
-
-function planUpdate(table: ResolvedTable, given: Arguments, where: Predicate, context: PlanContext): Update {
-  const access = context.access(table).update ?? notPermitted();
-  const operators = UPDATE_OPERATORS.map(({ name }) => ({ name, spelled: fieldName(table.naming, name) }));
-  const asked = operators.flatMap(({ name, spelled }) => {
-    const input = given.get(spelled);
-    return input?.kind === 'object' ? withPath(spelled, () => assignments(name, input)) : [];
-  });
-  refuseRepeated(asked);
-  const set = [...asked, ...presetAssignments(table, access, new Set(asked.map(({ column }) => column)))];
-  if (set.length === 0) {
-    fail('validationFailed', {
-      text: `at least any one of ${operators.map(({ spelled }) => spelled).join(', ')} is expected`,
-    });
-  }
-  return { kind: 'update', table: table.table, set, where: and(access.filter, where), check: access.check };
-}
-
-function planDelete(table: ResolvedTable, where: Predicate, context: PlanContext) {
-  const access = context.access(table).delete ?? notPermitted();
-  return { kind: 'delete', table: table.table, where: and(access.filter, where) } as const;
-}
-
-function whereOf(given: Arguments, context: PlanContext): Predicate {
-  const where = given.get('where');
-  return where ? withPath('where', () => planBoolExp(where, context)) : TRUE;
 }
 
 function outputOf({ field, nodes, origin }: MutationRootField, context: PlanContext): MutationOutput {

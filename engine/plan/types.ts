@@ -19,7 +19,7 @@ export type Plan = {
 };
 
 /** A webhook, and the rows or conditions it is asked about: those in an argument as the client wrote it, under the
- *  relationships of nested inserts that lead to them. */
+ *  fields that lead to nested ones: `['articles', 'data']`. */
 export type Validation = {
   readonly webhook: InputValidation;
   readonly value: ValueNode;
@@ -200,7 +200,7 @@ export type OrderAggregate = {
 };
 
 export type MutationRoot = {
-  readonly action: Insert | NestedInsert | Update | UpdateMany | Delete;
+  readonly action: Insert | NestedInsert | Update | NestedUpdate | UpdateMany | Delete;
   /** Of an `update-many`: the answer to each update, in a list. */
   readonly output: MutationOutput;
 };
@@ -282,16 +282,44 @@ export type Update = {
   readonly set: readonly Assignment[];
   readonly where: Predicate;
   readonly check: Predicate;
+  readonly reached?: Reached;
+};
+
+/** Only rows that belong to rows an earlier step has written. */
+export type Reached = {
+  readonly rows: Leaf;
+  /** From the written rows. */
+  readonly join: Join;
+  /** Of the written rows. */
+  readonly where: Predicate;
+};
+
+/** An update, then deletes and updates of related rows, each seeing what the ones before have done (ADR 8). */
+export type NestedUpdate = {
+  readonly kind: 'nested-update';
+  /** What the answer is about: the rows of the first step. */
+  readonly table: QualifiedName;
+  readonly steps: readonly UpdateStep[];
+};
+
+export type UpdateStep = {
+  readonly write: Update | Delete;
+  /** Later steps take its rows. */
+  readonly keepsRows: boolean;
+  readonly isAnswered: boolean;
+  /** From the root field's arguments: `['_related', 'articles', 'update', 0]`. */
+  readonly path: Path;
 };
 
 /** One after the other, each seeing what the ones before have done. */
 export type UpdateMany = {
   readonly kind: 'update-many';
-  readonly updates: readonly Update[];
+  readonly updates: readonly (Update | NestedUpdate)[];
 };
 
 export type Delete = {
   readonly kind: 'delete';
   readonly table: QualifiedName;
   readonly where: Predicate;
+  readonly reached?: Reached;
 };

@@ -1,13 +1,16 @@
 /** Which webhooks a mutation root has to ask before anything is written, and what about: the arguments as the client wrote them,
- *  by reference, so that a plan still holds no values. Rows of a nested insert are asked about at their own table's webhook.
+ *  by reference, so that a plan still holds no values. Nested writes are asked about at their own table's webhook.
  *  Reference: features.md row 145. Not here: asking (execute/validate-input.ts). */
 import { type FieldNode, Kind, type ObjectFieldNode, type ValueNode } from 'graphql';
+import { fieldName } from '../resolve/naming.ts';
 import type { InputValidation, ResolvedTable } from '../resolve/types.ts';
 import { inputOrigin, type MutationKind } from '../schema/origin.ts';
+import { RELATED } from '../schema/update.ts';
 import type { Arguments } from './arguments.ts';
 import type { PlanContext } from './context.ts';
-import { type Input, itemsOf } from './input.ts';
+import { fieldsOf, type Input, itemsOf } from './input.ts';
 import type { Validation } from './types.ts';
+import { relatedIn } from './update.ts';
 
 type Mutation = { readonly kind: MutationKind; readonly table: ResolvedTable };
 
@@ -27,9 +30,19 @@ export function planValidations(
     }
     case 'update':
     case 'update-by-pk':
-      return validation(access.update?.validation, allArguments(node));
-    case 'update-many':
-      return validation(access.update?.validation, argumentOf(node, 'updates'));
+      return [
+        ...validation(access.update?.validation, allArguments(node)),
+        ...relatedValidations(allArguments(node), [given], table, [], context),
+      ];
+    case 'update-many': {
+      const value = argumentOf(node, 'updates');
+      if (!value) return [];
+      const updates = itemsOf(given.get('updates')).map(fieldsOf);
+      return [
+        ...validation(access.update?.validation, value),
+        ...relatedValidations(value, updates, table, [], context),
+      ];
+    }
     case 'delete':
       return validation(access.delete?.validation, allArguments(node));
     case 'delete-by-pk': {
@@ -59,9 +72,40 @@ function insertValidations(
   const webhook = context.access(table).insert?.validation;
   const own = webhook && rows.length > 0 ? [{ webhook, value, steps }] : [];
   const nested = relatedRows(rows).flatMap(([name, { target, inputs }]) =>
-    insertValidations(value, inputs, target, [...steps, name], context),
+    insertValidations(value, inputs, target, [...steps, name, 'data'], context),
   );
   return [...own, ...nested];
+}
+
+/** What is nested in updates of a table, under the fields `steps`. */
+function relatedValidations(
+  value: ValueNode,
+  updates: readonly Arguments[],
+  table: ResolvedTable,
+  steps: readonly string[],
+  context: PlanContext,
+): readonly Validation[] {
+  const all = updates.flatMap((given) => relatedIn(table, given));
+  return [...new Set(all.map(({ relationship }) => relationship))].flatMap((relationship) => {
+    const writes = all.filter((each) => each.relationship === relationship);
+    const { target } = writes[0]!;
+    const access = context.access(target);
+    const here = [...steps, fieldName(table.naming, RELATED), relationship.name];
+    const asked = (write: 'delete' | 'update', inputs: readonly Input[]) => {
+      const webhook = access[write]?.validation;
+      return webhook && inputs.length > 0 ? [{ webhook, value, steps: [...here, write] }] : [];
+    };
+    const nested = writes.flatMap((each) => each.updates);
+    const inner = [...here, 'update'];
+    return [
+      ...asked(
+        'delete',
+        writes.flatMap((each) => each.deletes),
+      ),
+      ...asked('update', nested),
+      ...relatedValidations(value, nested.map(fieldsOf), target, inner, context),
+    ];
+  });
 }
 
 type Related = { readonly target: ResolvedTable; readonly inputs: Input[] };

@@ -180,35 +180,39 @@ const DERIVED_TYPES: readonly string[] = [
   ...AGGREGATE_FUNCTIONS.flatMap((fn) => [`${fn}_fields`, `${fn}_order_by`]),
 ];
 
-/** The same with the feature `group_by`. */
-const GROUP_TYPES: readonly string[] = [
-  'group',
-  'group_bool_exp',
-  'group_column',
-  'group_keys',
-  'group_keys_order_by',
-  'group_order_by',
-];
+/** The same with a feature. */
+const TYPES_OF_FEATURES = {
+  group_by: [
+    'group',
+    'group_bool_exp',
+    'group_column',
+    'group_keys',
+    'group_keys_order_by',
+    'group_order_by',
+  ],
+  nested_updates: ['deletes', 'related_input', 'related_writes_input'],
+} as const;
 
 /** Every type name a table takes: two definitions of one name would be one type, and a wrong one. */
 export function typeNamesOf(table: ResolvedTable, features: ReadonlySet<string>): readonly string[] {
-  const isGrouped = features.has('group_by');
+  const on = Object.entries(TYPES_OF_FEATURES).filter(([feature]) => features.has(feature));
+  const key = on.map(([feature]) => feature).join();
   const known = knownTypeNames.get(table);
-  if (known?.isGrouped === isGrouped) return known.names;
-  const names = spelledTypeNames(table, isGrouped);
-  knownTypeNames.set(table, { isGrouped, names });
+  if (known?.features === key) return known.names;
+  const suffixes = [...DERIVED_TYPES, ...on.flatMap(([, types]) => types)];
+  const names = spelledTypeNames(table, suffixes);
+  knownTypeNames.set(table, { features: key, names });
   return names;
 }
 
 /** Spelling them is a great part of resolving a thousand tables, and tables are kept between edits. */
 const knownTypeNames = new WeakMap<
   ResolvedTable,
-  { readonly isGrouped: boolean; readonly names: readonly string[] }
+  { readonly features: string; readonly names: readonly string[] }
 >();
 
-function spelledTypeNames(table: ResolvedTable, isGrouped: boolean): readonly string[] {
+function spelledTypeNames(table: ResolvedTable, suffixes: readonly string[]): readonly string[] {
   const ofEnum = table.enum ? [table.enum.typeName, table.enum.comparisonName] : [];
-  const suffixes = isGrouped ? [...DERIVED_TYPES, ...GROUP_TYPES] : DERIVED_TYPES;
   return [table.typeName, ...ofEnum, ...suffixes.map((suffix) => derivedTypeName(table, suffix))];
 }
 

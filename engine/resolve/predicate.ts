@@ -30,7 +30,7 @@ export type Leaf =
   | { readonly kind: 'written'; readonly type: PgType }
   /** How many rows were written with them, in all tables. */
   | { readonly kind: 'affected-rows'; readonly type: PgType }
-  /** A value that step `step` of a nested insert has kept, by its place among the kept ones. */
+  /** A value that step `step` of nested writes has kept, by its place among the kept ones. */
   | { readonly kind: 'inserted'; readonly step: number; readonly kept: number; readonly type: PgType };
 
 /** A call of an SQL function. Arguments are in call order: those without a name are passed by position, the others by name. */

@@ -4,21 +4,17 @@
 import {
   type GraphQLFieldConfigArgumentMap,
   GraphQLInputObjectType,
-  type GraphQLInputType,
   GraphQLInt,
   GraphQLList,
   GraphQLNonNull,
   type GraphQLNullableType,
   GraphQLObjectType,
-  GraphQLString,
   type GraphQLType,
 } from 'graphql';
 import { derivedTypeName } from '../resolve/names.ts';
-import { fieldName } from '../resolve/naming.ts';
 import type { ResolvedColumn, ResolvedSource, ResolvedTable } from '../resolve/types.ts';
 import { boolExp } from './bool-exp.ts';
 import type { SchemaBuilder } from './builder.ts';
-import { columnInputs, writableColumns } from './column-input.ts';
 import { insertInput, onConflictInput } from './insert.ts';
 import {
   type FieldConfig,
@@ -28,6 +24,7 @@ import {
   type MutationKind,
 } from './origin.ts';
 import { objectType, primaryKeyArguments } from './table.ts';
+import { mayUpdate, updateArguments, updatesInput, updateWhere } from './update.ts';
 
 export function mutationRoots(builder: SchemaBuilder, { tables }: ResolvedSource): FieldMap {
   return Object.fromEntries(
@@ -59,18 +56,11 @@ function insertRoots(builder: SchemaBuilder, table: ResolvedTable): Roots {
 }
 
 function updateRoots(builder: SchemaBuilder, table: ResolvedTable): Roots {
-  if (!builder.access(table).update) return [];
-  const operators = updateOperators(builder, table);
-  if (Object.keys(operators).length === 0) return [];
+  if (!mayUpdate(builder, table)) return [];
   const { update, update_by_pk, update_many } = table.rootFields;
-  const where = {
-    type: nonNull(boolExp(builder, table)),
-    description: 'filter the rows which have to be updated',
-  };
-  const updates = builder.named(
-    derivedTypeName(table, 'updates'),
-    (type) => new GraphQLInputObjectType({ name: type, fields: () => ({ ...operators, where }) }),
-  );
+  const operators = updateArguments(builder, table);
+  const where = updateWhere(builder, table);
+  const updates = updatesInput(builder, table);
   const primaryKey = visibleKey(builder, table);
   return [
     root(builder, table, 'update', update, { ...operators, where }),
@@ -165,75 +155,6 @@ function responseType(builder: SchemaBuilder, table: ResolvedTable): GraphQLObje
       }),
     });
   });
-}
-
-type Operator = {
-  readonly name: string;
-  readonly about: string;
-  readonly applies: (column: ResolvedColumn) => boolean;
-  /** Absent: the column's own type. */
-  readonly type?: GraphQLInputType;
-};
-
-const isJsonb = (column: ResolvedColumn) => column.scalar.family === 'jsonb';
-
-/** In the order the schema shows them. */
-export const UPDATE_OPERATORS: readonly Operator[] = [
-  {
-    name: '_append',
-    about: 'append existing jsonb value of filtered columns with new jsonb value',
-    applies: isJsonb,
-  },
-  {
-    name: '_delete_at_path',
-    about:
-      'delete the field or element with specified path (for JSON arrays, negative integers count from the end)',
-    applies: isJsonb,
-    type: new GraphQLList(new GraphQLNonNull(GraphQLString)),
-  },
-  {
-    name: '_delete_elem',
-    about: 'delete the array element with specified index (negative integers count from the end)',
-    applies: isJsonb,
-    type: GraphQLInt,
-  },
-  {
-    name: '_delete_key',
-    about: 'delete key/value pair or string element',
-    applies: isJsonb,
-    type: GraphQLString,
-  },
-  {
-    name: '_inc',
-    about: 'increments the numeric columns with given value of the filtered values',
-    applies: (c) => c.scalar.arithmetic !== 'none',
-  },
-  {
-    name: '_prepend',
-    about: 'prepend existing jsonb value of filtered columns with new jsonb value',
-    applies: isJsonb,
-  },
-  { name: '_set', about: 'sets the columns of the filtered rows to the given values', applies: () => true },
-];
-
-function updateOperators(builder: SchemaBuilder, table: ResolvedTable): GraphQLFieldConfigArgumentMap {
-  const columns = writableColumns(table, builder.access(table).update?.columns);
-  return Object.fromEntries(
-    UPDATE_OPERATORS.flatMap(({ name, about, applies, type }) => {
-      const applicable = columns.filter(applies);
-      if (applicable.length === 0) return [];
-      const input = builder.named(
-        derivedTypeName(table, `${name.slice(1)}_input`),
-        (typeName) =>
-          new GraphQLInputObjectType({
-            name: typeName,
-            description: about,
-            fields: () => columnInputs(builder, applicable, type),
-          }),
-      );
-      return [[fieldName(table.naming, name), { type: input, description: about }]];
-    }),
-  );
 }
 
 function primaryKeyInput(

@@ -25,30 +25,43 @@ export function stepQuery({ insert, keeps, isAnswered, unlessInserted, path }: I
   const row = aliases.next();
   const statement = insertStatement(insert, row, aliases);
   const passes = checkOf(insert, row, aliases) ?? sql`true`;
-  const whole = sql`${id(row)}.*::${typeName(rowType(insert.table))}`;
-  const told = (count: Fragment, rows: Fragment, verdict: Fragment) => [
-    count,
-    ...keeps.map((column) => sql`${columnOf(row, column)}::text`),
-    ...(isAnswered ? [rows] : []),
-    sql`(${verdict})::text`,
-  ];
   const about = { isAnswered, unlessInserted, path };
   if (insert.rows.length === 1) {
-    const columns = told(sql`'1'::text`, sql`array[${whole}]::text`, passes);
+    const whole = sql`${id(row)}.*::${typeName(rowType(insert.table))}`;
+    const columns = [
+      sql`'1'::text`,
+      ...keeps.map((column) => sql`${columnOf(row, column)}::text`),
+      ...(isAnswered ? [sql`array[${whole}]::text`] : []),
+      sql`(${passes})::text`,
+    ];
     return { ...about, write: sql`${statement} returning ${join(columns, comma)}` };
   }
-  const returning = isAnswered
-    ? sql`${whole} as ${ROW}, ${passes} as ${PASSES}`
-    : sql`${passes} as ${PASSES}`;
-  const columns = told(
-    sql`count(*)::text`,
-    sql`array_agg(${ROW})::text`,
-    sql`coalesce(bool_and(${PASSES}), true)`,
-  );
   return {
     ...about,
-    write: sql`with ${WRITTEN} as (${statement} returning ${returning}) select ${join(columns, comma)} from ${WRITTEN}`,
+    write: manyRows(statement, { row, table: insert.table, passes, tellsRows: isAnswered }),
   };
+}
+
+type Written = {
+  /** The alias of a written row. */
+  readonly row: string;
+  readonly table: QualifiedName;
+  /** Does a row pass the check? */
+  readonly passes: Fragment;
+  readonly tellsRows: boolean;
+};
+
+/** A statement that writes any number of rows, as a step without kept values. */
+export function manyRows(statement: Fragment, { row, table, passes, tellsRows }: Written): Fragment {
+  const whole = sql`${id(row)}.*::${typeName(rowType(table))}`;
+  const returning = [...(tellsRows ? [sql`${whole} as ${ROW}`] : []), sql`${passes} as ${PASSES}`];
+  const columns = [
+    sql`count(*)::text`,
+    ...(tellsRows ? [sql`array_agg(${ROW})::text`] : []),
+    sql`(coalesce(bool_and(${PASSES}), true))::text`,
+  ];
+  const written = sql`${statement} returning ${join(returning, comma)}`;
+  return sql`with ${WRITTEN} as (${written}) select ${join(columns, comma)} from ${WRITTEN}`;
 }
 
 /** The type of a table's rows. */

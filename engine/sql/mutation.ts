@@ -11,6 +11,7 @@ import type {
   MutationField,
   MutationOutput,
   NestedInsert,
+  NestedUpdate,
   Select,
   Update,
 } from '../plan/types.ts';
@@ -23,9 +24,10 @@ import { Joins } from './join.ts';
 import { concatenate, expression, joinedRows, jsonArray, jsonObject, type Piece, text } from './json.ts';
 import { Aliases, rowScope } from './scope.ts';
 import { rowJson } from './table.ts';
+import { updateStepQuery } from './update.ts';
 import { deleteStatement, insertStatement, updateStatement } from './write.ts';
 
-export type Action = Insert | NestedInsert | Update | Delete;
+export type Action = Insert | NestedInsert | Update | NestedUpdate | Delete;
 
 export type MutationQuery = {
   /** Run before `write`, which is the answer then. */
@@ -42,7 +44,8 @@ export type MutationQuery = {
 const COUNT = sql`count(*)::text`;
 
 export function mutationQuery(action: Action, output: MutationOutput): MutationQuery {
-  if (action.kind === 'nested-insert') return nestedQuery(action, output);
+  if (action.kind === 'nested-insert') return nestedQuery(action.steps.map(stepQuery), action, output);
+  if (action.kind === 'nested-update') return nestedQuery(action.steps.map(updateStepQuery), action, output);
   const aliases = new Aliases();
   const row = aliases.next();
   const check = action.kind === 'delete' ? null : checkOf(action, row, aliases);
@@ -68,10 +71,14 @@ export function mutationQuery(action: Action, output: MutationOutput): MutationQ
   };
 }
 
-function nestedQuery({ steps, table }: NestedInsert, output: MutationOutput): MutationQuery {
+function nestedQuery(
+  steps: readonly StepQuery[],
+  { table }: NestedInsert | NestedUpdate,
+  output: MutationOutput,
+): MutationQuery {
   const affected = param({ kind: 'affected-rows', type: builtinType('text') });
   return {
-    steps: steps.map(stepQuery),
+    steps,
     write: answerQuery(output, rowType(table), affected),
     isChecked: false,
     answer: null,

@@ -1,17 +1,17 @@
 /** Plan → the statements that answer it and the template their results are spliced into.
  *  All query roots of one source are one statement with a column each; a mutation root is a statement of its own, or one
  *  each update of an `update-many`. Not here: running them (execute/), splicing (execute/splice.ts). */
-import type { MutationRoot, Plan, QueryRoot, Root, Validation } from '../plan/types.ts';
+import type { MutationOutput, MutationRoot, Plan, QueryRoot, Root, Validation } from '../plan/types.ts';
 import { aggregateQuery } from './aggregate.ts';
 import { comma, compile, type Fragment, join, type Statement, sql } from './fragment.ts';
 import { groupsQuery } from './group-by.ts';
 import type { StepQuery } from './insert.ts';
-import { type MutationQuery, mutationQuery } from './mutation.ts';
+import { type Action, type MutationQuery, mutationQuery } from './mutation.ts';
 import { Aliases } from './scope.ts';
 import { rowQuery, rowsQuery } from './table.ts';
 
 export type CompiledStatement = Statement & {
-  /** What a nested insert runs before it; it takes what they have inserted. */
+  /** What nested writes run before it; it takes what they have written. */
   readonly steps: readonly CompiledStep[];
   readonly source: string;
   /** Response names of the roots it answers, in column order. */
@@ -94,14 +94,14 @@ function place(root: Root, path: ErrorPath, drafts: Draft[]): readonly TemplateP
     case 'local':
       return [text(root.json)];
     case 'mutation':
-      return placeMutation(root.mutation, (mutation) => {
+      return placeMutation(root.mutation, (mutation, action) => {
         const { source, alias } = root;
         drafts.push({
           kind: 'mutation',
           source,
           alias,
           mutation,
-          errorPath: errorPathOf(root.mutation, path),
+          errorPath: errorPathOf(action, root.mutation.output, path),
         });
         return { kind: 'column', statement: drafts.length - 1, column: 0 };
       });
@@ -119,10 +119,10 @@ function place(root: Root, path: ErrorPath, drafts: Draft[]): readonly TemplateP
 
 function placeMutation(
   { action, output }: MutationRoot,
-  add: (query: MutationQuery) => TemplatePart,
+  add: (query: MutationQuery, action: Action) => TemplatePart,
 ): readonly TemplatePart[] {
-  if (action.kind !== 'update-many') return [add(mutationQuery(action, output))];
-  const answers = action.updates.map((update) => add(mutationQuery(update, output)));
+  if (action.kind !== 'update-many') return [add(mutationQuery(action, output), action)];
+  const answers = action.updates.map((update) => add(mutationQuery(update, output), update));
   return [text('['), ...answers.flatMap((part, i) => (i === 0 ? [part] : [text(','), part])), text(']')];
 }
 
@@ -181,7 +181,8 @@ function finishStep({ write, isAnswered, unlessInserted, path }: StepQuery, root
   };
 }
 
-function errorPathOf({ action, output }: MutationRoot, path: ErrorPath): ErrorPath {
+function errorPathOf(action: Action, output: MutationOutput, path: ErrorPath): ErrorPath {
+  if (action.kind === 'nested-update') return [...path, 'args'];
   if (action.kind !== 'insert' && action.kind !== 'nested-insert') return [];
   return [...path, 'args', output.kind === 'row' ? 'object' : 'objects'];
 }

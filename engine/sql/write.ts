@@ -4,7 +4,7 @@ import { arrayOf, builtinType } from '../catalog/types.ts';
 import { isColumnwise } from '../plan/insert-pieces.ts';
 import type { Assignment, Delete, Insert, OnConflict, Update } from '../plan/types.ts';
 import type { Leaf } from '../resolve/predicate.ts';
-import { condition, whereClause } from './bool-exp.ts';
+import { allOf, condition, matches, whereClause } from './bool-exp.ts';
 import {
   catalogued,
   comma,
@@ -30,13 +30,30 @@ export function updateStatement(update: Update, row: string, aliases: Aliases): 
     update.set.map((a) => assignment(a, row)),
     comma,
   );
-  const where = whereClause([condition(update.where, rowScope(row, aliases))]);
+  const where = whereClause([
+    condition(update.where, rowScope(row, aliases)),
+    ...reachedBy(update, row, aliases),
+  ]);
   return sql`update ${qualified(update.table)} ${id(row)} set ${set}${where}`;
 }
 
 export function deleteStatement(action: Delete, row: string, aliases: Aliases): Fragment {
-  const where = whereClause([condition(action.where, rowScope(row, aliases))]);
+  const where = whereClause([
+    condition(action.where, rowScope(row, aliases)),
+    ...reachedBy(action, row, aliases),
+  ]);
   return sql`delete from ${qualified(action.table)} ${id(row)}${where}`;
+}
+
+/** The row belongs to one that an earlier step has written. */
+function reachedBy({ reached }: Update | Delete, row: string, aliases: Aliases): readonly Fragment[] {
+  if (!reached) return [];
+  const parent = aliases.next();
+  const where = allOf([
+    matches(reached.join, parent, row),
+    condition(reached.where, rowScope(parent, aliases)),
+  ]);
+  return [sql`exists (select 1 from unnest(${param(reached.rows)}) ${id(parent)} where ${where})`];
 }
 
 function rowsClause(insert: Insert, aliases: Aliases): Fragment {

@@ -1,0 +1,140 @@
+/** The rows an update or delete writes and, nested in an update, what becomes of the rows related to them: steps, each within
+ *  what the role may write there and reads through the relationship. The order is fixed, not that of the client's fields: the
+ *  row, then relationship by relationship deletes before updates. Why: ADR 8.
+ *  Raises `validationFailed` for an update of nothing. Reference: features.md rows 53–56; spec: "Permission arguments". */
+import { arrayOf } from '../catalog/types.ts';
+import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
+import { fieldName } from '../resolve/naming.ts';
+import { and, type Predicate, TRUE } from '../resolve/predicate.ts';
+import type { ResolvedRelationship, ResolvedTable } from '../resolve/types.ts';
+import { inputOrigin } from '../schema/origin.ts';
+import { RELATED, UPDATE_OPERATORS } from '../schema/update.ts';
+import type { Arguments } from './arguments.ts';
+import { assignments, presetAssignments, refuseRepeated } from './assignment.ts';
+import { planBoolExp } from './bool-exp.ts';
+import { notPermitted, type PlanContext } from './context.ts';
+import { fieldsOf, type Input, itemsOf } from './input.ts';
+import type { Delete, NestedUpdate, Reached, Update, UpdateStep } from './types.ts';
+
+type Path = readonly PathStep[];
+
+/** `path` leads from the root field's arguments to `given`. */
+export function planUpdate(
+  table: ResolvedTable,
+  given: Arguments,
+  where: Predicate,
+  context: PlanContext,
+  path: Path = [],
+): Update | NestedUpdate {
+  const update = updateOf(table, given, where, context);
+  const related = relatedIn(table, given);
+  if (related.length === 0) return update;
+  const steps: UpdateStep[] = [{ write: update, keepsRows: true, isAnswered: true, path }];
+  addRelated(steps, table, related, path, context);
+  return { kind: 'nested-update', table: table.table, steps };
+}
+
+export function planDelete(table: ResolvedTable, where: Predicate, context: PlanContext): Delete {
+  const access = context.access(table).delete ?? notPermitted();
+  return { kind: 'delete', table: table.table, where: and(access.filter, where) };
+}
+
+export function whereOf(given: Arguments, context: PlanContext): Predicate {
+  const where = given.get('where');
+  return where ? withPath('where', () => planBoolExp(where, context)) : TRUE;
+}
+
+function updateOf(table: ResolvedTable, given: Arguments, where: Predicate, context: PlanContext): Update {
+  const access = context.access(table).update ?? notPermitted();
+  const operators = UPDATE_OPERATORS.map(({ name }) => ({ name, spelled: fieldName(table.naming, name) }));
+  const asked = operators.flatMap(({ name, spelled }) => {
+    const input = given.get(spelled);
+    return input?.kind === 'object' ? withPath(spelled, () => assignments(name, input)) : [];
+  });
+  refuseRepeated(asked);
+  const set = [...asked, ...presetAssignments(table, access, new Set(asked.map(({ column }) => column)))];
+  if (set.length === 0) {
+    fail('validationFailed', {
+      text: `at least any one of ${operators.map(({ spelled }) => spelled).join(', ')} is expected`,
+    });
+  }
+  return { kind: 'update', table: table.table, set, where: and(access.filter, where), check: access.check };
+}
+
+/** What is written through one relationship. */
+export type RelatedWrites = {
+  readonly relationship: ResolvedRelationship;
+  readonly target: ResolvedTable;
+  readonly deletes: readonly Input[];
+  readonly updates: readonly Input[];
+};
+
+/** In the schema's order; those that write nothing left out. */
+export function relatedIn(table: ResolvedTable, given: Arguments): readonly RelatedWrites[] {
+  const related = given.get(fieldName(table.naming, RELATED));
+  if (related?.kind !== 'object') return [];
+  return Object.values(related.type.getFields()).flatMap((field) => {
+    const writes = fieldsOf(related.fields.get(field.name));
+    const [deletes, updates] = [itemsOf(writes.get('delete')), itemsOf(writes.get('update'))];
+    if (deletes.length + updates.length === 0) return [];
+    const origin = inputOrigin(field);
+    if (origin.kind !== 'relationship') throw new Error(`${origin.kind} is no relationship`);
+    return [{ relationship: origin.relationship, target: origin.target, deletes, updates }];
+  });
+}
+
+/** Adds the writes to rows related to those of the last step, which are in `table`. */
+function addRelated(
+  steps: UpdateStep[],
+  table: ResolvedTable,
+  related: readonly RelatedWrites[],
+  path: Path,
+  context: PlanContext,
+): void {
+  const parent = steps.length - 1;
+  const spelled = fieldName(table.naming, RELATED);
+  for (const { relationship, target, deletes, updates } of related) {
+    const reached = reachedFrom(table, parent, relationship, context);
+    const visible = context.filterOf(target);
+    const at = (write: 'delete' | 'update', i: number) => [spelled, relationship.name, write, i];
+    deletes.forEach((each, i) => {
+      within(at('delete', i), () => {
+        const where = and(visible, whereOf(fieldsOf(each), context));
+        const write = { ...planDelete(target, where, context), reached };
+        steps.push({ write, keepsRows: false, isAnswered: false, path: [...path, ...at('delete', i)] });
+      });
+    });
+    updates.forEach((each, i) => {
+      within(at('update', i), () => {
+        const fields = fieldsOf(each);
+        const where = and(visible, whereOf(fields, context));
+        const write = { ...updateOf(target, fields, where, context), reached };
+        const inner = relatedIn(target, fields);
+        const here = [...path, ...at('update', i)];
+        steps.push({ write, keepsRows: inner.length > 0, isAnswered: false, path: here });
+        addRelated(steps, target, inner, here, context);
+      });
+    });
+  }
+}
+
+/** Rows the relationship leads to from those step `step` has written, as far as the role may read these. */
+function reachedFrom(
+  table: ResolvedTable,
+  step: number,
+  { join }: ResolvedRelationship,
+  context: PlanContext,
+): Reached {
+  const row = { ...table.table, kind: 'composite', element: null, base: null } as const;
+  return {
+    rows: { kind: 'inserted', step, kept: 0, type: arrayOf(row) },
+    join,
+    where: context.filterOf(table),
+  };
+}
+
+function within(path: Path, body: () => void): void {
+  const [first, ...rest] = path;
+  if (first === undefined) body();
+  else withPath(first, () => within(rest, body));
+}
