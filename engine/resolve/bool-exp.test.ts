@@ -5,7 +5,7 @@ import { EngineError, printPath } from '../errors/engine-error.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import { resolveBoolExp, type Scope } from './bool-exp.ts';
 import { FALSE, type Leaf, type Predicate, TRUE } from './predicate.ts';
-import { resolveTables, typeOf } from './testing/small-world.ts';
+import { catalogOf, resolveTables, tableIn, typeOf } from './testing/small-world.ts';
 
 const world = resolveTables({
   author: {
@@ -169,6 +169,34 @@ test('a column may be compared with another of its row, or of the permission’s
   expect(
     on('article', { _exists: { _table: 'author', _where: { name: { _ceq: ['$', 'title'] } } } }),
   ).toMatchObject({ where: compare('name', 'text', '_eq', column('title', 'text', 'root')) });
+});
+
+test.for([
+  ['day', 'moment', 'taken'],
+  ['day', 'key', 'refused'],
+  ['ints', 'ints', 'taken'],
+  ['ints', 'bigints', 'refused'],
+  ['n', 'big', 'taken'],
+  ['key', 'key', 'taken'],
+] as const)('%s and %s: Postgres has an = between them or the rule is refused', ([left, right, verdict]) => {
+  const sample = tableIn('sample', {
+    n: 'int4',
+    big: 'int8',
+    day: 'date',
+    moment: 'timestamptz',
+    key: 'uuid',
+    ints: 'int4[]',
+    bigints: 'int8[]',
+  });
+  const { table, model } = resolveTables({ sample: {} }, catalogOf(sample));
+  const scope: Scope = {
+    table: table('sample'),
+    root: table('sample'),
+    tables: model.sources.get('default')!.tables,
+  };
+  const compared = () => resolveBoolExp({ [left]: { _ceq: right } }, scope);
+  if (verdict === 'taken') expect(compared()).toMatchObject({ kind: 'compare' });
+  else expect(compared).toThrow(/incompatible column types/);
 });
 
 test.for([

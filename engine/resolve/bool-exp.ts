@@ -228,12 +228,29 @@ function columnOperand(left: ComparedColumn, value: unknown, scope: Scope): Oper
   if (typeof name !== 'string') return fail('columnOperandNotText', {});
   const right = (isRoot ? scope.root : scope.table).columnByName.get(name);
   if (!right) return fail('columnNotExists', { name });
-  const own = scalarOf(right.type);
-  if (left.scalar.family !== own.family || left.scalar.element?.family !== own.element?.family) {
+  if (!areComparable(left.type, right.type)) {
     fail('incompatibleColumns', { left: left.name, right: right.name });
   }
   return { kind: 'column', column: right.name, scope: isRoot ? 'root' : 'row', type: right.type };
 }
+
+/** Whether Postgres has an `=` between them. */
+function areComparable(left: PgType, right: PgType): boolean {
+  const { family } = scalarOf(left);
+  if (family !== scalarOf(right).family) return false;
+  if (left.element && right.element) return left.element.name === right.element.name;
+  if (family !== 'other' || left.name === right.name) return true;
+  return COMPARABLE_TYPES.some((types) => types.includes(left.name) && types.includes(right.name));
+}
+
+/** Different types of no family of ours that compare all the same. PostgreSQL manual, "Date/Time Functions and Operators",
+ *  "Network Address Functions and Operators", "Bit String Functions and Operators". */
+const COMPARABLE_TYPES: readonly (readonly string[])[] = [
+  ['date', 'timestamp', 'timestamptz'],
+  ['time', 'timetz'],
+  ['inet', 'cidr'],
+  ['bit', 'varbit'],
+];
 
 function refuseOtherFamilies({ scalar, type }: ComparedColumn, row: OperatorRow): void {
   if (isOffered(row, scalar)) return;
