@@ -11,6 +11,8 @@ import {
   type GraphQLObjectType,
   GraphQLSchema,
   getNamedType,
+  getNullableType,
+  isListType,
   Kind,
   MaxIntrospectionDepthRule,
   type OperationDefinitionNode,
@@ -25,6 +27,7 @@ import {
   validate,
 } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
+import { ArrayType } from '../schema/origin.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
 import { guardDocument, guardOperation } from './guard.ts';
 import type { Fragments } from './selection.ts';
@@ -178,8 +181,11 @@ function typeAs(node: TypeNode, used: GraphQLInputType): GraphQLInputType {
       const inner = typeAs(node.type, used);
       return inner instanceof GraphQLNonNull ? inner : new GraphQLNonNull(inner);
     }
-    case Kind.LIST_TYPE:
-      return new GraphQLList(typeAs(node.type, used));
+    case Kind.LIST_TYPE: {
+      const list = getNullableType(used);
+      if (list instanceof ArrayType) return list;
+      return new GraphQLList(typeAs(node.type, isListType(list) ? list.ofType : list));
+    }
     case Kind.NAMED_TYPE:
       return getNamedType(used);
     default:

@@ -29,6 +29,16 @@ test('lists of scalars are one value, however long', () => {
   expect(shapeOf(text, { ids: 1 })).not.toBe(shapeOf(text, { ids: [1] }));
 });
 
+test('an array is one value, however long, and so is a list of arrays', () => {
+  const tags = 'query ($t: [String!]) { author(where: { tags: { _eq: $t } }) { id } }';
+  expect(shapeOf(tags, { t: ['a', 'b'] })).toBe(shapeOf(tags, { t: [] }));
+  expect(shapeOf(tags, { t: '{a}' })).toBe(shapeOf(tags, { t: '{b,c}' }));
+  const among = 'query ($t: [[String!]!]) { author(where: { tags: { _in: $t } }) { id } }';
+  expect(shapeOf(among, { t: [['a'], '{b}'] })).toBe(shapeOf(among, { t: [] }));
+  const whole = (tags: unknown) => shapeOf(WHERE, { w: { tags: { _in: tags } } });
+  expect(whole([['a'], ['b', 'c']])).toBe(whole([[]]));
+});
+
 test('inside an object the keys and the lengths of lists of objects matter, values do not', () => {
   expect(shapeOf(WHERE, { w: { id: { _eq: 1 } } })).toBe(shapeOf(WHERE, { w: { id: { _eq: 2 } } }));
   const different = [

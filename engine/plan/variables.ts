@@ -118,9 +118,9 @@ function shapeOf(
 /** One value, whatever is in it; text is all of it, as Postgres writes it. */
 function shapeOfArray(value: unknown, { ofType }: ArrayType, path: readonly PathStep[]): string {
   if (typeof value === 'string') return 's';
-  const items = Array.isArray(value) ? value : [value];
-  for (const [i, item] of items.entries()) shapeOf(item, ofType, false, [...path, i]);
-  return Array.isArray(value) ? 'l' : 's';
+  if (!Array.isArray(value)) return shapeOf(value, ofType, false, path);
+  for (const [i, item] of value.entries()) shapeOf(item, ofType, false, [...path, i]);
+  return 'l';
 }
 
 const MOST_LEVELS = 100;
