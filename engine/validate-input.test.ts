@@ -56,6 +56,7 @@ beforeAll(async () => {
     create table article (id int primary key, title text, author_id int references author);`);
   engine = await startTestEngine({
     databaseUrl: database.url,
+    experimentalFeatures: ['nested_updates'],
     env: {
       HOOKS: `http://127.0.0.1:${port}`,
       HOOK_KEY: 'from the environment',
@@ -123,6 +124,7 @@ beforeAll(async () => {
       'nester',
     ),
     on('article', 'select', all),
+    on('article', 'update', { ...all, validate_input: validate_input('articles') }),
   ]);
 });
 afterAll(async () => {
@@ -172,6 +174,18 @@ describe('what the webhook is asked', () => {
   test('one row of insert_one is a list of one', async () => {
     await ask('mutation { insert_author_one(object: {id: 2, name: "Bo"}) { id } }');
     expect(asked.map(({ body }) => body.data.input)).toEqual([[{ id: 2, name: 'Bo' }]]);
+  });
+
+  test('nested updates at the webhook of their own table, after the update they are in', async () => {
+    const related = '{articles: {update: [{where: {id: {_gt: 0}}, _set: {title: "T"}}]}}';
+    await ask(
+      `mutation { update_author(where: {}, _set: {name: "N"}, _related: ${related}) { affected_rows } }`,
+    );
+    const inner = { where: { id: { _gt: 0 } }, _set: { title: 'T' } };
+    expect(asked.map(({ path, body }) => [path, body.data.input])).toEqual([
+      ['POST /update', [{ where: {}, _set: { name: 'N' }, _related: { articles: { update: [inner] } } }]],
+      ['POST /articles', [inner]],
+    ]);
   });
 
   test('nested rows at the webhook of their own table, after those they are in', async () => {
