@@ -41,7 +41,7 @@ function configView({ options, state }: HttpContext): unknown {
     is_jwt_set: secrets.length > 0,
     jwt: secrets.map(jwtView),
     is_allow_list_enabled: options.enableAllowlist,
-    is_function_permissions_inferred: true,
+    is_function_permissions_inferred: options.inferFunctionPermissions,
     is_remote_schema_permissions_enabled: false,
     enabled_apis: options.enabledApis,
     header_prefix: options.headerPrefix,

@@ -227,7 +227,7 @@ export type Insert = {
   readonly check: Predicate;
 };
 
-/** Rows of several tables inserted at once, each statement after those whose values it takes (ADR 6). */
+/** Rows of several tables inserted at once, each statement after those whose values it takes (ADR 9). */
 export type NestedInsert = {
   readonly kind: 'nested-insert';
   /** What the answer is about: the rows of `isAnswered` steps. */
