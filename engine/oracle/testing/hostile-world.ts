@@ -66,8 +66,8 @@ export function makeHostileWorld(choices: Choices, marker: string): HostileWorld
   const child = table([], 'child');
   const children = choices.of(['where', 'order_by', 'limit', 'children']);
   const back = choices.of(['returning', 'nodes', 'parent', 'affected_rows']);
-  // Metadata holds no text that Postgres could not keep.
-  const role = hostileText(choices, 'role').replaceAll('\0', '').toWellFormed();
+  // Metadata holds no text that Postgres could not keep, and no role's name of more than 255 characters.
+  const role = hostileText(choices, 'role').replaceAll('\0', '').slice(0, 255).toWellFormed();
   const world = { schema, role, parent, child, children, back };
   const labels = [`happy'${marker.slice(0, 0)}`, 'sad"', 'x\\y'];
   const sql = [
