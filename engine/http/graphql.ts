@@ -2,7 +2,7 @@
  *  In: one request, or an array of them. Out: the text the executor made, untouched, with its length.
  *  Failures are GraphQL errors with status 200; only a body that is no JSON, or too large, gets a status of its own.
  *  Not here: what a request means (execute/answer.ts). Spec: "GraphQL API"; reference: features.md 1.14, row 172. */
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Snapshot } from '../admin/snapshot.ts';
 import { textToWire } from '../config/header-prefix.ts';
 import { type EngineError, toAdminBody, toGraphqlError } from '../errors/engine-error.ts';
@@ -11,22 +11,16 @@ import { bodyText } from '../execute/splice.ts';
 import type { Session } from '../resolve/session.ts';
 import { addressOf, admit, admitBatch } from './admit.ts';
 import type { HttpContext } from './context.ts';
-import { type Exchange, newExchange } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
 import { OLDER_GRAPHQL_PATH } from './graphql-path.ts';
 import { graphqlRequestFrom } from './graphql-request.ts';
 import { parseJson } from './parse-json.ts';
 import { readBody } from './read-body.ts';
 import { errorFrom, showsInternal } from './refusal.ts';
-import { requestIdOf } from './request-id.ts';
-import { type Answer, respond } from './respond.ts';
-
-export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void;
+import { type Answer, handlerOf, type NodeHandler } from './respond.ts';
 
 export function graphqlHandler(context: HttpContext): NodeHandler {
-  return async (request, response) => {
-    const exchange = newExchange(requestIdOf(request));
-    await respond(context, exchange, request, response, await answerTo(context, exchange, request));
-  };
+  return handlerOf(context, answerTo);
 }
 
 async function answerTo(context: HttpContext, exchange: Exchange, request: IncomingMessage): Promise<Answer> {

@@ -3,8 +3,11 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Body } from '../execute/splice.ts';
 import type { HttpContext } from './context.ts';
-import { type Exchange, finish } from './exchange.ts';
+import { type Exchange, finish, newExchange } from './exchange.ts';
 import { acceptsGzip, GZIP_HEADERS, gzipped } from './gzip.ts';
+import { requestIdOf } from './request-id.ts';
+
+export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 export type Answer = {
   readonly status: number;
@@ -12,7 +15,18 @@ export type Answer = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-export async function respond(
+/** Handles one request: what `answerTo` makes of it goes out. */
+export function handlerOf(
+  context: HttpContext,
+  answerTo: (context: HttpContext, exchange: Exchange, request: IncomingMessage) => Promise<Answer>,
+): NodeHandler {
+  return async (request, response) => {
+    const exchange = newExchange(requestIdOf(request));
+    await respond(context, exchange, request, response, await answerTo(context, exchange, request));
+  };
+}
+
+async function respond(
   context: HttpContext,
   exchange: Exchange,
   request: IncomingMessage,

@@ -9,14 +9,12 @@ import { answerEndpoint, type EndpointArguments } from '../execute/endpoint.ts';
 import type { Match, Routes } from '../resolve/routes.ts';
 import { addressOf, admit } from './admit.ts';
 import type { HttpContext } from './context.ts';
-import { type Exchange, newExchange } from './exchange.ts';
-import type { NodeHandler } from './graphql.ts';
+import type { Exchange } from './exchange.ts';
 import { isObject } from './graphql-request.ts';
 import { parseJson } from './parse-json.ts';
 import { readBody } from './read-body.ts';
 import { errorFrom, showsInternal } from './refusal.ts';
-import { requestIdOf } from './request-id.ts';
-import { type Answer, respond } from './respond.ts';
+import { type Answer, handlerOf, type NodeHandler } from './respond.ts';
 
 const REST_PATH = '/api/rest/';
 
@@ -26,10 +24,7 @@ export function isRest({ method, url }: IncomingMessage): boolean {
 }
 
 export function restHandler(context: HttpContext): NodeHandler {
-  return async (request, response) => {
-    const exchange = newExchange(requestIdOf(request));
-    await respond(context, exchange, request, response, await answerTo(context, exchange, request));
-  };
+  return handlerOf(context, answerTo);
 }
 
 async function answerTo(context: HttpContext, exchange: Exchange, request: IncomingMessage): Promise<Answer> {
