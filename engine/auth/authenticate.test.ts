@@ -3,18 +3,8 @@ import { expect, test } from 'vitest';
 import { EngineError } from '../errors/engine-error.ts';
 import type { Session } from '../resolve/session.ts';
 import { type AuthOptions, authenticator } from './authenticate.ts';
+import { OPEN } from './testing/options.ts';
 
-const OPEN: AuthOptions = {
-  adminSecret: undefined,
-  adminSecrets: undefined,
-  unauthorizedRole: undefined,
-  headerPrefix: 'x-engine-',
-  jwtSecret: undefined,
-  jwtSecrets: undefined,
-  authHook: undefined,
-  authHookMode: 'GET',
-  authHookSendRequestBody: true,
-};
 const CLOSED: AuthOptions = { ...OPEN, adminSecret: 'hush' };
 const SECRET = { 'x-engine-admin-secret': 'hush' };
 

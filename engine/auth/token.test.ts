@@ -7,6 +7,7 @@ import { jwtSecret, jwtSecrets } from '../config/jwt-secret.ts';
 import { EngineError } from '../errors/engine-error.ts';
 import type { Session } from '../resolve/session.ts';
 import { type AuthOptions, openAuthenticator } from './authenticate.ts';
+import { OPEN } from './testing/options.ts';
 
 const NAMESPACE = 'https://hasura.io/jwt/claims';
 const CLAIMS = {
@@ -16,17 +17,7 @@ const CLAIMS = {
 };
 const HMAC = 'a secret of at least thirty-two bytes';
 const HS256 = { type: 'HS256', key: HMAC };
-const BASE: AuthOptions = {
-  adminSecret: 'hush',
-  adminSecrets: undefined,
-  unauthorizedRole: undefined,
-  headerPrefix: 'x-engine-',
-  jwtSecret: undefined,
-  jwtSecrets: undefined,
-  authHook: undefined,
-  authHookMode: 'GET',
-  authHookSendRequestBody: true,
-};
+const BASE: AuthOptions = { ...OPEN, adminSecret: 'hush' };
 
 type Asked = { secret?: object; secrets?: object[]; headers: Record<string, string>; more?: object };
 

@@ -1,0 +1,14 @@
+/** Options of authentication with nothing set: tests add what they are about. */
+import type { AuthOptions } from '../authenticate.ts';
+
+export const OPEN: AuthOptions = {
+  adminSecret: undefined,
+  adminSecrets: undefined,
+  unauthorizedRole: undefined,
+  headerPrefix: 'x-engine-',
+  jwtSecret: undefined,
+  jwtSecrets: undefined,
+  authHook: undefined,
+  authHookMode: 'GET',
+  authHookSendRequestBody: true,
+};
