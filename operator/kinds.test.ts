@@ -32,7 +32,7 @@ source: default
 table: {schema: public, name: article}
 configuration:
   customName: Article
-  columns: [{name: author_id, customName: authorId, comment: who wrote it}]
+  columns: [{name: author_id, customName: authorId, comment: who wrote it, nullable: false}]
   rootFields: {select: articles, selectByPk: article}
   rootFieldComments: {select: All articles}
 objectRelationships:
@@ -57,7 +57,7 @@ permissions:
             select: { name: 'articles', comment: 'All articles' },
             select_by_pk: 'article',
           },
-          column_config: { author_id: { custom_name: 'authorId', comment: 'who wrote it' } },
+          column_config: { author_id: { custom_name: 'authorId', comment: 'who wrote it', nullable: false } },
         },
       },
     },

@@ -4,6 +4,7 @@
 import type pg from 'pg';
 import { EngineError, fail, withPath } from '../errors/engine-error.ts';
 import { textOf } from '../plan/scalar-value.ts';
+import { printedAs } from '../plan/table.ts';
 import type { Field, Insert, OnConflict, Plan } from '../plan/types.ts';
 import { type Leaf, type LeafValue, TRUE } from '../resolve/predicate.ts';
 import type { Session } from '../resolve/session.ts';
@@ -91,8 +92,7 @@ function conflictOf({ onConflict }: InsertRequest, columns: readonly ResolvedCol
 
 function selectOf(table: ResolvedTable, names: readonly string[]) {
   const fields = names.map((name): Field => {
-    const { type, json, isNullable } = columnOf(table, name);
-    return { kind: 'column', alias: name, column: name, type, json, isNullable, path: null };
+    return { kind: 'column', alias: name, column: name, ...printedAs(columnOf(table, name)), path: null };
   });
   return { table: table.table, fields, where: TRUE, orderBy: [], distinctOn: [], limit: null, offset: null };
 }

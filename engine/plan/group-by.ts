@@ -15,7 +15,7 @@ import { countOf, limitOf } from './count.ts';
 import { type Input, refuseNull } from './input.ts';
 import { aggregateOrders, directionOf, fieldsOf } from './order-by.ts';
 import { type SelectedField, selectedFields, subselections } from './selection.ts';
-import { objectTypeOf } from './table.ts';
+import { objectTypeOf, printedAs } from './table.ts';
 import type { Field, GroupField, GroupOrder, Groups } from './types.ts';
 
 type Keys = readonly string[];
@@ -65,9 +65,8 @@ function keyField({ alias, field }: SelectedField, type: GraphQLObjectType, keys
   if (!field) return { kind: 'constant', alias, json: JSON.stringify(type.name) };
   const origin = fieldOrigin(field);
   if (origin.kind !== 'column') throw new Error(`${origin.kind} is no key of a group`);
-  const { type: own, json, isNullable } = origin.column;
   const column = keyOf(origin.column, keys);
-  return { kind: 'column', alias, column, type: own, json, isNullable, path: null };
+  return { kind: 'column', alias, column, ...printedAs(origin.column), path: null };
 }
 
 function keyOf({ name, graphqlName }: ResolvedColumn, keys: Keys): string {

@@ -156,13 +156,15 @@ function columnField(alias: string, column: ResolvedColumn, given: Arguments, co
     kind: 'column',
     alias,
     column: column.name,
-    type: column.type,
-    json: column.json,
-    // A logical model's word is not the database's: a null there must not take the whole row with it.
-    isNullable: column.isNullable || column.isDeclared === true,
+    ...printedAs(column),
     path,
     ...shownIfOf(column),
   };
+}
+
+/** What the database may answer: the metadata's word is not its own, and a null must not take the whole row with it. */
+export function printedAs({ type, json, isNullable, isDeclared }: ResolvedColumn) {
+  return { type, json, isNullable: isNullable || isDeclared };
 }
 
 function pathLeaf(input: Input | undefined, context: PlanContext): Leaf | null {

@@ -86,12 +86,13 @@ function resolveField(
   const named = typeByName(kind.scalar, around.catalog);
   if (!named) return refuse(`${where} is of type "${kind.scalar}", which the database does not have`);
   const type = kind.isList && !named.element ? arrayOf(named) : named;
+  const isNullable = field.nullable ?? kind.isNullable;
   return {
     name,
     graphqlName: name,
     ...formOf(type, around.options),
-    isNullable: field.nullable ?? kind.isNullable,
-    isDeclared: true,
+    isNullable,
+    isDeclared: !isNullable,
     hasDefault: false,
     isWritable: false,
     description: field.description || null,

@@ -109,6 +109,7 @@ function resolveColumn(
 ): ResolvedColumn {
   const { name, type, isNullable, hasDefault } = column;
   const own = configuration?.column_config?.[name];
+  const isDeclared = isNullable && own?.nullable === false;
   const scalar = scalarOf(type);
   const isStringified = scalar.isStringifiable && options.stringifyNumericTypes;
   return {
@@ -117,7 +118,8 @@ function resolveColumn(
     type,
     scalar,
     json: isStringified ? 'stringified' : scalar.json,
-    isNullable,
+    isNullable: isNullable && !isDeclared,
+    isDeclared,
     hasDefault,
     isWritable: !column.isGenerated && column.identity !== 'always',
     description: describe(own?.comment, column.comment),

@@ -117,9 +117,10 @@ export type ResolvedColumn = {
   readonly type: PgType;
   readonly scalar: Scalar;
   readonly json: JsonForm;
+  /** As the schema says it. */
   readonly isNullable: boolean;
-  /** Type and nullability are what a logical model says, not what the database knows. */
-  readonly isDeclared?: boolean;
+  /** That it is not null is what the metadata says, not what the database knows. */
+  readonly isDeclared: boolean;
   readonly hasDefault: boolean;
   /** May a client write it: false for generated and `always` identity columns. */
   readonly isWritable: boolean;

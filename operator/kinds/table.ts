@@ -41,13 +41,16 @@ const Configuration = closed({
   comment: Type.Optional(Comment),
   columns: Type.Optional(
     described(
-      'Names and comments of columns that differ from those of the database.',
+      'What differs from the database: names and comments of columns, and that one is never null.',
       keyedList(
         'name',
         closed({
           name: Identifier,
           customName: Type.Optional(GraphqlName),
           comment: Type.Optional(Comment),
+          nullable: Type.Optional(
+            described('False in a view whose column is never null.', Type.Literal(false)),
+          ),
         }),
         1600,
       ),
@@ -167,9 +170,9 @@ function tableObject(spec: TableSpec): MetadataObject {
 }
 
 function configurationOf(given: NonNullable<TableSpec['configuration']>): unknown {
-  const columnConfig = (given.columns ?? []).map(({ name, customName, comment }) => [
+  const columnConfig = (given.columns ?? []).map(({ name, customName, comment, nullable }) => [
     name,
-    { custom_name: customName, comment },
+    { custom_name: customName, comment, nullable },
   ]);
   return {
     custom_name: given.customName,

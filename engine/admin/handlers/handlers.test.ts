@@ -416,21 +416,23 @@ test('customization is replaced as a whole, keeping what hangs on the table', ()
   expect(edit(second, 'set_table_customization', { table: 'author' })).toEqual(made);
 });
 
-test('the older way to name fields leaves the name of the table and comments of columns', () => {
+test('the older way to name fields leaves the name of the table and what else is said of columns', () => {
+  const id = { custom_name: 'key', comment: 'the key', nullable: false };
   const named = edit(made, 'set_table_customization', {
     table: 'author',
-    configuration: { custom_name: 'A', column_config: { id: { custom_name: 'key', comment: 'the key' } } },
+    configuration: { custom_name: 'A', column_config: { id, email: { custom_name: 'post' } } },
   });
   const next = edit(named, 'set_table_custom_fields', {
     table: 'author',
     custom_root_fields: { select: 'writers' },
     custom_column_names: { name: 'fullName' },
   });
-  expect(definitionOf(next, 'table/default/public/author')).toMatchObject({
+  expect(definitionOf(next, 'table/default/public/author')).toEqual({
+    table: { schema: 'public', name: 'author' },
     configuration: {
       custom_name: 'A',
       custom_root_fields: { select: 'writers' },
-      column_config: { id: { comment: 'the key' }, name: { custom_name: 'fullName' } },
+      column_config: { id: { comment: 'the key', nullable: false }, name: { custom_name: 'fullName' } },
     },
   });
 });

@@ -31,12 +31,12 @@ export const setTableCustomization: Handler<'set_table_customization'> = (draft,
   return editObject(draft, tableKey(args), { configuration: args.configuration });
 };
 
-/** Replaces names; the table's own name and comments of columns are not what this older operation is about. */
+/** Replaces names; the table's own name and what else is said of columns are not what this older operation is about. */
 export const setTableCustomFields: Handler<'set_table_custom_fields'> = (draft, args) => {
   const { configuration = {} } = requireTable(draft, args);
   const { custom_root_fields, custom_column_names = {} } = args;
   const { custom_root_fields: _, column_config: columns = {}, ...kept } = configuration;
-  const column_config = { ...commentsOf(columns), ...namesOf(custom_column_names, columns) };
+  const column_config = renamed(columns, custom_column_names);
   const next = {
     ...kept,
     ...(custom_root_fields ? { custom_root_fields } : {}),
@@ -96,16 +96,13 @@ function eachTable<T>(
 
 type Columns = NonNullable<NonNullable<Table['configuration']>['column_config']>;
 
-function commentsOf(columns: Columns): Columns {
-  const commented = Object.entries(columns).filter(([, { comment }]) => typeof comment === 'string');
-  return Object.fromEntries(commented.map(([column, { comment }]) => [column, { comment: comment ?? null }]));
-}
-
-function namesOf(names: Readonly<Record<string, string>>, columns: Columns): Columns {
-  return Object.fromEntries(
-    Object.entries(names).map(([column, custom_name]) => {
-      const comment = columns[column]?.comment;
-      return [column, { custom_name, ...(typeof comment === 'string' ? { comment } : {}) }];
-    }),
-  );
+/** The same columns under these names only; what else is said of them stays. */
+function renamed(columns: Columns, names: Readonly<Record<string, string>>): Columns {
+  const all = [...new Set([...Object.keys(columns), ...Object.keys(names)])];
+  const config = all.map((column) => {
+    const { comment, nullable } = columns[column] ?? {};
+    const said = { custom_name: names[column], comment: comment ?? undefined, nullable };
+    return [column, Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))];
+  });
+  return Object.fromEntries(config.filter(([, said]) => Object.keys(said as object).length > 0));
 }

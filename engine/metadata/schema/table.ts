@@ -37,6 +37,8 @@ export type RootFieldKind = keyof CustomRootFields;
 export const ColumnConfig = Type.Object({
   custom_name: Type.Optional(nullable(GraphqlName)),
   comment: Type.Optional(Comment),
+  /** False where the database cannot know it, as in views: the field is non-null. Beyond the reference. */
+  nullable: Type.Optional(Type.Literal(false)),
 });
 
 export const TableConfiguration = Type.Object({
