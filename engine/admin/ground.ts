@@ -43,6 +43,10 @@ export class Ground {
     this.sources = new Sources(options.env, maxConnections === undefined ? {} : { maxConnections });
   }
 
+  get env(): GroundOptions['env'] {
+    return this.#options.env;
+  }
+
   resolve(metadata: Metadata, catalogs: Catalogs): Resolution {
     const { model, inconsistencies } = resolve(metadata, catalogs, this.#options.resolve);
     return { model, inconsistencies: [...inconsistencies, ...brokenQueries(metadata, model)] };

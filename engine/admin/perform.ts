@@ -25,6 +25,7 @@ import { insertRows } from './insert.ts';
 import { linksOf } from './links.ts';
 import type { AdminRequest } from './request.ts';
 import { runSql } from './run-sql.ts';
+import { testWebhookTransform } from './test-webhook-transform.ts';
 import type { Work } from './work.ts';
 
 type BatchOperation = 'bulk' | 'bulk_atomic' | 'bulk_keep_going' | 'concurrent_bulk';
@@ -49,6 +50,7 @@ const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchO
   set_catalog_state: setCatalogState,
   run_sql: performSql,
   insert: insertRows,
+  test_webhook_transform: testWebhookTransform,
 };
 
 export function perform(work: Work, request: AdminRequest): Promise<Answer> {

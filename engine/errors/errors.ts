@@ -580,6 +580,13 @@ export const ERRORS = {
     (p) => `different fields, or different arguments, are selected under the same name '${p.alias}'`,
   ),
   // ── guards ──
+  /** `internal` says what is wrong with the template, and where. */
+  requestTransformInvalid: row<object>(400, 'validation-failed', () => 'request transform validation failed'),
+  responseTransformInvalid: row<object>(
+    400,
+    'validation-failed',
+    () => 'response transform validation failed',
+  ),
   queryNotAllowed: row<object>(400, 'validation-failed', () => 'query is not allowed'),
   introspectionDisabled: row<{ role: string }>(
     400,

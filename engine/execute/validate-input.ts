@@ -7,7 +7,7 @@ import { fail } from '../errors/engine-error.ts';
 import type { Validation } from '../plan/types.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import type { Variables } from './bind.ts';
-import { type Outward, post, WebhookFailure } from './webhook.ts';
+import { callWebhook, type Outward, WebhookFailure } from './webhook.ts';
 
 export type Asker = { readonly session: Session; readonly variables: Variables };
 
@@ -24,13 +24,15 @@ async function validateInput(
   { session, variables }: Asker,
   outward: Outward,
 ): Promise<void> {
-  const body = JSON.stringify({
+  const sessionVariables = sessionVariablesOf(session, outward.headerPrefix);
+  const body = {
     version: 1,
     role: session.role,
-    session_variables: sessionVariables(session, outward.headerPrefix),
+    session_variables: sessionVariables,
     data: { input: steps.reduce(nestedRows, itemsOf(written(value, variables))) },
-  });
-  const { status, text } = await post(webhook, body, outward).catch((error: unknown) => {
+  };
+  const message = { body, sessionVariables };
+  const { status, text } = await callWebhook(webhook, message, outward).catch((error: unknown) => {
     if (!(error instanceof WebhookFailure)) throw error;
     return fail('inputNotValidated', { reason: error.message }, { internal: { url: webhook.url } });
   });
@@ -41,7 +43,7 @@ async function validateInput(
 }
 
 /** Under the names clients give them. */
-function sessionVariables({ variables }: Session, prefix: string): Readonly<Record<string, string>> {
+export function sessionVariablesOf({ variables }: Session, prefix: string): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(variables).map(([name, value]) => [prefix + name.slice(SESSION_PREFIX.length), value]),
   );

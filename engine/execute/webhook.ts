@@ -1,7 +1,12 @@
-/** A POST of JSON to a URL of the metadata: `{{NAME}}` filled in from the environment, headers of the metadata's and, where it
- *  says so, of the client's. Connections are kept alive by Node's fetch; redirects are not followed.
- *  Out: status and text, or a WebhookFailure. Not here: what an answer means (validate-input.ts).
- *  Reference: metadata-model.md, UrlTemplate and HeaderSpec. */
+/** One way to call a webhook of the metadata: `{{NAME}}` of its URL filled in from the environment, its headers and, where it
+ *  says so, the client's, a body of JSON, and its request transform over all of that. Connections are kept alive by Node's
+ *  fetch; redirects are not followed.
+ *  Out: what was answered and what had been sent, or a WebhookFailure. Not here: what an answer means (validate-input.ts,
+ *  action.ts). Reference: metadata-model.md, UrlTemplate, HeaderSpec and RequestTransform. */
+import type { RequestTransform } from '../metadata/schema/common.ts';
+import { TransformError } from '../transform/render.ts';
+import { type HttpRequest, type PlainRequest, transformRequest } from '../transform/request.ts';
+import type { TemplateProblem } from '../transform/template.ts';
 import type { Environment } from './database-url.ts';
 
 /** What a request to the outside may take from around the request that causes it. */
@@ -21,59 +26,127 @@ export type Webhook = {
     readonly value_from_env?: string;
   }[];
   readonly forwardsClientHeaders: boolean;
+  /** Not forwarded; without a list, those about the client's own body and browser. */
+  readonly ignoredClientHeaders?: readonly string[];
+  /** Do the client's go before the metadata's. */
+  readonly prefersClientHeaders?: boolean;
   readonly timeoutSeconds: number;
+  readonly requestTransform?: RequestTransform;
 };
 
-/** It could not be asked. The message names no resolved value: the environment may hold secrets. */
-export class WebhookFailure extends Error {}
+/** What a webhook is told: a JSON value, and the session variables templates may ask for, as clients name them. */
+export type Message = {
+  readonly body: unknown;
+  readonly sessionVariables: Readonly<Record<string, string>>;
+};
 
-/** About the connection or the body of the client's own request, not about who it is. */
-const NOT_FORWARDED: ReadonlySet<string> = new Set([
+export type WebhookAnswer = {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** Before its transform. */
+  readonly plain: PlainRequest;
+  readonly sent: HttpRequest;
+};
+
+/** It could not be asked. The message names no resolved value: the environment may hold secrets. `problem` is a template's,
+ *  `sent` what went out when it was the answer that did not come. */
+export class WebhookFailure extends Error {
+  readonly problem: TemplateProblem | undefined;
+  readonly sent: HttpRequest | undefined;
+
+  constructor(message: string, about: { problem?: TemplateProblem; sent?: HttpRequest } = {}) {
+    super(message);
+    this.problem = about.problem;
+    this.sent = about.sent;
+  }
+}
+
+/** The reference's fourteen. */
+const IGNORED: readonly string[] = [
   'accept',
   'accept-datetime',
   'accept-encoding',
   'accept-language',
   'cache-control',
   'connection',
-  'content-encoding',
   'content-length',
   'content-md5',
   'content-type',
   'dnt',
+  'host',
+  'origin',
+  'referer',
+  'user-agent',
+];
+
+/** About the connection of the client or the bytes on it: never forwarded. RFC 9110, 7.6.1. */
+const NEVER_FORWARDED: ReadonlySet<string> = new Set([
+  'connection',
+  'content-encoding',
+  'content-length',
   'expect',
   'host',
   'keep-alive',
-  'origin',
   'proxy-authorization',
   'proxy-connection',
-  'referer',
   'te',
   'trailer',
   'transfer-encoding',
   'upgrade',
-  'user-agent',
 ]);
 
-export async function post(
+/** Of fetch: a request of these methods has no body. */
+const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+
+export async function callWebhook(
   webhook: Webhook,
-  body: string,
+  message: Message,
   outward: Outward,
-): Promise<{ readonly status: number; readonly text: string }> {
-  const url = filledIn(webhook.url, outward.env);
-  const headers = headersFor(webhook, outward);
+): Promise<WebhookAnswer> {
+  const plain: PlainRequest = {
+    method: 'POST',
+    url: filledIn(webhook.url, outward.env),
+    headers: headersFor(webhook, outward),
+    body: message.body,
+  };
+  const sent = transformed(webhook, plain, message);
   const signal = AbortSignal.timeout(webhook.timeoutSeconds * 1000);
   try {
-    const response = await fetch(url, { method: 'POST', body, headers, signal, redirect: 'manual' });
-    return { status: response.status, text: await response.text() };
+    const response = await fetch(sent.url, { ...requestInit(sent), signal, redirect: 'manual' });
+    const { status, headers } = response;
+    return { status, headers, text: await response.text(), plain, sent };
   } catch (error) {
-    if (signal.aborted) throw new WebhookFailure(`no answer in ${webhook.timeoutSeconds} s`);
+    if (signal.aborted) throw new WebhookFailure(`no answer in ${webhook.timeoutSeconds} s`, { sent });
     const cause = error instanceof Error ? (error.cause as { code?: unknown } | undefined) : undefined;
-    throw new WebhookFailure(typeof cause?.code === 'string' ? cause.code : 'it cannot be reached');
+    const reason = typeof cause?.code === 'string' ? cause.code : 'it cannot be reached';
+    throw new WebhookFailure(reason, { sent });
   }
 }
 
-function filledIn(template: string, env: Environment): string {
+/** Raises WebhookFailure for a variable that is not set. */
+export function filledIn(template: string, env: Environment): string {
   return template.replaceAll(/\{\{\s*(.*?)\s*\}\}/g, (_, name: string) => fromEnvironment(name, env));
+}
+
+function transformed(
+  { requestTransform }: Webhook,
+  plain: PlainRequest,
+  { sessionVariables }: Message,
+): HttpRequest {
+  if (!requestTransform) return { ...plain, body: { kind: 'json', value: plain.body } };
+  try {
+    return transformRequest(requestTransform, plain, sessionVariables);
+  } catch (error) {
+    if (!(error instanceof TransformError)) throw error;
+    throw new WebhookFailure('the request transform failed', { problem: error.problem });
+  }
+}
+
+function requestInit({ method, headers, body }: HttpRequest): RequestInit {
+  const init = { method, headers: new Headers([...headers]) };
+  if (BODILESS.has(method) || body.kind === 'none') return init;
+  return { ...init, body: body.kind === 'form' ? body.text : JSON.stringify(body.value) };
 }
 
 function fromEnvironment(name: string, env: Environment): string {
@@ -82,24 +155,31 @@ function fromEnvironment(name: string, env: Environment): string {
   return value;
 }
 
-/** The metadata's go before the client's. */
-function headersFor({ headers, forwardsClientHeaders }: Webhook, outward: Outward): Headers {
-  const sent = new Headers();
-  if (forwardsClientHeaders) {
-    for (const [name, value] of Object.entries(outward.headers)) {
-      if (value === undefined || !mayForward(name, outward.headerPrefix)) continue;
-      sent.set(name, typeof value === 'string' ? value : value.join(', '));
-    }
-  }
-  sent.set('content-type', 'application/json');
-  for (const { name, value, value_from_env: variable } of headers) {
-    sent.set(name, variable === undefined ? (value ?? '') : fromEnvironment(variable, outward.env));
-  }
-  return sent;
+function headersFor(webhook: Webhook, outward: Outward): ReadonlyMap<string, string> {
+  const configured = webhook.headers.map(({ name, value, value_from_env: variable }): [string, string] => [
+    name.toLowerCase(),
+    variable === undefined ? (value ?? '') : fromEnvironment(variable, outward.env),
+  ]);
+  const forwarded = webhook.forwardsClientHeaders ? forwardedHeaders(webhook, outward) : [];
+  const [weak, strong] = webhook.prefersClientHeaders ? [configured, forwarded] : [forwarded, configured];
+  return new Map([...weak, ['content-type', 'application/json'], ...strong]);
 }
 
 /** Admin secrets are for us alone. */
-function mayForward(name: string, prefix: string): boolean {
-  const isSecret = name === `${prefix}admin-secret` || name === `${prefix}access-key`;
-  return !isSecret && !NOT_FORWARDED.has(name) && !name.startsWith('sec-websocket-');
+function forwardedHeaders(
+  { ignoredClientHeaders = IGNORED }: Webhook,
+  { headers, headerPrefix }: Outward,
+): readonly [string, string][] {
+  const ignored = new Set(ignoredClientHeaders.map((name) => name.toLowerCase()));
+  const secrets = [`${headerPrefix}admin-secret`, `${headerPrefix}access-key`];
+  const isForwarded = (name: string) =>
+    !ignored.has(name) &&
+    !NEVER_FORWARDED.has(name) &&
+    !secrets.includes(name) &&
+    !name.startsWith('sec-websocket-');
+  return Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+    value === undefined || !isForwarded(name)
+      ? []
+      : [[name, typeof value === 'string' ? value : value.join(', ')]],
+  );
 }

@@ -5,7 +5,17 @@
  *  Not here: what an operation does (admin/). Spec: "Operation list"; newer ones: reference features.md 1.15. */
 import Type, { type Static, type TSchema } from 'typebox';
 import { AllowListScope, QueryCollection, RestEndpoint } from './schema/collection.ts';
-import { ColumnName, Comment, GraphqlName, ObjectName, QualifiedName, RoleName } from './schema/common.ts';
+import {
+  ColumnName,
+  Comment,
+  EnvValue,
+  GraphqlName,
+  ObjectName,
+  QualifiedName,
+  RequestTransform,
+  ResponseTransform,
+  RoleName,
+} from './schema/common.ts';
 import { ComputedField, FunctionConfiguration } from './schema/function.ts';
 import { LogicalModelField } from './schema/logical-model.ts';
 import { NativeQuery } from './schema/native-query.ts';
@@ -374,6 +384,21 @@ export const OPERATIONS = {
   // ── REST endpoints ──
   create_rest_endpoint: row('edit', 'Answers a URL with the result of a stored document.', RestEndpoint),
   drop_rest_endpoint: row('edit', 'Drops a REST endpoint.', Type.Object({ name: ObjectName })),
+
+  // ── webhooks ──
+  test_webhook_transform: row(
+    'read',
+    'What a webhook would be sent under a request transform; sends nothing.',
+    Type.Object({
+      webhook_url: EnvValue,
+      body: Type.Unknown(),
+      env: Type.Optional(Type.Record(Type.String(), Type.String())),
+      request_headers: Type.Optional(Type.Array(Type.Array(Type.String(), { minItems: 2, maxItems: 2 }))),
+      session_variables: Type.Optional(Type.Record(Type.String(), Type.String())),
+      request_transform: RequestTransform,
+      response_transform: Type.Optional(ResponseTransform),
+    }),
+  ),
 
   // ── limits ──
   set_api_limits: row('edit', 'Limits what roles may ask, how often and for how long.', ApiLimits),

@@ -68,7 +68,7 @@ export const Comment = Type.Union([Type.String(), Type.Null()]);
 /** Text, or null where the wire says "null means none". */
 export const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
-const RequestTransformBody = Type.Union([
+const BodyTransform = Type.Union([
   Type.String(),
   Type.Object({
     action: Type.Union([
@@ -80,11 +80,15 @@ const RequestTransformBody = Type.Union([
     form_template: Type.Optional(Type.Record(Type.String(), Type.String())),
   }),
 ]);
+/** What becomes of a body: a bare string is the template of JSON. */
+export type BodyTransform = Static<typeof BodyTransform>;
+
+/** How a request to a webhook differs from the usual one; its strings are templates (engine/transform). */
 export const RequestTransform = Type.Object({
   version: Type.Optional(Type.Union([Type.Literal(1), Type.Literal(2)])),
   method: Type.Optional(Type.String()),
   url: Type.Optional(Type.String()),
-  body: Type.Optional(RequestTransformBody),
+  body: Type.Optional(BodyTransform),
   query_params: Type.Optional(
     Type.Union([Type.String(), Type.Record(Type.String(), nullable(Type.String()))]),
   ),
@@ -96,8 +100,11 @@ export const RequestTransform = Type.Object({
   ),
   template_engine: Type.Optional(Type.Literal('Kriti')),
 });
+export type RequestTransform = Static<typeof RequestTransform>;
+
 export const ResponseTransform = Type.Object({
   version: Type.Optional(Type.Union([Type.Literal(1), Type.Literal(2)])),
-  body: Type.Optional(RequestTransformBody),
+  body: Type.Optional(BodyTransform),
   template_engine: Type.Optional(Type.Literal('Kriti')),
 });
+export type ResponseTransform = Static<typeof ResponseTransform>;

@@ -1,0 +1,63 @@
+/** `test_webhook_transform`: what a webhook would be sent, for people who write templates. Nothing is sent.
+ *  Raises `requestTransformInvalid` and `responseTransformInvalid`, whose `internal` says where in the template.
+ *  Not here: templates (engine/transform), sending (execute/webhook.ts). Reference: features.md row 138. */
+import { fail } from '../errors/engine-error.ts';
+import { filledIn, WebhookFailure } from '../execute/webhook.ts';
+import type { ArgsOf } from '../metadata/operations.ts';
+import { type Body, checkBodyTransform } from '../transform/body.ts';
+import { TransformError } from '../transform/render.ts';
+import { transformRequest } from '../transform/request.ts';
+import type { Answer } from './answer.ts';
+import type { Work } from './work.ts';
+
+export function testWebhookTransform(work: Work, args: ArgsOf<'test_webhook_transform'>): Answer {
+  const plain = {
+    method: 'GET',
+    url: urlOf(args, { ...work.ground.env, ...args.env }),
+    headers: new Map(
+      (args.request_headers ?? []).map(([name = '', value = '']) => [name.toLowerCase(), value]),
+    ),
+    body: args.body,
+  };
+  const sent = checked('requestTransformInvalid', () =>
+    transformRequest(args.request_transform, plain, args.session_variables ?? {}),
+  );
+  checked('responseTransformInvalid', () => checkBodyTransform(args.response_transform?.body));
+  const { method, url, headers, body } = sent;
+  const sorted = [...headers].sort(([a], [b]) => (a < b ? -1 : 1));
+  return () => ({ webhook_url: url, method, headers: sorted, body: printed(body) });
+}
+
+function urlOf(
+  { webhook_url: url }: ArgsOf<'test_webhook_transform'>,
+  env: Readonly<Record<string, string | undefined>>,
+): string {
+  try {
+    return filledIn(typeof url === 'string' ? url : `{{${url.from_env}}}`, env);
+  } catch (error) {
+    if (!(error instanceof WebhookFailure)) throw error;
+    return fail('validationFailed', { text: error.message }, { path: ['webhook_url'] });
+  }
+}
+
+function checked<T>(name: 'requestTransformInvalid' | 'responseTransformInvalid', body: () => T): T {
+  try {
+    return body();
+  } catch (error) {
+    if (!(error instanceof TransformError)) throw error;
+    return fail(name, {}, { internal: [error.problem] });
+  }
+}
+
+function printed(body: Body): unknown {
+  switch (body.kind) {
+    case 'json':
+      return body.value;
+    case 'form':
+      return body.text;
+    case 'none':
+      return '';
+    default:
+      return body satisfies never;
+  }
+}

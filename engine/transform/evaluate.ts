@@ -1,0 +1,160 @@
+/** Template × bindings → a JSON value. Raises TemplateError where a name, an attribute or a type is wrong.
+ *  Not here: functions (functions.ts), what is bound (request.ts, response.ts). Reference: features.md row 137. */
+import { FUNCTIONS, FunctionProblem, nameOfType } from './functions.ts';
+import { type BinaryOperator, type Span, type Template, TemplateError } from './template.ts';
+
+/** Names with their `$`, `$body` for example. */
+export type Bindings = ReadonlyMap<string, unknown>;
+
+/** More functions, by name: those that know the request. */
+export type Scope = {
+  readonly bindings: Bindings;
+  readonly functions: ReadonlyMap<string, (argument: unknown) => unknown>;
+};
+
+export function evaluate(template: Template, scope: Scope): unknown {
+  switch (template.kind) {
+    case 'literal':
+      return template.value;
+    case 'text':
+      return template.parts.map((part) => printed(evaluate(part, scope))).join('');
+    case 'array':
+      return template.items.map((item) => evaluate(item, scope));
+    case 'object':
+      return Object.fromEntries(template.fields.map(([key, value]) => [key, evaluate(value, scope)]));
+    case 'path':
+      return valueAt(template, scope);
+    case 'if': {
+      const branch = template.branches.find(({ condition }) => isTrue(condition, scope));
+      return evaluate(branch?.value ?? template.otherwise, scope);
+    }
+    case 'range':
+      return evaluateRange(template, scope);
+    case 'call':
+      return evaluateCall(template, scope);
+    case 'binary':
+      return evaluateBinary(template, scope);
+    default:
+      return template satisfies never;
+  }
+}
+
+/** As a piece of text: strings bare, the rest as JSON. */
+function printed(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+type Of<K extends Template['kind']> = Extract<Template, { kind: K }>;
+
+function valueAt({ name, steps, span }: Of<'path'>, { bindings }: Scope): unknown {
+  if (!bindings.has(name)) throw new TemplateError('Name Error', `Variable '${name}' not in scope`, span);
+  let value = bindings.get(name);
+  for (const { key, isOptional } of steps) {
+    const found = memberOf(value, key);
+    if (found === undefined) {
+      if (isOptional) return null;
+      throw missing(value, key, span);
+    }
+    value = found;
+  }
+  return value;
+}
+
+/** Undefined where there is none. */
+function memberOf(value: unknown, key: string | number): unknown {
+  if (typeof key === 'number') return Array.isArray(value) ? value[key] : undefined;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  return Object.hasOwn(value, key) ? (value as Readonly<Record<string, unknown>>)[key] : undefined;
+}
+
+function missing(value: unknown, key: string | number, span: Span): TemplateError {
+  const isIndex = typeof key === 'number' && Array.isArray(value);
+  return isIndex
+    ? new TemplateError('Index Error', `Index out of range: ${key}.`, span)
+    : new TemplateError('Attribute Error', `'${nameOfType(value)}' has no attribute '${key}'.`, span);
+}
+
+function evaluateRange({ index, item, over, body, span }: Of<'range'>, scope: Scope): unknown {
+  const list = evaluate(over, scope);
+  if (!Array.isArray(list)) throw new TemplateError('Range Error', 'Can only range over an array', span);
+  return list.map((value: unknown, i) => {
+    const bindings = new Map(scope.bindings).set(item, value);
+    if (index !== null) bindings.set(index, i);
+    return evaluate(body, { ...scope, bindings });
+  });
+}
+
+function evaluateCall({ name, argument, span }: Of<'call'>, scope: Scope): unknown {
+  const fn = scope.functions.get(name) ?? FUNCTIONS.get(name);
+  if (!fn) throw new TemplateError('Name Error', `Variable '${name}' not in scope`, span);
+  const given = evaluate(argument, scope);
+  try {
+    return fn(given);
+  } catch (error) {
+    if (!(error instanceof FunctionProblem)) throw error;
+    throw new TemplateError('Function Error', error.message, argument.span);
+  }
+}
+
+function evaluateBinary({ operator, left, right, span }: Of<'binary'>, scope: Scope): unknown {
+  if (operator === '&&') return isTrue(left, scope) && isTrue(right, scope);
+  if (operator === '||') return isTrue(left, scope) || isTrue(right, scope);
+  const value = evaluate(left, scope);
+  if (operator === '??') return value ?? evaluate(right, scope);
+  return compared(operator, value, evaluate(right, scope), span);
+}
+
+function compared(
+  operator: Exclude<BinaryOperator, '&&' | '||' | '??'>,
+  left: unknown,
+  right: unknown,
+  span: Span,
+): boolean {
+  switch (operator) {
+    case '==':
+      return isEqual(left, right);
+    case '!=':
+      return !isEqual(left, right);
+    case 'in':
+      return isIn(left, right, span);
+    default: {
+      const order = orderOf(left, right, span);
+      if (order === 0) return operator.endsWith('=');
+      return operator.startsWith('<') ? order < 0 : order > 0;
+    }
+  }
+}
+
+function orderOf(left: unknown, right: unknown, span: Span): number {
+  const isOrdered = (typeof left === 'number' || typeof left === 'string') && typeof left === typeof right;
+  if (isOrdered) return left === right ? 0 : left < (right as typeof left) ? -1 : 1;
+  const types = `'${nameOfType(left)}' and '${nameOfType(right)}'`;
+  throw new TemplateError('Type Error', `Cannot compare ${types}.`, span);
+}
+
+function isIn(value: unknown, container: unknown, span: Span): boolean {
+  if (Array.isArray(container)) return container.some((item) => isEqual(item, value));
+  if (nameOfType(container) !== 'Object') {
+    throw new TemplateError('Type Error', `${printed(container)} is not an Object or Array.`, span);
+  }
+  if (typeof value === 'string') return Object.hasOwn(container as object, value);
+  throw new TemplateError('Type Error', `${printed(value)} is not a String.`, span);
+}
+
+function isEqual(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const [ours, theirs] = [Object.entries(a), Object.entries(b)];
+  return ours.length === theirs.length && ours.every(([key, value]) => isEqual(value, memberAt(b, key)));
+}
+
+function memberAt(value: object, key: string): unknown {
+  return Object.hasOwn(value, key) ? (value as Readonly<Record<string, unknown>>)[key] : undefined;
+}
+
+function isTrue(condition: Template, scope: Scope): boolean {
+  const value = evaluate(condition, scope);
+  if (typeof value === 'boolean') return value;
+  throw new TemplateError('Type Error', `'${printed(value)}' is not a boolean.`, condition.span);
+}

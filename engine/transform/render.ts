@@ -1,0 +1,57 @@
+/** A template's text × what is bound → its value; whatever is wrong with it comes out as one TransformError, with its position.
+ *  Not here: which templates there are, and what is bound for them (request.ts, response.ts). */
+import { type Bindings, evaluate, type Scope } from './evaluate.ts';
+import { FunctionProblem } from './functions.ts';
+import { parseTemplate, parseText } from './parse.ts';
+import { type Template, TemplateError, type TemplateProblem } from './template.ts';
+
+/** A transform that cannot be done; `problem` is for administrators. */
+export class TransformError extends Error {
+  readonly problem: TemplateProblem;
+
+  constructor(problem: TemplateProblem) {
+    super(problem.message);
+    this.problem = problem;
+  }
+}
+
+/** Session variables under the names clients give them, in lower case. */
+export type SessionVariables = Readonly<Record<string, string>>;
+
+export function scopeOf(bindings: Bindings, session: SessionVariables): Scope {
+  return {
+    bindings,
+    functions: new Map([['getSessionVariable', (name: unknown) => sessionVariable(name, session)]]),
+  };
+}
+
+/** The value of a template that is JSON with expressions. */
+export function rendered(source: string, scope: Scope): unknown {
+  return explained(source, () => evaluate(parseTemplate(source), scope));
+}
+
+/** The value of text with expressions, as in a URL. */
+export function renderedText(source: string, scope: Scope): string {
+  return explained(source, () => String(evaluate(parseText(source), scope)));
+}
+
+/** Whether a template can be read at all, before there is anything to bind. */
+export function parsed(source: string): Template {
+  return explained(source, () => parseTemplate(source));
+}
+
+function explained<T>(source: string, body: () => T): T {
+  try {
+    return body();
+  } catch (error) {
+    if (error instanceof TemplateError) throw new TransformError(error.problem(source));
+    throw error;
+  }
+}
+
+function sessionVariable(name: unknown, session: SessionVariables): string {
+  if (typeof name !== 'string') throw new FunctionProblem('Expected a string');
+  const value = Object.hasOwn(session, name.toLowerCase()) ? session[name.toLowerCase()] : undefined;
+  if (value !== undefined) return value;
+  throw new FunctionProblem(`Session variable ${JSON.stringify(name)} not found`);
+}

@@ -1,0 +1,93 @@
+/** What request and response transforms make of a request and its answer. */
+import { expect, test } from 'vitest';
+import type { RequestTransform } from '../metadata/schema/common.ts';
+import { TransformError } from './render.ts';
+import { transformRequest } from './request.ts';
+import { transformResponse } from './response.ts';
+
+const PLAIN = {
+  method: 'POST',
+  url: 'http://handler.example/run?a=1',
+  headers: new Map([
+    ['content-type', 'application/json'],
+    ['x-kept', 'yes'],
+  ]),
+  body: { input: { name: 'Ada', nothing: null } },
+};
+const made = (transform: RequestTransform) => transformRequest(transform, PLAIN, { 'x-engine-role': 'user' });
+
+test('a transform that says nothing changes nothing', () => {
+  expect(made({})).toEqual({ ...PLAIN, body: { kind: 'json', value: PLAIN.body } });
+});
+
+test('URL and method are those of the transform', () => {
+  const { method, url } = made({ method: 'put', url: '{{$base_url}}/{{$body.input.name}}' });
+  expect([method, url]).toEqual(['PUT', 'http://handler.example/run?a=1/Ada']);
+});
+
+test('a URL that is none is refused', () => {
+  expect(() => made({ url: '{{$body.input.name}}' })).toThrow(TransformError);
+});
+
+test('parameters join those of the URL, escaped; those that are null are left out', () => {
+  const query_params = {
+    a: '2',
+    'b c': '{{$body.input.name}} & co',
+    gone: '{{$body.input.nothing}}',
+    bare: null,
+  };
+  expect(made({ query_params }).url).toBe('http://handler.example/run?a=2&b%20c=Ada%20%26%20co&bare');
+});
+
+test('parameters may be one text', () => {
+  const query_params = '?x={{ escapeUri $session_variables["nope"] }}';
+  expect(() => made({ query_params })).toThrow(TransformError);
+  expect(made({ url: 'http://h.example', query_params: '?x={{$body.input.name}}' }).url).toBe(
+    'http://h.example?x=Ada',
+  );
+});
+
+test('headers are removed, added and replaced, whatever their case', () => {
+  const request_headers = {
+    remove_headers: ['X-Kept'],
+    add_headers: { 'X-Role': '{{$session_variables["x-engine-role"]}}' },
+  };
+  expect(() => made({ request_headers })).toThrow(TransformError);
+  const quoted = { ...request_headers, add_headers: { 'X-Role': `{{$session_variables['x-engine-role']}}` } };
+  expect([...made({ request_headers: quoted }).headers]).toEqual([
+    ['content-type', 'application/json'],
+    ['x-role', 'user'],
+  ]);
+});
+
+test('a body is made from a template, in both versions', () => {
+  const value = { n: 'Ada' };
+  expect(made({ body: '{"n": {{$body.input.name}}}' }).body).toEqual({ kind: 'json', value });
+  const body = { action: 'transform', template: '{"n": {{$body.input.name}}}' } as const;
+  expect(made({ version: 2, body }).body).toEqual({ kind: 'json', value });
+});
+
+test('a form is escaped, and says it is one', () => {
+  const body = {
+    action: 'x_www_form_urlencoded',
+    form_template: { z: '{{$body.input.name}}', a: 'x&y' },
+  } as const;
+  const { body: form, headers } = made({ version: 2, body });
+  expect(form).toEqual({ kind: 'form', text: 'a=x%26y&z=Ada' });
+  expect(headers.get('content-type')).toBe('application/x-www-form-urlencoded');
+});
+
+test('a body that is removed takes its content type along', () => {
+  const { body, headers } = made({ version: 2, body: { action: 'remove' } });
+  expect(body).toEqual({ kind: 'none' });
+  expect(headers.has('content-type')).toBe(false);
+});
+
+test('an answer is made anew from the answer, its status and the request', () => {
+  const body = '{"id": {{$body.id}}, "status": {{$response.status}}, "for": {{$request.body.input.name}}}';
+  expect(transformResponse({ body }, { status: 201, body: { id: 7 } }, PLAIN, {})).toEqual({
+    id: 7,
+    status: 201,
+    for: 'Ada',
+  });
+});

@@ -1,0 +1,108 @@
+/** What a request to a webhook becomes under a request transform: URL, method, query parameters, headers and body. Pure.
+ *  Raises TransformError. Not here: sending it (execute/webhook.ts). Reference: features.md rows 137, 138. */
+import type { RequestTransform } from '../metadata/schema/common.ts';
+import { type Body, transformedBody, urlEncoded } from './body.ts';
+import type { Scope } from './evaluate.ts';
+import { renderedText, type SessionVariables, scopeOf, TransformError } from './render.ts';
+
+export type HttpRequest = {
+  readonly method: string;
+  readonly url: string;
+  /** Names in lower case, each at most once. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: Body;
+};
+
+/** `body` is what would be sent without a transform. */
+export type PlainRequest = Omit<HttpRequest, 'body'> & { readonly body: unknown };
+
+export function transformRequest(
+  transform: RequestTransform,
+  plain: PlainRequest,
+  session: SessionVariables,
+): HttpRequest {
+  const scope = requestScope(plain, session);
+  const body = transformedBody(transform.body, plain.body, scope);
+  return {
+    method: transform.method?.toUpperCase() ?? plain.method,
+    url: withQuery(transformedUrl(transform, plain, scope), transform.query_params, scope),
+    headers: transformedHeaders(transform, plain, body, scope),
+    body,
+  };
+}
+
+/** What templates about the request can name; those about the response find it all under `$request`. */
+export function requestBindings(
+  plain: PlainRequest,
+  session: SessionVariables,
+): ReadonlyMap<string, unknown> {
+  return new Map<string, unknown>([
+    ['$body', plain.body],
+    ['$base_url', plain.url],
+    ['$query_params', Object.fromEntries(parametersOf(queryOf(plain.url)))],
+    ['$session_variables', session],
+  ]);
+}
+
+function requestScope(plain: PlainRequest, session: SessionVariables): Scope {
+  return scopeOf(requestBindings(plain, session), session);
+}
+
+function transformedUrl({ url }: RequestTransform, plain: PlainRequest, scope: Scope): string {
+  const wanted = url === undefined ? plain.url : renderedText(url, scope);
+  if (!URL.canParse(wanted)) {
+    throw new TransformError({ error_code: 'Request Error', message: `Invalid URL: ${wanted}` });
+  }
+  return url === undefined ? new URL(wanted).href : wanted;
+}
+
+/** Parameters replace those of the same name that the URL has already; one that comes out as null is left out. */
+function withQuery(url: string, wanted: RequestTransform['query_params'], scope: Scope): string {
+  if (wanted === undefined) return url;
+  const [address = '', fragment] = url.split('#');
+  const kept = parametersOf(queryOf(address));
+  const added = typeof wanted === 'string' ? queryText(wanted, scope) : queryMap(wanted, kept, scope);
+  const path = address.split('?')[0]!;
+  return `${path}${added === '' ? '' : '?'}${added}${fragment === undefined ? '' : `#${fragment}`}`;
+}
+
+function queryText(wanted: string, scope: Scope): string {
+  return renderedText(wanted, scope).replace(/^\?/, '');
+}
+
+function queryMap(
+  wanted: Readonly<Record<string, string | null>>,
+  kept: Map<string, string | null>,
+  scope: Scope,
+): string {
+  for (const [name, value] of Object.entries(wanted)) {
+    const key = renderedText(name, scope);
+    const text = value === null ? null : renderedText(value, scope);
+    if (key !== 'null' && text !== 'null') kept.set(key, text);
+  }
+  return urlEncoded([...kept]);
+}
+
+function queryOf(url: string): string {
+  return url.split('#')[0]!.split('?').slice(1).join('?');
+}
+
+function parametersOf(query: string): Map<string, string | null> {
+  return new Map(new URLSearchParams(query));
+}
+
+function transformedHeaders(
+  { request_headers: wanted }: RequestTransform,
+  plain: PlainRequest,
+  body: Body,
+  scope: Scope,
+): ReadonlyMap<string, string> {
+  const headers = new Map(plain.headers);
+  if (body.kind === 'none') headers.delete('content-type');
+  if (body.kind === 'form') headers.set('content-type', 'application/x-www-form-urlencoded');
+  for (const name of wanted?.remove_headers ?? []) headers.delete(name.toLowerCase());
+  for (const [name, value] of Object.entries(wanted?.add_headers ?? {})) {
+    headers.set(name.toLowerCase(), renderedText(value, scope));
+  }
+  return headers;
+}

@@ -1,0 +1,30 @@
+/** What a webhook's answer becomes under a response transform. Pure. Raises TransformError.
+ *  Reference: features.md row 137. */
+import type { ResponseTransform } from '../metadata/schema/common.ts';
+import { transformedBody } from './body.ts';
+import { type SessionVariables, scopeOf } from './render.ts';
+import { type PlainRequest, requestBindings } from './request.ts';
+
+export type WebhookResponse = { readonly status: number; readonly body: unknown };
+
+export function transformResponse(
+  transform: ResponseTransform,
+  { status, body }: WebhookResponse,
+  plain: PlainRequest,
+  session: SessionVariables,
+): unknown {
+  const about = requestBindings(plain, session);
+  const request = Object.fromEntries([...about].map(([name, value]) => [name.slice(1), value]));
+  const bindings = new Map([...about, ['$body', body], ['$response', { status }], ['$request', request]]);
+  const made = transformedBody(transform.body, body, scopeOf(bindings, session));
+  switch (made.kind) {
+    case 'json':
+      return made.value;
+    case 'form':
+      return made.text;
+    case 'none':
+      return null;
+    default:
+      return made satisfies never;
+  }
+}

@@ -1,0 +1,96 @@
+/** What a template is once it is parsed, and the one exception of this room. A template is JSON with expressions in it; every
+ *  node knows where it stands, so that an error can say so.
+ *  Not here: reading templates (parse.ts), their values (evaluate.ts). Reference: features.md row 137; the Kriti language. */
+
+/** Offsets into the text; `end` is exclusive. */
+export type Span = { readonly start: number; readonly end: number };
+
+export type Template = { readonly span: Span } & (
+  | { readonly kind: 'literal'; readonly value: unknown }
+  /** A string with expressions between its pieces. */
+  | { readonly kind: 'text'; readonly parts: readonly Template[] }
+  | { readonly kind: 'array'; readonly items: readonly Template[] }
+  | { readonly kind: 'object'; readonly fields: readonly (readonly [string, Template])[] }
+  | { readonly kind: 'path'; readonly name: string; readonly steps: readonly Step[] }
+  | {
+      readonly kind: 'if';
+      readonly branches: readonly { readonly condition: Template; readonly value: Template }[];
+      readonly otherwise: Template;
+    }
+  | {
+      readonly kind: 'range';
+      /** Null for `_`. */
+      readonly index: string | null;
+      readonly item: string;
+      readonly over: Template;
+      readonly body: Template;
+    }
+  | { readonly kind: 'call'; readonly name: string; readonly argument: Template }
+  | {
+      readonly kind: 'binary';
+      readonly operator: BinaryOperator;
+      readonly left: Template;
+      readonly right: Template;
+    }
+);
+
+/** A member of an object or an item of an array; an optional one that is not there makes the whole path null. */
+export type Step = { readonly key: string | number; readonly isOptional: boolean };
+
+/** From the loosest to the tightest; within a row from the left. */
+export const BINARY_OPERATORS = [['??'], ['||'], ['&&'], ['==', '!=', '>=', '<=', '>', '<', 'in']] as const;
+export type BinaryOperator = (typeof BINARY_OPERATORS)[number][number];
+
+export type TemplateErrorCode =
+  | 'Parse Error'
+  | 'Name Error'
+  | 'Attribute Error'
+  | 'Index Error'
+  | 'Type Error'
+  | 'Range Error'
+  | 'Function Error'
+  | 'Request Error';
+
+/** What is wrong with a template, as administrators are told. */
+export type TemplateProblem = {
+  readonly error_code: TemplateErrorCode;
+  readonly message: string;
+  /** Lines count from 0, columns from 1; the end is exclusive. */
+  readonly source_position?: {
+    readonly start_line: number;
+    readonly start_column: number;
+    readonly end_line: number;
+    readonly end_column: number;
+  };
+};
+
+export class TemplateError extends Error {
+  readonly code: TemplateErrorCode;
+  readonly span: Span;
+
+  constructor(code: TemplateErrorCode, message: string, span: Span) {
+    super(message);
+    this.code = code;
+    this.span = span;
+  }
+
+  problem(source: string): TemplateProblem {
+    const start = positionOf(this.span.start, source);
+    const end = positionOf(this.span.end, source);
+    return {
+      error_code: this.code,
+      message: this.message,
+      source_position: {
+        start_line: start.line,
+        start_column: start.column,
+        end_line: end.line,
+        end_column: end.column,
+      },
+    };
+  }
+}
+
+function positionOf(offset: number, source: string): { readonly line: number; readonly column: number } {
+  const before = source.slice(0, offset).split('\n');
+  return { line: before.length - 1, column: before.at(-1)!.length + 1 };
+}
