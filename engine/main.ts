@@ -36,6 +36,7 @@ export async function startEngine(
     features: options.experimentalFeatures,
     enforcesAllowList: options.enableAllowlist,
     maxConnections: options.pgConnections,
+    keptRevisions: options.metadataRevisions,
     pollIntervalMs: options.schemaSyncPollInterval,
     report: (event) => log.observe({ kind: 'state', event }),
   });

@@ -103,6 +103,7 @@ async function request<T>(address: EngineAddress, path: string, body: unknown): 
     method: body === undefined ? 'GET' : 'POST',
     headers: {
       'content-type': 'application/json',
+      'user-agent': 'pergola-operator',
       ...(address.adminSecret === undefined ? {} : { [`${prefix}admin-secret`]: address.adminSecret }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -10,6 +10,7 @@ import type { Source } from '../metadata/schema/source.ts';
 import type { Inconsistency } from '../resolve/types.ts';
 import { type Answer, SUCCESS } from './answer.ts';
 import { printInconsistencies, refuseInconsistencies, removeInconsistent } from './inconsistencies.ts';
+import { refuseWarnings } from './managed.ts';
 import type { AdminRequest } from './request.ts';
 import type { Work } from './work.ts';
 
@@ -42,8 +43,20 @@ export async function replaceMetadata(work: Work, args: ReplaceArgs, request: Ad
   const isWrapped = request.operation.version === 2;
   const options: ReplaceOptions = isWrapped ? (args as ReplaceOptions) : {};
   const document = isWrapped ? (args as { metadata: unknown }).metadata : args;
+  const next = keepConnection(parseMetadata(document), document, work.metadata);
+  const answer = await replaceDocument(work, next, options, request);
+  return isWrapped ? answer : SUCCESS;
+}
+
+/** Raises `inconsistentMetadata` unless that is allowed. Answers with a report; of a dry run, that is all there is. */
+export async function replaceDocument(
+  work: Work,
+  next: Metadata,
+  options: ReplaceOptions,
+  request: AdminRequest,
+): Promise<Answer> {
   const before = work.checkpoint();
-  work.edit(request.path, keepConnection(parseMetadata(document), document, work.metadata));
+  work.edit(request.path, next);
   const added = await work.settle();
   const { inconsistencies } = work.view();
   if (options.dry_run) {
@@ -54,8 +67,10 @@ export async function replaceMetadata(work: Work, args: ReplaceArgs, request: Ad
   if (!options.allow_inconsistent_metadata && inconsistencies.length > 0) {
     refuseReplacement(inconsistencies);
   }
+  if (options.allow_warnings === false && inconsistencies.length > 0) {
+    refuseWarnings(printInconsistencies(inconsistencies, false));
+  }
   work.tolerate(added);
-  if (!isWrapped) return SUCCESS;
   const report = reportOf(inconsistencies, options.include_keys === true);
   if (!options.include_keys) return () => report;
   return (published) => ({ ...report, resource_version: published.resourceVersion });
@@ -128,8 +143,9 @@ export function setCatalogState(work: Work, args: ArgsOf<'set_catalog_state'>): 
 }
 
 type ReplaceArgs = ArgsOf<'replace_metadata'>;
-type ReplaceOptions = {
+export type ReplaceOptions = {
   readonly allow_inconsistent_metadata?: boolean;
+  readonly allow_warnings?: boolean;
   readonly dry_run?: boolean;
   readonly include_keys?: boolean;
 };

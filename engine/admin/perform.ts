@@ -23,7 +23,9 @@ import {
 import { HANDLERS } from './handlers/index.ts';
 import { insertRows } from './insert.ts';
 import { linksOf } from './links.ts';
+import { managedChanges, refuseWarnings, type Warning } from './managed.ts';
 import type { AdminRequest } from './request.ts';
+import { listMetadataRevisions, rollbackMetadata } from './revisions.ts';
 import { runSql } from './run-sql.ts';
 import { testWebhookTransform } from './test-webhook-transform.ts';
 import type { Work } from './work.ts';
@@ -40,6 +42,8 @@ type Performer<N extends OperationName> = (
 const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchOperation>]: Performer<N> } = {
   export_metadata: exportMetadata,
   replace_metadata: replaceMetadata,
+  list_metadata_revisions: listMetadataRevisions,
+  rollback_metadata: rollbackMetadata,
   clear_metadata: clearMetadata,
   reload_metadata: reloadMetadata,
   get_inconsistent_metadata: getInconsistentMetadata,
@@ -56,16 +60,34 @@ const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchO
 export function perform(work: Work, request: AdminRequest): Promise<Answer> {
   if (request.operation.effect === 'batch') return performBatch(work, request);
   return at(request.path, async () => {
-    const { name } = request.operation;
-    const args = parseArgs(name, request.args);
-    if (name in PERFORMERS) {
-      const performer = PERFORMERS[name as keyof typeof PERFORMERS] as Performer<OperationName>;
-      return performer(work, args as never, request);
-    }
-    const handler = HANDLERS[name as keyof typeof HANDLERS] as Handler;
-    work.edit(request.path, handler(work.metadata, args as never, linksOf(work.base.model)));
-    return SUCCESS;
+    const args = parseArgs(request.operation.name, request.args);
+    const before = work.metadata;
+    const answer = await performOne(work, args, request);
+    const warnings = managedChanges(work.ledger, before, work.metadata);
+    if (warnings.length === 0) return answer;
+    if ('allow_warnings' in args && args.allow_warnings === false) refuseWarnings(warnings);
+    return (published) => withWarnings(answer(published), warnings);
   });
+}
+
+function performOne(
+  work: Work,
+  args: ArgsOf<OperationName>,
+  request: AdminRequest,
+): Answer | Promise<Answer> {
+  const { name } = request.operation;
+  if (name in PERFORMERS) {
+    const performer = PERFORMERS[name as keyof typeof PERFORMERS] as Performer<OperationName>;
+    return performer(work, args as never, request);
+  }
+  const handler = HANDLERS[name as keyof typeof HANDLERS] as Handler;
+  work.edit(request.path, handler(work.metadata, args as never, linksOf(work.base.model)));
+  return SUCCESS;
+}
+
+/** Whatever changes the document answers with an object. */
+function withWarnings(body: unknown, warnings: readonly Warning[]): unknown {
+  return { ...(body as object), warnings };
 }
 
 type Handler = (draft: Metadata, args: never, links: Links) => Metadata;

@@ -7,7 +7,13 @@ import { findOperation, type OperationRow } from '../metadata/operations.ts';
 export type AdminEndpoint = '/v1/query' | '/v1/metadata' | '/v2/query';
 
 /** Where a request came in, and what its errors may tell. */
-export type Caller = { readonly endpoint: AdminEndpoint; readonly showInternal: boolean };
+export type Caller = {
+  readonly endpoint: AdminEndpoint;
+  readonly showInternal: boolean;
+  /** Who changes the document, and with what program. */
+  readonly author: string;
+  readonly client: string | null;
+};
 
 export type AdminRequest = {
   readonly operation: OperationRow;

@@ -2,9 +2,11 @@
  *  for its turn, works on a draft, and is tried again when another replica was faster and the client named no version.
  *  Not here: HTTP and authentication (http/), what each operation does (perform.ts). Spec: "Schema/metadata API". */
 import { EngineError, fail, toAdminBody } from '../errors/engine-error.ts';
-import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
+import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import { isUnreachable } from '../store/connect.ts';
+import type { Authorship } from '../store/revisions.ts';
 import { dialectOf } from './answer.ts';
+import { managedChanges } from './managed.ts';
 import { perform } from './perform.ts';
 import { type AdminEndpoint, type AdminRequest, parseRequest } from './request.ts';
 import { mayChangeSchema, type RunSqlArgs } from './run-sql.ts';
@@ -18,6 +20,8 @@ export type { AdminEndpoint } from './request.ts';
 export type AdminContext = {
   readonly endpoint: AdminEndpoint;
   readonly session: Session;
+  /** What the program calls itself, for the revisions of the document. */
+  readonly client?: string | undefined;
   /** May errors carry `internal`; default true (`--admin-internal-errors`). */
   readonly showInternal?: boolean;
 };
@@ -29,6 +33,9 @@ export type AdminResponse = {
   readonly unexpected?: unknown;
 };
 
+/** The session variable that names a person, where there is one. */
+const USER_ID = `${SESSION_PREFIX}user-id`;
+
 /** How often a request is tried while other replicas keep writing in between. */
 const MOST_ATTEMPTS = 10;
 
@@ -37,7 +44,12 @@ export async function runAdmin(
   body: unknown,
   context: AdminContext,
 ): Promise<AdminResponse> {
-  const caller = { endpoint: context.endpoint, showInternal: context.showInternal ?? true };
+  const caller = {
+    endpoint: context.endpoint,
+    showInternal: context.showInternal ?? true,
+    author: context.session.variables[USER_ID] ?? context.session.role,
+    client: context.client ?? null,
+  };
   try {
     // First of all: a stranger learns nothing of what would have been understood.
     if (context.session.role !== ADMIN_ROLE) fail('adminOnly', {}, { path: ['args'] });
@@ -66,13 +78,16 @@ async function read(state: EngineState, request: AdminRequest): Promise<unknown>
 }
 
 async function change(state: EngineState, request: AdminRequest): Promise<unknown> {
+  const by = authorshipOf(request);
+  const isOperator = operationsIn(request).some(writesLedger);
   for (let attempt = 1; ; attempt++) {
-    const work = new Work(await baseOf(state, request), state.ground);
+    const work = new Work(await baseOf(state, request), state.ground, { isOperator });
     try {
       const tell = await perform(work, request);
       refuseAdded(work, await work.settle());
-      const published = await work.commit();
+      const published = await work.commit(by);
       state.publish(published);
+      warnOfManaged(state, work, by);
       return tell(published);
     } catch (error) {
       await work.rollback();
@@ -84,6 +99,29 @@ async function change(state: EngineState, request: AdminRequest): Promise<unknow
       state.dropUnpublished();
     }
   }
+}
+
+function warnOfManaged(state: EngineState, work: Work, by: Authorship): void {
+  const keys = managedChanges(work.ledger, work.base.metadata, work.metadata).map(({ name }) => name);
+  if (keys.length > 0) state.report({ kind: 'managed objects changed', by, keys });
+}
+
+function authorshipOf(request: AdminRequest): Authorship {
+  const { author, client } = request.caller;
+  const names = operationsIn(request).map(({ operation }) => operation.name);
+  return { author, client, operations: [...new Set(names)] };
+}
+
+/** Without the batches they are in. */
+function operationsIn(request: AdminRequest | EngineError): readonly AdminRequest[] {
+  if (request instanceof EngineError) return [];
+  return request.operation.effect === 'batch' ? request.items.flatMap(operationsIn) : [request];
+}
+
+/** Only the operator does, and with what it changes. */
+function writesLedger({ operation, args }: AdminRequest): boolean {
+  const isState = operation.name === 'set_catalog_state' && typeof args === 'object' && args !== null;
+  return isState && 'type' in args && args.type === 'operator';
 }
 
 /** The snapshot the request means. A version other than ours may have been written through another replica: look first. */

@@ -10,6 +10,7 @@ import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { ResolveOptions } from '../resolve/types.ts';
 import { nameOfDatabase, waitFor } from '../store/connect.ts';
+import type { Authorship } from '../store/revisions.ts';
 import { Store, type StoredDocument, type Versions } from '../store/store.ts';
 import { type Watch, watch } from '../store/watch.ts';
 import { Ground } from './ground.ts';
@@ -27,6 +28,8 @@ export type EngineStateOptions = ResolveOptions & {
   readonly hasDatabaseUrl: boolean;
   /** Default true. */
   readonly validatesNativeQueries?: boolean;
+  /** How many of the last documents are kept; default 50. */
+  readonly keptRevisions?: number;
   /** How often other replicas' changes are looked for besides LISTEN; 0 is never. Default 1000. */
   readonly pollIntervalMs?: number;
   /** How long an unreachable metadata database is waited for at start. Default 60 000. */
@@ -46,7 +49,9 @@ export type StateEvent =
       readonly resourceVersion: number;
       readonly inconsistencies: number;
     }
-  | { readonly kind: 'watch interrupted'; readonly reason: string };
+  | { readonly kind: 'watch interrupted'; readonly reason: string }
+  /** Objects of custom resources, by key, changed by somebody other than the operator. */
+  | { readonly kind: 'managed objects changed'; readonly by: Authorship; readonly keys: readonly string[] };
 
 export class EngineState {
   readonly #options: EngineStateOptions;
@@ -65,7 +70,7 @@ export class EngineState {
     this.#report = options.report ?? (() => {});
     this.#database = openDatabase(options.metadataDatabaseUrl, { maxConnections: 4, poolTimeoutSeconds: 10 });
     this.ground = new Ground({
-      store: new Store(this.#database),
+      store: new Store(this.#database, options.keptRevisions),
       metadataDatabaseUrl: options.metadataDatabaseUrl,
       env: options.env,
       resolve: options,
@@ -136,6 +141,11 @@ export class EngineState {
       resourceVersion: next.resourceVersion,
       inconsistencies: next.inconsistencies.length,
     });
+  }
+
+  /** Tells the surroundings. */
+  report(event: StateEvent): void {
+    this.#report(event);
   }
 
   /** Closes pools that only a refused draft used. */

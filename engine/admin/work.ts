@@ -11,6 +11,7 @@ import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Resolution } from '../resolve/resolve.ts';
 import type { Inconsistency } from '../resolve/types.ts';
+import type { Authorship } from '../store/revisions.ts';
 import type { CatalogStates, Draft, Versions } from '../store/store.ts';
 import type { Ground } from './ground.ts';
 import { newInconsistencies } from './inconsistencies.ts';
@@ -34,6 +35,8 @@ export type Edit = { readonly path: readonly PathStep[]; readonly metadata: Meta
 export class Work {
   readonly base: Snapshot;
   readonly ground: Ground;
+  /** What custom resources own; null where the request is the operator's own. */
+  readonly ledger: unknown;
   /** reload_metadata moves the version even when nothing differs. */
   touchesResource = false;
   /** run_sql and reload_metadata: other replicas must introspect again. */
@@ -50,8 +53,9 @@ export class Work {
   #asked: ReadonlySet<string> = new Set();
   readonly #transactions = new Map<string, OpenTransaction>();
 
-  constructor(base: Snapshot, ground: Ground) {
+  constructor(base: Snapshot, ground: Ground, options: { readonly isOperator?: boolean } = {}) {
     this.base = base;
+    this.ledger = options.isOperator ? null : base.catalogStates.operator;
     this.ground = ground;
     this.#metadata = base.metadata;
     this.#catalogs = base.catalogs;
@@ -215,9 +219,9 @@ export class Work {
 
   /** Writes the draft and commits the sources: all or nothing as far as the header says. The snapshot to publish.
    *  Raises `conflict` when the stored document is no longer the base. */
-  async commit(): Promise<Snapshot> {
+  async commit(by?: Authorship): Promise<Snapshot> {
     const { model, inconsistencies } = this.view();
-    const versions = await this.#write(this.#draft());
+    const versions = await this.#write(this.#draft(by));
     return {
       id: this.base.id,
       versions,
@@ -275,7 +279,7 @@ export class Work {
   }
 
   /** What differs from the base; undefined when nothing does. */
-  #draft(): Draft | undefined {
+  #draft(by: Authorship | undefined): Draft | undefined {
     const states = Object.entries(this.#states).filter(
       ([kind, state]) => !isSameJson(state, this.base.catalogStates[kind as keyof CatalogStates]),
     );
@@ -285,7 +289,8 @@ export class Work {
       ...(this.touchesResource ? { touchResource: true } : {}),
       ...(this.touchesCatalog ? { touchCatalog: true } : {}),
     };
-    return Object.keys(draft).length > 0 ? draft : undefined;
+    if (Object.keys(draft).length === 0) return undefined;
+    return by ? { ...draft, by } : draft;
   }
 
   #added(): readonly Inconsistency[] {

@@ -81,6 +81,12 @@ export const OPTIONS = {
     unit: 'ms',
     doc: 'how often the results of live queries are looked at',
   }),
+  'metadata-revisions': row({
+    group: 'Databases',
+    type: integer('COUNT', 0, 10_000),
+    default: 50,
+    doc: 'how many of the last versions of the metadata are kept to go back to; 0 is none',
+  }),
   'schema-sync-poll-interval': row({
     group: 'Databases',
     type: integer('MS', 0),

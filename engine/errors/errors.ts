@@ -141,6 +141,18 @@ export const ERRORS = {
     'already-exists',
     (p) => `source with name "${p.source}" already exists`,
   ),
+  /** A version of the document that is not kept, or never was. */
+  revisionNotExists: row<{ version: number }>(
+    400,
+    'not-exists',
+    (p) => `metadata revision ${p.version} does not exist`,
+  ),
+  /** `allow_warnings: false`; the warnings are in `internal`. */
+  metadataWarnings: row<Reason>(
+    400,
+    'metadata-warnings',
+    (p) => `the metadata has warnings, which are not allowed: ${p.reason}`,
+  ),
   collectionExists: row<Named>(
     400,
     'already-exists',

@@ -42,6 +42,7 @@ async function performOperation(
   const { status, body, unexpected } = await runAdmin(context.state, fromWire(request.body, prefix), {
     endpoint,
     session,
+    client: request.headers['user-agent'],
     showInternal: showsInternal(context.options, session),
   });
   if (unexpected !== undefined) {

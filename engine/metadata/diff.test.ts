@@ -1,7 +1,7 @@
 /** The difference of two documents. */
 import { type Arbitrary, array, assert, constantFrom, property, record, subarray, tuple } from 'fast-check';
 import { expect, test } from 'vitest';
-import { applyChanges, diffMetadata } from './diff.ts';
+import { applyChanges, changedKeys, diffMetadata } from './diff.ts';
 import { canonicalMetadata } from './export.ts';
 import { type MetadataObject, metadataOf, objectsOf, putObject, removeObject } from './objects.ts';
 import { parseMetadata } from './parse.ts';
@@ -75,6 +75,19 @@ test('change by change, objects can be put and removed in the order given', () =
         a,
       );
       expect(meaning(result)).toEqual(meaning(b));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('the keys that changed are those of the difference, after an edit that shares the rest too', () => {
+  assert(
+    property(document, document, (a, b) => {
+      const keysOf = (from: Metadata, to: Metadata) => diffMetadata(from, to).map(({ key }) => key);
+      expect(changedKeys(a, b).toSorted()).toEqual(keysOf(a, b).toSorted());
+      const [first] = objectsOf(a).keys();
+      const edited = first === undefined ? a : removeObject(a, first);
+      expect(changedKeys(a, edited).toSorted()).toEqual(keysOf(a, edited).toSorted());
     }),
     { numRuns: 60 },
   );

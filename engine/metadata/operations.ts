@@ -448,6 +448,21 @@ export const OPERATIONS = {
     ),
     { versions: [1, 2] },
   ),
+  list_metadata_revisions: row(
+    'read',
+    'The last versions of the document that are kept, newest first: when, by whom and with which operations.',
+    Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 1 })) }),
+  ),
+  rollback_metadata: row(
+    'state',
+    'Replaces the document by what it was at a version; `dry_run` only judges it.',
+    Type.Object({
+      resource_version: Type.Integer({ minimum: 1 }),
+      allow_inconsistent_metadata: flag,
+      allow_warnings: flag,
+      dry_run: flag,
+    }),
+  ),
   reload_metadata: row(
     'state',
     'Asks databases and remote schemas again what they offer.',

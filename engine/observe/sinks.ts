@@ -111,9 +111,9 @@ function rest({ kind: _, ...info }: Observation): unknown {
   return info;
 }
 
-/** Trouble with a database is a warning; the rest is everyday life. */
+/** Trouble with a database, and two who write the same object, are warnings; the rest is everyday life. */
 function levelOfState(kind: string): Line['level'] {
-  return /unreachable|interrupted/.test(kind) ? 'warn' : 'info';
+  return /unreachable|interrupted|managed/.test(kind) ? 'warn' : 'info';
 }
 
 function describe(error: unknown): { readonly message: string; readonly stack?: string } {

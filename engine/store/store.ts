@@ -9,6 +9,7 @@ import type { Database } from '../execute/pool.ts';
 import { parseMetadata } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
 import { migrate } from './migrate.ts';
+import { type Authorship, ENGINE_ITSELF, listRevisions, loadRevision, type Revision } from './revisions.ts';
 
 /** NOTIFY channel; the payload is the three versions of the row and who wrote it: `7/2/1/0b1c…`. */
 export const CHANNEL = 'pergola_metadata';
@@ -39,6 +40,8 @@ export type Draft = {
   readonly touchResource?: boolean;
   /** Moves `versions.catalog`: every replica introspects again. */
   readonly touchCatalog?: boolean;
+  /** Told by the revision, when the document changes. */
+  readonly by?: Authorship;
 };
 
 /** Writes one draft and answers with the versions after it. Raises `conflict` when `expected` is not the stored
@@ -49,9 +52,12 @@ export class Store {
   /** Tells our own notifications from those of other replicas. */
   readonly origin: string = randomUUID();
   readonly #database: Database;
+  readonly #keptRevisions: number;
 
-  constructor(database: Database) {
+  /** Of `keptRevisions`, the newest is the document itself; 0 keeps none. */
+  constructor(database: Database, keptRevisions = 50) {
     this.#database = database;
+    this.#keptRevisions = keptRevisions;
   }
 
   /** Migrations, and the empty document at the very first start. The versions applied, in order. */
@@ -59,7 +65,11 @@ export class Store {
     return this.#database.transaction({}, async (client) => {
       const applied = await migrate(client);
       await client.query(
-        `insert into pergola.metadata (id, metadata) values ($1, $2) on conflict do nothing`,
+        `with made as (
+           insert into pergola.metadata (id, metadata) values ($1, $2) on conflict do nothing
+           returning resource_version, metadata)
+         insert into pergola.revision (resource_version, author, operations, metadata)
+         select resource_version, 'engine', '{}', metadata from made`,
         [randomUUID(), JSON.stringify(emptyMetadata)],
       );
       return applied;
@@ -80,6 +90,16 @@ export class Store {
     return versionsOf(found.rows[0]);
   }
 
+  /** Newest first. */
+  async revisions(most: number): Promise<readonly Revision[]> {
+    return listRevisions(this.#database, most);
+  }
+
+  /** The document as it was at a version. Raises `revisionNotExists`. */
+  async revision(version: number): Promise<Metadata> {
+    return loadRevision(this.#database, version);
+  }
+
   async save(draft: Draft, expected: number): Promise<Versions> {
     return this.#database.transaction({}, (client) => this.saveIn(client, draft, expected));
   }
@@ -95,6 +115,7 @@ export class Store {
   /** One compare-and-swap inside a transaction of the caller's on the metadata database. */
   async saveIn(client: ClientBase, draft: Draft, expected: number): Promise<Versions> {
     const states = draft.catalogStates ?? {};
+    const by = draft.by ?? ENGINE_ITSELF;
     const saved = await client.query(
       `with saved as (
        update pergola.metadata
@@ -106,7 +127,18 @@ export class Store {
               console_state = coalesce($7::json, console_state),
               operator_state = coalesce($8::json, operator_state)
         where resource_version = $1
-    returning resource_version, catalog_version, state_version)
+    returning resource_version, catalog_version, state_version),
+       noted as (
+       insert into pergola.revision (resource_version, author, client, operations, metadata)
+       select resource_version, $11, $12, $13::text[], $5::json
+         from saved where $5::json is not null and $14::int > 0),
+       forgotten as (
+       delete from pergola.revision
+        where $5::json is not null
+          and exists (select from saved)
+          and resource_version not in (
+              select resource_version from pergola.revision
+               order by resource_version desc limit greatest($14::int - 1, 0)))
        select ${VERSION_COLUMNS}, pg_notify($9, concat_ws('/', resource_version, catalog_version, state_version, $10::text))
          from saved`,
       [
@@ -120,6 +152,10 @@ export class Store {
         textOf(states.operator),
         CHANNEL,
         this.origin,
+        by.author,
+        by.client,
+        by.operations,
+        this.#keptRevisions,
       ],
     );
     const row = saved.rows[0];

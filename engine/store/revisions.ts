@@ -1,0 +1,49 @@
+/** Revisions: the document as it was stored at each of its last versions, with who wrote it and with which operations.
+ *  Written by the statement that writes the document (store.ts), so there is one for every version or none of it.
+ *  In: the metadata database. Out: what there is, and the document of one. Not here: going back (admin/revisions.ts). */
+import { fail } from '../errors/engine-error.ts';
+import type { Database } from '../execute/pool.ts';
+import { parseMetadata } from '../metadata/parse.ts';
+import type { Metadata } from '../metadata/schema/metadata.ts';
+
+/** Who changed the document, and how. */
+export type Authorship = {
+  /** The session's `x-engine-user-id`, or its role; `engine` for what the engine did by itself. */
+  readonly author: string;
+  /** The program, as it calls itself in `User-Agent`. */
+  readonly client: string | null;
+  /** Names of the operations, each once, in the order of the request. */
+  readonly operations: readonly string[];
+};
+
+export const ENGINE_ITSELF: Authorship = { author: 'engine', client: null, operations: [] };
+
+type Queryable = Pick<Database, 'query'>;
+
+export type Revision = Authorship & { readonly resourceVersion: number; readonly writtenAt: Date };
+
+/** Newest first. */
+export async function listRevisions(database: Queryable, most: number): Promise<readonly Revision[]> {
+  const found = await database.query(
+    `select resource_version::text as version, written_at, author, client, operations
+       from pergola.revision order by resource_version desc limit $1`,
+    [most],
+  );
+  return found.rows.map(({ version, written_at, author, client, operations }) => ({
+    resourceVersion: Number(version),
+    writtenAt: written_at,
+    author,
+    client,
+    operations,
+  }));
+}
+
+/** Raises `revisionNotExists`. */
+export async function loadRevision(database: Queryable, version: number): Promise<Metadata> {
+  const found = await database.query(
+    'select metadata::text from pergola.revision where resource_version = $1',
+    [version],
+  );
+  const row = found.rows[0] ?? fail('revisionNotExists', { version });
+  return parseMetadata(JSON.parse(row.metadata));
+}
