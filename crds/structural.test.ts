@@ -1,5 +1,5 @@
 /** The projection: what it makes of each word, and what it refuses before an API server would. */
-import Type from 'typebox';
+import { Type } from '@pergola/engine/metadata';
 import { expect, test } from 'vitest';
 import { structural } from './structural.ts';
 

@@ -1,5 +1,5 @@
 /** docs/reference/operations.md: every row of OPERATIONS with its arguments, read off their schemas. */
-import type { TSchema } from 'typebox';
+
 import {
   type Endpoint,
   namesAt,
@@ -9,6 +9,7 @@ import {
   type OperationName,
 } from '../../engine/metadata/operations.ts';
 import { BoolExp, QualifiedName } from '../../engine/metadata/schema/common.ts';
+import type { TSchema } from '../../engine/metadata/schema/type.ts';
 import { asJsonSchema, type JsonSchema } from '../../engine/metadata/walk-schema.ts';
 import { code, page, table } from './markdown.ts';
 

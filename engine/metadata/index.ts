@@ -23,4 +23,5 @@ export * from './schema/relationship.ts';
 export * from './schema/remote-schema.ts';
 export * from './schema/source.ts';
 export * from './schema/table.ts';
+export { type Static, type TProperties, type TSchema, Type } from './schema/type.ts';
 export { isSameJson } from './walk-schema.ts';

@@ -3,7 +3,7 @@
  *  In and out: the document as a map from key to object and back (`objectsOf`, `metadataOf`), one object put or removed.
  *  A key is `kind/segment/…`, each segment URI-encoded, the parent's segments first: `select_permission/default/public/author/user`.
  *  Not here: references between objects (dependencies.ts), normal form (normal-form.ts), reading places (places.ts). */
-import Type, { type TSchema } from 'typebox';
+
 import {
   CUSTOM_TYPE_CATEGORIES,
   customTypes,
@@ -45,6 +45,7 @@ import {
 import { RemoteSchema, RemoteSchemaPermission } from './schema/remote-schema.ts';
 import { Source } from './schema/source.ts';
 import { Table } from './schema/table.ts';
+import { type TSchema, Type } from './schema/type.ts';
 
 /** Segments that tell an object from its siblings, always `width` of them. */
 type Identity = {

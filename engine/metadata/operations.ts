@@ -3,7 +3,7 @@
  *  operator's client are derived from it. `/v1/query` knows a row by its key and, where it is about a source, by its newer
  *  name with `pg_`; `/v1/metadata` by the newer name alone.
  *  Not here: what an operation does (admin/). Spec: "Operation list"; newer ones: reference features.md 1.15. */
-import Type, { type Static, type TSchema } from 'typebox';
+
 import { AllowListScope, QueryCollection, RestEndpoint } from './schema/collection.ts';
 import {
   ColumnName,
@@ -24,6 +24,7 @@ import { ApiLimits, InheritedRole, Introspection } from './schema/policy.ts';
 import { ArrayRelationshipUsing, ObjectRelationshipUsing } from './schema/relationship.ts';
 import { HealthCheck, QueryTags, SourceConfiguration, SourceCustomization } from './schema/source.ts';
 import { CustomRootFields, FederationConfig, TableConfiguration } from './schema/table.ts';
+import { type Static, type TProperties, type TSchema, Type } from './schema/type.ts';
 
 export type Endpoint = '/v1/query' | '/v1/metadata' | '/v2/query';
 
@@ -76,7 +77,7 @@ function row<const E extends Effect, S extends TSchema>(
 }
 
 /** About one source: `pg_` in its newer name, `source` among its arguments. */
-function sourced<const E extends Effect, P extends Type.TProperties>(
+function sourced<const E extends Effect, P extends TProperties>(
   effect: E,
   summary: string,
   args: P,

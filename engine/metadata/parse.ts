@@ -2,7 +2,7 @@
  *  Lenient at this edge (normal-form.ts), canonical inside. Raises `parseFailed` with a path relative to the value, and
  *  `multipleDeclarations` when a document says the same object twice.
  *  Not here: meaning, which needs a database (resolve/). Spec: "Errors", parse-failed; "replace_metadata". */
-import type { TSchema } from 'typebox';
+
 import { fail } from '../errors/engine-error.ts';
 import { refuseCycles } from './inherited-roles.ts';
 import { toNormalForm } from './normal-form.ts';
@@ -10,6 +10,7 @@ import { bare, childKinds, OBJECTS, type ObjectKind, withRequired } from './obje
 import { type ArgsOf, OPERATIONS, type OperationDeclaration, type OperationName } from './operations.ts';
 import type { Fragment } from './places.ts';
 import { Metadata } from './schema/metadata.ts';
+import type { TSchema } from './schema/type.ts';
 import { nameOfJson, validate } from './validate.ts';
 import { asJsonSchema, isRecord, type JsonRecord } from './walk-schema.ts';
 import { refuseIllFormed } from './well-formed.ts';

@@ -2,7 +2,7 @@
  *  The result has the schema's keys in the schema's order; keys it does not know are dropped unless it is open.
  *  Wrong values are left as they are: validate.ts says what is wrong with them. Pure, total.
  *  Not here: which forms are rewritten into which (normal-form.ts, export.ts). */
-import type { TSchema } from 'typebox';
+import type { TSchema } from './schema/type.ts';
 
 /** The part of JSON Schema that TypeBox makes of our models. */
 export type JsonSchema = {

@@ -2,7 +2,7 @@
  *  parts. They are written as Kubernetes spells them, so that crds/ copies them and validation (../validate.ts) obeys them.
  *  Every object is closed: crds/ leaves `additionalProperties: false` out, where pruning does its work.
  *  Not here: metadata shapes (project.ts). */
-import Type, { type TProperties, type TSchema } from 'typebox';
+import { type TProperties, type TSchema, Type } from '@pergola/engine/metadata';
 
 /** One rule over a value: CEL for the API server, the same as a function where there is none (folder mode). */
 export type Rule = {

@@ -1,6 +1,6 @@
 /** Engine: where an engine is, how to be let in, and what holds for the resources bound to it. It stands for no metadata.
  *  Its status counts objects and says whether the engine answers. */
-import Type from 'typebox';
+import { Type } from '@pergola/engine/metadata';
 import { closed, described, Name } from './annotate.ts';
 import { AdoptionPolicy, DeletionPolicySchema, DriftPolicy, ENGINE_COLUMNS, kindRow } from './kind.ts';
 

@@ -1,7 +1,7 @@
 /** What a row of KINDS says, and the fields all specs share.
  *  Not here: the rows (../kinds.ts). */
 import type { MetadataObject } from '@pergola/engine/metadata';
-import Type, { type Static, type TProperties, type TSchema } from 'typebox';
+import { type Static, type TProperties, type TSchema, Type } from '@pergola/engine/metadata';
 import { closed, described, immutable, Name, type Rule } from './annotate.ts';
 import type { Reason } from './resource.ts';
 

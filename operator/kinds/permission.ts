@@ -7,9 +7,10 @@ import {
   type ObjectKind,
   objectKey,
   SelectRule,
+  type TSchema,
+  Type,
   UpdateRule,
 } from '@pergola/engine/metadata';
-import Type, { type TSchema } from 'typebox';
 import { Comment, closed, Identifier, immutable, MetadataName, type Rule } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
 import { project, unproject } from './project.ts';

@@ -3,7 +3,7 @@
  *  `columns: '*'` is `["*"]`, and null, which means absent, is not written.
  *  In: a schema of engine/metadata/schema. Out: the projected schema; for a value, the metadata it stands for. Pure.
  *  Not here: shapes that differ by more than that; their kinds declare them by hand. */
-import Type, { type TSchema } from 'typebox';
+import { type TSchema, Type } from '@pergola/engine/metadata';
 import { MOST_ITEMS, OPEN_OBJECT } from './annotate.ts';
 
 type Shape = {

@@ -1,7 +1,6 @@
 /** QueryCollection: stored queries, and, when said, who may run them while the allow list is on. The entry of the allow list
  *  is an object of its own. */
-import { type MetadataObject, objectKey } from '@pergola/engine/metadata';
-import Type, { type Static } from 'typebox';
+import { type MetadataObject, objectKey, type Static, Type } from '@pergola/engine/metadata';
 import { Comment, closed, described, immutable, keyedList, MetadataName, plainList } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
 

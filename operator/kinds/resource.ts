@@ -1,7 +1,7 @@
 /** What a custom resource is, apart from its kind: metadata, spec, status with conditions; and the closed lists of condition
  *  types and reasons. STATUS is the schema of every kind's status subresource.
  *  Not here: which kinds there are (../kinds.ts), how a status comes about (../status.ts). */
-import Type from 'typebox';
+import { Type } from '@pergola/engine/metadata';
 
 export const API_GROUP = 'pergola.dev';
 export const API_VERSION = 'v1alpha1';

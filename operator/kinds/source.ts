@@ -1,7 +1,6 @@
 /** Source: a database the engine serves. Its URL is never written here: it is read from the engine's environment or a file,
  *  or, where that is allowed, from a Secret. Deleting the resource leaves the source unless it says otherwise. */
-import { IsolationLevel, objectKey, SourceCustomization } from '@pergola/engine/metadata';
-import Type, { type Static } from 'typebox';
+import { IsolationLevel, objectKey, SourceCustomization, type Static, Type } from '@pergola/engine/metadata';
 import { closed, described, immutable, MetadataName, Name } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
 import { project, unproject } from './project.ts';

@@ -2,8 +2,14 @@
  *  Configuration and relationships differ in shape from the metadata's (maps keyed by users are lists here, `using` is spread
  *  out), so they are declared and translated by hand.
  *  Not here: permission rules (permission.ts). */
-import { FederationConfig, type MetadataObject, objectKey } from '@pergola/engine/metadata';
-import Type, { type Static } from 'typebox';
+import {
+  FederationConfig,
+  type MetadataObject,
+  objectKey,
+  type Static,
+  type TSchema,
+  Type,
+} from '@pergola/engine/metadata';
 import {
   Comment,
   closed,
@@ -33,7 +39,7 @@ const ROOT_FIELDS = [
   'delete_by_pk',
 ] as const;
 
-const perRootField = <T extends Type.TSchema>(value: T) =>
+const perRootField = <T extends TSchema>(value: T) =>
   closed(Object.fromEntries(ROOT_FIELDS.map((field) => [camelCase(field), Type.Optional(value)])));
 
 const Configuration = closed({

@@ -1,5 +1,5 @@
 /** Actions and the custom types they speak. Spec: actions.yaml; features.md 1.9. */
-import Type, { type Static } from 'typebox';
+
 import {
   Comment,
   GraphqlName,
@@ -10,6 +10,7 @@ import {
   RoleName,
   UrlTemplate,
 } from './common.ts';
+import { type Static, Type } from './type.ts';
 
 const TypeReference = Type.String({ minLength: 1 });
 

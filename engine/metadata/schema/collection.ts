@@ -1,7 +1,8 @@
 /** Query collections, the allow list over them, and REST endpoints that run their queries.
  *  Spec: query_collections.yaml, allow_list.yaml, rest_endpoints.yaml. */
-import Type, { type Static } from 'typebox';
+
 import { Comment, ObjectName, RoleName } from './common.ts';
+import { type Static, Type } from './type.ts';
 
 /** A stored GraphQL document. */
 export const CollectionQuery = Type.Object(

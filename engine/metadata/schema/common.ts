@@ -2,7 +2,7 @@
  *  Each is a TypeBox value and the TypeScript type derived from it. All are canonical: the forms the admin API also
  *  accepts (a bare table name, `"pg"`) are normalised by metadata/parse.ts before they reach any of these.
  *  Source: reference metadata-model.md section 1. */
-import Type, { type Static } from 'typebox';
+import { type Static, type TSchema, Type } from './type.ts';
 
 /** A name that appears in the GraphQL schema. */
 export const GraphqlName = Type.String({ pattern: '^[_A-Za-z][_0-9A-Za-z]*$', maxLength: 255 });
@@ -66,7 +66,7 @@ export const UrlTemplate = Type.String({ minLength: 1 });
 export const Comment = Type.Union([Type.String(), Type.Null()]);
 
 /** Text, or null where the wire says "null means none". */
-export const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 const BodyTransform = Type.Union([
   Type.String(),

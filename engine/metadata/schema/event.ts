@@ -1,5 +1,5 @@
 /** Event triggers on tables and cron triggers. Spec: "Events"; features.md 1.12 and 1.13. */
-import Type, { type Static } from 'typebox';
+
 import {
   Columns,
   EnvValue,
@@ -9,6 +9,7 @@ import {
   ResponseTransform,
   UrlTemplate,
 } from './common.ts';
+import { type Static, Type } from './type.ts';
 
 const seconds = Type.Integer({ minimum: 0 });
 const Operation = Type.Object({ columns: Columns, payload: Type.Optional(Columns) });

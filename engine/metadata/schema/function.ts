@@ -1,7 +1,8 @@
 /** SQL functions: tracked as root fields, attached to tables as computed fields.
  *  Spec: "Tracked function constraints"; features.md 1.6. */
-import Type, { type Static } from 'typebox';
+
 import { Comment, GraphqlName, nullable, QualifiedName, RoleName } from './common.ts';
+import { type Static, Type } from './type.ts';
 
 export const FunctionConfiguration = Type.Object({
   custom_name: Type.Optional(GraphqlName),

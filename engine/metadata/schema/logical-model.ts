@@ -1,9 +1,10 @@
 /** Logical models: named shapes of rows that no table declares, for native queries to return, with a role's permission to
  *  read them. Reference: features.md row 80. Not here: the queries themselves (native-query.ts), what a field's type means
  *  in a database (resolve/logical-model.ts). */
-import Type, { type Static } from 'typebox';
+
 import { Comment, GraphqlName, RoleName } from './common.ts';
 import { SelectRule } from './permission.ts';
+import { type Static, Type } from './type.ts';
 
 const isNullable = Type.Optional(Type.Boolean());
 

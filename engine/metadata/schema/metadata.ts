@@ -1,12 +1,13 @@
 /** The whole document, format version 3. Key order is the export order.
  *  Spec: "Metadata directory (format version 3)"; reference metadata-model.md. */
-import Type, { type Static } from 'typebox';
+
 import { Action, CustomTypes } from './action.ts';
 import { AllowListEntry, QueryCollection, RestEndpoint } from './collection.ts';
 import { CronTrigger } from './event.ts';
 import { ApiLimits, InheritedRole, Introspection, MetricsConfig, Network, OpenTelemetry } from './policy.ts';
 import { RemoteSchema } from './remote-schema.ts';
 import { Source } from './source.ts';
+import { type Static, Type } from './type.ts';
 
 export const Metadata = Type.Object({
   version: Type.Literal(3),

@@ -1,9 +1,10 @@
 /** Native queries: SQL of the administrator's own as a root field. `{{name}}` in the code stands for an argument, which
  *  becomes a bound parameter; the rows have the shape of a logical model. Reference: features.md row 81.
  *  Not here: shapes and permissions (logical-model.ts), how code is read (resolve/native-query.ts). */
-import Type, { type Static } from 'typebox';
+
 import { Comment, GraphqlName, nullable, QualifiedName } from './common.ts';
 import { ColumnMapping } from './relationship.ts';
+import { type Static, Type } from './type.ts';
 
 /** The mapping stands in `using` itself. Exactly one of the two targets. */
 export const NativeRelationship = Type.Object(

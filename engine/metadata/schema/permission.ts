@@ -1,7 +1,8 @@
 /** Permissions of one role on one table: what it may read, insert, update and delete.
  *  Spec: "Permission arguments"; options beyond it: features.md rows 140–145. */
-import Type, { type Static } from 'typebox';
+
 import { BoolExp, Columns, Comment, Header, nullable, Presets, RoleName, UrlTemplate } from './common.ts';
+import { type Static, type TSchema, Type } from './type.ts';
 
 /** A webhook asked before rows are written. */
 export const ValidateInput = Type.Object({
@@ -67,7 +68,7 @@ export const DeleteRule = Type.Object({
 });
 export type DeleteRule = Static<typeof DeleteRule>;
 
-const permission = <T extends Type.TSchema>(rule: T) =>
+const permission = <T extends TSchema>(rule: T) =>
   Type.Object(
     { role: RoleName, permission: rule, comment: Type.Optional(Comment) },
     { additionalProperties: false },

@@ -1,7 +1,8 @@
 /** Engine-wide rules: inherited roles, API limits, introspection, TLS allow list, telemetry.
  *  Spec: "Limits", inherited_roles.yaml, network.yaml; features.md rows 146, 150, 151. */
-import Type, { type Static } from 'typebox';
+
 import { Header, ObjectName, RoleName } from './common.ts';
+import { type Static, type TSchema, Type } from './type.ts';
 
 export const InheritedRole = Type.Object(
   { role_name: RoleName, role_set: Type.Array(RoleName) },
@@ -10,7 +11,7 @@ export const InheritedRole = Type.Object(
 export type InheritedRole = Static<typeof InheritedRole>;
 
 /** A value for everyone and exceptions by role; the exception wins. */
-const limit = <T extends Type.TSchema>(value: T) =>
+const limit = <T extends TSchema>(value: T) =>
   Type.Object({ global: Type.Optional(value), per_role: Type.Optional(Type.Record(RoleName, value)) });
 const count = Type.Integer({ minimum: 0 });
 

@@ -1,7 +1,8 @@
 /** Relationships of a table: object (to one row) and array (to many), within a source; remote ones across sources and
  *  remote schemas. `using` holds exactly one of its two keys. Spec: "Relationship types"; features.md rows 43–45, 118–119. */
-import Type, { type Static } from 'typebox';
+
 import { ColumnName, Comment, GraphqlName, nullable, ObjectName, QualifiedName } from './common.ts';
+import { type Static, Type } from './type.ts';
 
 const InsertionOrder = Type.Optional(
   nullable(Type.Union([Type.Literal('before_parent'), Type.Literal('after_parent')])),

@@ -1,7 +1,8 @@
 /** A remote GraphQL schema stitched into ours. Spec: "Remote schema definition"; features.md 1.8. */
-import Type, { type Static } from 'typebox';
+
 import { Comment, GraphqlName, Header, nullable, ObjectName, RoleName, UrlTemplate } from './common.ts';
 import { RemoteRelationship } from './relationship.ts';
+import { type Static, Type } from './type.ts';
 
 const NameMapping = Type.Record(Type.String(), GraphqlName);
 

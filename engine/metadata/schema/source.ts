@@ -1,11 +1,12 @@
 /** A database: how to reach it, what of it is tracked, how its names look in GraphQL.
  *  Spec: "Metadata directory", databases.yaml; reference metadata-model.md. */
-import Type, { type Static } from 'typebox';
+
 import { FromEnv, GraphqlName, nullable, ObjectName } from './common.ts';
 import { TrackedFunction } from './function.ts';
 import { LogicalModel } from './logical-model.ts';
 import { NativeQuery } from './native-query.ts';
 import { Table } from './table.ts';
+import { type Static, Type } from './type.ts';
 
 export const DatabaseUrl = Type.Union([
   Type.String({ minLength: 1 }),

@@ -1,10 +1,11 @@
 /** One tracked table or view with everything that hangs on it. Spec: "Table file fields", "Table configuration". */
-import Type, { type Static } from 'typebox';
+
 import { ColumnName, Comment, GraphqlName, nullable, ObjectName, QualifiedName } from './common.ts';
 import { EventTrigger } from './event.ts';
 import { ComputedField } from './function.ts';
 import { DeletePermission, InsertPermission, SelectPermission, UpdatePermission } from './permission.ts';
 import { ArrayRelationship, ObjectRelationship, RemoteRelationship } from './relationship.ts';
+import { type Static, Type } from './type.ts';
 
 /** A root field's name, or its name and description; null is the default name. */
 export const CustomRootField = nullable(
