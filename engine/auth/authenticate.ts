@@ -10,7 +10,6 @@ import type { Options } from '../config/options.ts';
 import { fail } from '../errors/engine-error.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import { secretOf, sessionVariablesOf } from './session-variables.ts';
-import { openVerifier, sessionOfToken, type Verifier } from './token.ts';
 import { type AuthHook, sessionOfHook } from './webhook.ts';
 
 export type AuthOptions = Pick<
@@ -45,7 +44,10 @@ export async function openAuthenticator(
   report: (error: unknown) => void,
 ): Promise<Authenticate> {
   const secrets = jwtSecretsOf(options);
-  return authenticator(options, await Promise.all(secrets.map((secret) => openVerifier(secret, report))));
+  if (secrets.length === 0) return authenticator(options);
+  // Tokens come with a library of 46 modules, which an engine without them need not load.
+  const { openTokens } = await import('./token.ts');
+  return authenticator(options, await openTokens(secrets, options.headerPrefix, report));
 }
 
 /** `jwt-secrets` takes the place of `jwt-secret`. */
@@ -57,25 +59,23 @@ export function isSecretSet(options: AuthOptions): boolean {
   return secretsOf(options).length > 0;
 }
 
-export function authenticator(options: AuthOptions, verifiers: readonly Verifier[] = []): Authenticate {
-  const chain = authenticatorsOf(options, verifiers);
+export function authenticator(options: AuthOptions, byToken: Authenticator | null = null): Authenticate {
+  const chain = authenticatorsOf(options, byToken);
   return (headers, body) => {
     for (const ask of chain) {
       const session = ask(headers, body);
       if (session !== undefined) return session;
     }
-    return verifiers.length > 0
-      ? fail('tokenMissing', {})
-      : fail('adminSecretMissing', { prefix: options.headerPrefix });
+    return byToken ? fail('tokenMissing', {}) : fail('adminSecretMissing', { prefix: options.headerPrefix });
   };
 }
 
 /** Order is precedence. */
-function authenticatorsOf(options: AuthOptions, verifiers: readonly Verifier[]): readonly Authenticator[] {
+function authenticatorsOf(options: AuthOptions, byToken: Authenticator | null): readonly Authenticator[] {
   const { headerPrefix: prefix, unauthorizedRole } = options;
   if (!isSecretSet(options)) return [(headers) => trusted(headers, prefix)];
   const chain: Authenticator[] = [bySecret(secretsOf(options), prefix)];
-  if (verifiers.length > 0) chain.push((headers) => sessionOfToken(verifiers, headers, prefix));
+  if (byToken) chain.push(byToken);
   const hook = hookOf(options);
   if (hook) chain.push((headers, body) => sessionOfHook(hook, headers, prefix, body?.()));
   if (unauthorizedRole !== undefined) {

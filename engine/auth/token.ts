@@ -8,15 +8,25 @@ import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } f
 import type { JwtAlgorithm, JwtSecret, TokenPlace } from '../config/jwt-secret.ts';
 import { fail } from '../errors/engine-error.ts';
 import type { Session } from '../resolve/session.ts';
+import type { Authenticator } from './authenticate.ts';
 import { sessionOfClaims } from './claims.ts';
 import { cookieOf } from './cookie.ts';
 import { openJwks } from './jwks.ts';
 
 /** A secret with its key at hand. */
-export type Verifier = { readonly secret: JwtSecret; readonly key: JWTVerifyGetKey };
+type Verifier = { readonly secret: JwtSecret; readonly key: JWTVerifyGetKey };
 
 /** Throws when a key cannot be read or fetched. */
-export async function openVerifier(secret: JwtSecret, report: (error: unknown) => void): Promise<Verifier> {
+export async function openTokens(
+  secrets: readonly JwtSecret[],
+  prefix: string,
+  report: (error: unknown) => void,
+): Promise<Authenticator> {
+  const verifiers = await Promise.all(secrets.map((secret) => openVerifier(secret, report)));
+  return (headers) => sessionOfToken(verifiers, headers, prefix);
+}
+
+async function openVerifier(secret: JwtSecret, report: (error: unknown) => void): Promise<Verifier> {
   if (secret.key.kind === 'url') return { secret, key: (await openJwks(secret.key.url, report)).find };
   const { algorithm, text } = secret.key;
   const key = algorithm.startsWith('HS') ? new TextEncoder().encode(text) : createPublicKey(text);
@@ -24,7 +34,7 @@ export async function openVerifier(secret: JwtSecret, report: (error: unknown) =
 }
 
 /** `undefined`: the request brings no token. */
-export function sessionOfToken(
+function sessionOfToken(
   verifiers: readonly Verifier[],
   headers: IncomingHttpHeaders,
   prefix: string,
