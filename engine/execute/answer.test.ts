@@ -402,13 +402,35 @@ describe('update', () => {
     ]);
   });
 
-  test('of nothing is refused', async () => {
-    expect((await refusal('mutation { update_item(where: {}) { affected_rows } }', {}, admin))?.[0]).toBe(
+  test('without an operator is refused', async () => {
+    expect(await refusal('mutation { update_item(where: {}) { affected_rows } }', {}, admin)).toEqual([
       'validation-failed',
-    );
-    expect(
-      (await refusal('mutation { update_item(where: {}, _set: {}) { affected_rows } }', {}, admin))?.[0],
-    ).toBe('validation-failed');
+      '$.selectionSet.update_item.args',
+      'at least any one of _append, _delete_at_path, _delete_elem, _delete_key, _inc, _prepend, _set is expected',
+    ]);
+  });
+
+  test('of no column writes nothing', async () => {
+    const query = `mutation ($none: item_set_input!) {
+      some: update_item(where: {}, _set: $none) { affected_rows returning { id } }
+      one: update_item_by_pk(pk_columns: { id: 101 }, _inc: {}, _set: $none) { id }
+      each: update_item_many(updates: [
+        { where: { id: { _eq: 101 } }, _set: {} }, { where: { id: { _eq: 101 } }, _set: { stock: 7 } }
+      ]) { affected_rows } }`;
+    expect(await shop.ask(query, { none: {} }, admin)).toEqual({
+      data: {
+        some: { affected_rows: 0, returning: [] },
+        one: null,
+        each: [{ affected_rows: 0 }, { affected_rows: 1 }],
+      },
+    });
+  });
+
+  test('of no column writes what the permission presets', async () => {
+    const query = 'mutation { update_purchase(where: {}, _set: {}) { returning { note } } }';
+    expect(await shop.ask(query)).toEqual({
+      data: { update_purchase: { returning: [{ note: 'changed' }] } },
+    });
   });
 
   test('without a condition is refused: everything must be said', async () => {

@@ -104,6 +104,15 @@ test('only rows related to updated ones are deleted and updated, and all are cou
   ]);
 });
 
+test('an update of no column reaches nothing, and is refused where rows hang on it', async () => {
+  const nested =
+    '{ articles: { update: [{ where: {}, _set: {} }], delete: [{ where: { id: { _eq: 1 } } }] } }';
+  expect(await world.ask(update(nested, '{ id: { _eq: 1 } }'), {}, admin)).toEqual(affected(2));
+  const bare = (related: string) => update(related).replace('name: "N"', '');
+  expect(await world.ask(bare('{}'), {}, admin)).toEqual(affected(0));
+  expect((await refusal(bare(nested), {}, admin))?.[2]).toMatch(/^at least any one of .* is expected$/);
+});
+
 test('the answer of an update by key shows what came of the related rows', async () => {
   const query = `mutation { update_author_by_pk(pk_columns: { id: 2 }, _set: { name: "N" }, _related: {
     articles: { update: [{ where: {}, _set: { title: "T" },

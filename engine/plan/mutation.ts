@@ -11,7 +11,7 @@ import { fieldsOf, itemsOf } from './input.ts';
 import { planInsert } from './insert.ts';
 import { selectedFields, subselections } from './selection.ts';
 import { keyPredicate, objectTypeOf, planSelection } from './table.ts';
-import type { MutationField, MutationOutput, MutationRoot, Root } from './types.ts';
+import type { MutationField, MutationOutput, MutationRoot, Nothing, Root } from './types.ts';
 import { planDelete, planUpdate, whereOf } from './update.ts';
 import { planValidations } from './validate-input.ts';
 
@@ -31,29 +31,25 @@ export function planMutation(root: MutationRootField, context: PlanContext): Roo
   context.validations.push(...planValidations(origin, nodes[0]!, given, context));
   const output = outputOf(root, context);
   const at = { alias, source: table.source };
-  const one = (action: MutationRoot['action']): Root => {
-    return { kind: 'mutation', ...at, mutation: { action, output } };
-  };
+  const nothing = (): Nothing => ({ kind: 'nothing', json: emptyResponse(output) });
+  const one = (action: MutationRoot['action'] | Nothing): Root =>
+    action.kind === 'nothing'
+      ? { kind: 'local', alias, json: action.json }
+      : { kind: 'mutation', ...at, mutation: { action, output } };
   return withPath('args', (): Root => {
     switch (origin.kind) {
       case 'insert': {
         const isEmpty = itemsOf(given.get('objects')).length === 0;
-        if (isEmpty) return { kind: 'local', alias, json: emptyResponse(output) };
-        return one(planInsert(table, 'objects', given, context));
+        return one(isEmpty ? nothing() : planInsert(table, 'objects', given, context));
       }
       case 'insert-one':
         return one(planInsert(table, 'object', given, context));
       case 'update':
-        return one(planUpdate(table, given, whereOf(given, context), context));
-      case 'update-by-pk':
-        return one(
-          planUpdate(
-            table,
-            given,
-            keyPredicate(table, fieldsOf(given.get(names.pk_columns)), context),
-            context,
-          ),
-        );
+        return one(planUpdate(table, given, whereOf(given, context), context) ?? nothing());
+      case 'update-by-pk': {
+        const where = keyPredicate(table, fieldsOf(given.get(names.pk_columns)), context);
+        return one(planUpdate(table, given, where, context) ?? nothing());
+      }
       case 'update-many':
         return one({
           kind: 'update-many',
@@ -62,7 +58,7 @@ export function planMutation(root: MutationRootField, context: PlanContext): Roo
               withPath(i, () => {
                 const fields = fieldsOf(update);
                 const where = whereOf(fields, context);
-                return planUpdate(table, fields, where, context, ['updates', i]);
+                return planUpdate(table, fields, where, context, ['updates', i]) ?? nothing();
               }),
             ),
           ),

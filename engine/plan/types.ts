@@ -314,8 +314,11 @@ export type UpdateStep = {
 /** One after the other, each seeing what the ones before have done. */
 export type UpdateMany = {
   readonly kind: 'update-many';
-  readonly updates: readonly (Update | NestedUpdate)[];
+  readonly updates: readonly (Update | NestedUpdate | Nothing)[];
 };
+
+/** Nothing is to be written; `json` is the answer that says so. */
+export type Nothing = { readonly kind: 'nothing'; readonly json: string };
 
 export type Delete = {
   readonly kind: 'delete';

@@ -18,15 +18,16 @@ import type { Delete, NestedUpdate, Reached, Update, UpdateStep } from './types.
 
 type Path = readonly PathStep[];
 
-/** `path` leads from the root field's arguments to `given`. */
+/** `path` leads from the root field's arguments to `given`. Null: operators without a column, so nothing to write. */
 export function planUpdate(
   table: ResolvedTable,
   given: Arguments,
   where: Predicate,
   context: PlanContext,
   path: Path = [],
-): Update | NestedUpdate {
+): Update | NestedUpdate | null {
   const update = updateOf(table, given, where, context);
+  if (!update) return null;
   const related = relatedIn(table, given);
   if (related.length === 0) return update;
   const steps: UpdateStep[] = [{ write: update, keepsRows: true, isAnswered: true, path }];
@@ -44,21 +45,29 @@ export function whereOf(given: Arguments, context: PlanContext): Predicate {
   return where ? withPath('where', () => planBoolExp(where, context)) : TRUE;
 }
 
-function updateOf(table: ResolvedTable, given: Arguments, where: Predicate, context: PlanContext): Update {
+/** Null where operators are given, without a column, and nothing hangs on the rows. */
+function updateOf(
+  table: ResolvedTable,
+  given: Arguments,
+  where: Predicate,
+  context: PlanContext,
+): Update | null {
   const access = context.access(table).update ?? notPermitted();
   const operators = UPDATE_OPERATORS.map(({ name }) => ({ name, spelled: fieldName(table.naming, name) }));
   const asked = operators.flatMap(({ name, spelled }) => {
     const input = given.get(spelled);
-    return input?.kind === 'object' ? withPath(spelled, () => assignments(name, input)) : [];
+    return input?.kind === 'object' ? [withPath(spelled, () => assignments(name, input))] : [];
   });
-  refuseRepeated(asked);
-  const set = [...asked, ...presetAssignments(table, access, new Set(asked.map(({ column }) => column)))];
-  if (set.length === 0) {
-    fail('validationFailed', {
-      text: `at least any one of ${operators.map(({ spelled }) => spelled).join(', ')} is expected`,
-    });
-  }
-  return { kind: 'update', table: table.table, set, where: and(access.filter, where), check: access.check };
+  const assigned = asked.flat();
+  refuseRepeated(assigned);
+  const taken = new Set(assigned.map(({ column }) => column));
+  const set = [...assigned, ...presetAssignments(table, access, taken)];
+  if (set.length > 0)
+    return { kind: 'update', table: table.table, set, where: and(access.filter, where), check: access.check };
+  if (asked.length > 0 && relatedIn(table, given).length === 0) return null;
+  return fail('validationFailed', {
+    text: `at least any one of ${operators.map(({ spelled }) => spelled).join(', ')} is expected`,
+  });
 }
 
 /** What is written through one relationship. */
@@ -108,7 +117,9 @@ function addRelated(
       within(at('update', i), () => {
         const fields = fieldsOf(each);
         const where = and(visible, whereOf(fields, context));
-        const write = { ...updateOf(target, fields, where, context), reached };
+        const update = updateOf(target, fields, where, context);
+        if (!update) return;
+        const write = { ...update, reached };
         const inner = relatedIn(target, fields);
         const here = [...path, ...at('update', i)];
         steps.push({ write, keepsRows: inner.length > 0, isAnswered: false, path: here });

@@ -122,7 +122,9 @@ function placeMutation(
   add: (query: MutationQuery, action: Action) => TemplatePart,
 ): readonly TemplatePart[] {
   if (action.kind !== 'update-many') return [add(mutationQuery(action, output), action)];
-  const answers = action.updates.map((update) => add(mutationQuery(update, output), update));
+  const answers = action.updates.map((update) =>
+    update.kind === 'nothing' ? text(update.json) : add(mutationQuery(update, output), update),
+  );
   return [text('['), ...answers.flatMap((part, i) => (i === 0 ? [part] : [text(','), part])), text(']')];
 }
 
