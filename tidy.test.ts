@@ -17,7 +17,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'engine/schema': ['engine/resolve', 'engine/catalog', 'engine/metadata', 'engine/errors'],
   'engine/plan': ['engine/schema', 'engine/resolve', 'engine/catalog', 'engine/metadata', 'engine/errors'],
   'engine/sql': ['engine/plan', 'engine/resolve', 'engine/catalog', 'engine/metadata'],
-  'engine/wire': [],
+  'engine/wire': ['engine/observe'],
   'engine/execute': [
     'engine/wire',
     'engine/sql',
@@ -53,7 +53,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/errors',
     'engine/observe',
   ],
-  'engine/auth': ['engine/config', 'engine/resolve', 'engine/errors'],
+  'engine/auth': ['engine/config', 'engine/resolve', 'engine/errors', 'engine/observe'],
   'engine/http': [
     'engine/wire',
     'engine/admin',

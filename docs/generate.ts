@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorsPage } from './pages/errors.ts';
 import { kindsPage } from './pages/kinds.ts';
+import { metricsPage } from './pages/metrics.ts';
 import { operationsPage } from './pages/operations.ts';
 import { optionsPage } from './pages/options.ts';
 
@@ -17,6 +18,7 @@ export const PAGES: readonly Page[] = [
   { file: 'operations.md', content: operationsPage },
   { file: 'errors.md', content: errorsPage },
   { file: 'options.md', content: optionsPage },
+  { file: 'metrics.md', content: metricsPage },
   { file: 'kinds.md', content: kindsPage },
 ];
 

@@ -8,6 +8,10 @@ import { type Options, settingsOf } from './config/options.ts';
 import { optionsHelp } from './config/options-help.ts';
 import { openServer } from './http/server.ts';
 import { VERSION } from './http/version.ts';
+import { measure } from './observe/measure.ts';
+import type { Observe } from './observe/observation.ts';
+import { processCollector } from './observe/process.ts';
+import { Registry } from './observe/registry.ts';
 import { type Log, openLog, silent } from './observe/sinks.ts';
 
 export type RunningEngine = {
@@ -22,6 +26,8 @@ export async function startEngine(
   env: Environment = process.env,
   log: Log = silent,
 ): Promise<RunningEngine> {
+  const registry = options.enabledApis.includes('metrics') ? openRegistry() : null;
+  const observe = registry === null ? log.observe : counting(registry, log.observe);
   const state = new EngineState({
     metadataDatabaseUrl: options.metadataDatabaseUrl ?? options.databaseUrl!,
     env:
@@ -38,10 +44,10 @@ export async function startEngine(
     maxConnections: options.pgConnections,
     keptRevisions: options.metadataRevisions,
     pollIntervalMs: options.schemaSyncPollInterval,
-    report: (event) => log.observe({ kind: 'state', event }),
+    report: (event) => observe({ kind: 'state', event }),
   });
   await state.start();
-  const server = await openServer(options, state, log.observe).catch(async (error: unknown) => {
+  const server = await openServer(options, state, observe, registry).catch(async (error: unknown) => {
     await state.close();
     throw error;
   });
@@ -52,6 +58,19 @@ export async function startEngine(
       await state.close();
       return cutOff;
     },
+  };
+}
+
+function openRegistry(): Registry {
+  const registry = new Registry();
+  registry.collect(processCollector());
+  return registry;
+}
+
+function counting(registry: Registry, next: Observe): Observe {
+  return (observation) => {
+    measure(registry, observation);
+    next(observation);
   };
 }
 

@@ -8,6 +8,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { JwtSecret } from '../config/jwt-secret.ts';
 import type { Options } from '../config/options.ts';
 import { fail } from '../errors/engine-error.ts';
+import type { Observe } from '../observe/observation.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import { secretOf, sessionVariablesOf } from './session-variables.ts';
 import { type AuthHook, sessionOfHook } from './webhook.ts';
@@ -39,15 +40,13 @@ export type Authenticator = (
 ) => Session | Promise<Session> | undefined;
 
 /** Fetches what tokens are verified with. Throws when it cannot be had. */
-export async function openAuthenticator(
-  options: AuthOptions,
-  report: (error: unknown) => void,
-): Promise<Authenticate> {
+export async function openAuthenticator(options: AuthOptions, observe: Observe): Promise<Authenticate> {
   const secrets = jwtSecretsOf(options);
-  if (secrets.length === 0) return authenticator(options);
+  if (secrets.length === 0) return authenticator(options, null, observe);
   // Tokens come with a library of 46 modules, which an engine without them need not load.
   const { openTokens } = await import('./token.ts');
-  return authenticator(options, await openTokens(secrets, options.headerPrefix, report));
+  const byToken = await openTokens(secrets, options.headerPrefix, observe);
+  return authenticator(options, byToken, observe);
 }
 
 /** `jwt-secrets` takes the place of `jwt-secret`. */
@@ -59,8 +58,12 @@ export function isSecretSet(options: AuthOptions): boolean {
   return secretsOf(options).length > 0;
 }
 
-export function authenticator(options: AuthOptions, byToken: Authenticator | null = null): Authenticate {
-  const chain = authenticatorsOf(options, byToken);
+export function authenticator(
+  options: AuthOptions,
+  byToken: Authenticator | null = null,
+  observe: Observe = () => {},
+): Authenticate {
+  const chain = authenticatorsOf(options, byToken, observe);
   return (headers, body) => {
     for (const ask of chain) {
       const session = ask(headers, body);
@@ -71,13 +74,17 @@ export function authenticator(options: AuthOptions, byToken: Authenticator | nul
 }
 
 /** Order is precedence. */
-function authenticatorsOf(options: AuthOptions, byToken: Authenticator | null): readonly Authenticator[] {
+function authenticatorsOf(
+  options: AuthOptions,
+  byToken: Authenticator | null,
+  observe: Observe,
+): readonly Authenticator[] {
   const { headerPrefix: prefix, unauthorizedRole } = options;
   if (!isSecretSet(options)) return [(headers) => trusted(headers, prefix)];
   const chain: Authenticator[] = [bySecret(secretsOf(options), prefix)];
   if (byToken) chain.push(byToken);
   const hook = hookOf(options);
-  if (hook) chain.push((headers, body) => sessionOfHook(hook, headers, prefix, body?.()));
+  if (hook) chain.push((headers, body) => sessionOfHook(hook, headers, prefix, body?.(), observe));
   if (unauthorizedRole !== undefined) {
     chain.push((headers) => unauthorized(headers, prefix, unauthorizedRole));
   }

@@ -3,6 +3,8 @@
  *  Without caching headers they are kept. A refresh that fails keeps what there was.
  *  Reference: features.md row 167. RFC 7517; RFC 9111 for the headers. */
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import type { Observe } from '../observe/observation.ts';
+import { publicUrl } from '../observe/webhook-call.ts';
 import { cachingOf, freshnessMs } from './freshness.ts';
 
 export type Jwks = {
@@ -15,24 +17,26 @@ const LEAST_INTERVAL_MS = 60_000;
 const TIMEOUT_MS = 10_000;
 
 /** Throws when the first fetch fails: an engine that can verify nobody is not ready. */
-export async function openJwks(url: string, report: (error: unknown) => void): Promise<Jwks> {
+export async function openJwks(url: string, observe: Observe): Promise<Jwks> {
   let keys: Keys;
   let fetchedAt = 0;
   let staleAt = Number.POSITIVE_INFINITY;
   let refreshing: Promise<void> | undefined;
 
+  const tell = (failure: string | null) => observe({ kind: 'keys refreshed', url: publicUrl(url), failure });
   const load = async (): Promise<void> => {
     fetchedAt = Date.now();
     const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
     if (!response.ok) throw new Error(`${url} answered ${response.status}`);
     keys = createLocalJWKSet((await response.json()) as Parameters<typeof createLocalJWKSet>[0]);
     staleAt = fetchedAt + freshnessMs(cachingOf(response.headers), fetchedAt);
+    tell(null);
   };
   /** One at a time; nobody waits longer than for one. */
   const refresh = (): Promise<void> => {
     if (Date.now() - fetchedAt < LEAST_INTERVAL_MS) return Promise.resolve();
     refreshing ??= load()
-      .catch(report)
+      .catch((error: unknown) => tell(error instanceof Error ? error.message : String(error)))
       .finally(() => {
         refreshing = undefined;
       });

@@ -7,6 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import type { JwtAlgorithm, JwtSecret, TokenPlace } from '../config/jwt-secret.ts';
 import { fail } from '../errors/engine-error.ts';
+import type { Observe } from '../observe/observation.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Authenticator } from './authenticate.ts';
 import { sessionOfClaims } from './claims.ts';
@@ -20,14 +21,14 @@ type Verifier = { readonly secret: JwtSecret; readonly key: JWTVerifyGetKey };
 export async function openTokens(
   secrets: readonly JwtSecret[],
   prefix: string,
-  report: (error: unknown) => void,
+  observe: Observe,
 ): Promise<Authenticator> {
-  const verifiers = await Promise.all(secrets.map((secret) => openVerifier(secret, report)));
+  const verifiers = await Promise.all(secrets.map((secret) => openVerifier(secret, observe)));
   return (headers) => sessionOfToken(verifiers, headers, prefix);
 }
 
-async function openVerifier(secret: JwtSecret, report: (error: unknown) => void): Promise<Verifier> {
-  if (secret.key.kind === 'url') return { secret, key: (await openJwks(secret.key.url, report)).find };
+async function openVerifier(secret: JwtSecret, observe: Observe): Promise<Verifier> {
+  if (secret.key.kind === 'url') return { secret, key: (await openJwks(secret.key.url, observe)).find };
   const { algorithm, text } = secret.key;
   const key = algorithm.startsWith('HS') ? new TextEncoder().encode(text) : createPublicKey(text);
   return { secret, key: () => key };

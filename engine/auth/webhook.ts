@@ -3,6 +3,8 @@
  *  WebSocket may rely on the answer. Reference: features.md rows 169–171. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { fail } from '../errors/engine-error.ts';
+import type { Observe } from '../observe/observation.ts';
+import { observed } from '../observe/webhook-call.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import { type Caching, cachingOf, freshnessMs } from './freshness.ts';
 
@@ -36,8 +38,10 @@ export async function sessionOfHook(
   headers: IncomingHttpHeaders,
   prefix: string,
   body: unknown,
+  observe: Observe = () => {},
 ): Promise<Session> {
-  const response = await ask(hook, headers, body);
+  const asking = { purpose: 'auth-hook', url: hook.url, method: hook.mode } as const;
+  const response = await observed(observe, asking, () => ask(hook, headers, body));
   if (response.status === 401) return fail('hookUnauthorized', {});
   if (response.status !== 200) return fail('hookFailed', { reason: `it answered ${response.status}` });
   const answer = objectFrom(await response.json().catch(() => null));

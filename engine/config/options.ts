@@ -283,6 +283,13 @@ export const OPTIONS = {
     default: true,
     doc: 'tell administrators the internal cause of an error',
   }),
+  'metrics-secret': row({
+    group: 'Observation',
+    type: text('SECRET'),
+    default: undefined,
+    isSecret: true,
+    doc: 'bearer token for /v1/metrics (API metrics); administrators may always look',
+  }),
   'log-level': row({
     group: 'Observation',
     type: oneOf(LOG_LEVELS),

@@ -18,7 +18,12 @@ export type AnswerContext = {
   readonly databases: Databases;
   /** For webhooks; without it they know neither environment nor client. */
   readonly outward?: Outward;
+  /** Is told what becomes known. */
+  readonly progress?: Progress;
 };
+
+/** What is known of an operation on its way. */
+export type Progress = { plan: PlannedRequest['plan'] | null };
 
 const ALONE: Outward = { env: {}, headers: {}, headerPrefix: SESSION_PREFIX };
 
@@ -51,8 +56,9 @@ export async function dataOf(asked: PlannedRequest, context: Omit<AnswerContext,
 
 async function rowsOf(
   { plan, variables }: PlannedRequest,
-  { session, databases, outward = ALONE }: Omit<AnswerContext, 'model'>,
+  { session, databases, outward = ALONE, progress }: Omit<AnswerContext, 'model'>,
 ): Promise<readonly Row[]> {
+  if (progress) progress.plan = plan;
   const asker = { session, variables: variables.values };
   if (plan.validations.length > 0) await validateInputs(plan.validations, asker, outward);
   return runPlan(plan, asker, databases);

@@ -74,13 +74,28 @@ type Known = {
 const documents = new WeakMap<RoleSchema, Lru<string, Known>>();
 const plans = new Lru<string, ReadyPlan>(MOST_PLANS);
 let count = 0;
+let hits = 0;
+let misses = 0;
+
+/** Since the process began, and plans kept now. */
+export function planCacheCounts(): {
+  readonly hits: number;
+  readonly misses: number;
+  readonly plans: number;
+} {
+  return { hits, misses, plans: plans.size };
+}
 
 /** Raises what parsing, validation and planning raise. */
 export function planned(role: RoleSchema, request: GraphqlRequest): PlannedRequest {
   const { document, id } = documentOf(role, request.query, request.operationName ?? null);
   const variables = coerceVariables(document, request.variables ?? null);
   const kept = plans.get(`${id} ${variables.shape}`);
-  if (kept) return { plan: kept, variables };
+  if (kept) {
+    hits += 1;
+    return { plan: kept, variables };
+  }
+  misses += 1;
   const before = document.byValue.size;
   const plan = ready(
     renderPlan(planRequest(document, variables)),

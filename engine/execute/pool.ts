@@ -5,7 +5,7 @@
 import type pg from 'pg';
 import { EngineError } from '../errors/engine-error.ts';
 import type { Connection } from '../wire/connection.ts';
-import { WaitedTooLong, WirePool } from '../wire/pool.ts';
+import { type PoolCounts, type PoolState, WaitedTooLong, WirePool } from '../wire/pool.ts';
 import type { NamedStatement, Row, Value } from '../wire/statement.ts';
 import { type Deadline, timeIsUp, timeLeft } from './deadline.ts';
 import { sqlStateOf } from './pg-errors.ts';
@@ -46,6 +46,8 @@ export interface Database {
   /** A connection without a transaction around; it is closed afterwards, whatever `body` has set on it. */
   session<T>(body: (client: pg.ClientBase) => Promise<T>): Promise<T>;
   query(text: string, values?: readonly unknown[]): Promise<pg.QueryResult>;
+  readonly counts: PoolCounts;
+  readonly state: PoolState;
   close(): Promise<void>;
 }
 
@@ -93,6 +95,14 @@ class PooledDatabase implements Database {
       waitMs,
       isKept: options.usePreparedStatements ?? true,
     });
+  }
+
+  get counts(): PoolCounts {
+    return this.#pool.counts;
+  }
+
+  get state(): PoolState {
+    return this.#pool.state;
   }
 
   readonly run: Run = (statement, values) => this.#pool.run(statement, values);

@@ -49,6 +49,14 @@ export class Sources {
     return database;
   }
 
+  /** Every published source whose database is open. */
+  open(): readonly (readonly [name: string, database: Database])[] {
+    return [...this.#published.values()].flatMap((source) => {
+      const database = this.#keyOf(source).map((key) => this.#open.get(key))[0];
+      return database ? [[source.name, database] as const] : [];
+    });
+  }
+
   /** The URL a source means now. */
   url(source: Source): string {
     return connectionUrl(source.configuration.connection_info.database_url, this.#env);

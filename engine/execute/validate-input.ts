@@ -31,7 +31,7 @@ async function validateInput(
     session_variables: sessionVariables,
     data: { input: steps.reduce(nestedRows, itemsOf(written(value, variables))) },
   };
-  const message = { body, sessionVariables };
+  const message = { purpose: 'input-validation', body, sessionVariables } as const;
   const { status, text } = await callWebhook(webhook, message, outward).catch((error: unknown) => {
     if (!(error instanceof WebhookFailure)) throw error;
     return fail('inputNotValidated', { reason: error.message }, { internal: { url: webhook.url } });

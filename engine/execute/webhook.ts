@@ -4,6 +4,8 @@
  *  Out: what was answered and what had been sent, or a WebhookFailure. Not here: what an answer means (validate-input.ts,
  *  action.ts). Reference: metadata-model.md, UrlTemplate, HeaderSpec and RequestTransform. */
 import type { RequestTransform } from '../metadata/schema/common.ts';
+import type { Observe, WebhookCalled } from '../observe/observation.ts';
+import { observed } from '../observe/webhook-call.ts';
 import { TransformError } from '../transform/render.ts';
 import { type HttpRequest, type PlainRequest, transformRequest } from '../transform/request.ts';
 import type { TemplateProblem } from '../transform/template.ts';
@@ -16,6 +18,7 @@ export type Outward = {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** First part of our headers on the wire. */
   readonly headerPrefix: string;
+  readonly observe?: Observe;
 };
 
 export type Webhook = {
@@ -36,6 +39,7 @@ export type Webhook = {
 
 /** What a webhook is told: a JSON value, and the session variables templates may ask for, as clients name them. */
 export type Message = {
+  readonly purpose: WebhookCalled['purpose'];
   readonly body: unknown;
   readonly sessionVariables: Readonly<Record<string, string>>;
 };
@@ -111,6 +115,13 @@ export async function callWebhook(
     body: message.body,
   };
   const sent = transformed(webhook, plain, message);
+  const ask = () => answerTo(webhook, plain, sent);
+  const { purpose } = message;
+  const { observe } = outward;
+  return observe ? observed(observe, { purpose, url: webhook.url, method: sent.method }, ask) : ask();
+}
+
+async function answerTo(webhook: Webhook, plain: PlainRequest, sent: HttpRequest): Promise<WebhookAnswer> {
   const signal = AbortSignal.timeout(webhook.timeoutSeconds * 1000);
   try {
     const response = await fetch(sent.url, { ...requestInit(sent), signal, redirect: 'manual' });

@@ -19,6 +19,7 @@ import { preflightHeaders } from './cors.ts';
 import { exchangeOf, finish } from './exchange.ts';
 import { isGraphqlPath } from './graphql-path.ts';
 import { acceptsGzip, GZIP_HEADERS, gzipped } from './gzip.ts';
+import { metricsRoutes } from './metrics.ts';
 import { errorFrom, showsInternal } from './refusal.ts';
 import { requestIdOf } from './request-id.ts';
 
@@ -63,6 +64,7 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
   });
   app.setErrorHandler<FastifyError>((error, request, reply) => refuse(context, error, request, reply));
   publicRoutes(app, context);
+  if (context.registry) metricsRoutes(app, context, context.registry);
   if (context.options.enableConsole) consoleRoutes(app, context);
   await app.register(async (scope) => {
     scope.addHook('onRequest', async (request) => {

@@ -4,6 +4,7 @@ import type { Authenticate } from '../auth/authenticate.ts';
 import type { Options } from '../config/options.ts';
 import type { RateLimiter } from '../execute/rate-limiter.ts';
 import type { Observe } from '../observe/observation.ts';
+import type { Registry } from '../observe/registry.ts';
 import type { CorsHeaders } from './cors.ts';
 
 export type HttpContext = {
@@ -11,6 +12,8 @@ export type HttpContext = {
   readonly state: EngineState;
   readonly authenticate: Authenticate;
   readonly observe: Observe;
+  /** Where the API `metrics` is enabled. */
+  readonly registry: Registry | null;
   readonly corsHeaders: CorsHeaders;
   readonly rateLimiter: RateLimiter;
 };

@@ -14,6 +14,7 @@ import type { HttpContext } from './context.ts';
 import type { Exchange } from './exchange.ts';
 import { OLDER_GRAPHQL_PATH } from './graphql-path.ts';
 import { graphqlRequestFrom } from './graphql-request.ts';
+import { answered, arrived } from './operation.ts';
 import { parseJson } from './parse-json.ts';
 import { readBody } from './read-body.ts';
 import { errorFrom, showsInternal } from './refusal.ts';
@@ -72,17 +73,26 @@ async function answerAll(work: Work, body: unknown): Promise<Answer> {
 async function answerOne(work: Work, asked: unknown): Promise<Answer> {
   const { context, exchange, session, address, snapshot } = work;
   const { model } = snapshot;
+  const operation = arrived(exchange.id, 'http');
   try {
     admit(context.rateLimiter, { model, session, address });
     const body = await answer(graphqlRequestFrom(asked), {
       model,
       session,
       databases: context.state.sources,
-      outward: { env: context.state.env, headers: work.headers, headerPrefix: context.options.headerPrefix },
+      outward: {
+        env: context.state.env,
+        headers: work.headers,
+        headerPrefix: context.options.headerPrefix,
+        observe: context.observe,
+      },
+      progress: operation.progress,
     });
+    answered(context.observe, operation, null);
     return { status: 200, body };
   } catch (thrown) {
     const error = errorFrom(thrown, context.observe, exchange.id);
+    answered(context.observe, operation, error);
     return { status: error.status, body: graphqlErrors(context, exchange, error) };
   }
 }
@@ -90,6 +100,7 @@ async function answerOne(work: Work, asked: unknown): Promise<Answer> {
 /** What keeps a request from being one at all has its own status and the plain error body. */
 function refusal(context: HttpContext, exchange: Exchange, thrown: unknown, keepsStatus: boolean): Answer {
   const error = errorFrom(thrown, context.observe, exchange.id);
+  answered(context.observe, arrived(exchange.id, 'http'), error);
   if (error.kind === 'invalidJson' || error.kind === 'bodyTooLarge') {
     exchange.error = toAdminBody(error, 'newer', false);
     return { status: error.status, body: JSON.stringify(exchange.error) };

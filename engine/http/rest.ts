@@ -11,6 +11,7 @@ import { addressOf, admit } from './admit.ts';
 import type { HttpContext } from './context.ts';
 import type { Exchange } from './exchange.ts';
 import { isObject } from './graphql-request.ts';
+import { type Arrived, answered, arrived } from './operation.ts';
 import { parseJson } from './parse-json.ts';
 import { readBody } from './read-body.ts';
 import { errorFrom, showsInternal } from './refusal.ts';
@@ -28,6 +29,7 @@ export function restHandler(context: HttpContext): NodeHandler {
 }
 
 async function answerTo(context: HttpContext, exchange: Exchange, request: IncomingMessage): Promise<Answer> {
+  const operation = arrived(exchange.id, 'rest');
   try {
     const text = await readBody(request, context.options.maxRequestBodyLength);
     const { headers, method = '' } = request;
@@ -44,8 +46,15 @@ async function answerTo(context: HttpContext, exchange: Exchange, request: Incom
       model,
       session,
       databases: context.state.sources,
-      outward: { env: context.state.env, headers, headerPrefix: context.options.headerPrefix },
+      outward: {
+        env: context.state.env,
+        headers,
+        headerPrefix: context.options.headerPrefix,
+        observe: context.observe,
+      },
+      progress: operation.progress,
     });
+    answered(context.observe, operation, null);
     const isKept = method === 'GET' && endpoint.maxAgeSeconds !== null;
     return {
       status: 200,
@@ -53,7 +62,7 @@ async function answerTo(context: HttpContext, exchange: Exchange, request: Incom
       ...(isKept ? { headers: { 'cache-control': `max-age=${endpoint.maxAgeSeconds}` } } : {}),
     };
   } catch (thrown) {
-    return refusal(context, exchange, thrown);
+    return refusal(context, exchange, operation, thrown);
   }
 }
 
@@ -109,8 +118,9 @@ function valuesOf(body: string): Readonly<Record<string, unknown>> {
   return isObject(values) ? values : fail('parseFailed', { text: 'expected an object' });
 }
 
-function refusal(context: HttpContext, exchange: Exchange, thrown: unknown): Answer {
+function refusal(context: HttpContext, exchange: Exchange, operation: Arrived, thrown: unknown): Answer {
   const error = errorFrom(thrown, context.observe, exchange.id);
+  answered(context.observe, operation, error);
   exchange.error = toAdminBody(error, 'newer', showsInternal(context.options, exchange.session));
   const body = textToWire(JSON.stringify(exchange.error), context.options.headerPrefix);
   return { status: error.status, body };

@@ -8,6 +8,7 @@ import { openAuthenticator } from '../auth/authenticate.ts';
 import type { Options } from '../config/options.ts';
 import { RateLimiter } from '../execute/rate-limiter.ts';
 import type { Observe } from '../observe/observation.ts';
+import type { Registry } from '../observe/registry.ts';
 import { buildApp } from './app.ts';
 import type { HttpContext } from './context.ts';
 import { corsPolicy } from './cors.ts';
@@ -32,14 +33,14 @@ export async function openServer(
   options: Options,
   state: EngineState,
   observe: Observe,
+  registry: Registry | null = null,
 ): Promise<HttpServer> {
   const context: HttpContext = {
     options,
     state,
     observe,
-    authenticate: await openAuthenticator(options, (error) =>
-      observe({ kind: 'unexpected', requestId: null, error }),
-    ),
+    registry,
+    authenticate: await openAuthenticator(options, observe),
     corsHeaders: corsPolicy(options),
     rateLimiter: new RateLimiter(),
   };
@@ -67,6 +68,10 @@ export async function openServer(
     ),
   );
   const websockets = acceptWebsockets(app.server, context);
+  registry?.collect(() => [
+    { name: 'pergola_http_requests_in_flight', labels: [], value: inFlight.size },
+    ...websockets.samples(),
+  ]);
   await listen(app.server, options);
   return {
     url: urlOf(app.server, options),

@@ -11,6 +11,7 @@ import type { LiveQueries } from '../subscribe/live-queries.ts';
 import { admit } from './admit.ts';
 import type { HttpContext } from './context.ts';
 import { graphqlRequestFrom } from './graphql-request.ts';
+import { type Arrived, answered, arrived } from './operation.ts';
 import { errorFrom, showsInternal } from './refusal.ts';
 
 export type Operation = {
@@ -47,12 +48,14 @@ export type Start = {
 /** Null when it could not begin; then that has been said. */
 export function startOperation(start: Start): Operation | null {
   const { context, session, outlet } = start;
+  const arrival = arrived(outlet.requestId, 'websocket');
   try {
     const request = graphqlRequestFrom(start.request);
     const { model } = context.state.snapshot();
     admit(context.rateLimiter, { model, session, address: start.address });
     const asked = understood(request, { model, session });
-    if (asked.plan.operation !== 'subscription') return answerOnce(start, asked);
+    arrival.progress.plan = asked.plan;
+    if (asked.plan.operation !== 'subscription') return answerOnce(start, asked, arrival);
     const stop = start.live.subscribe({
       request,
       session,
@@ -65,9 +68,11 @@ export function startOperation(start: Start): Operation | null {
         },
       },
     });
+    answered(context.observe, arrival, null);
     return { isLive: true, stop };
   } catch (thrown) {
     const error = errorFrom(thrown, context.observe, outlet.requestId);
+    answered(context.observe, arrival, error);
     outlet.error(errorsText(start, error), toGraphqlError(error, false));
     return null;
   }
@@ -79,9 +84,9 @@ export function refuse(outlet: Outlet, reason: string): void {
   outlet.error(JSON.stringify([error]), error);
 }
 
-function answerOnce(start: Start, asked: PlannedRequest): Operation {
+function answerOnce(start: Start, asked: PlannedRequest, arrival: Arrived): Operation {
   let isStopped = false;
-  void answerText(start, asked).then((text) => {
+  void answerText(start, asked, arrival).then((text) => {
     if (!isStopped) {
       start.outlet.next(text);
       start.outlet.complete();
@@ -99,13 +104,22 @@ function answerOnce(start: Start, asked: PlannedRequest): Operation {
 async function answerText(
   { context, session, outlet, ...start }: Start,
   asked: PlannedRequest,
+  arrival: Arrived,
 ): Promise<string> {
   try {
     const { headerPrefix } = context.options;
-    const outward = { env: context.state.env, headers: start.headers, headerPrefix };
-    return bodyText(await answerPlanned(asked, { session, databases: context.state.sources, outward }));
+    const outward = {
+      env: context.state.env,
+      headers: start.headers,
+      headerPrefix,
+      observe: context.observe,
+    };
+    const body = await answerPlanned(asked, { session, databases: context.state.sources, outward });
+    answered(context.observe, arrival, null);
+    return bodyText(body);
   } catch (thrown) {
     const error = errorFrom(thrown, context.observe, outlet.requestId);
+    answered(context.observe, arrival, error);
     return `{"errors":${errorsText({ context, session, outlet, ...start }, error)}}`;
   }
 }

@@ -5,6 +5,7 @@ import { type IncomingHttpHeaders, type IncomingMessage, type Server, STATUS_COD
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import { EngineError, toAdminBody } from '../errors/engine-error.ts';
+import type { Sample } from '../observe/registry.ts';
 import { LiveQueries } from '../subscribe/live-queries.ts';
 import { addressOf } from './admit.ts';
 import type { HttpContext } from './context.ts';
@@ -19,6 +20,8 @@ export type Websockets = {
   readonly finish: () => void;
   /** Cuts off what is left; how many queries and mutations that were. */
   readonly terminate: () => number;
+  /** For metrics. */
+  readonly samples: () => readonly Sample[];
 };
 
 /** Only these; other upgrades a client offers (`h2c`) are declined by answering the request as it is. */
@@ -60,6 +63,11 @@ export function acceptWebsockets(server: Server, context: HttpContext): Websocke
       for (const connection of connections) connection.terminate();
       return cutOff;
     },
+    samples: () => [
+      { name: 'pergola_websocket_connections', labels: [], value: connections.size },
+      { name: 'pergola_active_subscriptions', labels: [], value: live.size },
+      { name: 'pergola_subscription_pollers', labels: [], value: live.pollers },
+    ],
   };
 }
 

@@ -13,6 +13,9 @@ export type Observation =
   | { readonly kind: 'stopping'; readonly reason: string }
   | { readonly kind: 'stopped'; readonly requestsCutOff: number }
   | RequestFinished
+  | OperationFinished
+  | KeysRefreshed
+  | WebhookCalled
   /** A WebSocket: opened, an operation over it failed, closed. `detail` has no values of users. */
   | {
       readonly kind: 'websocket';
@@ -41,6 +44,39 @@ export type RequestFinished = {
   /** The body of the error the client got; then `query` is what was asked. */
   readonly error: unknown;
   readonly query: unknown;
+};
+
+/** A GraphQL operation that was answered, or a subscription that began; a body with several is several. */
+export type OperationFinished = {
+  readonly kind: 'operation finished';
+  readonly requestId: string;
+  readonly transport: 'http' | 'rest' | 'websocket';
+  /** Unknown where it was refused before its text was understood. */
+  readonly type: 'query' | 'mutation' | 'subscription' | 'unknown';
+  readonly durationMs: number;
+  /** The row of ERRORS and the code the client got. */
+  readonly error: { readonly name: string; readonly code: string } | null;
+};
+
+/** The keys of an identity provider were fetched, or could not be. */
+export type KeysRefreshed = {
+  readonly kind: 'keys refreshed';
+  /** Without user, password and query string. */
+  readonly url: string;
+  readonly failure: string | null;
+};
+
+/** A service of the administrator's was asked something. */
+export type WebhookCalled = {
+  readonly kind: 'webhook called';
+  readonly purpose: 'auth-hook' | 'input-validation' | 'action';
+  /** As configured: what stands in it for the environment is not filled in. Without user, password and query string. */
+  readonly url: string;
+  readonly method: string;
+  /** Null when there was no answer; then `failure` says why. */
+  readonly status: number | null;
+  readonly failure: string | null;
+  readonly durationMs: number;
 };
 
 export type Observe = (observation: Observation) => void;

@@ -2,7 +2,7 @@
  *  busy engine does not wait for its log; `flush` writes what is left.
  *  In: observations, the least severe level and the kinds wanted. Not here: metrics. Reference: features.md 1.17. */
 import { pino } from 'pino';
-import type { Observation, Observe, RequestFinished } from './observation.ts';
+import type { KeysRefreshed, Observation, Observe, RequestFinished, WebhookCalled } from './observation.ts';
 
 export type LogOptions = {
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
@@ -11,6 +11,7 @@ export type LogOptions = {
 
 export type Log = { readonly observe: Observe; readonly flush: () => void };
 
+/** An observation that only metrics are made of has none. */
 type Line = {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly type: string;
@@ -18,7 +19,13 @@ type Line = {
 };
 
 /** Types that can be left out with `--enabled-log-types`; all others are always written. */
-const OPTIONAL_TYPES: ReadonlySet<string> = new Set(['startup', 'http-log', 'websocket-log']);
+const OPTIONAL_TYPES: ReadonlySet<string> = new Set([
+  'startup',
+  'http-log',
+  'webhook-log',
+  'websocket-log',
+  'jwk-refresh-log',
+]);
 
 const FLUSH_EVERY_MS = 250;
 
@@ -40,8 +47,8 @@ export function openLog(options: LogOptions, descriptor = 1): Log {
   return {
     observe: (observation) => {
       if (observation.kind === 'request finished' && !isWanted('http-log')) return;
-      const { level, type, detail } = lineOf(observation);
-      if (isWanted(type)) logger[level]({ type, detail });
+      const line = lineOf(observation);
+      if (line && isWanted(line.type)) logger[line.level]({ type: line.type, detail: line.detail });
     },
     flush: () => {
       clearInterval(timer);
@@ -53,7 +60,7 @@ export function openLog(options: LogOptions, descriptor = 1): Log {
 /** For tests and for callers that want silence. */
 export const silent: Log = { observe: () => {}, flush: () => {} };
 
-export function lineOf(observation: Observation): Line {
+export function lineOf(observation: Observation): Line | null {
   switch (observation.kind) {
     case 'started':
       return { level: 'info', type: 'startup', detail: { kind: 'server_started', info: rest(observation) } };
@@ -66,6 +73,10 @@ export function lineOf(observation: Observation): Line {
         type: 'http-log',
         detail: httpLog(observation),
       };
+    case 'keys refreshed':
+      return keysLog(observation);
+    case 'webhook called':
+      return webhookLog(observation);
     case 'websocket':
       return {
         level: observation.event === 'operation failed' ? 'error' : 'info',
@@ -77,6 +88,8 @@ export function lineOf(observation: Observation): Line {
       };
     case 'state':
       return { level: levelOfState(observation.event.kind), type: 'metadata', detail: observation.event };
+    case 'operation finished':
+      return null;
     case 'unexpected':
       return {
         level: 'error',
@@ -104,6 +117,24 @@ function httpLog(request: RequestFinished): unknown {
       ip: request.ip,
       method: request.method,
     },
+  };
+}
+
+function keysLog({ url, failure }: KeysRefreshed): Line {
+  return failure === null
+    ? { level: 'info', type: 'jwk-refresh-log', detail: { url, message: 'the keys were refreshed' } }
+    : {
+        level: 'warn',
+        type: 'jwk-refresh-log',
+        detail: { url, message: 'the keys could not be refreshed', reason: failure },
+      };
+}
+
+function webhookLog({ kind: _, durationMs, ...called }: WebhookCalled): Line {
+  return {
+    level: called.failure === null ? 'info' : 'error',
+    type: 'webhook-log',
+    detail: { ...called, duration: durationMs / 1000 },
   };
 }
 

@@ -55,6 +55,11 @@ export class LiveQueries {
     return this.#subscriptions.size;
   }
 
+  /** Statements asked again and again. */
+  get pollers(): number {
+    return this.#pollers.size;
+  }
+
   /** Raises what planning raises, and `missingSessionVariable`. The returned function ends it. */
   subscribe(ask: Ask): () => void {
     const model = this.#options.model();

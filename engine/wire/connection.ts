@@ -45,6 +45,8 @@ export type ConnectionEvents = {
   /** The exchange failed although nothing has run: the statement was not prepared any more, or for another table. */
   readonly stale: (exchange: Exchange) => void;
   readonly closed: (connection: Connection) => void;
+  /** An answer has come; milliseconds since its question, or since the answer before it. */
+  readonly took: (ms: number) => void;
 };
 
 /** Distinct statements kept prepared; the oldest is closed for another. */
@@ -254,7 +256,9 @@ export class Connection {
    *  took is mostly the way there and back, and how busy this process was. */
   #measure({ exchange: { statement }, isFollower }: UnderWay, isGood: boolean): void {
     const now = performance.now();
-    if (isGood && isFollower) statement.tookMs = learnt(statement.tookMs, now - this.#since);
+    const tookMs = now - this.#since;
+    this.#events.took(tookMs);
+    if (isGood && isFollower) statement.tookMs = learnt(statement.tookMs, tookMs);
     this.#since = now;
     this.#isSent = this.#queue.length > 0;
     this.#backlogMs = 0;

@@ -8,6 +8,7 @@
  *  Connections are taken from the front, so that those not needed grow idle and are closed.
  *  Not here: the protocol (connection.ts), the meaning of failures (execute/). Numbers: docs/adr/0006. */
 import pg from 'pg';
+import { Histogram } from '../observe/histogram.ts';
 import { Batch } from './batch.ts';
 import { Connection, type Exchange } from './connection.ts';
 import type { NamedStatement, Row, Value } from './statement.ts';
@@ -37,6 +38,25 @@ type Waiter = {
   readonly refuse: (reason: Error) => void;
   readonly statement: NamedStatement | null;
   readonly timer: NodeJS.Timeout | undefined;
+  readonly since: number;
+};
+
+/** What has happened to a pool; read when somebody looks. */
+export type PoolCounts = {
+  opened: number;
+  failedToOpen: number;
+  waitedTooLong: number;
+  readonly statementSeconds: Histogram;
+  readonly waitSeconds: Histogram;
+};
+
+/** What is so now, in connections, and in those that wait for one. */
+export type PoolState = {
+  readonly active: number;
+  readonly idle: number;
+  readonly opening: number;
+  readonly most: number;
+  readonly waiting: number;
 };
 
 export class WirePool {
@@ -49,9 +69,27 @@ export class WirePool {
   #sweep: NodeJS.Timeout | undefined;
   #watch: NodeJS.Timeout | undefined;
   #closed: PromiseWithResolvers<void> | undefined;
+  readonly counts: PoolCounts = {
+    opened: 0,
+    failedToOpen: 0,
+    waitedTooLong: 0,
+    statementSeconds: new Histogram(),
+    waitSeconds: new Histogram(),
+  };
 
   constructor(options: WirePoolOptions) {
     this.#options = options;
+  }
+
+  get state(): PoolState {
+    const idle = this.#connections.filter(isFree).length;
+    return {
+      active: this.#connections.length - idle,
+      idle,
+      opening: this.#opening,
+      most: this.#options.maxConnections,
+      waiting: this.#waiting.length,
+    };
   }
 
   /** The first row. Raises pg.DatabaseError and ConnectionLost. */
@@ -147,7 +185,7 @@ export class WirePool {
       return;
     }
     const timer = waitMs > 0 ? setTimeout(() => this.#giveUp(waiter), waitMs) : undefined;
-    const waiter: Waiter = { give, refuse, statement, timer };
+    const waiter: Waiter = { give, refuse, statement, timer, since: performance.now() };
     this.#waiting.push(waiter);
     this.#openMore();
   }
@@ -156,6 +194,7 @@ export class WirePool {
     const place = this.#waiting.indexOf(waiter);
     if (place < 0) return;
     this.#waiting.splice(place, 1);
+    this.counts.waitedTooLong += 1;
     waiter.refuse(new WaitedTooLong('no connection to the database became free in time'));
   }
 
@@ -166,6 +205,7 @@ export class WirePool {
       if (!connection) break;
       const waiter = this.#waiting.shift()!;
       clearTimeout(waiter.timer);
+      this.counts.waitSeconds.observe((performance.now() - waiter.since) / 1000);
       waiter.give(connection);
     }
     this.#openMore();
@@ -178,12 +218,14 @@ export class WirePool {
       this.#open().then(
         (connection) => {
           this.#opening--;
+          this.counts.opened += 1;
           this.#connections.push(connection);
           this.#sweep ??= setInterval(() => this.#tidy(), SWEEP_MS).unref();
           this.#serve();
         },
         (reason: Error) => {
           this.#opening--;
+          this.counts.failedToOpen += 1;
           // Each in line is told by an attempt of its own.
           const waiter = this.#waiting.shift();
           clearTimeout(waiter?.timer);
@@ -207,6 +249,7 @@ export class WirePool {
         this.#submit(exchange);
       },
       closed: (connection) => this.#forget(connection),
+      took: (ms) => this.counts.statementSeconds.observe(ms / 1000),
     });
   }
 

@@ -23,6 +23,8 @@ export function captured(databases: Databases): Captured {
     transaction: (options, body) => database.transaction(options, body),
     session: (body) => database.session(body),
     query: (text, values) => database.query(text, values),
+    counts: database.counts,
+    state: database.state,
     close: () => database.close(),
   });
   return {

@@ -1,0 +1,106 @@
+/** Observation → numbers: the counting sink beside the writing one (sinks.ts). Installed only where the API `metrics` is
+ *  enabled; otherwise nothing is counted.
+ *  Not here: which metrics there are (metrics.ts), what is read where it is (http/metrics.ts). */
+import type { Observation, OperationFinished, RequestFinished, WebhookCalled } from './observation.ts';
+import type { Registry } from './registry.ts';
+
+/** By the name of the error. */
+const LIMITS: Readonly<Record<string, string>> = {
+  depthLimitExceeded: 'depth',
+  nodeLimitExceeded: 'node',
+  batchLimitExceeded: 'batch',
+  rateLimitExceeded: 'rate',
+  timeLimitExceeded: 'time',
+};
+const REFUSALS: Readonly<Record<string, string>> = {
+  queryNotAllowed: 'allow-list',
+  introspectionDisabled: 'introspection',
+};
+
+const ENDPOINTS: ReadonlyMap<string, string> = new Map(
+  [
+    '/v1/graphql',
+    '/v1alpha1/graphql',
+    '/v1beta1/relay',
+    '/v1/metadata',
+    '/v1/query',
+    '/v2/query',
+    '/v1/graphql/explain',
+    '/v1alpha1/config',
+    '/v1alpha1/pg_dump',
+    '/v1/metrics',
+    '/v1/version',
+    '/healthz',
+    '/healthz/sources',
+    '/livez',
+  ].map((path) => [path, path]),
+);
+const REST = '/api/rest/';
+
+export function measure(registry: Registry, observation: Observation): void {
+  switch (observation.kind) {
+    case 'request finished':
+      measureRequest(registry, observation);
+      break;
+    case 'operation finished':
+      measureOperation(registry, observation);
+      break;
+    case 'webhook called':
+      measureWebhook(registry, observation);
+      break;
+    case 'keys refreshed':
+      registry.count('pergola_jwk_refreshes_total', [observation.failure === null ? 'success' : 'failed']);
+      break;
+    case 'unexpected':
+      registry.count('pergola_unexpected_errors_total');
+      break;
+    case 'started':
+    case 'stopping':
+    case 'stopped':
+    case 'websocket':
+    case 'state':
+      break;
+    default:
+      observation satisfies never;
+  }
+}
+
+function measureRequest(registry: Registry, request: RequestFinished): void {
+  const endpoint = endpointOf(request.path);
+  registry.count('pergola_http_requests_total', [endpoint, classOf(request.status)]);
+  registry.observe('pergola_http_request_seconds', [endpoint], request.durationMs / 1000);
+  registry.count('pergola_http_response_bytes_total', [endpoint], request.responseSizeBytes);
+}
+
+function measureOperation(registry: Registry, operation: OperationFinished): void {
+  const { type, transport, error, durationMs } = operation;
+  const status = error === null ? 'success' : 'failed';
+  registry.count('pergola_graphql_requests_total', [type, transport, status]);
+  if (type !== 'subscription') {
+    registry.observe('pergola_graphql_execution_time_seconds', [type], durationMs / 1000);
+  }
+  if (error === null) return;
+  registry.count('pergola_graphql_errors_total', [error.code]);
+  const limit = LIMITS[error.name];
+  if (limit !== undefined) registry.count('pergola_limits_exceeded_total', [limit]);
+  const reason = REFUSALS[error.name];
+  if (reason !== undefined) registry.count('pergola_refused_queries_total', [reason]);
+}
+
+function measureWebhook(registry: Registry, { purpose, status, durationMs }: WebhookCalled): void {
+  registry.count('pergola_webhook_requests_total', [purpose, classOf(status)]);
+  registry.observe('pergola_webhook_seconds', [purpose], durationMs / 1000);
+}
+
+function endpointOf(path: string): string {
+  const endpoint = ENDPOINTS.get(path);
+  if (endpoint !== undefined) return endpoint;
+  return path.startsWith(REST) ? '/api/rest' : 'other';
+}
+
+const CLASSES: readonly string[] = ['0xx', '1xx', '2xx', '3xx', '4xx', '5xx'];
+
+/** `2xx`; no status is no answer. */
+function classOf(status: number | null): string {
+  return status === null ? 'error' : (CLASSES[Math.floor(status / 100)] ?? 'other');
+}

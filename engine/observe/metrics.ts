@@ -1,0 +1,121 @@
+/** METRICS: every number the engine shows Prometheus, one row each, in the order they are printed.
+ *  Labels have values from lists of ours, or names an administrator has given (sources): no client can make a series.
+ *  Derived from it: what registry.ts accepts, docs/reference/metrics.md. Reference: features.md 1.17.
+ *  Not here: when a number changes (measure.ts, http/metrics.ts). */
+
+export type MetricRow = {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly doc: string;
+  /** In the order values are given. */
+  readonly labels: readonly string[];
+};
+
+const counter = (doc: string, ...labels: readonly string[]) => ({ type: 'counter', doc, labels }) as const;
+const gauge = (doc: string, ...labels: readonly string[]) => ({ type: 'gauge', doc, labels }) as const;
+const histogram = (doc: string, ...labels: readonly string[]) =>
+  ({ type: 'histogram', doc, labels }) as const;
+
+export const METRICS = {
+  pergola_graphql_requests_total: counter(
+    'GraphQL operations answered: query, mutation, subscription, or unknown where it was refused before that was known; ' +
+      'over http, rest or websocket; success or failed. A subscription counts when it begins.',
+    'operation_type',
+    'transport',
+    'response_status',
+  ),
+  pergola_graphql_execution_time_seconds: histogram(
+    'Time from a GraphQL operation to its answer; subscriptions are not in it.',
+    'operation_type',
+  ),
+  pergola_graphql_errors_total: counter('Errors in answers to GraphQL operations, by their code.', 'code'),
+  pergola_limits_exceeded_total: counter(
+    'Operations refused by an API limit: depth, node, batch, rate, time.',
+    'limit',
+  ),
+  pergola_refused_queries_total: counter(
+    'Operations refused because they are not on the allow-list, or ask for introspection where it is closed.',
+    'reason',
+  ),
+  pergola_unexpected_errors_total: counter('Failures nobody foresaw; the log has their cause.'),
+  pergola_http_requests_total: counter(
+    'HTTP requests answered, by endpoint (other: no endpoint of ours) and class of status, such as 2xx.',
+    'endpoint',
+    'status',
+  ),
+  pergola_http_request_seconds: histogram(
+    'Time from a request to its response handed to the socket.',
+    'endpoint',
+  ),
+  pergola_http_response_bytes_total: counter(
+    'Bytes of response bodies, compressed ones as sent.',
+    'endpoint',
+  ),
+  pergola_http_requests_in_flight: gauge('HTTP requests without a whole response.'),
+  pergola_websocket_connections: gauge('Open WebSockets.'),
+  pergola_active_subscriptions: gauge('Subscriptions that run.'),
+  pergola_subscription_pollers: gauge(
+    'Distinct statements that running subscriptions have asked again and again.',
+  ),
+  pergola_postgres_statement_seconds: histogram(
+    'Time from sending a statement (begin and commit included) to its answer, or from the answer before it.',
+    'source',
+  ),
+  pergola_postgres_connections: gauge(
+    'Connections to a source: active, idle, or opening.',
+    'source',
+    'state',
+  ),
+  pergola_postgres_connections_limit: gauge('Most connections to a source.', 'source'),
+  pergola_postgres_waiting: gauge('Statements and transactions that wait for a connection.', 'source'),
+  pergola_postgres_wait_seconds: histogram(
+    'How long those that had to wait for a connection waited, the opening of new ones included.',
+    'source',
+  ),
+  pergola_postgres_wait_timeouts_total: counter('Waits for a connection that were given up.', 'source'),
+  pergola_postgres_connections_opened_total: counter('Connections opened.', 'source'),
+  pergola_postgres_connection_errors_total: counter('Connections that could not be opened.', 'source'),
+  pergola_plan_cache_requests_total: counter(
+    'Requests whose plan was kept (hit) or had to be made (miss).',
+    'result',
+  ),
+  pergola_plan_cache_plans: gauge('Plans kept.'),
+  pergola_jwk_refreshes_total: counter(
+    'Fetches of the keys of identity providers: success or failed.',
+    'result',
+  ),
+  pergola_webhook_requests_total: counter(
+    'Requests to services of yours: auth-hook, input-validation, …; by class of status, or error where there was no answer.',
+    'purpose',
+    'status',
+  ),
+  pergola_webhook_seconds: histogram('Time from such a request to its answer.', 'purpose'),
+  pergola_metadata_resource_version: gauge('Version of the metadata that is served.'),
+  pergola_metadata_inconsistent_objects: gauge('Metadata objects that do not fit their database.'),
+  pergola_source_up: gauge(
+    '1 where the source answered when it was last asked what it has, else 0.',
+    'source',
+  ),
+  process_cpu_seconds_total: counter('CPU time of the process.'),
+  process_resident_memory_bytes: gauge('Memory of the process.'),
+  process_start_time_seconds: gauge('When the process started, since 1970.'),
+  process_open_fds: gauge('Open file descriptors, where the system tells.'),
+  nodejs_heap_size_used_bytes: gauge('Memory of JavaScript objects.'),
+  nodejs_heap_size_total_bytes: gauge('Memory set apart for JavaScript objects.'),
+  nodejs_external_memory_bytes: gauge('Memory of buffers outside that.'),
+  nodejs_eventloop_lag_seconds: gauge(
+    'How late the event loop was since the last look: mean, p50, p99, max.',
+    'quantile',
+  ),
+  nodejs_eventloop_utilization: gauge(
+    'Share of the time since the last look that the event loop was busy, 0 to 1.',
+  ),
+} as const satisfies Record<string, MetricRow>;
+
+export type MetricName = keyof typeof METRICS;
+
+type NamesOf<T extends MetricRow['type']> = {
+  [N in MetricName]: (typeof METRICS)[N]['type'] extends T ? N : never;
+}[MetricName];
+
+export type CounterName = NamesOf<'counter'>;
+export type HistogramName = NamesOf<'histogram'>;
