@@ -81,6 +81,13 @@ export const OPTIONS = {
     unit: 'ms',
     doc: 'how often the results of live queries are looked at',
   }),
+  'streaming-queries-multiplexed-refetch-interval': row({
+    group: 'Databases',
+    type: integer('MS', 10, 86_400_000),
+    default: 1000,
+    unit: 'ms',
+    doc: 'how often a streaming subscription asks for its next batch',
+  }),
   'metadata-revisions': row({
     group: 'Databases',
     type: integer('COUNT', 0, 10_000),

@@ -43,6 +43,8 @@ function bindLeaf(leaf: Leaf, binding: Binding): Value {
       return leaf.items.map((item) => bindLeaf(item, binding));
     case 'session-variables':
       return JSON.stringify(binding.session.variables);
+    case 'stream-cursor':
+      return bindLeaf(leaf.initial, binding);
     case 'written':
       return binding.written ?? null;
     case 'affected-rows':

@@ -172,6 +172,7 @@ export class Connection {
         own = operation;
       },
       next: (response) => this.#send(protocol.server.next(id, response)),
+      hasRoom: () => !this.#isFull,
       latest: (response) => this.#sendLatest(id, protocol.server.next(id, response)),
       error: (errors, detail) => {
         this.#held.delete(id);

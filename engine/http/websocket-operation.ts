@@ -25,6 +25,7 @@ export type Outlet = {
   readonly requestId: string;
   /** `{"data":…}` or `{"errors":…}` */
   readonly next: (response: string) => void;
+  readonly hasRoom: () => boolean;
   /** As `next`; an earlier one the client has had no room for may be left out. */
   readonly latest: (response: string) => void;
   /** The operation did not begin, or cannot go on. `detail` is for the log. */
@@ -60,7 +61,9 @@ export function startOperation(start: Start): Operation | null {
       request,
       session,
       sink: {
-        next: outlet.latest,
+        next: outlet.next,
+        latest: outlet.latest,
+        hasRoom: outlet.hasRoom,
         failed: (error) => outlet.latest(`{"errors":${errorsText(start, error)}}`),
         ended: (error) => {
           outlet.error(errorsText(start, error), error.message);

@@ -74,6 +74,7 @@ export function acceptWebsockets(server: Server, context: HttpContext): Websocke
 function liveQueries({ options, state, observe }: HttpContext): LiveQueries {
   return new LiveQueries({
     refetchIntervalMs: options.liveQueriesMultiplexedRefetchInterval,
+    streamIntervalMs: options.streamingQueriesMultiplexedRefetchInterval,
     // The other half is for requests.
     mostAtOnce: Math.max(1, Math.floor(options.pgConnections / 2)),
     model: () => state.snapshot().model,

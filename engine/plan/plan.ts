@@ -13,6 +13,7 @@ import { planGroups } from './group-by.ts';
 import { introspectionJson, isIntrospection } from './introspection.ts';
 import { planMutation } from './mutation.ts';
 import { type SelectedField, selectedFields, subselections } from './selection.ts';
+import { planStream } from './stream.ts';
 import { objectTypeOf, planCalled, planRow, planRows } from './table.ts';
 import type { Plan, Root } from './types.ts';
 import type { RequestVariables } from './variables.ts';
@@ -25,11 +26,25 @@ export function planRequest(document: PreparedDocument, variables: RequestVariab
   if (selection.length !== 1 && operation.operation === 'subscription') {
     // However many are allowed, they are not of different namespaces.
     const isOneSelection = document.mayHaveManyRoots && !selection.some(isNamespace);
-    if (!isOneSelection) fail('validationFailed', { text: 'subscriptions must select one top level field' });
+    if (!isOneSelection) fail('validationFailed', { text: ONE_FIELD });
   }
   const roots = planRoots(selection, type, context);
+  const leaves = leavesOf(roots);
+  if (leaves.length > 1 && leaves.some(isStream)) fail('validationFailed', { text: ONE_FIELD });
   const { validations } = context;
   return { operation: operation.operation, roots, ...(validations.length > 0 ? { validations } : {}) };
+}
+
+const ONE_FIELD = 'subscriptions must select one top level field';
+
+/** Without the namespaces they are in. */
+function leavesOf(roots: readonly Root[]): readonly Root[] {
+  return roots.flatMap((root) => (root.kind === 'namespace' ? leavesOf(root.roots) : [root]));
+}
+
+/** Its statement answers nothing else: where it stands is its own. */
+function isStream(root: Root): boolean {
+  return root.kind === 'database' && root.query.kind === 'stream';
 }
 
 function isNamespace({ field }: SelectedField): boolean {
@@ -79,6 +94,11 @@ function planRoot(
         const { source } = origin.table;
         const select = planRow(origin.table, field, nodes, context);
         return { kind: 'database', alias, source, query: { kind: 'row', select } };
+      }
+      case 'stream': {
+        const { source } = origin.table;
+        const select = planStream(origin.table, field, nodes, context);
+        return { kind: 'database', alias, source, query: { kind: 'stream', select } };
       }
       case 'namespace':
         return { kind: 'namespace', alias, roots: planNamespace(field, nodes, context) };

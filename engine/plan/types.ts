@@ -52,6 +52,8 @@ export type QueryRoot =
   | { readonly kind: 'rows'; readonly select: Select }
   /** One row or null: by primary key. */
   | { readonly kind: 'row'; readonly select: Select }
+  /** A JSON array of the next rows, and where the cursor stands after them: the only root of its request. */
+  | { readonly kind: 'stream'; readonly select: Select }
   /** One object about many rows. */
   | ({ readonly kind: 'aggregate' } & Aggregate)
   /** A list of objects, each about the rows of one group. */
@@ -72,6 +74,8 @@ export type Select = {
   readonly shownIf?: ShownIf;
   /** Validated non-negative integers, printed as literals (a parameter makes Postgres replan each call). */
   readonly limit: number | null;
+  /** Past the limit, too, rows that come last together with those it ends with. */
+  readonly withTies?: true;
   readonly offset: string | null;
 };
 

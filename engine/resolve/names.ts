@@ -175,6 +175,8 @@ const DERIVED_TYPES: readonly string[] = [
   'prepend_input',
   'select_column',
   'set_input',
+  'stream_cursor_input',
+  'stream_cursor_value_input',
   'update_column',
   'updates',
   ...AGGREGATE_FUNCTIONS.flatMap((fn) => [`${fn}_fields`, `${fn}_order_by`]),

@@ -21,7 +21,9 @@ export type Naming = {
 /** Fields and arguments called the same in every table, where the conventions differ: the first column. */
 const FIXED_NAMES = [
   'affected_rows',
+  'batch_size',
   'distinct_on',
+  'initial_value',
   'on_conflict',
   'order_by',
   'pk_columns',

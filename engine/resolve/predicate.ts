@@ -28,6 +28,8 @@ export type Leaf =
   | { readonly kind: 'session-variables'; readonly type: PgType }
   /** The rows a mutation has just written, as an array of the table's row type, for the statement that answers it. */
   | { readonly kind: 'written'; readonly type: PgType }
+  /** Where a stream stands: at the initial value, and then at that of the last row sent. */
+  | { readonly kind: 'stream-cursor'; readonly initial: Leaf; readonly type: PgType }
   /** How many rows were written with them, in all tables. */
   | { readonly kind: 'affected-rows'; readonly type: PgType }
   /** A value that step `step` of nested writes has kept, by its place among the kept ones. */

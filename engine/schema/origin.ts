@@ -34,7 +34,7 @@ export type ValueType = GraphQLScalarType | GraphQLEnumType | ArrayType;
 
 /** What an output field stands for. */
 export type FieldOrigin =
-  | { readonly kind: 'rows' | 'row'; readonly table: ResolvedTable }
+  | { readonly kind: 'rows' | 'row' | 'stream'; readonly table: ResolvedTable }
   /** Holds the roots of a source. */
   | { readonly kind: 'namespace' }
   | { readonly kind: 'placeholder' }

@@ -17,6 +17,7 @@ import { groupByRoot } from './group-by.ts';
 import { nativeArguments } from './native-query.ts';
 import { orderBy, selectColumn } from './order-by.ts';
 import { countExtensions, type FieldConfig, type FieldMap, fieldExtensions } from './origin.ts';
+import { streamRoot } from './stream.ts';
 
 export function objectType(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
   return builder.named(table.typeName, (name) => {
@@ -123,6 +124,7 @@ function rootsOf(
   }
   if (isShown('select_aggregate') && mayAggregate(builder, table))
     roots.push([select_aggregate.name, aggregateRoot(builder, table)], ...groupByRoot(builder, table));
+  if (operation === 'subscription' && isShown('select_stream')) roots.push(...streamRoot(builder, table));
   return roots;
 }
 

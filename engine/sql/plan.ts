@@ -8,6 +8,7 @@ import { groupsQuery } from './group-by.ts';
 import type { StepQuery } from './insert.ts';
 import { type Action, type MutationQuery, mutationQuery } from './mutation.ts';
 import { Aliases } from './scope.ts';
+import { streamQuery } from './stream.ts';
 import { rowQuery, rowsQuery } from './table.ts';
 
 export type CompiledStatement = Statement & {
@@ -141,6 +142,7 @@ function queriesOf(source: string, drafts: Draft[]): { readonly statement: numbe
 function queryOf(root: QueryRoot, aliases: Aliases): Fragment {
   if (root.kind === 'groups') return groupsQuery(root.groups, aliases);
   if (root.kind === 'aggregate') return aggregateQuery(root, aliases);
+  if (root.kind === 'stream') return streamQuery(root.select, aliases);
   return root.kind === 'row' ? rowQuery(root.select, aliases) : rowsQuery(root.select, aliases);
 }
 

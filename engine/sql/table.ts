@@ -113,10 +113,15 @@ type Order = {
 /** The rows a limit, an offset or `distinct on` leaves of the table, under the table's alias. */
 export function limitedTable(select: Select, { row, table, where }: Place, order: Order): Fragment {
   const columns = sql`${distinctClause(select, row, order)}${id(row)}.*${order.carried}`;
-  const limit = select.limit === null ? empty : sql` limit ${integer(select.limit)}`;
   const offset = select.offset === null ? empty : sql` offset ${integer(select.offset)}`;
-  const rows = sql`from ${table}${order.joins.clauses()}${where}${orderClause(order.terms)}${limit}${offset}`;
+  const rows = sql`from ${table}${order.joins.clauses()}${where}${orderClause(order.terms)}${limitClause(select)}${offset}`;
   return sql`(select ${columns} ${rows}) ${id(row)}`;
+}
+
+function limitClause({ limit, withTies }: Select): Fragment {
+  if (limit === null) return empty;
+  const rows = integer(limit);
+  return withTies ? sql` fetch first ${rows} rows with ties` : sql` limit ${rows}`;
 }
 
 function sorted(query: Fragment, aliases: Aliases): Rows {

@@ -1,34 +1,25 @@
-/** Live queries: a subscription is planned like a query, each of its statements is watched by a poller, and every change is
- *  pushed as a whole response. Statements of different subscriptions that are the same share their poller.
+/** Subscriptions: one is planned like a query, each of its statements is watched by a poller, and every change is pushed as a
+ *  whole response; or it is a stream (stream.ts). Statements of different subscriptions that are the same share their poller.
  *  A plan holds the permissions of one model. When the metadata changes, every subscription is planned again before
  *  anything more is pushed; one that no longer can be ends with the error a new one would get.
  *  In: request, session and a sink. Out: texts of responses to the sink, and a `stop`.
- *  Not here: sockets (http/), asking databases (poller.ts). Reference: features.md 1.7. */
+ *  Not here: sockets (http/), asking again (poller.ts). Reference: features.md 1.7. */
 import type { EngineError } from '../errors/engine-error.ts';
 import { understood } from '../execute/answer.ts';
-import type { GraphqlRequest, PlannedRequest, ReadyStatement } from '../execute/plan-cache.ts';
+import type { PlannedRequest, ReadyStatement } from '../execute/plan-cache.ts';
 import type { Row } from '../execute/pool.ts';
 import { type Databases, runStatement, valuesOf } from '../execute/run-plan.ts';
 import { bodyText, splice } from '../execute/splice.ts';
-import type { Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
-import { type Outcome, Poller, type Values, type Watcher } from './poller.ts';
+import { type Outcome, Poller, type Values } from './poller.ts';
+import { Stream } from './stream.ts';
+import type { Ask, Subscription, Surroundings } from './subscription.ts';
 import { Turns } from './turns.ts';
-
-/** Where results go. */
-export type Sink = {
-  /** `{"data":{…}}` */
-  readonly next: (text: string) => void;
-  /** This time there was none; the next may come. */
-  readonly failed: (error: EngineError) => void;
-  /** There will be no more. */
-  readonly ended: (error: EngineError) => void;
-};
-
-export type Ask = { readonly request: GraphqlRequest; readonly session: Session; readonly sink: Sink };
 
 export type LiveQueriesOptions = {
   readonly refetchIntervalMs: number;
+  /** Between two batches of a stream. */
+  readonly streamIntervalMs: number;
   /** Statements asked at the same time, over all live queries. */
   readonly mostAtOnce: number;
   /** The current one. */
@@ -43,7 +34,7 @@ export class LiveQueries {
   readonly #turns: Turns;
   /** By source, time limit and statement text. */
   readonly #pollers = new Map<string, Poller>();
-  readonly #subscriptions = new Set<LiveQuery>();
+  readonly #subscriptions = new Set<Subscription>();
   #model: Model | undefined;
 
   constructor(options: LiveQueriesOptions) {
@@ -63,26 +54,29 @@ export class LiveQueries {
   /** Raises what planning raises, and `missingSessionVariable`. The returned function ends it. */
   subscribe(ask: Ask): () => void {
     const model = this.#options.model();
-    const live = new LiveQuery(ask, {
+    const surroundings: Surroundings = {
       isCurrent: () => this.#options.model() === live.model,
       renew: () => this.#renew(live),
       watch: (...watched) => this.#watch(...watched),
-    });
+    };
+    const { statements } = understood(ask.request, { model, session: ask.session }).plan;
+    const isStream = statements.some(isOfStream);
+    const live: Subscription = isStream ? new Stream(ask, surroundings) : new LiveQuery(ask, surroundings);
     live.begin(model);
     this.#subscriptions.add(live);
     return () => this.#stop(live);
   }
 
-  #stop(live: LiveQuery): void {
+  #stop(live: Subscription): void {
     live.stop();
     this.#subscriptions.delete(live);
   }
 
-  #watch(statement: ReadyStatement, values: Values, watcher: Watcher): () => void {
+  #watch(...[statement, values, watcher, when]: Parameters<Surroundings['watch']>): () => void {
     const key = `${statement.source}\n${statement.timeLimitMs}\n${statement.text}`;
     const poller = this.#pollers.get(key) ?? this.#newPoller(statement);
     this.#pollers.set(key, poller);
-    const leave = poller.watch(values, watcher);
+    const leave = poller.watch(values, watcher, when);
     return () => {
       leave();
       if (poller.isIdle && this.#pollers.get(key) === poller) this.#pollers.delete(key);
@@ -90,9 +84,10 @@ export class LiveQueries {
   }
 
   #newPoller(statement: ReadyStatement): Poller {
+    const { refetchIntervalMs, streamIntervalMs } = this.#options;
     return new Poller({
       ask: (values) => this.#turns.take(() => this.#ask(statement, values)),
-      intervalMs: this.#options.refetchIntervalMs,
+      intervalMs: isOfStream(statement) ? streamIntervalMs : refetchIntervalMs,
       beforeRound: () => this.#renewAll(),
     });
   }
@@ -112,7 +107,7 @@ export class LiveQueries {
     for (const live of [...this.#subscriptions]) if (live.model !== model) this.#renew(live);
   }
 
-  #renew(live: LiveQuery): void {
+  #renew(live: Subscription): void {
     try {
       live.begin(this.#options.model());
     } catch (error) {
@@ -122,13 +117,12 @@ export class LiveQueries {
   }
 }
 
-type Surroundings = {
-  readonly isCurrent: () => boolean;
-  readonly renew: () => void;
-  readonly watch: (statement: ReadyStatement, values: Values, watcher: Watcher) => () => void;
-};
+/** Its rows are those after a cursor. */
+function isOfStream({ parameters }: ReadyStatement): boolean {
+  return parameters.some(({ kind }) => kind === 'stream-cursor');
+}
 
-class LiveQuery {
+class LiveQuery implements Subscription {
   readonly ask: Ask;
   readonly #surroundings: Surroundings;
   model: Model | undefined;
@@ -187,7 +181,7 @@ class LiveQuery {
     if (this.#isStopped || text === undefined) return;
     const isNews = text !== this.#before;
     this.#before = undefined;
-    if (isNews) this.ask.sink.next(text);
+    if (isNews) this.ask.sink.latest(text);
   }
 
   /** The whole response, once every statement has answered. */

@@ -43,8 +43,8 @@ export class Poller {
     return this.#cohorts.size === 0;
   }
 
-  /** The returned function ends it; nothing is heard after. */
-  watch(values: Values, watcher: Watcher): () => void {
+  /** The returned function ends it; nothing is heard after. `next round`: who has just been told something can wait. */
+  watch(values: Values, watcher: Watcher, when: 'now' | 'next round' = 'now'): () => void {
     const key = JSON.stringify(values);
     let cohort = this.#cohorts.get(key);
     if (!cohort) {
@@ -53,6 +53,7 @@ export class Poller {
     }
     const joined = cohort;
     const leave = joined.join(watcher);
+    if (when === 'now') joined.refresh();
     this.#timer ??= setInterval(() => this.#round(), this.#options.intervalMs);
     return () => {
       leave();
@@ -99,7 +100,6 @@ class Cohort {
   join(watcher: Watcher): () => void {
     const watching: Watching = { watcher, from: this.#questions + 1, told: 0 };
     this.#watching.add(watching);
-    this.refresh();
     return () => this.#watching.delete(watching);
   }
 

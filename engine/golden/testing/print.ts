@@ -45,6 +45,8 @@ function printLeaf(leaf: Leaf): string {
       return `variable ${leaf.path.join('.')} (${type})`;
     case 'list':
       return `[${leaf.items.map(printLeaf).join(', ')}] (${type})`;
+    case 'stream-cursor':
+      return `cursor from ${printLeaf(leaf.initial)}`;
     case 'written':
       return `rows written (${type})`;
     case 'affected-rows':

@@ -1,0 +1,67 @@
+/** `T_stream` → the next rows after a cursor, in its order. The cursor is a leaf that begins at the value the request gives
+ *  and is replaced by the last row's after each batch, so every batch of a stream is the same statement.
+ *  A row without a value in the cursor's column is never after anything. Raises `validationFailed` unless there is exactly
+ *  one column. Not here: who asks when (subscribe/stream.ts). Reference: features.md row 91. */
+import type { FieldNode, GraphQLField } from 'graphql';
+import { fail, withPath } from '../errors/engine-error.ts';
+import { and, shownIfOf } from '../resolve/predicate.ts';
+import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
+import { inputOrigin } from '../schema/origin.ts';
+import { readArguments } from './arguments.ts';
+import type { PlanContext } from './context.ts';
+import { countOf } from './count.ts';
+import { type Input, itemsOf, leafOf, refuseNull } from './input.ts';
+import { objectTypeOf, planSelection, rowsAskedFor } from './table.ts';
+import type { Select } from './types.ts';
+
+export function planStream(
+  table: ResolvedTable,
+  field: GraphQLField<unknown, unknown>,
+  nodes: readonly FieldNode[],
+  context: PlanContext,
+): Select {
+  const given = readArguments(field, nodes, context);
+  const { names } = table.naming;
+  const { column, initial, direction } = withPath('args', () =>
+    cursorOf(itemsOf(given.get('cursor')), names.initial_value),
+  );
+  const { type } = column;
+  const asked = withPath('args', () => rowsAskedFor(table, given, context));
+  const batchSize = withPath('args', () => countOf(given.get(names.batch_size), context));
+  const right = { kind: 'stream-cursor', initial: leafOf(initial, type), type } as const;
+  const left = { column: column.name, type, ...shownIfOf(column) };
+  const isAfter = { kind: 'compare', left, operator: direction === 'asc' ? '_gt' : '_lt', right } as const;
+  const nulls = direction === 'asc' ? 'last' : 'first';
+  return {
+    ...planSelection(table, objectTypeOf(field), nodes, context),
+    where: and(asked.where, isAfter),
+    orderBy: [{ path: [], column: column.name, direction, nulls, ...shownIfOf(column) }],
+    limit: Math.min(Number(batchSize), asked.limit ?? Number.MAX_SAFE_INTEGER),
+    withTies: true,
+  };
+}
+
+type Cursor = {
+  readonly column: ResolvedColumn;
+  readonly initial: Input;
+  readonly direction: 'asc' | 'desc';
+};
+
+function cursorOf(items: readonly Input[], initialValue: string): Cursor {
+  const cursors = items.flatMap((item): Cursor[] => {
+    if (item.kind !== 'object') return [];
+    const ordering = item.fields.get('ordering');
+    const direction = ordering?.kind === 'enum' && ordering.value === 'desc' ? 'desc' : 'asc';
+    const values = item.fields.get(initialValue);
+    if (values?.kind !== 'object') return [];
+    return [...values.fields].flatMap(([name, initial]) => {
+      const origin = inputOrigin(values.type.getFields()[name]!);
+      return origin.kind === 'column' ? [{ column: origin.column, initial, direction }] : [];
+    });
+  });
+  const [only, another] = cursors;
+  if (another) fail('validationFailed', { text: 'multiple column cursors are not supported yet' });
+  if (!only) return fail('validationFailed', { text: 'one streaming column field is expected' });
+  if (only.initial.kind === 'null') return refuseNull(only.initial);
+  return only;
+}

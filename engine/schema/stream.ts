@@ -1,0 +1,83 @@
+/** `T_stream` in a role's subscription root, and the inputs that say where its cursor begins: at a value of one column the
+ *  role may read, in one direction. Not here: what is sent when (subscribe/stream.ts). Reference: features.md row 91. */
+import { GraphQLEnumType, GraphQLInputObjectType, GraphQLInt, GraphQLList, GraphQLNonNull } from 'graphql';
+import { derivedTypeName } from '../resolve/names.ts';
+import { sharedTypeName } from '../resolve/naming.ts';
+import type { ResolvedTable } from '../resolve/types.ts';
+import { boolExp } from './bool-exp.ts';
+import type { SchemaBuilder } from './builder.ts';
+import { countExtensions, type FieldConfig, fieldExtensions, inputExtensions } from './origin.ts';
+import { nonNullList, objectType } from './table.ts';
+
+/** None for a role that may read no column. */
+export function streamRoot(builder: SchemaBuilder, table: ResolvedTable): [string, FieldConfig][] {
+  if (builder.selectableColumns(table).length === 0) return [];
+  const { name, description } = table.rootFields.select_stream;
+  const field: FieldConfig = {
+    type: nonNullList(objectType(builder, table)),
+    description,
+    args: {
+      [table.naming.names.batch_size]: {
+        type: new GraphQLNonNull(GraphQLInt),
+        description: 'maximum number of rows returned in a single batch',
+        extensions: countExtensions,
+      },
+      cursor: {
+        type: new GraphQLNonNull(new GraphQLList(streamCursor(builder, table))),
+        description: 'cursor to stream the results returned by the query',
+      },
+      where: { type: boolExp(builder, table), description: 'filter the rows returned' },
+    },
+    extensions: fieldExtensions({ kind: 'stream', table }),
+  };
+  return [[name, field]];
+}
+
+function streamCursor(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
+  return builder.named(derivedTypeName(table, 'stream_cursor_input'), (name) => {
+    return new GraphQLInputObjectType({
+      name,
+      description: `Streaming cursor of the table "${table.table.name}"`,
+      fields: () => ({
+        [table.naming.names.initial_value]: {
+          type: new GraphQLNonNull(initialValue(builder, table)),
+          description: 'Stream column input with initial value',
+        },
+        ordering: { type: cursorOrdering(builder, table), description: 'cursor ordering' },
+      }),
+    });
+  });
+}
+
+function initialValue(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
+  return builder.named(derivedTypeName(table, 'stream_cursor_value_input'), (name) => {
+    return new GraphQLInputObjectType({
+      name,
+      description: 'Initial value of the column from where the streaming should start',
+      fields: () =>
+        Object.fromEntries(
+          builder.selectableColumns(table).map((column) => [
+            column.graphqlName,
+            {
+              type: builder.valueType(column),
+              description: column.description,
+              extensions: inputExtensions({ kind: 'column', column }),
+            },
+          ]),
+        ),
+    });
+  });
+}
+
+function cursorOrdering(builder: SchemaBuilder, { naming }: ResolvedTable): GraphQLEnumType {
+  return builder.named(sharedTypeName(naming, 'cursor_ordering'), (name) => {
+    return new GraphQLEnumType({
+      name,
+      description: 'ordering argument of a cursor',
+      values: {
+        ASC: { value: 'asc', description: 'ascending ordering of the cursor' },
+        DESC: { value: 'desc', description: 'descending ordering of the cursor' },
+      },
+    });
+  });
+}

@@ -1,0 +1,26 @@
+/** The next rows of a stream → a query of one row and two columns: the rows as a JSON array, and where the cursor stands
+ *  after them, as text; null when there were none. Rows of the last value all belong to the batch: were some left for the
+ *  next, which begins after that value, they would never come. PostgreSQL manual, "LIMIT and OFFSET", WITH TIES. */
+import type { Select } from '../plan/types.ts';
+import { type Fragment, sql } from './fragment.ts';
+import { Joins } from './join.ts';
+import { concatenate, joinedRows, jsonArray } from './json.ts';
+import { carriedColumns, directed, orderClause, orderTerms, outside } from './order-by.ts';
+import type { Aliases } from './scope.ts';
+import { limitedTable, placeOf, rowJson } from './table.ts';
+
+export function streamQuery(select: Select, aliases: Aliases): Fragment {
+  const place = placeOf(select, aliases, {});
+  const joins = new Joins(aliases);
+  const terms = orderTerms(select.orderBy, place.row, joins);
+  const rows = limitedTable(select, place, { terms, joins, carried: carriedColumns(terms) });
+  const after = new Joins(aliases);
+  const json = rowJson(select.fields, place.row, after);
+  const order = outside(terms, place.row);
+  const [{ value }] = order as [(typeof order)[number]];
+  const isAscending = select.orderBy[0]!.direction === 'asc';
+  const backwards = isAscending ? directed('desc', 'first') : directed('asc', 'last');
+  const last = sql`(array_agg(${value} order by ${value}${backwards}))[1]::text`;
+  const batch = concatenate(jsonArray(joinedRows(json, orderClause(order))));
+  return sql`select ${batch}, ${last} from ${rows}${after.clauses()}`;
+}

@@ -1,0 +1,45 @@
+/** What every subscription is made of, whether it watches a result or streams rows: the request it stands for, where its
+ *  answers go, and what it is given to watch statements with. Types alone. */
+import type { EngineError } from '../errors/engine-error.ts';
+import type { GraphqlRequest, ReadyStatement } from '../execute/plan-cache.ts';
+import type { Session } from '../resolve/session.ts';
+import type { Model } from '../resolve/types.ts';
+import type { Values, Watcher } from './poller.ts';
+
+/** Where results go. */
+export type Sink = {
+  /** `{"data":{…}}` */
+  readonly next: (text: string) => void;
+  /** As `next`, where one that a client has had no room for may be replaced by the one after it. */
+  readonly latest: (text: string) => void;
+  /** Whether the client has taken what it was sent, but for a little. */
+  readonly hasRoom: () => boolean;
+  /** This time there was none; the next may come. */
+  readonly failed: (error: EngineError) => void;
+  /** There will be no more. */
+  readonly ended: (error: EngineError) => void;
+};
+
+export type Ask = { readonly request: GraphqlRequest; readonly session: Session; readonly sink: Sink };
+
+export type Subscription = {
+  readonly ask: Ask;
+  /** It was planned under this one. */
+  readonly model: Model | undefined;
+  /** Plans, and plans again when the metadata has changed. Raises what planning raises. */
+  readonly begin: (model: Model) => void;
+  readonly stop: () => void;
+};
+
+export type Surroundings = {
+  /** Whether the model it was planned under is still that of the engine. */
+  readonly isCurrent: () => boolean;
+  readonly renew: () => void;
+  /** The returned function ends it. */
+  readonly watch: (
+    statement: ReadyStatement,
+    values: Values,
+    watcher: Watcher,
+    when?: 'now' | 'next round',
+  ) => () => void;
+};
