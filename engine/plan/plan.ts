@@ -2,8 +2,9 @@
  *  Raises validation errors with paths that begin at `selectionSet`. Not here: statements (sql/plan.ts). */
 import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
+import type { FunctionCall } from '../resolve/predicate.ts';
 import type { ResolvedFunction } from '../resolve/types.ts';
-import { fieldOrigin } from '../schema/origin.ts';
+import { type FieldOrigin, fieldOrigin } from '../schema/origin.ts';
 import { planAggregate } from './aggregate.ts';
 import { readArguments } from './arguments.ts';
 import { PlanContext } from './context.ts';
@@ -85,52 +86,18 @@ function planRoot(
   return withPath(name, (): Root => {
     const origin = fieldOrigin(field);
     switch (origin.kind) {
-      case 'rows': {
-        const { source } = origin.table;
-        const select = planRows(origin.table, field, nodes, context);
-        return { kind: 'database', alias, source, query: { kind: 'rows', select } };
-      }
-      case 'row': {
-        const { source } = origin.table;
-        const select = planRow(origin.table, field, nodes, context);
-        return { kind: 'database', alias, source, query: { kind: 'row', select } };
-      }
-      case 'stream': {
-        const { source } = origin.table;
-        const select = planStream(origin.table, field, nodes, context);
-        return { kind: 'database', alias, source, query: { kind: 'stream', select } };
-      }
+      case 'rows':
+      case 'row':
+      case 'stream':
+      case 'rows-aggregate':
+      case 'rows-groups':
+      case 'function':
+      case 'function-aggregate':
+        return { kind: 'database', alias, ...planQuery(origin, field, nodes, context) };
       case 'namespace':
         return { kind: 'namespace', alias, roots: planNamespace(field, nodes, context) };
       case 'placeholder':
         return { kind: 'local', alias, json: JSON.stringify(field.description ?? '') };
-      case 'function': {
-        const { fn, table } = origin;
-        const given = readArguments(field, nodes, context);
-        const call = withPath('args', () => planCall(fn, given, null));
-        const select = planCalled(table, call, field, nodes, context);
-        const kind = fn.returnsSet ? 'rows' : 'row';
-        const { source } = fn;
-        return { kind: 'database', alias, source, query: { kind, select }, ...repetition(fn) };
-      }
-      case 'rows-aggregate': {
-        const { source } = origin.table;
-        const query = planAggregate(origin.table, field, nodes, context);
-        return { kind: 'database', alias, source, query: { kind: 'aggregate', ...query } };
-      }
-      case 'rows-groups': {
-        const { source } = origin.table;
-        const groups = planGroups(origin.table, field, nodes, context);
-        return { kind: 'database', alias, source, query: { kind: 'groups', groups } };
-      }
-      case 'function-aggregate': {
-        const { fn, table } = origin;
-        const given = readArguments(field, nodes, context);
-        const call = withPath('args', () => planCall(fn, given, null));
-        const query = planAggregate(table, field, nodes, context, call);
-        const { source } = fn;
-        return { kind: 'database', alias, source, query: { kind: 'aggregate', ...query }, ...repetition(fn) };
-      }
       case 'column':
       case 'computed':
       case 'relationship-aggregate':
@@ -147,6 +114,56 @@ function planRoot(
         return planMutation({ alias, field, nodes, origin }, context);
     }
   });
+}
+
+type QueryOrigin = Extract<
+  FieldOrigin,
+  { kind: 'rows' | 'row' | 'stream' | 'rows-aggregate' | 'rows-groups' | 'function' | 'function-aggregate' }
+>;
+
+/** What is asked of which source. */
+function planQuery(
+  origin: QueryOrigin,
+  field: GraphQLField<unknown, unknown>,
+  nodes: readonly FieldNode[],
+  context: PlanContext,
+): Omit<Extract<Root, { kind: 'database' }>, 'kind' | 'alias'> {
+  const { table } = origin;
+  const { source } = table;
+  switch (origin.kind) {
+    case 'rows':
+      return { source, query: { kind: 'rows', select: planRows(table, field, nodes, context) } };
+    case 'row':
+      return { source, query: { kind: 'row', select: planRow(table, field, nodes, context) } };
+    case 'stream':
+      return { source, query: { kind: 'stream', select: planStream(table, field, nodes, context) } };
+    case 'rows-aggregate':
+      return { source, query: { kind: 'aggregate', ...planAggregate(table, field, nodes, context) } };
+    case 'rows-groups':
+      return { source, query: { kind: 'groups', groups: planGroups(table, field, nodes, context) } };
+    case 'function': {
+      const { fn } = origin;
+      const select = planCalled(table, rootCall(fn, field, nodes, context), field, nodes, context);
+      return { source, query: { kind: fn.returnsSet ? 'rows' : 'row', select }, ...repetition(fn) };
+    }
+    case 'function-aggregate': {
+      const { fn } = origin;
+      const query = planAggregate(table, field, nodes, context, rootCall(fn, field, nodes, context));
+      return { source, query: { kind: 'aggregate', ...query }, ...repetition(fn) };
+    }
+    default:
+      return origin satisfies never;
+  }
+}
+
+function rootCall(
+  fn: ResolvedFunction,
+  field: GraphQLField<unknown, unknown>,
+  nodes: readonly FieldNode[],
+  context: PlanContext,
+): FunctionCall {
+  const given = readArguments(field, nodes, context);
+  return withPath('args', () => planCall(fn, given, null));
 }
 
 /** Said only of functions that may write. */
