@@ -22,7 +22,7 @@ test('hostile requests are refused, or run without a value in a statement', asyn
     const database = await createDatabase();
     const world = makeHostileWorld(new Choices(ofWorld), MARKER);
     await database.sql(world.sql);
-    const { model, sources } = await engineOn(database.url, world.metadata);
+    const { model, sources } = await engineOn(database.url, { tables: world.metadata });
     const { databases, taken } = captured(sources);
     try {
       for (const numbers of requests) {

@@ -3,8 +3,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Arena, type Engine, makeVariables, openArena } from './testing/arena.ts';
 import { Choices } from './testing/choices.ts';
+import type { Names } from './testing/names.ts';
 import { check } from './testing/property.ts';
-import { type Column, makeWorld, type Role, type Table } from './testing/world.ts';
+import { isGroupable } from './testing/request.ts';
+import { type Column, makeWorld, type Role, type Table, type World } from './testing/world.ts';
 
 let arena: Arena;
 beforeAll(async () => {
@@ -22,9 +24,10 @@ test('a role finds what it was granted, and nothing else', async () => {
     try {
       for (const role of world.roles) {
         const types = await typesOf(engine, role);
+        checkFunctions(types, world, role);
         for (const table of world.tables) {
-          await checkTable(types, table, role);
-          await checkRefusals(engine, table, role);
+          await checkTable(types, table, role, world.names);
+          await checkRefusals(engine, table, role, world.names);
         }
       }
     } finally {
@@ -57,54 +60,75 @@ type Told = {
   readonly enumValues: Named;
 };
 
-async function checkTable(types: Types, table: Table, role: Role): Promise<void> {
-  const { name } = table;
+async function checkTable(types: Types, table: Table, role: Role, names: Names): Promise<void> {
   const { select, insert, update, ...may } = role.permissions.get(table)!;
-  const nothing: readonly Column[] = [];
+  const named = (columns: readonly Column[] = []) => columns.map((column) => names.column(column));
   const sets = {
-    read: names(select?.columns ?? nothing),
-    insert: names(insert?.columns ?? nothing),
-    update: names(update?.columns ?? nothing),
+    read: [...named(select?.columns), ...named(select?.computed)],
+    insert: named(insert?.columns),
+    update: named(update?.columns),
   };
-  const isColumn = (member: string) => table.columns.some((column) => column.name === member);
+  const cells = named([...table.columns, ...table.computed]);
+  const own = names.type(table);
   for (const [type, members] of types) {
-    if (type !== name && !type.startsWith(`${name}_`)) continue;
-    const found = members.filter(isColumn);
-    const allowed = sets[purposeOf(type.slice(name.length))];
+    const suffix = suffixOf(type, own);
+    if (suffix === null) continue;
+    const found = members.filter((member) => cells.includes(member));
+    const allowed = sets[purposeOf(suffix)];
     expect(
       found.filter((member) => !allowed.includes(member)),
       `${role.name} in ${type}`,
     ).toEqual([]);
-    const isWhole = ['', '_bool_exp', '_order_by', '_select_column', '_insert_input', '_set_input'];
-    if (isWhole.includes(type.slice(name.length))) expect(found.sort(), type).toEqual([...allowed].sort());
+    if (WHOLE.includes(suffix)) expect(found.sort(), type).toEqual([...allowed].sort());
+    if (suffix === 'selectcolumn') expect(found.sort(), type).toEqual(named(select?.columns).sort());
   }
-  expect(types.has(name), `type ${name} for ${role.name}`).toBe(select !== null);
+  expect(types.has(own), `type ${own} for ${role.name}`).toBe(select !== null);
   const roots = [...(types.get('query_root') ?? []), ...(types.get('mutation_root') ?? [])];
+  const isGrouped = select?.allowsAggregation === true && select.columns.some(isGroupable);
   const expected = {
-    [name]: select !== null,
-    [`${name}_aggregate`]: select?.allowsAggregation === true,
-    [`insert_${name}`]: insert !== null,
-    [`insert_${name}_one`]: insert !== null && select !== null,
-    [`update_${name}`]: update !== null,
-    [`update_${name}_many`]: update !== null,
-    [`delete_${name}`]: may.delete !== null,
+    [names.root(table)]: select !== null,
+    [names.root(table, '', 'aggregate')]: select?.allowsAggregation === true,
+    [names.root(table, '', 'group_by')]: isGrouped,
+    [names.root(table, 'insert')]: insert !== null,
+    [names.root(table, 'insert', 'one')]: insert !== null && select !== null,
+    [names.root(table, 'update')]: update !== null,
+    [names.root(table, 'update', 'many')]: update !== null,
+    [names.root(table, 'delete')]: may.delete !== null,
   };
   for (const [root, isThere] of Object.entries(expected)) {
     expect(roots.includes(root), `${root} for ${role.name}`).toBe(isThere);
   }
-  if (!select) {
-    const leading = table.relationships.map((relationship) => relationship.name);
-    expect(types.get(name) ?? [], `${leading}`).toEqual([]);
-  }
-  if (table.of === null) expect(await grantedBy(table, role)).toEqual([...sets.read].sort());
+  if (!select) expect(types.get(own) ?? []).toEqual([]);
+  if (table.of !== null) return;
+  const readable = (select?.columns ?? []).map(({ name }) => name).sort();
+  expect(await grantedBy(table, role)).toEqual(readable);
 }
 
-const names = (columns: readonly Column[]) => columns.map((column) => column.name);
+/** What follows the table's own name, in lower case; null of a type that is about something else. */
+function suffixOf(type: string, own: string): string | null {
+  if (!type.startsWith(own)) return null;
+  const rest = type.slice(own.length);
+  return /^($|[A-Z_])/.test(rest) ? rest.replaceAll('_', '').toLowerCase() : null;
+}
+
+/** Types that have all that is granted. */
+const WHOLE = ['', 'boolexp', 'orderby', 'insertinput', 'setinput'];
 
 function purposeOf(suffix: string): 'read' | 'insert' | 'update' {
-  if (suffix === '_insert_input') return 'insert';
-  const isChange = /^_(set|inc|append|prepend|delete_\w+)_input$|^_update_column$|^_updates$/.test(suffix);
+  if (suffix === 'insertinput') return 'insert';
+  const isChange = /^(set|inc|append|prepend|delete\w+)input$|^updatecolumn$|^updates$/.test(suffix);
   return isChange ? 'update' : 'read';
+}
+
+/** A function that the role may call is one whose rows it may read. */
+function checkFunctions(types: Types, { functions, names }: World, role: Role): void {
+  for (const { returns, ...called } of functions) {
+    const { select } = role.permissions.get(returns)!;
+    const roots = types.get('query_root') ?? [];
+    expect(roots.includes(names.root(called))).toBe(select !== null);
+    const mayAggregate = select?.allowsAggregation === true;
+    expect(roots.includes(names.root(called, '', 'aggregate'))).toBe(mayAggregate);
+  }
 }
 
 /** Columns that Postgres lets the reader select. */
@@ -118,9 +142,8 @@ async function grantedBy(table: Table, role: Role): Promise<string[]> {
 }
 
 /** A hidden column, table or root is refused in the words for one that does not exist. */
-async function checkRefusals(engine: Engine, table: Table, role: Role): Promise<void> {
+async function checkRefusals(engine: Engine, table: Table, role: Role, names: Names): Promise<void> {
   const { select } = role.permissions.get(table)!;
-  const { name } = table;
   const refusal = async (query: string, hidden: string): Promise<string> => {
     const answer = await engine.ask({ query, variables: {} }, role, NOBODY);
     if ('text' in answer) throw new Error(`${role.name} was answered ${query}: ${answer.text}`);
@@ -131,24 +154,37 @@ async function checkRefusals(engine: Engine, table: Table, role: Role): Promise<
   const alike = async (hidden: string, ask: (word: string) => string) => {
     expect(await refusal(ask(hidden), hidden)).toBe(await refusal(ask('nothing_x'), 'nothing_x'));
   };
+  const root = names.root(table);
+  const aggregate = names.root(table, '', 'aggregate');
   if (!select) {
-    await alike(name, (word) => `{ ${word} { __typename } }`);
-    await alike(`${name}_aggregate`, (word) => `{ ${word} { __typename } }`);
+    await alike(root, (word) => `{ ${word} { __typename } }`);
+    await alike(aggregate, (word) => `{ ${word} { __typename } }`);
     return;
   }
-  const hidden = table.columns.find((column) => !select.columns.includes(column));
+  const cells = [...select.columns, ...select.computed];
+  const hidden = [...table.columns, ...table.computed].find((column) => !cells.includes(column));
   if (!hidden) return;
-  await alike(hidden.name, (word) => `{ ${name} { ${word} } }`);
-  await alike(hidden.name, (word) => `{ ${name}(where: {${word}: {_is_null: true}}) { __typename } }`);
-  await alike(hidden.name, (word) => `{ ${name}(where: {_not: {_or: [{${word}: {}}]}}) { __typename } }`);
-  await alike(hidden.name, (word) => `{ ${name}(order_by: {${word}: asc}) { __typename } }`);
-  await alike(hidden.name, (word) => `{ ${name}(distinct_on: [${word}]) { __typename } }`);
+  const asks = [
+    (word: string) => `{ ${root} { ${word} } }`,
+    (word: string) => `{ ${root}(where: {${word}: {${names.word('_is_null')}: true}}) { __typename } }`,
+    (word: string) => `{ ${root}(where: {_not: {_or: [{${word}: {}}]}}) { __typename } }`,
+    (word: string) =>
+      `{ ${root}(${names.word('order_by')}: {${word}: ${names.value('asc')}}) { __typename } }`,
+    (word: string) => `{ ${root}(${names.word('distinct_on')}: [${word}]) { __typename } }`,
+  ];
   if (select.allowsAggregation) {
-    await alike(hidden.name, (word) => `{ ${name}_aggregate { aggregate { count(columns: [${word}]) } } }`);
-    await alike(hidden.name, (word) => `{ ${name}_aggregate { aggregate { max { ${word} } } } }`);
+    asks.push((word) => `{ ${aggregate} { aggregate { count(columns: [${word}]) } } }`);
+    asks.push((word) => `{ ${aggregate} { aggregate { max { ${word} } } } }`);
+    if (select.columns.some(isGroupable)) {
+      const group = names.root(table, '', 'group_by');
+      const having = (word: string) => `{count: {arguments: [${word}], predicate: {_eq: 1}}}`;
+      asks.push((word) => `{ ${group}(keys: [${word}]) { aggregate { count } } }`);
+      asks.push((word) => `{ ${group}(keys: [], having: ${having(word)}) { aggregate { count } } }`);
+    }
   }
   if (role.permissions.get(table)!.delete) {
-    const remove = (word: string) => `mutation { delete_${name}(where: {}) { returning { ${word} } } }`;
-    await alike(hidden.name, remove);
+    const remove = names.root(table, 'delete');
+    asks.push((word) => `mutation { ${remove}(where: {}) { returning { ${word} } } }`);
   }
+  for (const ask of asks) await alike(names.column(hidden), ask);
 }

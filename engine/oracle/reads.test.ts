@@ -30,7 +30,7 @@ test('a role reads what Postgres returns under the same policies and grants', as
         const query = makeQuery(choices, sight);
         if (!query) continue;
         const variables = makeVariables(choices);
-        const asked = queryRequest(query, choices);
+        const asked = queryRequest(query, choices, world.names);
         const sql = querySql(query, { ground: readGround(role), sight });
         const reader = role && arena.names.reader(role.name);
         const [ours, theirs] = await Promise.all([

@@ -42,7 +42,7 @@ test('a role writes what Postgres lets it write under the same policies and gran
         const mutation = makeMutation(choices, new Sight(world, role), role);
         if (!mutation) continue;
         const variables = makeVariables(choices);
-        const asked = mutationRequest(mutation, choices);
+        const asked = mutationRequest(mutation, choices, world.names);
         const theirs = await reference(mutation, world, role, variables);
         const ours = await engine.ask(asked, role, variables);
         const contents = await contentsOf(world);
@@ -54,7 +54,7 @@ test('a role writes what Postgres lets it write under the same policies and gran
           continue;
         }
         succeeded += 1;
-        mustAgree(occasion, ours, theirs.answer, mutationShape(mutation));
+        mustAgree(occasion, ours, theirs.answer, mutationShape(mutation, world.names));
         if (contents !== theirs.contents) throw new Error(describe(occasion, contents, theirs.contents));
       }
     } finally {

@@ -11,7 +11,7 @@ import type { Model } from '../../resolve/types.ts';
 import type { Choices } from './choices.ts';
 import { sessionVariableOf, settingOf } from './condition.ts';
 import { engineOn } from './engine-on.ts';
-import { metadataRoles, metadataTables } from './metadata.ts';
+import { metadataRoles, metadataSource } from './metadata.ts';
 import { databaseRoles, type Names, schemaSql } from './policies.ts';
 import type { Request } from './query-text.ts';
 import { arrayText, COLUMN_TYPES } from './types.ts';
@@ -103,7 +103,7 @@ export function refusal(error: unknown): Answer {
 }
 
 async function openEngine(url: string, world: World): Promise<Engine> {
-  const { model, sources } = await engineOn(url, metadataTables(world), metadataRoles(world));
+  const { model, sources } = await engineOn(url, metadataSource(world), metadataRoles(world));
   return {
     model,
     ask: async ({ query, variables: given }, role, variables) => {

@@ -1,22 +1,11 @@
-/** A random condition over the rows of a table, in three spellings: the JSON of a permission, an argument of a request, and
- *  plain SQL. The SQL is the oracle's: it is written here from the reference's words, and shares nothing with engine/sql.
- *  Spec: BoolExp. Not here: requests (request.ts), policies (policies.ts). */
-import pg from 'pg';
+/** A random condition over the rows of a table. It has three spellings: the JSON of a permission and an argument of a request
+ *  (condition-text.ts), and plain SQL (condition-sql.ts). Spec: BoolExp. Not here: requests (request.ts). */
+import { AGGREGATED, type Aggregated, COUNT } from './aggregates.ts';
 import type { Choices } from './choices.ts';
-import { Typed } from './graphql-text.ts';
-import {
-  arrayText,
-  COMPARISONS,
-  type ColumnType,
-  type Comparison,
-  isArray,
-  JSONB,
-  TEXT,
-  type Value,
-} from './types.ts';
+import { COMPARISONS, type ColumnType, type Comparison, isArray, JSONB, TEXT, type Value } from './types.ts';
 import type { Column, Relationship, Table } from './world.ts';
 
-type Operand =
+export type Operand =
   | { readonly kind: 'value'; readonly type: ColumnType; readonly value: Value }
   | { readonly kind: 'list'; readonly type: ColumnType; readonly values: readonly Value[] }
   | { readonly kind: 'session'; readonly type: ColumnType; readonly isList: boolean };
@@ -28,6 +17,8 @@ export type Condition =
   | {
       readonly kind: 'compare';
       readonly column: Column;
+      /** Of a computed field; null: what it has by itself. */
+      readonly argument: Value | null;
       readonly comparison: Comparison;
       readonly operand: Operand;
       /** Compared as text: `_cast`. */
@@ -43,7 +34,18 @@ export type Condition =
       readonly isRoot: boolean;
     }
   | { readonly kind: 'related'; readonly relationship: Relationship; readonly where: Condition }
-  | { readonly kind: 'exists'; readonly table: Table; readonly where: Condition };
+  | { readonly kind: 'exists'; readonly table: Table; readonly where: Condition }
+  | {
+      readonly kind: 'aggregate';
+      /** Over what it leads to; null: over the rows of a group. */
+      readonly relationship: Relationship | null;
+      readonly fn: string;
+      readonly columns: readonly Column[];
+      readonly isDistinct: boolean;
+      readonly where: Condition | null;
+      readonly comparison: Comparison;
+      readonly operand: Operand;
+    };
 
 export const EVERYTHING: Condition = { kind: 'and', all: [] };
 
@@ -51,6 +53,8 @@ export const EVERYTHING: Condition = { kind: 'and', all: [] };
 export type Vocabulary = {
   readonly columns: (table: Table) => readonly Column[];
   readonly relationships: (table: Table) => readonly Relationship[];
+  /** Columns that aggregates may be made of; null: none may. */
+  readonly aggregated: (table: Table) => readonly Column[] | null;
   /** Of a permission: column comparisons, `_exists` and session variables, too. */
   readonly permission: { readonly root: Table; readonly tables: readonly Table[] } | null;
 };
@@ -60,10 +64,11 @@ const DEEPEST = 4;
 export function makeCondition(choices: Choices, table: Table, words: Vocabulary, depth = 0): Condition {
   const columns = words.columns(table);
   const relationships = words.relationships(table);
+  const arrays = relationships.filter(isAggregated);
   const inner = (on: Table) => makeCondition(choices, on, words, depth + 1);
   const compare = () => (columns.length === 0 ? EVERYTHING : comparison(choices, columns, words));
   if (depth >= DEEPEST) return compare();
-  switch (choices.below(words.permission ? 11 : 9)) {
+  switch (choices.below(11)) {
     case 0:
       return choices.chance(30) ? EVERYTHING : compare();
     case 5:
@@ -79,7 +84,13 @@ export function makeCondition(choices: Choices, table: Table, words: Vocabulary,
       return { kind: 'related', relationship, where: inner(relationship.to) };
     }
     case 10: {
-      const other = choices.of(words.permission!.tables);
+      if (!words.permission) {
+        const able = arrays.filter(({ to }) => words.aggregated(to));
+        return able.length === 0
+          ? compare()
+          : makeAggregateCondition(choices, choices.of(able), words, depth);
+      }
+      const other = choices.of(words.permission.tables);
       return { kind: 'exists', table: other, where: inner(other) };
     }
     default:
@@ -93,21 +104,78 @@ function comparison(choices: Choices, columns: readonly Column[], words: Vocabul
   const { permission } = words;
   if (permission && choices.chance(20)) {
     const isRoot = choices.chance(60);
-    const alike = (isRoot ? permission.root.columns : columns).filter(({ type }) => type === column.type);
+    const others = isRoot ? permission.root.columns : columns.filter(({ computed }) => !computed);
+    const alike = others.filter(({ type }) => type === column.type);
     const row = COMPARISONS[choices.below(6)]!;
     if (alike.length > 0)
       return { kind: 'columns', left: column, comparison: row, right: choices.of(alike), isRoot };
   }
   const isCast = column.type === JSONB && choices.chance(15);
   const type = isCast ? TEXT : column.type;
-  const row = choices.of(COMPARISONS.filter(({ suits }) => suits(type)));
+  const isText = permission !== null;
+  const row = choices.of(
+    COMPARISONS.filter(({ suits, isEquality }) => suits(type) && (isText || isEquality || !type.isEnum)),
+  );
   return {
     kind: 'compare',
     column,
+    argument: makeArgument(choices, column, permission !== null),
     comparison: row,
     operand: makeOperand(choices, row, type, permission !== null && !isCast),
     isCast,
     spelling: choices.below(3),
+  };
+}
+
+/** A permission gives none. */
+function makeArgument(choices: Choices, { computed, type }: Column, isPermission: boolean): Value | null {
+  return computed?.hasArgument && !isPermission && choices.chance(50) ? choices.of(type.values) : null;
+}
+
+/** Rows that a function returns have no aggregates. */
+function isAggregated({ kind, using }: Relationship): boolean {
+  return kind === 'array' && using !== 'function';
+}
+
+function makeAggregateCondition(
+  choices: Choices,
+  relationship: Relationship,
+  words: Vocabulary,
+  depth: number,
+): Condition {
+  const { to } = relationship;
+  const where = choices.chance(35) ? makeCondition(choices, to, words, depth + 1) : null;
+  return { ...makeAggregateOf(choices, words.aggregated(to)!), relationship, where };
+}
+
+/** Over the rows of a group. */
+export function makeHaving(choices: Choices, table: Table, words: Vocabulary, depth = 0): Condition {
+  const inner = () => makeHaving(choices, table, words, depth + 1);
+  const kind = depth < 2 ? choices.below(6) : 0;
+  if (kind === 3) return { kind: 'and', all: choices.times(choices.below(3), inner) };
+  if (kind === 4) return { kind: 'or', any: choices.times(choices.below(3), inner) };
+  if (kind === 5) return { kind: 'not', not: inner() };
+  const where = choices.chance(35) ? makeCondition(choices, table, words, 2) : null;
+  return { ...makeAggregateOf(choices, words.aggregated(table)!), relationship: null, where };
+}
+
+type AggregateOf = Omit<Extract<Condition, { kind: 'aggregate' }>, 'relationship' | 'where'>;
+
+function makeAggregateOf(choices: Choices, columns: readonly Column[]): AggregateOf {
+  const row: Aggregated = choices.of(AGGREGATED);
+  const suited = columns.filter(({ type }) => row.suits(type));
+  const isCount = row === COUNT || suited.length === 0;
+  const counted = choices.chance(50) ? choices.some(columns, 30) : [];
+  const type = isCount ? COUNT.value : row.value;
+  const comparison = choices.of(COMPARISONS.filter(({ suits }) => suits(type)));
+  const over = isCount ? counted : [choices.of(suited)];
+  return {
+    kind: 'aggregate',
+    fn: isCount ? COUNT.name : row.name,
+    columns: over,
+    isDistinct: over.length > 0 && choices.chance(25),
+    comparison,
+    operand: makeOperand(choices, comparison, type, false),
   };
 }
 
@@ -129,152 +197,8 @@ export function sessionVariableOf(type: ColumnType, isList: boolean): string {
   return `${type.sql.replace('[]', '_array')}${isList ? 's' : ''}`;
 }
 
-/** As a permission says it. */
-export function toRule(condition: Condition): unknown {
-  switch (condition.kind) {
-    case 'and':
-      return condition.all.length === 0 ? {} : { _and: condition.all.map(toRule) };
-    case 'or':
-      return { $or: condition.any.map(toRule) };
-    case 'not':
-      return { _not: toRule(condition.not) };
-    case 'compare': {
-      const { column, comparison: row, operand, isCast, spelling } = condition;
-      const value = operandRule(operand);
-      const isBare = spelling === 2 && row.name === 'eq' && !isCast && typeof value !== 'object';
-      if (isBare) return { [column.name]: value };
-      const operation = { [`${spelling === 1 ? '$' : '_'}${row.name}`]: value };
-      return { [column.name]: isCast ? { _cast: { String: operation } } : operation };
-    }
-    case 'null':
-      return { [condition.column.name]: { _is_null: condition.isNull } };
-    case 'columns': {
-      const { left, right, comparison: row, isRoot } = condition;
-      return { [left.name]: { [`_c${row.name}`]: isRoot ? ['$', right.name] : right.name } };
-    }
-    case 'related':
-      return { [condition.relationship.name]: toRule(condition.where) };
-    case 'exists': {
-      const _table = { schema: 'public', name: condition.table.name };
-      return { _exists: { _table, _where: toRule(condition.where) } };
-    }
-    default:
-      return condition satisfies never;
-  }
-}
-
-function operandRule(operand: Operand): unknown {
-  if (operand.kind === 'session') return `X-Engine-${sessionVariableOf(operand.type, operand.isList)}`;
-  return operand.kind === 'value' ? operand.value.json : operand.values.map(({ json }) => json);
-}
-
-/** As a `where` argument says it. */
-export function toArgument(condition: Condition): unknown {
-  switch (condition.kind) {
-    case 'and':
-      return condition.all.length === 0 ? {} : { _and: condition.all.map(toArgument) };
-    case 'or':
-      return { _or: condition.any.map(toArgument) };
-    case 'not':
-      return { _not: toArgument(condition.not) };
-    case 'compare': {
-      const { column, comparison: row, operand, isCast } = condition;
-      const operation = { [`_${row.name}`]: operandArgument(operand) };
-      return { [column.name]: isCast ? { _cast: { String: operation } } : operation };
-    }
-    case 'null':
-      return { [condition.column.name]: { _is_null: condition.isNull } };
-    case 'related':
-      return { [condition.relationship.name]: toArgument(condition.where) };
-    default:
-      throw new Error(`a request has no ${condition.kind}`);
-  }
-}
-
-function operandArgument(operand: Operand): unknown {
-  if (operand.kind === 'session') throw new Error('a request has no session variables');
-  const { type } = operand;
-  if (operand.kind === 'value') return new Typed(operand.value.json, type.graphql);
-  return new Typed(
-    operand.values.map(({ json }) => json),
-    type.graphql && `[${type.graphql}!]`,
-  );
-}
-
-/** Where rows of a table are found, and what ties them to others. */
-export type Ground = {
-  readonly rowsOf: (table: Table) => string;
-  readonly link: (relationship: Relationship, here: string, there: string) => string;
-};
-
-let aliases = 0;
-export const nextAlias = (): string => `x${aliases++}`;
-
-/** As SQL over the row with that alias. */
-export function toSql(condition: Condition, ground: Ground, row: string, root = row): string {
-  switch (condition.kind) {
-    case 'and':
-      return ['true', ...condition.all.map((each) => `(${toSql(each, ground, row, root)})`)].join(' and ');
-    case 'or':
-      return ['false', ...condition.any.map((each) => `(${toSql(each, ground, row, root)})`)].join(' or ');
-    case 'not':
-      return `not (${toSql(condition.not, ground, row, root)})`;
-    case 'compare': {
-      const { column, comparison: row_, operand, isCast } = condition;
-      return row_.sql(`${row}.${column.name}${isCast ? '::text' : ''}`, operandSql(operand));
-    }
-    case 'null':
-      return `${row}.${condition.column.name} is ${condition.isNull ? '' : 'not '}null`;
-    case 'columns': {
-      const right = `${condition.isRoot ? root : row}.${condition.right.name}`;
-      return condition.comparison.sql(`${row}.${condition.left.name}`, right);
-    }
-    case 'related': {
-      const { relationship, where } = condition;
-      const other = nextAlias();
-      const tie = ground.link(relationship, row, other);
-      const holds = toSql(where, ground, other, root);
-      return `exists (select from ${ground.rowsOf(relationship.to)} ${other} where ${tie} and (${holds}))`;
-    }
-    case 'exists': {
-      const other = nextAlias();
-      const holds = toSql(condition.where, ground, other, root);
-      return `exists (select from ${ground.rowsOf(condition.table)} ${other} where ${holds})`;
-    }
-    default:
-      return condition satisfies never;
-  }
-}
-
-/** Several arrays: an array of them would be one of their elements. */
-function listSql(values: readonly Value[], type: ColumnType): string {
-  const rows = values.map((value) => `select ${literal(value, type)}`);
-  return [`select null::${type.sql} where false`, ...rows].join(' union all ');
-}
-
-function operandSql(operand: Operand): string {
-  const { type } = operand;
-  switch (operand.kind) {
-    case 'value':
-      return literal(operand.value, type);
-    case 'list':
-      if (isArray(type)) return listSql(operand.values, type);
-      return `${pg.escapeLiteral(arrayText(operand.values.map(({ text }) => text)))}::${type.sql}[]`;
-    case 'session': {
-      const setting = `current_setting(${pg.escapeLiteral(settingOf(type, operand.isList))})`;
-      return `${setting}::${type.sql}${operand.isList ? '[]' : ''}`;
-    }
-    default:
-      return operand satisfies never;
-  }
-}
-
 export function settingOf(type: ColumnType, isList: boolean): string {
   return `oracle.${sessionVariableOf(type, isList)}`;
-}
-
-export function literal({ text }: Value, type: ColumnType): string {
-  return `${pg.escapeLiteral(text)}::${type.sql}`;
 }
 
 /** Does it read rows of the table, other than the row it is about? */
@@ -292,6 +216,8 @@ export function readsRowsOf(condition: Condition, table: Table): boolean {
       return isSame(condition.relationship.to) || within(condition.where);
     case 'exists':
       return isSame(condition.table) || within(condition.where);
+    case 'aggregate':
+      return isSame(condition.relationship!.to) || (condition.where !== null && within(condition.where));
     default:
       return false;
   }

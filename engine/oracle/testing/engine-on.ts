@@ -1,4 +1,5 @@
-/** The engine's rooms without its surroundings: a database and tables of a metadata document → what a request needs. */
+/** The engine's rooms without its surroundings: a database and a source of a metadata document → what a request needs. */
+import { withEnumRows } from '../../catalog/enum-rows.ts';
 import { introspect } from '../../catalog/introspect.ts';
 import { Sources } from '../../execute/sources.ts';
 import { parseMetadata } from '../../metadata/parse.ts';
@@ -10,7 +11,7 @@ export type EngineRooms = { readonly model: Model; readonly sources: Sources };
 /** Raises when something in the metadata but an inherited role is inconsistent. The caller closes the sources. */
 export async function engineOn(
   url: string,
-  tables: readonly unknown[],
+  source: Readonly<Record<string, unknown>>,
   inheritedRoles: readonly unknown[] = [],
 ): Promise<EngineRooms> {
   const sources = new Sources({ ORACLE: url });
@@ -18,11 +19,16 @@ export async function engineOn(
   const metadata = parseMetadata({
     version: 3,
     inherited_roles: inheritedRoles,
-    sources: [{ name: 'default', kind: 'postgres', configuration, tables }],
+    sources: [{ name: 'default', kind: 'postgres', configuration, ...source }],
   });
   sources.publish(metadata.sources);
-  const catalogs = new Map([['default', await introspect(sources.get('default'))]]);
-  const { model, inconsistencies } = resolve(metadata, catalogs, { stringifyNumericTypes: false });
+  const database = sources.get('default');
+  const catalog = await withEnumRows(database, await introspect(database), metadata.sources[0]!);
+  const { model, inconsistencies } = resolve(metadata, new Map([['default', catalog]]), {
+    stringifyNumericTypes: false,
+    namingConvention: 'default',
+    features: ['group_by', 'nested_updates'],
+  });
   // Parents that write by different rules leave an heir nothing to write by, and say so.
   const wrong = inconsistencies.filter(({ type }) => !type.startsWith('inherited'));
   if (wrong.length > 0) throw new Error(JSON.stringify(wrong, null, 1));

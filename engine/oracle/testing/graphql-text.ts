@@ -1,6 +1,7 @@
 /** Argument values → the text of a GraphQL request and its variables. A whole argument, or a scalar in it, may become a
  *  variable instead of a literal, as the choices say. Not here: what is asked for (request.ts). */
 import type { Choices } from './choices.ts';
+import type { Names } from './names.ts';
 
 /** A scalar (or list of scalars) that may be sent as a variable of that GraphQL type; null: as a literal only. */
 export class Typed {
@@ -11,7 +12,7 @@ export class Typed {
     this.type = type;
   }
   toJSON(): unknown {
-    return this.json;
+    return this.json instanceof Word ? this.json.word : this.json;
   }
 }
 
@@ -28,8 +29,8 @@ export class Word {
 
 export type Argument = {
   readonly name: string;
-  /** GraphQL type. */
-  readonly type: string;
+  /** GraphQL type; null: as a literal only. */
+  readonly type: string | null;
   readonly value: unknown;
 };
 
@@ -38,9 +39,11 @@ export class Writer {
   readonly variables: Record<string, unknown> = {};
   readonly #types: string[] = [];
   readonly #choices: Choices;
+  readonly names: Names;
 
-  constructor(choices: Choices) {
+  constructor(choices: Choices, names: Names) {
     this.#choices = choices;
+    this.names = names;
   }
 
   /** `($v0: Int)`, or nothing. */
@@ -52,7 +55,8 @@ export class Writer {
   arguments(given: readonly Argument[]): string {
     if (given.length === 0) return '';
     const parts = given.map(({ name, type, value }) => {
-      return `${name}: ${this.#choices.chance(25) ? this.#variable(value, type) : this.#literal(value)}`;
+      const isVariable = this.#choices.chance(25) && type !== null;
+      return `${name}: ${isVariable ? this.#variable(value, type) : this.#literal(value)}`;
     });
     return `(${parts.join(', ')})`;
   }

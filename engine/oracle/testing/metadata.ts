@@ -1,20 +1,48 @@
 /** World → the tables of a metadata document. Not here: what Postgres is told (policies.ts). Spec: "Table file fields". */
-import { sessionVariableOf, toRule } from './condition.ts';
-import type { Column, Permissions, Preset, Relationship, Table, World } from './world.ts';
+import { sessionVariableOf } from './condition.ts';
+import { toRule } from './condition-text.ts';
+import {
+  type Column,
+  ENUM_TABLE,
+  type Permissions,
+  type Preset,
+  type Relationship,
+  SESSION_ARGUMENT,
+  type Table,
+  type TrackedFunction,
+  type World,
+} from './world.ts';
 
-const qualified = ({ name }: Table) => ({ schema: 'public', name });
+/** A source of a document, without its name and configuration; and what features it needs. */
+export function metadataSource(world: World): Readonly<Record<string, unknown>> {
+  return {
+    tables: [{ table: qualified(ENUM_TABLE), is_enum: true }, ...metadataTables(world)],
+    functions: world.functions.map(functionOf),
+    customization: { naming_convention: world.names.convention },
+  };
+}
+
+function functionOf({ name, called, hasSession }: TrackedFunction): unknown {
+  const session = hasSession ? { session_argument: SESSION_ARGUMENT } : {};
+  const custom = called ? { custom_name: called } : {};
+  return { function: qualified({ name }), configuration: { ...session, ...custom } };
+}
+
+const qualified = ({ name }: Pick<Table, 'name'>) => ({ schema: 'public', name });
 const names = (columns: readonly Column[]) => columns.map(({ name }) => name);
 
-export function metadataTables({ tables, roles }: World): unknown[] {
+function metadataTables({ tables, roles }: World): unknown[] {
   return tables.map((table) => {
     const rules = roles.flatMap(({ name: role, permissions }) => rulesOf(role, permissions.get(table)!));
     const ofKind = (kind: string) => rules.flatMap(([key, rule]) => (key === kind ? [rule] : []));
     const related = (kind: Relationship['kind']) =>
       table.relationships
-        .filter((relationship) => relationship.kind === kind)
+        .filter((relationship) => relationship.kind === kind && relationship.using !== 'function')
         .map((relationship) => ({ name: relationship.name, using: using(relationship) }));
     return {
       table: qualified(table),
+      configuration: configurationOf(table),
+      computed_fields: computedOf(table),
       object_relationships: related('object'),
       array_relationships: related('array'),
       select_permissions: ofKind('select'),
@@ -23,6 +51,22 @@ export function metadataTables({ tables, roles }: World): unknown[] {
       delete_permissions: ofKind('delete'),
     };
   });
+}
+
+function configurationOf({ called, columns }: Table): unknown {
+  const chosen = columns.filter((column) => column.called !== null);
+  return {
+    ...(called ? { custom_name: called } : {}),
+    column_config: Object.fromEntries(chosen.map((column) => [column.name, { custom_name: column.called }])),
+  };
+}
+
+function computedOf({ name: table, computed, relationships }: Table): unknown[] {
+  const rows = relationships.filter(({ using }) => using === 'function');
+  return [...computed, ...rows].map(({ name }) => ({
+    name,
+    definition: { function: qualified({ name: `${table}_${name}` }) },
+  }));
 }
 
 /** What `inherited_roles` of a document holds. */
@@ -48,9 +92,10 @@ function rulesOf(role: string, { select, insert, update, ...rest }: Permissions)
   const rules: [string, unknown][] = [];
   const add = (kind: string, permission: unknown) => rules.push([kind, { role, permission }]);
   if (select) {
-    const { columns, filter, limit, allowsAggregation } = select;
+    const { columns, computed, filter, limit, allowsAggregation } = select;
     add('select', {
       columns: names(columns),
+      computed_fields: names(computed),
       filter: toRule(filter),
       ...(limit === null ? {} : { limit }),
       allow_aggregations: allowsAggregation,

@@ -4,7 +4,8 @@
  *  policy counts for rows that are not inserted; in the engine it is passed over, and does not. So each object is looked up
  *  first and then inserted or updated. PostgreSQL manual, "CREATE POLICY". */
 import type pg from 'pg';
-import { type Condition, literal, settingOf, toSql } from './condition.ts';
+import { type Condition, settingOf } from './condition.ts';
+import { literal, toSql } from './condition-sql.ts';
 import type { MutationRoot } from './mutation.ts';
 import {
   type Action,
@@ -70,14 +71,15 @@ function keySql({ key }: Table, values: readonly Value[]): string {
 /** What comes back of the rows with those numbers. */
 async function told(root: MutationRoot, numbers: readonly number[], scene: Scene): Promise<string> {
   const { table, action, returning } = root;
-  if (!returning) return `{"affected_rows":${numbers.length}}`;
+  const affected = `"${scene.sight.world.names.word('affected_rows')}":${numbers.length}`;
+  if (!returning) return `{${affected}}`;
   const asking: Asking = { ground: readGround(scene.role), sight: scene.sight };
   const from = `from public.${table.name} x where x."#" = any('{${numbers.join(',')}}')`;
   const json = fieldsSql(returning, 'x', asking);
   const list = `select coalesce(json_agg(r.row), '[]')::text as data from (select ${json} as row ${from}) r`;
   if (!answersWithRow(action)) {
     const rows = await asReader(list, scene);
-    return `{"affected_rows":${numbers.length},"returning":${rows[0]!['data']}}`;
+    return `{${affected},"returning":${rows[0]!['data']}}`;
   }
   const rows = await asReader(`select ${json}::text as data ${from}`, scene);
   return String(rows[0]?.['data'] ?? 'null');

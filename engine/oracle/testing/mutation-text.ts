@@ -1,6 +1,6 @@
 /** Mutation → the text of a GraphQL request, and the shape of its answer. */
 import type { Choices } from './choices.ts';
-import { toArgument } from './condition.ts';
+import { toArgument, valueArgument } from './condition-text.ts';
 import { type Argument, Typed, Word, Writer } from './graphql-text.ts';
 import { SCALAR, type Shape } from './json.ts';
 import {
@@ -13,108 +13,120 @@ import {
   OPERATORS,
   type Update,
 } from './mutation.ts';
+import type { Names } from './names.ts';
 import { fieldsShape, fieldsText, type Request } from './query-text.ts';
 import type { Value } from './types.ts';
 import type { Table } from './world.ts';
 
-export function mutationRequest({ roots }: Mutation, choices: Choices): Request {
-  const writer = new Writer(choices);
+export function mutationRequest({ roots }: Mutation, choices: Choices, names: Names): Request {
+  const writer = new Writer(choices, names);
   const text = roots.map((root) => rootText(root, writer)).join(' ');
   return { query: `mutation m${writer.declarations} { ${text} }`, variables: writer.variables };
 }
 
 function rootText({ alias, table, action, returning }: MutationRoot, writer: Writer): string {
-  const [name, given] = callOf(action, table);
+  const { names } = writer;
+  const [name, given] = callOf(action, table, names);
   const call = `${alias}: ${name}${writer.arguments(given)}`;
   const fields = returning ? fieldsText(returning, writer) : '';
   if (answersWithRow(action)) return `${call} ${fields}`;
-  return `${call} { affected_rows ${returning ? `returning ${fields}` : ''} }`;
+  return `${call} { ${names.word('affected_rows')} ${returning ? `returning ${fields}` : ''} }`;
 }
 
-function callOf(action: Action, table: Table): readonly [string, Argument[]] {
-  const { name } = table;
+function callOf(action: Action, table: Table, names: Names): readonly [string, Argument[]] {
   const where = (type: string, condition: Update['where']): Argument => {
-    return { name: 'where', type, value: toArgument(condition) };
+    return { name: 'where', type, value: toArgument(condition, names) };
   };
-  const boolExp = `${name}_bool_exp!`;
+  const boolExp = `${names.type(table, 'bool_exp')}!`;
+  const changesOf = (changes: readonly Change[]) => changeArguments(changes, table, names);
+  const insertInput = names.type(table, 'insert_input');
   switch (action.kind) {
     case 'insert': {
-      const objects = action.objects.map(objectValue);
+      const objects = action.objects.map((object) => objectValue(object, names));
       const given: Argument[] = action.isOne
-        ? [{ name: 'object', type: `${name}_insert_input!`, value: objects[0] }]
-        : [{ name: 'objects', type: `[${name}_insert_input!]!`, value: objects }];
-      if (action.conflict) given.push(conflictArgument(action.conflict, table));
-      return [`insert_${name}${action.isOne ? '_one' : ''}`, given];
+        ? [{ name: 'object', type: `${insertInput}!`, value: objects[0] }]
+        : [{ name: 'objects', type: `[${insertInput}!]!`, value: objects }];
+      if (action.conflict) given.push(conflictArgument(action.conflict, table, names));
+      return [names.root(table, 'insert', action.isOne ? 'one' : ''), given];
     }
     case 'update':
-      return [`update_${name}`, [where(boolExp, action.where), ...changeArguments(action.changes, name)]];
+      return [names.root(table, 'update'), [where(boolExp, action.where), ...changesOf(action.changes)]];
     case 'update by key': {
       const key: Argument = {
-        name: 'pk_columns',
-        type: `${name}_pk_columns_input!`,
-        value: Object.fromEntries(keyValues(action.key, table)),
+        name: names.word('pk_columns'),
+        type: `${names.type(table, 'pk_columns_input')}!`,
+        value: Object.fromEntries(keyValues(action.key, table, names)),
       };
-      return [`update_${name}_by_pk`, [key, ...changeArguments(action.changes, name)]];
+      return [names.root(table, 'update', 'by_pk'), [key, ...changesOf(action.changes)]];
     }
     case 'update many': {
       const value = action.updates.map((update) => ({
-        where: toArgument(update.where),
-        ...Object.fromEntries(changeArguments(update.changes, name).map((each) => [each.name, each.value])),
+        where: toArgument(update.where, names),
+        ...Object.fromEntries(changesOf(update.changes).map((each) => [each.name, each.value])),
       }));
-      return [`update_${name}_many`, [{ name: 'updates', type: `[${name}_updates!]!`, value }]];
+      const type = `[${names.type(table, 'updates')}!]!`;
+      return [names.root(table, 'update', 'many'), [{ name: 'updates', type, value }]];
     }
     case 'delete':
-      return [`delete_${name}`, [where(boolExp, action.where)]];
+      return [names.root(table, 'delete'), [where(boolExp, action.where)]];
     case 'delete by key': {
-      const given = keyValues(action.key, table).map(([column, value], i): Argument => {
+      const given = keyValues(action.key, table, names).map(([column, value], i): Argument => {
         return { name: column, type: `${table.key[i]!.type.graphql}!`, value };
       });
-      return [`delete_${name}_by_pk`, given];
+      return [names.root(table, 'delete', 'by_pk'), given];
     }
     default:
       return action satisfies never;
   }
 }
 
-function keyValues(key: readonly Value[], table: Table): (readonly [string, Typed])[] {
-  return table.key.map(({ name, type }, i) => [name, new Typed(key[i]!.json, type.graphql)]);
+function keyValues(key: readonly Value[], table: Table, names: Names): (readonly [string, Typed])[] {
+  return table.key.map((column, i) => [names.column(column), valueArgument(key[i]!, column.type, names)]);
 }
 
-function objectValue(object: Given): unknown {
+function objectValue(object: Given, names: Names): unknown {
   return Object.fromEntries(
-    [...object].map(([{ name, type }, value]) => [name, value && new Typed(value.json, type.graphql)]),
+    [...object].map(([column, value]) => [
+      names.column(column),
+      value && valueArgument(value, column.type, names),
+    ]),
   );
 }
 
 function conflictArgument(
   { constraint, update, where }: NonNullable<Extract<Action, { kind: 'insert' }>['conflict']>,
-  { name }: Table,
+  table: Table,
+  names: Names,
 ): Argument {
   const value = {
     constraint: new Word(constraint),
-    update_columns: update.map((column) => new Word(column.name)),
-    ...(where ? { where: toArgument(where) } : {}),
+    [names.word('update_columns')]: update.map((column) => new Word(names.column(column))),
+    ...(where ? { where: toArgument(where, names) } : {}),
   };
-  return { name: 'on_conflict', type: `${name}_on_conflict`, value };
+  return { name: names.word('on_conflict'), type: names.type(table, 'on_conflict'), value };
 }
 
-function changeArguments(changes: readonly Change[], table: string): Argument[] {
+function changeArguments(changes: readonly Change[], table: Table, names: Names): Argument[] {
   return OPERATORS.flatMap(({ name }): Argument[] => {
     const own = changes.filter(({ operator }) => operator === name);
     const value = Object.fromEntries(
-      own.map((change) => [change.column.name, change.value && new Typed(change.value.json, change.type)]),
+      own.map(({ column, value: to, type }) => {
+        const given = to && type === column.type.graphql ? valueArgument(to, column.type, names) : null;
+        return [names.column(column), given ?? (to && new Typed(to.json, type))];
+      }),
     );
-    return own.length > 0 ? [{ name, type: `${table}${name}_input`, value }] : [];
+    const type = names.type(table, `${name.slice(1)}_input`);
+    return own.length > 0 ? [{ name: names.word(name), type, value }] : [];
   });
 }
 
-export function mutationShape({ roots }: Mutation): Shape {
+export function mutationShape({ roots }: Mutation, names: Names): Shape {
   const shapes = roots.map(({ alias, action, returning }): [string, Shape] => {
     const fields = returning ? fieldsShape(returning) : new Map<string, Shape>();
     if (answersWithRow(action)) return [alias, { fields, isUnordered: false }];
     const rows: Shape = { fields, isUnordered: true };
     const members = new Map([
-      ['affected_rows', SCALAR],
+      [names.word('affected_rows'), SCALAR],
       ...(returning ? [['returning', rows] as const] : []),
     ]);
     return [alias, { fields: members, isUnordered: false }];

@@ -7,8 +7,17 @@
  *  of numbers. Views have no policies: each role has its own, filtered; writers use those wherever they look around.
  *  PostgreSQL manual, "Row Security Policies". */
 import pg from 'pg';
-import { type Condition, EVERYTHING, type Ground, literal, toSql } from './condition.ts';
-import type { Permissions, Relationship, Role, Table, World } from './world.ts';
+import { type Condition, EVERYTHING } from './condition.ts';
+import { type Ground, literal, toSql } from './condition-sql.ts';
+import { functionsSql, roleFunctionsSql, testName } from './functions-sql.ts';
+import {
+  ENUM_TABLE,
+  type Permissions,
+  type Relationship,
+  type Role,
+  type Table,
+  type World,
+} from './world.ts';
 
 /** Database roles, which belong to the whole server: their names begin with the run's own. */
 export type Names = {
@@ -32,12 +41,13 @@ export function readGround(role: Role | null): Ground {
       return isFiltered ? seen(table, role) : `public.${table.name}`;
     },
     link: linked,
+    call: role ? seenCall(role) : OWNER.call,
   };
 }
 
 /** As it sees them from inside what it writes. */
 export function writeGround(role: Role): Ground {
-  return { rowsOf: (table) => seen(table, role), link: linked };
+  return { rowsOf: (table) => seen(table, role), link: linked, call: seenCall(role) };
 }
 
 /** As the owner, who is not restricted: the ground of permissions themselves. */
@@ -45,7 +55,19 @@ const OWNER: Ground = {
   rowsOf: (table) => `public.${table.name}`,
   link: ({ mapping }, here, there) =>
     mapping.map(([local, remote]) => `${here}.${local.name} = ${there}.${remote.name}`).join(' and '),
+  call: ({ name, computed, type }, row, argument) => {
+    const given = argument ? `, ${literal(argument, type)}` : '';
+    return `public."${computed!.from.name}_${name}"(${row}${given})`;
+  },
 };
+
+/** By the number of the row: that of a view is no row of the table. */
+function seenCall(role: Role): Ground['call'] {
+  return ({ name, computed, type }, row, argument) => {
+    const given = argument ? `, ${literal(argument, type)}` : '';
+    return `"as ${role.name}"."${computed!.from.name}_${name}"(${row}."#"${given})`;
+  };
+}
 
 function linked(relationship: Relationship, here: string, there: string): string {
   const link = linkName(relationship);
@@ -63,15 +85,18 @@ export function schemaSql(world: World, names: Names): string {
   return [
     'drop schema if exists public cascade; create schema public; grant usage on schema public to public',
     'drop schema if exists oracle cascade; create schema oracle; grant usage on schema oracle to public',
+    enumSql(world),
     ...real.map(tableSql),
     rowsSql(world),
     ...real.flatMap(foreignKeysSql),
     ...tables.filter(({ of }) => of !== null).map(viewSql),
+    ...functionsSql(world),
     ...tables.flatMap(({ relationships }) => relationships.map(linkSql)),
     'grant select on all tables in schema oracle to public',
     ...real.map(({ name }) => `alter table public.${name} enable row level security`),
     ...roles.flatMap((role) => roleSql(role, tables, names)),
     ...heirSql(world.heir, tables, names),
+    ...[...roles, world.heir].flatMap((role) => roleFunctionsSql(role, tables)),
     'analyze',
   ].join(';\n');
 }
@@ -96,10 +121,16 @@ export function rowsSql({ tables }: World): string {
   ].join(';\n');
 }
 
+function enumSql({ enum: { values } }: World): string {
+  const rows = values.map(({ text }) => `(${pg.escapeLiteral(text)})`);
+  return `create table public.${ENUM_TABLE.name} (value text primary key);
+    insert into public.${ENUM_TABLE.name} values ${rows.join(', ')}`;
+}
+
 function tableSql({ name, columns, key, unique, foreignKeys }: Table): string {
   const lines = columns.map(({ name: column, type, isNullable, standard }) => {
     const rest = `${isNullable ? '' : ' not null'}${standard ? ` default ${literal(standard, type)}` : ''}`;
-    return `${column} ${type.sql}${rest}`;
+    return `${column} ${type.sql}${rest}${type.isEnum ? ` references public.${ENUM_TABLE.name}` : ''}`;
   });
   const keys = [
     `constraint ${name}_pkey primary key (${key.map((column) => column.name).join(', ')})`,
@@ -181,8 +212,6 @@ function schemaOf({ name }: Role, users: readonly string[]): string[] {
     `grant usage on schema ${schema} to ${users.join(', ')}`,
   ];
 }
-
-const testName = (role: Role, table: Table) => `oracle."${role.name} select ${table.name}"`;
 
 /** A function of the row with the owner's rights. */
 function conditionSql(name: string, table: Table, condition: Condition): string {

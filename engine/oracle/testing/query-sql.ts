@@ -1,9 +1,24 @@
 /** Query → plain SQL, as simple as it can be: a row is json_build_object, a relationship a subquery, and who may see what
  *  is Postgres' own business. Shares nothing with engine/sql. PostgreSQL manual, "JSON Functions and Operators". */
 import pg from 'pg';
-import { type Ground, literal, nextAlias, toSql } from './condition.ts';
-import type { AggregatePart, Field, Order, Query, Root, Rows, Sight } from './request.ts';
-import type { Table } from './world.ts';
+import { settingOf } from './condition.ts';
+import { cellSql, type Ground, literal, nextAlias, toSql } from './condition-sql.ts';
+import { SESSION_VARIABLE } from './functions-sql.ts';
+import type {
+  AggregatePart,
+  Call,
+  Direction,
+  Field,
+  Groups,
+  Order,
+  Query,
+  Root,
+  Rows,
+  Sight,
+  ValuePart,
+} from './request.ts';
+import { TEXT } from './types.ts';
+import type { Column, Table } from './world.ts';
 
 export type Asking = {
   readonly ground: Ground;
@@ -18,10 +33,9 @@ export function querySql({ roots }: Query, asking: Asking): string {
 
 function rootSql(root: Root, asking: Asking): string {
   const { table } = root;
-  const everywhere = () => 'true';
   switch (root.kind) {
     case 'rows':
-      return rowsSql(table, root.rows, root.fields, everywhere, asking);
+      return rowsSql(table, root.rows, root.fields, calledBy(root.call), asking);
     case 'by key': {
       const row = nextAlias();
       const where = table.key.map(({ name, type }, i) => `${row}.${name} = ${literal(root.key[i]!, type)}`);
@@ -29,10 +43,24 @@ function rootSql(root: Root, asking: Asking): string {
       return `(select ${json} from ${asking.ground.rowsOf(table)} ${row} where ${where.join(' and ')})`;
     }
     case 'aggregate':
-      return aggregateSql(table, root.rows, root.parts, everywhere, asking);
+      return aggregateSql(table, root.rows, root.parts, calledBy(root.call), asking);
+    case 'groups':
+      return groupsSql(table, root.groups, asking);
     default:
       return root satisfies never;
   }
+}
+
+/** Of a tracked function, or all. */
+function calledBy(call: Call | null): Tie {
+  if (!call) return () => 'true';
+  const { to, argument } = call;
+  const text = `current_setting(${pg.escapeLiteral(settingOf(TEXT, false))})`;
+  const given = [
+    ...(to.hasSession ? [`json_build_object('x-engine-${SESSION_VARIABLE}', ${text})`] : []),
+    ...(argument ? [literal(argument, to.by.type)] : []),
+  ];
+  return (row) => `${row}."#" in (select oracle.${to.name}(${given.join(', ')}))`;
 }
 
 function objectSql(members: readonly (readonly [string, string])[]): string {
@@ -48,7 +76,7 @@ function fieldSql(field: Field, row: string, asking: Asking): string {
   switch (field.kind) {
     case 'column': {
       const path = field.path ? ` #> ${pg.escapeLiteral(`{${field.path.steps.join(',')}}`)}` : '';
-      return `${row}.${field.column.name}${path}`;
+      return `${answered(cellSql(field.column, ground, row, field.argument), field.column, asking)}${path}`;
     }
     case 'typename':
       return pg.escapeLiteral(field.of);
@@ -70,6 +98,11 @@ function fieldSql(field: Field, row: string, asking: Asking): string {
     default:
       return field satisfies never;
   }
+}
+
+/** Values of an enum are spelled as GraphQL spells them. */
+function answered(value: string, { type }: Column, { sight }: Asking): string {
+  return type.isEnum && sight.world.names.convention !== 'default' ? `upper(${value})` : value;
 }
 
 type Tie = (row: string) => string;
@@ -111,7 +144,6 @@ function chosenSql(
 }
 
 function orderSql({ path, by, direction }: Order, row: string, ground: Ground): string {
-  const [way, , nulls] = direction.split('_') as [string, string?, string?];
   const value = path.reduceRight<(from: string) => string>(
     (inner, step) => (from) => {
       const other = nextAlias();
@@ -119,14 +151,57 @@ function orderSql({ path, by, direction }: Order, row: string, ground: Ground): 
       return `(select ${inner(other)} from ${ground.rowsOf(step.to)} ${other} where ${tie})`;
     },
     (from) => {
-      if (by.kind === 'column') return `${from}.${by.column.name}`;
+      if (by.kind === 'column') return cellSql(by.column, ground, from);
       const other = nextAlias();
       const tie = ground.link(by.relationship, from, other);
       const of = by.kind === 'count' ? 'count(*)' : `${by.fn}(${other}.${by.column.name})`;
       return `(select ${of} from ${ground.rowsOf(by.relationship.to)} ${other} where ${tie})`;
     },
   )(row);
+  return directed(value, direction);
+}
+
+function directed(value: string, direction: Direction): string {
+  const [way, , nulls] = direction.split('_') as [string, string?, string?];
   return `${value} ${way} nulls ${nulls ?? (way === 'asc' ? 'last' : 'first')}`;
+}
+
+/** The role's limit is the most groups it gets. ADR 7. */
+function groupsSql(table: Table, groups: Groups, asking: Asking): string {
+  const { keys, where, having, order, directions, limit, offset, parts } = groups;
+  const row = nextAlias();
+  const { ground, sight } = asking;
+  const members = [
+    [
+      'keys',
+      objectSql(
+        keys.map((key) => [sight.world.names.column(key), answered(`${row}.${key.name}`, key, asking)]),
+      ),
+    ],
+    ...parts.map((part) => [part.alias, valueSql(part, row, asking)] as const),
+  ] as const;
+  const orders = [
+    ...order.map(({ fn, column, direction }) =>
+      directed(`${fn}(${column ? `${row}.${column.name}` : '*'})`, direction),
+    ),
+    ...keys.map(({ name }, i) => directed(`${row}.${name}`, directions[i]!)),
+  ];
+  const most = smaller(limit, sight.limit(table));
+  const cut = `${most === null ? '' : ` limit ${most}`}${offset === null ? '' : ` offset ${offset}`}`;
+  const list = nextAlias();
+  return `(select coalesce(json_agg(${list}.row), '[]') from (select ${objectSql(members)} as row
+    from ${ground.rowsOf(table)} ${row} where ${where ? toSql(where, ground, row) : 'true'}
+    group by ${keys.map(({ name }) => `${row}.${name}`).join(', ')}
+    having ${having ? toSql(having, ground, row) : 'true'} order by ${orders.join(', ')}${cut}) ${list})`;
+}
+
+function valueSql(part: ValuePart, row: string, { sight }: Asking): string {
+  const { names } = sight.world;
+  if (part.kind === 'count') return objectSql([['count', countSql(part, row)]]);
+  const values = part.columns.map(
+    (column) => [names.column(column), `${part.fn}(${row}.${column.name})`] as const,
+  );
+  return objectSql([[names.word(part.fn), objectSql(values)]]);
 }
 
 /** The role's limit is for nodes; a number of some of the rows would be no number of anything. */
@@ -144,11 +219,7 @@ function aggregateSql(
       const columns = asking.sight.columns(table).map(({ name }) => `${row}.${name}`);
       const list = [...columns, `${row}."#"`].join(', ');
       const chosen = `(select ${list} ${chosenSql(table, rows, row, tie, rows.limit, asking)}) ${row}`;
-      const values: (readonly [string, string])[] =
-        part.kind === 'count'
-          ? [['count', countSql(part, row)]]
-          : [[part.fn, objectSql(part.columns.map(({ name }) => [name, `${part.fn}(${row}.${name})`]))]];
-      return [part.alias, `(select ${objectSql(values)} from ${chosen})`];
+      return [part.alias, `(select ${valueSql(part, row, asking)} from ${chosen})`];
     }),
   );
 }

@@ -1,9 +1,11 @@
 /** A random query of a role: which root fields, rows and columns, in what order. Only what the role's permissions name is
  *  asked for, but for trespasses, which ask for one thing more. In: choices and a world. Out: Query, which reads as
  *  GraphQL (query-text.ts) and as SQL (query-sql.ts). Not here: mutations (mutation.ts). */
+
+import { isExact } from './aggregates.ts';
 import type { Choices } from './choices.ts';
-import { type Condition, makeCondition, type Vocabulary } from './condition.ts';
-import { type ColumnType, JSONB, type Value } from './types.ts';
+import { type Condition, makeCondition, makeHaving, type Vocabulary } from './condition.ts';
+import { type ColumnType, isArray, JSONB, type Value } from './types.ts';
 import {
   type Column,
   keyValue,
@@ -11,6 +13,7 @@ import {
   type Relationship,
   type Role,
   type Table,
+  type TrackedFunction,
   type World,
 } from './world.ts';
 
@@ -19,6 +22,8 @@ export type Field =
       readonly kind: 'column';
       readonly alias: string;
       readonly column: Column;
+      /** Of a computed field. */
+      readonly argument: Value | null;
       readonly path: JsonPath | null;
     }
   | { readonly kind: 'typename'; readonly alias: string; readonly of: string }
@@ -48,6 +53,7 @@ export type Root =
       readonly kind: 'rows';
       readonly alias: string;
       readonly table: Table;
+      readonly call: Call | null;
       readonly rows: Rows;
       readonly fields: readonly Field[];
     }
@@ -62,9 +68,37 @@ export type Root =
       readonly kind: 'aggregate';
       readonly alias: string;
       readonly table: Table;
+      readonly call: Call | null;
       readonly rows: Rows;
       readonly parts: readonly AggregatePart[];
+    }
+  | {
+      readonly kind: 'groups';
+      readonly alias: string;
+      readonly table: Table;
+      readonly groups: Groups;
     };
+
+/** Of a tracked function, whose rows they are. */
+export type Call = { readonly to: TrackedFunction; readonly argument: Value | null };
+
+export type Groups = {
+  readonly keys: readonly Column[];
+  readonly where: Condition | null;
+  readonly having: Condition | null;
+  /** By these first, and then by all keys. */
+  readonly order: readonly GroupOrder[];
+  readonly directions: readonly Direction[];
+  readonly limit: number | null;
+  readonly offset: number | null;
+  readonly parts: readonly ValuePart[];
+};
+
+export type GroupOrder = {
+  readonly fn: string;
+  readonly column: Column | null;
+  readonly direction: Direction;
+};
 
 /** Which rows, and whether their order is that of all of them: otherwise they are a set. */
 export type Rows = {
@@ -87,10 +121,14 @@ export type Order = {
         readonly fn: string;
         readonly column: Column;
       };
-  readonly direction: (typeof DIRECTIONS)[number];
+  readonly direction: Direction;
 };
 
 export type AggregatePart =
+  | ValuePart
+  | { readonly kind: 'nodes'; readonly alias: string; readonly fields: readonly Field[] };
+
+export type ValuePart =
   | {
       readonly kind: 'count';
       readonly alias: string;
@@ -102,8 +140,7 @@ export type AggregatePart =
       readonly alias: string;
       readonly fn: string;
       readonly columns: readonly Column[];
-    }
-  | { readonly kind: 'nodes'; readonly alias: string; readonly fields: readonly Field[] };
+    };
 
 export type JsonPath = { readonly graphql: string; readonly steps: readonly string[] };
 
@@ -117,6 +154,7 @@ export const DIRECTIONS = [
   'desc_nulls_first',
   'desc_nulls_last',
 ] as const;
+export type Direction = (typeof DIRECTIONS)[number];
 
 const PATHS: readonly JsonPath[] = [
   { graphql: '$.a', steps: ['a'] },
@@ -135,8 +173,9 @@ export class Sight {
     this.world = world;
     this.#role = role;
     this.words = {
-      columns: (table) => this.columns(table),
+      columns: (table) => this.cells(table),
       relationships: (table) => this.relationships(table),
+      aggregated: (table) => (this.mayAggregate(table) ? this.columns(table) : null),
       permission: null,
     };
   }
@@ -149,8 +188,16 @@ export class Sight {
     return this.#role ? (this.#select(table)?.columns ?? []) : table.columns;
   }
 
+  /** With computed fields. */
+  cells(table: Table): readonly Column[] {
+    const computed = this.#role ? (this.#select(table)?.computed ?? []) : table.computed;
+    return [...this.columns(table), ...computed];
+  }
+
   relationships(table: Table): readonly Relationship[] {
-    return table.relationships.filter(({ to }) => this.mayRead(to));
+    // Who may not read the table calls none of its functions.
+    const isOwn = ({ using }: Relationship) => using !== 'function' || this.mayRead(table);
+    return table.relationships.filter((each) => this.mayRead(each.to) && isOwn(each));
   }
 
   limit(table: Table): number | null {
@@ -188,24 +235,65 @@ function makeRoot(choices: Choices, sight: Sight, table: Table, alias: string): 
     const key = table.key.map(({ type }) => keyValue(type, choices.below(9)));
     return { kind: 'by key', alias, table, key, fields: makeFields(choices, sight, table, 0) };
   }
+  if (kind === 7 && sight.mayAggregate(table)) {
+    const keys = choices.some(sight.columns(table).filter(isGroupable), 40);
+    if (keys.length > 0)
+      return { kind: 'groups', alias, table, groups: makeGroups(choices, sight, table, keys) };
+  }
+  const call = makeCall(choices, sight, table);
   if (kind >= 5 && sight.mayAggregate(table)) {
-    return { kind: 'aggregate', alias, table, ...makeAggregate(choices, sight, table, 0) };
+    return { kind: 'aggregate', alias, table, call, ...makeAggregate(choices, sight, table, 0) };
   }
   const rows = makeRows(choices, sight, table);
-  return { kind: 'rows', alias, table, rows, fields: makeFields(choices, sight, table, 0) };
+  return { kind: 'rows', alias, table, call, rows, fields: makeFields(choices, sight, table, 0) };
+}
+
+function makeCall(choices: Choices, { world }: Sight, table: Table): Call | null {
+  const able = world.functions.filter(({ returns }) => returns === table);
+  if (able.length === 0 || !choices.chance(35)) return null;
+  const to = choices.of(able);
+  return { to, argument: choices.chance(80) ? choices.of(to.by.type.values) : null };
+}
+
+export const isGroupable = ({ type }: Column): boolean => !isArray(type) && !type.isEnum && type !== JSONB;
+
+function makeGroups(choices: Choices, sight: Sight, table: Table, keys: readonly Column[]): Groups {
+  const columns = sight.columns(table);
+  const parts = choices.times(choices.below(3), (i) => makeValue(choices, columns, `a${i}`));
+  return {
+    keys,
+    where: choices.chance(40) ? makeCondition(choices, table, sight.words) : null,
+    having: choices.chance(40) ? makeHaving(choices, table, sight.words) : null,
+    order: choices.times(choices.below(2), () => makeGroupOrder(choices, columns)),
+    directions: keys.map(() => choices.of(DIRECTIONS)),
+    limit: choices.chance(30) ? choices.below(4) : null,
+    offset: choices.chance(20) ? choices.below(3) : null,
+    parts,
+  };
+}
+
+function makeGroupOrder(choices: Choices, columns: readonly Column[]): GroupOrder {
+  const numbers = columns.filter(({ type }) => isExact(type));
+  const direction = choices.of(DIRECTIONS);
+  if (numbers.length === 0 || choices.chance(40)) return { fn: 'count', column: null, direction };
+  return { fn: choices.of(['sum', 'max', 'avg', 'var_pop']), column: choices.of(numbers), direction };
 }
 
 export function makeFields(choices: Choices, sight: Sight, table: Table, depth: number): Field[] {
-  const fields: Field[] = choices.some(sight.columns(table), 60).map((column, i) => {
+  const { names } = sight.world;
+  const fields: Field[] = choices.some(sight.cells(table), 60).map((column, i) => {
     const path = column.type === JSONB && choices.chance(40) ? choices.of(PATHS) : null;
-    return { kind: 'column', alias: choices.chance(20) ? `f${i}` : column.name, column, path };
+    const { computed, type } = column;
+    const argument = computed?.hasArgument && choices.chance(60) ? choices.of(type.values) : null;
+    const alias = choices.chance(20) ? `alias${i}` : names.column(column);
+    return { kind: 'column', alias, column, argument, path };
   });
   if (depth < DEEPEST) {
     choices.some(sight.relationships(table), 35 - 7 * depth).forEach((relationship, i) => {
       fields.push(makeRelated(choices, sight, relationship, `rel${i}`, depth + 1));
     });
   }
-  if (fields.length === 0) fields.push({ kind: 'typename', alias: '__typename', of: table.name });
+  if (fields.length === 0) fields.push({ kind: 'typename', alias: '__typename', of: names.type(table) });
   return fields;
 }
 
@@ -219,7 +307,7 @@ function makeRelated(
   const { to, kind } = relationship;
   const fields = () => makeFields(choices, sight, to, depth);
   if (kind === 'object') return { kind, alias, relationship, fields: fields() };
-  if (sight.mayAggregate(to) && choices.chance(35)) {
+  if (relationship.using !== 'function' && sight.mayAggregate(to) && choices.chance(35)) {
     return { kind: 'aggregate', alias, relationship, ...makeAggregate(choices, sight, to, depth) };
   }
   const rows = makeRows(choices, sight, to);
@@ -255,7 +343,7 @@ function makeOrder(choices: Choices, sight: Sight, table: Table, path: readonly 
   const objects = related.filter(({ kind }) => kind === 'object');
   if (objects.length > 0 && path.length < 2 && choices.chance(40)) {
     const step = choices.of(objects);
-    if (sight.columns(step.to).length > 0) return makeOrder(choices, sight, step.to, [...path, step]);
+    if (sight.cells(step.to).length > 0) return makeOrder(choices, sight, step.to, [...path, step]);
   }
   const arrays = related.filter(({ kind, to }) => kind === 'array' && sight.mayAggregate(to));
   if (arrays.length > 0 && choices.chance(40)) {
@@ -266,38 +354,33 @@ function makeOrder(choices: Choices, sight: Sight, table: Table, path: readonly 
     const fn = choices.of(['sum', 'max', 'min', 'avg']);
     return { path, by: { kind: 'function', relationship, fn, column: choices.of(numbers) }, direction };
   }
-  return { path, by: { kind: 'column', column: choices.of(sight.columns(table)) }, direction };
+  return { path, by: { kind: 'column', column: choices.of(sight.cells(table)) }, direction };
 }
 
 type Aggregate = { readonly rows: Rows; readonly parts: readonly AggregatePart[] };
 
 function makeAggregate(choices: Choices, sight: Sight, table: Table, depth: number): Aggregate {
   const columns = sight.columns(table);
-  const parts: AggregatePart[] = [];
-  choices.times(1 + choices.below(4), (i) => {
-    const alias = `a${i}`;
-    const fn = choices.of(FUNCTIONS);
-    const suited = columns.filter(({ type }) => fn.suits(type));
-    if (suited.length > 0 && choices.chance(60)) {
-      parts.push({
-        kind: 'function',
-        alias,
-        fn: fn.name,
-        columns: [suited[0]!, ...choices.some(suited.slice(1), 50)],
-      });
-      return;
-    }
-    const counted = choices.chance(50) ? choices.some(columns, 30) : [];
-    const isDistinct = counted.length > 0 && choices.chance(50);
-    parts.push({ kind: 'count', alias, columns: counted, isDistinct });
-  });
+  const parts: AggregatePart[] = choices.times(1 + choices.below(4), (i) =>
+    makeValue(choices, columns, `a${i}`),
+  );
   if (choices.chance(35))
     parts.push({ kind: 'nodes', alias: 'nodes', fields: makeFields(choices, sight, table, depth + 1) });
   return { rows: makeRows(choices, sight, table), parts };
 }
 
-/** Those of floats depend on the order of rows, but for these. */
-const isExact = (type: ColumnType) => type.isNumber && type.sql !== 'float8';
+function makeValue(choices: Choices, columns: readonly Column[], alias: string): ValuePart {
+  const fn = choices.of(FUNCTIONS);
+  const suited = columns.filter(({ type }) => fn.suits(type));
+  if (suited.length > 0 && choices.chance(60)) {
+    const more = choices.some(suited.slice(1), 50);
+    return { kind: 'function', alias, fn: fn.name, columns: [suited[0]!, ...more] };
+  }
+  const counted = choices.chance(50) ? choices.some(columns, 30) : [];
+  return { kind: 'count', alias, columns: counted, isDistinct: counted.length > 0 && choices.chance(50) };
+}
+
+/** Those of floats depend on the order of rows, but for the first. */
 const FUNCTIONS = [
   { name: 'sum', suits: (type: ColumnType) => type.isNumber },
   { name: 'max', suits: (type: ColumnType) => type.hasExtremes },

@@ -14,6 +14,8 @@ export type ColumnType = {
   readonly isNumber: boolean;
   /** Has it a `min` and a `max` in Postgres? */
   readonly hasExtremes: boolean;
+  /** The text of an enum table, which GraphQL spells without quotes. */
+  readonly isEnum?: boolean;
 };
 
 const plain = (...items: readonly unknown[]): Value[] => items.map((json) => ({ json, text: String(json) }));
@@ -50,7 +52,7 @@ const JSONB: ColumnType = {
   values: asJson({}, { a: 1 }, { a: [1, { b: "o'x" }] }, [1, 2], 'a', 1.5, { b: '"' }, ['a', 'b'], true),
   ...other,
 };
-const BOOLEAN: ColumnType = { sql: 'bool', graphql: 'Boolean', values: plain(true, false), ...other };
+export const BOOLEAN: ColumnType = { sql: 'bool', graphql: 'Boolean', values: plain(true, false), ...other };
 const TEXTS: ColumnType = {
   sql: 'text[]',
   graphql: '[String!]',
@@ -85,6 +87,8 @@ export type Comparison = {
   /** What the right side is: a value of the column's type, several, or one of these. */
   readonly operand: 'same' | 'list' | { readonly type: ColumnType; readonly isList: boolean };
   readonly suits: (type: ColumnType) => boolean;
+  /** What enums can be asked, too. */
+  readonly isEquality?: true;
 };
 
 const all = () => true;
@@ -103,14 +107,14 @@ const similar = ofText('%(a|A)%', '%', 'a', '');
 const keys = { ...ofText('a', 'b', ''), isList: false };
 
 export const COMPARISONS: readonly Comparison[] = [
-  { name: 'eq', sql: infix('='), operand: 'same', suits: all },
-  { name: 'neq', sql: infix('<>'), operand: 'same', suits: all },
+  { name: 'eq', sql: infix('='), operand: 'same', suits: all, isEquality: true },
+  { name: 'neq', sql: infix('<>'), operand: 'same', suits: all, isEquality: true },
   { name: 'gt', sql: infix('>'), operand: 'same', suits: all },
   { name: 'gte', sql: infix('>='), operand: 'same', suits: all },
   { name: 'lt', sql: infix('<'), operand: 'same', suits: all },
   { name: 'lte', sql: infix('<='), operand: 'same', suits: all },
-  { name: 'in', sql: (l, r) => `${l} = any(${r})`, operand: 'list', suits: all },
-  { name: 'nin', sql: (l, r) => `${l} <> all(${r})`, operand: 'list', suits: all },
+  { name: 'in', sql: (l, r) => `${l} = any(${r})`, operand: 'list', suits: all, isEquality: true },
+  { name: 'nin', sql: (l, r) => `${l} <> all(${r})`, operand: 'list', suits: all, isEquality: true },
   { name: 'like', sql: infix('like'), operand: patterns, suits: isText },
   { name: 'nlike', sql: infix('not like'), operand: patterns, suits: isText },
   { name: 'ilike', sql: infix('ilike'), operand: patterns, suits: isText },

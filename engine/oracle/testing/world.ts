@@ -1,17 +1,29 @@
-/** A random world: tables with keys, foreign keys and rows, views, relationships, and what roles may do with all of it.
- *  In: choices. Out: World, a plain description; policies.ts makes a database of it, metadata.ts a document.
- *  Names are simple here; hostile ones are the injection suite's. */
+/** A random world: tables with keys, foreign keys and rows, views, an enum, relationships, functions, and what roles may do
+ *  with all of it. In: choices. Out: World, a plain description; policies.ts makes a database of it, metadata.ts a document.
+ *  Names are simple here; hostile ones are the injection suite's. Not here: what roles may do (roles.ts). */
 import type { Choices } from './choices.ts';
 import { type Condition, EVERYTHING, makeCondition } from './condition.ts';
-import { COLUMN_TYPES, type ColumnType, INT, JSONB, TEXT, type Value } from './types.ts';
+import { Names } from './names.ts';
+import { makeHeir, makeRole } from './roles.ts';
+import { COLUMN_TYPES, type ColumnType, INT, isArray, JSONB, TEXT, type Value } from './types.ts';
 
 export type Column = {
   readonly name: string;
+  /** A name chosen by hand. */
+  readonly called: string | null;
   readonly type: ColumnType;
   readonly isNullable: boolean;
-  /** What a row has that does not say. */
+  /** What a row has that does not say; of a computed field, what takes the place of null. */
   readonly standard: Value | null;
+  readonly computed: Computed | null;
 };
+
+/** A computed field: the value of a column, or, where that is null, the standard or the argument. */
+export type Computed = { readonly from: Table; readonly of: Column; readonly hasArgument: boolean };
+/** Its argument. */
+export const ARGUMENT = 'wanted';
+/** What functions are called that has the session. */
+export const SESSION_ARGUMENT = 'who';
 
 export type ForeignKey = {
   readonly columns: readonly Column[];
@@ -22,7 +34,9 @@ export type ForeignKey = {
 
 export type Table = {
   readonly name: string;
+  readonly called: string | null;
   readonly columns: Column[];
+  readonly computed: Column[];
   /** The primary key; of a view, the columns that were one. */
   readonly key: readonly Column[];
   /** Unique besides the key: one column that is never given twice. */
@@ -41,8 +55,19 @@ export type Relationship = {
   readonly from: Table;
   readonly to: Table;
   readonly mapping: readonly (readonly [Column, Column])[];
-  /** How the metadata says it: by our columns, by theirs, or by hand. */
-  readonly using: 'our key' | 'their key' | 'manual';
+  /** How the metadata says it: by our columns, by theirs, or by hand; or it is a computed field that returns rows. */
+  readonly using: 'our key' | 'their key' | 'manual' | 'function';
+};
+
+/** A tracked function: rows of a table where a column has the value of the argument, or of a session variable. */
+export type TrackedFunction = {
+  readonly name: string;
+  readonly called: string | null;
+  readonly returns: Table;
+  readonly by: Column;
+  /** Of the argument, where it is not given. */
+  readonly standard: Value;
+  readonly hasSession: boolean;
 };
 
 export type Preset = { readonly column: Column; readonly value: Value; readonly isSession: boolean };
@@ -50,6 +75,7 @@ export type Preset = { readonly column: Column; readonly value: Value; readonly 
 export type Permissions = {
   readonly select: {
     readonly columns: readonly Column[];
+    readonly computed: readonly Column[];
     readonly filter: Condition;
     readonly limit: number | null;
     readonly allowsAggregation: boolean;
@@ -76,6 +102,10 @@ export type Role = {
 };
 
 export type World = {
+  readonly names: Names;
+  /** The enum table, which nobody may read. */
+  readonly enum: ColumnType;
+  readonly functions: readonly TrackedFunction[];
   readonly tables: readonly Table[];
   readonly roles: readonly Role[];
   /** Of all of them. It only reads. */
@@ -87,29 +117,48 @@ export const INHERITED = 'heir';
 
 export function makeWorld(choices: Choices): World {
   const tables: Table[] = [];
+  const names = new Names(choices.chance(35) ? 'graphql-default' : 'default');
+  const colors = enumType(names);
   const count = 2 + choices.below(3);
-  for (let i = 0; i < count; i++) tables.push(makeTable(choices, `t${i}`));
+  for (let i = 0; i < count; i++) tables.push(makeTable(choices, `t_${i}`, [...COLUMN_TYPES, colors]));
   for (const table of tables) addForeignKeys(choices, table, tables);
   const counts = countRows(choices, tables);
   for (const table of tables) fill(choices, table, counts);
   for (const table of choices.some(tables, 35)) tables.push(makeView(choices, table));
   relate(choices, tables);
+  const functions = compute(choices, tables);
   const roles = ROLES.map((name) => makeRole(choices, name, tables));
-  return { tables, roles, heir: makeHeir(roles.filter(isKnown), tables) };
+  return { names, enum: colors, functions, tables, roles, heir: makeHeir(INHERITED, roles, tables) };
 }
 
-function makeTable(choices: Choices, name: string): Table {
+export const ENUM_TABLE = { name: 'e_0', called: null } as const;
+
+function enumType(names: Names): ColumnType {
+  return {
+    sql: 'text',
+    graphql: names.type(ENUM_TABLE, 'enum'),
+    values: ['red', 'dark_blue', 'green'].map((text) => ({ json: text, text })),
+    isNumber: false,
+    hasExtremes: false,
+    isEnum: true,
+  };
+}
+
+function makeTable(choices: Choices, name: string, types: readonly ColumnType[]): Table {
   const key: Column[] = [column('id', choices.chance(25) ? TEXT : INT)];
   if (choices.chance(25)) key.push(column('id2', INT));
   const columns = choices.times(1 + choices.below(5), (i): Column => {
-    const type = choices.of(COLUMN_TYPES);
+    const type = choices.of(types);
     const isNullable = choices.chance(65);
     const standard = choices.chance(30) ? choices.of(type.values) : null;
-    return { name: `c${i}`, type, isNullable, standard };
+    const called = choices.chance(15) ? `own_c${i}` : null;
+    return { name: `c_${i}`, called, type, isNullable, standard, computed: null };
   });
   const unique = choices.chance(40) ? column('u', choices.of([INT, TEXT]), true) : null;
   return {
     name,
+    called: choices.chance(20) ? `Own_${name}` : null,
+    computed: [],
     columns: [...key, ...columns, ...(unique ? [unique] : [])],
     key,
     unique,
@@ -122,14 +171,14 @@ function makeTable(choices: Choices, name: string): Table {
 }
 
 function column(name: string, type: ColumnType, isNullable = false): Column {
-  return { name, type, isNullable, standard: null };
+  return { name, called: null, type, isNullable, standard: null, computed: null };
 }
 
 function addForeignKeys(choices: Choices, table: Table, tables: readonly Table[]): void {
   choices.times(choices.below(3), (i) => {
     const to = choices.of(tables);
     const isNullable = to === table || choices.chance(70);
-    const columns = to.key.map(({ type }, j) => column(`r${i}${j}`, type, isNullable));
+    const columns = to.key.map(({ type }, j) => column(`r_${i}${j}`, type, isNullable));
     table.columns.push(...columns);
     table.foreignKeys.push({ columns, to, isUnique: isNullable && choices.chance(25) });
   });
@@ -177,18 +226,23 @@ export function keyValue(type: ColumnType, n: number): Value {
 
 function makeView(choices: Choices, table: Table): Table {
   const kept = table.columns.filter((each) => table.key.includes(each) || choices.chance(80));
-  const columns = kept.map((each) => ({ ...each, isNullable: true, standard: null }));
+  // No foreign key says that it is an enum's.
+  const typeOf = ({ type }: Column) => (type.isEnum ? TEXT : type);
+  const columns = kept.map((each) => ({ ...each, type: typeOf(each), isNullable: true, standard: null }));
   const isKey = (each: Column) => table.key.some(({ name }) => name === each.name);
   const viewed = choices.chance(50)
     ? makeCondition(choices, table, {
         columns: () => table.columns,
         relationships: () => [],
+        aggregated: () => null,
         permission: null,
       })
     : EVERYTHING;
   return {
     name: `${table.name}v`,
+    called: null,
     columns,
+    computed: [],
     key: columns.filter(isKey),
     unique: null,
     foreignKeys: [],
@@ -228,79 +282,39 @@ function relate(choices: Choices, tables: readonly Table[]): void {
   }
 }
 
-function makeRole(choices: Choices, name: string, tables: readonly Table[]): Role {
-  const permissions = tables.map((table) => [table, makePermissions(choices, table, tables)] as const);
-  return { name, parents: [], permissions: new Map(permissions) };
-}
-
-/** A role that no permission names is none that could be inherited from. */
-function isKnown({ permissions }: Role): boolean {
-  return [...permissions.values()].some((each) => each.select || each.insert || each.update || each.delete);
-}
-
-/** Columns are those of any parent, rows too: a cell is seen where a parent may read both. A limit is the largest, and none
- *  where a parent has none. Reference: features.md row 146. */
-function makeHeir(parents: readonly Role[], tables: readonly Table[]): Role {
-  const permissions = tables.map((table): readonly [Table, Permissions] => {
-    const selects = parents.flatMap((role) => role.permissions.get(table)!.select ?? []);
-    const limits = selects.map(({ limit }) => limit ?? Number.POSITIVE_INFINITY);
-    const limit = Math.max(...limits);
-    const select = {
-      columns: table.columns.filter((each) => selects.some(({ columns }) => columns.includes(each))),
-      filter: { kind: 'or', any: selects.map(({ filter }) => filter) } as const,
-      limit: Number.isFinite(limit) ? limit : null,
-      allowsAggregation: selects.some(({ allowsAggregation }) => allowsAggregation),
-    };
-    const none = { insert: null, update: null, delete: null };
-    return [table, { select: selects.length > 0 ? select : null, ...none }];
-  });
-  return { name: INHERITED, parents, permissions: new Map(permissions) };
-}
-
-function makePermissions(choices: Choices, table: Table, tables: readonly Table[]): Permissions {
-  const words = {
-    columns: (on: Table) => on.columns,
-    relationships: (on: Table) => on.relationships,
-    permission: { root: table, tables },
-  };
-  const rule = () => (choices.chance(25) ? EVERYTHING : makeCondition(choices, table, words));
-  const writable = (percent: number, presets: readonly Preset[]) => {
-    const free = table.columns.filter((each) => !presets.some(({ column }) => column === each));
-    const chosen = choices.some(free, percent);
-    return chosen.length > 0 ? chosen : [free[0]!];
-  };
-  const mayChange = (percent: number) => table.of === null && choices.chance(percent);
-  const readable = choices.some(table.columns, 80);
-  const inserted = makePresets(choices, table);
-  const updated = makePresets(choices, table);
-  const isKeyReadable = table.key.every((each) => readable.includes(each));
-  return {
-    select: choices.chance(88)
-      ? {
-          columns: readable,
-          filter: rule(),
-          // Which rows a limit leaves is only known where there is an order of all rows.
-          limit: isKeyReadable && choices.chance(20) ? choices.below(4) : null,
-          allowsAggregation: choices.chance(70),
-        }
-      : null,
-    insert: mayChange(65) ? { columns: writable(85, inserted), check: rule(), presets: inserted } : null,
-    update: mayChange(65)
-      ? {
-          columns: writable(75, updated),
-          filter: rule(),
-          check: choices.chance(60) ? rule() : null,
-          presets: updated,
-        }
-      : null,
-    delete: mayChange(65) ? { filter: rule() } : null,
-  };
-}
-
-function makePresets(choices: Choices, table: Table): Preset[] {
-  const plain = table.columns.filter((each) => !table.key.includes(each) && each !== table.unique);
-  return choices.some(plain, 12).map((each) => {
-    const isSession = each.type.graphql !== null && each.type !== JSONB && choices.chance(40);
-    return { column: each, value: choices.of(each.type.values), isSession };
+/** Computed fields, and tracked functions. */
+function compute(choices: Choices, tables: readonly Table[]): TrackedFunction[] {
+  const real = tables.filter(({ of }) => of === null);
+  const isComputable = ({ type }: Column) => !type.isEnum && !isArray(type);
+  for (const from of real) {
+    const columns = from.columns.filter(isComputable);
+    choices.some([0, 1], 35).forEach((_, i) => {
+      const of = choices.of(columns);
+      const hasArgument = choices.chance(40);
+      const standard = hasArgument || choices.chance(50) ? choices.of(of.type.values) : null;
+      const computed = { from, of, hasArgument };
+      from.computed.push({
+        name: `f_${i}`,
+        // Kept in every convention.
+        called: `f_${i}`,
+        type: of.type,
+        isNullable: true,
+        standard,
+        computed,
+      });
+    });
+    if (!choices.chance(35)) continue;
+    const to = choices.of(real);
+    const ours = choices.of(columns);
+    const alike = to.columns.filter(({ type }) => type === ours.type);
+    if (ours.type === JSONB || alike.length === 0) continue;
+    const mapping = [[ours, choices.of(alike)] as const];
+    from.relationships.push({ name: 'rows_0', kind: 'array', from, to, mapping, using: 'function' });
+  }
+  return choices.some(real, 40).map((returns, i) => {
+    const by = choices.of(returns.columns.filter(isComputable));
+    const called = choices.chance(30) ? `own_g${i}` : null;
+    const standard = choices.of(by.type.values);
+    return { name: `g_${i}`, called, returns, by, standard, hasSession: choices.chance(50) };
   });
 }
