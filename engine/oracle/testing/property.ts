@@ -10,7 +10,7 @@ export type Case = { readonly world: Numbers; readonly requests: readonly Number
 export type Sizes = { readonly world: number; readonly request: number; readonly requests: number };
 
 /** How long a failure may be made smaller. */
-const SHRINK_MS = 12_000;
+const SHRINK_MS = 30_000;
 
 /** Runs `body` on that many cases. Its failure comes with the numbers that repeat it. */
 export async function check(sizes: Sizes, runs: number, body: (value: Case) => Promise<void>): Promise<void> {
