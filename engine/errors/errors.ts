@@ -664,6 +664,7 @@ export const ERRORS = {
     },
   ),
   constraintViolation: row<Text>(400, 'constraint-violation', (p) => p.text),
+  constraintError: row<Text>(400, 'constraint-error', (p) => p.text),
   dataException: row<Text>(400, 'data-exception', (p) => p.text),
   concurrentUpdate: row<Text>(400, 'concurrent-update', (p) => p.text),
   checkFailed: row<object>(

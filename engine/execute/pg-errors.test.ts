@@ -103,9 +103,47 @@ describe('clients read', () => {
       'bad-request',
       'LIKE pattern must not end with escape character',
     ],
+    [
+      'a constraint to meet that is gone',
+      'insert into parent values (1) on conflict on constraint gone do nothing',
+      'constraint-error',
+      'constraint "gone" for table "parent" does not exist',
+    ],
+    [
+      'columns to meet without an index',
+      'insert into parent values (1) on conflict (age) do nothing',
+      'constraint-error',
+      'there is no unique or exclusion constraint on target column(s)',
+    ],
     ['whatever a client cannot help', 'select * from nowhere', 'unexpected', 'database query error'],
   ])('%s', async (_name, text, code, message) => {
     expect(await failureOf(text)).toEqual({ message, extensions: { code, path: '$.selectionSet.it' } });
+  });
+
+  /** What no statement brings about at will. */
+  const raised = (state: string) =>
+    failureOf(`do $$ begin raise exception using errcode = '${state}', message = 'said'; end $$`);
+
+  test.each([
+    ['another violation of a constraint', '23000', 'constraint-violation', 'said'],
+    ['another data exception', '22000', 'data-exception', 'said'],
+    ['another rollback', '40003', 'concurrent-update', 'said'],
+    ['a lost connection', '08006', 'postgres-error', 'connection error: the database cannot be reached'],
+    ['a refused user', '28P01', 'postgres-error', 'connection error: the database cannot be reached'],
+    [
+      'a database that is gone',
+      '3D000',
+      'postgres-error',
+      'connection error: the database cannot be reached',
+    ],
+    ['too many connections', '53300', 'postgres-error', 'connection error: the database cannot be reached'],
+    ['a shutdown', '57P01', 'postgres-error', 'connection error: the database cannot be reached'],
+    ['a cancelled statement', '57014', 'unexpected', 'database query error'],
+    ['a missing privilege', '42501', 'unexpected', 'database query error'],
+    ['what a trigger raises', 'P0001', 'unexpected', 'database query error'],
+    ['a view’s own check', '44000', 'unexpected', 'database query error'],
+  ])('%s (%s)', async (_name, state, code, message) => {
+    expect(await raised(state)).toEqual({ message, extensions: { code, path: '$.selectionSet.it' } });
   });
 });
 

@@ -52,6 +52,21 @@ const PG_ERRORS: readonly Entry[] = [
     error: ({ message }, path) => new EngineError('dataException', { text: message }, path),
   },
   {
+    // The target of an upsert has lost its index since the database was last looked at,
+    state: /^42P10$/,
+    error: (_failure, path) =>
+      new EngineError(
+        'constraintError',
+        { text: 'there is no unique or exclusion constraint on target column(s)' },
+        path,
+      ),
+  },
+  {
+    // or its constraint.
+    state: /^42704$/,
+    error: ({ message }, path) => new EngineError('constraintError', { text: message }, path),
+  },
+  {
     state: /^40001$/,
     error: (_failure, path) =>
       new EngineError('concurrentUpdate', { text: 'serialization failure due to concurrent update' }, path),
