@@ -2,6 +2,7 @@
  *  What a client can help is told in the database's words. Of the rest `internal` holds them, and the statement, which only
  *  administrators see. PostgreSQL manual, appendix "Error Codes". */
 import { EngineError, type PathStep } from '../errors/engine-error.ts';
+import { CHECK_FAILED } from '../sql/check.ts';
 
 /** The fields of a `pg` DatabaseError that are used here. */
 export type DatabaseFailure = {
@@ -13,6 +14,8 @@ export type DatabaseFailure = {
 
 type Entry = {
   readonly state: RegExp;
+  /** Only failures whose message has this. */
+  readonly says?: string;
   readonly error: (failure: DatabaseFailure, path: readonly PathStep[], internal: unknown) => EngineError;
 };
 
@@ -28,6 +31,12 @@ const unreachable: Entry['error'] = (_failure, path, internal) => {
 };
 
 const PG_ERRORS: readonly Entry[] = [
+  // invalid_text_representation: the cast that a failed check of a permission ends in (sql/check.ts).
+  {
+    state: /^22P02$/,
+    says: CHECK_FAILED,
+    error: (_failure, path) => new EngineError('checkFailed', {}, path),
+  },
   { state: /^23505$/, error: violation('Uniqueness violation. ') },
   { state: /^23502$/, error: violation('Not-NULL violation. ') },
   { state: /^23503$/, error: violation('Foreign key violation. ') },
@@ -86,7 +95,9 @@ export function engineErrorOf(thrown: unknown, statement: string, path: readonly
   const failure = failureOf(thrown);
   const internal = internalOf(failure, statement);
   if (failure.code === undefined) return unreachable(failure, path, internal);
-  const entry = PG_ERRORS.find(({ state }) => state.test(failure.code!));
+  const entry = PG_ERRORS.find(
+    ({ state, says = '' }) => state.test(failure.code!) && failure.message.includes(says),
+  );
   return entry?.error(failure, path, internal) ?? new EngineError('databaseQueryFailed', {}, path, internal);
 }
 

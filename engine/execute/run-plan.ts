@@ -1,6 +1,5 @@
 /** A ready plan → the first row of each of its statements. Queries: a statement a source, outside any transaction, at the
- *  same time. Mutations: in order, in one transaction a source, unless there is only one statement and nothing to test
- *  after it. Raises ERRORS rows; whatever was written is rolled back then.
+ *  same time. Mutations: in order, in one transaction a source, unless there is only one statement. Raises ERRORS rows; whatever was written is rolled back then.
  *  Not here: what an SQLSTATE means (pg-errors.ts). Reference: features.md rows 58, 60. */
 import { fail } from '../errors/engine-error.ts';
 import type { Statement } from '../sql/fragment.ts';
@@ -83,9 +82,9 @@ function deadlineOf(timeLimitMs: number | null): Deadline | null {
   return timeLimitMs === null ? null : deadlineAfter(timeLimitMs);
 }
 
-/** Nothing is run or tested before or after it. */
-function isAlone({ isChecked, answer, steps }: ReadyStatement): boolean {
-  return !isChecked && !answer && steps.length === 0;
+/** Nothing is run before or after it. */
+function isAlone({ answer, steps }: ReadyStatement): boolean {
+  return !answer && steps.length === 0;
 }
 
 /** A transaction on each source, all of them open until `body` is done. */
@@ -109,27 +108,22 @@ async function inTransactions<T>(
 async function write(run: Run, statement: ReadyStatement, given: Binding): Promise<Row> {
   const binding = statement.steps.length === 0 ? given : await runSteps(run, statement.steps, given);
   const row = await runOne(run, statement, valuesOf(statement, binding));
-  // No row: nothing was written, so nothing has failed the check.
-  if (statement.isChecked && row.length > 0 && row.at(-1) !== 'true') {
-    fail('checkFailed', {}, { path: statement.errorPath });
-  }
   const { answer } = statement;
   if (!answer) return row;
   return runOne(run, answer, valuesOf(answer, { ...binding, written: row[0] ?? null }));
 }
 
-/** Nested writes, up to their answer; what the answer is bound with. Each step is tested before the next one runs. */
+/** Nested writes, up to their answer; what the answer is bound with. */
 async function runSteps(run: Run, steps: readonly ReadyStep[], given: Binding): Promise<Binding> {
   const inserted: Row[] = [];
   const written: string[] = [];
   let affectedRows = 0;
   for (const step of steps) {
-    const { unlessInserted, errorPath, isAnswered } = step;
+    const { unlessInserted, isAnswered } = step;
     const row = await runOne(run, step, valuesOf(step, { ...given, inserted }));
     if (row.length === 0 && unlessInserted) {
       fail('notSupported', { text: unlessInserted.text }, { path: unlessInserted.path });
     }
-    if (row.length > 0 && row.at(-1) !== 'true') fail('checkFailed', {}, { path: errorPath });
     affectedRows += Number(row[0] ?? 0);
     inserted.push(row.slice(1));
     // Arrays as Postgres prints them, without their braces: joined, they are one array.

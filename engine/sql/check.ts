@@ -1,9 +1,10 @@
 /** The check of a permission, on the row just written. In: an insert or update, and the alias its row has.
- *  Not here: acting on it (execute/run-plan.ts). Spec: "Permission arguments". */
+ *  A failed check is an error of the statement itself, which Postgres undoes then: no transaction has to be kept open to
+ *  look at the answer first. Not here: what clients are told (execute/pg-errors.ts). Spec: "Permission arguments". */
 import type { Insert, Update } from '../plan/types.ts';
 import { type Predicate, TRUE } from '../resolve/predicate.ts';
 import { condition } from './bool-exp.ts';
-import { type Fragment, sql } from './fragment.ts';
+import { type Fragment, literal, sql } from './fragment.ts';
 import { type Aliases, columnOf, rowScope } from './scope.ts';
 
 /** Whether the row passes; null when there is nothing to test. */
@@ -15,4 +16,13 @@ export function checkOf(action: Insert | Update, row: string, aliases: Aliases):
   if (!onConflict || JSON.stringify(onConflict) === JSON.stringify(action.check)) return holds(action.check);
   // A row version nobody has updated or locked yet is a new one. Partitioned tables cannot always tell (0A000).
   return sql`case when ${columnOf(row, 'xmax')} = 0 then ${holds(action.check)} else ${holds(onConflict)} end`;
+}
+
+/** What Postgres says of a failed check, in whatever language it speaks: it quotes this. */
+export const CHECK_FAILED = 'the check of a permission has failed';
+
+/** A column of no interest, or an error unless `passes` (null: there was no row to test). SQL has no `raise`, but a cast can
+ *  fail; a value that is known while planning would fail then already, so it begins with one that is not. */
+export function verdict(passes: Fragment): Fragment {
+  return sql`case when ${passes} is not false then 0 else (current_user || ${literal(`: ${CHECK_FAILED}`)})::int end`;
 }

@@ -1,10 +1,10 @@
 /** One step of a nested insert → a statement that writes and tells what later steps and the answer need of its rows:
- *  how many, kept values, the rows themselves, whether they pass the check. Everything is text, so that the next statement
+ *  how many, kept values, the rows themselves. Everything is text, so that the next statement
  *  takes it as a parameter. Not here: the order of steps (plan/insert.ts), running them (execute/run-plan.ts). */
 import type { PgType } from '../catalog/types.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { InsertStep } from '../plan/types.ts';
-import { checkOf } from './check.ts';
+import { checkOf, verdict } from './check.ts';
 import { comma, type Fragment, id, join, sql, typeName } from './fragment.ts';
 import { Aliases, columnOf } from './scope.ts';
 import { insertStatement } from './write.ts';
@@ -13,10 +13,12 @@ export const WRITTEN = id('written');
 /** A name no column is likely to have: it stands beside the columns of the written row. */
 export const PASSES = id('check passes');
 export const ROW = id('written row');
+/** Null when no row was written. */
+export const ALL_PASS = sql`bool_and(${PASSES})`;
 
 export type StepQuery = Pick<InsertStep, 'isAnswered' | 'unlessInserted' | 'path'> & {
-  /** Columns: how many rows, the kept values, the rows as an array if `isAnswered`, `true` or `false`: do all pass the
-   *  check. A single row that was not inserted: no row at all. */
+  /** Columns: how many rows, the kept values, the rows as an array if `isAnswered`; then the check's. A single row that
+   *  was not inserted: no row at all. */
   readonly write: Fragment;
 };
 
@@ -32,7 +34,7 @@ export function stepQuery({ insert, keeps, isAnswered, unlessInserted, path }: I
       sql`'1'::text`,
       ...keeps.map((column) => sql`${columnOf(row, column)}::text`),
       ...(isAnswered ? [sql`array[${whole}]::text`] : []),
-      sql`(${passes})::text`,
+      verdict(passes),
     ];
     return { ...about, write: sql`${statement} returning ${join(columns, comma)}` };
   }
@@ -58,7 +60,7 @@ export function manyRows(statement: Fragment, { row, table, passes, tellsRows }:
   const columns = [
     sql`count(*)::text`,
     ...(tellsRows ? [sql`array_agg(${ROW})::text`] : []),
-    sql`(coalesce(bool_and(${PASSES}), true))::text`,
+    verdict(ALL_PASS),
   ];
   const written = sql`${statement} returning ${join(returning, comma)}`;
   return sql`with ${WRITTEN} as (${written}) select ${join(columns, comma)} from ${WRITTEN}`;

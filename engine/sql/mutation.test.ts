@@ -1,10 +1,11 @@
-/** Twins of mutation.ts and write.ts: what is written, what comes back, and whether the check was passed. */
+/** Twins of mutation.ts, write.ts and check.ts: what is written, what comes back, and which check undoes it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { arrayOf, builtinType } from '../catalog/types.ts';
 import { type Database, openDatabase } from '../execute/pool.ts';
 import type { Assignment, Field, Insert, MutationOutput, OnConflict, Update } from '../plan/types.ts';
 import { type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
+import { CHECK_FAILED } from './check.ts';
 import { renderPlan } from './plan.ts';
 import {
   array,
@@ -92,6 +93,8 @@ beforeEach(async () => {
 
 const run = (action: Parameters<typeof mutation>[1]['action'], output: MutationOutput) =>
   runPlan(database, mutation('it', { action, output }));
+/** What the rest of a mutation is told. */
+const FAILED = expect.objectContaining({ code: '22P02', message: expect.stringContaining(CHECK_FAILED) });
 const stored = (query = 'select title, author_id, pages from book order by id') => source.sql(query);
 
 describe('insert', () => {
@@ -200,16 +203,17 @@ describe('insert', () => {
     expect(data).toEqual({ it: { title: 'Zero', author: { name: 'Ada', books } } });
   });
 
-  test('a failed check is told, row by row, and a null is no pass', async () => {
+  test('a check that one row fails undoes them all, and a null is no pass', async () => {
     const check = compare('author_id', '_eq', constant('1'));
-    const verdict = async (...authors: (string | null)[]) => {
+    const insert = (...authors: (string | null)[]) => {
       const rows = authors.map((a, i) => [name(`v${authors.join()}${i}`), constant(a)]);
-      return (await run(insertOf(rows, { check }), count)).rows[0]!.at(-1);
+      return run(insertOf(rows, { check }), count);
     };
-    expect(await verdict('1')).toBe('true');
-    expect(await verdict('2')).toBe('false');
-    expect(await verdict('1', '2')).toBe('false');
-    expect(await verdict(null)).toBe('false');
+    expect((await insert('1')).data).toEqual({ it: { n: 1 } });
+    await expect(insert('2')).rejects.toEqual(FAILED);
+    await expect(insert('1', '2')).rejects.toEqual(FAILED);
+    await expect(insert(null)).rejects.toEqual(FAILED);
+    expect(await stored()).toHaveLength(3);
   });
 
   test('a check through a relationship, with the answer through one as well', async () => {
@@ -219,10 +223,11 @@ describe('insert', () => {
       where: compare('name', '_eq', constant('Bo', textType), textType),
     };
     const output = rowOf([object('author', author, [text('name')])]);
-    const { data, rows } = await run(insertOf([[name('By Bo'), constant('2')]], { check }), output);
-    expect([data, rows[0]!.at(-1)]).toEqual([{ it: { author: { name: 'Bo' } } }, 'true']);
-    const failed = await run(insertOf([[name('By Ada'), constant('1')]], { check }), output);
-    expect(failed.rows[0]!.at(-1)).toBe('false');
+    const { data } = await run(insertOf([[name('By Bo'), constant('2')]], { check }), output);
+    expect(data).toEqual({ it: { author: { name: 'Bo' } } });
+    const failing = insertOf([[name('By Ada'), constant('1')]], { check });
+    await expect(run(failing, output)).rejects.toEqual(FAILED);
+    await expect(run(failing, rowOf([int('id')]))).rejects.toEqual(FAILED);
   });
 
   test('what the role may write but not read does not come back', async () => {
@@ -297,11 +302,11 @@ describe('on conflict', () => {
   test('an updated row passes the check of updates, an inserted one that of inserts', async () => {
     const check = compare('author_id', '_eq', constant('1'));
     const onConflict = conflict({ updateColumns: ['author_id'], check: TRUE });
-    expect((await run(again(onConflict, check), count)).rows[0]!.at(-1)).toBe('true');
+    expect((await run(again(onConflict, check), count)).data).toEqual({ it: { n: 1 } });
     const fresh = insertOf([[name('Fresh'), constant('2')]], { onConflict, check });
-    expect((await run(fresh, count)).rows[0]!.at(-1)).toBe('false');
+    await expect(run(fresh, count)).rejects.toEqual(FAILED);
     const strict = conflict({ updateColumns: ['author_id'], check });
-    expect((await run(again(strict), count)).rows[0]!.at(-1)).toBe('false');
+    await expect(run(again(strict), count)).rejects.toEqual(FAILED);
   });
 });
 
@@ -324,7 +329,7 @@ test('an upsert with one check for both looks at no system column, which partiti
     check,
   };
   for (const _ of ['inserted', 'updated']) {
-    expect((await run(action, count)).rows[0]!.at(-1)).toBe('true');
+    expect((await run(action, count)).data).toEqual({ it: { n: 1 } });
   }
 });
 
@@ -347,17 +352,15 @@ describe('update', () => {
     });
     const { data, rows } = await run(update, rowOf([int('id')]));
     expect([data, rows[0]]).toEqual([{ it: null }, []]);
-    expect((await run(update, response([int('id')]))).rows[0]!.at(-1)).toBe('true');
+    const none = { affected_rows: 0, returning: [] };
+    expect((await run(update, response([int('id')]))).data).toEqual({ it: none });
   });
 
   test('the check is about the row as it is now', async () => {
     const check = compare('pages', '_lt', constant('5'));
-    expect(
-      (await run(updateOf([set('pages', constant('9'))], id('101'), { check }), count)).rows[0]!.at(-1),
-    ).toBe('false');
-    expect(
-      (await run(updateOf([set('pages', constant('2'))], id('101'), { check }), count)).rows[0]!.at(-1),
-    ).toBe('true');
+    const update = (pages: string) => updateOf([set('pages', constant(pages))], id('101'), { check });
+    await expect(run(update('9'), count)).rejects.toEqual(FAILED);
+    expect((await run(update('2'), count)).data).toEqual({ it: { n: 1 } });
   });
 
   test.each<[Assignment['kind'], Leaf, unknown]>([
@@ -440,8 +443,8 @@ test('a table with columns named like what stands beside them is written and ans
     check: compare('t0', '_eq', constant('7')),
   };
   const output: MutationOutput = { kind: 'row', select: select('check passes', [int('t0')]) };
-  const { data, rows } = await runPlan(database, mutation('it', { action, output }));
-  expect([data, rows[0]!.at(-1)]).toEqual([{ it: { t0: 7 } }, 'true']);
+  const { data } = await runPlan(database, mutation('it', { action, output }));
+  expect(data).toEqual({ it: { t0: 7 } });
 });
 
 test('a mutation whose answer stays with the written rows is one statement, else two', () => {

@@ -2,7 +2,7 @@
  *  `with written as (insert … returning *) select '{"affected_rows":' || …`. Such a statement sees other tables, and its
  *  own, as they were before it (PostgreSQL manual, "Data-Modifying Statements in WITH"), so an answer that selects through
  *  relationships takes two: `write` returns the rows in Postgres's own text form, `answer` gets them back as a parameter.
- *  Not here: running them, acting on a failed check (execute/). Spec: "Permission arguments". */
+ *  Not here: running them (execute/). Spec: "Permission arguments". */
 import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
 import type {
   Delete,
@@ -17,9 +17,9 @@ import type {
 } from '../plan/types.ts';
 import { type Predicate, TRUE } from '../resolve/predicate.ts';
 import { condition } from './bool-exp.ts';
-import { checkOf } from './check.ts';
+import { checkOf, verdict } from './check.ts';
 import { empty, type Fragment, id, param, sql, typeName } from './fragment.ts';
-import { PASSES, ROW, rowType, type StepQuery, stepQuery, WRITTEN } from './insert.ts';
+import { ALL_PASS, PASSES, ROW, rowType, type StepQuery, stepQuery, WRITTEN } from './insert.ts';
 import { Joins } from './join.ts';
 import { concatenate, expression, joinedRows, jsonArray, jsonObject, type Piece, text } from './json.ts';
 import { Aliases, rowScope } from './scope.ts';
@@ -32,10 +32,8 @@ export type Action = Insert | NestedInsert | Update | NestedUpdate | Delete;
 export type MutationQuery = {
   /** Run before `write`, which is the answer then. */
   readonly steps: readonly StepQuery[];
-  /** Columns: the answer (or the written rows, when `answer` is there), then, if `isChecked`, `true` or `false`: has every
-   *  written row passed the permission's check. No row at all: nothing was written. */
+  /** First column: the answer, or the written rows, when `answer` is there. No row at all: nothing was written. */
   readonly write: Fragment;
-  readonly isChecked: boolean;
   /** One column: the answer. Takes the written rows through its `written` leaf. */
   readonly answer: Fragment | null;
 };
@@ -50,23 +48,21 @@ export function mutationQuery(action: Action, output: MutationOutput): MutationQ
   const row = aliases.next();
   const check = action.kind === 'delete' ? null : checkOf(action, row, aliases);
   const passes = check ? sql`, ${check} as ${PASSES}` : empty;
-  const isChecked = check !== null;
   if (!looksAround(output)) {
     const written = statementOf(action, row, aliases, sql`${id(row)}.*${passes}`);
     const from = aliases.next();
-    const verdict = check ? sql`, ${verdictOf(output, from)}` : empty;
     const { json, joins } = outputJson(output, from, aliases);
-    const query = sql`select ${json}${verdict} from ${WRITTEN} ${id(from)}${joins.clauses()}`;
-    return { steps: [], write: sql`with ${WRITTEN} as (${written}) ${query}`, isChecked, answer: null };
+    const columns = sql`${json}${check ? sql`, ${verdict(passed(output))}` : empty}`;
+    const query = sql`select ${columns} from ${WRITTEN} ${id(from)}${joins.clauses()}`;
+    return { steps: [], write: sql`with ${WRITTEN} as (${written}) ${query}`, answer: null };
   }
   const type = rowType(action.table);
   const written = statementOf(action, row, aliases, sql`${id(row)}.*::${typeName(type)} as ${ROW}${passes}`);
-  const verdict = check ? sql`, coalesce(bool_and(${PASSES}), true)::text` : empty;
-  const rows = sql`select array_agg(${ROW})::text${verdict} from ${WRITTEN}`;
+  const checked = check ? sql`, ${verdict(ALL_PASS)}` : empty;
+  const rows = sql`select array_agg(${ROW})::text${checked} from ${WRITTEN}`;
   return {
     steps: [],
     write: sql`with ${WRITTEN} as (${written}) ${rows}`,
-    isChecked,
     answer: answerQuery(output, type),
   };
 }
@@ -80,7 +76,6 @@ function nestedQuery(
   return {
     steps,
     write: answerQuery(output, rowType(table), affected),
-    isChecked: false,
     answer: null,
   };
 }
@@ -103,9 +98,8 @@ function statementOf(
   }
 }
 
-function verdictOf(output: MutationOutput, from: string): Fragment {
-  const passes = sql`${id(from)}.${PASSES}`;
-  return output.kind === 'row' ? sql`${passes}::text` : sql`coalesce(bool_and(${passes}), true)::text`;
+function passed(output: MutationOutput): Fragment {
+  return output.kind === 'row' ? PASSES : ALL_PASS;
 }
 
 function answerQuery(output: MutationOutput, type: PgType, affected = COUNT): Fragment {

@@ -17,8 +17,6 @@ export type CompiledStatement = Statement & {
   readonly source: string;
   /** Response names of the roots it answers, in column order. */
   readonly roots: readonly string[];
-  /** The last column says whether a permission's check was passed: `true` or `false`. */
-  readonly isChecked: boolean;
   /** It only reads: it may be run again when a connection is lost. */
   readonly isRepeatable: boolean;
   /** What answers instead, when the first column holds the written rows. */
@@ -148,13 +146,12 @@ function queryOf(root: QueryRoot, aliases: Aliases): Fragment {
 
 function finish(draft: Draft): CompiledStatement {
   if (draft.kind === 'mutation') {
-    const { steps, write, isChecked, answer } = draft.mutation;
+    const { steps, write, answer } = draft.mutation;
     return {
       ...compile(write),
       steps: steps.map((step) => finishStep(step, draft.errorPath)),
       source: draft.source,
       roots: [draft.alias],
-      isChecked,
       isRepeatable: false,
       answer: answer && compile(answer),
       errorPath: draft.errorPath,
@@ -169,7 +166,6 @@ function finish(draft: Draft): CompiledStatement {
     steps: [],
     source,
     roots: roots.map((root) => root.alias),
-    isChecked: false,
     isRepeatable: !roots.some((root) => root.isVolatile),
     answer: null,
     errorPath: [],

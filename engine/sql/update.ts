@@ -1,5 +1,5 @@
 /** One step of a nested update → a statement that writes any number of rows and tells how many, the rows themselves where
- *  later steps or the answer take them, and whether they pass the check. Not here: the order of steps (plan/update.ts),
+ *  later steps or the answer take them. Not here: the order of steps (plan/update.ts),
  *  running them (execute/run-plan.ts). Why: ADR 8. */
 import type { UpdateStep } from '../plan/types.ts';
 import { checkOf } from './check.ts';

@@ -1,5 +1,4 @@
-/** Runs a hand-built plan's statements on a test database and splices their rows, as execute/ would, but without acting on
- *  checks. For the twins of this room. */
+/** Runs a hand-built plan's statements on a test database and splices their rows, as execute/ would. For the twins of this room. */
 import { type Binding, bind } from '../../execute/bind.ts';
 import type { Database, Row } from '../../execute/pool.ts';
 import { bodyText, splice } from '../../execute/splice.ts';
