@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 /** Room → rooms it may import; a room may always import itself. A folder of the engine, or a package's own folder. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'engine/errors': [],
-  'engine/config': ['engine/errors'],
+  'engine/config': ['engine/errors', 'engine/observe'],
   'engine/observe': ['engine/errors'],
   'engine/metadata': ['engine/errors'],
   'engine/transform': ['engine/metadata'],

@@ -94,6 +94,18 @@ export const jsonTexts: OptionType<readonly string[]> = {
   },
 };
 
+/** `name=value,…`, as OpenTelemetry writes headers in variables. The text is never repeated: it may hold secrets. */
+export const pairs: OptionType<Readonly<Record<string, string>>> = {
+  placeholder: 'NAME=VALUE,…',
+  parse: (value) =>
+    Object.fromEntries(
+      commaSeparated(value).map((pair) => {
+        const [, name, text] = /^([A-Za-z0-9-]+)\s*=\s*(.*)$/.exec(pair) ?? [];
+        return name === undefined ? wrong('expects name=value, comma-separated') : [name, text ?? ''];
+      }),
+    ),
+};
+
 /** `x-engine-`: lower case, ending in a dash. */
 export const headerPrefix: OptionType<string> = {
   placeholder: 'PREFIX',

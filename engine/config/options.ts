@@ -2,6 +2,7 @@
  *  Derived from it: the type `Options`, the loader (load-options.ts), `--help` (options-help.ts).
  *  A new option is a row here plus the code that reads it; a row nobody reads does not belong.
  *  Not here: what an option does; each row's reader is in the room it belongs to. */
+import { PROPAGATORS } from '../observe/trace-context.ts';
 import { jwtSecret, jwtSecrets } from './jwt-secret.ts';
 import {
   flag,
@@ -12,6 +13,7 @@ import {
   namingConvention,
   type OptionType,
   oneOf,
+  pairs,
   text,
 } from './option-types.ts';
 
@@ -296,6 +298,25 @@ export const OPTIONS = {
     default: undefined,
     isSecret: true,
     doc: 'bearer token for /v1/metrics (API metrics); administrators may always look',
+  }),
+  'otlp-traces-endpoint': row({
+    group: 'Observation',
+    type: text('URL'),
+    default: undefined,
+    doc: 'where spans are sent (OTLP over HTTP, protobuf), such as http://collector:4318/v1/traces; metadata may say otherwise',
+  }),
+  'otlp-headers': row({
+    group: 'Observation',
+    type: pairs,
+    default: undefined,
+    isSecret: true,
+    doc: 'headers to send with them',
+  }),
+  'traces-propagators': row({
+    group: 'Observation',
+    type: listOf(PROPAGATORS),
+    default: ['tracecontext'],
+    doc: `how webhooks are told of the trace, of ${PROPAGATORS.join(', ')}; callers may use any`,
   }),
   'log-level': row({
     group: 'Observation',

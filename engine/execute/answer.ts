@@ -2,6 +2,7 @@
  *  statement, text around the text Postgres sent; nothing in between is parsed.
  *  Raises ERRORS rows, which the caller encodes. Not here: HTTP, who asks (auth/). Spec: "GraphQL API". */
 import { fail } from '../errors/engine-error.ts';
+import type { Span } from '../observe/span.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
@@ -9,6 +10,7 @@ import type { Row } from '../wire/statement.ts';
 import { type GraphqlRequest, type PlannedRequest, planned } from './plan-cache.ts';
 import { type Databases, runPlan } from './run-plan.ts';
 import { type Body, splice } from './splice.ts';
+import { traced } from './traced.ts';
 import { validateInputs } from './validate-input.ts';
 import type { Outward } from './webhook.ts';
 
@@ -23,7 +25,11 @@ export type AnswerContext = {
 };
 
 /** What is known of an operation on its way. */
-export type Progress = { plan: PlannedRequest['plan'] | null };
+export type Progress = {
+  plan: PlannedRequest['plan'] | null;
+  /** Where it is traced. */
+  readonly span: Span | null;
+};
 
 const ALONE: Outward = { env: {}, headers: {}, headerPrefix: SESSION_PREFIX };
 
@@ -37,9 +43,14 @@ export async function answer(request: GraphqlRequest, context: AnswerContext): P
 /** What the request means to whoever asks; nothing has run yet. */
 export function understood(
   request: GraphqlRequest,
-  { model, session }: Pick<AnswerContext, 'model' | 'session'>,
+  { model, session, progress }: Pick<AnswerContext, 'model' | 'session' | 'progress'>,
 ): PlannedRequest {
-  return planned(roleSchema(model, session.role, session.mayUseBackendOnly), request);
+  const span = progress?.span?.child('plan', 'internal');
+  try {
+    return planned(roleSchema(model, session.role, session.mayUseBackendOnly), request);
+  } finally {
+    span?.end();
+  }
 }
 
 export async function answerPlanned(
@@ -59,7 +70,8 @@ async function rowsOf(
   { session, databases, outward = ALONE, progress }: Omit<AnswerContext, 'model'>,
 ): Promise<readonly Row[]> {
   if (progress) progress.plan = plan;
+  const span = progress?.span ?? null;
   const asker = { session, variables: variables.values };
-  if (plan.validations.length > 0) await validateInputs(plan.validations, asker, outward);
-  return runPlan(plan, asker, databases);
+  if (plan.validations.length > 0) await validateInputs(plan.validations, asker, { ...outward, span });
+  return runPlan(plan, asker, span ? traced(databases, span) : databases);
 }

@@ -5,7 +5,8 @@
  *  action.ts). Reference: metadata-model.md, UrlTemplate, HeaderSpec and RequestTransform. */
 import type { RequestTransform } from '../metadata/schema/common.ts';
 import type { Observe, WebhookCalled } from '../observe/observation.ts';
-import { observed } from '../observe/webhook-call.ts';
+import { type Span, within } from '../observe/span.ts';
+import { observed, publicUrl } from '../observe/webhook-call.ts';
 import { TransformError } from '../transform/render.ts';
 import { type HttpRequest, type PlainRequest, transformRequest } from '../transform/request.ts';
 import type { TemplateProblem } from '../transform/template.ts';
@@ -19,6 +20,8 @@ export type Outward = {
   /** First part of our headers on the wire. */
   readonly headerPrefix: string;
   readonly observe?: Observe;
+  /** Of the request that causes it. */
+  readonly span?: Span | null;
 };
 
 export type Webhook = {
@@ -115,10 +118,24 @@ export async function callWebhook(
     body: message.body,
   };
   const sent = transformed(webhook, plain, message);
-  const ask = () => answerTo(webhook, plain, sent);
   const { purpose } = message;
-  const { observe } = outward;
+  const { observe, span } = outward;
+  const ask = () => (span ? spanned(span, purpose, webhook, plain, sent) : answerTo(webhook, plain, sent));
   return observe ? observed(observe, { purpose, url: webhook.url, method: sent.method }, ask) : ask();
+}
+
+/** The webhook is told of the span it is asked in, whatever the client or the metadata say of traces. */
+function spanned(
+  parent: Span,
+  purpose: Message['purpose'],
+  webhook: Webhook,
+  plain: PlainRequest,
+  sent: HttpRequest,
+): Promise<WebhookAnswer> {
+  const url = publicUrl(webhook.url);
+  const span = parent.child(purpose, 'client', { 'http.request.method': sent.method, 'url.full': url });
+  const headers = new Map([...sent.headers, ...Object.entries(span.headers)]);
+  return within(span, () => answerTo(webhook, plain, { ...sent, headers }));
 }
 
 async function answerTo(webhook: Webhook, plain: PlainRequest, sent: HttpRequest): Promise<WebhookAnswer> {

@@ -6,6 +6,7 @@ import type { RateLimiter } from '../execute/rate-limiter.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { Registry } from '../observe/registry.ts';
 import type { CorsHeaders } from './cors.ts';
+import type { Tracing } from './tracing.ts';
 
 export type HttpContext = {
   readonly options: Options;
@@ -15,5 +16,6 @@ export type HttpContext = {
   /** Where the API `metrics` is enabled. */
   readonly registry: Registry | null;
   readonly corsHeaders: CorsHeaders;
+  readonly tracing: Tracing;
   readonly rateLimiter: RateLimiter;
 };

@@ -41,7 +41,7 @@ async function answerTo(context: HttpContext, exchange: Exchange, request: Incom
     const { status, body } = await answerAll(work, exchange.asked);
     return { status: keepsStatus(request) ? status : 200, body };
   } catch (thrown) {
-    return refusal(context, exchange, thrown, keepsStatus(request));
+    return refusal(context, exchange, request, thrown);
   }
 }
 
@@ -73,7 +73,7 @@ async function answerAll(work: Work, body: unknown): Promise<Answer> {
 async function answerOne(work: Work, asked: unknown): Promise<Answer> {
   const { context, exchange, session, address, snapshot } = work;
   const { model } = snapshot;
-  const operation = arrived(exchange.id, 'http');
+  const operation = arrived(context, exchange.id, 'http', work.headers);
   try {
     admit(context.rateLimiter, { model, session, address });
     const body = await answer(graphqlRequestFrom(asked), {
@@ -88,24 +88,29 @@ async function answerOne(work: Work, asked: unknown): Promise<Answer> {
       },
       progress: operation.progress,
     });
-    answered(context.observe, operation, null);
+    answered(context, operation, null);
     return { status: 200, body };
   } catch (thrown) {
     const error = errorFrom(thrown, context.observe, exchange.id);
-    answered(context.observe, operation, error);
+    answered(context, operation, error);
     return { status: error.status, body: graphqlErrors(context, exchange, error) };
   }
 }
 
 /** What keeps a request from being one at all has its own status and the plain error body. */
-function refusal(context: HttpContext, exchange: Exchange, thrown: unknown, keepsStatus: boolean): Answer {
+function refusal(
+  context: HttpContext,
+  exchange: Exchange,
+  request: IncomingMessage,
+  thrown: unknown,
+): Answer {
   const error = errorFrom(thrown, context.observe, exchange.id);
-  answered(context.observe, arrived(exchange.id, 'http'), error);
+  answered(context, arrived(context, exchange.id, 'http', request.headers), error);
   if (error.kind === 'invalidJson' || error.kind === 'bodyTooLarge') {
     exchange.error = toAdminBody(error, 'newer', false);
     return { status: error.status, body: JSON.stringify(exchange.error) };
   }
-  const isKept = keepsStatus || (error.status === 401 && context.options.preserve401Errors);
+  const isKept = keepsStatus(request) || (error.status === 401 && context.options.preserve401Errors);
   return { status: isKept ? error.status : 200, body: graphqlErrors(context, exchange, error) };
 }
 

@@ -1,8 +1,10 @@
 /** One GraphQL operation, however it came, as it is told to those who observe.
  *  Not here: what it means (execute/answer.ts), what becomes of the telling (observe/). */
+import type { IncomingHttpHeaders } from 'node:http';
 import type { EngineError } from '../errors/engine-error.ts';
 import type { Progress } from '../execute/answer.ts';
-import type { Observe, OperationFinished } from '../observe/observation.ts';
+import type { OperationFinished } from '../observe/observation.ts';
+import type { HttpContext } from './context.ts';
 
 export type Arrived = {
   readonly requestId: string;
@@ -11,22 +13,34 @@ export type Arrived = {
   readonly progress: Progress;
 };
 
-export function arrived(requestId: string, transport: Arrived['transport']): Arrived {
-  return { requestId, transport, startedAt: performance.now(), progress: { plan: null } };
+export function arrived(
+  { tracing }: HttpContext,
+  requestId: string,
+  transport: Arrived['transport'],
+  headers: IncomingHttpHeaders,
+): Arrived {
+  const span = tracing.begin('graphql', headers);
+  return { requestId, transport, startedAt: performance.now(), progress: { plan: null, span } };
 }
 
 /** `error`: what the client is told; null when all is well. */
 export function answered(
-  observe: Observe,
+  { observe }: HttpContext,
   { requestId, transport, startedAt, progress }: Arrived,
   error: EngineError | null,
 ): void {
+  const type = progress.plan?.operation ?? 'unknown';
   observe({
     kind: 'operation finished',
     requestId,
     transport,
-    type: progress.plan?.operation ?? 'unknown',
+    type,
     durationMs: performance.now() - startedAt,
     error: error && { name: error.kind, code: error.codeIn('newer') },
+  });
+  progress.span?.end(error?.codeIn('newer') ?? null, {
+    'graphql.operation.type': type,
+    'pergola.transport': transport,
+    'pergola.request_id': requestId,
   });
 }

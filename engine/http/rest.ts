@@ -29,7 +29,7 @@ export function restHandler(context: HttpContext): NodeHandler {
 }
 
 async function answerTo(context: HttpContext, exchange: Exchange, request: IncomingMessage): Promise<Answer> {
-  const operation = arrived(exchange.id, 'rest');
+  const operation = arrived(context, exchange.id, 'rest', request.headers);
   try {
     const text = await readBody(request, context.options.maxRequestBodyLength);
     const { headers, method = '' } = request;
@@ -54,7 +54,7 @@ async function answerTo(context: HttpContext, exchange: Exchange, request: Incom
       },
       progress: operation.progress,
     });
-    answered(context.observe, operation, null);
+    answered(context, operation, null);
     const isKept = method === 'GET' && endpoint.maxAgeSeconds !== null;
     return {
       status: 200,
@@ -120,7 +120,7 @@ function valuesOf(body: string): Readonly<Record<string, unknown>> {
 
 function refusal(context: HttpContext, exchange: Exchange, operation: Arrived, thrown: unknown): Answer {
   const error = errorFrom(thrown, context.observe, exchange.id);
-  answered(context.observe, operation, error);
+  answered(context, operation, error);
   exchange.error = toAdminBody(error, 'newer', showsInternal(context.options, exchange.session));
   const body = textToWire(JSON.stringify(exchange.error), context.options.headerPrefix);
   return { status: error.status, body };

@@ -16,6 +16,7 @@ import { graphqlHandler } from './graphql.ts';
 import { isGraphqlPath } from './graphql-path.ts';
 import { keepLast } from './repeated-headers.ts';
 import { isRest, restHandler } from './rest.ts';
+import { Tracing } from './tracing.ts';
 import { acceptWebsockets, isWebsocketUpgrade } from './websocket.ts';
 
 export type HttpServer = {
@@ -42,6 +43,7 @@ export async function openServer(
     registry,
     authenticate: await openAuthenticator(options, observe),
     corsHeaders: corsPolicy(options),
+    tracing: new Tracing(options, state, observe),
     rateLimiter: new RateLimiter(),
   };
   const hasGraphql = options.enabledApis.includes('graphql');
@@ -86,6 +88,7 @@ export async function openServer(
       app.server.closeAllConnections();
       await closed;
       await app.close();
+      await context.tracing.close();
       return cutOff;
     },
   };

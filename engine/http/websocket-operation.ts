@@ -49,12 +49,12 @@ export type Start = {
 /** Null when it could not begin; then that has been said. */
 export function startOperation(start: Start): Operation | null {
   const { context, session, outlet } = start;
-  const arrival = arrived(outlet.requestId, 'websocket');
+  const arrival = arrived(context, outlet.requestId, 'websocket', start.headers);
   try {
     const request = graphqlRequestFrom(start.request);
     const { model } = context.state.snapshot();
     admit(context.rateLimiter, { model, session, address: start.address });
-    const asked = understood(request, { model, session });
+    const asked = understood(request, { model, session, progress: arrival.progress });
     arrival.progress.plan = asked.plan;
     if (asked.plan.operation !== 'subscription') return answerOnce(start, asked, arrival);
     const stop = start.live.subscribe({
@@ -71,11 +71,11 @@ export function startOperation(start: Start): Operation | null {
         },
       },
     });
-    answered(context.observe, arrival, null);
+    answered(context, arrival, null);
     return { isLive: true, stop };
   } catch (thrown) {
     const error = errorFrom(thrown, context.observe, outlet.requestId);
-    answered(context.observe, arrival, error);
+    answered(context, arrival, error);
     outlet.error(errorsText(start, error), toGraphqlError(error, false));
     return null;
   }
@@ -117,12 +117,17 @@ async function answerText(
       headerPrefix,
       observe: context.observe,
     };
-    const body = await answerPlanned(asked, { session, databases: context.state.sources, outward });
-    answered(context.observe, arrival, null);
+    const body = await answerPlanned(asked, {
+      session,
+      databases: context.state.sources,
+      outward,
+      progress: arrival.progress,
+    });
+    answered(context, arrival, null);
     return bodyText(body);
   } catch (thrown) {
     const error = errorFrom(thrown, context.observe, outlet.requestId);
-    answered(context.observe, arrival, error);
+    answered(context, arrival, error);
     return `{"errors":${errorsText({ context, session, outlet, ...start }, error)}}`;
   }
 }

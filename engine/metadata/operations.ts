@@ -20,7 +20,7 @@ import { ComputedField, FunctionConfiguration } from './schema/function.ts';
 import { LogicalModelField } from './schema/logical-model.ts';
 import { NativeQuery } from './schema/native-query.ts';
 import { DeleteRule, InsertRule, SelectRule, UpdateRule } from './schema/permission.ts';
-import { ApiLimits, InheritedRole, Introspection } from './schema/policy.ts';
+import { ApiLimits, InheritedRole, Introspection, OpenTelemetry } from './schema/policy.ts';
 import { ArrayRelationshipUsing, ObjectRelationshipUsing } from './schema/relationship.ts';
 import { HealthCheck, QueryTags, SourceConfiguration, SourceCustomization } from './schema/source.ts';
 import { CustomRootFields, FederationConfig, TableConfiguration } from './schema/table.ts';
@@ -403,6 +403,18 @@ export const OPERATIONS = {
 
   // ── limits ──
   set_api_limits: row('edit', 'Limits what roles may ask, how often and for how long.', ApiLimits),
+  set_opentelemetry_config: row(
+    'edit',
+    'Says whether traces are made and where they are sent.',
+    OpenTelemetry,
+  ),
+  set_opentelemetry_status: row(
+    'edit',
+    'Makes traces, or no longer, or as the options say; the rest of the configuration stays.',
+    Type.Object({
+      status: Type.Union([Type.Literal('enabled'), Type.Literal('disabled'), Type.Literal('env')]),
+    }),
+  ),
   remove_api_limits: row('edit', 'Lifts all limits.', nothing),
   set_graphql_schema_introspection_options: row(
     'edit',

@@ -51,6 +51,13 @@ export function measure(registry: Registry, observation: Observation): void {
     case 'keys refreshed':
       registry.count('pergola_jwk_refreshes_total', [observation.failure === null ? 'success' : 'failed']);
       break;
+    case 'spans exported':
+      registry.count(
+        'pergola_spans_total',
+        [observation.failure === null ? 'sent' : 'dropped'],
+        observation.count,
+      );
+      break;
     case 'unexpected':
       registry.count('pergola_unexpected_errors_total');
       break;

@@ -89,6 +89,7 @@ export const METRICS = {
     'status',
   ),
   pergola_webhook_seconds: histogram('Time from such a request to its answer.', 'purpose'),
+  pergola_spans_total: counter('Spans of traces: sent to the collector, or dropped.', 'result'),
   pergola_metadata_resource_version: gauge('Version of the metadata that is served.'),
   pergola_metadata_inconsistent_objects: gauge('Metadata objects that do not fit their database.'),
   pergola_source_up: gauge(

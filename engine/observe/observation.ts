@@ -16,6 +16,8 @@ export type Observation =
   | OperationFinished
   | KeysRefreshed
   | WebhookCalled
+  /** Spans sent to the collector of traces, or lost: then `failure` says why. */
+  | { readonly kind: 'spans exported'; readonly count: number; readonly failure: string | null }
   /** A WebSocket: opened, an operation over it failed, closed. `detail` has no values of users. */
   | {
       readonly kind: 'websocket';

@@ -90,6 +90,10 @@ export function lineOf(observation: Observation): Line | null {
       return { level: levelOfState(observation.event.kind), type: 'metadata', detail: observation.event };
     case 'operation finished':
       return null;
+    case 'spans exported':
+      return observation.failure === null
+        ? null
+        : { level: 'warn', type: 'opentelemetry', detail: rest(observation) };
     case 'unexpected':
       return {
         level: 'error',

@@ -8,6 +8,7 @@ import * as inheritedRoles from './inherited-roles.ts';
 import * as limits from './limits.ts';
 import * as logicalModels from './logical-models.ts';
 import * as nativeQueries from './native-queries.ts';
+import * as opentelemetry from './opentelemetry.ts';
 import * as permissions from './permissions.ts';
 import * as relationships from './relationships.ts';
 import * as restEndpoints from './rest-endpoints.ts';
@@ -62,6 +63,8 @@ export const HANDLERS: { readonly [N in EditOperation]: Handler<N> } = {
   update_scope_of_collection_in_allowlist: collections.updateScope,
   drop_collection_from_allowlist: collections.dropCollectionFromAllowlist,
   set_api_limits: limits.setApiLimits,
+  set_opentelemetry_config: opentelemetry.setConfig,
+  set_opentelemetry_status: opentelemetry.setStatus,
   remove_api_limits: limits.removeApiLimits,
   set_graphql_schema_introspection_options: limits.setIntrospection,
   create_rest_endpoint: restEndpoints.createRestEndpoint,

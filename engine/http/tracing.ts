@@ -1,0 +1,102 @@
+/** Is there a trace to be made of an operation, and where does it go: the metadata says so (`set_opentelemetry_config`), or,
+ *  where it says nothing or `env`, the options. Off, it costs a look at the metadata.
+ *  Not here: spans and their way out (observe/), what is within an operation (execute/answer.ts).
+ *  Reference: features.md 1.17; metadata-model.md, OtelConfig. */
+import type { EngineState } from '../admin/state.ts';
+import type { Options } from '../config/options.ts';
+import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { Observe } from '../observe/observation.ts';
+import { Span } from '../observe/span.ts';
+import { type ExporterOptions, SpanExporter } from '../observe/span-exporter.ts';
+import { contextFrom, type TraceHeaders } from '../observe/trace-context.ts';
+import { VERSION } from './version.ts';
+
+type OpenTelemetry = NonNullable<Metadata['opentelemetry']>;
+type Exporting = NonNullable<OpenTelemetry['exporter_otlp']>;
+
+const BATCH_SIZE = 512;
+
+export class Tracing {
+  readonly #options: Options;
+  readonly #state: EngineState;
+  readonly #observe: Observe;
+  #configured: OpenTelemetry | null | undefined = null;
+  #exporter: SpanExporter | null = null;
+
+  constructor(options: Options, state: EngineState, observe: Observe) {
+    this.#options = options;
+    this.#state = state;
+    this.#observe = observe;
+  }
+
+  /** A span for an operation, within the caller's trace if there is one; null where none is to be recorded. */
+  begin(name: string, headers: TraceHeaders): Span | null {
+    const { opentelemetry } = this.#state.snapshot().metadata;
+    if (opentelemetry !== this.#configured) this.#configure(opentelemetry);
+    if (!this.#exporter) return null;
+    const parent = contextFrom(headers);
+    return parent?.isSampled === false ? null : new Span(this.#exporter, name, 'server', parent);
+  }
+
+  async close(): Promise<void> {
+    await this.#exporter?.close();
+  }
+
+  #configure(opentelemetry: OpenTelemetry | undefined): void {
+    this.#configured = opentelemetry;
+    void this.#exporter?.close();
+    const exporting = exportingOf(opentelemetry, this.#options, this.#state.env);
+    this.#exporter = exporting && new SpanExporter(exporting, this.#observe);
+  }
+}
+
+function exportingOf(
+  opentelemetry: OpenTelemetry | undefined,
+  options: Options,
+  env: EngineState['env'],
+): ExporterOptions | null {
+  const status = opentelemetry ? (opentelemetry.status ?? 'disabled') : 'env';
+  if (status === 'disabled') return null;
+  if (status === 'enabled') return metadataExporting(opentelemetry!, env);
+  if (options.otlpTracesEndpoint === undefined) return null;
+  return {
+    endpoint: options.otlpTracesEndpoint,
+    headers: options.otlpHeaders ?? {},
+    resource: resourceOf({}),
+    propagators: options.tracesPropagators,
+    batchSize: BATCH_SIZE,
+  };
+}
+
+function metadataExporting(
+  { data_types = [], exporter_otlp = {}, batch_span_processor }: OpenTelemetry,
+  env: EngineState['env'],
+): ExporterOptions | null {
+  const {
+    otlp_traces_endpoint: endpoint,
+    traces_propagators = ['b3'],
+    resource_attributes = [],
+  } = exporter_otlp;
+  if (!data_types.includes('traces') || endpoint === undefined) return null;
+  return {
+    endpoint,
+    headers: headersOf(exporter_otlp, env),
+    resource: resourceOf(Object.fromEntries(resource_attributes.map(({ name, value }) => [name, value]))),
+    propagators: traces_propagators,
+    batchSize: batch_span_processor?.max_export_batch_size ?? BATCH_SIZE,
+  };
+}
+
+/** A variable that is not set leaves its header out: the collector will say what it misses. */
+function headersOf({ headers = [] }: Exporting, env: EngineState['env']): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    headers.flatMap(({ name, value, value_from_env: variable }) => {
+      const given = variable === undefined ? value : env[variable];
+      return given === undefined ? [] : [[name, given]];
+    }),
+  );
+}
+
+function resourceOf(given: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return { 'service.name': 'pergola', 'service.version': VERSION, ...given };
+}

@@ -1,0 +1,103 @@
+/** The bytes of an ExportTraceServiceRequest → its spans, read by the wire format of protobuf alone; and a collector that
+ *  keeps what it is sent. Not here: writing them (observe/otlp.ts). */
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export type ReadSpan = {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId: string;
+  readonly name: string;
+  readonly kind: number;
+  readonly startedAt: bigint;
+  readonly endedAt: bigint;
+  readonly attributes: Readonly<Record<string, string | number>>;
+  readonly failure: string | null;
+  readonly resource: Readonly<Record<string, string | number>>;
+};
+
+type Field = { readonly number: number; readonly bytes: Buffer; readonly value: bigint };
+
+function fieldsOf(message: Buffer): readonly Field[] {
+  const fields: Field[] = [];
+  let at = 0;
+  const varint = (): bigint => {
+    let value = 0n;
+    for (let shift = 0n; ; shift += 7n) {
+      const byte = message[at++]!;
+      value |= BigInt(byte & 127) << shift;
+      if (byte < 128) return value;
+    }
+  };
+  while (at < message.length) {
+    const tag = Number(varint());
+    const [number, type] = [tag >> 3, tag & 7];
+    if (type === 0) fields.push({ number, bytes: Buffer.alloc(0), value: varint() });
+    else {
+      const length = type === 1 ? 8 : Number(varint());
+      const bytes = message.subarray(at, at + length);
+      at += length;
+      fields.push({ number, bytes, value: type === 1 ? bytes.readBigUInt64LE() : 0n });
+    }
+  }
+  return fields;
+}
+
+const all = (message: Buffer, number: number) => fieldsOf(message).filter((field) => field.number === number);
+const textOf = (message: Buffer, number: number) => all(message, number)[0]?.bytes.toString() ?? '';
+const hexOf = (message: Buffer, number: number) => all(message, number)[0]?.bytes.toString('hex') ?? '';
+
+function attributesOf(message: Buffer, number: number): Readonly<Record<string, string | number>> {
+  const pairs = all(message, number).map(({ bytes }) => {
+    const [value] = fieldsOf(all(bytes, 2)[0]!.bytes);
+    return [textOf(bytes, 1), value!.number === 1 ? value!.bytes.toString() : Number(value!.value)] as const;
+  });
+  return Object.fromEntries(pairs);
+}
+
+export function decodeSpans(request: Buffer): readonly ReadSpan[] {
+  return all(request, 1).flatMap(({ bytes: resourceSpans }) => {
+    const resource = attributesOf(all(resourceSpans, 1)[0]!.bytes, 1);
+    return all(resourceSpans, 2).flatMap(({ bytes: scopeSpans }) =>
+      all(scopeSpans, 2).map(({ bytes }) => spanOf(bytes, resource)),
+    );
+  });
+}
+
+function spanOf(bytes: Buffer, resource: ReadSpan['resource']): ReadSpan {
+  const status = all(bytes, 15)[0]?.bytes;
+  return {
+    traceId: hexOf(bytes, 1),
+    spanId: hexOf(bytes, 2),
+    parentSpanId: hexOf(bytes, 4),
+    name: textOf(bytes, 5),
+    kind: Number(all(bytes, 6)[0]!.value),
+    startedAt: all(bytes, 7)[0]!.value,
+    endedAt: all(bytes, 8)[0]!.value,
+    attributes: attributesOf(bytes, 9),
+    failure: status ? textOf(status, 2) : null,
+    resource,
+  };
+}
+
+export type Collector = {
+  readonly url: string;
+  readonly spans: ReadSpan[];
+  readonly headers: IncomingHttpHeaders[];
+  readonly close: () => void;
+};
+
+export async function startCollector(): Promise<Collector> {
+  const spans: ReadSpan[] = [];
+  const headers: IncomingHttpHeaders[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    headers.push(request.headers);
+    spans.push(...decodeSpans(Buffer.concat(chunks)));
+    response.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`;
+  return { url, spans, headers, close: () => server.close() };
+}
