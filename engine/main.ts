@@ -1,6 +1,7 @@
 /** The composition root: options → log → state → server, and the same in reverse at the end.
  *  `startEngine` is for `pergola up` and for tests; `run` is the command `pergola serve`.
  *  Exit codes: 0 stopped when asked, 1 could not start, 2 options that cannot be used. */
+import { declareMetadata } from './admin/declare.ts';
 import { EngineState } from './admin/state.ts';
 import { isSecretSet } from './auth/authenticate.ts';
 import { type Environment, loadOptions, OptionsError } from './config/load-options.ts';
@@ -13,6 +14,7 @@ import type { Observe } from './observe/observation.ts';
 import { processCollector } from './observe/process.ts';
 import { Registry } from './observe/registry.ts';
 import { type Log, openLog, silent } from './observe/sinks.ts';
+import { readDirectory } from './store/directory.ts';
 
 export type RunningEngine = {
   readonly url: string;
@@ -28,6 +30,7 @@ export async function startEngine(
 ): Promise<RunningEngine> {
   const registry = options.enabledApis.includes('metrics') ? openRegistry() : null;
   const observe = registry === null ? log.observe : counting(registry, log.observe);
+  const declared = options.metadataDir === undefined ? undefined : readDirectory(options.metadataDir);
   const state = new EngineState({
     metadataDatabaseUrl: options.metadataDatabaseUrl ?? options.databaseUrl!,
     env:
@@ -47,7 +50,11 @@ export async function startEngine(
     report: (event) => observe({ kind: 'state', event }),
   });
   await state.start();
-  const server = await openServer(options, state, observe, registry).catch(async (error: unknown) => {
+  const open = async () => {
+    if (declared) await declareMetadata(state, declared, 'pergola serve --metadata-dir');
+    return openServer(options, state, observe, registry);
+  };
+  const server = await open().catch(async (error: unknown) => {
     await state.close();
     throw error;
   });

@@ -23,6 +23,8 @@ export type EngineAddress = {
   /** Default `x-engine-`. */
   readonly headerPrefix?: string | undefined;
   readonly timeoutMs?: number | undefined;
+  /** What we call ourselves; default `pergola-operator`. */
+  readonly client?: string | undefined;
   /** In place of the global one: certificates, keep-alive. */
   readonly fetch?: typeof fetch | undefined;
 };
@@ -51,7 +53,7 @@ type Request = { readonly type: string; readonly version?: number; readonly args
 
 type Report = { readonly inconsistent_objects: readonly InconsistentObject[] };
 
-function operation<N extends OperationName>(type: N, args: ArgsOf<N>, version = 1): Request {
+export function operation<N extends OperationName>(type: N, args: ArgsOf<N>, version = 1): Request {
   return { type, version, args };
 }
 
@@ -93,7 +95,8 @@ async function write(address: EngineAddress, change: EngineWrite): ReturnType<En
   return { resourceVersion: replaced.resource_version, inconsistent: replaced.inconsistent_objects };
 }
 
-function perform<T>(address: EngineAddress, body: Request): Promise<T> {
+/** One request to /v1/metadata. Throws EngineProblem. */
+export function perform<T>(address: EngineAddress, body: Request): Promise<T> {
   return request<T>(address, '/v1/metadata', body);
 }
 
@@ -103,7 +106,7 @@ async function request<T>(address: EngineAddress, path: string, body: unknown): 
     method: body === undefined ? 'GET' : 'POST',
     headers: {
       'content-type': 'application/json',
-      'user-agent': 'pergola-operator',
+      'user-agent': address.client ?? 'pergola-operator',
       ...(address.adminSecret === undefined ? {} : { [`${prefix}admin-secret`]: address.adminSecret }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),

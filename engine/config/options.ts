@@ -90,6 +90,12 @@ export const OPTIONS = {
     unit: 'ms',
     doc: 'how often a streaming subscription asks for its next batch',
   }),
+  'metadata-dir': row({
+    group: 'Databases',
+    type: text('FOLDER'),
+    default: undefined,
+    doc: 'a metadata directory to start with, in place of the metadata that is stored',
+  }),
   'metadata-revisions': row({
     group: 'Databases',
     type: integer('COUNT', 0, 10_000),

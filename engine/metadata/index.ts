@@ -4,11 +4,13 @@ export { EngineError, fail, type PathStep, printPath, withPath } from '../errors
 export { ERRORS, type ErrorName } from '../errors/errors.ts';
 export * from './dependencies.ts';
 export * from './diff.ts';
+export { type Files, toDirectory } from './directory.ts';
 export * from './export.ts';
 export * from './objects.ts';
 export * from './operations.ts';
 export * from './parse.ts';
 export type { Fragment } from './places.ts';
+export { type DirectoryContent, DirectoryError, fromDirectory } from './read-directory.ts';
 export * from './schema/action.ts';
 export * from './schema/collection.ts';
 export * from './schema/common.ts';

@@ -1,0 +1,80 @@
+/** Flags of commands about the metadata of one engine: where it is, and a folder. From the table come parsing and help.
+ *  Out: what is asked for, or a FlagProblem with a sentence. Environment: ENGINE_GRAPHQL_ADMIN_SECRET. */
+import { parseArgs } from 'node:util';
+import type { EngineAddress } from '../operator/engine-client.ts';
+
+export class FlagProblem extends Error {}
+
+export type Flag = { readonly value?: string; readonly doc: string };
+
+const ENGINE_FLAGS = {
+  engine: { value: 'URL', doc: 'the engine; default http://127.0.0.1:8080' },
+  'admin-secret': { value: 'TEXT', doc: 'its admin secret; default ENGINE_GRAPHQL_ADMIN_SECRET' },
+  'header-prefix': { value: 'TEXT', doc: "the engine's prefix of headers; default x-engine-" },
+  help: { doc: 'this text' },
+} as const satisfies Record<string, Flag>;
+
+export type Command = {
+  readonly name: string;
+  readonly summary: string;
+  /** Besides those every command has. */
+  readonly flags: Readonly<Record<string, Flag>>;
+};
+
+export type Asked = {
+  readonly folder: string;
+  readonly address: EngineAddress;
+  /** Text, true, or undefined. */
+  readonly flag: (name: string) => string | boolean | undefined;
+};
+
+/** Undefined when help was asked for, and given. */
+export function parseFlags(command: Command, argv: readonly string[]): Asked | undefined {
+  const flags: Readonly<Record<string, Flag>> = { ...command.flags, ...ENGINE_FLAGS };
+  const { values, positionals } = parsed(flags, argv);
+  if (values['help'] === true) {
+    process.stdout.write(help(command, flags));
+    return undefined;
+  }
+  const [folder, ...more] = positionals;
+  if (folder === undefined || more.length > 0)
+    throw new FlagProblem(`say one folder: pergola ${command.name} FOLDER`);
+  const text = (name: string) => (typeof values[name] === 'string' ? values[name] : undefined);
+  const address = {
+    url: text('engine') ?? 'http://127.0.0.1:8080',
+    adminSecret: text('admin-secret') ?? process.env['ENGINE_GRAPHQL_ADMIN_SECRET'],
+    headerPrefix: text('header-prefix'),
+    client: `pergola ${command.name}`,
+  };
+  return { folder, address, flag: (name) => values[name] };
+}
+
+function parsed(flags: Readonly<Record<string, Flag>>, argv: readonly string[]) {
+  const options = Object.fromEntries(
+    Object.entries(flags).map(([name, { value }]) => [
+      name,
+      { type: value === undefined ? ('boolean' as const) : ('string' as const) },
+    ]),
+  );
+  try {
+    return parseArgs({ args: [...argv], options, strict: true, allowPositionals: true });
+  } catch (error) {
+    throw new FlagProblem(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function help({ name, summary }: Command, flags: Readonly<Record<string, Flag>>): string {
+  const lines = Object.entries(flags).map(([flag, { value, doc }]) => {
+    const shown = value === undefined ? `--${flag}` : `--${flag} ${value}`;
+    return `  ${shown.padEnd(28)} ${doc}`;
+  });
+  return `pergola ${name} FOLDER: ${summary}\n\n${lines.join('\n')}\n`;
+}
+
+/** The exit code of a command that ran into something: 2 for its flags, 1 for the rest. */
+export function complain({ name }: Command, error: unknown): number {
+  const isFlags = error instanceof FlagProblem;
+  const hint = isFlags ? `\nSee: pergola ${name} --help` : '';
+  process.stderr.write(`pergola ${name}: ${error instanceof Error ? error.message : String(error)}${hint}\n`);
+  return isFlags ? 2 : 1;
+}

@@ -1,0 +1,54 @@
+/** `pergola import FOLDER`: a metadata directory becomes the metadata of an engine, in place of what it has.
+ *  Exit codes: 0 done, 1 not (it says why, object by object), 2 flags. Not here: reading the files
+ *  (engine/metadata/read-directory.ts), judging them (the engine). */
+import { exportMetadata } from '../engine/metadata/index.ts';
+import { readDirectory } from '../engine/store/directory.ts';
+import { operation, perform } from '../operator/engine-client.ts';
+import { type Asked, type Command, complain, parseFlags } from './engine-flags.ts';
+
+const COMMAND: Command = {
+  name: 'import',
+  summary: 'make a metadata directory the metadata of an engine',
+  flags: {
+    'dry-run': { doc: 'only say what would not fit the databases' },
+    'allow-inconsistent': { doc: 'store it although some objects do not fit their database' },
+  },
+};
+
+type Report = {
+  readonly is_consistent: boolean;
+  readonly inconsistent_objects: readonly { readonly name: string; readonly reason: string }[];
+  readonly warnings?: readonly { readonly message: string }[];
+};
+
+export async function run(argv: readonly string[]): Promise<number> {
+  try {
+    const asked = parseFlags(COMMAND, argv);
+    return asked ? await importFrom(asked) : 0;
+  } catch (error) {
+    return complain(COMMAND, error);
+  }
+}
+
+/** Always judged first: the judgement names every object, a refusal only the first. */
+async function importFrom({ folder, address, flag }: Asked): Promise<number> {
+  const metadata = exportMetadata(readDirectory(folder));
+  const judged = await replace(address, { metadata, dry_run: true });
+  for (const { name, reason } of judged.inconsistent_objects) process.stderr.write(`${name}: ${reason}\n`);
+  const isRefused = !judged.is_consistent && flag('allow-inconsistent') !== true;
+  if (flag('dry-run') === true || isRefused) {
+    process.stdout.write(`${judged.is_consistent ? 'It fits' : 'It does not fit'}. Nothing was changed.\n`);
+    return isRefused ? 1 : 0;
+  }
+  const done = await replace(address, {
+    metadata,
+    allow_inconsistent_metadata: flag('allow-inconsistent') === true,
+  });
+  for (const { message } of done.warnings ?? []) process.stderr.write(`${message}\n`);
+  process.stdout.write(`Done: ${address.url} has the metadata of ${folder}.\n`);
+  return 0;
+}
+
+function replace(address: Asked['address'], args: Record<string, unknown>): Promise<Report> {
+  return perform<Report>(address, operation('replace_metadata', args, 2));
+}

@@ -1,0 +1,119 @@
+/** Metadata directories through the commands: export, import, and `serve --metadata-dir`. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createDatabase, type TestDatabase } from '../testing/database.ts';
+import { startTestEngine, type TestEngine } from '../testing/engine.ts';
+import { run as exportCommand } from './export.ts';
+import { run as importCommand } from './import.ts';
+
+let database: TestDatabase;
+let engine: TestEngine;
+let folder: string;
+let said: string;
+
+beforeEach(async () => {
+  database = await createDatabase();
+  await database.sql('create table author (id int primary key, name text); create table book (id int)');
+  engine = await startTestEngine({ databaseUrl: database.url });
+  folder = join(mkdtempSync(join(tmpdir(), 'pergola-metadata-')), 'metadata');
+  said = '';
+  for (const stream of [process.stdout, process.stderr]) {
+    vi.spyOn(stream, 'write').mockImplementation((text) => {
+      said += String(text);
+      return true;
+    });
+  }
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await engine.close();
+  await database.drop();
+});
+
+const flags = () => ['--engine', engine.url, '--admin-secret', engine.adminSecret];
+const track = (table: string) => engine.admin('pg_track_table', { table });
+const trackedTables = async (of = engine) => {
+  const { body } = await of.admin<{ sources: { tables: { table: { name: string } }[] }[] }>(
+    'export_metadata',
+    {},
+  );
+  return body.sources[0]!.tables.map(({ table }) => table.name);
+};
+const AUTHOR = 'databases/default/tables/public_author.yaml';
+
+test('what is exported can be changed in an editor and imported again', async () => {
+  await track('author');
+  expect(await exportCommand([folder, '--as', 'metadata', ...flags()])).toBe(0);
+  expect(said).toMatch(/^4 files in .*, resource version \d+\n$/);
+  const file = join(folder, AUTHOR);
+  expect(readFileSync(file, 'utf8')).toBe('table:\n  schema: public\n  name: author\n');
+  writeFileSync(file, 'table: book\n');
+  expect(await importCommand([folder, ...flags()])).toBe(0);
+  expect(await trackedTables()).toEqual(['book']);
+});
+
+test('a directory that does not fit is refused with every reason, and only judged when that is asked', async () => {
+  await track('author');
+  await exportCommand([folder, ...flags()]);
+  writeFileSync(join(folder, AUTHOR), 'table: nobody\n');
+  expect(await importCommand([folder, ...flags()])).toBe(1);
+  expect(said).toContain('table nobody in source default: ');
+  expect(said).toContain('It does not fit. Nothing was changed.');
+  expect(await trackedTables()).toEqual(['author']);
+  writeFileSync(join(folder, AUTHOR), 'table: book\n');
+  expect(await importCommand([folder, '--dry-run', ...flags()])).toBe(0);
+  expect(await trackedTables()).toEqual(['author']);
+  writeFileSync(join(folder, AUTHOR), 'table: nobody\n');
+  expect(await importCommand([folder, '--allow-inconsistent', ...flags()])).toBe(0);
+  expect(await trackedTables()).toEqual(['nobody']);
+});
+
+test('commands say what is wrong with how they are called, and with files', async () => {
+  expect(await exportCommand([...flags()])).toBe(2);
+  expect(await exportCommand([folder, '--as', 'xml', ...flags()])).toBe(2);
+  expect(await importCommand([folder, '--engin', 'x'])).toBe(2);
+  expect(await importCommand(['--help'])).toBe(0);
+  expect(await importCommand([folder, ...flags()])).toBe(1);
+  expect(said).toContain(`pergola import: there is no folder ${folder}`);
+  expect(await exportCommand([folder, '--engine', engine.url, '--admin-secret', 'wrong'])).toBe(1);
+});
+
+test('an engine started with a directory has its metadata, in place of what was stored, which can be gone back to', async () => {
+  await track('author');
+  await exportCommand([folder, ...flags()]);
+  await engine.admin('pg_track_table', { table: 'book' });
+  const before = await engine.admin<{ resource_version: number }>('export_metadata', {}, { version: 2 });
+  const other = await startTestEngine({ databaseUrl: database.url, metadataDir: folder });
+  expect(await trackedTables(other)).toEqual(['author']);
+  const { body } = await other.admin<{ client: string }[]>('list_metadata_revisions', { limit: 1 });
+  expect(body[0]?.client).toBe('pergola serve --metadata-dir');
+  await other.admin('rollback_metadata', { resource_version: before.body.resource_version });
+  expect(await trackedTables(other)).toEqual(['author', 'book']);
+  await other.close();
+});
+
+test('an engine started with what is stored already writes nothing', async () => {
+  await track('author');
+  await exportCommand([folder, ...flags()]);
+  const versionOf = async (of: TestEngine) => {
+    const config = (await (await of.fetch('/v1alpha1/config')).json()) as { resource_version: number };
+    return config.resource_version;
+  };
+  const before = await versionOf(engine);
+  const other = await startTestEngine({ databaseUrl: database.url, metadataDir: folder });
+  expect(await versionOf(other)).toBe(before);
+  await other.close();
+});
+
+test('an engine does not start with a directory that does not fit or cannot be read, and nothing is stored', async () => {
+  await track('author');
+  await exportCommand([folder, ...flags()]);
+  const start = () => startTestEngine({ databaseUrl: database.url, metadataDir: folder });
+  writeFileSync(join(folder, AUTHOR), 'table: nobody\n');
+  await expect(start()).rejects.toThrow('the metadata does not fit:\n  table nobody in source default: ');
+  rmSync(join(folder, AUTHOR));
+  await expect(start()).rejects.toThrow(`there is no file ${AUTHOR} to include`);
+  expect(await trackedTables()).toEqual(['author']);
+});

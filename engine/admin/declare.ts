@@ -1,0 +1,29 @@
+/** A declarative start: the document is what a directory says, whatever was stored. Judged first: a document that does not fit
+ *  its databases is not stored, and the engine does not start. Nothing is written when nothing differs, so that replicas can
+ *  start together. Not here: reading the directory (store/directory.ts). */
+import { canonicalMetadata, exportMetadata } from '../metadata/export.ts';
+import type { Metadata } from '../metadata/schema/metadata.ts';
+import { isSameJson } from '../metadata/walk-schema.ts';
+import { ADMIN_ROLE } from '../resolve/session.ts';
+import type { PrintedInconsistency } from './inconsistencies.ts';
+import { runAdmin } from './run.ts';
+import type { EngineState } from './state.ts';
+
+/** Throws, with every reason, when the document is refused. */
+export async function declareMetadata(state: EngineState, metadata: Metadata, client: string): Promise<void> {
+  const stored = state.snapshot().metadata;
+  if (isSameJson(canonicalMetadata(stored), canonicalMetadata(metadata))) return;
+  const body = { type: 'replace_metadata', version: 2, args: { metadata: exportMetadata(metadata) } };
+  const session = { role: ADMIN_ROLE, variables: {}, mayUseBackendOnly: false };
+  const answer = await runAdmin(state, body, { endpoint: '/v1/metadata', session, client });
+  if (answer.status !== 200) throw new Error(reasonsIn(answer.body), { cause: answer.unexpected });
+}
+
+function reasonsIn(body: unknown): string {
+  const { error, internal } = body as { readonly error: string; readonly internal?: unknown };
+  if (!Array.isArray(internal)) return error;
+  const reasons = (internal as readonly PrintedInconsistency[]).map(
+    ({ name, reason }) => `${name}: ${reason}`,
+  );
+  return ['the metadata does not fit:', ...reasons].join('\n  ');
+}

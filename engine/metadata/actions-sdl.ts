@@ -1,0 +1,230 @@
+/** Actions and custom types as SDL, and what SDL cannot say as settings beside it: handlers, kinds, headers, permissions,
+ *  relationships of types. The two are split from the document and joined into it again.
+ *  In and out: the document's JSON. Pure. Raises `parseFailed` for SDL and settings that do not belong together.
+ *  Not here: files (directory.ts), what an action means. Spec: "actions.graphql", "actions.yaml". */
+import {
+  type DefinitionNode,
+  type DocumentNode,
+  type FieldDefinitionNode,
+  GraphQLError,
+  type InputValueDefinitionNode,
+  Kind,
+  parse,
+  print,
+} from 'graphql';
+import { fail } from '../errors/engine-error.ts';
+import { CUSTOM_TYPE_CATEGORIES } from './places.ts';
+import { isRecord, type JsonRecord } from './walk-schema.ts';
+
+type Category = (typeof CUSTOM_TYPE_CATEGORIES)[number];
+type Named = JsonRecord & { readonly name: string };
+
+/** Settings of actions and types: `{actions, custom_types}` without what the SDL says. */
+export function splitActions(document: JsonRecord): { readonly sdl: string; readonly settings: JsonRecord } {
+  const actions = (document['actions'] ?? []) as readonly Named[];
+  const types = (document['custom_types'] ?? {}) as Readonly<Record<Category, readonly Named[] | undefined>>;
+  const printed = CUSTOM_TYPE_CATEGORIES.flatMap((category) =>
+    (types[category] ?? []).map((type) => PRINTERS[category](type)),
+  );
+  const settingsOfTypes = CUSTOM_TYPE_CATEGORIES.map((category) => [
+    category,
+    (types[category] ?? []).map(({ name, relationships }) => ({
+      name,
+      ...(relationships === undefined ? {} : { relationships }),
+    })),
+  ]);
+  return {
+    sdl: `${[...printActions(actions), ...printed].join('\n\n')}\n`,
+    settings: { actions: actions.map(settingsOfAction), custom_types: Object.fromEntries(settingsOfTypes) },
+  };
+}
+
+/** The inverse. Raises `parseFailed` for an action or type that only one of the two knows. */
+export function joinActions(sdl: string, settings: JsonRecord): JsonRecord {
+  const { definitions } = parseSdl(sdl);
+  const found = { actions: definitions.flatMap(actionsIn), types: definitions.flatMap(typeIn) };
+  const ofActions = byName(settings['actions']);
+  const ofTypes = byName(
+    Object.values(isRecord(settings['custom_types']) ? settings['custom_types'] : {}).flat(),
+  );
+  refuseMissing('action', ofActions, found.actions);
+  refuseMissing(
+    'type',
+    ofTypes,
+    found.types.map(({ type }) => type),
+  );
+  const actions = found.actions.map(({ name, definition }) => {
+    const said =
+      ofActions.get(name) ?? fail('parseFailed', { text: `action ${name} is not present in actions.yaml` });
+    return { ...said, definition: { ...(said['definition'] as object), ...definition } };
+  });
+  const types = Object.groupBy(found.types, ({ category }) => category);
+  const joined = Object.entries(types).map(([category, list]) => [
+    category,
+    list.map(({ type }) => ({ ...ofTypes.get(type.name), ...type })),
+  ]);
+  return { actions, custom_types: Object.fromEntries(joined) };
+}
+
+function settingsOfAction({ definition, ...action }: Named): JsonRecord {
+  const { type: _, arguments: __, output_type: ___, ...rest } = definition as JsonRecord;
+  return { ...action, definition: rest };
+}
+
+// ── printing ──
+
+type Field = {
+  readonly name: string;
+  readonly type: string;
+  readonly description?: string;
+  readonly arguments?: unknown;
+};
+
+function printActions(actions: readonly Named[]): readonly string[] {
+  return (['query', 'mutation'] as const).flatMap((type) => {
+    const fields = actions.flatMap((action) => {
+      const definition = action['definition'] as JsonRecord & { readonly output_type: string };
+      if ((definition['type'] ?? 'mutation') !== type) return [];
+      return [{ name: action.name, type: definition.output_type, arguments: definition['arguments'] }];
+    });
+    return fields.length === 0
+      ? []
+      : [printFields(type === 'query' ? 'type Query' : 'type Mutation', fields)];
+  });
+}
+
+const PRINTERS: Readonly<Record<Category, (type: Named) => string>> = {
+  scalars: (type) => described(type, `scalar ${type.name}`),
+  enums: (type) => {
+    const values = type['values'] as readonly (JsonRecord & { readonly value: string })[];
+    const lines = values.map((value) =>
+      described(value, value['is_deprecated'] === true ? `${value.value} @deprecated` : value.value),
+    );
+    return described(type, block(`enum ${type.name}`, lines));
+  },
+  input_objects: (type) =>
+    described(type, printFields(`input ${type.name}`, type['fields'] as readonly Field[])),
+  objects: (type) => described(type, printFields(`type ${type.name}`, type['fields'] as readonly Field[])),
+};
+
+function printFields(head: string, fields: readonly Field[]): string {
+  return block(
+    head,
+    fields.map((field) => described(field, `${field.name}${printArguments(field.arguments)}: ${field.type}`)),
+  );
+}
+
+function printArguments(given: unknown): string {
+  const list = Array.isArray(given) ? (given as readonly Field[]) : [];
+  if (list.length === 0) return '';
+  const printed = list.map((argument) => described(argument, `${argument.name}: ${argument.type}`));
+  const isShort = list.every(({ description }) => description === undefined);
+  return isShort ? `(${printed.join(', ')})` : `(\n${indent(printed.join('\n'))}\n)`;
+}
+
+function block(head: string, lines: readonly string[]): string {
+  return `${head} {\n${lines.map(indent).join('\n')}\n}`;
+}
+
+function described(item: JsonRecord, text: string): string {
+  const { description } = item;
+  if (typeof description !== 'string') return text;
+  // A block string keeps neither white space at its ends nor characters that need an escape.
+  const isBlock = /^\S(?:[^\p{Cc}]|[\t\n])*$/u.test(description) && /\S$/.test(description);
+  return `${print({ kind: Kind.STRING, value: description, block: isBlock })}\n${text}`;
+}
+
+function indent(text: string): string {
+  return text.replaceAll(/^(?=.)/gm, '  ');
+}
+
+// ── reading ──
+
+function parseSdl(sdl: string): Pick<DocumentNode, 'definitions'> {
+  if (sdl.replaceAll(/#.*$/gm, '').trim() === '') return { definitions: [] };
+  try {
+    return parse(sdl);
+  } catch (error) {
+    if (!(error instanceof GraphQLError)) throw error;
+    const at = error.locations?.[0];
+    fail('parseFailed', { text: at ? `${error.message} (line ${at.line})` : error.message });
+  }
+}
+
+type ReadAction = { readonly name: string; readonly definition: JsonRecord };
+type ReadType = { readonly category: Category; readonly type: Named };
+
+const ROOTS: Readonly<Record<string, 'query' | 'mutation'>> = { Query: 'query', Mutation: 'mutation' };
+
+function actionsIn(node: DefinitionNode): readonly ReadAction[] {
+  if (node.kind !== Kind.OBJECT_TYPE_DEFINITION && node.kind !== Kind.OBJECT_TYPE_EXTENSION) return [];
+  const type = ROOTS[node.name.value];
+  if (type === undefined) return [];
+  return (node.fields ?? []).map((field) => ({
+    name: field.name.value,
+    definition: { type, arguments: field.arguments?.map(readInput), output_type: print(field.type) },
+  }));
+}
+
+function typeIn(node: DefinitionNode): readonly ReadType[] {
+  switch (node.kind) {
+    case Kind.SCALAR_TYPE_DEFINITION:
+      return [{ category: 'scalars', type: headOf(node) }];
+    case Kind.ENUM_TYPE_DEFINITION: {
+      const values = node.values?.map((value) => ({
+        value: value.name.value,
+        ...descriptionOf(value),
+        ...(value.directives?.some(({ name }) => name.value === 'deprecated') ? { is_deprecated: true } : {}),
+      }));
+      return [{ category: 'enums', type: { ...headOf(node), values: values ?? [] } }];
+    }
+    case Kind.INPUT_OBJECT_TYPE_DEFINITION:
+      return [
+        { category: 'input_objects', type: { ...headOf(node), fields: (node.fields ?? []).map(readInput) } },
+      ];
+    case Kind.OBJECT_TYPE_DEFINITION:
+    case Kind.OBJECT_TYPE_EXTENSION:
+      if (ROOTS[node.name.value] !== undefined) return [];
+      return [{ category: 'objects', type: { ...headOf(node), fields: (node.fields ?? []).map(readField) } }];
+    default:
+      return fail('parseFailed', { text: `${node.kind} has no place among actions and custom types` });
+  }
+}
+
+type Described = { readonly description?: { readonly value: string } | undefined };
+
+function headOf(node: Described & { readonly name: { readonly value: string } }): Named {
+  return { name: node.name.value, ...descriptionOf(node) };
+}
+
+function descriptionOf({ description }: Described): { readonly description?: string } {
+  return description ? { description: description.value } : {};
+}
+
+function readInput(node: InputValueDefinitionNode): Field {
+  return { ...headOf(node), type: print(node.type) };
+}
+
+function readField(node: FieldDefinitionNode): Field {
+  const given = node.arguments ?? [];
+  return {
+    ...readInput({ ...node, kind: Kind.INPUT_VALUE_DEFINITION }),
+    ...(given.length > 0 ? { arguments: given.map(readInput) } : {}),
+  };
+}
+
+function byName(items: unknown): ReadonlyMap<string, JsonRecord> {
+  const named = Array.isArray(items) ? items.filter(isRecord) : [];
+  return new Map(named.map((item) => [String(item['name']), item]));
+}
+
+function refuseMissing(
+  what: string,
+  said: ReadonlyMap<string, unknown>,
+  found: readonly { readonly name: string }[],
+): void {
+  const names = new Set(found.map(({ name }) => name));
+  const missing = [...said.keys()].find((name) => !names.has(name));
+  if (missing !== undefined)
+    fail('parseFailed', { text: `${what} ${missing} is not present in actions.graphql` });
+}

@@ -1,0 +1,112 @@
+/** The metadata directory: the document as files people review and merge, one a table and one a function.
+ *  FILES says which file holds which key of the document; sources and their tables are spread over files that include each
+ *  other, actions and custom types are one file of SDL and one of settings (actions-sdl.ts).
+ *  In: the document. Out: path → text, the same for equal documents. Pure. Not here: reading it back (read-directory.ts),
+ *  the disk (store/directory.ts). Spec: "Metadata directory (format version 3)". */
+import { dump } from 'js-yaml';
+import { splitActions } from './actions-sdl.ts';
+import { exportMetadata } from './export.ts';
+import type { Metadata } from './schema/metadata.ts';
+import type { JsonRecord } from './walk-schema.ts';
+
+/** Files whose whole content is the value of one key. */
+export const FILES = [
+  { file: 'remote_schemas.yaml', key: 'remote_schemas' },
+  { file: 'query_collections.yaml', key: 'query_collections' },
+  { file: 'allow_list.yaml', key: 'allowlist' },
+  { file: 'cron_triggers.yaml', key: 'cron_triggers' },
+  { file: 'rest_endpoints.yaml', key: 'rest_endpoints' },
+  { file: 'inherited_roles.yaml', key: 'inherited_roles' },
+  { file: 'api_limits.yaml', key: 'api_limits' },
+  { file: 'graphql_schema_introspection.yaml', key: 'graphql_schema_introspection' },
+  { file: 'network.yaml', key: 'network' },
+  { file: 'metrics_config.yaml', key: 'metrics_config' },
+  { file: 'opentelemetry.yaml', key: 'opentelemetry' },
+  { file: 'backend_configs.yaml', key: 'backend_configs' },
+] as const satisfies readonly { readonly file: string; readonly key: keyof Metadata }[];
+
+export const VERSION_FILE = 'version.yaml';
+export const DATABASES_FILE = 'databases/databases.yaml';
+export const ACTIONS_FILE = 'actions.yaml';
+export const ACTIONS_SDL_FILE = 'actions.graphql';
+
+/** A reference to another file, relative to the one it stands in. */
+export const INCLUDE = '!include ';
+
+/** Relative path, with `/`, → text. */
+export type Files = ReadonlyMap<string, string>;
+
+/** Keys that are not in the document have no file. */
+export function toDirectory(metadata: Metadata): Files {
+  const document = exportMetadata(metadata);
+  const files = new Map([[VERSION_FILE, yaml({ version: document['version'] })]]);
+  writeSources(document['sources'] as readonly JsonRecord[], files);
+  if (document['actions'] || document['custom_types']) {
+    const { sdl, settings } = splitActions(document);
+    files.set(ACTIONS_SDL_FILE, sdl).set(ACTIONS_FILE, yaml(settings));
+  }
+  for (const { file, key } of FILES) if (document[key] !== undefined) files.set(file, yaml(document[key]));
+  return files;
+}
+
+function writeSources(sources: readonly JsonRecord[], files: Map<string, string>): void {
+  const folderOf = namer(['databases.yaml']);
+  const entries = sources.map((source) => {
+    const folder = folderOf(fileName(String(source['name'])));
+    return {
+      ...source,
+      ...writeList('table', source['tables'], folder, files),
+      ...writeList('function', source['functions'], folder, files),
+    };
+  });
+  files.set(DATABASES_FILE, yaml(entries));
+}
+
+/** `databases/<folder>/tables/tables.yaml` and a file for each table; nothing where there is none, which an empty list of
+ *  tables is not. */
+function writeList(
+  what: 'table' | 'function',
+  items: unknown,
+  folder: string,
+  files: Map<string, string>,
+): JsonRecord {
+  if (!Array.isArray(items)) return {};
+  const list = `${what}s`;
+  const nameOf = namer([list]);
+  const names = items.map((item: JsonRecord) => {
+    const named = item[what] as { readonly schema: string; readonly name: string };
+    const name = nameOf(fileName(`${named.schema}_${named.name}`));
+    files.set(`databases/${folder}/${list}/${name}.yaml`, yaml(item));
+    return `${INCLUDE}${name}.yaml`;
+  });
+  files.set(`databases/${folder}/${list}/${list}.yaml`, yaml(names));
+  return { [list]: `${INCLUDE}${folder}/${list}/${list}.yaml` };
+}
+
+/** Names of databases may be any text; what not every file system takes, or what would be another folder, is encoded. */
+function fileName(text: string): string {
+  const safe = text.replaceAll(/[^\p{L}\p{N}_.-]/gu, (c) => encodeURIComponent(c).replaceAll('*', '%2A'));
+  return safe.startsWith('.') ? `%2E${safe.slice(1)}` : safe;
+}
+
+/** Names that do not meet, where capitals do not count either: the second `author` is `author_2`. */
+function namer(taken: readonly string[] = []): (name: string) => string {
+  const known = new Set(taken);
+  return (name) => {
+    let free = name;
+    for (let count = 2; known.has(free.toLowerCase()); count++) free = `${name}_${count}`;
+    known.add(free.toLowerCase());
+    return free;
+  };
+}
+
+function yaml(value: unknown): string {
+  return dump(value, { lineWidth: -1, noRefs: true });
+}
+
+/** The file a value names in place of itself. */
+export function includedFile(value: unknown): string | undefined {
+  if (typeof value !== 'string' || !value.startsWith(INCLUDE)) return undefined;
+  const file = value.slice(INCLUDE.length).trim();
+  return /\.ya?ml$/.test(file) ? file : undefined;
+}

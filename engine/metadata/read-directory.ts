@@ -1,0 +1,151 @@
+/** A metadata directory → the document. Follows `!include`, as a tag or as text, relative to the file it stands in and never
+ *  out of the directory; a failure says in which file it is, and where in it.
+ *  In: a function that reads a file. Out: the metadata, and the files it came from. Pure but for that function.
+ *  Not here: writing (directory.ts), the disk (store/directory.ts). Spec: "Metadata directory"; metadata-model.md section 3. */
+import { CORE_SCHEMA, defineScalarTag, load, mergeTag, YAMLException } from 'js-yaml';
+import { EngineError, type PathStep, printPath } from '../errors/engine-error.ts';
+import { joinActions } from './actions-sdl.ts';
+import {
+  ACTIONS_FILE,
+  ACTIONS_SDL_FILE,
+  DATABASES_FILE,
+  FILES,
+  INCLUDE,
+  includedFile,
+  VERSION_FILE,
+} from './directory.ts';
+import { parseMetadata } from './parse.ts';
+import type { Metadata } from './schema/metadata.ts';
+import { isRecord, type JsonRecord } from './walk-schema.ts';
+
+/** What is wrong with a directory, in words that start with the file. */
+export class DirectoryError extends Error {}
+
+/** The text of a file by its path relative to the directory; undefined when there is none. */
+export type ReadFile = (file: string) => string | undefined;
+
+export type DirectoryContent = { readonly metadata: Metadata; readonly files: ReadonlySet<string> };
+
+/** Older directories have one database without a name, its tables in files at the top. */
+const OLDER_FILES = [
+  { file: 'tables.yaml', key: 'tables' },
+  { file: 'functions.yaml', key: 'functions' },
+] as const;
+
+/** Raises DirectoryError. */
+export function fromDirectory(read: ReadFile): DirectoryContent {
+  const reader = new DirectoryReader(read);
+  const version = reader.file(VERSION_FILE, []);
+  if (!isRecord(version))
+    throw new DirectoryError(`${VERSION_FILE} is missing: this is no metadata directory`);
+  const sources = reader.file(DATABASES_FILE, ['sources']);
+  const plain = [...(sources === undefined ? OLDER_FILES : []), ...FILES].map(
+    ({ file, key }) => [key, reader.file(file, [key])] as const,
+  );
+  const actions = readActions(reader);
+  const document = { version: version['version'], ...(sources === undefined ? {} : { sources }), ...actions };
+  return {
+    metadata: reader.explain(() => parseMetadata({ ...document, ...present(plain) })),
+    files: reader.files,
+  };
+}
+
+function readActions(reader: DirectoryReader): JsonRecord {
+  const settings = reader.file(ACTIONS_FILE, ['actions']);
+  const sdl = reader.text(ACTIONS_SDL_FILE);
+  if (settings === undefined && sdl === undefined) return {};
+  try {
+    return joinActions(sdl ?? '', isRecord(settings) ? settings : {});
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    throw new DirectoryError(`${ACTIONS_SDL_FILE}: ${error.message}`, { cause: error });
+  }
+}
+
+function present(entries: readonly (readonly [string, unknown])[]): JsonRecord {
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined && value !== null));
+}
+
+const includeTag = defineScalarTag('!include', {
+  resolve: (file) => INCLUDE + file,
+  identify: () => false,
+});
+const SCHEMA = CORE_SCHEMA.withTags(mergeTag, includeTag);
+
+class DirectoryReader {
+  readonly files = new Set<string>();
+  readonly #read: ReadFile;
+  /** Where in the document each file begins; what is nested comes later. */
+  readonly #origins: { readonly path: readonly PathStep[]; readonly file: string }[] = [];
+
+  constructor(read: ReadFile) {
+    this.#read = read;
+  }
+
+  text(file: string): string | undefined {
+    const text = this.#read(file);
+    if (text !== undefined) this.files.add(file);
+    return text;
+  }
+
+  /** The content with everything it includes; undefined when there is no such file. `path`: its place in the document. */
+  file(file: string, path: readonly PathStep[], including: readonly string[] = []): unknown {
+    const text = this.text(file);
+    if (text === undefined) return undefined;
+    this.#origins.push({ path, file });
+    return this.#included(parseYaml(text, file), file, path, [...including, file]);
+  }
+
+  #included(value: unknown, file: string, path: readonly PathStep[], including: readonly string[]): unknown {
+    const target = includedFile(value);
+    if (target !== undefined) {
+      const other = this.#resolve(target, file);
+      if (including.includes(other)) throw new DirectoryError(`${file}: ${other} includes itself`);
+      const content = this.file(other, path, including);
+      if (content === undefined) throw new DirectoryError(`${file}: there is no file ${other} to include`);
+      return content;
+    }
+    if (Array.isArray(value)) {
+      return value.map((item, index) => this.#included(item, file, [...path, index], including));
+    }
+    if (!isRecord(value)) return value;
+    const entries = Object.entries(value);
+    return Object.fromEntries(
+      entries.map(([key, item]) => [key, this.#included(item, file, [...path, key], including)]),
+    );
+  }
+
+  #resolve(target: string, from: string): string {
+    const steps = target.startsWith('/') ? ['..'] : from.split('/').slice(0, -1);
+    for (const step of target.split('/')) {
+      if (step === '..' && steps.length > 0 && steps.at(-1) !== '..') steps.pop();
+      else if (step !== '.') steps.push(step);
+    }
+    if (steps[0] === '..') throw new DirectoryError(`${from}: ${target} is outside of the directory`);
+    return steps.join('/');
+  }
+
+  /** Runs `body`; what it refuses is told with the file it is in. */
+  explain<T>(body: () => T): T {
+    try {
+      return body();
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error;
+      const isAbove = (path: readonly PathStep[]) => path.every((step, i) => step === error.path[i]);
+      const origin = this.#origins.findLast(({ path }) => path.length > 0 && isAbove(path));
+      const file = origin?.file ?? VERSION_FILE;
+      const at = printPath(error.path.slice(origin?.path.length ?? 0));
+      throw new DirectoryError(`${file}: ${at}: ${error.message}`, { cause: error });
+    }
+  }
+}
+
+function parseYaml(text: string, file: string): unknown {
+  if (text.trim() === '') return undefined;
+  try {
+    return load(text, { schema: SCHEMA });
+  } catch (error) {
+    if (!(error instanceof YAMLException)) throw error;
+    throw new DirectoryError(`${file}: ${error.message}`, { cause: error });
+  }
+}
