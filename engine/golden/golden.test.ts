@@ -1,6 +1,7 @@
 /** Golden folders: request × metadata × session → plan, statements, response, against a real Postgres.
  *  In: `<case>/request.graphql`; `variables.json` and `session.json` where they matter (else the administrator's);
- *  `schema.sql` and `metadata.yaml` where the bookshop of `fixtures/` will not do.
+ *  `world.json` names another fixture than `bookshop`, and experimental features; `schema.sql` and `metadata.yaml` where no
+ *  fixture will do.
  *  Out: `plan.json`, `statement.sql` (absent when the request is refused) and `response.json`.
  *  `make golden` (UPDATE_GOLDEN=1) rewrites them; the diff is what is reviewed. */
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,35 +23,41 @@ const cases = readdirSync(HERE).filter((name) => existsSync(join(HERE, name, 're
 
 test.for(cases)('%s', async (name) => {
   const folder = join(HERE, name);
-  const { plan, compiled, response } = await respond(await worldOf(folder), requestOf(folder));
+  const request = requestOf(folder);
+  const { plan, compiled, response } = await respond(await worldOf(folder, request), request);
   compare(join(folder, 'plan.json'), plan && printPlan(plan));
   compare(join(folder, 'statement.sql'), compiled && printStatements(compiled.statements));
   compare(join(folder, 'response.json'), printResponse(response));
 });
 
-/** Cases over the same fixture share a database: none of them writes. */
-function worldOf(folder: string): Promise<World> {
-  const [schema, metadata] = ['schema.sql', 'metadata.yaml'].map((file) => {
-    const own = join(folder, file);
-    return existsSync(own) ? own : join(HERE, 'fixtures', file);
-  }) as [string, string];
-  const key = `${schema} ${metadata}`;
-  const world = worlds.get(key) ?? openWorld(schema, metadata);
+/** Cases over the same fixture share a database; those that write have one of their own. */
+function worldOf(folder: string, request: GoldenRequest): Promise<World> {
+  const { fixture, features } = { fixture: 'bookshop', features: [], ...readJson(folder, 'world.json') };
+  const file = (own: string, shared: string) => {
+    const path = join(folder, own);
+    return existsSync(path) ? path : join(HERE, 'fixtures', shared);
+  };
+  const schema = file('schema.sql', `${fixture}.sql`);
+  const metadata = file('metadata.yaml', `${fixture}.yaml`);
+  const writer = request.text.startsWith('mutation') ? folder : '';
+  const key = [schema, metadata, features, writer].join(' ');
+  const world = worlds.get(key) ?? openWorld(schema, metadata, features);
   worlds.set(key, world);
   return world;
 }
 
 function requestOf(folder: string): GoldenRequest {
-  const json = (file: string) => {
-    const path = join(folder, file);
-    return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null;
-  };
   return {
     text: readFileSync(join(folder, 'request.graphql'), 'utf8'),
     operationName: null,
-    variables: json('variables.json'),
-    session: { role: 'admin', variables: {}, mayUseBackendOnly: false, ...json('session.json') },
+    variables: readJson(folder, 'variables.json'),
+    session: { role: 'admin', variables: {}, mayUseBackendOnly: false, ...readJson(folder, 'session.json') },
   };
+}
+
+function readJson(folder: string, file: string) {
+  const path = join(folder, file);
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null;
 }
 
 /** `actual` null: the file must not exist. */

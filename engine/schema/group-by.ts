@@ -39,8 +39,9 @@ export function groupByRoot(builder: SchemaBuilder, table: ResolvedTable): [stri
   return [[groupByField(table), field]];
 }
 
-function isGroupable({ scalar, type }: ResolvedColumn): boolean {
-  return scalar.comparison === 'order' && hasOperatorClass(type);
+/** Values of an enum have no order for `_gt`, but they are text, which makes groups. */
+function isGroupable({ scalar, type, enum: values }: ResolvedColumn): boolean {
+  return (scalar.comparison === 'order' || values !== undefined) && hasOperatorClass(type);
 }
 
 function groupType(

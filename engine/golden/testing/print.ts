@@ -11,7 +11,7 @@ export function printPlan(plan: Plan): string {
 
 export function printStatements(statements: readonly CompiledStatement[]): string {
   return statements
-    .flatMap((statement) => [...statement.steps, statement])
+    .flatMap((statement) => [...statement.steps, statement, ...(statement.answer ? [statement.answer] : [])])
     .map((statement) => `${clauses(statement.text)};\n${parameters(statement)}`)
     .join('\n');
 }

@@ -1,15 +1,12 @@
-/** One golden request, through the rooms in order: schema, plan, sql, and the statements run on the world's connection.
- *  Out: the plan and statements (null when the request was refused) and the response text.
- *  Not here: caches and pools, which execute/ adds around the same steps. */
+/** One golden request, through the rooms in order: schema, plan, sql; and asked of execute/, which takes the same way.
+ *  Out: the plan and statements (null when the request was refused) and the response text. */
 import { EngineError, toGraphqlError } from '../../errors/engine-error.ts';
-import { bind } from '../../execute/bind.ts';
-import { engineErrorOf } from '../../execute/pg-errors.ts';
-import { runOn } from '../../execute/pool.ts';
-import { bodyText, splice } from '../../execute/splice.ts';
+import { answerPlanned, understood } from '../../execute/answer.ts';
+import { bodyText } from '../../execute/splice.ts';
 import { prepareDocument } from '../../plan/document.ts';
 import { planRequest } from '../../plan/plan.ts';
 import type { Plan } from '../../plan/types.ts';
-import { coerceVariables, type RequestVariables } from '../../plan/variables.ts';
+import { coerceVariables } from '../../plan/variables.ts';
 import type { Session } from '../../resolve/session.ts';
 import { roleSchema } from '../../schema/role-schemas.ts';
 import { type CompiledPlan, renderPlan } from '../../sql/plan.ts';
@@ -37,28 +34,14 @@ export async function respond(world: World, request: GoldenRequest): Promise<Gol
     const variables = coerceVariables(document, request.variables);
     plan = planRequest(document, variables);
     compiled = renderPlan(plan);
-    return { plan, compiled, response: await run(world, compiled, request, variables) };
+    return { plan, compiled, response: bodyText(await ask(world, request)) };
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     return { plan, compiled, response: JSON.stringify({ errors: [toGraphqlError(error, true)] }) };
   }
 }
 
-async function run(
-  { client }: World,
-  compiled: CompiledPlan,
-  { session }: GoldenRequest,
-  variables: RequestVariables,
-): Promise<string> {
-  const rows = [];
-  for (const { text, parameters } of compiled.statements) {
-    const values = bind(parameters, { session, variables: variables.values });
-    const statement = { name: '', text };
-    rows.push(
-      await runOn(client, statement, values).catch((thrown) => {
-        throw engineErrorOf(thrown, text, []);
-      }),
-    );
-  }
-  return `{"data":${bodyText(splice(compiled.template, rows))}}`;
+function ask({ model, databases }: World, { text, operationName, variables, session }: GoldenRequest) {
+  const asked = understood({ query: text, operationName, variables }, { model, session });
+  return answerPlanned(asked, { databases, session });
 }
