@@ -1,146 +1,212 @@
 /** Does a value in normal form fit its schema? Out: nothing, or the first thing wrong with it as `parseFailed`, with its path.
- *  Validators are compiled when first used: a process that never sees an action never pays for one.
- *  Not here: lenient forms (normal-form.ts). Wording: reference errors.txt, parse-failed. */
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+ *  Written out for the words our schemas use, because a library compiles validators at every start, for longer than these
+ *  take over a large document. Parents are judged before what is nested in them.
+ *  Not here: lenient forms (normal-form.ts). Wording: reference errors.txt, parse-failed. JSON Schema, "Validation". */
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import { GraphqlName } from './schema/common.ts';
-import { asJsonSchema, chooseBranch, isRecord, type JsonSchema } from './walk-schema.ts';
+import {
+  asJsonSchema,
+  chooseBranch,
+  hasType,
+  isRecord,
+  type JsonRecord,
+  type JsonSchema,
+} from './walk-schema.ts';
 
 /** Raises `parseFailed`; paths are relative to the value. */
 export function validate(schema: JsonSchema, value: unknown): void {
-  const problem = firstProblem(schema, value);
-  if (problem) fail('parseFailed', { text: problem.text }, { path: problem.path });
+  const problem = problemOf(schema, value);
+  if (problem) fail('parseFailed', { text: textOf(problem) }, { path: problem.path });
 }
 
-type Problem = { readonly text: string; readonly path: readonly PathStep[] };
+type Word =
+  | 'anyOf'
+  | 'type'
+  | 'const'
+  | 'required'
+  | 'maxLength'
+  | 'minLength'
+  | 'pattern'
+  | 'maximum'
+  | 'minimum'
+  | 'maxItems'
+  | 'minItems'
+  | 'maxProperties'
+  | 'minProperties';
 
-/** One level at a time: each object schema is compiled without the objects nested in it, which are asked afterwards.
- *  Compiling the whole document's schema takes 350 ms, a level 1 to 3, and most documents use few of them. */
-function firstProblem(schema: JsonSchema, value: unknown): Problem | undefined {
-  const validator = compiled(schema);
-  if (!validator(value)) {
-    const error = mostTelling(validator.errors ?? []);
-    if (!error) throw new Error('a value was refused without a reason');
-    return { text: textOf(error), path: stepsOf(error.instancePath, value) };
+/** The word of `schema` that `value` breaks. */
+type Problem = {
+  readonly keyword: Word;
+  readonly schema: JsonSchema;
+  readonly value: unknown;
+  readonly path: readonly PathStep[];
+  /** The key a `required` misses. */
+  readonly missing?: string;
+};
+
+function problemOf(schema: JsonSchema, value: unknown): Problem | undefined {
+  if (schema.anyOf) return problemOfUnion(schema, schema.anyOf, value);
+  const keyword = brokenWord(schema, value);
+  if (keyword) return { keyword, schema, value, path: [] };
+  if (Array.isArray(value)) return schema.items && problemOfItems(schema.items, value);
+  return isRecord(value) ? problemOfFields(schema, value) : undefined;
+}
+
+/** A union is refused for what is wrong with the branch the value means to be. */
+function problemOfUnion(
+  schema: JsonSchema,
+  branches: readonly JsonSchema[],
+  value: unknown,
+): Problem | undefined {
+  const meant = chooseBranch(branches, value);
+  if (!meant) return { keyword: 'anyOf', schema, value, path: [] };
+  const problem = problemOf(meant, value);
+  return problem && branches.every((branch) => problemOf(branch, value)) ? problem : undefined;
+}
+
+function problemOfItems(items: JsonSchema, list: readonly unknown[]): Problem | undefined {
+  if (isDeep(items)) {
+    const stranger = list.findIndex((item) => !hasType(items, item));
+    if (stranger >= 0) return at(stranger, problemOf(items, list[stranger]));
   }
-  for (const [step, nested, inner] of nestedIn(schema, value)) {
-    const problem = firstProblem(nested, inner);
-    if (problem) return { ...problem, path: [step, ...problem.path] };
+  for (let i = 0; i < list.length; i++) {
+    const problem = problemOf(items, list[i]);
+    if (problem) return at(i, problem);
   }
   return undefined;
 }
 
-type Nested = readonly [step: PathStep, schema: JsonSchema, value: unknown];
-
-function nestedIn(schema: JsonSchema, value: unknown): readonly Nested[] {
-  if (Array.isArray(value)) {
-    const { items } = schema;
-    return items && isDeep(items) ? value.map((item, i) => [i, items, item]) : [];
+/** What the object says itself comes before the objects in it; keys come in the schema's order, as in normal form. */
+function problemOfFields(schema: JsonSchema, value: JsonRecord): Problem | undefined {
+  const missing = schema.required?.find((key) => value[key] === undefined);
+  if (missing !== undefined) return { keyword: 'required', schema, value, path: [], missing };
+  const nested: string[] = [];
+  for (const key of Object.keys(value)) {
+    const field = fieldOf(schema, key);
+    if (!field || value[key] === undefined) continue;
+    if (isDeep(field) && hasType(field, value[key])) {
+      nested.push(key);
+      continue;
+    }
+    const problem = problemOf(field, value[key]);
+    if (problem) return at(key, problem);
   }
-  if (!isRecord(value)) return [];
-  const [pattern] = Object.values(schema.patternProperties ?? {});
-  if (pattern) return isDeep(pattern) ? Object.entries(value).map(([key, v]) => [key, pattern, v]) : [];
-  return Object.entries(schema.properties ?? {}).flatMap(([key, sub]): readonly Nested[] =>
-    isDeep(sub) && value[key] !== undefined ? [[key, sub, value[key]]] : [],
-  );
+  for (const key of nested) {
+    const problem = problemOf(fieldOf(schema, key)!, value[key]);
+    if (problem) return at(key, problem);
+  }
+  return undefined;
 }
 
-/** Does the schema have a level of its own: an object's, or a list's or map's of such. */
+function at(step: PathStep, problem: Problem | undefined): Problem | undefined {
+  return problem && { ...problem, path: [step, ...problem.path] };
+}
+
+/** What a record has its values be, whatever their keys; or a property of an object. */
+function fieldOf({ properties, patternProperties }: JsonSchema, key: string): JsonSchema | undefined {
+  if (patternProperties) return Object.values(patternProperties)[0];
+  return properties && Object.hasOwn(properties, key) ? properties[key] : undefined;
+}
+
+/** Has the schema objects to be judged after their owner: is it an object's, or a list's or record's of such. */
 function isDeep(schema: JsonSchema): boolean {
   if (schema.properties) return true;
-  const inner = schema.items ?? Object.values(schema.patternProperties ?? {})[0];
+  const inner = schema.items ?? (schema.patternProperties && Object.values(schema.patternProperties)[0]);
   return inner !== undefined && isDeep(inner);
 }
 
-/** The schema's own level. */
-function shallow(schema: JsonSchema): JsonSchema {
-  const cut = (sub: JsonSchema): JsonSchema => (isDeep(sub) ? { type: sub.type ?? 'object' } : sub);
-  return {
-    ...schema,
-    ...(schema.items ? { items: cut(schema.items) } : {}),
-    ...(schema.properties ? { properties: mapValues(schema.properties, cut) } : {}),
-    ...(schema.patternProperties ? { patternProperties: mapValues(schema.patternProperties, cut) } : {}),
-  };
+/** What is wrong with the value as such, without what is in it. */
+function brokenWord(schema: JsonSchema, value: unknown): Word | undefined {
+  if (!hasType(schema, value) || (schema.type === 'integer' && !Number.isInteger(value))) return 'type';
+  if (schema.const !== undefined && schema.const !== value) return 'const';
+  if (typeof value === 'string') return brokenBy(TEXT_WORDS, schema, value);
+  if (typeof value === 'number') return brokenBy(NUMBER_WORDS, schema, value);
+  if (Array.isArray(value)) return brokenBy(LIST_WORDS, schema, value);
+  return isRecord(value) ? brokenBy(OBJECT_WORDS, schema, value) : undefined;
 }
 
-function mapValues(
-  schemas: Readonly<Record<string, JsonSchema>>,
-  change: (schema: JsonSchema) => JsonSchema,
-): Readonly<Record<string, JsonSchema>> {
-  return Object.fromEntries(Object.entries(schemas).map(([key, schema]) => [key, change(schema)]));
+type Words<T> = readonly (readonly [Word, (schema: JsonSchema, value: T) => boolean])[];
+
+const TEXT_WORDS: Words<string> = [
+  ['maxLength', ({ maxLength }, text) => maxLength !== undefined && lengthOf(text) > maxLength],
+  ['minLength', ({ minLength }, text) => minLength !== undefined && lengthOf(text) < minLength],
+  ['pattern', ({ pattern }, text) => pattern !== undefined && !regExpOf(pattern).test(text)],
+];
+const NUMBER_WORDS: Words<number> = [
+  ['maximum', ({ maximum }, number) => maximum !== undefined && number > maximum],
+  ['minimum', ({ minimum }, number) => minimum !== undefined && number < minimum],
+];
+const LIST_WORDS: Words<readonly unknown[]> = [
+  ['maxItems', ({ maxItems }, list) => maxItems !== undefined && list.length > maxItems],
+  ['minItems', ({ minItems }, list) => minItems !== undefined && list.length < minItems],
+];
+const OBJECT_WORDS: Words<JsonRecord> = [
+  ['maxProperties', ({ maxProperties: most }, value) => most !== undefined && sizeOf(value) > most],
+  ['minProperties', ({ minProperties: least }, value) => least !== undefined && sizeOf(value) < least],
+];
+
+function brokenBy<T>(words: Words<T>, schema: JsonSchema, value: T): Word | undefined {
+  for (const [word, isBroken] of words) if (isBroken(schema, value)) return word;
+  return undefined;
+}
+
+const regExps = new Map<string, RegExp>();
+
+function regExpOf(pattern: string): RegExp {
+  const known = regExps.get(pattern) ?? new RegExp(pattern, 'u');
+  regExps.set(pattern, known);
+  return known;
+}
+
+/** In characters, as JSON Schema counts, not code units. */
+function lengthOf(text: string): number {
+  let length = text.length;
+  for (let i = 0; i < text.length; i++) if (isHighSurrogate(text.charCodeAt(i))) length--;
+  return length;
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit < 0xdc00;
+}
+
+function sizeOf(value: JsonRecord): number {
+  return Object.keys(value).length;
 }
 
 const GRAPHQL_NAME = asJsonSchema(GraphqlName).pattern;
 
-let ajv: Ajv | undefined;
-const validators = new WeakMap<object, ValidateFunction>();
-
-function compiled(schema: JsonSchema): ValidateFunction {
-  const identity = schema.properties ?? schema;
-  const known = validators.get(identity);
-  if (known) return known;
-  ajv ??= new Ajv({
-    strict: false,
-    verbose: true,
-    validateFormats: false,
-    validateSchema: false,
-    code: { optimize: false },
-  });
-  const made = ajv.compile(shallow(schema));
-  validators.set(identity, made);
-  return made;
-}
-
-/** A union reports what is wrong with each of its branches; only the branch the value means to be is of interest. */
-function mostTelling(errors: readonly ErrorObject[]): ErrorObject | undefined {
-  const unions = errors.filter((error) => error.keyword === 'anyOf');
-  const meant = unions.flatMap((union) => {
-    const branches = union.schema as readonly JsonSchema[];
-    const branch = chooseBranch(branches, union.data);
-    return branch ? [{ union, at: `${union.schemaPath}/${branches.indexOf(branch)}/` }] : [];
-  });
-  const isOfInterest = (error: ErrorObject) =>
-    unions.every((union) => {
-      const isInside = error !== union && error.schemaPath.startsWith(`${union.schemaPath}/`);
-      const branch = meant.find((choice) => choice.union === union);
-      return !isInside || (branch !== undefined && error.schemaPath.startsWith(branch.at));
-    });
-  const remaining = errors.filter(isOfInterest);
-  return remaining.find((error) => error.keyword !== 'anyOf') ?? remaining[0];
-}
-
-function textOf(error: ErrorObject): string {
-  const { keyword, params, data, schema } = error;
-  const isForeignKey = error.instancePath.endsWith('/foreign_key_constraint_on');
+function textOf({ keyword, schema, value, path, missing }: Problem): string {
   switch (keyword) {
     case 'required':
-      return `key "${params['missingProperty']}" not found`;
+      return `key "${missing}" not found`;
     case 'type':
-      return isForeignKey ? 'Expecting object { table, columns }.' : textOfType(params['type'], data);
+      return path.at(-1) === 'foreign_key_constraint_on'
+        ? 'Expecting object { table, columns }.'
+        : textOfType(schema.type, value);
     case 'const':
-      return `expected ${JSON.stringify(params['allowedValue'])}, but encountered ${printed(data)}`;
+      return `expected ${JSON.stringify(schema.const)}, but encountered ${printed(value)}`;
     case 'anyOf':
-      return textOfUnion(schema as readonly JsonSchema[], data);
+      return textOfUnion(schema.anyOf!, value);
     case 'minLength':
       return 'empty string not allowed';
     case 'maxLength':
-      return `expected at most ${params['limit']} characters, but encountered ${String(data).length}`;
+      return `expected at most ${schema.maxLength} characters, but encountered ${String(value).length}`;
     case 'pattern':
-      if (data === '') return 'empty string not allowed';
-      return params['pattern'] === GRAPHQL_NAME
-        ? `${printed(data)} is not a valid GraphQL name`
-        : `${printed(data)} does not match ${params['pattern']}`;
+      if (value === '') return 'empty string not allowed';
+      return schema.pattern === GRAPHQL_NAME
+        ? `${printed(value)} is not a valid GraphQL name`
+        : `${printed(value)} does not match ${schema.pattern}`;
+    case 'maxItems':
+      return `expected at most ${schema.maxItems} items, but encountered ${(value as readonly unknown[]).length}`;
     case 'minItems':
       return 'empty list not allowed';
     case 'minProperties':
     case 'maxProperties':
-      return textOfChoice(error);
+      return textOfChoice(schema);
     case 'minimum':
-      return params['limit'] === 0 ? 'unexpected negative value' : `expected at least ${params['limit']}`;
+      return schema.minimum === 0 ? 'unexpected negative value' : `expected at least ${schema.minimum}`;
     case 'maximum':
-      return `expected at most ${params['limit']}`;
-    default:
-      return error.message ?? `does not fit: ${keyword}`;
+      return `expected at most ${schema.maximum}`;
   }
 }
 
@@ -155,8 +221,8 @@ const TYPES: Readonly<Record<string, readonly [string, string]>> = {
   null: ['()', 'Null'],
 };
 
-function textOfType(type: unknown, data: unknown): string {
-  const [name, json] = TYPES[String(type)] ?? [String(type), String(type)];
+function textOfType(type = '', data: unknown): string {
+  const [name, json] = TYPES[type] ?? [type, type];
   if (type === 'integer' && typeof data === 'number') return `expected an integer, but encountered ${data}`;
   return `parsing ${name} failed, expected ${json}, but encountered ${nameOfJson(data)}`;
 }
@@ -172,8 +238,7 @@ function textOfUnion(branches: readonly JsonSchema[], data: unknown): string {
 }
 
 /** Objects limited to one key: a choice. */
-function textOfChoice(error: ErrorObject): string {
-  const properties = (error.parentSchema as JsonSchema | undefined)?.properties ?? {};
+function textOfChoice({ properties = {} }: JsonSchema): string {
   const names = Object.keys(properties).map((key) => JSON.stringify(key));
   return `expected exactly one of ${names.join(', ')}`;
 }
@@ -191,19 +256,4 @@ export function nameOfJson(value: unknown): string {
   if (Array.isArray(value)) return 'Array';
   const name = typeof value;
   return `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
-}
-
-/** A JSON pointer into the value as steps: indices of lists are numbers. */
-function stepsOf(pointer: string, value: unknown): readonly PathStep[] {
-  const segments = pointer.split('/').slice(1);
-  let at = value;
-  return segments.map((segment) => {
-    const key = segment.replaceAll('~1', '/').replaceAll('~0', '~');
-    const step = Array.isArray(at) ? Number(key) : key;
-    at =
-      Array.isArray(at) || isRecord(at)
-        ? (at as Readonly<Record<string | number, unknown>>)[step]
-        : undefined;
-    return step;
-  });
 }

@@ -9,6 +9,14 @@ export type JsonSchema = {
   readonly type?: string;
   readonly const?: unknown;
   readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxItems?: number;
+  readonly minItems?: number;
+  readonly minProperties?: number;
+  readonly maxProperties?: number;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
   readonly additionalProperties?: unknown;
@@ -47,6 +55,7 @@ export function rewriting(
   );
 }
 
+/** What is in order already is returned as it is: most of a stored document. */
 export function walkSchema(schema: JsonSchema, value: unknown, rules: Rules): unknown {
   if (schema.anyOf) {
     const branch = chooseBranch(schema.anyOf, value);
@@ -54,7 +63,7 @@ export function walkSchema(schema: JsonSchema, value: unknown, rules: Rules): un
   }
   if (schema.type === 'array') {
     const { items } = schema;
-    return Array.isArray(value) && items ? value.map((item) => walkSchema(items, item, rules)) : value;
+    return Array.isArray(value) && items ? walkList(items, value, rules) : value;
   }
   if (schema.patternProperties) return walkRecord(schema, value, rules);
   if (!schema.properties) return value;
@@ -92,25 +101,42 @@ export function isSameJson(a: unknown, b: unknown): boolean {
   );
 }
 
+function walkList(items: JsonSchema, list: readonly unknown[], rules: Rules): readonly unknown[] {
+  const walked = list.map((item) => walkSchema(items, item, rules));
+  return walked.every((item, i) => item === list[i]) ? list : walked;
+}
+
 function walkRecord(schema: JsonSchema, value: unknown, rules: Rules): unknown {
   const [pattern] = Object.values(schema.patternProperties ?? {});
   if (!isRecord(value) || !pattern) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, v]) => [key, walkSchema(pattern, v, rules)]));
+  const walked = Object.entries(value).map(([key, v]) => [key, walkSchema(pattern, v, rules)] as const);
+  return isMadeOf(value, walked) ? value : Object.fromEntries(walked);
 }
 
 function walkObject(schema: JsonSchema, value: JsonRecord, rules: Rules): JsonRecord {
   const defaults = rules.defaults?.get(schema.properties);
-  const known = Object.entries(schema.properties ?? {}).flatMap(([key, sub]) => {
-    if (!Object.hasOwn(value, key)) return [];
+  const walked: (readonly [string, unknown])[] = [];
+  for (const key in schema.properties) {
+    if (!Object.hasOwn(value, key)) continue;
     const isRequired = schema.required?.includes(key) === true;
-    const walked = walkProperty(sub, value[key], isRequired, rules);
+    const inner = walkProperty(schema.properties[key]!, value[key], isRequired, rules);
     const isAbsent =
-      walked === undefined || (defaults?.[key] !== undefined && isSameJson(walked, defaults[key]));
-    return isAbsent ? [] : [[key, walked] as const];
-  });
-  const open = schema.additionalProperties === true ? value : {};
-  const unknown = Object.entries(open).filter(([key]) => !Object.hasOwn(schema.properties ?? {}, key));
-  return Object.fromEntries([...known, ...unknown]);
+      inner === undefined || (defaults?.[key] !== undefined && isSameJson(inner, defaults[key]));
+    if (!isAbsent) walked.push([key, inner]);
+  }
+  if (schema.additionalProperties === true) {
+    walked.push(...Object.entries(value).filter(([key]) => !Object.hasOwn(schema.properties ?? {}, key)));
+  }
+  return isMadeOf(value, walked) ? value : Object.fromEntries(walked);
+}
+
+/** Does the object have these keys with these very values, in this order? */
+function isMadeOf(value: JsonRecord, entries: readonly (readonly [string, unknown])[]): boolean {
+  const keys = Object.keys(value);
+  return (
+    keys.length === entries.length &&
+    entries.every(([key, inner], i) => key === keys[i] && inner === value[key])
+  );
 }
 
 /** Undefined means the same as absent: null, and empty collections, where the property is optional. */
@@ -140,7 +166,8 @@ function fits(schema: JsonSchema, value: unknown): boolean {
   );
 }
 
-function hasType(schema: JsonSchema, value: unknown): boolean {
+/** Numbers with a fraction count as integers here: they mean to be one. */
+export function hasType(schema: JsonSchema, value: unknown): boolean {
   if (schema.anyOf) return schema.anyOf.some((branch) => hasType(branch, value));
   switch (schema.type) {
     case undefined:

@@ -13,21 +13,21 @@ export function refuseIllFormed(value: unknown): void {
 function pathOfIllFormed(value: unknown): readonly PathStep[] | null {
   if (typeof value === 'string') return isIllFormed(value) ? [] : null;
   if (Array.isArray(value)) {
-    for (const [i, item] of value.entries()) {
-      const path = pathOfIllFormed(item);
+    for (let i = 0; i < value.length; i++) {
+      const path = pathOfIllFormed(value[i]);
       if (path) return [i, ...path];
     }
     return null;
   }
   if (!isRecord(value)) return null;
-  for (const [key, item] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
     if (isIllFormed(key)) return [];
-    const path = pathOfIllFormed(item);
+    const path = pathOfIllFormed(value[key]);
     if (path) return [key, ...path];
   }
   return null;
 }
 
 function isIllFormed(text: string): boolean {
-  return text.includes('\0') || !text.isWellFormed();
+  return !text.isWellFormed() || text.includes('\0');
 }
