@@ -8,6 +8,7 @@ import {
   type GraphQLOutputType,
   type GraphQLResolveInfo,
   type GraphQLSchema,
+  getNullableType,
   isLeafType,
   isListType,
   isNonNullType,
@@ -45,26 +46,49 @@ function writerOf(
   schema: GraphQLSchema,
 ): Writer {
   if (isNonNullType(type)) return writerOf(type.ofType, nodes, context, schema);
-  if (isListType(type)) {
-    const writeItem = writerOf(type.ofType, nodes, context, schema);
-    return orNull(
-      (value) =>
-        `[${inOrder(value as readonly unknown[])
-          .map(writeItem)
-          .join(',')}]`,
-    );
-  }
+  if (isListType(type)) return orNull(listOf(writerOf(type.ofType, nodes, context, schema)));
   if (isLeafType(type)) return orNull((value) => JSON.stringify(value));
   if (!isObjectType(type)) throw new Error(`introspection has no ${type}`);
-  const members = selectedFields(subselections(nodes), type, context).map((selected) => {
-    const key = `${JSON.stringify(selected.alias)}:`;
+  const selection = selectedFields(subselections(nodes), type, context);
+  const members = selection.map((selected, i): Writer => {
+    const key = `${i === 0 ? '' : ','}${JSON.stringify(selected.alias)}:`;
     const { field } = selected;
     if (!field) return () => `${key}${JSON.stringify(type.name)}`;
     const values = plainValues(readArguments(field, selected.nodes, context), context);
     const write = writerOf(field.type, selected.nodes, context, schema);
-    return (value: unknown) => `${key}${write(field.resolve!(value, values, undefined, infoOf(schema)))}`;
+    const resolve = field.resolve!;
+    const info = infoOf(schema);
+    return (value) => key + write(resolve(value, values, undefined, info));
   });
-  return orNull((value) => `{${members.map((member) => member(value)).join(',')}}`);
+  const write = orNull(objectOf(members));
+  const isReference = selection.every(({ field }) => !field || !isListType(getNullableType(field.type)));
+  return type.name === '__Type' && isReference ? remembering(write) : write;
+}
+
+function listOf(writeItem: Writer): Writer {
+  return (values) => {
+    let text = '';
+    for (const value of inOrder(values as readonly unknown[])) text += (text && ',') + writeItem(value);
+    return `[${text}]`;
+  };
+}
+
+function objectOf(members: readonly Writer[]): Writer {
+  return (value) => {
+    let text = '{';
+    for (const member of members) text += member(value);
+    return `${text}}`;
+  };
+}
+
+/** The same few types are referred to by tens of thousands of fields and arguments. */
+function remembering(write: Writer): Writer {
+  const known = new Map<unknown, string>();
+  return (type) => {
+    const text = known.get(type) ?? write(type);
+    known.set(type, text);
+    return text;
+  };
 }
 
 function orNull(write: Writer): Writer {
@@ -76,9 +100,9 @@ function infoOf(schema: GraphQLSchema): GraphQLResolveInfo {
   return { schema } as GraphQLResolveInfo;
 }
 
+/** Named things by name; a list of texts stays as it is. */
 function inOrder(values: readonly unknown[]): readonly unknown[] {
-  const isNamed = values.every((value) => typeof value === 'object');
-  return isNamed ? values.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)) : values;
+  return typeof values[0] === 'object' ? values.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)) : values;
 }
 
 function nameOf(value: unknown): string {
