@@ -4,6 +4,7 @@ import { roleSchema } from '../schema/role-schemas.ts';
 import { answer } from './answer.ts';
 import { planned } from './plan-cache.ts';
 import type { Database, NamedStatement } from './pool.ts';
+import { bodyText } from './splice.ts';
 import { openShop, type Shop } from './testing/shop.ts';
 
 let shop: Shop;
@@ -116,6 +117,21 @@ describe('a plan is kept', () => {
     const query = 'query A { item { id } } query B { item { name } }';
     expect(plan(query, {}, 'A')).toBe(plan(query, {}, 'A'));
     expect(plan(query, {}, 'B')).not.toBe(plan(query, {}, 'A'));
+  });
+
+  test('with its answer as bytes when that is introspection alone and long', async () => {
+    const fields = Array.from({ length: 1500 }, (_, i) => `f${i}: name description`).join(' ');
+    const query = `{ __schema { types { ${fields} } } }`;
+    const session = { role: 'admin', variables: {}, mayUseBackendOnly: false };
+    const asked = () => answer({ query }, { model: shop.model, session, databases: shop.sources });
+    const body = await asked();
+    expect(body).toBeInstanceOf(Array);
+    expect(await asked()).toBe(body);
+    const { data } = JSON.parse(bodyText(body)) as { data: { __schema: { types: unknown[] } } };
+    expect(data.__schema.types).toContainEqual(expect.objectContaining({ f1499: 'item_bool_exp' }));
+    expect(plan('{ __schema { queryType { name } } }').fixed).toBeNull();
+    const { plan: planOfUser } = planned(roleSchema(shop.model, 'user', false), { query });
+    expect(planOfUser.fixed).not.toBe(body);
   });
 
   test('apart from those of other roles', () => {

@@ -57,12 +57,16 @@ export async function answerPlanned(
   asked: PlannedRequest,
   context: Omit<AnswerContext, 'model'>,
 ): Promise<Body> {
-  return splice(asked.plan.template, await rowsOf(asked, context));
+  const { fixed, template } = asked.plan;
+  const rows = await rowsOf(asked, context);
+  return fixed ?? splice(template, rows);
 }
 
 /** The same without `{"data":` around it. */
 export async function dataOf(asked: PlannedRequest, context: Omit<AnswerContext, 'model'>): Promise<Body> {
-  return splice(asked.plan.template.slice(1, -1), await rowsOf(asked, context));
+  const { fixed, template } = asked.plan;
+  const rows = await rowsOf(asked, context);
+  return fixed?.slice(1, -1) ?? splice(template.slice(1, -1), rows);
 }
 
 async function rowsOf(

@@ -8,6 +8,7 @@ import { planRequest } from '../plan/plan.ts';
 import { coerceVariables, type RequestVariables } from '../plan/variables.ts';
 import { guardOf } from '../resolve/guard.ts';
 import type { Leaf } from '../resolve/predicate.ts';
+import type { Model } from '../resolve/types.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
 import type { Statement } from '../sql/fragment.ts';
 import {
@@ -19,6 +20,7 @@ import {
 } from '../sql/plan.ts';
 import { Lru } from './lru.ts';
 import type { NamedStatement } from './pool.ts';
+import { bytesOf } from './splice.ts';
 
 export type GraphqlRequest = {
   readonly query: string;
@@ -50,6 +52,8 @@ export type ReadyPlan = {
   readonly statements: readonly ReadyStatement[];
   /** Of the whole response: `{"data":{…}}`. */
   readonly template: readonly TemplatePart[];
+  /** Instead of the template, where all of a query's answer is in it and it is long: the parts as bytes. */
+  readonly fixed: readonly Buffer[] | null;
 };
 
 export type PlannedRequest = {
@@ -63,6 +67,10 @@ const MOST_TEXT = 1_000_000;
 const DOCUMENT_WEIGHT = 2000;
 /** Bytes of plans kept by the process, estimated: some 10,000 plans of ordinary size. */
 const MOST_PLANS = 64_000_000;
+/** Bytes from which on a fixed answer is kept as bytes. */
+const LEAST_FIXED = 64_000;
+/** Bytes of fixed answers kept for a model: introspection of its largest roles, beside all plans. */
+const MOST_FIXED = 128_000_000;
 
 /** A document, and the number its plans are kept under. */
 type Known = {
@@ -73,6 +81,7 @@ type Known = {
 
 const documents = new WeakMap<RoleSchema, Lru<string, Known>>();
 const plans = new Lru<string, ReadyPlan>(MOST_PLANS);
+const fixedPlans = new WeakMap<Model, Lru<string, ReadyPlan>>();
 let count = 0;
 let hits = 0;
 let misses = 0;
@@ -90,7 +99,8 @@ export function planCacheCounts(): {
 export function planned(role: RoleSchema, request: GraphqlRequest): PlannedRequest {
   const { document, id } = documentOf(role, request.query, request.operationName ?? null);
   const variables = coerceVariables(document, request.variables ?? null);
-  const kept = plans.get(`${id} ${variables.shape}`);
+  const key = `${id} ${variables.shape}`;
+  const kept = plans.get(key) ?? fixedPlans.get(role.model)?.get(key);
   if (kept) {
     hits += 1;
     return { plan: kept, variables };
@@ -104,8 +114,18 @@ export function planned(role: RoleSchema, request: GraphqlRequest): PlannedReque
   // Planning may have found out that more of the variables matters.
   const isSameShape = document.byValue.size === before;
   const { shape } = isSameShape ? variables : coerceVariables(document, request.variables ?? null);
-  plans.set(`${id} ${shape}`, plan, weightOf(plan, shape));
+  keep(role.model, `${id} ${shape}`, plan);
   return { plan, variables };
+}
+
+function keep(model: Model, key: string, plan: ReadyPlan): void {
+  if (!plan.fixed) {
+    plans.set(key, plan, weightOf(plan, key));
+    return;
+  }
+  const ofModel = fixedPlans.get(model) ?? new Lru(MOST_FIXED);
+  fixedPlans.set(model, ofModel);
+  ofModel.set(key, plan, total(plan.fixed.map(({ length }) => length)));
 }
 
 /** The variables a request may give, by name. Raises what parsing and validation raise. */
@@ -133,9 +153,9 @@ function documentOf(role: RoleSchema, text: string, operationName: string | null
 }
 
 /** Text twice a character, a parameter some 200 bytes, 1000 for the rest. */
-function weightOf({ statements, template }: ReadyPlan, shape: string): number {
+function weightOf({ statements, template }: ReadyPlan, key: string): number {
   const texts = [
-    shape,
+    key,
     ...statements.flatMap(({ text, answer, steps }) => [
       text,
       answer?.text ?? '',
@@ -161,12 +181,23 @@ function ready(
   { operation, validations, statements, template }: CompiledPlan,
   timeLimitMs: number | null,
 ): ReadyPlan {
+  const whole: readonly TemplatePart[] = [
+    { kind: 'text', text: '{"data":' },
+    ...template,
+    { kind: 'text', text: '}' },
+  ];
+  const isFixed = operation === 'query' && statements.length === 0 && lengthOf(template) >= LEAST_FIXED;
   return {
     operation,
     validations,
     statements: statements.map((statement) => readyStatement(statement, timeLimitMs)),
-    template: [{ kind: 'text', text: '{"data":' }, ...template, { kind: 'text', text: '}' }],
+    template: isFixed ? [] : whole,
+    fixed: isFixed ? bytesOf(whole, []) : null,
   };
+}
+
+function lengthOf(template: readonly TemplatePart[]): number {
+  return total(template.map((part) => (part.kind === 'text' ? part.text.length : 0)));
 }
 
 function readyStatement(statement: CompiledStatement, timeLimitMs: number | null): ReadyStatement {

@@ -20,7 +20,8 @@ export function bodyText(body: Body): string {
   return typeof body === 'string' ? body : Buffer.concat(body).toString('utf8');
 }
 
-function bytesOf(template: readonly TemplatePart[], rows: readonly Row[]): readonly Buffer[] {
+/** The same as bytes, a piece for each part of the template. */
+export function bytesOf(template: readonly TemplatePart[], rows: readonly Row[]): readonly Buffer[] {
   return template.map((part) => {
     const piece = pieceOf(part, rows);
     return typeof piece === 'string' ? Buffer.from(piece) : piece;

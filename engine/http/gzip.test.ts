@@ -29,3 +29,8 @@ test.for([2000, 400_000])('%i bytes are the same afterwards, as text and in piec
     expect(gunzipSync(bytes!).toString()).toBe(text);
   }
 });
+
+test('a long body in pieces is compressed once, however often it is sent', async () => {
+  const body = [Buffer.alloc(400_000)];
+  expect(await gzipped(body)).toBe(await gzipped(body));
+});

@@ -21,10 +21,19 @@ export function acceptsGzip(acceptEncoding: string | readonly string[] | undefin
     .some((coding) => /^\s*(x-)?gzip\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/i.test(coding));
 }
 
+/** Of long bodies in pieces: an answer that is kept is compressed once. */
+const known = new WeakMap<readonly Buffer[], Promise<Body>>();
+
 /** The same body when it is not worth it. */
 export function gzipped(body: Body): Body | Promise<Body> {
+  if (typeof body !== 'string') {
+    const before = known.get(body);
+    if (before) return before;
+  }
   const bytes = typeof body === 'string' ? Buffer.from(body) : Buffer.concat(body);
   if (bytes.length < LEAST_BYTES) return body;
   if (bytes.length <= MOST_SYNC_BYTES) return [gzipSync(bytes, LEVEL)];
-  return gzipElsewhere(bytes, LEVEL).then((compressed) => [compressed]);
+  const compressed = gzipElsewhere(bytes, LEVEL).then((piece): Body => [piece]);
+  if (typeof body !== 'string') known.set(body, compressed);
+  return compressed;
 }
