@@ -218,3 +218,8 @@ test('without the feature the argument is not there', async () => {
   await plain.close();
   expect(errors?.[0]?.extensions.code).toBe('validation-failed');
 });
+
+test('an update of no row affects none, whatever it is nested with', async () => {
+  const query = update('{ articles: { delete: [{ where: {} }] } }', '{ id: { _eq: 9 } }');
+  expect(await world.ask(query, {}, admin)).toEqual(affected(0));
+});

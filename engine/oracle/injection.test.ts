@@ -12,34 +12,41 @@ import { engineOn } from './testing/engine-on.ts';
 import { NAME_TOKEN } from './testing/hostile.ts';
 import { type HostileRequest, makeHostileRequest } from './testing/hostile-request.ts';
 import { makeHostileWorld } from './testing/hostile-world.ts';
-import { check } from './testing/property.ts';
+import { check, MOST_MS } from './testing/property.ts';
 
 /** Nobody can guess it, so where it appears it has been carried. */
 const MARKER = `m${randomBytes(6).toString('hex')}`;
 
-test('hostile requests are refused, or run without a value in a statement', async () => {
-  await check({ world: 200, request: 400, requests: 600 }, 17, async ({ world: ofWorld, requests }) => {
-    const database = await createDatabase();
-    const world = makeHostileWorld(new Choices(ofWorld), MARKER);
-    await database.sql(world.sql);
-    const { model, sources } = await engineOn(database.url, { tables: world.metadata });
-    const { databases, taken } = captured(sources);
-    try {
-      for (const numbers of requests) {
-        const request = makeHostileRequest(new Choices(numbers), world, MARKER);
-        const role = request.isAdmin ? 'admin' : world.role;
-        const session = { role, variables: request.session, mayUseBackendOnly: false };
-        const outcome = await answer(request, { model, session, databases }).then(bodyText, (error) => error);
-        const statements = taken();
-        expect(problemsOf(outcome, statements), tell(request, outcome, statements)).toEqual([]);
+test(
+  'hostile requests are refused, or run without a value in a statement',
+  async () => {
+    await check({ world: 200, request: 400, requests: 600 }, 17, async ({ world: ofWorld, requests }) => {
+      const database = await createDatabase();
+      const world = makeHostileWorld(new Choices(ofWorld), MARKER);
+      await database.sql(world.sql);
+      const { model, sources } = await engineOn(database.url, { tables: world.metadata });
+      const { databases, taken } = captured(sources);
+      try {
+        for (const numbers of requests) {
+          const request = makeHostileRequest(new Choices(numbers), world, MARKER);
+          const role = request.isAdmin ? 'admin' : world.role;
+          const session = { role, variables: request.session, mayUseBackendOnly: false };
+          const outcome = await answer(request, { model, session, databases }).then(
+            bodyText,
+            (error) => error,
+          );
+          const statements = taken();
+          expect(problemsOf(outcome, statements), tell(request, outcome, statements)).toEqual([]);
+        }
+        expect(await database.sql('select * from public.canary')).toEqual([{ id: 1, song: 'cheep' }]);
+      } finally {
+        await sources.close();
+        await database.drop();
       }
-      expect(await database.sql('select * from public.canary')).toEqual([{ id: 1, song: 'cheep' }]);
-    } finally {
-      await sources.close();
-      await database.drop();
-    }
-  });
-}, 300_000);
+    });
+  },
+  MOST_MS,
+);
 
 /** Rows that mean: we did not foresee this. */
 const UNFORESEEN = ['unexpected', 'databaseQueryFailed', 'sourceUnreachable'];

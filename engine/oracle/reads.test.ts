@@ -5,7 +5,7 @@ import { mustAgree } from './testing/agree.ts';
 import { type Arena, makeVariables, openArena } from './testing/arena.ts';
 import { Choices } from './testing/choices.ts';
 import { readGround } from './testing/policies.ts';
-import { check } from './testing/property.ts';
+import { check, MOST_MS } from './testing/property.ts';
 import { querySql } from './testing/query-sql.ts';
 import { queryRequest, queryShape } from './testing/query-text.ts';
 import { makeQuery, Sight } from './testing/request.ts';
@@ -17,30 +17,34 @@ beforeAll(async () => {
 });
 afterAll(() => arena.close());
 
-test('a role reads what Postgres returns under the same policies and grants', async () => {
-  await check({ world: 1600, request: 300, requests: 60 }, 40, async ({ world: ofWorld, requests }) => {
-    const world = makeWorld(new Choices(ofWorld));
-    await arena.build(world);
-    const engine = await arena.engine(world);
-    try {
-      for (const request of requests) {
-        const choices = new Choices(request);
-        const role = choices.of([...world.roles, world.heir, null]);
-        const sight = new Sight(world, role);
-        const query = makeQuery(choices, sight);
-        if (!query) continue;
-        const variables = makeVariables(choices);
-        const asked = queryRequest(query, choices, world.names);
-        const sql = querySql(query, { ground: readGround(role), sight });
-        const reader = role && arena.names.reader(role.name);
-        const [ours, theirs] = await Promise.all([
-          engine.ask(asked, role, variables),
-          arena.reference(sql, reader, variables),
-        ]);
-        mustAgree({ role, request: asked, sql }, ours, theirs, queryShape(query));
+test(
+  'a role reads what Postgres returns under the same policies and grants',
+  async () => {
+    await check({ world: 1600, request: 300, requests: 60 }, 40, async ({ world: ofWorld, requests }) => {
+      const world = makeWorld(new Choices(ofWorld));
+      await arena.build(world);
+      const engine = await arena.engine(world);
+      try {
+        for (const request of requests) {
+          const choices = new Choices(request);
+          const role = choices.of([...world.roles, world.heir, null]);
+          const sight = new Sight(world, role);
+          const query = makeQuery(choices, sight);
+          if (!query) continue;
+          const variables = makeVariables(choices);
+          const asked = queryRequest(query, choices, world.names);
+          const sql = querySql(query, { ground: readGround(role), sight });
+          const reader = role && arena.names.reader(role.name);
+          const [ours, theirs] = await Promise.all([
+            engine.ask(asked, role, variables),
+            arena.reference(sql, reader, variables),
+          ]);
+          mustAgree({ role, request: asked, sql }, ours, theirs, queryShape(query));
+        }
+      } finally {
+        await engine.close();
       }
-    } finally {
-      await engine.close();
-    }
-  });
-}, 300_000);
+    });
+  },
+  MOST_MS,
+);

@@ -430,6 +430,18 @@ describe('delete', () => {
     });
     expect(await stored('select id from book')).toHaveLength(2);
   });
+
+  test.each(['false', 'true'] as const)(
+    'answers once where only its type is asked, where: %s',
+    async (kind) => {
+      const output: MutationOutput = {
+        kind: 'response',
+        fields: [{ kind: 'constant', alias: '__typename', json: '"book_mutation_response"' }],
+      };
+      const { data } = await run({ kind: 'delete', table: book, where: { kind } }, output);
+      expect(data).toEqual({ it: { __typename: 'book_mutation_response' } });
+    },
+  );
 });
 
 test('a table with columns named like what stands beside them is written and answered all the same', async () => {

@@ -51,9 +51,9 @@ export function mutationQuery(action: Action, output: MutationOutput): MutationQ
   if (!looksAround(output)) {
     const written = statementOf(action, row, aliases, sql`${id(row)}.*${passes}`);
     const from = aliases.next();
-    const { json, joins } = outputJson(output, from, aliases);
+    const { json, joins, having } = outputJson(output, from, aliases);
     const columns = sql`${json}${check ? sql`, ${verdict(passed(output))}` : empty}`;
-    const query = sql`select ${columns} from ${WRITTEN} ${id(from)}${joins.clauses()}`;
+    const query = sql`select ${columns} from ${WRITTEN} ${id(from)}${joins.clauses()}${having}`;
     return { steps: [], write: sql`with ${WRITTEN} as (${written}) ${query}`, answer: null };
   }
   const type = rowType(action.table);
@@ -105,12 +105,14 @@ function passed(output: MutationOutput): Fragment {
 function answerQuery(output: MutationOutput, type: PgType, affected = COUNT): Fragment {
   const aliases = new Aliases();
   const row = aliases.next();
-  const { json, joins } = outputJson(output, row, aliases, affected);
+  const { json, joins, having } = outputJson(output, row, aliases, affected);
   const rows = param({ kind: 'written', type: arrayOf(type) });
-  return sql`select ${json} from unnest(${rows}) ${id(row)}${joins.clauses()}`;
+  return sql`select ${json} from unnest(${rows}) ${id(row)}${joins.clauses()}${having}`;
 }
 
-type Output = { readonly json: Fragment; readonly joins: Joins };
+/** `having`: one answer over all rows, however many they are, where no aggregate in it says so.
+ *  PostgreSQL manual, "The GROUP BY and HAVING Clauses". */
+type Output = { readonly json: Fragment; readonly joins: Joins; readonly having: Fragment };
 
 /** The answer over the written rows under the alias `row`: an aggregate, or one row. Rows outside `select.where`, which
  *  the role may write but not read, are left out of it. */
@@ -119,13 +121,16 @@ function outputJson(output: MutationOutput, row: string, aliases: Aliases, affec
   if (output.kind === 'row') {
     const json = rowJson(output.select.fields, row, joins);
     const visible = visibility(output.select, row, aliases);
-    return { json: visible ? sql`case when ${visible} then ${json} end` : json, joins };
+    return { json: visible ? sql`case when ${visible} then ${json} end` : json, joins, having: empty };
   }
   const entries = output.fields.map((field) => ({
     key: field.alias,
     value: field.kind === 'affected-rows' ? [expression(affected)] : outputPieces(field, row, joins),
   }));
-  return { json: concatenate(jsonObject(entries)), joins };
+  const isAggregate = output.fields.some(
+    ({ kind }) => kind === 'returning' || (kind === 'affected-rows' && affected === COUNT),
+  );
+  return { json: concatenate(jsonObject(entries)), joins, having: isAggregate ? empty : sql` having true` };
 }
 
 type RowsField = Exclude<MutationField, { kind: 'affected-rows' }>;

@@ -222,3 +222,21 @@ export function readsRowsOf(condition: Condition, table: Table): boolean {
       return false;
   }
 }
+
+/** Does it depend on other rows than the one it is about? */
+export function looksAround(condition: Condition): boolean {
+  switch (condition.kind) {
+    case 'and':
+      return condition.all.some(looksAround);
+    case 'or':
+      return condition.any.some(looksAround);
+    case 'not':
+      return looksAround(condition.not);
+    case 'related':
+    case 'exists':
+    case 'aggregate':
+      return true;
+    default:
+      return false;
+  }
+}

@@ -53,10 +53,11 @@ function metadataTables({ tables, roles }: World): unknown[] {
   });
 }
 
-function configurationOf({ called, columns }: Table): unknown {
+function configurationOf({ name, called, columns, partial }: Table): unknown {
   const chosen = columns.filter((column) => column.called !== null);
   return {
     ...(called ? { custom_name: called } : {}),
+    ...(partial ? { conflict_indexes: [`${name}_p`] } : {}),
     column_config: Object.fromEntries(chosen.map((column) => [column.name, { custom_name: column.called }])),
   };
 }

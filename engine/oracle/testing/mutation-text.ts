@@ -1,4 +1,6 @@
 /** Mutation → the text of a GraphQL request, and the shape of its answer. */
+
+import { OPERATORS } from './change.ts';
 import type { Choices } from './choices.ts';
 import { toArgument, valueArgument } from './condition-text.ts';
 import { type Argument, Typed, Word, Writer } from './graphql-text.ts';
@@ -7,10 +9,9 @@ import {
   type Action,
   answersWithRow,
   type Change,
-  type Given,
   type Mutation,
   type MutationRoot,
-  OPERATORS,
+  type Row,
   type Update,
 } from './mutation.ts';
 import type { Names } from './names.ts';
@@ -38,7 +39,6 @@ function callOf(action: Action, table: Table, names: Names): readonly [string, A
     return { name: 'where', type, value: toArgument(condition, names) };
   };
   const boolExp = `${names.type(table, 'bool_exp')}!`;
-  const changesOf = (changes: readonly Change[]) => changeArguments(changes, table, names);
   const insertInput = names.type(table, 'insert_input');
   switch (action.kind) {
     case 'insert': {
@@ -50,20 +50,20 @@ function callOf(action: Action, table: Table, names: Names): readonly [string, A
       return [names.root(table, 'insert', action.isOne ? 'one' : ''), given];
     }
     case 'update':
-      return [names.root(table, 'update'), [where(boolExp, action.where), ...changesOf(action.changes)]];
+      return [
+        names.root(table, 'update'),
+        [where(boolExp, action.where), ...updateArguments(action, table, names)],
+      ];
     case 'update by key': {
       const key: Argument = {
         name: names.word('pk_columns'),
         type: `${names.type(table, 'pk_columns_input')}!`,
         value: Object.fromEntries(keyValues(action.key, table, names)),
       };
-      return [names.root(table, 'update', 'by_pk'), [key, ...changesOf(action.changes)]];
+      return [names.root(table, 'update', 'by_pk'), [key, ...updateArguments(action, table, names)]];
     }
     case 'update many': {
-      const value = action.updates.map((update) => ({
-        where: toArgument(update.where, names),
-        ...Object.fromEntries(changesOf(update.changes).map((each) => [each.name, each.value])),
-      }));
+      const value = action.updates.map((update) => updatesValue(update, table, names));
       const type = `[${names.type(table, 'updates')}!]!`;
       return [names.root(table, 'update', 'many'), [{ name: 'updates', type, value }]];
     }
@@ -84,13 +84,45 @@ function keyValues(key: readonly Value[], table: Table, names: Names): (readonly
   return table.key.map((column, i) => [names.column(column), valueArgument(key[i]!, column.type, names)]);
 }
 
-function objectValue(object: Given, names: Names): unknown {
-  return Object.fromEntries(
-    [...object].map(([column, value]) => [
-      names.column(column),
-      value && valueArgument(value, column.type, names),
+function objectValue({ given, related }: Row, names: Names): Record<string, unknown> {
+  const columns = [...given].map(([column, value]): [string, unknown] => [
+    names.column(column),
+    value && valueArgument(value, column.type, names),
+  ]);
+  const nested = related.map(({ relationship, rows, conflict }): [string, unknown] => {
+    const data = rows.map((row) => objectValue(row, names));
+    const rest = conflict ? [conflictArgument(conflict, relationship.to, names)] : [];
+    const value = { data: relationship.kind === 'object' ? data[0] : data };
+    return [relationship.name, { ...value, ...byName(rest) }];
+  });
+  return Object.fromEntries([...columns, ...nested]);
+}
+
+function byName(given: readonly Argument[]): Record<string, unknown> {
+  return Object.fromEntries(given.map(({ name, value }) => [name, value]));
+}
+
+/** What an update does to its rows, and to those related to them. */
+function updateArguments(update: Omit<Update, 'where'>, table: Table, names: Names): Argument[] {
+  const { changes, related } = update;
+  if (related.length === 0) return changeArguments(changes, table, names);
+  const value = Object.fromEntries(
+    related.map(({ relationship: { name, to }, deletes, updates }) => [
+      name,
+      {
+        ...(deletes.length > 0
+          ? { delete: deletes.map((where) => ({ where: toArgument(where, names) })) }
+          : {}),
+        ...(updates.length > 0 ? { update: updates.map((each) => updatesValue(each, to, names)) } : {}),
+      },
     ]),
   );
+  const type = names.type(table, 'related_input');
+  return [...changeArguments(changes, table, names), { name: names.word('_related'), type, value }];
+}
+
+function updatesValue(update: Update, table: Table, names: Names): Record<string, unknown> {
+  return { where: toArgument(update.where, names), ...byName(updateArguments(update, table, names)) };
 }
 
 function conflictArgument(

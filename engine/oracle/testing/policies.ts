@@ -74,6 +74,11 @@ function linked(relationship: Relationship, here: string, there: string): string
   return `exists (select from ${link} l where l.here = ${here}."#" and l.there = ${there}."#")`;
 }
 
+/** All rows as an heir asks of them: cells that only some parents may read are null where those may not. */
+export function cellsView(table: Table, role: Role): string {
+  return `"as ${role.name}"."${table.name} cells"`;
+}
+
 function seen(table: Table, role: Role): string {
   return `"as ${role.name}".${table.name}`;
 }
@@ -87,6 +92,7 @@ export function schemaSql(world: World, names: Names): string {
     'drop schema if exists oracle cascade; create schema oracle; grant usage on schema oracle to public',
     enumSql(world),
     ...real.map(tableSql),
+    ...real.flatMap(indexSql),
     rowsSql(world),
     ...real.flatMap(foreignKeysSql),
     ...tables.filter(({ of }) => of !== null).map(viewSql),
@@ -143,6 +149,14 @@ function tableSql({ name, columns, key, unique, foreignKeys }: Table): string {
   return `create table public.${name} (${[...lines, number, ...keys].join(', ')})`;
 }
 
+function indexSql({ name, partial }: Table): string[] {
+  if (!partial) return [];
+  const { column, when } = partial;
+  return [
+    `create unique index ${name}_p on public.${name} (${column.name}) where ${toSql(when, OWNER, name)}`,
+  ];
+}
+
 function foreignKeysSql({ name, foreignKeys }: Table): string[] {
   return foreignKeys.map(({ columns, to }) => {
     const ours = columns.map((column) => column.name).join(', ');
@@ -176,7 +190,7 @@ function roleSql(role: Role, tables: readonly Table[], names: Names): string[] {
       return [
         ...seenSql,
         ...readerSql(role, table, permissions, reader),
-        ...writerSql(role, table, permissions, writer),
+        ...writerSql(role, table, tables, writer),
       ];
     }),
   ];
@@ -246,7 +260,8 @@ function readerSql(role: Role, table: Table, { select }: Permissions, reader: st
   ];
 }
 
-function writerSql(role: Role, table: Table, permissions: Permissions, writer: string): string[] {
+function writerSql(role: Role, table: Table, tables: readonly Table[], writer: string): string[] {
+  const permissions = role.permissions.get(table)!;
   const on = `public.${table.name}`;
   const statements: string[] = [];
   const test = (kind: string, condition: Condition): string => {
@@ -262,7 +277,14 @@ function writerSql(role: Role, table: Table, permissions: Permissions, writer: s
   grant(`select (${columnList([...nameable, '#'])})`);
   policy('select', 'using (true)');
   if (insert) {
-    const columns = [...insert.columns, ...insert.presets.map(({ column }) => column)];
+    // A relationship may give a column its value, whatever the role may give itself.
+    const related = table.foreignKeys.flatMap(({ columns }) => columns);
+    const remote = tables.flatMap(({ relationships }) => {
+      const here = relationships.filter(({ to }) => to === table);
+      return here.flatMap(({ mapping }) => mapping.map(([, column]) => column));
+    });
+    const presets = insert.presets.map(({ column }) => column);
+    const columns = [...insert.columns, ...presets, ...related, ...remote];
     if (columns.length > 0) grant(`insert (${columnList(columns.map(({ name }) => name))})`);
     policy('insert', `with check ${test('insert', insert.check)}`);
   }

@@ -9,12 +9,17 @@ export type Numbers = readonly number[];
 export type Case = { readonly world: Numbers; readonly requests: readonly Numbers[] };
 export type Sizes = { readonly world: number; readonly request: number; readonly requests: number };
 
+const TIMES = Number(process.env['ORACLE_RUNS'] ?? 1);
+
+/** How long a property may take. */
+export const MOST_MS = 300_000 * Math.max(1, TIMES);
+
 /** How long a failure may be made smaller. */
 const SHRINK_MS = 30_000;
 
 /** Runs `body` on that many cases. Its failure comes with the numbers that repeat it. */
 export async function check(sizes: Sizes, runs: number, body: (value: Case) => Promise<void>): Promise<void> {
-  const { ORACLE_RUNS, ORACLE_SEED, ORACLE_PATH } = process.env;
+  const { ORACLE_SEED, ORACLE_PATH } = process.env;
   let deadline = Number.POSITIVE_INFINITY;
   const property = fc.asyncProperty(new Cases(sizes), async (value) => {
     // After the time is up all that is smaller passes, and the smallest failure so far is the one reported.
@@ -27,7 +32,7 @@ export async function check(sizes: Sizes, runs: number, body: (value: Case) => P
     }
   });
   const result = await fc.check(property, {
-    numRuns: Math.ceil(runs * Number(ORACLE_RUNS ?? 1)),
+    numRuns: Math.ceil(runs * TIMES),
     ...(ORACLE_SEED ? { seed: Number(ORACLE_SEED) } : {}),
     ...(ORACLE_PATH ? { path: ORACLE_PATH, endOnFailure: true } : {}),
   });

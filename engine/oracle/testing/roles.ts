@@ -79,7 +79,8 @@ function makePermissions(choices: Choices, table: Table, tables: readonly Table[
 }
 
 function makePresets(choices: Choices, table: Table): Preset[] {
-  const plain = table.columns.filter((each) => !table.key.includes(each) && each !== table.unique);
+  const keys = [...table.key, table.unique, table.partial?.column];
+  const plain = table.columns.filter((each) => !keys.includes(each));
   return choices.some(plain, 12).map((each) => {
     const isSession =
       each.type.graphql !== null && each.type !== JSONB && !each.type.isEnum && choices.chance(40);

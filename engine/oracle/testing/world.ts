@@ -2,7 +2,7 @@
  *  with all of it. In: choices. Out: World, a plain description; policies.ts makes a database of it, metadata.ts a document.
  *  Names are simple here; hostile ones are the injection suite's. Not here: what roles may do (roles.ts). */
 import type { Choices } from './choices.ts';
-import { type Condition, EVERYTHING, makeCondition } from './condition.ts';
+import { type Condition, EVERYTHING, makeCondition, type Vocabulary } from './condition.ts';
 import { Names } from './names.ts';
 import { makeHeir, makeRole } from './roles.ts';
 import { COLUMN_TYPES, type ColumnType, INT, isArray, JSONB, TEXT, type Value } from './types.ts';
@@ -41,6 +41,8 @@ export type Table = {
   readonly key: readonly Column[];
   /** Unique besides the key: one column that is never given twice. */
   readonly unique: Column | null;
+  /** Unique among some of the rows: no constraint, but an index. */
+  readonly partial: { readonly column: Column; readonly when: Condition } | null;
   readonly foreignKeys: ForeignKey[];
   readonly relationships: Relationship[];
   /** A view: of which table, and which of its rows. */
@@ -155,19 +157,31 @@ function makeTable(choices: Choices, name: string, types: readonly ColumnType[])
     return { name: `c_${i}`, called, type, isNullable, standard, computed: null };
   });
   const unique = choices.chance(40) ? column('u', choices.of([INT, TEXT]), true) : null;
-  return {
+  const partial = choices.chance(35) ? column('p', INT, true) : null;
+  const table: Table = {
     name,
     called: choices.chance(20) ? `Own_${name}` : null,
     computed: [],
-    columns: [...key, ...columns, ...(unique ? [unique] : [])],
+    columns: [...key, ...columns, ...(unique ? [unique] : []), ...(partial ? [partial] : [])],
     key,
     unique,
+    partial: null,
     foreignKeys: [],
     relationships: [],
     of: null,
     viewed: EVERYTHING,
     rows: [],
   };
+  // What an index says of rows is immutable: the text of a time, for one, is not.
+  const when = () => makeCondition(choices, table, wordsOf(columns.filter(isPlain)), 3);
+  return partial ? { ...table, partial: { column: partial, when: when() } } : table;
+}
+
+const isPlain = ({ type }: Column) => type === INT || type === TEXT;
+
+/** Columns and nothing else. */
+function wordsOf(columns: readonly Column[]): Vocabulary {
+  return { columns: () => columns, relationships: () => [], aggregated: () => null, permission: null };
 }
 
 function column(name: string, type: ColumnType, isNullable = false): Column {
@@ -212,7 +226,8 @@ function fill(choices: Choices, table: Table, counts: ReadonlyMap<Table, number>
         if (table.key.includes(each)) return keyValue(each.type, i);
         if (references.has(each)) return references.get(each)!;
         if (each.isNullable && choices.chance(25)) return null;
-        return each === table.unique ? keyValue(each.type, i) : choices.of(each.type.values);
+        const isKey = each === table.unique || each === table.partial?.column;
+        return isKey ? keyValue(each.type, i) : choices.of(each.type.values);
       }),
     );
   }
@@ -230,14 +245,7 @@ function makeView(choices: Choices, table: Table): Table {
   const typeOf = ({ type }: Column) => (type.isEnum ? TEXT : type);
   const columns = kept.map((each) => ({ ...each, type: typeOf(each), isNullable: true, standard: null }));
   const isKey = (each: Column) => table.key.some(({ name }) => name === each.name);
-  const viewed = choices.chance(50)
-    ? makeCondition(choices, table, {
-        columns: () => table.columns,
-        relationships: () => [],
-        aggregated: () => null,
-        permission: null,
-      })
-    : EVERYTHING;
+  const viewed = choices.chance(50) ? makeCondition(choices, table, wordsOf(table.columns)) : EVERYTHING;
   return {
     name: `${table.name}v`,
     called: null,
@@ -245,6 +253,7 @@ function makeView(choices: Choices, table: Table): Table {
     computed: [],
     key: columns.filter(isKey),
     unique: null,
+    partial: null,
     foreignKeys: [],
     relationships: [],
     of: table,
