@@ -1,6 +1,6 @@
-/** `bulk`, `bulk_atomic`, `bulk_keep_going`: several operations in one request, answered by one array.
- *  The first two are the same here: all or nothing, resolved and saved once. The last notes an item's failure in its place
- *  of the array and goes on with the next. Not here: single operations (perform.ts). Reference: features.md 1.15. */
+/** `bulk`, `bulk_atomic`, `bulk_keep_going`, `concurrent_bulk`: several operations in one request, answered by one array.
+ *  The first two are the same here: all or nothing, resolved and saved once. The third notes an item's failure in its place
+ *  of the array and goes on with the next. The last is for SQL that only reads, which runs at the same time. Not here: single operations (perform.ts). Reference: features.md 1.15. */
 import { EngineError, fail, printPath, toAdminBody } from '../errors/engine-error.ts';
 import { type Answer, dialectOf } from './answer.ts';
 import { perform } from './perform.ts';
@@ -9,6 +9,7 @@ import { refuseAdded } from './settle.ts';
 import type { Work } from './work.ts';
 
 export async function performBatch(work: Work, request: AdminRequest): Promise<Answer> {
+  if (request.operation.name === 'concurrent_bulk') return performTogether(work, request);
   refuseMixedAccess(request);
   const answers: Answer[] = [];
   for (const item of request.items) {
@@ -18,6 +19,16 @@ export async function performBatch(work: Work, request: AdminRequest): Promise<A
         : await performOrThrow(work, item),
     );
   }
+  return (published) => answers.map((answer) => answer(published));
+}
+
+/** Each on a connection of its own; the answers in the order asked. Raises `onlyReadOnlySql`. */
+async function performTogether(work: Work, request: AdminRequest): Promise<Answer> {
+  for (const item of request.items) {
+    if (item instanceof EngineError) throw item;
+    if (accessModeOf(item) !== 'READ ONLY') fail('onlyReadOnlySql', {}, { path: item.path.slice(0, -1) });
+  }
+  const answers = await Promise.all(request.items.map((item) => performOrThrow(work, item)));
   return (published) => answers.map((answer) => answer(published));
 }
 

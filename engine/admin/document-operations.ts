@@ -86,6 +86,8 @@ export function clearMetadata(work: Work, _args: ArgsOf<'clear_metadata'>, reque
 
 export async function reloadMetadata(work: Work, args: ArgsOf<'reload_metadata'>): Promise<Answer> {
   const wanted = args.reload_sources ?? true;
+  const unknown = Array.isArray(wanted) ? wanted.find((name) => !work.source(name)) : undefined;
+  if (unknown !== undefined) fail('sourceNotFound', { source: unknown }, { path: ['reload_sources'] });
   const sources = work.metadata.sources.filter((source) =>
     Array.isArray(wanted) ? wanted.includes(source.name) : wanted,
   );

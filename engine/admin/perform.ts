@@ -27,6 +27,15 @@ import { managedChanges, refuseWarnings, type Warning } from './managed.ts';
 import type { AdminRequest } from './request.ts';
 import { listMetadataRevisions, rollbackMetadata } from './revisions.ts';
 import { runSql } from './run-sql.ts';
+import {
+  dumpInternalState,
+  getSourceFunctions,
+  getSourceTables,
+  getTableInfo,
+  getViewDefinition,
+  listSourceKinds,
+  suggestRelationships,
+} from './source-reads.ts';
 import { testWebhookTransform } from './test-webhook-transform.ts';
 import type { Work } from './work.ts';
 
@@ -50,6 +59,13 @@ const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchO
   drop_inconsistent_metadata: dropInconsistentMetadata,
   get_logical_model: getLogicalModels,
   get_native_query: getNativeQueries,
+  list_source_kinds: listSourceKinds,
+  get_source_tables: getSourceTables,
+  get_source_functions: getSourceFunctions,
+  get_table_info: getTableInfo,
+  get_viewdef_info: getViewDefinition,
+  suggest_relationships: suggestRelationships,
+  dump_internal_state: dumpInternalState,
   get_catalog_state: getCatalogState,
   set_catalog_state: setCatalogState,
   run_sql: performSql,

@@ -141,6 +141,29 @@ export const ERRORS = {
     'already-exists',
     (p) => `source with name "${p.source}" already exists`,
   ),
+  tlsHostExists: row<{ host: string }>(
+    400,
+    'already-exists',
+    (p) => `the host "${p.host}" is on the TLS allow list already`,
+  ),
+  tlsHostNotExists: row<{ host: string }>(
+    400,
+    'not-exists',
+    (p) => `the host "${p.host}" is not on the TLS allow list`,
+  ),
+  onlyReadOnlySql: row<object>(
+    400,
+    'bad-request',
+    () => 'Only read-only queries are allowed in a concurrent_bulk',
+  ),
+  /** The endpoint needs a program that is not beside the engine. */
+  pgDumpMissing: row<object>(
+    400,
+    'not-supported',
+    () => 'pg_dump is not installed where the engine runs; install the client programs of PostgreSQL',
+  ),
+  /** What it said is in `internal`. */
+  pgDumpFailed: row<object>(500, 'unexpected', () => 'error while executing pg_dump'),
   /** A version of the document that is not kept, or never was. */
   revisionNotExists: row<{ version: number }>(
     400,

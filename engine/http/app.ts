@@ -20,6 +20,7 @@ import { exchangeOf, finish } from './exchange.ts';
 import { isGraphqlPath } from './graphql-path.ts';
 import { acceptsGzip, GZIP_HEADERS, gzipped } from './gzip.ts';
 import { metricsRoutes } from './metrics.ts';
+import { pgDumpRoutes } from './pg-dump.ts';
 import { errorFrom, showsInternal } from './refusal.ts';
 import { requestIdOf } from './request-id.ts';
 
@@ -27,6 +28,7 @@ import { requestIdOf } from './request-id.ts';
 const ROUTES: Partial<Record<ApiName, (app: FastifyInstance, context: HttpContext) => void>> = {
   metadata: adminRoutes,
   config: configRoutes,
+  pgdump: pgDumpRoutes,
 };
 
 export type MakeServer = (handle: (request: IncomingMessage, response: ServerResponse) => void) => Server;

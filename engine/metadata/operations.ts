@@ -20,7 +20,14 @@ import { ComputedField, FunctionConfiguration } from './schema/function.ts';
 import { LogicalModelField } from './schema/logical-model.ts';
 import { NativeQuery } from './schema/native-query.ts';
 import { DeleteRule, InsertRule, SelectRule, UpdateRule } from './schema/permission.ts';
-import { ApiLimits, InheritedRole, Introspection, OpenTelemetry } from './schema/policy.ts';
+import {
+  ApiLimits,
+  InheritedRole,
+  Introspection,
+  MetricsConfig,
+  OpenTelemetry,
+  TlsAllowEntry,
+} from './schema/policy.ts';
 import { ArrayRelationshipUsing, ObjectRelationshipUsing } from './schema/relationship.ts';
 import { HealthCheck, QueryTags, SourceConfiguration, SourceCustomization } from './schema/source.ts';
 import { CustomRootFields, FederationConfig, TableConfiguration } from './schema/table.ts';
@@ -109,6 +116,11 @@ const tracked = {
   is_enum: flag,
   apollo_federation_config: Type.Optional(FederationConfig),
 };
+const trackedFunction = {
+  function: QualifiedName,
+  configuration: Type.Optional(FunctionConfiguration),
+  comment: Type.Optional(Comment),
+};
 const ofRole = { table: QualifiedName, role: RoleName };
 const PermissionType = Type.Union([
   Type.Literal('insert'),
@@ -186,6 +198,13 @@ export const OPERATIONS = {
     Type.Object({ name: ObjectName, cascade: flag }),
   ),
   rename_source: row('edit', 'Renames a source.', Type.Object({ name: ObjectName, new_name: ObjectName })),
+  list_source_kinds: row('read', 'Kinds of databases a source may be.', nothing),
+  get_source_tables: sourced('read', 'Tables and views of a database, tracked or not.', {}),
+  get_source_functions: sourced('read', 'Functions of a database, tracked or not.', {}),
+  get_table_info: sourced('read', 'Columns and keys of a table or view, tracked or not.', {
+    table: QualifiedName,
+  }),
+  get_viewdef_info: sourced('read', 'The query of a view.', { view: QualifiedName }),
 
   // ── tables ──
   track_table: sourced('edit', 'Exposes a table or view in GraphQL.', tracked, {
@@ -223,6 +242,10 @@ export const OPERATIONS = {
     },
     { versions: [1, 2] },
   ),
+  set_apollo_federation_config: sourced('edit', 'Says whether a table is an entity of a federated graph.', {
+    table: QualifiedName,
+    apollo_federation_config: Type.Optional(Type.Union([FederationConfig, Type.Null()])),
+  }),
   set_table_is_enum: sourced('edit', 'Says whether the rows of a table are values of an enum.', {
     table: QualifiedName,
     is_enum: Type.Boolean(),
@@ -250,6 +273,11 @@ export const OPERATIONS = {
     name: ObjectName,
     new_name: GraphqlName,
   }),
+  suggest_relationships: sourced('read', 'Relationships that foreign keys between tracked tables allow.', {
+    tables: Type.Optional(Type.Array(QualifiedName)),
+    omit_tracked: flag,
+    version: Type.Optional(Type.Literal(1)),
+  }),
   set_relationship_comment: sourced('edit', 'Sets or removes the comment of a relationship.', {
     table: QualifiedName,
     name: ObjectName,
@@ -272,22 +300,24 @@ export const OPERATIONS = {
   }),
 
   // ── functions and computed fields ──
-  track_function: sourced(
-    'edit',
-    'Adds an SQL function to the GraphQL schema.',
-    {
-      function: QualifiedName,
-      configuration: Type.Optional(FunctionConfiguration),
-      comment: Type.Optional(Comment),
-    },
-    { versions: [1, 2], lenient: nameFunction },
-  ),
+  track_function: sourced('edit', 'Adds an SQL function to the GraphQL schema.', trackedFunction, {
+    versions: [1, 2],
+    lenient: nameFunction,
+  }),
   untrack_function: sourced(
     'edit',
     'Takes a function out of the GraphQL schema.',
     { function: QualifiedName },
     { lenient: nameFunction },
   ),
+  track_functions: sourced('edit', 'Tracks several functions.', {
+    functions: Type.Array(Type.Object({ source: Type.Optional(ObjectName), ...trackedFunction })),
+    allow_warnings: flag,
+  }),
+  untrack_functions: sourced('edit', 'Untracks several functions.', {
+    functions: Type.Array(Type.Object({ source: Type.Optional(ObjectName), function: QualifiedName })),
+    allow_warnings: flag,
+  }),
   set_function_customization: sourced('edit', 'Replaces the names and options of a tracked function.', {
     function: QualifiedName,
     configuration: FunctionConfiguration,
@@ -422,6 +452,19 @@ export const OPERATIONS = {
     Introspection,
   ),
 
+  add_host_to_tls_allowlist: row(
+    'edit',
+    'Trusts the certificate of a host although nobody known has signed it.',
+    TlsAllowEntry,
+  ),
+  drop_host_from_tls_allowlist: row(
+    'edit',
+    'Trusts a host no more than others.',
+    Type.Object({ host: ObjectName, suffix: Type.Optional(Type.String()) }),
+  ),
+  set_metrics_config: row('edit', 'Says what of operations metrics may tell.', MetricsConfig),
+  remove_metrics_config: row('edit', 'Forgets what was said about metrics.', nothing),
+
   // ── roles ──
   add_inherited_role: row('edit', 'Gives a role what others may do, or other parents.', InheritedRole),
   drop_inherited_role: row('edit', 'Forgets an inherited role.', Type.Object({ role_name: RoleName })),
@@ -492,6 +535,11 @@ export const OPERATIONS = {
     Type.Object({ include_keys: flag }),
   ),
   drop_inconsistent_metadata: row('state', 'Drops objects that do not fit their database.', nothing),
+  dump_internal_state: row(
+    'read',
+    'What this replica knows: versions, sources, inconsistent objects.',
+    nothing,
+  ),
   get_catalog_state: row('read', 'What clients keep beside the document.', nothing),
   set_catalog_state: row(
     'state',

@@ -1,6 +1,7 @@
-/** Operations on API limits and introspection. Each replaces all that was said before.
+/** Operations on API limits, introspection, metrics and trusted hosts. What is set replaces all that was said before.
  *  Not here: what they mean to a role (resolve/guard.ts). Reference: features.md rows 150, 151. */
-import { objectKey, putObject, removeObject } from '../../metadata/objects.ts';
+import { fail } from '../../errors/engine-error.ts';
+import { findObject, objectKey, putObject, removeObject } from '../../metadata/objects.ts';
 import type { Handler } from './handler.ts';
 
 export const setApiLimits: Handler<'set_api_limits'> = (draft, definition) =>
@@ -11,3 +12,22 @@ export const removeApiLimits: Handler<'remove_api_limits'> = (draft) =>
 
 export const setIntrospection: Handler<'set_graphql_schema_introspection_options'> = (draft, definition) =>
   putObject(draft, { key: objectKey('introspection'), kind: 'introspection', parent: null, definition });
+
+export const setMetricsConfig: Handler<'set_metrics_config'> = (draft, definition) =>
+  putObject(draft, { key: objectKey('metrics_config'), kind: 'metrics_config', parent: null, definition });
+
+export const removeMetricsConfig: Handler<'remove_metrics_config'> = (draft) =>
+  removeObject(draft, objectKey('metrics_config'));
+
+/** Raises `tlsHostExists`. */
+export const addTlsHost: Handler<'add_host_to_tls_allowlist'> = (draft, definition) => {
+  const key = objectKey('tls', definition.host, definition.suffix ?? '');
+  if (findObject(draft, key)) fail('tlsHostExists', { host: definition.host });
+  return putObject(draft, { key, kind: 'tls', parent: null, definition });
+};
+
+/** Raises `tlsHostNotExists`. */
+export const dropTlsHost: Handler<'drop_host_from_tls_allowlist'> = (draft, { host, suffix }) => {
+  const key = objectKey('tls', host, suffix ?? '');
+  return findObject(draft, key) ? removeObject(draft, key) : fail('tlsHostNotExists', { host });
+};

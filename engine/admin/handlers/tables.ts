@@ -47,6 +47,14 @@ export const setTableCustomFields: Handler<'set_table_custom_fields'> = (draft, 
   });
 };
 
+/** Without a configuration it is none. */
+export const setFederation: Handler<'set_apollo_federation_config'> = (draft, args) => {
+  requireTable(draft, args);
+  return editObject(draft, tableKey(args), {
+    apollo_federation_config: args.apollo_federation_config ?? undefined,
+  });
+};
+
 export const setTableIsEnum: Handler<'set_table_is_enum'> = (draft, args) => {
   requireTable(draft, args);
   return editObject(draft, tableKey(args), { is_enum: args.is_enum ? true : undefined });

@@ -1,0 +1,178 @@
+/** Reads for tools that help to write metadata: what a database has, tracked or not; what foreign keys suggest; what this
+ *  replica knows. Databases are asked anew, so that a table made a moment ago is there.
+ *  Not here: the document (document-operations.ts). Reference: features.md 1.15. */
+import type { Catalog, CatalogForeignKey, CatalogTable } from '../catalog/types.ts';
+import { fail } from '../errors/engine-error.ts';
+import type { ArgsOf } from '../metadata/operations.ts';
+import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
+import type { Source } from '../metadata/schema/source.ts';
+import type { Join } from '../resolve/predicate.ts';
+import type { Answer } from './answer.ts';
+import { printInconsistencies } from './inconsistencies.ts';
+import type { Work } from './work.ts';
+
+export function listSourceKinds(): Answer {
+  return () => ({
+    sources: [{ kind: 'postgres', display_name: 'PostgreSQL', builtin: true, available: true }],
+  });
+}
+
+export async function getSourceTables(work: Work, args: ArgsOf<'get_source_tables'>): Promise<Answer> {
+  const catalog = await catalogOf(work, requireSource(work, args.source));
+  const names = namesOf(catalog.tables.values());
+  return () => names;
+}
+
+export async function getSourceFunctions(work: Work, args: ArgsOf<'get_source_functions'>): Promise<Answer> {
+  const catalog = await catalogOf(work, requireSource(work, args.source));
+  // Overloads have one name.
+  const names = namesOf([...catalog.functions.values()].flatMap((overloads) => overloads.slice(0, 1)));
+  return () => names;
+}
+
+/** Raises `sourceNotFound`, `tableNotInDatabase`. */
+export async function getTableInfo(work: Work, args: ArgsOf<'get_table_info'>): Promise<Answer> {
+  const catalog = await catalogOf(work, requireSource(work, args.source));
+  const body = printTable(requireTable(catalog, args.table));
+  return () => body;
+}
+
+/** Raises `sourceNotFound`, `tableNotInDatabase`; `notSupported` for what is no view. */
+export async function getViewDefinition(work: Work, args: ArgsOf<'get_viewdef_info'>): Promise<Answer> {
+  const source = requireSource(work, args.source);
+  const { kind, oid, schema, name } = requireTable(await catalogOf(work, source), args.view);
+  if (!kind.endsWith('view')) fail('notSupported', { text: `${printQualified(args.view)} is no view` });
+  const found = await work.ground
+    .database(source)
+    .query('select pg_get_viewdef($1::oid, true) as text', [oid]);
+  const body = { schema, name, definition: found.rows[0]?.text ?? null };
+  return () => body;
+}
+
+/** Both ways of every foreign key between tracked tables, or between `tables`. */
+export async function suggestRelationships(
+  work: Work,
+  args: ArgsOf<'suggest_relationships'>,
+): Promise<Answer> {
+  const source = requireSource(work, args.source);
+  const catalog = await catalogOf(work, source);
+  const names = args.tables ?? source.tables.map(({ table }) => table);
+  const wanted = new Map(names.map((table) => [qualifiedKey(table), table]));
+  const relationships = [...wanted].flatMap(([key, table]) =>
+    (catalog.tables.get(key)?.foreignKeys ?? [])
+      .filter((foreign) => wanted.has(qualifiedKey(foreign.table)))
+      .flatMap((foreign) => bothWays(table, foreign)),
+  );
+  const body = args.omit_tracked
+    ? relationships.filter((one) => !isTracked(work, source, one))
+    : relationships;
+  return () => ({ relationships: body });
+}
+
+export function dumpInternalState(work: Work): Answer {
+  const { base } = work;
+  const sources = [...base.catalogs].map(([name, catalog]) => ({
+    name,
+    ...printCatalog(work, name, catalog),
+  }));
+  const body = {
+    id: base.id,
+    resource_version: base.resourceVersion,
+    versions: base.versions,
+    sources,
+    inconsistent_objects: printInconsistencies(base.inconsistencies, true),
+  };
+  return () => body;
+}
+
+function printCatalog(work: Work, source: string, catalog: Catalog | { readonly error: string }): object {
+  if ('error' in catalog) return { error: catalog.error };
+  const model = work.base.model.sources.get(source);
+  return {
+    server_version: catalog.serverVersion,
+    tables: catalog.tables.size,
+    functions: catalog.functions.size,
+    tracked_tables: [...(model?.tables.values() ?? [])].map(({ table }) => printQualified(table)),
+  };
+}
+
+type Suggestion = {
+  readonly type: 'object' | 'array';
+  readonly from: Side;
+  readonly to: Side;
+};
+type Side = {
+  readonly table: QualifiedName;
+  readonly columns: readonly string[];
+  readonly constraint_name?: string;
+};
+
+function bothWays(table: QualifiedName, foreign: CatalogForeignKey): readonly Suggestion[] {
+  const near: Side = { table, columns: foreign.columns, constraint_name: foreign.name };
+  const far: Side = { table: foreign.table, columns: foreign.foreignColumns };
+  return [
+    { type: 'object', from: near, to: far },
+    { type: 'array', from: far, to: near },
+  ];
+}
+
+/** Is there a relationship over the same columns, whatever it is called. */
+function isTracked(work: Work, source: Source, { type, from, to }: Suggestion): boolean {
+  const table = work.base.model.sources.get(source.name)?.tables.get(qualifiedKey(from.table));
+  const means = ({ table: target, mapping }: Join) =>
+    qualifiedKey(target) === qualifiedKey(to.table) &&
+    mapping.length === from.columns.length &&
+    mapping.every(([local, remote]) => to.columns[from.columns.indexOf(local)] === remote);
+  return [...(table?.relationships.values() ?? [])].some((one) => one.kind === type && means(one.join));
+}
+
+function printTable(table: CatalogTable): object {
+  return {
+    schema: table.schema,
+    name: table.name,
+    type: table.kind,
+    description: table.comment,
+    columns: table.columns.map((column) => ({
+      name: column.name,
+      type: column.type.name,
+      nullable: column.isNullable,
+      has_default: column.hasDefault,
+      is_generated: column.isGenerated || column.identity === 'always',
+      description: column.comment,
+    })),
+    primary_key: table.primaryKey?.columns ?? null,
+    unique_keys: table.uniqueKeys.map(({ name, columns }) => ({ name, columns })),
+    foreign_keys: table.foreignKeys.map(({ name, columns, table: foreign, foreignColumns }) => ({
+      name,
+      columns,
+      foreign_table: foreign,
+      foreign_columns: foreignColumns,
+    })),
+    insertable: table.isInsertable,
+    updatable: table.isUpdatable,
+    deletable: table.isDeletable,
+  };
+}
+
+function namesOf(items: Iterable<QualifiedName>): readonly QualifiedName[] {
+  const keyOf = ({ schema, name }: QualifiedName) => `${schema}\0${name}`;
+  const names = [...items].map(({ schema, name }) => ({ schema, name }));
+  return names.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+}
+
+function requireSource(work: Work, name: string): Source {
+  return work.source(name) ?? fail('sourceNotFound', { source: name });
+}
+
+function requireTable(catalog: Catalog, table: QualifiedName): CatalogTable {
+  return (
+    catalog.tables.get(qualifiedKey(table)) ?? fail('tableNotInDatabase', { table: printQualified(table) })
+  );
+}
+
+async function catalogOf(work: Work, source: Source): Promise<Catalog> {
+  const catalog = await work.ground.introspect(source);
+  return 'error' in catalog
+    ? fail('sourceUnreachable', { source: source.name, reason: catalog.error })
+    : catalog;
+}

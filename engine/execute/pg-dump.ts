@@ -1,0 +1,111 @@
+/** `pg_dump` as a child process: a database as SQL text. What the client may ask of it is listed: options that would write files
+ *  or connect elsewhere are not. In: a URL, arguments. Out: the text, cleaned of what only pg_dump cares about when asked.
+ *  Not here: HTTP (http/pg-dump.ts). PostgreSQL manual, "pg_dump"; reference: features.md 1.14. */
+import { spawn } from 'node:child_process';
+import { fail } from '../errors/engine-error.ts';
+
+/** Options that stand alone. */
+const FLAGS: ReadonlySet<string> = new Set([
+  ...['-a', '-b', '-B', '-c', '-C', '-O', '-s', '-v', '-x'],
+  ...['--data-only', '--blobs', '--no-blobs', '--large-objects', '--no-large-objects', '--clean', '--create'],
+  ...['--no-owner', '--schema-only', '--verbose', '--no-privileges', '--no-acl', '--binary-upgrade'],
+  ...['--column-inserts', '--attribute-inserts', '--disable-dollar-quoting', '--disable-triggers'],
+  ...['--enable-row-security', '--if-exists', '--inserts', '--load-via-partition-root', '--no-comments'],
+  ...['--no-publications', '--no-security-labels', '--no-subscriptions', '--no-sync', '--no-tablespaces'],
+  ...['--no-table-access-method', '--no-toast-compression', '--no-unlogged-table-data'],
+  ...['--on-conflict-do-nothing', '--quote-all-identifiers', '--serializable-deferrable', '--strict-names'],
+  ...['--use-set-session-authorization', '--version', '-V'],
+]);
+
+/** Options with a value, which comes with them (`--schema=app`, `-napp`) or next. */
+const VALUED: ReadonlySet<string> = new Set([
+  ...['-E', '-n', '-N', '-S', '-t', '-T', '-e'],
+  ...[
+    '--encoding',
+    '--schema',
+    '--exclude-schema',
+    '--superuser',
+    '--table',
+    '--exclude-table',
+    '--extension',
+  ],
+  ...['--exclude-table-data', '--extra-float-digits', '--include-foreign-data', '--lock-wait-timeout'],
+  ...['--rows-per-insert', '--section', '--snapshot', '--role', '--table-and-children'],
+  ...['--exclude-table-and-children', '--exclude-table-data-and-children'],
+]);
+
+/** The first argument that is not allowed; undefined when all are. */
+export function forbiddenOption(options: readonly string[]): string | undefined {
+  for (let i = 0; i < options.length; i++) {
+    const option = options[i]!;
+    const name = option.startsWith('--') ? option.split('=', 1)[0]! : option.slice(0, 2);
+    if (VALUED.has(name)) {
+      const hasValue = option.startsWith('--') ? option.includes('=') : option.length > 2;
+      if (!hasValue) i += 1;
+      continue;
+    }
+    const flags = option.startsWith('--') ? [option] : [...option.slice(1)].map((letter) => `-${letter}`);
+    const isFine = option.startsWith('-') && flags.length > 0 && flags.every((flag) => FLAGS.has(flag));
+    if (!isFine) return option;
+  }
+  return undefined;
+}
+
+/** Raises `pgDumpMissing`; `pgDumpFailed` with what it said. The password goes by the environment, which `ps` does not show. */
+export async function pgDump(
+  url: string,
+  options: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<string> {
+  const { address, password } = withoutPassword(url);
+  const child = spawn('pg_dump', [...options, '--no-password', `--dbname=${address}`], {
+    env: { PATH: env['PATH'], LANG: 'C.UTF-8', PGAPPNAME: 'pergola', PGPASSWORD: password },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [output, complaints] = [collect(child.stdout), collect(child.stderr)];
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') fail('pgDumpMissing', {});
+    throw error;
+  });
+  if (code !== 0) fail('pgDumpFailed', {}, { internal: (await complaints).trim() });
+  return output;
+}
+
+/** Without what is there for pg_dump and psql alone: settings, comments, empty lines, and what every database has. */
+export function cleanDump(sql: string): string {
+  const kept = sql.split('\n').filter((line) => !NOISE.some((noise) => noise.test(line)));
+  return `SET check_function_bodies = false;\n${kept.join('\n')}\n`;
+}
+
+/** Whole lines; statements that span several are never among them. */
+const NOISE: readonly RegExp[] = [
+  /^\s*$/,
+  /^--/,
+  /^SET [a-z_]+ = .*;$/,
+  /^SELECT pg_catalog\.set_config\('search_path', '', false\);$/,
+  /^\\(?:un)?restrict /,
+  /^CREATE SCHEMA public;$/,
+  /^COMMENT ON SCHEMA public IS 'standard public schema';$/,
+  /^CREATE EXTENSION IF NOT EXISTS plpgsql /,
+  /^COMMENT ON EXTENSION plpgsql /,
+];
+
+function withoutPassword(url: string): { readonly address: string; readonly password: string } {
+  try {
+    const parsed = new URL(url);
+    const password = decodeURIComponent(parsed.password);
+    parsed.password = '';
+    return { address: parsed.href, password };
+  } catch {
+    return { address: url, password: '' };
+  }
+}
+
+async function collect(stream: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+}

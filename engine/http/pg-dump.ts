@@ -1,0 +1,42 @@
+/** POST /v1alpha1/pg_dump, for administrators: `{opts, clean_output?, source?}` → a database as SQL text.
+ *  Not here: the program (execute/pg-dump.ts). Reference: features.md 1.14. */
+import type { FastifyInstance } from 'fastify';
+import { EngineError, fail } from '../errors/engine-error.ts';
+import { cleanDump, forbiddenOption, pgDump } from '../execute/pg-dump.ts';
+import type { HttpContext } from './context.ts';
+import { adminSessionOf } from './exchange.ts';
+import { isObject } from './graphql-request.ts';
+
+export function pgDumpRoutes(app: FastifyInstance, { state }: HttpContext): void {
+  app.post('/v1alpha1/pg_dump', async (request, reply) => {
+    adminSessionOf(request);
+    const { options, isClean, source: name } = dumpRequestFrom(request.body);
+    const source = state.snapshot().metadata.sources.find((one) => one.name === name);
+    if (!source) throw new EngineError('sourceNotFound', { source: name }, ['source']);
+    const sql = await pgDump(state.sources.url(source), options, process.env);
+    return reply.type('application/sql; charset=utf-8').send(isClean ? cleanDump(sql) : sql);
+  });
+}
+
+type DumpRequest = {
+  readonly options: readonly string[];
+  readonly isClean: boolean;
+  readonly source: string;
+};
+
+function dumpRequestFrom(body: unknown): DumpRequest {
+  if (!isObject(body)) return fail('parseFailed', { text: 'expected an object' });
+  const { opts, clean_output: isClean = false, source = 'default' } = body;
+  if (!Array.isArray(opts) || !opts.every((option) => typeof option === 'string')) {
+    fail('parseFailed', { text: 'expected an array of strings' }, { path: ['opts'] });
+  }
+  if (typeof isClean !== 'boolean')
+    fail('parseFailed', { text: 'expected a boolean' }, { path: ['clean_output'] });
+  if (typeof source !== 'string') fail('parseFailed', { text: 'expected a string' }, { path: ['source'] });
+  const forbidden = forbiddenOption(opts);
+  if (forbidden !== undefined) {
+    const text = `the option ${forbidden} of pg_dump is not allowed here`;
+    fail('badRequest', { text }, { path: ['opts', opts.indexOf(forbidden)] });
+  }
+  return { options: opts, isClean, source };
+}
