@@ -1,5 +1,5 @@
 with "written" as (insert into "public"."painting" as "t0" ("painter_id", "title", "main", "tags", "price", "owner") values ($1::"pg_catalog"."int4", $2::"pg_catalog"."text", $3::"pg_catalog"."text", $4::"pg_catalog"."text"[], $5::"pg_catalog"."numeric", $6::"pg_catalog"."int4"), ($7::"pg_catalog"."int4", $8::"pg_catalog"."text", default, default, $9::"pg_catalog"."numeric", $6::"pg_catalog"."int4")
-returning "t0".*::"public"."painting" as "written row", ("t0"."price" > $10::"pg_catalog"."numeric") is true as "check passes") select array_agg("written row")::text, coalesce(bool_and("check passes"), true)::text
+returning "t0".*::"public"."painting" as "written row", ("t0"."price" > $10::"pg_catalog"."numeric") is true as "check passes") select array_agg("written row")::text, case when bool_and("check passes") is not false then 0 else (current_user || ': the check of a permission has failed')::int end
 from "written";
 -- $1 = variable rows.0.painter_id (int4)
 -- $2 = variable rows.0.title (text)
