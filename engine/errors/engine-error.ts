@@ -41,6 +41,11 @@ export class EngineError extends Error {
     return message(this.params as never);
   }
 
+  /** Those of a GraphQL error that are not path and code. */
+  get extensions(): object | undefined {
+    return rowOf(this.kind).extensions?.(this.params as never);
+  }
+
   at(step: PathStep): EngineError {
     return new EngineError(this.kind, this.params, [step, ...this.path], this.internal);
   }
@@ -87,15 +92,14 @@ export function toAdminBody(
 
 export type GraphqlErrorBody = {
   message: string;
-  extensions: { path: string; code: string; internal?: unknown };
+  extensions: { path?: string; code?: string; internal?: unknown };
 };
 
 export function toGraphqlError(error: EngineError, showInternal: boolean): GraphqlErrorBody {
   return {
     message: error.messageIn('newer'),
     extensions: {
-      path: printPath(error.path),
-      code: error.codeIn('newer'),
+      ...(error.extensions ?? { path: printPath(error.path), code: error.codeIn('newer') }),
       ...(showInternal && error.internal !== undefined ? { internal: error.internal } : {}),
     },
   };

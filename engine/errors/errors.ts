@@ -12,6 +12,8 @@ export type ErrorRow<P> = {
   readonly code: string | ((params: P) => string);
   readonly message: (params: P) => string;
   readonly newer?: { readonly code?: string; readonly message?: (params: P) => string };
+  /** Of a GraphQL error, in place of path and code, where others say what they are. */
+  readonly extensions?: (params: P) => object | undefined;
 };
 
 const row = <P>(
@@ -558,6 +560,24 @@ export const ERRORS = {
     'validation-failed',
     (p) => `Failed to validate query: ${p.reason}`,
   ),
+  // ── actions ──
+  actionExists: row<Named>(400, 'already-exists', (p) => `action with name "${p.name}" already exists`),
+  actionNotExists: row<Named>(400, 'not-exists', (p) => `action with name "${p.name}" does not exist`),
+  actionPermissionExists: row<Named & { role: string }>(
+    400,
+    'already-exists',
+    (p) => `permission for role "${p.role}" is already defined on action "${p.name}"`,
+  ),
+  actionPermissionNotExists: row<Named & { role: string }>(
+    400,
+    'not-exists',
+    (p) => `permission for role "${p.role}" is not defined on action "${p.name}"`,
+  ),
+  customTypesInvalid: row<{ reason: string }>(
+    400,
+    'invalid-configuration',
+    (p) => `validation for the given custom types failed because ${p.reason}`,
+  ),
   // ── a GraphQL request ──
   notGraphql: row<object>(400, 'validation-failed', () => 'not a valid graphql query'),
   validationFailed: row<Text>(400, 'validation-failed', (p) => p.text),
@@ -701,6 +721,17 @@ export const ERRORS = {
     'unexpected',
     (p) => `the webhook that validates the input failed: ${p.reason}`,
   ),
+  /** An action's webhook that was not there, or did not answer as the action says it does. */
+  actionFailed: row<Text>(500, 'unexpected', (p) => p.text),
+  /** What an action's webhook says is wrong; `extensions` are its own. */
+  actionRefused: {
+    ...row<{ code: string; message: string; extensions?: object }>(
+      400,
+      (p) => p.code,
+      (p) => p.message,
+    ),
+    extensions: (p: { extensions?: object }) => p.extensions,
+  },
   databaseQueryFailed: row<object>(500, 'unexpected', () => 'database query error'),
   transactionFailed: row<object>(500, 'postgres-error', () => 'postgres transaction error'),
   postgresQueryFailed: row<object>(500, 'postgres-error', () => 'postgres query error'),

@@ -7,6 +7,7 @@ import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
 import type { Row } from '../wire/statement.ts';
+import { answerWithCalls } from './calls.ts';
 import { type GraphqlRequest, type PlannedRequest, planned } from './plan-cache.ts';
 import { type Databases, runPlan } from './run-plan.ts';
 import { type Body, splice } from './splice.ts';
@@ -57,16 +58,35 @@ export async function answerPlanned(
   asked: PlannedRequest,
   context: Omit<AnswerContext, 'model'>,
 ): Promise<Body> {
-  const { fixed, template } = asked.plan;
+  const { fixed, template, calls } = asked.plan;
+  if (calls.length > 0) return answeredByOthers(template, asked, context);
   const rows = await rowsOf(asked, context);
   return fixed ?? splice(template, rows);
 }
 
 /** The same without `{"data":` around it. */
 export async function dataOf(asked: PlannedRequest, context: Omit<AnswerContext, 'model'>): Promise<Body> {
-  const { fixed, template } = asked.plan;
+  const { fixed, template, calls } = asked.plan;
+  if (calls.length > 0) return answeredByOthers(template.slice(1, -1), asked, context);
   const rows = await rowsOf(asked, context);
   return fixed?.slice(1, -1) ?? splice(template.slice(1, -1), rows);
+}
+
+/** Where others than databases are asked, too. */
+async function answeredByOthers(
+  template: PlannedRequest['plan']['template'],
+  asked: PlannedRequest,
+  { session, databases, outward = ALONE, progress }: Omit<AnswerContext, 'model'>,
+): Promise<Body> {
+  if (progress) progress.plan = asked.plan;
+  const span = progress?.span ?? null;
+  const context = {
+    session,
+    databases: span ? traced(databases, span) : databases,
+    outward: { ...outward, span },
+  };
+  const { rows, called } = await answerWithCalls(asked, context);
+  return splice(template, rows, called);
 }
 
 async function rowsOf(

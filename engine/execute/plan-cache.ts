@@ -12,6 +12,7 @@ import type { Model } from '../resolve/types.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
 import type { Statement } from '../sql/fragment.ts';
 import {
+  type CompiledCall,
   type CompiledPlan,
   type CompiledStatement,
   type CompiledStep,
@@ -50,15 +51,22 @@ export type ReadyPlan = {
   readonly operation: CompiledPlan['operation'];
   readonly validations: CompiledPlan['validations'];
   readonly statements: readonly ReadyStatement[];
+  readonly calls: readonly ReadyCall[];
   /** Of the whole response: `{"data":{…}}`. */
   readonly template: readonly TemplatePart[];
   /** Instead of the template, where all of a query's answer is in it and it is long: the parts as bytes. */
   readonly fixed: readonly Buffer[] | null;
 };
 
+export type ReadyCall = Omit<CompiledCall, 'statements'> & {
+  readonly statements: readonly ReadyStatement[];
+};
+
 export type PlannedRequest = {
   readonly plan: ReadyPlan;
   readonly variables: RequestVariables;
+  /** What was asked, as it was written. */
+  readonly text: string;
 };
 
 /** Characters of request text kept for one role schema. */
@@ -103,7 +111,7 @@ export function planned(role: RoleSchema, request: GraphqlRequest): PlannedReque
   const kept = plans.get(key) ?? fixedPlans.get(role.model)?.get(key);
   if (kept) {
     hits += 1;
-    return { plan: kept, variables };
+    return { plan: kept, variables, text: request.query };
   }
   misses += 1;
   const before = document.byValue.size;
@@ -115,7 +123,7 @@ export function planned(role: RoleSchema, request: GraphqlRequest): PlannedReque
   const isSameShape = document.byValue.size === before;
   const { shape } = isSameShape ? variables : coerceVariables(document, request.variables ?? null);
   keep(role.model, `${id} ${shape}`, plan);
-  return { plan, variables };
+  return { plan, variables, text: request.query };
 }
 
 function keep(model: Model, key: string, plan: ReadyPlan): void {
@@ -153,7 +161,8 @@ function documentOf(role: RoleSchema, text: string, operationName: string | null
 }
 
 /** Text twice a character, a parameter some 200 bytes, 1000 for the rest. */
-function weightOf({ statements, template }: ReadyPlan, key: string): number {
+function weightOf({ statements: own, calls, template }: ReadyPlan, key: string): number {
+  const statements = [...own, ...calls.flatMap((call) => call.statements)];
   const texts = [
     key,
     ...statements.flatMap(({ text, answer, steps }) => [
@@ -178,7 +187,7 @@ function total(numbers: readonly number[]): number {
 }
 
 function ready(
-  { operation, validations, statements, template }: CompiledPlan,
+  { operation, validations, calls, statements, template }: CompiledPlan,
   timeLimitMs: number | null,
 ): ReadyPlan {
   const whole: readonly TemplatePart[] = [
@@ -186,11 +195,15 @@ function ready(
     ...template,
     { kind: 'text', text: '}' },
   ];
-  const isFixed = operation === 'query' && statements.length === 0 && lengthOf(template) >= LEAST_FIXED;
+  const readyAll = (compiled: readonly CompiledStatement[]) =>
+    compiled.map((statement) => readyStatement(statement, timeLimitMs));
+  const asksNobody = statements.length + calls.length === 0;
+  const isFixed = operation === 'query' && asksNobody && lengthOf(template) >= LEAST_FIXED;
   return {
     operation,
     validations,
-    statements: statements.map((statement) => readyStatement(statement, timeLimitMs)),
+    statements: readyAll(statements),
+    calls: calls.map((call) => ({ ...call, statements: readyAll(call.statements) })),
     template: isFixed ? [] : whole,
     fixed: isFixed ? bytesOf(whole, []) : null,
   };

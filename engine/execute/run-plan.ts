@@ -19,7 +19,7 @@ export interface Databases {
 const MOST_PARAMETERS = 65_535;
 
 export async function runPlan(
-  { operation, statements }: ReadyPlan,
+  { operation, statements }: Pick<ReadyPlan, 'operation' | 'statements'>,
   binding: Binding,
   databases: Databases,
 ): Promise<readonly Row[]> {

@@ -2,12 +2,12 @@
  *  webhook's `message`, anything else is a failure of ours, and nothing is written either.
  *  In: what plan/validate-input.ts found. Raises `validationFailed`, `inputNotValidated`. Reference: features.md row 145.
  *  Not here: HTTP (webhook.ts). */
-import { Kind, type ValueNode } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
 import type { Validation } from '../plan/types.ts';
-import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
+import type { Session } from '../resolve/session.ts';
 import type { Variables } from './bind.ts';
-import { callWebhook, type Outward, WebhookFailure } from './webhook.ts';
+import { callWebhook, type Outward, sessionVariablesOf, WebhookFailure } from './webhook.ts';
+import { written } from './written.ts';
 
 export type Asker = { readonly session: Session; readonly variables: Variables };
 
@@ -42,13 +42,6 @@ async function validateInput(
   fail('inputNotValidated', { reason: `it answered with status ${status}` }, { internal });
 }
 
-/** Under the names clients give them. */
-export function sessionVariablesOf({ variables }: Session, prefix: string): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(variables).map(([name, value]) => [prefix + name.slice(SESSION_PREFIX.length), value]),
-  );
-}
-
 /** Without a body there is nothing to tell; with one, it has to be what it should. */
 function messageIn(text: string, url: string): string {
   if (text.trim() === '') return 'the input is not valid';
@@ -75,33 +68,4 @@ function nestedRows(rows: readonly unknown[], field: string): readonly unknown[]
 function itemsOf(value: unknown): readonly unknown[] {
   if (value === null || value === undefined) return [];
   return Array.isArray(value) ? value : [value];
-}
-
-/** A literal with its variables filled in, digits and all; undefined for a variable that was not given. */
-function written(node: ValueNode, variables: Variables): unknown {
-  switch (node.kind) {
-    case Kind.VARIABLE:
-      return variables[node.name.value];
-    case Kind.LIST:
-      return node.values.map((item) => written(item, variables) ?? null);
-    case Kind.OBJECT:
-      return Object.fromEntries(
-        node.fields.flatMap(({ name, value }) => {
-          const filled = written(value, variables);
-          return filled === undefined ? [] : [[name.value, filled]];
-        }),
-      );
-    case Kind.INT:
-    case Kind.FLOAT:
-      return exactNumber(node.value);
-    case Kind.NULL:
-      return null;
-    default:
-      return node.value;
-  }
-}
-
-function exactNumber(digits: string): unknown {
-  const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
-  return String(Number(digits)) === digits ? Number(digits) : rawJSON(digits);
 }

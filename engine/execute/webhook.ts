@@ -7,6 +7,7 @@ import type { RequestTransform } from '../metadata/schema/common.ts';
 import type { Observe, WebhookCalled } from '../observe/observation.ts';
 import { type Span, within } from '../observe/span.ts';
 import { observed, publicUrl } from '../observe/webhook-call.ts';
+import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import { TransformError } from '../transform/render.ts';
 import { type HttpRequest, type PlainRequest, transformRequest } from '../transform/request.ts';
 import type { TemplateProblem } from '../transform/template.ts';
@@ -22,6 +23,13 @@ export type Outward = {
   readonly observe?: Observe;
   /** Of the request that causes it. */
   readonly span?: Span | null;
+  readonly exchange?: Noted;
+};
+
+/** What is noted of a request besides its answer. */
+export type Noted = {
+  /** Values of Set-Cookie headers that others have for the client. */
+  cookies: readonly string[] | null;
 };
 
 export type Webhook = {
@@ -150,6 +158,13 @@ async function answerTo(webhook: Webhook, plain: PlainRequest, sent: HttpRequest
     const reason = typeof cause?.code === 'string' ? cause.code : 'it cannot be reached';
     throw new WebhookFailure(reason, { sent });
   }
+}
+
+/** Under the names clients give them. */
+export function sessionVariablesOf({ variables }: Session, prefix: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(variables).map(([name, value]) => [prefix + name.slice(SESSION_PREFIX.length), value]),
+  );
 }
 
 /** Raises WebhookFailure for a variable that is not set. */

@@ -15,10 +15,12 @@ export type Exchange = {
   error: unknown;
   /** The GraphQL request or requests, for the log of a failure. Arguments of operations are never kept: they hold secrets. */
   asked: unknown;
+  /** Values of Set-Cookie headers that webhooks have for the client; null while there are none. */
+  cookies: readonly string[] | null;
 };
 
 export function newExchange(id: string): Exchange {
-  return { id, startedAt: performance.now(), session: null, error: null, asked: null };
+  return { id, startedAt: performance.now(), session: null, cookies: null, error: null, asked: null };
 }
 
 const exchanges = new WeakMap<FastifyRequest, Exchange>();

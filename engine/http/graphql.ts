@@ -7,6 +7,7 @@ import type { Snapshot } from '../admin/snapshot.ts';
 import { textToWire } from '../config/header-prefix.ts';
 import { type EngineError, toAdminBody, toGraphqlError } from '../errors/engine-error.ts';
 import { answer } from '../execute/answer.ts';
+import { parseJson } from '../execute/parse-json.ts';
 import { bodyText } from '../execute/splice.ts';
 import type { Session } from '../resolve/session.ts';
 import { addressOf, admit, admitBatch } from './admit.ts';
@@ -15,7 +16,6 @@ import type { Exchange } from './exchange.ts';
 import { OLDER_GRAPHQL_PATH } from './graphql-path.ts';
 import { graphqlRequestFrom } from './graphql-request.ts';
 import { answered, arrived } from './operation.ts';
-import { parseJson } from './parse-json.ts';
 import { readBody } from './read-body.ts';
 import { errorFrom, showsInternal } from './refusal.ts';
 import { type Answer, handlerOf, type NodeHandler } from './respond.ts';
@@ -85,6 +85,7 @@ async function answerOne(work: Work, asked: unknown): Promise<Answer> {
         headers: work.headers,
         headerPrefix: context.options.headerPrefix,
         observe: context.observe,
+        exchange,
       },
       progress: operation.progress,
     });

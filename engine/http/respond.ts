@@ -46,7 +46,7 @@ async function respond(
 
 function headersOf(
   { corsHeaders }: HttpContext,
-  { id, session }: Exchange,
+  { id, session, cookies }: Exchange,
   { headers: { origin } }: IncomingMessage,
   sizeBytes: number,
 ): OutgoingHttpHeaders {
@@ -56,7 +56,8 @@ function headersOf(
     'x-request-id': id,
   };
   if (origin !== undefined) Object.assign(headers, corsHeaders(origin));
-  if (session?.setCookies) headers['set-cookie'] = [...session.setCookies];
+  if (session?.setCookies || cookies)
+    headers['set-cookie'] = [...(session?.setCookies ?? []), ...(cookies ?? [])];
   return headers;
 }
 

@@ -6,13 +6,13 @@ import type { IncomingMessage } from 'node:http';
 import { textToWire } from '../config/header-prefix.ts';
 import { fail, toAdminBody } from '../errors/engine-error.ts';
 import { answerEndpoint, type EndpointArguments } from '../execute/endpoint.ts';
+import { parseJson } from '../execute/parse-json.ts';
 import type { Match, Routes } from '../resolve/routes.ts';
 import { addressOf, admit } from './admit.ts';
 import type { HttpContext } from './context.ts';
 import type { Exchange } from './exchange.ts';
 import { isObject } from './graphql-request.ts';
 import { type Arrived, answered, arrived } from './operation.ts';
-import { parseJson } from './parse-json.ts';
 import { readBody } from './read-body.ts';
 import { errorFrom, showsInternal } from './refusal.ts';
 import { type Answer, handlerOf, type NodeHandler } from './respond.ts';
@@ -51,6 +51,7 @@ async function answerTo(context: HttpContext, exchange: Exchange, request: Incom
         headers,
         headerPrefix: context.options.headerPrefix,
         observe: context.observe,
+        exchange,
       },
       progress: operation.progress,
     });

@@ -7,10 +7,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { RawData, WebSocket } from 'ws';
 import { textToWire } from '../config/header-prefix.ts';
+import { parseJson } from '../execute/parse-json.ts';
 import type { Session } from '../resolve/session.ts';
 import type { LiveQueries } from '../subscribe/live-queries.ts';
 import type { HttpContext } from './context.ts';
-import { parseJson } from './parse-json.ts';
 import { errorFrom } from './refusal.ts';
 import { type Protocol, readMessage } from './websocket-messages.ts';
 import { type Operation, type Outlet, refuse, startOperation } from './websocket-operation.ts';

@@ -3,7 +3,7 @@
  *  operator's client are derived from it. `/v1/query` knows a row by its key and, where it is about a source, by its newer
  *  name with `pg_`; `/v1/metadata` by the newer name alone.
  *  Not here: what an operation does (admin/). Spec: "Operation list"; newer ones: reference features.md 1.15. */
-
+import { ActionDefinition, CustomTypes } from './schema/action.ts';
 import { AllowListScope, QueryCollection, RestEndpoint } from './schema/collection.ts';
 import {
   ColumnName,
@@ -95,6 +95,11 @@ function sourced<const E extends Effect, P extends TProperties>(
 }
 
 const flag = Type.Optional(Type.Boolean());
+const ActionArgs = Type.Object({
+  name: GraphqlName,
+  definition: ActionDefinition,
+  comment: Type.Optional(Comment),
+});
 const nothing = Type.Object({});
 const names = Type.Array(ObjectName);
 
@@ -415,6 +420,26 @@ export const OPERATIONS = {
   // ── REST endpoints ──
   create_rest_endpoint: row('edit', 'Answers a URL with the result of a stored document.', RestEndpoint),
   drop_rest_endpoint: row('edit', 'Drops a REST endpoint.', Type.Object({ name: ObjectName })),
+
+  // ── actions ──
+  create_action: row('edit', 'Makes a webhook a field of the schema.', ActionArgs),
+  update_action: row('edit', 'Replaces the definition of an action; its permissions stay.', ActionArgs),
+  drop_action: row(
+    'edit',
+    'Forgets an action, its permissions and, unless `clear_data` is false, what is stored of its calls.',
+    Type.Object({ name: GraphqlName, clear_data: flag }),
+  ),
+  create_action_permission: row(
+    'edit',
+    'Lets a role ask an action.',
+    Type.Object({ action: GraphqlName, role: RoleName, comment: Type.Optional(Comment) }),
+  ),
+  drop_action_permission: row(
+    'edit',
+    'Takes an action from a role.',
+    Type.Object({ action: GraphqlName, role: RoleName }),
+  ),
+  set_custom_types: row('edit', 'Replaces the types that actions take and answer with.', CustomTypes),
 
   // ── webhooks ──
   test_webhook_transform: row(

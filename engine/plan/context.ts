@@ -5,7 +5,7 @@ import { FALSE, type Predicate, type ShownIf } from '../resolve/predicate.ts';
 import type { ResolvedTable, SelectAccess, TableAccess } from '../resolve/types.ts';
 import type { PreparedDocument } from './document.ts';
 import type { InputContext } from './input.ts';
-import type { Validation } from './types.ts';
+import type { Call, Validation } from './types.ts';
 import type { RequestVariables } from './variables.ts';
 
 const MOST_FIELDS = 20_000;
@@ -15,6 +15,8 @@ export class PlanContext implements InputContext {
   readonly variables: Readonly<Record<string, unknown>>;
   /** Webhooks to ask first, as far as they have been found. */
   readonly validations: Validation[] = [];
+  /** Others to ask, finished when everything is planned. */
+  readonly calls: (() => Call)[] = [];
   #fields = 0;
 
   constructor(document: PreparedDocument, variables: RequestVariables) {

@@ -5,6 +5,7 @@ import { fail, withPath } from '../errors/engine-error.ts';
 import type { FunctionCall } from '../resolve/predicate.ts';
 import type { ResolvedFunction } from '../resolve/types.ts';
 import { type FieldOrigin, fieldOrigin } from '../schema/origin.ts';
+import { planAction } from './action.ts';
 import { planAggregate } from './aggregate.ts';
 import { readArguments } from './arguments.ts';
 import { PlanContext } from './context.ts';
@@ -32,8 +33,14 @@ export function planRequest(document: PreparedDocument, variables: RequestVariab
   const roots = planRoots(selection, type, context);
   const leaves = leavesOf(roots);
   if (leaves.length > 1 && leaves.some(isStream)) fail('validationFailed', { text: ONE_FIELD });
+  const calls = context.calls.map((finish) => finish());
   const { validations } = context;
-  return { operation: operation.operation, roots, ...(validations.length > 0 ? { validations } : {}) };
+  return {
+    operation: operation.operation,
+    roots,
+    ...(calls.length > 0 ? { calls } : {}),
+    ...(validations.length > 0 ? { validations } : {}),
+  };
 }
 
 const ONE_FIELD = 'subscriptions must select one top level field';
@@ -98,6 +105,10 @@ function planRoot(
         return { kind: 'namespace', alias, roots: planNamespace(field, nodes, context) };
       case 'placeholder':
         return { kind: 'local', alias, json: JSON.stringify(field.description ?? '') };
+      case 'action':
+        return planAction({ alias, field, nodes }, origin.action, context);
+      case 'action-result':
+      case 'output':
       case 'column':
       case 'computed':
       case 'relationship-aggregate':

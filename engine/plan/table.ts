@@ -84,33 +84,37 @@ function planField(
     if (origin.kind === 'column')
       return columnField(alias, origin.column, readArguments(field, nodes, context), context);
     if (origin.kind === 'computed') return computedField(alias, origin, field, nodes, context);
-    if (origin.kind === 'relationship-aggregate') {
-      const { relationship, target } = origin;
-      return {
-        kind: 'aggregate',
-        alias,
-        join: relationship.join,
-        ...planAggregate(target, field, nodes, context),
-      };
-    }
-    if (origin.kind !== 'relationship') throw new Error(`${origin.kind} is not part of a row`);
-    const { relationship, target } = origin;
-    if (relationship.kind === 'array') {
-      return {
-        kind: 'array',
-        alias,
-        join: relationship.join,
-        select: planRows(target, field, nodes, context),
-      };
-    }
-    const given = readArguments(field, nodes, context);
-    const select = {
-      ...planSelection(target, objectTypeOf(field), nodes, context),
-      where: context.filterOf(target),
-    };
-    const join = { ...relationship.join, ...withPath('args', () => planNativeRows(target, given)) };
-    return { kind: 'object', alias, join, select };
+    if (origin.kind !== 'relationship' && origin.kind !== 'relationship-aggregate')
+      throw new Error(`${origin.kind} is not part of a row`);
+    return planRelated({ alias, field, nodes, origin }, context);
   });
+}
+
+/** A field that leads to other rows. */
+export type RelatedField = {
+  readonly alias: string;
+  readonly field: GraphQLField<unknown, unknown>;
+  readonly nodes: readonly FieldNode[];
+  readonly origin: Extract<FieldOrigin, { kind: 'relationship' | 'relationship-aggregate' }>;
+};
+
+export function planRelated({ alias, field, nodes, origin }: RelatedField, context: PlanContext): Field {
+  const { relationship, target } = origin;
+  if (origin.kind === 'relationship-aggregate') {
+    const { join } = relationship;
+    return { kind: 'aggregate', alias, join, ...planAggregate(target, field, nodes, context) };
+  }
+  if (relationship.kind === 'array') {
+    const { join } = relationship;
+    return { kind: 'array', alias, join, select: planRows(target, field, nodes, context) };
+  }
+  const given = readArguments(field, nodes, context);
+  const select = {
+    ...planSelection(target, objectTypeOf(field), nodes, context),
+    where: context.filterOf(target),
+  };
+  const join = { ...relationship.join, ...withPath('args', () => planNativeRows(target, given)) };
+  return { kind: 'object', alias, join, select };
 }
 
 type ComputedOrigin = Extract<FieldOrigin, { kind: 'computed' }>;

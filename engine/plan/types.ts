@@ -7,6 +7,8 @@ import type { AggregateFunction } from '../catalog/aggregates.ts';
 import type { CatalogIndex, PgType } from '../catalog/types.ts';
 import type { PathStep } from '../errors/engine-error.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
+import type { ResolvedAction } from '../resolve/action.ts';
+import type { TypeUse } from '../resolve/custom-type.ts';
 import type { FunctionCall, Join, Leaf, NativeCall, Predicate, ShownIf } from '../resolve/predicate.ts';
 import type { InputValidation, JsonForm } from '../resolve/types.ts';
 
@@ -14,6 +16,8 @@ export type Plan = {
   readonly operation: 'query' | 'mutation' | 'subscription';
   /** In response order. */
   readonly roots: readonly Root[];
+  /** Others than databases who are asked; absent when there are none. */
+  readonly calls?: readonly Call[];
   /** Asked one after the other before anything runs; absent when nobody has to be asked. */
   readonly validations?: readonly Validation[];
 };
@@ -45,7 +49,46 @@ export type Root =
   /** An object of roots: those of a source with a namespace. */
   | { readonly kind: 'namespace'; readonly alias: string; readonly roots: readonly Root[] }
   /** Finished JSON text: `__typename`, introspection, placeholders. */
-  | { readonly kind: 'local'; readonly alias: string; readonly json: string };
+  | { readonly kind: 'local'; readonly alias: string; readonly json: string }
+  /** A part of what a call answers: its field of that number. */
+  | { readonly kind: 'called'; readonly alias: string; readonly call: number; readonly field: number };
+
+/** A request to somebody else than a database. It goes out beside the statements of a query, and in its turn in a mutation. */
+export type Call = ActionCall;
+
+/** A webhook that is told of the arguments of one field. */
+export type ActionCall = {
+  readonly kind: 'action';
+  readonly action: ResolvedAction;
+  /** The arguments as the client wrote them. */
+  readonly input: ValueNode;
+  /** What is kept of the answer; null where there is only an id. */
+  readonly output: OutputPlan | null;
+  /** Rows that belong to objects of the answer. */
+  readonly joins: readonly KeyedRows[];
+};
+
+/** A value of an answer: a scalar, or an object of these fields; or a list of such. */
+export type OutputPlan = {
+  readonly type: TypeUse;
+  readonly fields: readonly OutputField[] | null;
+  /** Which of the root's joins hold its rows, in the order of its objects. */
+  readonly join: { readonly places: readonly number[] } | null;
+};
+
+/** In response order. */
+export type OutputField =
+  | { readonly kind: 'constant'; readonly alias: string; readonly json: string }
+  | { readonly kind: 'value'; readonly alias: string; readonly name: string; readonly value: OutputPlan }
+  /** Found in the joined rows, under its alias. */
+  | { readonly kind: 'joined'; readonly alias: string };
+
+/** A JSON array with an object of rows for each object of the answer, which it finds by the values of `fields`. */
+export type KeyedRows = {
+  readonly source: string;
+  readonly query: QueryRoot;
+  readonly fields: readonly string[];
+};
 
 export type QueryRoot =
   /** A JSON array of rows. */
@@ -64,7 +107,7 @@ export type Select = {
   readonly table: QualifiedName;
   /** The rows come from this call, which returns rows of `table`, and not from the table itself; or there is no such table,
    *  and they are a native query's. */
-  readonly from?: FunctionCall | NativeCall;
+  readonly from?: FunctionCall | NativeCall | Keys;
   readonly fields: readonly Field[];
   readonly where: Predicate;
   readonly orderBy: readonly OrderItem[];
@@ -77,6 +120,12 @@ export type Select = {
   /** Past the limit, too, rows that come last together with those it ends with. */
   readonly withTies?: true;
   readonly offset: string | null;
+};
+
+/** Rows that come with the request: a column of each list of values, and one that counts them. */
+export type Keys = {
+  readonly keys: readonly { readonly column: string; readonly values: Leaf }[];
+  readonly ordinal: string;
 };
 
 /** One key of a row's JSON object, in response order. Aliases within one list are distinct. */

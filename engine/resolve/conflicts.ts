@@ -3,8 +3,9 @@
  *  Not here: how names are made (names.ts, naming.ts). Source: features.md row 15. */
 import { EngineError } from '../errors/engine-error.ts';
 import { printQualified } from '../metadata/schema/common.ts';
+import type { ResolvedAction } from './action.ts';
 import { groupByField, type RootType, rootFieldsIn, typeNamesOf } from './names.ts';
-import { NAMESPACE_KINDS, type NamespaceKind, type Naming, namespaceTypeName } from './naming.ts';
+import { NAMESPACE_KINDS, type NamespaceKind, type Naming, namespaceTypeName, namingOf } from './naming.ts';
 import type { ResolvedFunction, ResolvedTable } from './types.ts';
 
 /** In the order in which they are looked at. */
@@ -68,6 +69,17 @@ export class NameSpace {
     return this.#add(naming, { owner, fields }, []);
   }
 
+  /** Its field is also where the answer is found when it is asynchronous, and names the type of that. */
+  addAction({ name, type, isAsynchronous }: ResolvedAction): EngineError | null {
+    const roots: readonly RootType[] = isAsynchronous ? ROOTS : [`${type}_root`];
+    const fields = (root: RootType) => (roots.includes(root) ? [name] : []);
+    return this.#add(NO_NAMING, { owner: `action ${name}`, fields }, isAsynchronous ? [name] : []);
+  }
+
+  addCustomType(name: string): EngineError | null {
+    return this.#add(NO_NAMING, { owner: 'custom types', fields: () => [] }, [name]);
+  }
+
   #add(naming: Naming, claims: Claims, types: readonly string[]): EngineError | null {
     const typeOwner = claims.typeOwner ?? claims.owner;
     const wanted = ROOTS.map((root) => ({ ...this.#selection(root, naming), names: claims.fields(root) }));
@@ -96,6 +108,9 @@ export class NameSpace {
     return { type, fields };
   }
 }
+
+/** Of what belongs to no source. */
+const NO_NAMING = namingOf(undefined, undefined);
 
 const ROOTS = Object.keys(ROOT_TYPES) as RootType[];
 

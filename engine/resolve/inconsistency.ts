@@ -5,6 +5,7 @@
 import { EngineError } from '../errors/engine-error.ts';
 import type { ErrorName } from '../errors/errors.ts';
 import { objectKey } from '../metadata/objects.ts';
+import type { Action, CustomTypes } from '../metadata/schema/action.ts';
 import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
 import type { ComputedField, TrackedFunction } from '../metadata/schema/function.ts';
 import type { LogicalModel, LogicalModelPermission } from '../metadata/schema/logical-model.ts';
@@ -17,6 +18,8 @@ import type { Inconsistency, InheritedEntity } from './types.ts';
 export type Subject = Pick<Inconsistency, 'type' | 'name' | 'definition' | 'key'> & {
   /** What stands before the failure in `reason`, for example `in table "author": `. */
   readonly context: string;
+  /** Is the specification's wording that of the others? */
+  readonly hasOneWording?: boolean;
 };
 
 /** Failures that name their place themselves. */
@@ -74,11 +77,10 @@ function trimPrefix(message: string): string {
 function causeOf(subject: Subject, error: EngineError): EngineError {
   if (error.kind === 'conflictingRootFields') return error;
   const context = WITHOUT_CONTEXT.has(error.kind) ? '' : subject.context;
-  const params = {
-    code: error.codeIn('specification'),
-    text: error.messageIn('specification'),
-    reason: `${PREFIX}${context}${error.messageIn('newer')}`,
-  };
+  const reason = `${PREFIX}${context}${error.messageIn('newer')}`;
+  const params = subject.hasOneWording
+    ? { code: 'invalid-configuration', text: reason, reason }
+    : { code: error.codeIn('specification'), text: error.messageIn('specification'), reason };
   return new EngineError('inconsistentObject', params, error.path, error.internal);
 }
 
@@ -196,6 +198,30 @@ export function nativeQuerySubject(source: string, definition: NativeQuery): Sub
     definition,
     key: objectKey('native_query', source, name),
     context: `in native query "${name}": `,
+  };
+}
+
+/** Actions are younger than the specification, and so are their types: failures have one wording everywhere. */
+export function actionSubject({ name, definition, comment }: Action): Subject {
+  return {
+    type: 'action',
+    name: `action ${name}`,
+    definition: { name, definition, comment: comment ?? null },
+    key: objectKey('action', name),
+    context: `in action "${name}"; `,
+    hasOneWording: true,
+  };
+}
+
+/** All types are one object to clients, but only `type` is in the way. */
+export function customTypesSubject(definition: CustomTypes, type: string): Subject {
+  return {
+    type: 'custom_types',
+    name: 'custom_types custom_types',
+    definition,
+    key: objectKey('custom_type', type),
+    context: '',
+    hasOneWording: true,
   };
 }
 

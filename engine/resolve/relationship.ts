@@ -74,7 +74,7 @@ function byForeignKeyThere(on: ForeignKeyOn, table: ResolvedTable, around: Surro
     join: {
       table: target.table,
       mapping: zip(key.foreignColumns, key.columns),
-      isUnique: isUnique(target, key.columns),
+      isUnique: isUniqueOn(target, key.columns),
     },
     isNullable: true,
     insertion: 'after',
@@ -89,7 +89,7 @@ function byColumns(manual: ManualConfiguration, table: ResolvedTable, around: Su
   requireColumns(Object.keys(manual.column_mapping), table);
   requireColumns(remote, target);
   return {
-    join: { table: target.table, mapping, isUnique: isUnique(target, remote) },
+    join: { table: target.table, mapping, isUnique: isUniqueOn(target, remote) },
     isNullable: true,
     insertion: manual.insertion_order === 'after_parent' ? 'after' : 'before',
   };
@@ -132,7 +132,7 @@ function theOne(keys: readonly CatalogForeignKey[]): CatalogForeignKey {
 }
 
 /** Do the columns contain a whole key: then no two rows agree on them. */
-function isUnique(table: ResolvedTable, columns: readonly string[]): boolean {
+export function isUniqueOn(table: ResolvedTable, columns: readonly string[]): boolean {
   return table.uniqueKeys.some((key) => key.columns.every((column) => columns.includes(column)));
 }
 

@@ -1,11 +1,13 @@
-/** Metadata + catalogs → Model, in stages: sources, tables, names, native queries, relationships, permissions, roles, REST
- *  endpoints. Each stage sees only what the one before it kept. Never fails: what does not fit becomes an Inconsistency and is left out of the model, with
+/** Metadata + catalogs → Model, in stages: sources, tables, names, native queries, relationships, permissions, roles, actions,
+ *  REST endpoints. Each stage sees only what the one before it kept. Never fails: what does not fit becomes an Inconsistency and is left out of the model, with
  *  everything that hangs on it.
  *  Not here yet, and neither in the model nor reported: remote relationships, remote schemas,
- *  actions, event triggers. */
+ *  event triggers. */
 import type { Catalog } from '../catalog/types.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
+import { resolveActions } from './action.ts';
 import { NameSpace } from './conflicts.ts';
+import { resolveCustomTypes } from './custom-type.ts';
 import { resolveGuards } from './guard.ts';
 import { heirsOf, withInherited } from './heirs.ts';
 import { Inconsistencies } from './inconsistency.ts';
@@ -61,10 +63,13 @@ export function resolve(
     });
     return [name, { name, naming, tables, nativeQueries, functions }] as const;
   });
+  const around = { sources: new Map(sources), catalogs: catalogs.values(), names };
+  const types = resolveCustomTypes(metadata.custom_types ?? {}, around, found);
+  const actions = resolveActions(metadata.actions ?? [], { types, names, heirs }, found);
   const guards = resolveGuards(metadata, options.enforcesAllowList ?? false);
   const routes = resolveEndpoints(metadata, (inconsistency) => found.all.push(inconsistency));
   return {
-    model: { sources: new Map(sources), roles, features, guards, routes },
+    model: { sources: around.sources, actions, customTypes: types, roles, features, guards, routes },
     inconsistencies: found.all,
   };
 }

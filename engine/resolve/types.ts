@@ -9,6 +9,8 @@ import type { RestMethod } from '../metadata/schema/collection.ts';
 import type { Header, QualifiedName } from '../metadata/schema/common.ts';
 import type { NamingConvention } from '../metadata/schema/source.ts';
 import type { RootFieldKind } from '../metadata/schema/table.ts';
+import type { ResolvedAction } from './action.ts';
+import type { ActionTypes } from './custom-type.ts';
 import type { Guards } from './guard.ts';
 import type { Naming, Part } from './naming.ts';
 import type { Join, Leaf, Predicate } from './predicate.ts';
@@ -17,6 +19,10 @@ import type { Routes } from './routes.ts';
 export type Model = {
   /** By source name, in metadata order. */
   readonly sources: ReadonlyMap<string, ResolvedSource>;
+  /** By name, in metadata order. */
+  readonly actions: ReadonlyMap<string, ResolvedAction>;
+  /** Those actions speak, by name. */
+  readonly customTypes: ActionTypes;
   /** Every role some object names; any other role has an empty schema. */
   readonly roles: ReadonlySet<string>;
   /** --experimental-features that schemas depend on. */

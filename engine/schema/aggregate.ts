@@ -22,7 +22,7 @@ import type { Scalar } from '../catalog/scalars.ts';
 import { targetOf } from '../resolve/access.ts';
 import { describe } from '../resolve/description.ts';
 import { derivedTypeName } from '../resolve/names.ts';
-import { fieldName } from '../resolve/naming.ts';
+import { fieldName, type Naming } from '../resolve/naming.ts';
 import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
 import type { Related, SchemaBuilder } from './builder.ts';
 import { computedField, needsArguments, visibleComputedFields } from './function.ts';
@@ -53,17 +53,25 @@ export function aggregateRoot(builder: SchemaBuilder, table: ResolvedTable): Fie
 
 /** `<rel>_aggregate` beside each array relationship. */
 export function relationshipAggregates(builder: SchemaBuilder, table: ResolvedTable): FieldMap {
-  return Object.fromEntries(
-    aggregatedRelationships(builder, table).map(({ relationship, target }) => [
-      fieldName(table.naming, { verbatim: relationship.name }, 'aggregate'),
-      {
-        type: new GraphQLNonNull(aggregateType(builder, target)),
-        description: describe(relationship.comment, 'An aggregate relationship'),
-        args: rowArguments(builder, target),
-        extensions: fieldExtensions({ kind: 'relationship-aggregate', relationship, target }),
-      },
-    ]),
-  );
+  const related = aggregatedRelationships(builder, table);
+  return Object.assign({}, ...related.map((each) => aggregateOf(builder, each, table.naming)));
+}
+
+/** `<rel>_aggregate`, where it leads to rows that the role may aggregate. */
+export function aggregateOf(
+  builder: SchemaBuilder,
+  { relationship, target }: Related,
+  naming: Naming,
+): FieldMap {
+  if (relationship.kind !== 'array' || !mayAggregate(builder, target)) return {};
+  return {
+    [fieldName(naming, { verbatim: relationship.name }, 'aggregate')]: {
+      type: new GraphQLNonNull(aggregateType(builder, target)),
+      description: describe(relationship.comment, 'An aggregate relationship'),
+      args: rowArguments(builder, target),
+      extensions: fieldExtensions({ kind: 'relationship-aggregate', relationship, target }),
+    },
+  };
 }
 
 export function aggregateType(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {

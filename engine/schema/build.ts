@@ -10,6 +10,7 @@ import {
 } from 'graphql';
 import { type NamespaceKind, namespaceTypeName } from '../resolve/naming.ts';
 import type { ResolvedSource } from '../resolve/types.ts';
+import { actionRoots } from './action.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { functionRoots } from './function.ts';
 import { mutationRoots } from './mutation.ts';
@@ -24,21 +25,30 @@ export type Roots = {
 };
 
 export function buildRoots(builder: SchemaBuilder): Roots {
-  const query = sourceFields(builder, 'query', (source) => ({
-    ...tableRoots(builder, source, 'query'),
-    ...functionRoots(builder, source, 'query'),
-    ...nativeQueryRoots(builder, source, 'query'),
-  }));
+  const query = {
+    ...sourceFields(builder, 'query', (source) => ({
+      ...tableRoots(builder, source, 'query'),
+      ...functionRoots(builder, source, 'query'),
+      ...nativeQueryRoots(builder, source, 'query'),
+    })),
+    ...actionRoots(builder, 'query'),
+  };
   const mutationKind = builder.mayUseBackendOnly ? 'mutation_backend' : 'mutation_frontend';
-  const mutation = sourceFields(builder, mutationKind, (source) => ({
-    ...mutationRoots(builder, source),
-    ...functionRoots(builder, source, 'mutation'),
-  }));
-  const subscription = sourceFields(builder, 'subscription', (source) => ({
-    ...tableRoots(builder, source, 'subscription'),
-    ...functionRoots(builder, source, 'query'),
-    ...nativeQueryRoots(builder, source, 'subscription'),
-  }));
+  const mutation = {
+    ...sourceFields(builder, mutationKind, (source) => ({
+      ...mutationRoots(builder, source),
+      ...functionRoots(builder, source, 'mutation'),
+    })),
+    ...actionRoots(builder, 'mutation'),
+  };
+  const subscription = {
+    ...sourceFields(builder, 'subscription', (source) => ({
+      ...tableRoots(builder, source, 'subscription'),
+      ...functionRoots(builder, source, 'query'),
+      ...nativeQueryRoots(builder, source, 'subscription'),
+    })),
+    ...actionRoots(builder, 'subscription'),
+  };
   return {
     query: rootType('query_root', query) ?? NO_QUERIES,
     mutation: rootType('mutation_root', mutation),

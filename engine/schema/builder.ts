@@ -3,6 +3,7 @@
 import {
   GraphQLBoolean,
   GraphQLFloat,
+  GraphQLID,
   GraphQLInt,
   type GraphQLNamedType,
   GraphQLNonNull,
@@ -129,7 +130,9 @@ export function scalarName(scalar: Scalar): string {
   return scalar.name.replaceAll(/[^_0-9A-Za-z]/g, '_').replace(/^(?=\d)/, '_');
 }
 
-const BUILT_IN: Readonly<Record<string, GraphQLScalarType>> = {
+/** GraphQL's own, by name. */
+export const BUILT_IN: Readonly<Record<string, GraphQLScalarType>> = {
+  ID: GraphQLID,
   Int: GraphQLInt,
   Float: GraphQLFloat,
   String: GraphQLString,

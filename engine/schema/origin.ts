@@ -15,6 +15,8 @@ import type { AggregateFunction, PredicateFunction } from '../catalog/aggregates
 import type { OperatorName } from '../catalog/operators.ts';
 import type { Scalar } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
+import type { ResolvedAction } from '../resolve/action.ts';
+import type { CustomField } from '../resolve/custom-type.ts';
 import type {
   NativeArgument,
   ResolvedArgument,
@@ -49,6 +51,9 @@ export type FieldOrigin =
   | AggregateOrigin
   | { readonly kind: MutationKind; readonly table: ResolvedTable }
   | { readonly kind: 'affected-rows' }
+  /** An action; where the answer to an asynchronous one is found; a value in an answer. */
+  | { readonly kind: 'action' | 'action-result'; readonly action: ResolvedAction }
+  | { readonly kind: 'output'; readonly field: CustomField }
   | { readonly kind: 'returning'; readonly table: ResolvedTable };
 
 /** Rows taken together (of a table, a relationship, a call), and the parts of what is told about them. */

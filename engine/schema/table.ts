@@ -151,7 +151,7 @@ function columnField(builder: SchemaBuilder, column: ResolvedColumn): FieldConfi
   };
 }
 
-function relationshipField(builder: SchemaBuilder, { relationship, target }: Related): FieldConfig {
+export function relationshipField(builder: SchemaBuilder, { relationship, target }: Related): FieldConfig {
   const type = objectType(builder, target);
   const extensions = fieldExtensions({ kind: 'relationship', relationship, target });
   if (relationship.kind === 'array') {

@@ -1,7 +1,7 @@
 /** Plan → the statements that answer it and the template their results are spliced into.
  *  All query roots of one source are one statement with a column each; a mutation root is a statement of its own, or one
  *  each update of an `update-many`. Not here: running them (execute/), splicing (execute/splice.ts). */
-import type { MutationOutput, MutationRoot, Plan, QueryRoot, Root, Validation } from '../plan/types.ts';
+import type { Call, MutationOutput, MutationRoot, Plan, QueryRoot, Root, Validation } from '../plan/types.ts';
 import { aggregateQuery } from './aggregate.ts';
 import { comma, compile, type Fragment, join, type Statement, sql } from './fragment.ts';
 import { groupsQuery } from './group-by.ts';
@@ -34,23 +34,37 @@ type ErrorPath = readonly (string | number)[];
 /** Part of the response's `data`: text, or a column of a statement's only row (null prints `null`). */
 export type TemplatePart =
   | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'column'; readonly statement: number; readonly column: number };
+  | { readonly kind: 'column'; readonly statement: number; readonly column: number }
+  /** A field a call answers. */
+  | { readonly kind: 'called'; readonly call: number; readonly field: number };
 
 export type CompiledPlan = {
   readonly operation: Plan['operation'];
   /** Asked before the first statement. */
   readonly validations: readonly Validation[];
   readonly statements: readonly CompiledStatement[];
+  readonly calls: readonly CompiledCall[];
   /** Prints `{"a":…,"b":…}`. */
   readonly template: readonly TemplatePart[];
 };
 
+export type CompiledCall = {
+  readonly call: Call;
+  /** Of a mutation: it comes after that many statements. */
+  readonly after: number;
+  /** What the rows of its joins are read with once it has been answered, and where each join is in them. */
+  readonly statements: readonly CompiledStatement[];
+  readonly joins: readonly { readonly statement: number; readonly column: number }[];
+};
+
 export function renderPlan(plan: Plan): CompiledPlan {
   const drafts: Draft[] = [];
-  const template = placeAll(plan.roots, ['selectionSet'], drafts);
+  const turns: number[] = [];
+  const template = placeAll(plan.roots, ['selectionSet'], { drafts, turns });
   return {
     operation: plan.operation,
     validations: plan.validations ?? [],
+    calls: (plan.calls ?? []).map((call, i) => compileCall(call, turns[i]!)),
     statements: drafts.map(finish),
     template: mergeText(template),
   };
@@ -76,20 +90,24 @@ type Draft =
       readonly errorPath: ErrorPath;
     };
 
+/** What has been placed so far; by call, how many statements come before it. */
+type Placed = { readonly drafts: Draft[]; readonly turns: number[] };
+
 /** `path` is where the roots stand in the request. */
-function placeAll(roots: readonly Root[], path: ErrorPath, drafts: Draft[]): readonly TemplatePart[] {
+function placeAll(roots: readonly Root[], path: ErrorPath, placed: Placed): readonly TemplatePart[] {
   const members = roots.flatMap((root, i) => [
     text(`${i === 0 ? '' : ','}${JSON.stringify(root.alias)}:`),
-    ...place(root, [...path, root.alias], drafts),
+    ...place(root, [...path, root.alias], placed),
   ]);
   return [text('{'), ...members, text('}')];
 }
 
 /** Adds what `root` needs to the drafts; the parts of the response that stand for it. */
-function place(root: Root, path: ErrorPath, drafts: Draft[]): readonly TemplatePart[] {
+function place(root: Root, path: ErrorPath, placed: Placed): readonly TemplatePart[] {
+  const { drafts } = placed;
   switch (root.kind) {
     case 'namespace':
-      return placeAll(root.roots, [...path, 'selectionSet'], drafts);
+      return placeAll(root.roots, [...path, 'selectionSet'], placed);
     case 'local':
       return [text(root.json)];
     case 'mutation':
@@ -104,16 +122,34 @@ function place(root: Root, path: ErrorPath, drafts: Draft[]): readonly TemplateP
         });
         return { kind: 'column', statement: drafts.length - 1, column: 0 };
       });
-    case 'database': {
-      const { statement, draft } = queriesOf(root.source, drafts);
-      const { alias, isVolatile = false } = root;
-      const query = queryOf(root.query, draft.aliases);
-      const column = draft.roots.push({ alias, query, isVolatile }) - 1;
-      return [{ kind: 'column', statement, column }];
-    }
+    case 'database':
+      return [{ kind: 'column', ...addQuery(root, drafts) }];
+    case 'called':
+      placed.turns[root.call] ??= drafts.length;
+      return [{ kind: 'called', call: root.call, field: root.field }];
     default:
       return root satisfies never;
   }
+}
+
+type Query = {
+  readonly alias: string;
+  readonly source: string;
+  readonly query: QueryRoot;
+  readonly isVolatile?: boolean;
+};
+
+/** Adds a column to the statement of its source. */
+function addQuery({ alias, source, query, isVolatile = false }: Query, drafts: Draft[]) {
+  const { statement, draft } = queriesOf(source, drafts);
+  const column = draft.roots.push({ alias, query: queryOf(query, draft.aliases), isVolatile }) - 1;
+  return { statement, column };
+}
+
+function compileCall(call: Call, after: number): CompiledCall {
+  const drafts: Draft[] = [];
+  const joins = call.joins.map(({ source, query }) => addQuery({ alias: 'keys', source, query }, drafts));
+  return { call, after, statements: drafts.map(finish), joins };
 }
 
 function placeMutation(

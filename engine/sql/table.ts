@@ -3,11 +3,11 @@
  *  Without limit the joins stand beside the table; with one, the rows are limited first and joined after, and their order
  *  is carried out. Aggregating over a sorted subquery keeps its order as long as nothing is joined outside it.
  *  Not here: what to select (plan/table.ts), JSON punctuation (json.ts). */
-import type { Field, Select } from '../plan/types.ts';
+import type { Field, Keys, Select } from '../plan/types.ts';
 import type { Join, Predicate } from '../resolve/predicate.ts';
 import { aggregateQuery } from './aggregate.ts';
 import { condition, matches, shown, whereClause } from './bool-exp.ts';
-import { empty, type Fragment, id, integer, qualified, sql } from './fragment.ts';
+import { comma, empty, type Fragment, id, integer, join, param, qualified, sql } from './fragment.ts';
 import { functionCall } from './function.ts';
 import { Joins } from './join.ts';
 import {
@@ -176,10 +176,21 @@ function joinedTo(on: Join, row: string): Origin {
   return { correlate: (inner) => matches(on, row, inner) };
 }
 
-/** Where rows come from: the table, a call that returns rows of it, or a native query. */
+/** Where rows come from: the table, a call that returns rows of it, a native query, or the request. */
 function sourceOf(select: Select, outer: string): Fragment {
   if (!select.from) return qualified(select.table);
+  if ('keys' in select.from) return keyRows(select.from);
   return 'code' in select.from ? nativeRows(select.from) : functionCall(select.from, outer);
+}
+
+/** One row for each place in the lists, which are equally long. */
+function keyRows({ keys, ordinal }: Keys): Fragment {
+  const values = join(
+    keys.map((key) => param(key.values)),
+    comma,
+  );
+  const columns = join([...keys.map(({ column }) => id(column)), id(ordinal)], comma);
+  return sql`(select * from unnest(${values}) with ordinality ${id('given')}(${columns}))`;
 }
 
 /** A function of one row that returns null returns a row of nulls, too. */

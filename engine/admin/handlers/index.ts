@@ -1,6 +1,7 @@
 /** HANDLERS: what each edit operation does to the document. A missing one does not compile.
  *  Not here: operations that are more than a function of the document (admin/perform.ts). */
 import type { EditOperation } from '../../metadata/operations.ts';
+import * as actions from './actions.ts';
 import * as collections from './collections.ts';
 import * as functions from './functions.ts';
 import type { Handler } from './handler.ts';
@@ -65,6 +66,12 @@ export const HANDLERS: { readonly [N in EditOperation]: Handler<N> } = {
   add_collection_to_allowlist: collections.addCollectionToAllowlist,
   update_scope_of_collection_in_allowlist: collections.updateScope,
   drop_collection_from_allowlist: collections.dropCollectionFromAllowlist,
+  create_action: actions.createAction,
+  update_action: actions.updateAction,
+  drop_action: actions.dropAction,
+  create_action_permission: actions.createActionPermission,
+  drop_action_permission: actions.dropActionPermission,
+  set_custom_types: actions.setCustomTypes,
   set_api_limits: limits.setApiLimits,
   set_opentelemetry_config: opentelemetry.setConfig,
   set_opentelemetry_status: opentelemetry.setStatus,

@@ -1,0 +1,107 @@
+/** What an action's webhook answered, against the type it should be of; and the part of it that was asked for, as JSON text.
+ *  Both walk the answer the same way, so that the n-th object met is the one of the n-th joined row.
+ *  Not here: calling (action.ts), what to keep (plan/action.ts). Reference: features.md row 132; messages: errors.txt. */
+import type { OutputField, OutputPlan } from '../plan/types.ts';
+import type { TypeUse } from '../resolve/custom-type.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Of each join, one object for each of its parents. */
+export type JoinedRows = readonly (readonly Json[])[];
+
+/** Collects the objects that rows are joined to, by join. `refuse` is told what is wrong. */
+export function checkOutput(
+  plan: OutputPlan,
+  value: unknown,
+  parents: readonly object[][],
+  refuse: (text: string) => never,
+): void {
+  check(plan, plan.type, value);
+
+  function check(output: OutputPlan, type: TypeUse, found: unknown): void {
+    if (found === null || found === undefined) {
+      if (!type.isNullable) refuse('got null for the action webhook response');
+      return;
+    }
+    if (type.kind === 'list') {
+      if (!Array.isArray(found)) refuse('expecting array for the action webhook response');
+      for (const item of found) check(output, type.item, item);
+      return;
+    }
+    const problem = mismatch(output, type.name, found);
+    if (problem !== null) refuse(`got ${problem} for the action webhook response, expecting ${type.name}`);
+    if (!output.fields) return;
+    for (const place of output.join?.places ?? []) parents[place]!.push(found as object);
+    for (const field of output.fields) if (field.kind === 'value') checkField(field, found as Json);
+  }
+
+  function checkField({ name, value: output }: Extract<OutputField, { kind: 'value' }>, object: Json): void {
+    const found = Object.hasOwn(object, name) ? object[name] : undefined;
+    if (found === undefined && !output.type.isNullable) {
+      refuse(`field "${name}" expected in webhook response, but not found`);
+    }
+    if (found === null && !output.type.isNullable) refuse(`expecting not null value for field "${name}"`);
+    check(output, output.type, found);
+  }
+}
+
+/** What was found in place of the named type; null where it fits. */
+function mismatch({ fields }: OutputPlan, name: string, found: unknown): string | null {
+  const kind = Array.isArray(found) ? 'array' : typeof found === 'object' ? 'object' : scalarName(found);
+  if (fields) return kind === 'object' ? null : kind;
+  const takes = SCALAR_CHECKS[name];
+  return !takes || takes(found) ? null : kind;
+}
+
+function scalarName(found: unknown): string {
+  const type = typeof found;
+  return `scalar ${type.charAt(0).toUpperCase()}${type.slice(1)}`;
+}
+
+/** GraphQL's own; others are what their services say. */
+const SCALAR_CHECKS: Readonly<Record<string, (found: unknown) => boolean>> = {
+  Int: (found) => Number.isInteger(found) || isExactNumber(found),
+  Float: (found) => typeof found === 'number' || isExactNumber(found),
+  String: (found) => typeof found === 'string',
+  Boolean: (found) => typeof found === 'boolean',
+  ID: (found) => typeof found === 'string' || typeof found === 'number' || isExactNumber(found),
+};
+
+/** A number with more digits than JavaScript holds: see parse-json.ts. */
+function isExactNumber(found: unknown): boolean {
+  return (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON(found);
+}
+
+/** What was asked for, with the joined rows. The value has been checked. */
+export function outputText(plan: OutputPlan, value: unknown, rows: JoinedRows): string {
+  const next = rows.map(() => 0);
+  return JSON.stringify(kept(plan, plan.type, value));
+
+  function kept(output: OutputPlan, type: TypeUse, found: unknown): unknown {
+    if (found === null || found === undefined) return null;
+    if (type.kind === 'list')
+      return (found as readonly unknown[]).map((item) => kept(output, type.item, item));
+    const { fields, join } = output;
+    if (!fields) return found;
+    const joined: Json = Object.assign(
+      {},
+      ...(join?.places ?? []).map((place) => rows[place]![next[place]!++]),
+    );
+    const object = found as Json;
+    const entries = fields.map((field): [string, unknown] => {
+      switch (field.kind) {
+        case 'constant':
+          return [field.alias, JSON.parse(field.json)];
+        case 'joined':
+          return [field.alias, joined[field.alias]];
+        case 'value': {
+          const member = Object.hasOwn(object, field.name) ? object[field.name] : null;
+          return [field.alias, kept(field.value, field.value.type, member)];
+        }
+        default:
+          return field satisfies never;
+      }
+    });
+    return Object.fromEntries(entries);
+  }
+}

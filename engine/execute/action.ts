@@ -1,0 +1,175 @@
+/** The answer of a call to an action: its webhook is told of the arguments and of who asks, what it answers is checked
+ *  against the output type, and the rows that belong to it are read in one statement a source.
+ *  Raises `actionRefused` with what the webhook says, and `actionFailed`. Reference: features.md rows 131, 132, 136, 139.
+ *  Not here: the shape of answers (action-output.ts), HTTP (webhook.ts). */
+import { fail } from '../errors/engine-error.ts';
+import { KEYS_VARIABLE } from '../plan/action.ts';
+import type { ActionCall } from '../plan/types.ts';
+import type { ResolvedAction } from '../resolve/action.ts';
+import { TransformError } from '../transform/render.ts';
+import { transformResponse } from '../transform/response.ts';
+import { textOfColumn } from '../wire/statement.ts';
+import { checkOutput, type JoinedRows, outputText } from './action-output.ts';
+import type { CallContext } from './calls.ts';
+import { parseJson } from './parse-json.ts';
+import type { PlannedRequest, ReadyCall } from './plan-cache.ts';
+import { runPlan } from './run-plan.ts';
+import {
+  callWebhook,
+  type Message,
+  sessionVariablesOf,
+  type WebhookAnswer,
+  WebhookFailure,
+} from './webhook.ts';
+import { written } from './written.ts';
+
+/** As JSON text. */
+export async function answerAction(
+  ready: ReadyCall,
+  asked: PlannedRequest,
+  context: CallContext,
+): Promise<string> {
+  const { action, output } = ready.call;
+  const message = messageFor(ready.call, asked, context);
+  if (!output) throw new Error(`${action.name} is asynchronous`);
+  const answered = await ask(action, message, context);
+  const parents = ready.joins.map((): object[] => []);
+  checkOutput(output, answered.value, parents, (text) => refuse(text, answered));
+  const rows = await joinedRows(ready, parents, asked, context);
+  return outputText(output, answered.value, rows);
+}
+
+/** What the webhook is told. */
+function messageFor(
+  { action, input }: ActionCall,
+  { text, variables }: PlannedRequest,
+  { session, outward }: CallContext,
+): Message {
+  const sessionVariables = sessionVariablesOf(session, outward.headerPrefix);
+  return {
+    purpose: 'action',
+    body: {
+      action: { name: action.name },
+      input: written(input, variables.values),
+      session_variables: sessionVariables,
+      request_query: text,
+    },
+    sessionVariables,
+  };
+}
+
+/** A value, and where it comes from, for administrators. */
+type Answered = { readonly value: unknown; readonly about: Exchange };
+
+type Exchange = {
+  readonly action: ResolvedAction;
+  readonly message: Message;
+  readonly answer?: WebhookAnswer;
+};
+
+export async function ask(
+  action: ResolvedAction,
+  message: Message,
+  { outward }: Pick<CallContext, 'outward'>,
+): Promise<Answered> {
+  const webhook = { ...action.webhook, prefersClientHeaders: true };
+  const answer = await callWebhook(webhook, message, outward).catch((error: unknown) => {
+    if (!(error instanceof WebhookFailure)) throw error;
+    const internal = internalOf(error.problem ?? error.message, { action, message });
+    return fail('actionFailed', { text: 'http exception when calling webhook' }, { internal });
+  });
+  const about = { action, message, answer };
+  const cookies = answer.headers.getSetCookie();
+  if (outward.exchange && cookies.length > 0) outward.exchange.cookies = cookies;
+  const value = bodyOf(answer, about);
+  if (answer.status >= 200 && answer.status < 300) return { value, about };
+  if (answer.status >= 400 && answer.status < 500) return refused(value, about);
+  const reason = `expecting 2xx or 4xx status code, but found ${answer.status}`;
+  return fail('actionFailed', { text: 'internal error' }, { internal: internalOf(reason, about) });
+}
+
+function bodyOf({ text, status, plain }: WebhookAnswer, about: Exchange): unknown {
+  const { responseTransform } = about.action;
+  const parsed = parsedJson(text);
+  try {
+    if (responseTransform) {
+      const body = parsed === undefined ? text : parsed;
+      return transformResponse(responseTransform, { status, body }, plain, about.message.sessionVariables);
+    }
+  } catch (error) {
+    if (!(error instanceof TransformError)) throw error;
+    const internal = internalOf(error.problem, about);
+    return fail('actionFailed', { text: 'the response transform failed' }, { internal });
+  }
+  if (parsed !== undefined || status >= 500) return parsed;
+  const internal = internalOf('the body is no JSON', about);
+  return fail('actionFailed', { text: 'not a valid json response from webhook' }, { internal });
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `{message, code?, extensions?}`: its own extensions are handed on as they are. */
+function refused(value: unknown, about: Exchange): never {
+  const { message, code, extensions } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof message !== 'string') {
+    const internal = internalOf('a refusal has a message', about);
+    return fail('actionFailed', { text: 'internal error' }, { internal });
+  }
+  const own = typeof extensions === 'object' && extensions !== null ? { extensions } : {};
+  const params = { message, code: typeof code === 'string' ? code : 'unexpected', ...own };
+  return fail('actionRefused', params, { internal: internalOf('the webhook refused', about) });
+}
+
+function refuse(text: string, { about }: Answered): never {
+  return fail('actionFailed', { text }, { internal: internalOf('unexpected response', about) });
+}
+
+/** For administrators. Headers as the metadata has them: the environment may hold secrets. */
+function internalOf(error: unknown, { action, message, answer }: Exchange): unknown {
+  const { url, headers } = action.webhook;
+  const transformed = action.webhook.requestTransform && answer ? answer.sent : null;
+  const request = {
+    url,
+    headers,
+    body: message.body,
+    transformed_request: transformed && {
+      method: transformed.method,
+      body: transformed.body.kind === 'json' ? transformed.body.value : transformed.body,
+    },
+  };
+  if (!answer) return { error, request, response: null };
+  const response = {
+    status: answer.status,
+    body: parsedJson(answer.text) ?? answer.text,
+    headers: [...answer.headers].map(([name, value]) => ({ name, value })),
+  };
+  return { error, request, response };
+}
+
+/** The rows of each join, one for each of its objects. */
+async function joinedRows(
+  { call, statements, joins }: ReadyCall,
+  parents: readonly (readonly object[])[],
+  { variables }: PlannedRequest,
+  { session, databases }: CallContext,
+): Promise<JoinedRows> {
+  if (parents.every((objects) => objects.length === 0)) return [];
+  const keys = call.joins.map(({ fields }, place) =>
+    fields.map((field) => parents[place]!.map((object) => memberOf(object, field) ?? null)),
+  );
+  const binding = { session, variables: { ...variables.values, [KEYS_VARIABLE]: keys } };
+  const rows = await runPlan({ operation: 'query', statements }, binding, databases);
+  return joins.map(({ statement, column }) => {
+    return parseJson(textOfColumn(rows[statement]?.[column] ?? null) ?? '[]') as JoinedRows[number];
+  });
+}
+
+function memberOf(object: object, name: string): unknown {
+  return Object.hasOwn(object, name) ? (object as Readonly<Record<string, unknown>>)[name] : undefined;
+}

@@ -1,0 +1,127 @@
+/** A root field that is an action → what its webhook is told, what is kept of the answer, and the rows that belong to it.
+ *  Arguments stay as the client wrote them, so that a plan holds no values; rows are joined by keys that are known only once
+ *  the webhook has answered. Reference: features.md rows 121, 131, 133.
+ *  Not here: calling, and what an answer must be (execute/action.ts). */
+import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
+import { getNamedType, isObjectType, Kind } from 'graphql';
+import { arrayOf, builtinType } from '../catalog/types.ts';
+import { withPath } from '../errors/engine-error.ts';
+import type { ResolvedAction } from '../resolve/action.ts';
+import type { CustomKey, TypeUse } from '../resolve/custom-type.ts';
+import { TRUE } from '../resolve/predicate.ts';
+import { fieldOrigin } from '../schema/origin.ts';
+import { readArguments } from './arguments.ts';
+import type { PlanContext } from './context.ts';
+import { type SelectedField, selectedFields, subselections } from './selection.ts';
+import { planRelated } from './table.ts';
+import type { Call, Field, KeyedRows, OutputField, OutputPlan, Root } from './types.ts';
+
+/** The variable that keys are bound as: no client can name one so. */
+export const KEYS_VARIABLE = '(keys)';
+
+export function planAction(
+  {
+    alias,
+    field,
+    nodes,
+  }: { alias: string; field: GraphQLField<unknown, unknown>; nodes: readonly FieldNode[] },
+  action: ResolvedAction,
+  context: PlanContext,
+): Root {
+  // What is wrong with the arguments is found now; what they hold is read when the webhook is called.
+  readArguments(field, nodes, context);
+  const joins: KeyedRows[] = [];
+  const output = action.isAsynchronous ? null : planOutput(action.output, field, nodes, { context, joins });
+  const fields = (nodes[0]?.arguments ?? []).map(({ name, value }) => {
+    return { kind: Kind.OBJECT_FIELD, name, value } as const;
+  });
+  const call: Call = { kind: 'action', action, input: { kind: Kind.OBJECT, fields }, output, joins };
+  return { kind: 'called', alias, call: context.calls.push(() => call) - 1, field: 0 };
+}
+
+type Planning = { readonly context: PlanContext; readonly joins: KeyedRows[] };
+
+function planOutput(
+  type: TypeUse,
+  field: GraphQLField<unknown, unknown>,
+  nodes: readonly FieldNode[],
+  planning: Planning,
+): OutputPlan {
+  const named = getNamedType(field.type);
+  if (!isObjectType(named)) return { type, fields: null, join: null };
+  const declared = planning.context.document.role.model.customTypes.declared.get(named.name);
+  const keys = declared?.kind === 'object' ? declared.keys : [];
+  const selection = withPath('selectionSet', () =>
+    selectedFields(subselections(nodes), named, planning.context),
+  );
+  const joined: Joined[] = [];
+  const fields = withPath('selectionSet', () =>
+    selection.map((selected) => planField(selected, named, joined, planning)),
+  );
+  return { type, fields, join: addJoins(joined, keys, planning) };
+}
+
+/** Rows of one source. */
+type Joined = { readonly source: string; readonly field: Field };
+
+function planField(
+  { alias, name, nodes, field }: SelectedField,
+  type: GraphQLObjectType,
+  joined: Joined[],
+  planning: Planning,
+): OutputField {
+  if (!field) return { kind: 'constant', alias, json: JSON.stringify(type.name) };
+  return withPath(name, (): OutputField => {
+    const origin = fieldOrigin(field);
+    if (origin.kind === 'output') {
+      return { kind: 'value', alias, name, value: planOutput(origin.field.type, field, nodes, planning) };
+    }
+    if (origin.kind !== 'relationship' && origin.kind !== 'relationship-aggregate') {
+      throw new Error(`${origin.kind} is not part of an answer`);
+    }
+    joined.push({
+      source: origin.target.source,
+      field: planRelated({ alias, field, nodes, origin }, planning.context),
+    });
+    return { kind: 'joined', alias };
+  });
+}
+
+/** A query for each source the fields are of; their places among all of them. */
+function addJoins(
+  joined: readonly Joined[],
+  keys: readonly CustomKey[],
+  { joins }: Planning,
+): OutputPlan['join'] {
+  if (joined.length === 0) return null;
+  const places = [...new Set(joined.map(({ source }) => source))].map((source) => {
+    const fields = joined.filter((each) => each.source === source).map(({ field }) => field);
+    return joins.push(keyedRows(source, fields, keys, joins.length)) - 1;
+  });
+  return { places };
+}
+
+const ORDINAL = { column: 'ordinal', type: builtinType('int8') };
+
+function keyedRows(
+  source: string,
+  fields: readonly Field[],
+  keys: readonly CustomKey[],
+  place: number,
+): KeyedRows {
+  const columns = keys.map(({ column, type }, i) => ({
+    column,
+    values: { kind: 'variable' as const, path: [KEYS_VARIABLE, place, i], type: arrayOf(type) },
+  }));
+  const select = {
+    table: { schema: '', name: 'keys' },
+    from: { keys: columns, ordinal: ORDINAL.column },
+    fields,
+    where: TRUE,
+    orderBy: [{ path: [], column: ORDINAL.column, direction: 'asc', nulls: 'last' }],
+    distinctOn: [],
+    limit: null,
+    offset: null,
+  } as const;
+  return { source, query: { kind: 'rows', select }, fields: keys.map(({ field }) => field) };
+}

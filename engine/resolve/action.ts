@@ -1,0 +1,128 @@
+/** Actions: which fit, with the types of what they take and answer, their webhook, and the roles that may ask.
+ *  Not here: the types (custom-type.ts), calling (execute/action.ts). Reference: features.md rows 130–136. */
+import { fail } from '../errors/engine-error.ts';
+import type { Action } from '../metadata/schema/action.ts';
+import type { RequestTransform, ResponseTransform } from '../metadata/schema/common.ts';
+import type { InheritedRole } from '../metadata/schema/policy.ts';
+import type { NameSpace } from './conflicts.ts';
+import {
+  type ActionTypes,
+  type CustomField,
+  GRAPHQL_SCALARS,
+  namedIn,
+  type TypeUse,
+  typeUse,
+} from './custom-type.ts';
+import { actionSubject, type Inconsistencies } from './inconsistency.ts';
+import { withHeirs } from './role.ts';
+import type { InputValidation } from './types.ts';
+
+export type ResolvedAction = {
+  readonly name: string;
+  readonly description: string | null;
+  readonly type: 'query' | 'mutation';
+  /** Answers with an id, and later to it. */
+  readonly isAsynchronous: boolean;
+  readonly arguments: readonly CustomField[];
+  readonly output: TypeUse;
+  readonly webhook: ActionWebhook;
+  readonly responseTransform?: ResponseTransform;
+  /** Besides the administrator. */
+  readonly roles: ReadonlySet<string>;
+};
+
+export type ActionWebhook = InputValidation & {
+  readonly ignoredClientHeaders?: readonly string[];
+  readonly requestTransform?: RequestTransform;
+};
+
+export type ActionSurroundings = {
+  readonly types: ActionTypes;
+  readonly names: NameSpace;
+  readonly heirs: readonly InheritedRole[];
+};
+
+/** By name, in metadata order. */
+export function resolveActions(
+  actions: readonly Action[],
+  { types, names, heirs }: ActionSurroundings,
+  found: Inconsistencies,
+): ReadonlyMap<string, ResolvedAction> {
+  const resolved = new Map<string, ResolvedAction>();
+  for (const definition of actions) {
+    const subject = actionSubject(definition);
+    const action = found.attempt(subject, () => resolveAction(definition, types, heirs));
+    if (!action) continue;
+    const conflict = names.addAction(action);
+    if (conflict) found.add(subject, conflict);
+    else resolved.set(action.name, action);
+  }
+  return resolved;
+}
+
+function resolveAction(
+  { name, comment, definition, permissions }: Action,
+  types: ActionTypes,
+  heirs: readonly InheritedRole[],
+): ResolvedAction {
+  const type = definition.type ?? 'mutation';
+  const isAsynchronous = type === 'mutation' && definition.kind === 'asynchronous';
+  const output = usedType(definition.output_type, 'output', types);
+  if (isAsynchronous) {
+    refuseNestedObjects(output, types);
+    fail('notSupported', { text: 'asynchronous actions are not supported' });
+  }
+  const { response_transform: responseTransform } = definition;
+  return {
+    name,
+    description: comment ?? null,
+    type,
+    isAsynchronous,
+    arguments: (definition.arguments ?? []).map((argument) => ({
+      name: argument.name,
+      type: usedType(argument.type, argument.name, types),
+      description: argument.description ?? null,
+    })),
+    output,
+    webhook: webhookOf(definition),
+    ...(responseTransform ? { responseTransform } : {}),
+    roles: withHeirs(new Set((permissions ?? []).map(({ role }) => role)), heirs),
+  };
+}
+
+function webhookOf(definition: Action['definition']): ActionWebhook {
+  const { ignored_client_headers: ignored, request_transform: transform } = definition;
+  return {
+    url: definition.handler,
+    headers: definition.headers ?? [],
+    forwardsClientHeaders: definition.forward_client_headers ?? false,
+    timeoutSeconds: definition.timeout ?? 30,
+    ...(ignored ? { ignoredClientHeaders: ignored } : {}),
+    ...(transform ? { requestTransform: transform } : {}),
+  };
+}
+
+/** `place` is `output`, or the name of an argument. */
+function usedType(written: string, place: string, types: ActionTypes): TypeUse {
+  const isOutput = place === 'output';
+  const where = isOutput ? 'the output type' : `the type of the argument "${place}"`;
+  const refuse = (what: string) => fail('invalidConfiguration', { text: `${where}, "${written}", ${what}` });
+  const use = typeUse(written) ?? refuse('is no type');
+  const name = namedIn(use);
+  if (GRAPHQL_SCALARS.has(name)) return use;
+  const known = types.find(name) ?? refuse('does not exist');
+  if (known.kind === (isOutput ? 'input' : 'object')) refuse(`is an ${isOutput ? 'input' : 'output'} type`);
+  return use;
+}
+
+/** What is stored of an asynchronous action is joined to tables later, one level deep. */
+function refuseNestedObjects(output: TypeUse, { find, declared }: ActionTypes): void {
+  const type = declared.get(namedIn(output));
+  if (type?.kind !== 'object' || type.relationships.length === 0) return;
+  const nested = type.fields.filter((field) => find(namedIn(field.type))?.kind === 'object');
+  if (nested.length === 0) return;
+  const names = nested.map(({ name }) => JSON.stringify(name)).join(', ');
+  fail('invalidConfiguration', {
+    text: `Async action relations cannot be used with object fields: ${names}`,
+  });
+}

@@ -1,0 +1,265 @@
+/** The types actions speak: scalars, enums, input objects and objects of the metadata, with the relationships of objects to
+ *  tables. Scalars of GraphQL and of Postgres need no declaration.
+ *  In: custom_types × the tracked tables. Out: the types that fit, by name; each other one is an inconsistency, and so is what
+ *  needs it. Not here: actions (action.ts). Reference: features.md rows 121, 135; metadata-model.md, CustomTypes. */
+import { parseType, type TypeNode } from 'graphql';
+import { SCALARS, type Scalar, scalarOf } from '../catalog/scalars.ts';
+import { typeByName } from '../catalog/type-names.ts';
+import type { Catalog, PgType } from '../catalog/types.ts';
+import { EngineError } from '../errors/engine-error.ts';
+import type { CustomTypes } from '../metadata/schema/action.ts';
+import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
+import type { NameSpace } from './conflicts.ts';
+import { customTypesSubject, type Inconsistencies } from './inconsistency.ts';
+import { isUniqueOn } from './relationship.ts';
+import type { ResolvedRelationship, ResolvedTable } from './types.ts';
+
+/** How a type is used: `[Book!]`. */
+export type TypeUse =
+  | { readonly kind: 'named'; readonly name: string; readonly isNullable: boolean }
+  | { readonly kind: 'list'; readonly item: TypeUse; readonly isNullable: boolean };
+
+export type CustomField = {
+  readonly name: string;
+  readonly type: TypeUse;
+  readonly description: string | null;
+};
+
+export type CustomType = { readonly name: string; readonly description: string | null } & (
+  | { readonly kind: 'scalar' }
+  | {
+      readonly kind: 'enum';
+      readonly values: readonly {
+        readonly name: string;
+        readonly description: string | null;
+        readonly isDeprecated: boolean;
+      }[];
+    }
+  | { readonly kind: 'input'; readonly fields: readonly CustomField[] }
+  | ({ readonly kind: 'object' } & CustomObject)
+);
+
+export type CustomObject = {
+  readonly fields: readonly CustomField[];
+  readonly relationships: readonly CustomRelationship[];
+  /** What rows are joined by: values of fields, as values of a type. Relationships name them in their join. */
+  readonly keys: readonly CustomKey[];
+};
+
+export type CustomKey = { readonly column: string; readonly field: string; readonly type: PgType };
+export type CustomRelationship = { readonly source: string; readonly relationship: ResolvedRelationship };
+
+/** A scalar of the database, which needs no declaration; or one that is. */
+export type KnownType = CustomType | { readonly kind: 'database'; readonly scalar: Scalar };
+
+export type ActionTypes = {
+  /** By name. */
+  readonly declared: ReadonlyMap<string, CustomType>;
+  /** Of any kind; undefined when nobody has it. GraphQL's own scalars have no declaration. */
+  readonly find: (name: string) => KnownType | undefined;
+};
+
+export type TypeSurroundings = {
+  /** By source. */
+  readonly sources: ReadonlyMap<string, { readonly tables: ReadonlyMap<string, ResolvedTable> }>;
+  readonly catalogs: Iterable<Catalog | { readonly error: string }>;
+  readonly names: NameSpace;
+};
+
+export const GRAPHQL_SCALARS: ReadonlySet<string> = new Set(['Int', 'Float', 'String', 'Boolean', 'ID']);
+
+export function resolveCustomTypes(
+  definition: CustomTypes,
+  around: TypeSurroundings,
+  found: Inconsistencies,
+): ActionTypes {
+  const catalogs = [...around.catalogs].flatMap((catalog) => ('error' in catalog ? [] : [catalog]));
+  let declared = distinct(definition, around, found);
+  const find = (name: string): KnownType | undefined => declared.get(name) ?? databaseScalar(name, catalogs);
+  const related = new Map((definition.objects ?? []).map((object) => [object.name, object]));
+  for (;;) {
+    const made = new Map<string, CustomType>();
+    for (const type of declared.values()) {
+      const problem = problemOf(type, find);
+      const object = problem === null ? withRelationships(type, related.get(type.name), around) : problem;
+      if (typeof object !== 'string') made.set(type.name, object);
+      else {
+        const error = new EngineError('customTypesInvalid', { reason: object });
+        found.add(customTypesSubject(definition, type.name), error);
+      }
+    }
+    const isStable = made.size === declared.size;
+    declared = made;
+    if (isStable) return { declared, find };
+  }
+}
+
+/** By name; not one that would be called like another type. */
+function distinct(
+  definition: CustomTypes,
+  { names }: TypeSurroundings,
+  found: Inconsistencies,
+): ReadonlyMap<string, CustomType> {
+  const types = declarations(definition).filter(({ name }) => {
+    const conflict = names.addCustomType(name);
+    if (conflict) found.add(customTypesSubject(definition, name), conflict);
+    return conflict === null;
+  });
+  return new Map(types.map((type) => [type.name, type]));
+}
+
+/** A use as it is written in metadata. Undefined when it is none. */
+export function typeUse(written: string): TypeUse | undefined {
+  try {
+    return useOf(parseType(written, { noLocation: true }));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The name in the middle of all lists. */
+export function namedIn(type: TypeUse): string {
+  return type.kind === 'list' ? namedIn(type.item) : type.name;
+}
+
+function useOf(node: TypeNode, isNullable = true): TypeUse {
+  switch (node.kind) {
+    case 'NonNullType':
+      return useOf(node.type, false);
+    case 'ListType':
+      return { kind: 'list', item: useOf(node.type), isNullable };
+    case 'NamedType':
+      return { kind: 'named', name: node.name.value, isNullable };
+    default:
+      return node satisfies never;
+  }
+}
+
+type Problem = string;
+
+/** What is declared, relationships apart. */
+function declarations(definition: CustomTypes): readonly CustomType[] {
+  const fieldsOf = (fields: readonly { name: string; type: string; description?: string | null }[]) =>
+    fields.map(({ name, type, description }) => ({
+      name,
+      type: typeUse(type) ?? { kind: 'named' as const, name: type, isNullable: true },
+      description: description ?? null,
+    }));
+  return [
+    ...(definition.scalars ?? []).map(({ name, description }) => {
+      return { kind: 'scalar' as const, name, description: description ?? null };
+    }),
+    ...(definition.enums ?? []).map(({ name, description, values }) => ({
+      kind: 'enum' as const,
+      name,
+      description: description ?? null,
+      values: values.map((value) => ({
+        name: value.value,
+        description: value.description ?? null,
+        isDeprecated: value.is_deprecated ?? false,
+      })),
+    })),
+    ...(definition.input_objects ?? []).map(({ name, description, fields }) => {
+      return { kind: 'input' as const, name, description: description ?? null, fields: fieldsOf(fields) };
+    }),
+    ...(definition.objects ?? []).map(({ name, description, fields }) => ({
+      kind: 'object' as const,
+      name,
+      description: description ?? null,
+      fields: fieldsOf(fields),
+      relationships: [],
+      keys: [],
+    })),
+  ];
+}
+
+function databaseScalar(name: string, catalogs: readonly Catalog[]): KnownType | undefined {
+  const scalar =
+    catalogs.map((catalog) => typeByName(name, catalog)).find((type) => type !== undefined) ?? null;
+  if (scalar) return { kind: 'database', scalar: scalarOf(scalar) };
+  const known = catalogs.length === 0 ? Object.values(SCALARS).find((row) => row.name === name) : undefined;
+  return known && { kind: 'database', scalar: known };
+}
+
+function problemOf(type: CustomType, find: ActionTypes['find']): Problem | null {
+  if (GRAPHQL_SCALARS.has(type.name)) return `the type "${type.name}" is one of GraphQL's own`;
+  if (type.kind === 'scalar' || type.kind === 'enum') return emptyEnum(type);
+  const where = `${type.kind === 'input' ? ' input object' : ' object type'} "${type.name}"`;
+  for (const { name, type: use } of type.fields) {
+    const used = namedIn(use);
+    if (GRAPHQL_SCALARS.has(used)) continue;
+    const known = find(used);
+    if (!known) return `the type "${used}" for field "${name}" in ${where} does not exist`;
+    const wrong = type.kind === 'input' ? 'object' : 'input';
+    if (known.kind === wrong) {
+      return `the type "${used}" for field "${name}" in ${where} is ${wrong === 'input' ? 'an input object' : 'an object'} type`;
+    }
+  }
+  return null;
+}
+
+function emptyEnum(type: CustomType): Problem | null {
+  return type.kind === 'enum' && type.values.length === 0 ? `the enum "${type.name}" has no values` : null;
+}
+
+type DeclaredObject = NonNullable<CustomTypes['objects']>[number];
+type DeclaredRelationship = NonNullable<DeclaredObject['relationships']>[number];
+
+function withRelationships(
+  type: CustomType,
+  declared: DeclaredObject | undefined,
+  around: TypeSurroundings,
+): CustomType | Problem {
+  if (type.kind !== 'object' || !declared) return type;
+  const keys: CustomKey[] = [];
+  const relationships: CustomRelationship[] = [];
+  for (const definition of declared.relationships ?? []) {
+    const resolved = resolveRelationship(type, definition, keys, around);
+    if (typeof resolved === 'string') return resolved;
+    relationships.push(resolved);
+  }
+  return { ...type, relationships, keys };
+}
+
+/** Adds to `keys` what it joins by. */
+function resolveRelationship(
+  object: CustomType & CustomObject,
+  definition: DeclaredRelationship,
+  keys: CustomKey[],
+  around: TypeSurroundings,
+): CustomRelationship | Problem {
+  const { name, type: kind, remote_table: table, source = 'default' } = definition;
+  const where = `relationship "${name}" in object type "${object.name}"`;
+  if (object.fields.some((field) => field.name === name)) {
+    return `the object type "${object.name}" has a field and a relationship named "${name}"`;
+  }
+  const target = around.sources.get(source)?.tables.get(qualifiedKey(table));
+  if (!target) {
+    return `the table "${printQualified(table)}" of source "${source}" for ${where} is not tracked`;
+  }
+  const mapping: [string, string][] = [];
+  for (const [field, column] of Object.entries(definition.field_mapping)) {
+    const declared = object.fields.find((each) => each.name === field);
+    if (!declared) return `the field "${field}" for ${where} does not exist`;
+    if (declared.type.kind === 'list') return `the type of the field "${field}" for ${where} is a list type`;
+    const remote = target.columnByName.get(column);
+    if (!remote) return `the column "${column}" of the table for ${where} does not exist`;
+    mapping.push([keyFor(field, remote.type, keys), column]);
+  }
+  if (mapping.length === 0) return `the field mapping of ${where} is empty`;
+  const isUnique = isUniqueOn(
+    target,
+    mapping.map(([, column]) => column),
+  );
+  const join = { table: target.table, mapping, isUnique };
+  const relationship = { kind, name, join, isNullable: true, insertion: 'after' as const, comment: null };
+  return { source, relationship };
+}
+
+function keyFor(field: string, type: PgType, keys: CustomKey[]): string {
+  const known = keys.find((key) => key.field === field && key.type === type);
+  if (known) return known.column;
+  const column = `k${keys.length}`;
+  keys.push({ column, field, type });
+  return column;
+}
