@@ -157,7 +157,9 @@ export type ObjectIdentity = { readonly kind: ObjectKind; readonly segments: rea
 
 /** `objectKey('table', 'default', 'public', 'author')` is `table/default/public/author`. */
 export function objectKey(kind: ObjectKind, ...segments: readonly string[]): string {
-  return [kind, ...segments.map(encodeURIComponent)].join('/');
+  let key: string = kind;
+  for (const segment of segments) key += `/${encodeSegment(segment)}`;
+  return key;
 }
 
 /** Undefined when the text is no key: an unknown kind, or too few or many segments. */
@@ -235,7 +237,7 @@ export function childKinds(parent: ObjectKind | null): readonly ObjectKind[] {
 
 /** A fragment without nested objects. */
 export function bare(kind: ObjectKind, fragment: Fragment): Fragment {
-  const nested = new Set(childKinds(kind).flatMap((child) => OBJECTS[child].place.keys));
+  const nested = NESTED_KEYS.get(kind)!;
   return Object.fromEntries(Object.entries(fragment).filter(([key]) => !nested.has(key)));
 }
 
@@ -248,6 +250,10 @@ export function withRequired(kind: ObjectKind, fragment: Fragment): Fragment {
 }
 
 const CHILDREN: ReadonlyMap<ObjectKind | null, readonly ObjectKind[]> = Map.groupBy(OBJECT_KINDS, parentOf);
+
+const NESTED_KEYS: ReadonlyMap<ObjectKind, ReadonlySet<string>> = new Map(
+  OBJECT_KINDS.map((kind) => [kind, new Set(childKinds(kind).flatMap((child) => OBJECTS[child].place.keys))]),
+);
 
 /** Kind → segments up to and including each ancestor and itself, outermost first. */
 const WIDTHS: ReadonlyMap<ObjectKind, readonly number[]> = new Map(
@@ -364,7 +370,13 @@ function isObjectKind(kind: string): kind is ObjectKind {
   return Object.hasOwn(OBJECTS, kind);
 }
 
+/** Most names need no escapes, and finding that out is cheaper than encoding: a document is tens of thousands of keys. */
+function encodeSegment(segment: string): string {
+  return /^\w*$/.test(segment) ? segment : encodeURIComponent(segment);
+}
+
 function decodeSegment(encoded: string): string | undefined {
+  if (!encoded.includes('%')) return encoded;
   try {
     return decodeURIComponent(encoded);
   } catch {

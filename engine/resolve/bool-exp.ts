@@ -20,6 +20,7 @@ import { fail, withPath } from '../errors/engine-error.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import { checkEnumValue } from './enum.ts';
 import { callBeside } from './function-call.ts';
+import type { Lookup } from './memo.ts';
 import {
   and,
   type ColumnRef,
@@ -39,7 +40,7 @@ export type Scope = {
   /** The permission's own table: what `["$", column]` means. */
   readonly root: ResolvedTable;
   /** All tables of the source, for `_exists` and relationships. */
-  readonly tables: ReadonlyMap<string, ResolvedTable>;
+  readonly tables: Lookup<ResolvedTable>;
   /** Names of relationships that lead out of the source, by the table's qualifiedKey. */
   readonly remote?: ReadonlyMap<string, ReadonlySet<string>>;
 };

@@ -14,6 +14,7 @@ import type {
 import { ALL_CELLS } from './access.ts';
 import { resolveBoolExp, type Scope } from './bool-exp.ts';
 import { checkEnumValue } from './enum.ts';
+import type { Lookup } from './memo.ts';
 import { type Leaf, type Predicate, TRUE } from './predicate.ts';
 import type {
   DeleteAccess,
@@ -29,7 +30,7 @@ import { leafOf } from './value.ts';
 /** The permission's table and its neighbours. */
 export type PermissionScope = {
   readonly table: ResolvedTable;
-  readonly tables: ReadonlyMap<string, ResolvedTable>;
+  readonly tables: Lookup<ResolvedTable>;
 } & Pick<Scope, 'remote'>;
 
 export function resolveSelect(rule: SelectRule, scope: PermissionScope): SelectAccess {
@@ -84,24 +85,27 @@ function conditionOf(key: string, value: unknown, around: PermissionScope): Pred
   return within(['permission', key], () => resolveBoolExp(value, scope));
 }
 
-/** Listed columns must exist; those GraphQL cannot name are left out. */
+/** Listed columns must exist; those GraphQL cannot name are left out. In the order of the table. */
 function columnsOf(
   columns: Columns,
   table: ResolvedTable,
   isAllowed: (column: ResolvedColumn) => boolean,
 ): ReadonlySet<string> {
-  if (columns !== '*') {
-    columns.forEach((name, i) => {
-      if (!table.columnByName.has(name)) {
-        fail('columnNotExists', { name }, { path: ['permission', 'columns', i] });
-      }
-    });
-  }
   const listed = columns === '*' ? null : new Set(columns);
-  const allowed = table.columns.filter(
-    (column) => (listed === null || listed.has(column.name)) && isAllowed(column),
-  );
-  return new Set(allowed.map((column) => column.name));
+  const missing = listed && columnNotIn(listed, table);
+  if (missing !== null) {
+    fail('columnNotExists', { name: missing }, { path: ['permission', 'columns', columns.indexOf(missing)] });
+  }
+  const allowed = new Set<string>();
+  for (const column of table.columns) {
+    if ((listed === null || listed.has(column.name)) && isAllowed(column)) allowed.add(column.name);
+  }
+  return allowed;
+}
+
+function columnNotIn(names: Iterable<string>, { columnByName }: ResolvedTable): string | null {
+  for (const name of names) if (!columnByName.has(name)) return name;
+  return null;
 }
 
 /** What the database fills in itself and what a preset decides is not for clients to write. */

@@ -10,6 +10,7 @@ import type {
   ManualConfiguration,
   ObjectRelationship,
 } from '../metadata/schema/relationship.ts';
+import type { Lookup } from './memo.ts';
 import { nativeName } from './native-query.ts';
 import type { Join } from './predicate.ts';
 import type { ResolvedRelationship, ResolvedTable } from './types.ts';
@@ -17,9 +18,9 @@ import type { ResolvedRelationship, ResolvedTable } from './types.ts';
 /** What a relationship may lead to: everything that resolved in its source, and what the database knows. */
 export type Surroundings = {
   readonly source: string;
-  readonly tables: ReadonlyMap<string, ResolvedTable>;
+  readonly tables: Lookup<ResolvedTable>;
   /** Rows of native queries, by qualifiedKey. */
-  readonly nativeQueries: ReadonlyMap<string, ResolvedTable>;
+  readonly nativeQueries: Lookup<ResolvedTable>;
   readonly catalog: Catalog;
 };
 

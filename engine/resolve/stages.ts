@@ -22,6 +22,7 @@ import {
 } from './inconsistency.ts';
 import type { ResolvedLogicalModel } from './logical-model.ts';
 import { mapValues } from './map-values.ts';
+import { Memo } from './memo.ts';
 import { type Naming, namingOf } from './naming.ts';
 import { modelPermissions, relateNativeQueries } from './native-queries.ts';
 import {
@@ -31,7 +32,7 @@ import {
   resolveSelect,
   resolveUpdate,
 } from './permission.ts';
-import { resolveRelationship } from './relationship.ts';
+import { resolveRelationship, type Surroundings } from './relationship.ts';
 import { resolveTable, withFreeScalars } from './table.ts';
 import type {
   ResolvedComputedField,
@@ -150,29 +151,45 @@ export function withEnumColumns(at: PartialSource, found: Inconsistencies): Part
   return { ...at, tables };
 }
 
+const relatedBefore = new Memo<ResolvedTable, ResolvedTable, ResolvedTable>();
+
 export function withRelationships(at: PartialSource, found: Inconsistencies): PartialSource {
   const nativeQueries = relateNativeQueries(at, found);
-  const around = { source: at.source.name, tables: at.tables, nativeQueries, catalog: at.catalog };
+  const { catalog } = at;
   const tables = new Map<string, ResolvedTable>();
   for (const [key, table] of at.tables) {
     const definition = at.definitions.get(key)!;
-    const relationships = new Map<string, ResolvedRelationship>();
-    for (const kind of ['object', 'array'] as const) {
-      for (const relationship of definition[`${kind}_relationships`] ?? []) {
-        const subject = relationshipSubject(kind, table.source, table.table, relationship);
-        const resolved = found.attempt(subject, () => {
-          if (relationships.has(relationship.name)) {
-            const other = `relationship "${relationship.name}"`;
-            fail('fieldConflict', { table: printQualified(table.table), with: other });
-          }
-          return resolveRelationship(kind, relationship, table, around);
-        });
-        if (resolved) relationships.set(relationship.name, resolved);
-      }
-    }
-    tables.set(key, { ...table, relationships });
+    const maps = [at.tables, nativeQueries];
+    const related = relatedBefore.of(table, [definition, catalog], maps, found, (tables, nativeQueries) => {
+      const around = { source: at.source.name, tables: tables!, nativeQueries: nativeQueries!, catalog };
+      return { ...table, relationships: relationshipsOf(definition, table, around, found) };
+    });
+    tables.set(key, related);
   }
   return { ...at, tables, nativeQueries };
+}
+
+function relationshipsOf(
+  definition: Table,
+  table: ResolvedTable,
+  around: Surroundings,
+  found: Inconsistencies,
+): ResolvedTable['relationships'] {
+  const relationships = new Map<string, ResolvedRelationship>();
+  for (const kind of ['object', 'array'] as const) {
+    for (const relationship of definition[`${kind}_relationships`] ?? []) {
+      const subject = relationshipSubject(kind, table.source, table.table, relationship);
+      const resolved = found.attempt(subject, () => {
+        if (relationships.has(relationship.name)) {
+          const other = `relationship "${relationship.name}"`;
+          fail('fieldConflict', { table: printQualified(table.table), with: other });
+        }
+        return resolveRelationship(kind, relationship, table, around);
+      });
+      if (resolved) relationships.set(relationship.name, resolved);
+    }
+  }
+  return relationships;
 }
 
 export function withComputedFields(
@@ -221,13 +238,19 @@ export function functionsOf(
   return functions;
 }
 
+const permittedBefore = new Memo<ResolvedTable, ResolvedTable, ResolvedTable>();
+
 export function withPermissions(at: PartialSource, found: Inconsistencies): PartialSource {
   const namesOf = ({ remote_relationships: all = [] }: Table) => new Set(all.map(({ name }) => name));
-  const around = { tables: at.tables, remote: mapValues(at.definitions, namesOf) };
+  const remote = mapValues(at.definitions, namesOf);
   const tables = new Map<string, ResolvedTable>();
   for (const [key, table] of at.tables) {
     const definition = at.definitions.get(key)!;
-    tables.set(key, { ...table, permissions: permissionsOf(definition, table, around, found) });
+    const permitted = permittedBefore.of(table, [definition], [at.tables], found, (tables) => {
+      const around = { tables: tables!, remote };
+      return { ...table, permissions: permissionsOf(definition, table, around, found) };
+    });
+    tables.set(key, permitted);
   }
   const ofModels = modelPermissions(at, found);
   const nativeQueries = mapValues(at.nativeQueries, (rows) => {

@@ -1,0 +1,116 @@
+/** A resolve that remembers says what one that knows nothing would say, and keeps what an edit did not touch. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Table } from '../metadata/schema/table.ts';
+import { Inconsistencies } from './inconsistency.ts';
+import { Memo } from './memo.ts';
+import { resolve } from './resolve.ts';
+import { AUTHORS, metadataOf } from './testing/small-world.ts';
+
+const OPTIONS = { stringifyNumericTypes: false };
+const publicTable = (name: string) => ({ schema: 'public', name });
+const resolved = (tables: readonly Table[]) =>
+  resolve(metadataOf(tables), new Map([['default', AUTHORS]]), OPTIONS);
+
+/** Forms each table may have, the first of them absent; objects are shared between documents, as edits share them. */
+const select = (filter: Readonly<Record<string, unknown>>, columns: readonly string[] = ['id']) => [
+  { role: 'reader', permission: { columns: [...columns], filter } },
+];
+const toAuthor = [{ name: 'author', using: { foreign_key_constraint_on: ['author_id'] } }];
+const FORMS: readonly (readonly (Table | null)[])[] = [
+  [
+    null,
+    { table: publicTable('author') },
+    { table: publicTable('author'), configuration: { column_config: { name: { custom_name: 'called' } } } },
+    {
+      table: publicTable('author'),
+      array_relationships: [
+        {
+          name: 'articles',
+          using: {
+            foreign_key_constraint_on: { table: publicTable('article'), columns: ['author_id'] },
+          },
+        },
+      ],
+      select_permissions: select({ articles: { is_published: true } }),
+    },
+    { table: publicTable('author'), configuration: { column_config: { id: { custom_name: 'articles' } } } },
+  ],
+  [
+    null,
+    { table: publicTable('article') },
+    {
+      table: publicTable('article'),
+      object_relationships: toAuthor,
+      select_permissions: select({ author: { name: { _eq: 'X-Engine-Name' } } }),
+    },
+    {
+      table: publicTable('article'),
+      object_relationships: toAuthor,
+      select_permissions: select({ author: { articles: { title: 'x' } } }),
+    },
+    { table: publicTable('article'), select_permissions: select({}, ['id', 'gone']) },
+  ],
+  [
+    null,
+    { table: publicTable('profile') },
+    {
+      table: publicTable('profile'),
+      object_relationships: toAuthor,
+      select_permissions: select({ author: { articles: { author: { id: 1 } } } }, ['text']),
+    },
+    {
+      table: publicTable('profile'),
+      select_permissions: select({ _exists: { _table: publicTable('article'), _where: { id: 1 } } }, [
+        'text',
+      ]),
+    },
+  ],
+];
+const documents = fc.tuple(...FORMS.map((forms) => fc.constantFrom(...forms)));
+const present = (tables: readonly (Table | null)[]) => tables.filter((table) => table !== null);
+
+test('after any edits, the model and its inconsistencies are those of the document as if it were the first', () => {
+  fc.assert(
+    fc.property(fc.array(documents, { minLength: 2, maxLength: 5 }), (edits) => {
+      for (const edit of edits) {
+        const remembered = resolved(present(edit));
+        const anew = resolved(structuredClone(present(edit)));
+        expect(remembered.model.sources).toEqual(anew.model.sources);
+        expect(remembered.inconsistencies).toEqual(anew.inconsistencies);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('a table that has nothing to do with an edit is the same object after it', () => {
+  const [authors, articles] = [FORMS[0]![3]!, FORMS[1]![1]!];
+  const before = resolved([authors, articles]).model.sources.get('default')!.tables;
+  const after = resolved([authors, articles, FORMS[2]![1]!]).model.sources.get('default')!.tables;
+  expect(after.size).toBe(3);
+  for (const [key, table] of before) expect(after.get(key)).toBe(table);
+});
+
+test('what was looked up is asked again, and what is no longer the same makes the result anew', () => {
+  const memo = new Memo<object, number, string>();
+  const key = {};
+  const made: string[] = [];
+  const ask = (from: string, map: ReadonlyMap<string, number>, found = new Inconsistencies()) =>
+    memo.of(key, [from], [map], found, (noted) => {
+      made.push(`${from}${noted!.get('a')}`);
+      return made.at(-1)!;
+    });
+  ask('x', new Map([['a', 1]]));
+  ask(
+    'x',
+    new Map([
+      ['a', 1],
+      ['b', 2],
+    ]),
+  );
+  expect(made).toEqual(['x1']);
+  ask('x', new Map([['a', 3]]));
+  ask('y', new Map([['a', 3]]));
+  expect(made).toEqual(['x1', 'x3', 'y3']);
+});
