@@ -11,6 +11,7 @@ export type TestEngineOptions = {
   readonly databaseUrl: string;
   /** What `{from_env}` sees besides the database URL. */
   readonly env?: Readonly<Record<string, string>>;
+  readonly log?: Log;
 } & { readonly [K in keyof Options]?: Options[K] | undefined };
 
 export type GraphqlAnswer<T> = {
@@ -59,11 +60,15 @@ const LOG: Log = {
 };
 
 /** An engine with a random admin secret. */
-export async function startTestEngine({ env = {}, ...given }: TestEngineOptions): Promise<TestEngine> {
+export async function startTestEngine({
+  env = {},
+  log = LOG,
+  ...given
+}: TestEngineOptions): Promise<TestEngine> {
   const adminSecret = given.adminSecret ?? randomBytes(8).toString('hex');
   const defaults = loadOptions(['--database-url', given.databaseUrl, '--server-port', '0'], {});
   const options = { ...defaults, serverHost: '127.0.0.1', gracefulShutdownTimeout: 5, ...given, adminSecret };
-  const engine = await startEngine(options as Options, env, LOG);
+  const engine = await startEngine(options as Options, env, log);
   const secret = { [`${options.headerPrefix}admin-secret`]: adminSecret };
   const post = (path: string, body: unknown, headers: Readonly<Record<string, string>>) =>
     fetch(engine.url + path, {

@@ -3,6 +3,7 @@
  *  A new option is a row here plus the code that reads it; a row nobody reads does not belong.
  *  Not here: what an option does; each row's reader is in the room it belongs to. */
 import { PROPAGATORS } from '../observe/trace-context.ts';
+import { publicUrl } from '../observe/webhook-call.ts';
 import { jwtSecret, jwtSecrets } from './jwt-secret.ts';
 import {
   flag,
@@ -359,10 +360,14 @@ export function nameOf(flag: string): keyof Options {
   return flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase()) as keyof Options;
 }
 
-/** Every option that is not a secret, as set: what may be logged. */
+/** Every option that is not a secret, as set: what may be logged. Of URLs only what says where they lead. */
 export function settingsOf(options: Options): Readonly<Record<string, unknown>> {
   const rows = Object.entries<OptionRow<unknown, unknown>>(OPTIONS).filter(
     ([, row]) => row.isSecret !== true,
   );
-  return Object.fromEntries(rows.map(([flag]) => [flag, options[nameOf(flag)]]));
+  return Object.fromEntries(rows.map(([flag]) => [flag, shown(options[nameOf(flag)])]));
+}
+
+function shown(value: unknown): unknown {
+  return typeof value === 'string' && value.includes('://') ? publicUrl(value) : value;
 }

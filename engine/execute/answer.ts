@@ -27,6 +27,7 @@ export type AnswerContext = {
 
 /** What is known of an operation on its way. */
 export type Progress = {
+  asked: GraphqlRequest | null;
   plan: PlannedRequest['plan'] | null;
   /** Where it is traced. */
   readonly span: Span | null;
@@ -46,6 +47,7 @@ export function understood(
   request: GraphqlRequest,
   { model, session, progress }: Pick<AnswerContext, 'model' | 'session' | 'progress'>,
 ): PlannedRequest {
+  if (progress) progress.asked = request;
   const span = progress?.span?.child('plan', 'internal');
   try {
     return planned(roleSchema(model, session.role, session.mayUseBackendOnly), request);

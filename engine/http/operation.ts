@@ -20,7 +20,7 @@ export function arrived(
   headers: IncomingHttpHeaders,
 ): Arrived {
   const span = tracing.begin('graphql', headers);
-  return { requestId, transport, startedAt: performance.now(), progress: { plan: null, span } };
+  return { requestId, transport, startedAt: performance.now(), progress: { asked: null, plan: null, span } };
 }
 
 /** `error`: what the client is told; null when all is well. */
@@ -37,6 +37,8 @@ export function answered(
     type,
     durationMs: performance.now() - startedAt,
     error: error && { name: error.kind, code: error.codeIn('newer') },
+    asked: progress.asked,
+    statements: progress.plan?.statements ?? null,
   });
   progress.span?.end(error?.codeIn('newer') ?? null, {
     'graphql.operation.type': type,

@@ -8,9 +8,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { RawData, WebSocket } from 'ws';
 import { textToWire } from '../config/header-prefix.ts';
 import { parseJson } from '../execute/parse-json.ts';
+import type { WebsocketEvent } from '../observe/observation.ts';
 import type { Session } from '../resolve/session.ts';
 import type { LiveQueries } from '../subscribe/live-queries.ts';
 import type { HttpContext } from './context.ts';
+import { isObject } from './graphql-request.ts';
 import { errorFrom } from './refusal.ts';
 import { type Protocol, readMessage } from './websocket-messages.ts';
 import { type Operation, type Outlet, refuse, startOperation } from './websocket-operation.ts';
@@ -64,7 +66,7 @@ export class Connection {
     // A broken socket closes right after.
     socket.on('error', () => {});
     socket.on('close', (code) => this.#closed(code));
-    this.#observe('opened', { protocol: options.protocol.name });
+    this.#observe('accepted', { protocol: options.protocol.name });
   }
 
   /** How many queries and mutations are still to answer; stopping one does not end it. */
@@ -112,7 +114,7 @@ export class Connection {
     if (effect.kind === 'send') this.#send(effect.text);
     else if (effect.kind === 'authenticate') void this.#authenticate(effect.headers);
     else if (effect.kind === 'start') this.#start(effect.id, effect.request);
-    else if (effect.kind === 'fail') refuse(this.#outlet(effect.id), effect.reason);
+    else if (effect.kind === 'fail') refuse(this.#outlet(effect.id, null), effect.reason);
     else if (effect.kind === 'stop') this.#stop(effect.id);
     else if (effect.kind === 'close') this.#close(effect.code, effect.reason);
     else effect satisfies never;
@@ -124,10 +126,13 @@ export class Connection {
       this.#headers = { ...headers, ...given };
       this.#session = await context.authenticate(this.#headers);
       this.#on({ kind: 'authenticated' });
+      this.#observe('connection_initialized', null);
       this.#closeAt(this.#session.expiresAt);
     } catch (thrown) {
       const { message } = errorFrom(thrown, context.observe, id);
-      this.#on({ kind: 'refused', reason: textToWire(message, context.options.headerPrefix) });
+      const reason = textToWire(message, context.options.headerPrefix);
+      this.#observe('connection_err', { reason });
+      this.#on({ kind: 'refused', reason });
     }
     const waiting = this.#inbox;
     this.#inbox = [];
@@ -137,7 +142,7 @@ export class Connection {
 
   #start(id: string, request: unknown): void {
     const { context, live, address } = this.#options;
-    const outlet = this.#outlet(id);
+    const outlet = this.#outlet(id, request);
     const headers = this.#headers;
     const operation = startOperation({
       context,
@@ -151,19 +156,20 @@ export class Connection {
     if (!operation) return;
     this.#operations.set(id, operation);
     outlet.attach(operation);
+    this.#observeOperation(id, request, 'started');
     if (!operation.isLive) this.#answering += 1;
     this.#readOrPause();
   }
 
   #stop(id: string): void {
     this.#operations.get(id)?.stop();
-    this.#operations.delete(id);
+    if (this.#operations.delete(id)) this.#observeOperation(id, null, 'stopped');
     this.#held.delete(id);
     this.#readOrPause();
   }
 
   /** What an operation says goes out under its id. */
-  #outlet(id: string): Outlet & { attach: (operation: Operation) => void } {
+  #outlet(id: string, request: unknown): Outlet & { attach: (operation: Operation) => void } {
     const { protocol, context } = this.#options;
     let own: Operation | undefined;
     return {
@@ -178,13 +184,16 @@ export class Connection {
         this.#held.delete(id);
         this.#send(protocol.server.error(id, textToWire(errors, context.options.headerPrefix)));
         if (protocol.completesErrors) this.#send(protocol.server.complete(id));
-        this.#observe('operation failed', detail);
+        this.#observeOperation(id, request, 'query_err', detail);
       },
       complete: () => this.#send(protocol.server.complete(id)),
       done: () => {
         if (own && !own.isLive) this.#answering -= 1;
         // The id may have been stopped and used again.
-        if (own && this.#operations.get(id) === own) this.#operations.delete(id);
+        if (own && this.#operations.get(id) === own) {
+          this.#operations.delete(id);
+          this.#observeOperation(id, null, 'stopped');
+        }
         this.#readOrPause();
         this.#closeWhenDone();
       },
@@ -279,10 +288,32 @@ export class Connection {
     this.#operations.clear();
   }
 
-  #observe(event: 'opened' | 'operation failed' | 'closed', detail: unknown): void {
-    this.#options.context.observe({ kind: 'websocket', event, connectionId: this.#options.id, detail });
+  #observe(event: WebsocketEvent['event'], detail: unknown): void {
+    const session = this.#session;
+    this.#options.context.observe({
+      kind: 'websocket',
+      event,
+      connectionId: this.#options.id,
+      sessionVariables: session?.variables ?? null,
+      expiresAt: session?.expiresAt ?? null,
+      detail,
+    });
+  }
+
+  /** The text of an operation is told only when it failed. */
+  #observeOperation(id: string, request: unknown, type: OperationEvent, failure: unknown = null): void {
+    const { query = null, operationName = null } = isObject(request) ? request : {};
+    this.#observe('operation', {
+      request_id: this.#options.id,
+      operation_id: id,
+      operation_name: operationName,
+      operation_type: failure === null ? { type } : { type, detail: failure },
+      query: type === 'query_err' ? query : null,
+    });
   }
 }
+
+type OperationEvent = 'started' | 'stopped' | 'query_err';
 
 /** What setTimeout can count to; a longer time is waited for in parts. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

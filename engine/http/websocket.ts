@@ -42,7 +42,17 @@ export function acceptWebsockets(server: Server, context: HttpContext): Websocke
   });
   server.on('upgrade', (request, duplex, head) => {
     const refusal = isFinishing ? new EngineError('resourceNotFound', {}) : refusalOf(context, request);
-    if (refusal) return refuse(duplex, refusal);
+    if (refusal) {
+      context.observe({
+        kind: 'websocket',
+        event: 'rejected',
+        connectionId: requestIdOf(request),
+        sessionVariables: null,
+        expiresAt: null,
+        detail: { reason: refusal.message },
+      });
+      return refuse(duplex, refusal);
+    }
     sockets.handleUpgrade(request, duplex, head, (socket) => {
       const id = requestIdOf(request);
       const headers = believed(context, request.headers);

@@ -18,13 +18,7 @@ export type Observation =
   | WebhookCalled
   /** Spans sent to the collector of traces, or lost: then `failure` says why. */
   | { readonly kind: 'spans exported'; readonly count: number; readonly failure: string | null }
-  /** A WebSocket: opened, an operation over it failed, closed. `detail` has no values of users. */
-  | {
-      readonly kind: 'websocket';
-      readonly event: 'opened' | 'operation failed' | 'closed';
-      readonly connectionId: string;
-      readonly detail: unknown;
-    }
+  | WebsocketEvent
   /** Something in the engine's own life: the metadata published, a database gone. `event` is its room's own report. */
   | { readonly kind: 'state'; readonly event: { readonly kind: string } }
   /** A failure nobody foresaw; the client was told only that it happened. */
@@ -48,6 +42,25 @@ export type RequestFinished = {
   readonly query: unknown;
 };
 
+/** Something in the life of a WebSocket. */
+export type WebsocketEvent = {
+  readonly kind: 'websocket';
+  /** `rejected`: by the handshake; `connection_err`: who asks was not to be known. */
+  readonly event:
+    | 'accepted'
+    | 'rejected'
+    | 'connection_initialized'
+    | 'connection_err'
+    | 'operation'
+    | 'closed';
+  readonly connectionId: string;
+  readonly sessionVariables: Readonly<Record<string, string>> | null;
+  /** Of the credentials, in milliseconds since 1970; null where they have no end. */
+  readonly expiresAt: number | null;
+  /** Has no values of users, but for the text of an operation that failed. */
+  readonly detail: unknown;
+};
+
 /** A GraphQL operation that was answered, or a subscription that began; a body with several is several. */
 export type OperationFinished = {
   readonly kind: 'operation finished';
@@ -58,6 +71,10 @@ export type OperationFinished = {
   readonly durationMs: number;
   /** The row of ERRORS and the code the client got. */
   readonly error: { readonly name: string; readonly code: string } | null;
+  /** Its text, and the name of what was asked of it; null where it was not a request at all. */
+  readonly asked: { readonly query: string; readonly operationName?: string | null } | null;
+  /** What it was made into; texts without values. Null where that did not come about. */
+  readonly statements: readonly { readonly source: string; readonly text: string }[] | null;
 };
 
 /** The keys of an identity provider were fetched, or could not be. */

@@ -2,7 +2,15 @@
  *  busy engine does not wait for its log; `flush` writes what is left.
  *  In: observations, the least severe level and the kinds wanted. Not here: metrics. Reference: features.md 1.17. */
 import { pino } from 'pino';
-import type { KeysRefreshed, Observation, Observe, RequestFinished, WebhookCalled } from './observation.ts';
+import type {
+  KeysRefreshed,
+  Observation,
+  Observe,
+  OperationFinished,
+  RequestFinished,
+  WebhookCalled,
+  WebsocketEvent,
+} from './observation.ts';
 
 export type LogOptions = {
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
@@ -25,6 +33,7 @@ const OPTIONAL_TYPES: ReadonlySet<string> = new Set([
   'webhook-log',
   'websocket-log',
   'jwk-refresh-log',
+  'query-log',
 ]);
 
 const FLUSH_EVERY_MS = 250;
@@ -47,6 +56,7 @@ export function openLog(options: LogOptions, descriptor = 1): Log {
   return {
     observe: (observation) => {
       if (observation.kind === 'request finished' && !isWanted('http-log')) return;
+      if (observation.kind === 'operation finished' && !isWanted('query-log')) return;
       const line = lineOf(observation);
       if (line && isWanted(line.type)) logger[line.level]({ type: line.type, detail: line.detail });
     },
@@ -78,18 +88,11 @@ export function lineOf(observation: Observation): Line | null {
     case 'webhook called':
       return webhookLog(observation);
     case 'websocket':
-      return {
-        level: observation.event === 'operation failed' ? 'error' : 'info',
-        type: 'websocket-log',
-        detail: {
-          connection_info: { websocket_id: observation.connectionId },
-          event: { type: observation.event, detail: observation.detail },
-        },
-      };
+      return websocketLog(observation);
     case 'state':
       return { level: levelOfState(observation.event.kind), type: 'metadata', detail: observation.event };
     case 'operation finished':
-      return null;
+      return queryLog(observation);
     case 'spans exported':
       return observation.failure === null
         ? null
@@ -122,6 +125,46 @@ function httpLog(request: RequestFinished): unknown {
       method: request.method,
     },
   };
+}
+
+/** The text of a query may have values of users in it, which is why this type is off until it is named; variables are never
+ *  written. */
+function queryLog({ requestId, asked, statements }: OperationFinished): Line | null {
+  if (asked === null || statements === null) return null;
+  const { query, operationName } = asked;
+  const isIntrospection = statements.length === 0;
+  return {
+    level: 'info',
+    type: 'query-log',
+    detail: {
+      kind: isIntrospection ? 'introspection' : 'database',
+      request_id: requestId,
+      query: { query, operationName },
+      generated_sql: isIntrospection ? null : statements.map(({ source, text }) => ({ source, query: text })),
+    },
+  };
+}
+
+function websocketLog({ event, connectionId, sessionVariables, expiresAt, detail }: WebsocketEvent): Line {
+  return {
+    level: isTrouble(event, detail) ? 'error' : 'info',
+    type: 'websocket-log',
+    detail: {
+      event: { type: event, detail },
+      connection_info: {
+        websocket_id: connectionId,
+        jwt_expiry: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+        msg: null,
+      },
+      user_vars: sessionVariables,
+    },
+  };
+}
+
+function isTrouble(event: WebsocketEvent['event'], detail: unknown): boolean {
+  if (event === 'rejected' || event === 'connection_err') return true;
+  const { operation_type } = (detail ?? {}) as { readonly operation_type?: { readonly type?: unknown } };
+  return operation_type?.type === 'query_err';
 }
 
 function keysLog({ url, failure }: KeysRefreshed): Line {
