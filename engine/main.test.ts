@@ -5,6 +5,7 @@ import { buildClientSchema, getIntrospectionQuery, type IntrospectionQuery, vali
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../testing/engine.ts';
+import { openSocket } from '../testing/websocket.ts';
 
 const TABLES = `
   create table author (id serial primary key, name text not null unique, secret text);
@@ -319,6 +320,44 @@ describe('the program', () => {
     expect(lines.map((line) => line.type)).toEqual(expect.arrayContaining(['startup', 'http-log']));
     expect(output.stdout + output.stderr).not.toContain('hush-hush');
     expect(output.stdout + output.stderr).not.toContain(database.url);
+    await database.drop();
+  });
+
+  test('is told to stop under load, and no request that reached it is lost', async () => {
+    const database = await createDatabase();
+    await database.sql('create table note (id serial primary key, text text)');
+    const env = { ENGINE_GRAPHQL_DATABASE_URL: database.url };
+    const { child, output, ended } = pergola(['serve', '--server-port', '0'], env);
+    await expect.poll(() => output.stderr, { timeout: 20_000 }).toContain('serves GraphQL at');
+    const url = /http:\/\/localhost:\d+/.exec(output.stderr)![0].replace('localhost', '127.0.0.1');
+    const post = (path: string, body: unknown) =>
+      fetch(url + path, { method: 'POST', body: JSON.stringify(body) });
+    await post('/v1/metadata', { type: 'pg_track_table', args: { table: 'note' } });
+    const socket = await openSocket(url, 'graphql-transport-ws');
+    socket.send({ type: 'connection_init' });
+    await socket.next();
+    socket.send({ type: 'subscribe', id: '1', payload: { query: 'subscription { note { id } }' } });
+    let written = 0;
+    // As a balancer does: a connection is used until the answer says it is not to be.
+    const client = async () => {
+      for (;;) {
+        const answer = await post('/v1/graphql', {
+          query: 'mutation { insert_note_one(object: {text: "x"}) { id } }',
+        });
+        expect(await answer.json()).toMatchObject({ data: { insert_note_one: {} } });
+        written += 1;
+        if (answer.headers.get('connection') === 'close') return;
+      }
+    };
+    const clients = Array.from({ length: 20 }, client);
+    await expect.poll(() => written, { timeout: 10_000 }).toBeGreaterThan(100);
+    child.kill('SIGTERM');
+    await Promise.all(clients);
+    expect((await socket.closed).code).toBe(1001);
+    expect(await ended).toBe(0);
+    expect(output.stdout).toContain('"requestsCutOff":0');
+    const [row] = await database.sql('select count(*)::int as count from note');
+    expect(row!['count']).toBe(written);
     await database.drop();
   });
 

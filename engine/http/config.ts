@@ -1,10 +1,11 @@
 /** What the engine tells about itself: GET /v1alpha1/config for administrators, /v1/version and the health endpoints for
- *  everyone. `/healthz` says whether it serves, and with `?strict=true` fails on inconsistent metadata; `/livez` only that
- *  the process answers. Spec: "Config API"; reference: features.md 1.14. */
+ *  everyone. `/healthz` says whether it serves, and with `?strict=true` fails on inconsistent metadata; `/healthz/sources`
+ *  whether the databases answer; `/livez` only that the process does. Spec: "Config API"; reference: features.md 1.14. */
 import type { FastifyInstance } from 'fastify';
 import { isSecretSet, jwtSecretsOf } from '../auth/authenticate.ts';
 import type { ClaimSource, JwtSecret } from '../config/jwt-secret.ts';
 import { booleanOf } from '../config/option-types.ts';
+import { SourceHealth } from '../execute/source-health.ts';
 import type { HttpContext } from './context.ts';
 import { adminSessionOf } from './exchange.ts';
 import { VERSION } from './version.ts';
@@ -19,7 +20,15 @@ export function configRoutes(app: FastifyInstance, context: HttpContext): void {
 export function publicRoutes(app: FastifyInstance, context: HttpContext): void {
   app.get('/v1/version', async () => ({ server_type: 'ce', version: VERSION }));
   app.get('/livez', async (_, reply) => reply.type('text/plain').send('OK'));
+  const health = new SourceHealth((source) => context.state.sources.database(source));
+  app.get('/healthz/sources', async (_, reply) => {
+    const statuses = await health.statuses(context.state.snapshot().metadata.sources);
+    const isWell = Object.values(statuses).every(({ status }) => status === 'OK');
+    return reply.code(isWell ? 200 : 500).send(statuses);
+  });
   app.get('/healthz', async (request, reply) => {
+    if (context.life.isStopping)
+      return reply.code(503).type('text/plain').send('ERROR: the engine is stopping');
     const { strict } = request.query as { strict?: string };
     const isStrict = strict !== undefined && (strict === '' || booleanOf(strict) === true);
     const isConsistent = context.state.snapshot().inconsistencies.length === 0;

@@ -17,5 +17,7 @@ export type HttpContext = {
   readonly registry: Registry | null;
   readonly corsHeaders: CorsHeaders;
   readonly tracing: Tracing;
+  /** Whether requests should go elsewhere by now. */
+  readonly life: { isStopping: boolean };
   readonly rateLimiter: RateLimiter;
 };

@@ -276,3 +276,34 @@ test('with another prefix, headers, metadata and messages speak it', async () =>
     await own.drop();
   }
 });
+
+test('the health of sources is told to everyone, without what only administrators should know', async () => {
+  const own = await createDatabase();
+  const other = await startTestEngine({ databaseUrl: own.url });
+  try {
+    const well = await fetch(`${other.url}/healthz/sources`);
+    expect([well.status, await well.json()]).toMatchObject([200, { default: { status: 'OK', error: null } }]);
+    const metadata = {
+      version: 3,
+      sources: ['default', 'broken'].map((name) => ({
+        name,
+        kind: 'postgres',
+        tables: [],
+        configuration: {
+          connection_info: { database_url: name === 'broken' ? 'postgres://u:hush@127.0.0.1:1/x' : own.url },
+        },
+      })),
+    };
+    await other.admin('replace_metadata', { metadata, allow_inconsistent_metadata: true }, { version: 2 });
+    const ill = await fetch(`${other.url}/healthz/sources`);
+    const text = await ill.text();
+    expect([ill.status, JSON.parse(text)]).toMatchObject([
+      500,
+      { default: { status: 'OK' }, broken: { status: 'FAILED', error: 'ECONNREFUSED' } },
+    ]);
+    expect(text).not.toMatch(/hush|127\.0\.0\.1/);
+  } finally {
+    await other.close();
+    await own.drop();
+  }
+});

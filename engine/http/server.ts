@@ -30,6 +30,11 @@ export type HttpServer = {
  *  may be on its way just when we do. */
 const KEEP_ALIVE_MS = 75_000;
 
+/** Without a request for so long, connections are idle. */
+const QUIET_MS = 200;
+/** How long there may be requests after all; balancers take about as long to look elsewhere. */
+const LINGER_MS = 2000;
+
 export async function openServer(
   options: Options,
   state: EngineState,
@@ -44,13 +49,14 @@ export async function openServer(
     authenticate: await openAuthenticator(options, observe),
     corsHeaders: corsPolicy(options),
     tracing: new Tracing(options, state, observe),
+    life: { isStopping: false },
     rateLimiter: new RateLimiter(),
   };
   const hasGraphql = options.enabledApis.includes('graphql');
   const answerGraphql = graphqlHandler(context);
   const answerRest = restHandler(context);
   const inFlight = new Set<ServerResponse>();
-  let isDraining = false;
+  let lastRequestAt = 0;
   const app = await buildApp(context, (handle) =>
     createServer(
       {
@@ -60,8 +66,9 @@ export async function openServer(
       },
       (request, response) => {
         inFlight.add(response);
+        lastRequestAt = performance.now();
         response.once('close', () => inFlight.delete(response));
-        if (isDraining) response.setHeader('connection', 'close');
+        if (context.life.isStopping) response.setHeader('connection', 'close');
         keepLast(request, options.headerPrefix);
         if (hasGraphql && isGraphql(request)) answerGraphql(request, response);
         else if (hasGraphql && isRest(request)) answerRest(request, response);
@@ -78,8 +85,9 @@ export async function openServer(
   return {
     url: urlOf(app.server, options),
     close: async (timeoutMs) => {
-      isDraining = true;
+      context.life.isStopping = true;
       for (const response of inFlight) if (!response.headersSent) response.setHeader('connection', 'close');
+      await quiet(() => lastRequestAt, Math.min(timeoutMs, LINGER_MS));
       const closed = new Promise<void>((resolve) => app.server.close(() => resolve()));
       app.server.closeIdleConnections();
       websockets.finish();
@@ -92,6 +100,13 @@ export async function openServer(
       return cutOff;
     },
   };
+}
+
+/** Waits for a pause between requests. Until then every response tells its client to use the connection no more, so that
+ *  none is closed with a request on its way; whoever does not know yet that we stop is still served. */
+async function quiet(lastRequestAt: () => number, mostMs: number): Promise<void> {
+  const until = performance.now() + mostMs;
+  while (performance.now() < until && performance.now() - lastRequestAt() < QUIET_MS) await sleep(10);
 }
 
 function isGraphql(request: IncomingMessage): boolean {
