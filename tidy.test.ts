@@ -88,7 +88,7 @@ const PURE = [
   'engine/plan',
   'engine/sql',
 ];
-const IMPURE_FILES = ['engine/catalog/introspect.ts'];
+const IMPURE_FILES = ['engine/catalog/introspect.ts', 'engine/catalog/enum-rows.ts'];
 const FORBIDDEN_WHEN_PURE =
   /\bprocess\.|\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bsetTimeout\b|\bfetch\(|\bperformance\b/;
 const FORBIDDEN_IMPORTS = /^(node:.*|pg|fastify|ws|undici|@kubernetes\/client-node|pino)$/;

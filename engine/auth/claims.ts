@@ -6,6 +6,7 @@ import type { ClaimSource, JwtSecret } from '../config/jwt-secret.ts';
 import { fail } from '../errors/engine-error.ts';
 import { jsonPath } from '../resolve/json-path.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
+import { variableName, variableOf } from './session-variables.ts';
 
 /** Our claims by lower-case name with the engine's own prefix. */
 type Claims = ReadonlyMap<string, unknown>;
@@ -32,7 +33,7 @@ export function sessionOfClaims(
   const variables = Object.fromEntries(
     [...claims]
       .filter(([name]) => name !== ALLOWED_ROLES && name !== DEFAULT_ROLE)
-      .map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
+      .map(([name, value]) => [name, variableOf(value)]),
   );
   return { role, variables: { ...variables, [`${SESSION_PREFIX}role`]: role }, mayUseBackendOnly: false };
 }
@@ -71,22 +72,16 @@ function named(claims: unknown, prefix: string): Claims {
     return fail('jwtInvalidClaims', { text: 'the claims are no JSON object' });
   }
   const ours = Object.entries(claims).filter(([name]) => name.toLowerCase().startsWith(prefix));
-  return new Map(ours.map(([name, value]) => [inside(name, prefix), value]));
+  return new Map(ours.map(([name, value]) => [variableName(name, prefix), value]));
 }
 
 function mapped(payload: JWTPayload, map: ReadonlyMap<string, ClaimSource>, prefix: string): Claims {
   const entries = [...map].flatMap(([name, source]): [string, unknown][] => {
     const value =
       source.kind === 'literal' ? source.value : (valueAt(payload, jsonPath(source.path)) ?? source.standard);
-    return value === undefined ? [] : [[inside(name, prefix), value]];
+    return value === undefined ? [] : [[variableName(name, prefix), value]];
   });
   return new Map(entries);
-}
-
-/** `X-Engine-User-Id`, whatever the prefix on the wire → `x-engine-user-id`. */
-function inside(name: string, prefix: string): string {
-  const lower = name.toLowerCase();
-  return lower.startsWith(prefix) ? SESSION_PREFIX + lower.slice(prefix.length) : lower;
 }
 
 function valueAt(value: unknown, path: readonly string[]): unknown {

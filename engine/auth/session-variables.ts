@@ -1,6 +1,6 @@
-/** Request headers → session variables: every header with our prefix except the secrets, renamed to the prefix the
- *  engine uses inside. Names come lower-cased from Node; values stay as sent.
- *  Not here: which of them may be believed (authenticate.ts). */
+/** Session variables: what request headers say of them, and what tokens and the hook claim. From headers it is every one
+ *  with our prefix except the secrets, renamed to the prefix the engine uses inside. Names come lower-cased from Node;
+ *  values stay as sent. Not here: which of them may be believed (authenticate.ts). */
 import type { IncomingHttpHeaders } from 'node:http';
 import { SESSION_PREFIX } from '../resolve/session.ts';
 
@@ -19,6 +19,17 @@ export function sessionVariablesOf(headers: IncomingHttpHeaders, prefix: string)
     variables[SESSION_PREFIX + rest] = Array.isArray(value) ? value.join(', ') : value;
   }
   return variables;
+}
+
+/** What a token or the hook claims: one that is no text is its JSON. */
+export function variableOf(claim: unknown): string {
+  return typeof claim === 'string' ? claim : JSON.stringify(claim);
+}
+
+/** `X-Engine-User-Id`, whatever the prefix on the wire → `x-engine-user-id`. */
+export function variableName(name: string, prefix: string): string {
+  const lower = name.toLowerCase();
+  return lower.startsWith(prefix) ? SESSION_PREFIX + lower.slice(prefix.length) : lower;
 }
 
 /** The admin secret a request brings, or `undefined`. */

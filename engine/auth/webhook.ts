@@ -7,6 +7,7 @@ import type { Observe } from '../observe/observation.ts';
 import { observed } from '../observe/webhook-call.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import { type Caching, cachingOf, freshnessMs } from './freshness.ts';
+import { variableName, variableOf } from './session-variables.ts';
 
 export type AuthHook = {
   readonly url: string;
@@ -107,14 +108,11 @@ function cachingIn(answer: Answer): Caching | null {
   return cacheControl || expires ? { cacheControl: cacheControl ?? null, expires: expires ?? null } : null;
 }
 
-/** Only our own names, whatever else it says; a value that is no text is its JSON. */
+/** Only our own names, whatever else it says. */
 function variablesFrom(answer: Answer, prefix: string): Record<string, string> {
   return Object.fromEntries(
     [...answer]
       .filter(([name]) => name.startsWith(prefix))
-      .map(([name, value]) => [
-        SESSION_PREFIX + name.slice(prefix.length),
-        typeof value === 'string' ? value : JSON.stringify(value),
-      ]),
+      .map(([name, value]) => [variableName(name, prefix), variableOf(value)]),
   );
 }

@@ -11,6 +11,7 @@ import { parseJson } from '../execute/parse-json.ts';
 import { bodyText } from '../execute/splice.ts';
 import type { Session } from '../resolve/session.ts';
 import { addressOf, admit, admitBatch } from './admit.ts';
+import { askerOf } from './asker.ts';
 import type { HttpContext } from './context.ts';
 import type { Exchange } from './exchange.ts';
 import { OLDER_GRAPHQL_PATH } from './graphql-path.ts';
@@ -27,8 +28,11 @@ export function graphqlHandler(context: HttpContext): NodeHandler {
 async function answerTo(context: HttpContext, exchange: Exchange, request: IncomingMessage): Promise<Answer> {
   try {
     const text = await readBody(request, context.options.maxRequestBodyLength);
-    exchange.session = await context.authenticate(request.headers, () => parseJson(text));
-    exchange.asked = parseJson(text);
+    exchange.session = await context.authenticate(request.headers, () => {
+      exchange.asked = parseJson(text);
+      return exchange.asked;
+    });
+    exchange.asked ??= parseJson(text);
     const { headers } = request;
     const work = {
       context,
@@ -76,19 +80,8 @@ async function answerOne(work: Work, asked: unknown): Promise<Answer> {
   const operation = arrived(context, exchange.id, 'http', work.headers);
   try {
     admit(context.rateLimiter, { model, session, address });
-    const body = await answer(graphqlRequestFrom(asked), {
-      model,
-      session,
-      databases: context.state.sources,
-      outward: {
-        env: context.state.env,
-        headers: work.headers,
-        headerPrefix: context.options.headerPrefix,
-        observe: context.observe,
-        exchange,
-      },
-      progress: operation.progress,
-    });
+    const asker = askerOf(context, session, work.headers, operation, exchange);
+    const body = await answer(graphqlRequestFrom(asked), { model, ...asker });
     answered(context, operation, null);
     return { status: 200, body };
   } catch (thrown) {

@@ -9,6 +9,7 @@ import { answerEndpoint, type EndpointArguments } from '../execute/endpoint.ts';
 import { parseJson } from '../execute/parse-json.ts';
 import type { Match, Routes } from '../resolve/routes.ts';
 import { addressOf, admit } from './admit.ts';
+import { askerOf } from './asker.ts';
 import type { HttpContext } from './context.ts';
 import type { Exchange } from './exchange.ts';
 import { isObject } from './graphql-request.ts';
@@ -42,19 +43,8 @@ async function answerTo(context: HttpContext, exchange: Exchange, request: Incom
     const address = addressOf(request, context.options.trustedProxies);
     admit(context.rateLimiter, { model, session, address });
     const given = argumentsOf(values, query, headers['content-type'] ?? '', text);
-    const body = await answerEndpoint(endpoint, given, {
-      model,
-      session,
-      databases: context.state.sources,
-      outward: {
-        env: context.state.env,
-        headers,
-        headerPrefix: context.options.headerPrefix,
-        observe: context.observe,
-        exchange,
-      },
-      progress: operation.progress,
-    });
+    const asker = askerOf(context, session, headers, operation, exchange);
+    const body = await answerEndpoint(endpoint, given, { model, ...asker });
     answered(context, operation, null);
     const isKept = method === 'GET' && endpoint.maxAgeSeconds !== null;
     return {

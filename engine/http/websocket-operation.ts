@@ -9,6 +9,7 @@ import { bodyText } from '../execute/splice.ts';
 import type { Session } from '../resolve/session.ts';
 import type { LiveQueries } from '../subscribe/live-queries.ts';
 import { admit } from './admit.ts';
+import { askerOf } from './asker.ts';
 import type { HttpContext } from './context.ts';
 import { graphqlRequestFrom } from './graphql-request.ts';
 import { type Arrived, answered, arrived } from './operation.ts';
@@ -110,19 +111,7 @@ async function answerText(
   arrival: Arrived,
 ): Promise<string> {
   try {
-    const { headerPrefix } = context.options;
-    const outward = {
-      env: context.state.env,
-      headers: start.headers,
-      headerPrefix,
-      observe: context.observe,
-    };
-    const body = await answerPlanned(asked, {
-      session,
-      databases: context.state.sources,
-      outward,
-      progress: arrival.progress,
-    });
+    const body = await answerPlanned(asked, askerOf(context, session, start.headers, arrival));
     answered(context, arrival, null);
     return bodyText(body);
   } catch (thrown) {

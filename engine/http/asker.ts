@@ -1,0 +1,25 @@
+/** What the executor is given of an HTTP or WebSocket operation, whatever the endpoint: who asks, the databases, what webhooks
+ *  may know of the client, and where progress is told. Not here: the model, which belongs to the snapshot the request sees. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { AnswerContext } from '../execute/answer.ts';
+import type { Session } from '../resolve/session.ts';
+import type { HttpContext } from './context.ts';
+import type { Exchange } from './exchange.ts';
+import type { Arrived } from './operation.ts';
+
+export function askerOf(
+  { state, options, observe }: HttpContext,
+  session: Session,
+  headers: IncomingHttpHeaders,
+  { progress }: Arrived,
+  exchange?: Exchange,
+): Omit<AnswerContext, 'model'> {
+  const outward = {
+    env: state.env,
+    headers,
+    headerPrefix: options.headerPrefix,
+    observe,
+    ...(exchange && { exchange }),
+  };
+  return { session, databases: state.sources, outward, progress };
+}
