@@ -697,13 +697,14 @@ export const ERRORS = {
   badRequest: row<Text>(400, 'bad-request', (p) => p.text),
   onlyQueriesExplained: row<object>(400, 'invalid-params', () => 'only queries can be explained'),
   // ── Postgres, while a request runs ──
-  notNullViolation: row<Named>(
+  /** `text` is what the database says, which names the table, too. */
+  notNullViolation: row<Named & Text>(
     400,
     'postgres-error',
     (p) => `Not-NULL violation. null value in column ${p.name} violates not-null constraint`,
     {
       code: 'constraint-violation',
-      message: (p) => `Not-NULL violation. null value in column "${p.name}" violates not-null constraint`,
+      message: (p) => `Not-NULL violation. ${p.text}`,
     },
   ),
   constraintViolation: row<Text>(400, 'constraint-violation', (p) => p.text),

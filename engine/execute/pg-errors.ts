@@ -10,6 +10,7 @@ export type DatabaseFailure = {
   readonly message: string;
   readonly detail?: string;
   readonly hint?: string;
+  readonly column?: string;
 };
 
 type Entry = {
@@ -38,7 +39,11 @@ const PG_ERRORS: readonly Entry[] = [
     error: (_failure, path) => new EngineError('checkFailed', {}, path),
   },
   { state: /^23505$/, error: violation('Uniqueness violation. ') },
-  { state: /^23502$/, error: violation('Not-NULL violation. ') },
+  {
+    state: /^23502$/,
+    error: ({ message, column = '' }, path) =>
+      new EngineError('notNullViolation', { name: column, text: message }, path),
+  },
   { state: /^23503$/, error: violation('Foreign key violation. ') },
   // `on delete restrict`, since Postgres 18.
   { state: /^23001$/, error: violation('Can not delete or update due to data being referred. ') },
@@ -117,13 +122,14 @@ export function internalOf(failure: DatabaseFailure, statement: string): unknown
 }
 
 function failureOf(thrown: unknown): DatabaseFailure {
-  const error = thrown as { message?: unknown; detail?: string; hint?: string } | null;
+  const error = thrown as { message?: unknown; detail?: string; hint?: string; column?: string } | null;
   const code = sqlStateOf(thrown);
   return {
     message: typeof error?.message === 'string' ? error.message : String(thrown),
     ...(code ? { code } : {}),
     ...(error?.detail ? { detail: error.detail } : {}),
     ...(error?.hint ? { hint: error.hint } : {}),
+    ...(error?.column ? { column: error.column } : {}),
   };
 }
 

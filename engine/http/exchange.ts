@@ -40,10 +40,10 @@ export function sessionOf(request: FastifyRequest): Session {
   return session;
 }
 
-/** Raises `adminOnly` for any other role. */
+/** Raises `accessDenied` for any other role. */
 export function adminSessionOf(request: FastifyRequest): Session {
   const session = sessionOf(request);
-  return session.role === ADMIN_ROLE ? session : fail('adminOnly', {});
+  return session.role === ADMIN_ROLE ? session : fail('accessDenied', {});
 }
 
 /** Tells the log that the response has been handed to the socket. */
