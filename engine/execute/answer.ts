@@ -18,6 +18,8 @@ import type { Outward } from './webhook.ts';
 export type AnswerContext = {
   readonly model: Model;
   readonly session: Session;
+  /** Asked of the schema with connections. */
+  readonly isRelay?: boolean;
   readonly databases: Databases;
   /** For webhooks; without it they know neither environment nor client. */
   readonly outward?: Outward;
@@ -45,12 +47,12 @@ export async function answer(request: GraphqlRequest, context: AnswerContext): P
 /** What the request means to whoever asks; nothing has run yet. */
 export function understood(
   request: GraphqlRequest,
-  { model, session, progress }: Pick<AnswerContext, 'model' | 'session' | 'progress'>,
+  { model, session, isRelay, progress }: Pick<AnswerContext, 'model' | 'session' | 'isRelay' | 'progress'>,
 ): PlannedRequest {
   if (progress) progress.asked = request;
   const span = progress?.span?.child('plan', 'internal');
   try {
-    return planned(roleSchema(model, session.role, session.mayUseBackendOnly), request);
+    return planned(roleSchema(model, session.role, session.mayUseBackendOnly, isRelay), request);
   } finally {
     span?.end();
   }

@@ -2,6 +2,7 @@
  *  Variables have been validated (plan/variables.ts), so the only thing that can be wrong here is a session variable that
  *  did not come: `missingSessionVariable`. */
 import { fail, type PathStep } from '../errors/engine-error.ts';
+import { opened } from '../plan/opaque.ts';
 import { textOf } from '../plan/scalar-value.ts';
 import type { Leaf } from '../resolve/predicate.ts';
 import type { Session } from '../resolve/session.ts';
@@ -38,7 +39,7 @@ function bindLeaf(leaf: Leaf, binding: Binding): Value {
     case 'session':
       return sessionVariable(leaf.variable, binding.session);
     case 'variable':
-      return textOf(meant(valueAt(leaf.path, binding.variables), leaf.meaning), leaf.type);
+      return textOf(meant(valueOfLeaf(leaf, binding.variables), leaf.meaning), leaf.type);
     case 'list':
       return leaf.items.map((item) => bindLeaf(item, binding));
     case 'session-variables':
@@ -68,8 +69,13 @@ function meant(value: unknown, meaning: ReadonlyMap<string, string> | undefined)
     : (meaning.get(value as string) ?? value);
 }
 
-function valueAt(path: readonly PathStep[], variables: Variables): unknown {
-  let value: unknown = variables;
+function valueOfLeaf(leaf: Extract<Leaf, { kind: 'variable' }>, variables: Variables): unknown {
+  const value = valueAt(leaf.path, variables);
+  return leaf.within ? valueAt(leaf.within, opened(String(value))) : value;
+}
+
+function valueAt(path: readonly PathStep[], within: unknown): unknown {
+  let value = within;
   for (const step of path) value = (value as Record<PathStep, unknown> | null | undefined)?.[step];
   return value;
 }

@@ -33,9 +33,9 @@ export type ExplainedSubscription = Omit<ExplainedField, 'field'> & {
 /** A query: a list in response order. A subscription: its only field. Raises `onlyQueriesExplained` for a mutation. */
 export async function explain(
   request: GraphqlRequest,
-  { model, session, databases }: AnswerContext,
+  { model, session, isRelay, databases }: AnswerContext,
 ): Promise<readonly ExplainedField[] | ExplainedSubscription> {
-  const role = roleSchema(model, session.role, session.mayUseBackendOnly);
+  const role = roleSchema(model, session.role, session.mayUseBackendOnly, isRelay);
   const document = prepareDocument(role, request.query, request.operationName ?? null);
   if (document.operation.operation === 'mutation') fail('onlyQueriesExplained', {});
   const variables = coerceVariables(document, request.variables ?? null);

@@ -114,13 +114,13 @@ export function planned(role: RoleSchema, request: GraphqlRequest): PlannedReque
     return { plan: kept, variables, text: request.query };
   }
   misses += 1;
-  const before = document.byValue.size;
+  const before = document.byValue.size + document.facets.size;
   const plan = ready(
     renderPlan(planRequest(document, variables)),
     guardOf(role.model, role.role).timeLimitMs,
   );
   // Planning may have found out that more of the variables matters.
-  const isSameShape = document.byValue.size === before;
+  const isSameShape = document.byValue.size + document.facets.size === before;
   const { shape } = isSameShape ? variables : coerceVariables(document, request.variables ?? null);
   keep(role.model, `${id} ${shape}`, plan);
   return { plan, variables, text: request.query };

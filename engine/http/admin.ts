@@ -56,7 +56,7 @@ async function performOperation(
     .send(status === 200 ? text : textToWire(text, prefix));
 }
 
-/** `{query: {query, variables?, operationName?}, user?: {x-engine-role, …}}`; without a user, as the administrator. */
+/** `{query: {query, variables?, operationName?}, user?: {x-engine-role, …}, is_relay?}`; without a user, as the administrator. */
 async function explainAs({ options, state }: HttpContext, body: unknown): Promise<unknown> {
   if (!isObject(body)) return fail('parseFailed', { text: 'expected an object' });
   if (body['query'] === undefined) fail('parseFailed', { text: 'key "query" not found' });
@@ -65,5 +65,6 @@ async function explainAs({ options, state }: HttpContext, body: unknown): Promis
   if (!isObject(user)) return fail('parseFailed', { text: 'expected an object' }, { path: ['user'] });
   const headers = Object.entries(user).map(([name, value]) => [name.toLowerCase(), String(value)]);
   const session = trusted(Object.fromEntries(headers), options.headerPrefix);
-  return explain(request, { model: state.snapshot().model, session, databases: state.sources });
+  const isRelay = body['is_relay'] === true;
+  return explain(request, { model: state.snapshot().model, session, isRelay, databases: state.sources });
 }

@@ -14,7 +14,7 @@ import { addressOf, admit, admitBatch } from './admit.ts';
 import { askerOf } from './asker.ts';
 import type { HttpContext } from './context.ts';
 import type { Exchange } from './exchange.ts';
-import { OLDER_GRAPHQL_PATH } from './graphql-path.ts';
+import { isRelayPath, OLDER_GRAPHQL_PATH } from './graphql-path.ts';
 import { graphqlRequestFrom } from './graphql-request.ts';
 import { answered, arrived } from './operation.ts';
 import { readBody } from './read-body.ts';
@@ -40,6 +40,7 @@ async function answerTo(context: HttpContext, exchange: Exchange, request: Incom
       headers,
       address: addressOf(request, context.options.trustedProxies),
       session: exchange.session,
+      isRelay: isRelayPath(request.url!),
       snapshot: context.state.snapshot(),
     };
     const { status, body } = await answerAll(work, exchange.asked);
@@ -56,6 +57,7 @@ type Work = {
   readonly headers: IncomingHttpHeaders;
   readonly address: string | undefined;
   readonly session: Session;
+  readonly isRelay: boolean;
   readonly snapshot: Snapshot;
 };
 
@@ -75,13 +77,13 @@ async function answerAll(work: Work, body: unknown): Promise<Answer> {
 }
 
 async function answerOne(work: Work, asked: unknown): Promise<Answer> {
-  const { context, exchange, session, address, snapshot } = work;
+  const { context, exchange, session, isRelay, address, snapshot } = work;
   const { model } = snapshot;
   const operation = arrived(context, exchange.id, 'http', work.headers);
   try {
     admit(context.rateLimiter, { model, session, address });
     const asker = askerOf(context, session, work.headers, operation, exchange);
-    const body = await answer(graphqlRequestFrom(asked), { model, ...asker });
+    const body = await answer(graphqlRequestFrom(asked), { model, isRelay, ...asker });
     answered(context, operation, null);
     return { status: 200, body };
   } catch (thrown) {

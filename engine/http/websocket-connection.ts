@@ -22,6 +22,7 @@ export type ConnectionOptions = {
   readonly id: string;
   readonly socket: WebSocket;
   readonly protocol: Protocol;
+  readonly isRelay: boolean;
   /** Of the handshake; those of `connection_init` override them. */
   readonly headers: IncomingHttpHeaders;
   readonly address: string | undefined;
@@ -141,13 +142,14 @@ export class Connection {
   }
 
   #start(id: string, request: unknown): void {
-    const { context, live, address } = this.#options;
+    const { context, live, isRelay, address } = this.#options;
     const outlet = this.#outlet(id, request);
     const headers = this.#headers;
     const operation = startOperation({
       context,
       live,
       session: this.#session!,
+      isRelay,
       headers,
       address,
       request,

@@ -40,6 +40,7 @@ export type Start = {
   readonly context: HttpContext;
   readonly live: LiveQueries;
   readonly session: Session;
+  readonly isRelay: boolean;
   /** Of the connection, with those given at its start. */
   readonly headers: IncomingHttpHeaders;
   readonly address: string | undefined;
@@ -49,18 +50,19 @@ export type Start = {
 
 /** Null when it could not begin; then that has been said. */
 export function startOperation(start: Start): Operation | null {
-  const { context, session, outlet } = start;
+  const { context, session, isRelay, outlet } = start;
   const arrival = arrived(context, outlet.requestId, 'websocket', start.headers);
   try {
     const request = graphqlRequestFrom(start.request);
     const { model } = context.state.snapshot();
     admit(context.rateLimiter, { model, session, address: start.address });
-    const asked = understood(request, { model, session, progress: arrival.progress });
+    const asked = understood(request, { model, session, isRelay, progress: arrival.progress });
     arrival.progress.plan = asked.plan;
     if (asked.plan.operation !== 'subscription') return answerOnce(start, asked, arrival);
     const stop = start.live.subscribe({
       request,
       session,
+      isRelay,
       sink: {
         next: outlet.next,
         latest: outlet.latest,

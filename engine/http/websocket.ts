@@ -9,7 +9,7 @@ import type { Sample } from '../observe/registry.ts';
 import { LiveQueries } from '../subscribe/live-queries.ts';
 import { addressOf } from './admit.ts';
 import type { HttpContext } from './context.ts';
-import { isGraphqlPath } from './graphql-path.ts';
+import { isGraphqlPath, isRelayPath } from './graphql-path.ts';
 import { errorFrom } from './refusal.ts';
 import { requestIdOf } from './request-id.ts';
 import { Connection } from './websocket-connection.ts';
@@ -58,7 +58,8 @@ export function acceptWebsockets(server: Server, context: HttpContext): Websocke
       const headers = believed(context, request.headers);
       const address = addressOf(request, context.options.trustedProxies);
       const protocol = protocolOf(socket.protocol);
-      const connection = new Connection({ id, socket, protocol, headers, address, context, live });
+      const isRelay = isRelayPath(request.url!);
+      const connection = new Connection({ id, socket, protocol, isRelay, headers, address, context, live });
       connections.add(connection);
       socket.once('close', () => connections.delete(connection));
     });

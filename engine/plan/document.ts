@@ -32,7 +32,7 @@ import type { RoleSchema } from '../schema/role-schemas.ts';
 import { guardDocument, guardOperation } from './guard.ts';
 import type { Fragments } from './selection.ts';
 import { type Usage, validateOperation } from './validation.ts';
-import { printedType, type VariableDefinition } from './variables.ts';
+import { type Facet, printedType, type VariableDefinition } from './variables.ts';
 
 export type PreparedDocument = {
   readonly role: RoleSchema;
@@ -44,6 +44,8 @@ export type PreparedDocument = {
   readonly variables: ReadonlyMap<string, VariableDefinition>;
   /** Variables whose value, not only its shape, a plan depends on. Grows while plans are made. */
   readonly byValue: Set<string>;
+  /** Likewise, variables that hold an id or a cursor, of which a plan depends on no more than this says. */
+  readonly facets: Map<string, Facet>;
   /** A subscription may select several roots only when it says so. */
   readonly mayHaveManyRoots: boolean;
 };
@@ -71,6 +73,7 @@ export function prepareDocument(
     fragments,
     variables: variablesOf(operation, usages),
     byValue: new Set(),
+    facets: new Map(),
     mayHaveManyRoots: operation.operation !== 'subscription' || hasDirective(operation, MANY_ROOTS),
   };
 }

@@ -1,47 +1,70 @@
 /** `order_by` and `distinct_on` arguments → OrderItems and columns. Ordering by a row of another table conjoins what the
  *  role may see of it: hidden rows order like absent ones. Reference: features.md rows 21–26. */
+import { scalarOf } from '../catalog/scalars.ts';
+import { builtinType, type PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { callBeside } from '../resolve/function-call.ts';
 import { shownIfOf } from '../resolve/predicate.ts';
-import type { ResolvedTable } from '../resolve/types.ts';
+import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { DIRECTIONS } from '../schema/order-by.ts';
 import { type InputOrigin, inputOrigin } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
 import { planCallBeside } from './function.ts';
-import type { Input } from './input.ts';
+import { type Input, itemsOf } from './input.ts';
 import type { AggregateValue, OrderAggregate, OrderItem } from './types.ts';
 
 type Step = OrderItem['path'][number];
 
+/** An item with what a cursor says of it: by which names it is ordered, and what its values are. */
+export type NamedOrder = {
+  readonly item: OrderItem;
+  readonly names: readonly string[];
+  readonly type: PgType;
+  readonly isNullable: boolean;
+};
+
 export function planOrderBy(input: Input | undefined, context: PlanContext): OrderItem[] {
-  if (!input || input.kind === 'null') return [];
-  const items = input.kind === 'list' ? input.items : [input];
-  return items.flatMap((item) => orderItems(item, [], context));
+  return planNamedOrder(input, context).map(({ item }) => item);
 }
 
-function orderItems(input: Input, path: readonly Step[], context: PlanContext): OrderItem[] {
+export function planNamedOrder(input: Input | undefined, context: PlanContext): NamedOrder[] {
+  return itemsOf(input).flatMap((item) => orderItems(item, { path: [], names: [] }, context));
+}
+
+/** Where an order stands: the rows it has reached, and the names that led there. */
+type Place = { readonly path: readonly Step[]; readonly names: readonly string[] };
+
+function orderItems(input: Input, { path, names }: Place, context: PlanContext): NamedOrder[] {
   if (input.kind !== 'object') return [];
   return [...input.fields].flatMap(([name, value]) =>
-    withPath(name, () => {
+    withPath(name, (): NamedOrder[] => {
       const origin = inputOrigin(input.type.getFields()[name]!);
+      const named = [...names, name];
       if (origin.kind === 'relationship') {
-        return orderItems(value, [...path, stepTo(origin, context)], context);
+        return orderItems(value, { path: [...path, stepTo(origin, context)], names: named }, context);
       }
       if (origin.kind === 'relationship-aggregate' || origin.kind === 'computed-aggregate') {
-        return aggregateItems(value, name, path, rowsOf(origin, context));
+        return aggregateItems(value, name, { path, names: named }, rowsOf(origin, context));
       }
       const ordering = value.kind === 'object' ? value.fields.get('ordering') : value;
       if (ordering?.kind !== 'enum') return [];
       const { direction, nulls } = directionOf(ordering.value);
       if (origin.kind === 'column') {
         const { column } = origin;
-        return [{ path, column: column.name, direction, nulls, ...shownIfOf(column) }];
+        const item = { path, column: column.name, direction, nulls, ...shownIfOf(column) };
+        return [{ item, names: named, type: column.type, isNullable: path.length > 0 || mayBeNull(column) }];
       }
-      if (origin.kind !== 'computed') return [];
+      if (origin.kind !== 'computed' || origin.field.returns.kind !== 'scalar') return [];
       const call = planCallBeside(value, origin.field, origin.table);
-      return [{ path, column: origin.field.name, call, direction, nulls, ...shownIfOf(origin.field) }];
+      const item = { path, column: origin.field.name, call, direction, nulls, ...shownIfOf(origin.field) };
+      return [{ item, names: named, type: origin.field.returns.type, isNullable: true }];
     }),
   );
+}
+
+/** A logical model's word is not the database's. */
+function mayBeNull({ isNullable, isDeclared, shownIf }: ResolvedColumn): boolean {
+  return isNullable || isDeclared === true || shownIf !== undefined;
 }
 
 function stepTo(
@@ -62,10 +85,21 @@ function rowsOf(origin: AggregateOrigin, context: PlanContext): Rows {
   return { rows: { kind: 'called', call: callBeside(origin.field, origin.table) }, filter };
 }
 
-function aggregateItems(input: Input, column: string, path: readonly Step[], rows: Rows): OrderItem[] {
-  return aggregateOrders(input).map(({ value, ...direction }) => {
-    return { path, column, aggregate: { ...rows, value }, ...direction };
+function aggregateItems(input: Input, column: string, { path, names }: Place, rows: Rows): NamedOrder[] {
+  return aggregateOrders(input).map(({ value, direction, nulls }) => {
+    const item = { path, column, aggregate: { ...rows, value }, direction, nulls };
+    const own = value.kind === 'count' ? ['count'] : [value.fn, value.column];
+    return { item, names: [...names, ...own], type: typeOver(value), isNullable: true };
   });
+}
+
+/** What Postgres makes of many values, or a type that holds every one of them. */
+function typeOver(value: AggregateValue): PgType {
+  if (value.kind === 'count') return builtinType('int8');
+  const { fn, type } = value;
+  const real = type.base ?? type;
+  const isOwn = fn === 'max' || fn === 'min' || (fn === 'sum' && real.name === 'float4');
+  return isOwn || scalarOf(type).family !== 'number' ? type : builtinType('numeric');
 }
 
 type Directed = Pick<OrderItem, 'direction' | 'nulls'>;

@@ -8,12 +8,14 @@ import { type FieldOrigin, fieldOrigin } from '../schema/origin.ts';
 import { planAction } from './action.ts';
 import { planAggregate } from './aggregate.ts';
 import { readArguments } from './arguments.ts';
+import { planConnection } from './connection.ts';
 import { PlanContext } from './context.ts';
 import type { PreparedDocument } from './document.ts';
 import { planCall } from './function.ts';
 import { planGroups } from './group-by.ts';
 import { introspectionJson, isIntrospection } from './introspection.ts';
 import { planMutation } from './mutation.ts';
+import { planNode } from './node.ts';
 import { type SelectedField, selectedFields, subselections } from './selection.ts';
 import { planStream } from './stream.ts';
 import { objectTypeOf, planCalled, planRow, planRows } from './table.ts';
@@ -100,6 +102,9 @@ function planRoot(
       case 'rows-groups':
       case 'function':
       case 'function-aggregate':
+      case 'connection':
+      case 'function-connection':
+      case 'node':
         return { kind: 'database', alias, ...planQuery(origin, field, nodes, context) };
       case 'namespace':
         return { kind: 'namespace', alias, roots: planNamespace(field, nodes, context) };
@@ -118,6 +123,13 @@ function planRoot(
       case 'count':
       case 'nodes':
       case 'relationship':
+      case 'relationship-connection':
+      case 'edges':
+      case 'edge-node':
+      case 'cursor':
+      case 'page-info':
+      case 'page-info-part':
+      case 'node-id':
       case 'affected-rows':
       case 'returning':
         throw new Error(`${origin.kind} is no root field`);
@@ -129,8 +141,9 @@ function planRoot(
 
 type QueryOrigin = Extract<
   FieldOrigin,
-  { kind: 'rows' | 'row' | 'stream' | 'rows-aggregate' | 'rows-groups' | 'function' | 'function-aggregate' }
+  { kind: RowsKind | 'function' | 'function-aggregate' | 'function-connection' | 'node' }
 >;
+type RowsKind = 'rows' | 'row' | 'stream' | 'rows-aggregate' | 'rows-groups' | 'connection';
 
 /** What is asked of which source. */
 function planQuery(
@@ -139,6 +152,10 @@ function planQuery(
   nodes: readonly FieldNode[],
   context: PlanContext,
 ): Omit<Extract<Root, { kind: 'database' }>, 'kind' | 'alias'> {
+  if (origin.kind === 'node') {
+    const { source, select } = planNode(field, nodes, context);
+    return { source, query: { kind: 'row', select } };
+  }
   const { table } = origin;
   const { source } = table;
   switch (origin.kind) {
@@ -152,6 +169,8 @@ function planQuery(
       return { source, query: { kind: 'aggregate', ...planAggregate(table, field, nodes, context) } };
     case 'rows-groups':
       return { source, query: { kind: 'groups', groups: planGroups(table, field, nodes, context) } };
+    case 'connection':
+      return { source, query: { kind: 'connection', ...planConnection(table, field, nodes, context) } };
     case 'function': {
       const { fn } = origin;
       const select = planCalled(table, rootCall(fn, field, nodes, context), field, nodes, context);
@@ -161,6 +180,11 @@ function planQuery(
       const { fn } = origin;
       const query = planAggregate(table, field, nodes, context, rootCall(fn, field, nodes, context));
       return { source, query: { kind: 'aggregate', ...query }, ...repetition(fn) };
+    }
+    case 'function-connection': {
+      const { fn } = origin;
+      const page = planConnection(table, field, nodes, context, rootCall(fn, field, nodes, context));
+      return { source, query: { kind: 'connection', ...page }, ...repetition(fn) };
     }
     default:
       return origin satisfies never;

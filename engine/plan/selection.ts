@@ -6,10 +6,14 @@ import {
   type FieldNode,
   type FragmentDefinitionNode,
   GraphQLBoolean,
+  type GraphQLCompositeType,
   type GraphQLField,
   GraphQLNonNull,
   type GraphQLObjectType,
+  isInterfaceType,
+  isUnionType,
   Kind,
+  type NamedTypeNode,
   print,
   SchemaMetaFieldDef,
   type SelectionNode,
@@ -17,6 +21,7 @@ import {
   TypeMetaFieldDef,
 } from 'graphql';
 import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
+import { findNodeType } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
 import { readInput, valueByValue } from './input.ts';
 
@@ -43,7 +48,7 @@ export function selectedFields(
 ): readonly SelectedField[] {
   const found = new Map<string, Found>();
   const spread = new Set<string>();
-  for (const set of sets) collect(set, context, found, spread);
+  for (const set of sets) collect(set, type, context, found, spread);
   context.countFields(found.size);
   return [...found].map(([alias, { name, nodes }]) => {
     return { alias, name, nodes, field: definitionOf(type, name) };
@@ -52,12 +57,13 @@ export function selectedFields(
 
 /** A field by its name; null is `__typename`. Introspection's own roots are fields of the query root. */
 export function definitionOf(
-  type: GraphQLObjectType,
+  type: GraphQLCompositeType,
   name: string,
   path: readonly PathStep[] = [],
 ): GraphQLField<unknown, unknown> | null {
   if (name === '__typename') return null;
-  const field = type.getFields()[name] ?? (type.name === 'query_root' ? META_FIELDS[name] : undefined);
+  const own = isUnionType(type) ? undefined : type.getFields()[name];
+  const field = own ?? (type.name === 'query_root' ? META_FIELDS[name] : undefined);
   return field ?? fail('notFoundInType', { field: name, type: type.name }, { path: [...path, name] });
 }
 
@@ -65,6 +71,27 @@ const META_FIELDS: Readonly<Record<string, GraphQLField<unknown, unknown>>> = {
   __schema: SchemaMetaFieldDef,
   __type: TypeMetaFieldDef,
 };
+
+/** The type a fragment on `on` is about, where something of `type` is selected: that type itself, an interface it has, or an
+ *  object that has the interface. */
+export function spreadType(
+  on: string,
+  type: GraphQLCompositeType,
+  path: readonly PathStep[] = [],
+): GraphQLCompositeType {
+  if (on === type.name) return type;
+  const other = isInterfaceType(type) ? findNodeType(type)(on) : interfaceOf(type, on);
+  return other ?? fail('impossibleFragment', { on, type: type.name }, { path });
+}
+
+function interfaceOf(type: GraphQLCompositeType, name: string) {
+  return isUnionType(type) ? undefined : type.getInterfaces().find((each) => each.name === name);
+}
+
+/** Whether a fragment on it is about objects of the type. */
+function applies(on: NamedTypeNode | undefined, type: GraphQLObjectType): boolean {
+  return !on || on.name.value === type.name || interfaceOf(type, on.name.value) !== undefined;
+}
 
 /** The selection sets under a field's nodes. */
 export function subselections(nodes: readonly FieldNode[]): SelectionSetNode[] {
@@ -74,6 +101,7 @@ export function subselections(nodes: readonly FieldNode[]): SelectionSetNode[] {
 /** A fragment spread twice in one set adds nothing the second time. */
 function collect(
   set: SelectionSetNode,
+  type: GraphQLObjectType,
   context: PlanContext,
   found: Map<string, Found>,
   spread: Set<string>,
@@ -85,13 +113,16 @@ function collect(
         addField(selection, found);
         break;
       case Kind.INLINE_FRAGMENT:
-        collect(selection.selectionSet, context, found, spread);
+        if (!applies(selection.typeCondition, type)) break;
+        collect(selection.selectionSet, type, context, found, spread);
         break;
       case Kind.FRAGMENT_SPREAD: {
         const name = selection.name.value;
         if (spread.has(name)) break;
         spread.add(name);
-        collect(context.document.fragments.get(name)!.selectionSet, context, found, spread);
+        const fragment = context.document.fragments.get(name)!;
+        if (!applies(fragment.typeCondition, type)) break;
+        collect(fragment.selectionSet, type, context, found, spread);
         break;
       }
       default:

@@ -12,6 +12,7 @@ import { type FieldOrigin, fieldOrigin } from '../schema/origin.ts';
 import { planAggregate } from './aggregate.ts';
 import { type Arguments, readArguments } from './arguments.ts';
 import { planBoolExp } from './bool-exp.ts';
+import { planConnection } from './connection.ts';
 import type { PlanContext } from './context.ts';
 import { countOf, limitOf } from './count.ts';
 import { planCall } from './function.ts';
@@ -84,6 +85,15 @@ function planField(
     if (origin.kind === 'column')
       return columnField(alias, origin.column, readArguments(field, nodes, context), context);
     if (origin.kind === 'computed') return computedField(alias, origin, field, nodes, context);
+    if (origin.kind === 'relationship-connection') {
+      const { relationship, target } = origin;
+      const connection = planConnection(target, field, nodes, context);
+      return { kind: 'connection', alias, join: relationship.join, ...connection };
+    }
+    if (origin.kind === 'node-id') {
+      const key = origin.key.map(({ name: column, type: own }) => ({ column, type: own }));
+      return { kind: 'node-id', alias, table: origin.table.table, key };
+    }
     if (origin.kind !== 'relationship' && origin.kind !== 'relationship-aggregate')
       throw new Error(`${origin.kind} is not part of a row`);
     return planRelated({ alias, field, nodes, origin }, context);

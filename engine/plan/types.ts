@@ -11,6 +11,7 @@ import type { ResolvedAction } from '../resolve/action.ts';
 import type { TypeUse } from '../resolve/custom-type.ts';
 import type { FunctionCall, Join, Leaf, NativeCall, Predicate, ShownIf } from '../resolve/predicate.ts';
 import type { InputValidation, JsonForm } from '../resolve/types.ts';
+import type { PageInfoPart } from '../schema/origin.ts';
 
 export type Plan = {
   readonly operation: 'query' | 'mutation' | 'subscription';
@@ -99,6 +100,8 @@ export type QueryRoot =
   | { readonly kind: 'stream'; readonly select: Select }
   /** One object about many rows. */
   | ({ readonly kind: 'aggregate' } & Aggregate)
+  /** One object: a page of rows. */
+  | ({ readonly kind: 'connection' } & Connection)
   /** A list of objects, each about the rows of one group. */
   | { readonly kind: 'groups'; readonly groups: Groups };
 
@@ -159,7 +162,15 @@ export type Field =
   | { readonly kind: 'constant'; readonly alias: string; readonly json: string }
   | { readonly kind: 'object'; readonly alias: string; readonly join: Join; readonly select: Select }
   | { readonly kind: 'array'; readonly alias: string; readonly join: Join; readonly select: Select }
-  | ({ readonly kind: 'aggregate'; readonly alias: string; readonly join: Join } & Aggregate);
+  | ({ readonly kind: 'aggregate'; readonly alias: string; readonly join: Join } & Aggregate)
+  | ({ readonly kind: 'connection'; readonly alias: string; readonly join: Join } & Connection)
+  /** The row's global id, made of its table and key. */
+  | {
+      readonly kind: 'node-id';
+      readonly alias: string;
+      readonly table: QualifiedName;
+      readonly key: readonly { readonly column: string; readonly type: PgType }[];
+    };
 
 /** Rows taken together. `select` says which, without the role's limit, and has no fields of its own. */
 export type Aggregate = {
@@ -204,6 +215,40 @@ export type AggregateValue =
       /** Other rows do not count. */
       readonly shownIf?: Predicate;
     };
+
+/** A page of rows. `select` says which there are and in what order, which ends with the primary key; it has no limit. */
+export type Connection = {
+  readonly select: Select;
+  /** What a cursor says, one each item of the order. */
+  readonly keys: readonly (CursorKey & { readonly isNullable: boolean })[];
+  /** Only rows after this one, or before it; null is null there, too. */
+  readonly bound: {
+    readonly side: 'after' | 'before';
+    readonly values: readonly (Leaf | null)[];
+  } | null;
+  /** Null is all. */
+  readonly size: number | null;
+  /** The last rows, not the first. */
+  readonly isFromEnd: boolean;
+  readonly output: readonly ConnectionField[];
+};
+
+/** A value of the order, by the names that lead to it in a cursor. */
+export type CursorKey = { readonly names: readonly string[]; readonly type: PgType };
+
+type Constant = { readonly kind: 'constant'; readonly alias: string; readonly json: string };
+
+export type ConnectionField =
+  | Constant
+  | { readonly kind: 'page-info'; readonly alias: string; readonly fields: readonly PageInfoField[] }
+  | { readonly kind: 'edges'; readonly alias: string; readonly fields: readonly EdgeField[] };
+
+export type PageInfoField = Constant | { readonly kind: PageInfoPart; readonly alias: string };
+
+export type EdgeField =
+  | Constant
+  | { readonly kind: 'cursor'; readonly alias: string }
+  | { readonly kind: 'node'; readonly alias: string; readonly fields: readonly Field[] };
 
 /** Rows in groups of equal keys. `where` decides which rows, `having` which groups; both hold the role's part already. */
 export type Groups = Pick<Select, 'table' | 'where' | 'limit' | 'offset'> & {

@@ -8,16 +8,16 @@ import {
   type ArgumentNode,
   type FieldNode,
   GraphQLBoolean,
+  type GraphQLCompositeType,
   type GraphQLField,
   type GraphQLInputType,
   GraphQLNonNull,
-  type GraphQLObjectType,
   getNamedType,
   getNullableType,
+  isCompositeType,
   isInputObjectType,
   isListType,
   isNonNullType,
-  isObjectType,
   Kind,
   type OperationDefinitionNode,
   type SelectionNode,
@@ -26,7 +26,7 @@ import {
   type VariableDefinitionNode,
 } from 'graphql';
 import { fail, type PathStep } from '../errors/engine-error.ts';
-import { definitionOf, type Fragments } from './selection.ts';
+import { definitionOf, type Fragments, spreadType } from './selection.ts';
 import { printedType } from './variables.ts';
 
 /** The first place a variable stands at. */
@@ -42,7 +42,7 @@ export const MOST_LEVELS = 200;
 export function validateOperation(
   operation: OperationDefinitionNode,
   fragments: Fragments,
-  rootType: GraphQLObjectType,
+  rootType: GraphQLCompositeType,
 ): ReadonlyMap<string, Usage> {
   const walk = new Walk(operation.variableDefinitions ?? [], fragments);
   walk.selectionSet(operation.selectionSet, rootType, ['selectionSet']);
@@ -64,7 +64,7 @@ class Walk {
     this.#fragments = fragments;
   }
 
-  selectionSet({ selections }: SelectionSetNode, type: GraphQLObjectType, path: Path): void {
+  selectionSet({ selections }: SelectionSetNode, type: GraphQLCompositeType, path: Path): void {
     this.#checkDepth(path);
     for (const selection of selections) {
       this.#directives(selection, path);
@@ -73,13 +73,13 @@ class Walk {
     }
   }
 
-  #field(node: FieldNode, type: GraphQLObjectType, path: Path): void {
+  #field(node: FieldNode, type: GraphQLCompositeType, path: Path): void {
     const field = definitionOf(type, node.name.value, path);
     if (!field) return;
     const at = [...path, field.name];
     this.#arguments(node.arguments ?? [], field, at);
     const inner = getNamedType(field.type);
-    if (isObjectType(inner)) {
+    if (isCompositeType(inner)) {
       const missing = { text: `missing selection set for '${field.name}'` };
       const set = node.selectionSet ?? fail('validationFailed', missing, { path: at });
       this.selectionSet(set, inner, [...at, 'selectionSet']);
@@ -88,15 +88,15 @@ class Walk {
     }
   }
 
-  #fragment(node: Exclude<SelectionNode, FieldNode>, type: GraphQLObjectType, path: Path): void {
+  #fragment(node: Exclude<SelectionNode, FieldNode>, type: GraphQLCompositeType, path: Path): void {
     if (node.kind === Kind.INLINE_FRAGMENT) {
-      checkSpread(node.typeCondition?.name.value ?? type.name, type, path);
-      this.#within('', () => this.selectionSet(node.selectionSet, type, path));
+      const on = spreadType(node.typeCondition?.name.value ?? type.name, type, path);
+      this.#within('', () => this.selectionSet(node.selectionSet, on, path));
       return;
     }
     const name = node.name.value;
     const fragment = this.#fragments.get(name) ?? fail('unknownFragment', { name }, { path });
-    checkSpread(fragment.typeCondition.name.value, type, path);
+    const on = spreadType(fragment.typeCondition.name.value, type, path);
     if (this.#open.includes(name)) {
       fail('fragmentCycle', { names: this.#open.slice(this.#open.indexOf(name)).filter(Boolean) });
     }
@@ -108,7 +108,7 @@ class Walk {
     }
     const before = this.#deepest;
     this.#deepest = level;
-    this.#within(name, () => this.selectionSet(fragment.selectionSet, type, path));
+    this.#within(name, () => this.selectionSet(fragment.selectionSet, on, path));
     this.#heights.set(name, this.#deepest - level);
     this.#deepest = Math.max(before, this.#deepest);
   }
@@ -181,11 +181,6 @@ class Walk {
     if (level > MOST_LEVELS) fail('tooDeep', {});
     this.#deepest = Math.max(this.#deepest, level);
   }
-}
-
-/** All our types are objects, so a fragment fits its own type only. */
-function checkSpread(on: string, { name }: GraphQLObjectType, path: Path): void {
-  if (on !== name) fail('impossibleFragment', { on, type: name }, { path });
 }
 
 const CONDITION = new GraphQLNonNull(GraphQLBoolean);

@@ -31,6 +31,9 @@ export type VariableDefinition = {
   readonly path: readonly PathStep[];
 };
 
+/** A value → what of it a plan depends on. Raises what is wrong with it. */
+export type Facet = (value: unknown) => string;
+
 export type RequestVariables = {
   /** Defaults filled in; absent variables are absent. */
   readonly values: Readonly<Record<string, unknown>>;
@@ -53,6 +56,8 @@ export function coerceVariables(
     const value = givenOrDefault(definition, given);
     if (value !== undefined) values[name] = value;
     shape += `${shapeOfVariable(value, definition, document.byValue.has(name))};`;
+    const facet = document.facets.get(name);
+    if (facet) shape += `${inPlace(definition, () => facet(value))};`;
   }
   return { values, shape };
 }
@@ -76,13 +81,19 @@ function givenOrDefault(
   return value;
 }
 
-function shapeOfVariable(value: unknown, { type, path }: VariableDefinition, byValue: boolean): string {
+function shapeOfVariable(value: unknown, definition: VariableDefinition, byValue: boolean): string {
+  const { type } = definition;
+  if (type) return inPlace(definition, () => shapeOf(value, type, byValue, HERE));
+  return value === undefined ? '-' : byValue ? JSON.stringify(value) : 's';
+}
+
+/** What is wrong is wrong where the variable is used. */
+function inPlace(definition: VariableDefinition, read: () => string): string {
   try {
-    if (type) return shapeOf(value, type, byValue, HERE);
-    return value === undefined ? '-' : byValue ? JSON.stringify(value) : 's';
+    return read();
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
-    throw path.reduceRight((grown, step) => grown.at(step), error);
+    throw definition.path.reduceRight((grown, step) => grown.at(step), error);
   }
 }
 

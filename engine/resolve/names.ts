@@ -151,6 +151,14 @@ export function derivedTypeName(
   return typeName(naming, base, suffix);
 }
 
+/** A type of the relay schema about the table: `authorConnection`, in every convention without an underscore. */
+export function relayTypeName(
+  { base, naming }: Pick<TableNames, 'base' | 'naming'>,
+  part: 'Connection' | 'Edge',
+): string {
+  return typeName(naming, { verbatim: sharedTypeName(naming, base) + part });
+}
+
 /** What is put behind a table's name for the types derived from it, whichever of them a role's schema has. Left out are
  *  those made from one of these (`author_aggregate_bool_exp_count`). */
 const DERIVED_TYPES: readonly string[] = [

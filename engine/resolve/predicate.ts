@@ -19,6 +19,8 @@ export type Leaf =
   | {
       readonly kind: 'variable';
       readonly path: readonly PathStep[];
+      /** The variable is an id or a cursor, and this is where in its JSON. */
+      readonly within?: readonly PathStep[];
       readonly type: PgType;
       readonly meaning?: ReadonlyMap<string, string>;
     }

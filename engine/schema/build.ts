@@ -12,11 +12,13 @@ import { type NamespaceKind, namespaceTypeName } from '../resolve/naming.ts';
 import type { ResolvedSource } from '../resolve/types.ts';
 import { actionRoots } from './action.ts';
 import type { SchemaBuilder } from './builder.ts';
+import { connectionRoots } from './connection.ts';
 import { functionRoots } from './function.ts';
 import { mutationRoots } from './mutation.ts';
 import { nativeQueryRoots } from './native-query.ts';
+import { nodeRoot, nodeTables } from './node.ts';
 import { type FieldMap, fieldExtensions } from './origin.ts';
-import { tableRoots } from './table.ts';
+import { objectType, tableRoots } from './table.ts';
 
 export type Roots = {
   readonly query: GraphQLObjectType;
@@ -25,35 +27,41 @@ export type Roots = {
 };
 
 export function buildRoots(builder: SchemaBuilder): Roots {
-  const query = {
-    ...sourceFields(builder, 'query', (source) => ({
-      ...tableRoots(builder, source, 'query'),
-      ...functionRoots(builder, source, 'query'),
-      ...nativeQueryRoots(builder, source, 'query'),
-    })),
-    ...actionRoots(builder, 'query'),
-  };
+  const query = readFields(builder, 'query');
   const mutationKind = builder.mayUseBackendOnly ? 'mutation_backend' : 'mutation_frontend';
   const mutation = {
     ...sourceFields(builder, mutationKind, (source) => ({
       ...mutationRoots(builder, source),
       ...functionRoots(builder, source, 'mutation'),
     })),
-    ...actionRoots(builder, 'mutation'),
+    ...actionFields(builder, 'mutation'),
   };
-  const subscription = {
-    ...sourceFields(builder, 'subscription', (source) => ({
-      ...tableRoots(builder, source, 'subscription'),
-      ...functionRoots(builder, source, 'query'),
-      ...nativeQueryRoots(builder, source, 'subscription'),
-    })),
-    ...actionRoots(builder, 'subscription'),
-  };
+  const subscription = readFields(builder, 'subscription');
   return {
     query: rootType('query_root', query) ?? NO_QUERIES,
     mutation: rootType('mutation_root', mutation),
     subscription: rootType('subscription_root', subscription),
   };
+}
+
+function readFields(builder: SchemaBuilder, operation: 'query' | 'subscription'): FieldMap {
+  const actions = actionFields(builder, operation);
+  if (builder.isRelay) {
+    const fields = sourceFields(builder, operation, (source) => connectionRoots(builder, source, operation));
+    return { ...fields, ...actions, ...nodeRoot(builder) };
+  }
+  const fields = sourceFields(builder, operation, (source) => ({
+    ...tableRoots(builder, source, operation),
+    ...functionRoots(builder, source, 'query'),
+    ...nativeQueryRoots(builder, source, operation),
+  }));
+  return { ...fields, ...actions };
+}
+
+/** None when one of the custom types is called like a type of the relay schema. */
+function actionFields(builder: SchemaBuilder, operation: 'query' | 'mutation' | 'subscription'): FieldMap {
+  const names = [...builder.model.customTypes.declared.keys()];
+  return names.some((name) => builder.isTaken(name)) ? {} : actionRoots(builder, operation);
 }
 
 /** The fields of every source; those of a source with a namespace are in one field of that name. */
@@ -73,9 +81,11 @@ function sourceFields(
 }
 
 /** Every type the roots reach, for introspection. */
-export function wholeSchema(roots: Roots): GraphQLSchema {
+export function wholeSchema(builder: SchemaBuilder): GraphQLSchema {
   return new GraphQLSchema({
-    ...roots,
+    ...buildRoots(builder),
+    // Nothing but their interface may lead to them.
+    types: nodeTables(builder).map((table) => objectType(builder, table)),
     directives: [GraphQLIncludeDirective, GraphQLSkipDirective],
     // Names come from the database and were checked when tables were tracked; checking again costs more than building.
     assumeValid: true,

@@ -11,7 +11,8 @@ import {
   GraphQLString,
 } from 'graphql';
 import type { Scalar } from '../catalog/scalars.ts';
-import { accessOf, targetOf } from '../resolve/access.ts';
+import { accessOf, NO_ACCESS, targetOf } from '../resolve/access.ts';
+import { relayTypeName } from '../resolve/names.ts';
 import type {
   Model,
   ResolvedColumn,
@@ -34,10 +35,14 @@ export class SchemaBuilder {
   readonly role: string;
   /** Whether `backend_only` permissions count. */
   readonly mayUseBackendOnly: boolean;
+  /** Whether rows come in connections, and objects have a global id. */
+  readonly isRelay: boolean;
+  #taken: ReadonlySet<string> | undefined;
   readonly #types = new Map<string, GraphQLNamedType>();
 
-  constructor(model: Model, role: string, mayUseBackendOnly: boolean) {
+  constructor(model: Model, role: string, mayUseBackendOnly: boolean, isRelay = false) {
     this.model = model;
+    this.isRelay = isRelay;
     this.role = role;
     this.mayUseBackendOnly = mayUseBackendOnly;
   }
@@ -53,7 +58,7 @@ export class SchemaBuilder {
   }
 
   access(table: ResolvedTable): TableAccess {
-    const access = accessOf(table, this.role);
+    const access = this.isTaken(table.typeName) ? NO_ACCESS : accessOf(table, this.role);
     if (this.mayUseBackendOnly) return access;
     return {
       select: access.select,
@@ -64,7 +69,14 @@ export class SchemaBuilder {
   }
 
   select(table: ResolvedTable): SelectAccess | null {
-    return accessOf(table, this.role).select;
+    return this.isTaken(table.typeName) ? null : accessOf(table, this.role).select;
+  }
+
+  /** Is there a type of the relay schema that is called so? */
+  isTaken(typeName: string): boolean {
+    if (!this.isRelay) return false;
+    this.#taken ??= relayTypeNames(this.model);
+    return this.#taken.has(typeName);
   }
 
   /** As the role sees them: one that it does not see in every row may be null. */
@@ -123,6 +135,16 @@ export class SchemaBuilder {
       })
     );
   }
+}
+
+function relayTypeNames({ sources }: Model): ReadonlySet<string> {
+  const types = [...sources.values()].flatMap(({ tables }) =>
+    [...tables.values()].flatMap((table) => [
+      relayTypeName(table, 'Connection'),
+      relayTypeName(table, 'Edge'),
+    ]),
+  );
+  return new Set(['Node', 'PageInfo', ...types]);
 }
 
 /** A Postgres type may be called what GraphQL cannot: other characters become underscores. */

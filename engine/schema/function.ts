@@ -40,7 +40,7 @@ export function functionRoots(
 }
 
 /** Nobody calls a function who may not read what it returns. */
-function mayCall(builder: SchemaBuilder, fn: ResolvedFunction): boolean {
+export function mayCall(builder: SchemaBuilder, fn: ResolvedFunction): boolean {
   const table = targetOf(builder.model, fn.source, fn.returns);
   if (!builder.select(table)) return false;
   return builder.role === ADMIN_ROLE || fn.isForReaders || fn.roles.has(builder.role);
@@ -70,14 +70,19 @@ function functionAggregate(builder: SchemaBuilder, fn: ResolvedFunction): [strin
   return [[fn.aggregateRootField, field]];
 }
 
+/** `args` of a tracked function. */
+export function callArgumentsOf(builder: SchemaBuilder, fn: ResolvedFunction): GraphQLFieldConfigArgumentMap {
+  const description = `input parameters for function "${fn.function.name}"`;
+  return callArguments(builder, fn.argsTypeName, description, fn.arguments);
+}
+
 function functionArguments(
   builder: SchemaBuilder,
   fn: ResolvedFunction,
   table: ResolvedTable,
 ): GraphQLFieldConfigArgumentMap {
-  const description = `input parameters for function "${fn.function.name}"`;
   return {
-    ...callArguments(builder, fn.argsTypeName, description, fn.arguments),
+    ...callArgumentsOf(builder, fn),
     ...(fn.returnsSet ? rowArguments(builder, table) : {}),
   };
 }

@@ -7,8 +7,10 @@ import {
   type GraphQLFieldConfig,
   type GraphQLInputField,
   type GraphQLInputObjectType,
+  type GraphQLInterfaceType,
   GraphQLList,
   type GraphQLNonNull,
+  type GraphQLObjectType,
   type GraphQLScalarType,
 } from 'graphql';
 import type { AggregateFunction, PredicateFunction } from '../catalog/aggregates.ts';
@@ -49,6 +51,7 @@ export type FieldOrigin =
   | { readonly kind: 'computed'; readonly table: ResolvedTable; readonly field: ResolvedComputedField }
   | { readonly kind: 'function'; readonly fn: ResolvedFunction; readonly table: ResolvedTable }
   | AggregateOrigin
+  | ConnectionOrigin
   | { readonly kind: MutationKind; readonly table: ResolvedTable }
   | { readonly kind: 'affected-rows' }
   /** An action; where the answer to an asynchronous one is found; a value in an answer. */
@@ -65,6 +68,24 @@ export type AggregateOrigin =
   | { readonly kind: 'aggregate' | 'count' }
   | { readonly kind: 'nodes'; readonly table: ResolvedTable }
   | { readonly kind: 'aggregate-function'; readonly fn: AggregateFunction };
+
+/** Rows in pages, the parts of a page, and objects found by their id. */
+export type ConnectionOrigin =
+  | { readonly kind: 'connection'; readonly table: ResolvedTable }
+  | { readonly kind: 'edges' | 'edge-node'; readonly table: ResolvedTable }
+  | {
+      readonly kind: 'relationship-connection';
+      readonly relationship: ResolvedRelationship;
+      readonly target: ResolvedTable;
+    }
+  | { readonly kind: 'function-connection'; readonly fn: ResolvedFunction; readonly table: ResolvedTable }
+  | { readonly kind: 'node' }
+  | { readonly kind: 'page-info' | 'cursor' }
+  | { readonly kind: 'page-info-part'; readonly part: PageInfoPart }
+  | { readonly kind: 'node-id'; readonly table: ResolvedTable; readonly key: readonly ResolvedColumn[] };
+
+export const PAGE_INFO = ['endCursor', 'hasNextPage', 'hasPreviousPage', 'startCursor'] as const;
+export type PageInfoPart = (typeof PAGE_INFO)[number];
 
 type RelationshipAggregate = {
   readonly kind: 'relationship-aggregate';
@@ -126,6 +147,9 @@ export type InputOrigin =
   | { readonly kind: 'casts' }
   | { readonly kind: 'cast'; readonly to: PgType };
 
+/** The object type of that name, if its objects are Nodes. */
+export type FindNodeType = (name: string) => GraphQLObjectType | undefined;
+
 /** Our fields have neither a parent value nor a context: nothing ever resolves them. */
 export type FieldConfig = GraphQLFieldConfig<unknown, unknown>;
 export type FieldMap = Record<string, FieldConfig>;
@@ -144,6 +168,7 @@ export const conditionExtensions = { [CONDITION]: true };
 export const countExtensions = { [COUNT]: true };
 export const scalarExtensions = (scalar: Scalar) => ({ [KEY]: scalar });
 
+export const nodeExtensions = (find: FindNodeType) => ({ [KEY]: find });
 export const enumExtensions = (resolved: ResolvedEnum) => ({ [KEY]: resolved });
 
 export function fieldOrigin(field: GraphQLField<unknown, unknown>): FieldOrigin {
@@ -160,6 +185,11 @@ export function isCount(argument: GraphQLArgument): boolean {
 
 export function isCondition(type: GraphQLInputObjectType): boolean {
   return type.extensions[CONDITION] === true;
+}
+
+/** The objects of an interface. */
+export function findNodeType(type: GraphQLInterfaceType): FindNodeType {
+  return required(type) as FindNodeType;
 }
 
 /** How a scalar's values are read; undefined for a scalar of GraphQL's own. */

@@ -19,26 +19,31 @@ export type RoleSchema = {
 const built = new WeakMap<Model, Map<string, RoleSchema>>();
 
 /** Roles a model does not name all have the same empty schema, and the same guard. */
-export function roleSchema(model: Model, role: string, mayUseBackendOnly: boolean): RoleSchema {
+export function roleSchema(
+  model: Model,
+  role: string,
+  mayUseBackendOnly: boolean,
+  isRelay = false,
+): RoleSchema {
   let ofModel = built.get(model);
   if (!ofModel) {
     ofModel = new Map();
     built.set(model, ofModel);
   }
   const isKnown = model.roles.has(role) || model.guards.byRole.has(role) || role === ADMIN_ROLE;
-  const key = isKnown ? `${mayUseBackendOnly ? 'b' : '-'}${role}` : '';
+  const key = `${isRelay ? 'r' : '-'}${isKnown ? `${mayUseBackendOnly ? 'b' : '-'}${role}` : ''}`;
   let known = ofModel.get(key);
   if (!known) {
-    known = buildRole(model, role, mayUseBackendOnly);
+    known = buildRole(model, role, mayUseBackendOnly, isRelay);
     ofModel.set(key, known);
   }
   return known;
 }
 
-function buildRole(model: Model, role: string, mayUseBackendOnly: boolean): RoleSchema {
-  const builder = new SchemaBuilder(model, role, mayUseBackendOnly);
+function buildRole(...described: ConstructorParameters<typeof SchemaBuilder>): RoleSchema {
+  const builder = new SchemaBuilder(...described);
+  const { model, role } = builder;
   const roots = buildRoots(builder);
-  const schema = (): GraphQLSchema =>
-    wholeSchema(buildRoots(new SchemaBuilder(model, role, mayUseBackendOnly)));
+  const schema = (): GraphQLSchema => wholeSchema(new SchemaBuilder(...described));
   return { role, model, builder, roots, schema };
 }

@@ -12,9 +12,11 @@ import type { ResolvedColumn, ResolvedSource, ResolvedTable } from '../resolve/t
 import { aggregateRoot, mayAggregate, relationshipAggregates } from './aggregate.ts';
 import { boolExp } from './bool-exp.ts';
 import type { Related, SchemaBuilder } from './builder.ts';
+import { relationshipConnections } from './connection.ts';
 import { computedField, visibleComputedFields } from './function.ts';
 import { groupByRoot } from './group-by.ts';
 import { nativeArguments } from './native-query.ts';
+import { nodeId, nodeInterface, nodeKey } from './node.ts';
 import { orderBy, selectColumn } from './order-by.ts';
 import { countExtensions, type FieldConfig, type FieldMap, fieldExtensions } from './origin.ts';
 import { streamRoot } from './stream.ts';
@@ -24,8 +26,10 @@ export function objectType(builder: SchemaBuilder, table: ResolvedTable): GraphQ
     return new GraphQLObjectType({
       name,
       description: table.description,
+      interfaces: () => (nodeKey(builder, table) ? [nodeInterface(builder)] : []),
       fields: () => ({
         ...relationshipAggregates(builder, table),
+        ...(builder.isRelay ? relationshipConnections(builder, table) : {}),
         ...Object.fromEntries(
           builder
             .selectableColumns(table)
@@ -42,6 +46,7 @@ export function objectType(builder: SchemaBuilder, table: ResolvedTable): GraphQ
             computedField(builder, table, field),
           ]),
         ),
+        ...nodeId(builder, table),
       }),
     });
   });

@@ -3,6 +3,7 @@
  *  each update of an `update-many`. Not here: running them (execute/), splicing (execute/splice.ts). */
 import type { Call, MutationOutput, MutationRoot, Plan, QueryRoot, Root, Validation } from '../plan/types.ts';
 import { aggregateQuery } from './aggregate.ts';
+import { connectionQuery } from './connection.ts';
 import { comma, compile, type Fragment, join, type Statement, sql } from './fragment.ts';
 import { groupsQuery } from './group-by.ts';
 import type { StepQuery } from './insert.ts';
@@ -176,6 +177,7 @@ function queriesOf(source: string, drafts: Draft[]): { readonly statement: numbe
 function queryOf(root: QueryRoot, aliases: Aliases): Fragment {
   if (root.kind === 'groups') return groupsQuery(root.groups, aliases);
   if (root.kind === 'aggregate') return aggregateQuery(root, aliases);
+  if (root.kind === 'connection') return connectionQuery(root, aliases);
   if (root.kind === 'stream') return streamQuery(root.select, aliases);
   return root.kind === 'row' ? rowQuery(root.select, aliases) : rowsQuery(root.select, aliases);
 }

@@ -7,6 +7,7 @@ import type { Field, Keys, Select } from '../plan/types.ts';
 import type { Join, Predicate } from '../resolve/predicate.ts';
 import { aggregateQuery } from './aggregate.ts';
 import { condition, matches, shown, whereClause } from './bool-exp.ts';
+import { connectionQuery } from './connection.ts';
 import { comma, empty, type Fragment, id, integer, join, param, qualified, sql } from './fragment.ts';
 import { functionCall } from './function.ts';
 import { Joins } from './join.ts';
@@ -22,6 +23,7 @@ import {
   text,
 } from './json.ts';
 import { nativeRows } from './native-query.ts';
+import { nodeId } from './opaque.ts';
 import {
   carriedColumns,
   distinctClause,
@@ -62,15 +64,26 @@ type Rows = { readonly json: Fragment; readonly from: Fragment };
 export type Origin = { readonly correlate?: (row: string) => Fragment; readonly outer?: string };
 
 /** A select's table under an alias of its own, and which of its rows. */
-export type Place = { readonly row: string; readonly table: Fragment; readonly where: Fragment };
+export type Place = {
+  readonly row: string;
+  readonly table: Fragment;
+  readonly conditions: readonly Fragment[];
+  /** All of them. */
+  readonly where: Fragment;
+};
 
 export function placeOf(select: Select, aliases: Aliases, { correlate, outer }: Origin): Place {
   const row = aliases.next();
-  const where = whereClause([
+  const conditions = [
     ...(correlate ? [correlate(row)] : []),
     condition(select.where, rowScope(row, aliases)),
-  ]);
-  return { row, where, table: sql`${sourceOf(select, outer ?? row)} ${id(row)}` };
+  ];
+  return {
+    row,
+    conditions,
+    where: whereClause(conditions),
+    table: sql`${sourceOf(select, outer ?? row)} ${id(row)}`,
+  };
 }
 
 export function rowsOf(select: Select, aliases: Aliases, origin: Origin = {}): Rows {
@@ -149,6 +162,12 @@ function fieldPieces(field: Field, row: string, joins: Joins): readonly Piece[] 
     }
     case 'aggregate':
       return [expression(sql`(${aggregateQuery(field, joins.aliases, joinedTo(field.join, row))})`)];
+    case 'connection': {
+      const page = connectionQuery(field, joins.aliases, joinedTo(field.join, row));
+      return [expression(sql`(${page})`)];
+    }
+    case 'node-id':
+      return [text('"'), expression(nodeId(field, row)), text('"')];
     case 'object': {
       const other = joins.to(field.join, row, field.select.where);
       const object = concatenate(rowPieces(field.select.fields, other, joins));

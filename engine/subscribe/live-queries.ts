@@ -59,7 +59,7 @@ export class LiveQueries {
       renew: () => this.#renew(live),
       watch: (...watched) => this.#watch(...watched),
     };
-    const { statements } = understood(ask.request, { model, session: ask.session }).plan;
+    const { statements } = understood(ask.request, { ...ask, model }).plan;
     const isStream = statements.some(isOfStream);
     const live: Subscription = isStream ? new Stream(ask, surroundings) : new LiveQuery(ask, surroundings);
     live.begin(model);
@@ -141,8 +141,8 @@ class LiveQuery implements Subscription {
 
   /** Plans under the model and watches; what was watched before is left. */
   begin(model: Model): void {
-    const { request, session } = this.ask;
-    const planned = understood(request, { model, session });
+    const { request, session, isRelay = false } = this.ask;
+    const planned = understood(request, { model, session, isRelay });
     const binding = { session, variables: planned.variables.values };
     const { statements } = planned.plan;
     const values = statements.map((statement) => valuesOf(statement, binding));

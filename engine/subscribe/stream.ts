@@ -34,8 +34,8 @@ export class Stream implements Subscription {
 
   /** Plans under the model and goes on from where it stands. */
   begin(model: Model): void {
-    const { request, session } = this.ask;
-    const planned = understood(request, { model, session });
+    const { request, session, isRelay = false } = this.ask;
+    const planned = understood(request, { model, session, isRelay });
     const [statement] = planned.plan.statements;
     const values = statement ? valuesOf(statement, { session, variables: planned.variables.values }) : [];
     this.model = model;

@@ -20,7 +20,13 @@ export type Sink = {
   readonly ended: (error: EngineError) => void;
 };
 
-export type Ask = { readonly request: GraphqlRequest; readonly session: Session; readonly sink: Sink };
+export type Ask = {
+  readonly request: GraphqlRequest;
+  readonly session: Session;
+  /** Asked of the schema with connections. */
+  readonly isRelay?: boolean;
+  readonly sink: Sink;
+};
 
 export type Subscription = {
   readonly ask: Ask;

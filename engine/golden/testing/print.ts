@@ -42,7 +42,7 @@ function printLeaf(leaf: Leaf): string {
     case 'session':
       return `session ${leaf.variable} (${type})`;
     case 'variable':
-      return `variable ${leaf.path.join('.')} (${type})`;
+      return `variable ${[...leaf.path, ...(leaf.within ?? [])].join('.')} (${type})`;
     case 'list':
       return `[${leaf.items.map(printLeaf).join(', ')}] (${type})`;
     case 'stream-cursor':

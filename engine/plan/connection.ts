@@ -1,0 +1,138 @@
+/** A selection on a connection → a page: which rows, in which order, between which cursors, and what is told of them. The
+ *  order always ends with the primary key, so that it is one of rows and every cursor stands for one. A role's limit is the
+ *  most of a page. Raises `validationFailed` for arguments that exclude each other.
+ *  Not here: what a cursor says (cursor.ts). Reference: features.md row 124. */
+import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
+import { fail, withPath } from '../errors/engine-error.ts';
+import type { FunctionCall } from '../resolve/predicate.ts';
+import type { ResolvedTable } from '../resolve/types.ts';
+import { fieldOrigin } from '../schema/origin.ts';
+import { type Arguments, readArguments } from './arguments.ts';
+import type { PlanContext } from './context.ts';
+import { countOf } from './count.ts';
+import { planCursor } from './cursor.ts';
+import { type NamedOrder, planNamedOrder } from './order-by.ts';
+import { type SelectedField, selectedFields, subselections } from './selection.ts';
+import { objectTypeOf, planSelection, rowsAskedFor } from './table.ts';
+import type { Connection, ConnectionField, EdgeField, PageInfoField, Select } from './types.ts';
+
+/** Over rows of the table, or those that `from` returns. */
+export function planConnection(
+  table: ResolvedTable,
+  field: GraphQLField<unknown, unknown>,
+  nodes: readonly FieldNode[],
+  context: PlanContext,
+  from?: FunctionCall,
+): Connection {
+  const given = readArguments(field, nodes, context);
+  const page = withPath('args', () => pageOf(table, given, context));
+  const select = { ...page.select, ...(from ? { from } : {}) };
+  const output = parts(field, nodes, context, (selected, type) => connectionField(selected, type, context));
+  return { ...page, select, output };
+}
+
+function pageOf(table: ResolvedTable, given: Arguments, context: PlanContext): Omit<Connection, 'output'> {
+  const after = textIn(given, 'after');
+  const before = textIn(given, 'before');
+  const [first, last] = ['first', 'last'].map((name) =>
+    withPath(name, () => countOf(given.get(name), context)),
+  ) as [string | null, string | null];
+  if (first !== null && last !== null) refuseBoth('first', 'last');
+  if (after && before) refuseBoth('after', 'before');
+  const { limit, ...asked } = rowsAskedFor(table, given, context);
+  const { order_by } = table.naming.names;
+  const named = withPath(order_by, () => planNamedOrder(given.get(order_by), context));
+  const order = wholeOrder(named, asked, table);
+  const keys = order.map(({ names, type, isNullable }) => ({ names, type, isNullable }));
+  const cursor = after ?? before;
+  const size = first ?? last;
+  return {
+    select: { table: table.table, fields: [], ...asked, orderBy: order.map(({ item }) => item), limit: null },
+    keys,
+    bound: cursor && {
+      side: after ? 'after' : 'before',
+      values: withPath(after ? 'after' : 'before', () => planCursor(cursor, keys, context)),
+    },
+    size: size === null ? limit : Math.min(Number(size), limit ?? Number.MAX_SAFE_INTEGER),
+    isFromEnd: last !== null,
+  };
+}
+
+function textIn(given: Arguments, name: string) {
+  const input = given.get(name);
+  return input?.kind === 'leaf' ? input : null;
+}
+
+function refuseBoth(one: string, other: string): never {
+  return fail('validationFailed', { text: `"${one}" and "${other}" are not allowed at once` });
+}
+
+/** As asked, each value once; then what `distinct_on` needs, and the key. */
+function wholeOrder(
+  named: readonly NamedOrder[],
+  { distinctOn, shownIf = {} }: Pick<Select, 'distinctOn' | 'shownIf'>,
+  table: ResolvedTable,
+): readonly NamedOrder[] {
+  const own = [...distinctOn, ...(table.primaryKey ?? []).map(({ name }) => name)].map((name): NamedOrder => {
+    const { graphqlName, type, isNullable } = table.columnByName.get(name)!;
+    const shown = shownIf[name] ? { shownIf: shownIf[name] } : {};
+    const item = { path: [], column: name, direction: 'asc', nulls: 'last', ...shown } as const;
+    return { item, names: [graphqlName], type, isNullable: isNullable || shownIf[name] !== undefined };
+  });
+  const order = new Map<string, NamedOrder>();
+  for (const each of [...named, ...own]) {
+    const known = order.get(JSON.stringify(each.names));
+    // A function may be called with different arguments.
+    const isOther = known && JSON.stringify(known.item.call) !== JSON.stringify(each.item.call);
+    const names = isOther ? [...each.names, String(order.size)] : each.names;
+    if (!known || isOther) order.set(JSON.stringify(names), { ...each, names });
+  }
+  return [...order.values()];
+}
+
+type PlanPart<T> = (selected: SelectedField, type: GraphQLObjectType) => T;
+
+function parts<T>(
+  field: GraphQLField<unknown, unknown>,
+  nodes: readonly FieldNode[],
+  context: PlanContext,
+  plan: PlanPart<T>,
+): T[] {
+  const type = objectTypeOf(field);
+  return withPath('selectionSet', () =>
+    selectedFields(subselections(nodes), type, context).map((selected) =>
+      withPath(selected.name, () => plan(selected, type)),
+    ),
+  );
+}
+
+function connectionField(
+  { alias, nodes, field }: SelectedField,
+  type: GraphQLObjectType,
+  context: PlanContext,
+): ConnectionField {
+  if (!field) return { kind: 'constant', alias, json: JSON.stringify(type.name) };
+  const fields = <T>(plan: PlanPart<T>) => parts(field, nodes, context, plan);
+  return fieldOrigin(field).kind === 'edges'
+    ? { kind: 'edges', alias, fields: fields((selected, inner) => edgeField(selected, inner, context)) }
+    : { kind: 'page-info', alias, fields: fields(pageInfoField) };
+}
+
+function pageInfoField({ alias, field }: SelectedField, type: GraphQLObjectType): PageInfoField {
+  const origin = field && fieldOrigin(field);
+  return origin?.kind === 'page-info-part'
+    ? { kind: origin.part, alias }
+    : { kind: 'constant', alias, json: JSON.stringify(type.name) };
+}
+
+function edgeField(
+  { alias, nodes, field }: SelectedField,
+  type: GraphQLObjectType,
+  context: PlanContext,
+): EdgeField {
+  if (!field) return { kind: 'constant', alias, json: JSON.stringify(type.name) };
+  const origin = fieldOrigin(field);
+  if (origin.kind !== 'edge-node') return { kind: 'cursor', alias };
+  const { fields } = planSelection(origin.table, objectTypeOf(field), nodes, context);
+  return { kind: 'node', alias, fields };
+}

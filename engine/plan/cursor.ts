@@ -1,0 +1,63 @@
+/** `after` and `before`: where a page begins or ends. A cursor is the JSON object of a row's values in the order's columns,
+ *  by the names they have in `order_by`: `{"author": {"name": "Ada"}, "id": 1}`. Its values are bound; which of them are null
+ *  decides the plan. Raises `validationFailed` for what is no cursor of this order.
+ *  Not here: cursors in answers (sql/connection.ts). Reference: features.md row 124. */
+import { fail } from '../errors/engine-error.ts';
+import type { Leaf, LeafValue } from '../resolve/predicate.ts';
+import type { PlanContext } from './context.ts';
+import type { Input } from './input.ts';
+import { kindOf, opened } from './opaque.ts';
+import { textOf } from './scalar-value.ts';
+import type { CursorKey } from './types.ts';
+
+/** A value each key, null where the cursor's row has none. */
+export function planCursor(
+  { from }: Extract<Input, { kind: 'leaf' }>,
+  keys: readonly CursorKey[],
+  context: PlanContext,
+): readonly (Leaf | null)[] {
+  const cursor = cursorOf(from.value);
+  if (from.kind === 'variable') context.document.facets.set(from.path[0] as string, facetOf);
+  return keys.map(({ names, type }): Leaf | null => {
+    const value = valueIn(cursor, names);
+    if (value === undefined) return invalid();
+    if (value === null) return null;
+    return from.kind === 'variable'
+      ? { kind: 'variable', path: from.path, within: names, type }
+      : { kind: 'constant', value: textOf(value, type) as LeafValue, type };
+  });
+}
+
+function valueIn(cursor: unknown, names: readonly string[]): unknown {
+  return names.reduce<unknown>(
+    (value, name) => (isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined),
+    cursor,
+  );
+}
+
+/** Which values there are, and which are null. */
+function facetOf(value: unknown): string {
+  return value === undefined || value === null ? '-' : outline(cursorOf(value), 0);
+}
+
+const MOST_LEVELS = 20;
+
+function outline(value: unknown, level: number): string {
+  if (value === null) return 'n';
+  if (!isObject(value) || level > MOST_LEVELS) return 's';
+  const members = Object.entries(value).map(([k, v]) => `${JSON.stringify(k)}:${outline(v, level + 1)}`);
+  return `{${members.join(',')}}`;
+}
+
+function cursorOf(given: unknown): Readonly<Record<string, unknown>> {
+  const cursor = opened(String(given));
+  return isObject(cursor) ? cursor : invalid();
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return kindOf(value) === 'Object';
+}
+
+function invalid(): never {
+  return fail('validationFailed', { text: 'the "after" or "before" cursor is invalid' });
+}

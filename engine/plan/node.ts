@@ -1,0 +1,137 @@
+/** The root field `node`: an id → the row it is of. An id says `[1, schema, table, …key]`; which table it is decides the plan,
+ *  the key is bound: a client's ids make as many plans as there are tables.
+ *  Raises `validationFailed` for what is no id of a table the role reads as Nodes, `parseFailed` for a key that cannot be.
+ *  Not here: ids in answers (sql/node.ts). Reference: features.md row 124. */
+import type { FieldNode, GraphQLField } from 'graphql';
+import { scalarOf } from '../catalog/scalars.ts';
+import type { PgType } from '../catalog/types.ts';
+import { fail, withPath } from '../errors/engine-error.ts';
+import { printQualified } from '../metadata/schema/common.ts';
+import { and, type Leaf, type LeafValue, type Predicate } from '../resolve/predicate.ts';
+import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
+import { nodeKey, nodeTables } from '../schema/node.ts';
+import { objectType } from '../schema/table.ts';
+import { readArguments } from './arguments.ts';
+import type { PlanContext } from './context.ts';
+import type { Input } from './input.ts';
+import { kindOf, opened } from './opaque.ts';
+import { textOf } from './scalar-value.ts';
+import { planSelection } from './table.ts';
+import type { Select } from './types.ts';
+
+type NodeId = { readonly schema: string; readonly name: string; readonly values: readonly unknown[] };
+
+/** Before the values in an id's JSON. */
+const VALUES_AT = 3;
+
+export function planNode(
+  field: GraphQLField<unknown, unknown>,
+  nodes: readonly FieldNode[],
+  context: PlanContext,
+): { readonly source: string; readonly select: Select } {
+  const { builder } = context.document.role;
+  const { from } = readArguments(field, nodes, context).get('id') as Extract<Input, { kind: 'leaf' }>;
+  const { id, table, key } = withPath('args', () =>
+    withPath('id', () => {
+      const read = nodeIdOf(from.value);
+      const found = tableOf(read, nodeTables(builder));
+      return { id: read, table: found, key: alignedKey(nodeKey(builder, found)!, read.values) };
+    }),
+  );
+  if (from.kind === 'variable') context.document.facets.set(from.path[0] as string, facetOf);
+  const columns = key.map((column, i): Predicate => {
+    const value = checked(id.values[i], column);
+    const { type } = column;
+    const right: Leaf =
+      from.kind === 'variable'
+        ? { kind: 'variable', path: from.path, within: [VALUES_AT + i], type }
+        : { kind: 'constant', value: textOf(value, type) as LeafValue, type };
+    return { kind: 'compare', left: { column: column.name, type }, operator: '_eq', right };
+  });
+  const where = and(context.filterOf(table), ...columns);
+  return {
+    source: table.source,
+    select: { ...planSelection(table, objectType(builder, table), nodes, context), where },
+  };
+}
+
+/** What of an id a plan depends on: the table, and what kinds of values the key has. */
+function facetOf(value: unknown): string {
+  const { schema, name, values } = nodeIdOf(value);
+  return JSON.stringify([schema, name, values.map(kindOf)]);
+}
+
+function nodeIdOf(given: unknown): NodeId {
+  const text = String(given);
+  const value = opened(text);
+  if (value === undefined) {
+    const bytes = Buffer.from(text, 'base64').toString('latin1');
+    return malformed(`Failed reading: not a valid json value at '${bytes}'`);
+  }
+  if (!Array.isArray(value)) {
+    return malformed(`parsing node id failed, expected Array, but encountered ${kindOf(value)}`);
+  }
+  const [version, schema, name, ...values] = value as readonly unknown[];
+  if (value.length === 0) return malformed('unexpected GUID format, found empty list');
+  if (kindOf(version) !== 'Number') {
+    return malformed('unexpected GUID format, needs to start with a version number');
+  }
+  if (version !== 1) {
+    return malformed(`unsupported GUID version: ${Number(version)}${Number.isInteger(version) ? '.0' : ''}`);
+  }
+  if (value.length <= VALUES_AT) {
+    return malformed('GUID version 1: expecting schema name, table name and at least one column value');
+  }
+  if (typeof schema !== 'string' || typeof name !== 'string') {
+    const other = typeof schema === 'string' ? name : schema;
+    return malformed(`parsing Text failed, expected String, but encountered ${kindOf(other)}`);
+  }
+  return { schema, name, values };
+}
+
+function tableOf({ schema, name }: NodeId, tables: readonly ResolvedTable[]): ResolvedTable {
+  const found = tables.filter(({ table }) => table.schema === schema && table.name === name);
+  const printed = `'${printQualified({ schema, name })}'`;
+  const [only, another] = found;
+  if (!only) return invalid(`no such table found: ${printed}`);
+  if (another) {
+    const sources = found.map(({ source }) => `'${source}'`).join(', ');
+    invalid(
+      `this V1 node id matches more than one table across different sources: ${printed} exists in sources [${sources}]`,
+    );
+  }
+  return only;
+}
+
+function alignedKey(key: readonly ResolvedColumn[], values: readonly unknown[]): readonly ResolvedColumn[] {
+  const missing = key.slice(values.length).map(({ name }) => `'${name}'`);
+  if (missing.length > 0) invalid(`primary key columns [${missing.join(', ')}] are missing`);
+  const unexpected = values.slice(key.length);
+  if (unexpected.length > 0) invalid(`unexpected column values ${JSON.stringify(unexpected)}`);
+  return key;
+}
+
+/** What the JSON of a key's value may be; Postgres has the last word on text. */
+function checked(value: unknown, { name, type }: ResolvedColumn): unknown {
+  const kinds = kindsOf(type);
+  const found = kindOf(value);
+  if (kinds === null || kinds.expected.includes(found)) return value;
+  const text = `parsing ${kinds.name} failed, expected ${kinds.expected[0]}, but encountered ${found}`;
+  return fail('parseFailed', { text: `value of column '${name}' in node id: ${text}` });
+}
+
+function kindsOf(type: PgType): { readonly name: string; readonly expected: readonly string[] } | null {
+  const { input } = scalarOf(type);
+  if (input === 'string') return { name: 'Text', expected: ['String'] };
+  if (input === 'boolean') return { name: 'Bool', expected: ['Boolean'] };
+  if (input === 'json' || input === 'any') return null;
+  return { name: 'Scientific', expected: ['Number', 'String'] };
+}
+
+function malformed(problem: string): never {
+  return invalid(`Error in $: ${problem}`);
+}
+
+function invalid(problem: string): never {
+  return fail('validationFailed', { text: `invalid node id: ${problem}` });
+}

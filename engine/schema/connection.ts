@@ -1,0 +1,155 @@
+/** Connections: rows in pages with cursors, of tables, array relationships and functions, in place of the root fields of the
+ *  other schema. `articleConnection {pageInfo edges {cursor node}}`. Only over rows that are Nodes, whose key makes every
+ *  cursor one row's. Reference: features.md row 124; the GraphQL Cursor Connections Specification. */
+import {
+  GraphQLBoolean,
+  type GraphQLFieldConfigArgumentMap,
+  GraphQLInt,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLString,
+} from 'graphql';
+import { targetOf } from '../resolve/access.ts';
+import { describe } from '../resolve/description.ts';
+import { relayTypeName } from '../resolve/names.ts';
+import { fieldName, rootFieldName } from '../resolve/naming.ts';
+import type { ResolvedFunction, ResolvedSource, ResolvedTable } from '../resolve/types.ts';
+import type { SchemaBuilder } from './builder.ts';
+import { callArgumentsOf, mayCall } from './function.ts';
+import { nodeKey } from './node.ts';
+import {
+  countExtensions,
+  type FieldConfig,
+  type FieldMap,
+  type FieldOrigin,
+  fieldExtensions,
+  PAGE_INFO,
+} from './origin.ts';
+import { nonNullList, objectType, rowArguments } from './table.ts';
+
+/** Query (or subscription) roots: of tables, and of functions that only read. */
+export function connectionRoots(
+  builder: SchemaBuilder,
+  { tables, functions }: ResolvedSource,
+  operation: 'query' | 'subscription',
+): FieldMap {
+  return Object.fromEntries([
+    ...[...tables.values()].flatMap((table) => tableConnection(builder, table, operation)),
+    ...[...functions.values()].flatMap((fn) => functionConnection(builder, fn)),
+  ]);
+}
+
+function tableConnection(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  operation: 'query' | 'subscription',
+): [string, FieldConfig][] {
+  const access = builder.select(table);
+  const shown = operation === 'query' ? access?.queryRootFields : access?.subscriptionRootFields;
+  if (!nodeKey(builder, table) || (shown && !shown.has('select'))) return [];
+  const { naming, base } = table;
+  const name = rootFieldName(naming, fieldName(naming, base, 'connection'));
+  const description = `fetch data from the table: "${table.table.name}"`;
+  const args = connectionArguments(builder, table);
+  return [
+    [name, connectionField(builder, table, { description, args, origin: { kind: 'connection', table } })],
+  ];
+}
+
+function functionConnection(builder: SchemaBuilder, fn: ResolvedFunction): [string, FieldConfig][] {
+  const table = targetOf(builder.model, fn.source, fn.returns);
+  const isRead = fn.returnsSet && fn.exposedAs === 'query' && mayCall(builder, fn);
+  if (!isRead || !nodeKey(builder, table)) return [];
+  const { description } = fn;
+  const args = { ...callArgumentsOf(builder, fn), ...connectionArguments(builder, table) };
+  const name = fieldName(table.naming, { verbatim: fn.rootField }, 'connection');
+  const origin = { kind: 'function-connection', fn, table } as const;
+  return [[name, connectionField(builder, table, { description, args, origin })]];
+}
+
+/** `<rel>_connection` beside each array relationship. */
+export function relationshipConnections(builder: SchemaBuilder, table: ResolvedTable): FieldMap {
+  const related = builder
+    .relationships(table)
+    .filter(({ relationship, target }) => relationship.kind === 'array' && nodeKey(builder, target));
+  return Object.fromEntries(
+    related.map(({ relationship, target }) => {
+      const description = describe(relationship.comment, 'An array relationship connection');
+      const origin = { kind: 'relationship-connection', relationship, target } as const;
+      const args = connectionArguments(builder, target);
+      const name = fieldName(table.naming, { verbatim: relationship.name }, 'connection');
+      return [name, connectionField(builder, target, { description, args, origin })];
+    }),
+  );
+}
+
+type Described = {
+  readonly description: string | null;
+  readonly args: GraphQLFieldConfigArgumentMap;
+  readonly origin: FieldOrigin;
+};
+
+function connectionField(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  { description, args, origin }: Described,
+): FieldConfig {
+  const type = new GraphQLNonNull(connectionType(builder, table));
+  return { type, description, args, extensions: fieldExtensions(origin) };
+}
+
+function connectionArguments(builder: SchemaBuilder, table: ResolvedTable): GraphQLFieldConfigArgumentMap {
+  const { limit: _, offset: __, ...rows } = rowArguments(builder, table);
+  const size = { type: GraphQLInt, extensions: countExtensions };
+  return {
+    after: { type: GraphQLString },
+    before: { type: GraphQLString },
+    first: size,
+    last: size,
+    ...rows,
+  };
+}
+
+function connectionType(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
+  return builder.named(relayTypeName(table, 'Connection'), (name) => {
+    return new GraphQLObjectType({
+      name,
+      description: `A Relay connection object on "${table.table.name}"`,
+      fields: () => ({
+        edges: {
+          type: nonNullList(edgeType(builder, table)),
+          extensions: fieldExtensions({ kind: 'edges', table }),
+        },
+        pageInfo: {
+          type: new GraphQLNonNull(pageInfo(builder)),
+          extensions: fieldExtensions({ kind: 'page-info' }),
+        },
+      }),
+    });
+  });
+}
+
+function edgeType(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
+  return builder.named(relayTypeName(table, 'Edge'), (name) => {
+    return new GraphQLObjectType({
+      name,
+      fields: () => ({
+        cursor: { type: new GraphQLNonNull(GraphQLString), extensions: fieldExtensions({ kind: 'cursor' }) },
+        node: {
+          type: new GraphQLNonNull(objectType(builder, table)),
+          extensions: fieldExtensions({ kind: 'edge-node', table }),
+        },
+      }),
+    });
+  });
+}
+
+function pageInfo(builder: SchemaBuilder): GraphQLObjectType {
+  return builder.named('PageInfo', (name) => {
+    const fields = PAGE_INFO.map((part): [string, FieldConfig] => {
+      const type = new GraphQLNonNull(part.startsWith('has') ? GraphQLBoolean : GraphQLString);
+      return [part, { type, extensions: fieldExtensions({ kind: 'page-info-part', part }) }];
+    });
+    return new GraphQLObjectType({ name, fields: Object.fromEntries(fields) });
+  });
+}

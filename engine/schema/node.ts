@@ -1,0 +1,61 @@
+/** Objects with an id that is theirs alone among all tables, for clients that keep a store of objects: the interface `Node`,
+ *  its `id`, and the root field that finds one. An object is a Node to those who may read its whole primary key, in every
+ *  row; only in the relay schema. Not here: what an id says (plan/node.ts). Reference: features.md row 124. */
+import { GraphQLInterfaceType, GraphQLNonNull, type GraphQLObjectType, GraphQLScalarType } from 'graphql';
+import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
+import type { SchemaBuilder } from './builder.ts';
+import { type FieldMap, fieldExtensions, nodeExtensions } from './origin.ts';
+import { objectType } from './table.ts';
+
+/** Columns of the key that ids and cursors of the table's rows are made of; null where there are no such. */
+export function nodeKey(builder: SchemaBuilder, table: ResolvedTable): readonly ResolvedColumn[] | null {
+  const access = builder.isRelay ? builder.select(table) : null;
+  const { primaryKey } = table;
+  if (!access || !primaryKey) return null;
+  const isShown = ({ name }: ResolvedColumn) => access.columns.has(name) && !access.cells.columns.has(name);
+  return primaryKey.every(isShown) ? primaryKey : null;
+}
+
+/** Tables whose rows are Nodes. */
+export function nodeTables(builder: SchemaBuilder): readonly ResolvedTable[] {
+  return [...builder.model.sources.values()].flatMap(({ tables }) =>
+    [...tables.values()].filter((table) => nodeKey(builder, table) !== null),
+  );
+}
+
+export function nodeInterface(builder: SchemaBuilder): GraphQLInterfaceType {
+  return builder.named('Node', (name) => {
+    return new GraphQLInterfaceType({
+      name,
+      description: 'An object with globally unique ID',
+      fields: () => ({ id: ID_FIELD }),
+      extensions: nodeExtensions((typeName) => nodeTypeNamed(builder, typeName)),
+    });
+  });
+}
+
+function nodeTypeNamed(builder: SchemaBuilder, name: string): GraphQLObjectType | undefined {
+  const table = nodeTables(builder).find(({ typeName }) => typeName === name);
+  return table && objectType(builder, table);
+}
+
+/** `id`, in place of a column of that name; nothing where rows are no Nodes. */
+export function nodeId(builder: SchemaBuilder, table: ResolvedTable): FieldMap {
+  const key = nodeKey(builder, table);
+  if (!key) return {};
+  return { id: { ...ID_FIELD, extensions: fieldExtensions({ kind: 'node-id', table, key }) } };
+}
+
+const ID_FIELD = { type: new GraphQLNonNull(GraphQLID), description: 'A globally unique identifier' };
+
+/** `node`, when there are any. */
+export function nodeRoot(builder: SchemaBuilder): FieldMap {
+  if (nodeTables(builder).length === 0) return {};
+  return {
+    node: {
+      type: nodeInterface(builder),
+      args: { id: { type: ID_FIELD.type, description: 'A globally unique id' } },
+      extensions: fieldExtensions({ kind: 'node' }),
+    },
+  };
+}

@@ -1,0 +1,234 @@
+/** Connection → a query of one column and one row: a page of rows as a JSON object with cursors. The page is read in the
+ *  order's direction up to its size and one row more, which tells whether there are more; whether there are rows on the
+ *  other side of the cursor is asked of them alone. With an index on the order none of it reads more than the page.
+ *  Not here: what cursors look like (opaque.ts). Reference: features.md row 124. */
+import type { Connection, ConnectionField, EdgeField, PageInfoField } from '../plan/types.ts';
+import { allOf, whereClause } from './bool-exp.ts';
+import { comma, empty, type Fragment, id, integer, join, param, sql } from './fragment.ts';
+import { Joins } from './join.ts';
+import { concatenate, expression, joinedRows, jsonArray, jsonObject, type Piece, text } from './json.ts';
+import { cursor } from './opaque.ts';
+import { carriedColumns, directed, type OrderTerm, orderClause, orderTerms, outside } from './order-by.ts';
+import type { Aliases } from './scope.ts';
+import { limitedTable, type Origin, placeOf, rowPieces } from './table.ts';
+
+/** The place of a row of a page that may have one too many. */
+const NUMBER = 'number in page';
+
+export function connectionQuery(page: Connection, aliases: Aliases, origin: Origin = {}): Fragment {
+  const rows = pageRows(page, aliases, origin);
+  const joins = new Joins(aliases);
+  const json = concatenate(
+    jsonObject(
+      page.output.map((field) => ({ key: field.alias, value: fieldPieces(field, page, rows, joins) })),
+    ),
+  );
+  // Constants alone would be said once for each row.
+  const isOverRows = page.output.some((field) => isAboutRows(field, page));
+  return isOverRows
+    ? sql`select ${json} from ${rows.from}${joins.clauses()}${rows.where}`
+    : sql`select ${json}`;
+}
+
+/** Rows to choose from, and what orders them. */
+type Base = {
+  readonly row: string;
+  readonly from: Fragment;
+  readonly conditions: readonly Fragment[];
+  readonly terms: readonly OrderTerm[];
+};
+
+function baseOf({ select }: Connection, aliases: Aliases, origin: Origin): Base {
+  const place = placeOf(select, aliases, origin);
+  const { row } = place;
+  const joins = new Joins(aliases);
+  const terms = orderTerms(select.orderBy, row, joins);
+  if (select.distinctOn.length === 0) {
+    return { row, terms, conditions: place.conditions, from: sql`${place.table}${joins.clauses()}` };
+  }
+  const from = limitedTable(select, place, { terms, joins, carried: carriedColumns(terms) });
+  const carried = outside(terms, row).map((term) => ({ ...term, isJoined: false }));
+  return { row, terms: carried, conditions: [], from };
+}
+
+type PageRows = {
+  readonly row: string;
+  readonly from: Fragment;
+  readonly where: Fragment;
+  readonly terms: readonly OrderTerm[];
+  /** Of aggregates over them, so that a row too many is left out. */
+  readonly filter: Fragment;
+  readonly hasMore: Fragment | null;
+  /** Whether there are rows on the other side of the cursor. */
+  readonly hasBeyond: Fragment | null;
+};
+
+function pageRows(page: Connection, aliases: Aliases, origin: Origin): PageRows {
+  const base = baseOf(page, aliases, origin);
+  const { row, terms } = base;
+  const bounded = [...base.conditions, ...boundOf(page, terms)];
+  const hasBeyond = page.bound ? beyond(page, aliases, origin) : null;
+  if (page.size === null) {
+    return { ...base, where: whereClause(bounded), filter: empty, hasMore: null, hasBeyond };
+  }
+  const size = integer(page.size);
+  const order = orderClause(page.isFromEnd ? reversed(page, terms) : terms);
+  const columns = sql`${id(row)}.*${carriedColumns(terms)}`;
+  const rows = sql`select ${columns} from ${base.from}${whereClause(bounded)}${order} limit ${integer(page.size + 1)}`;
+  const numbered = sql`select ${id(row)}.*, row_number() over () as ${id(NUMBER)} from (${rows}) ${id(row)}`;
+  return {
+    row,
+    from: sql`(${numbered}) ${id(row)}`,
+    where: empty,
+    terms: outside(terms, row),
+    filter: sql` filter (where ${id(row)}.${id(NUMBER)} <= ${size})`,
+    hasMore: sql`count(*) > ${size}`,
+    hasBeyond,
+  };
+}
+
+function beyond(page: Connection, aliases: Aliases, origin: Origin): Fragment {
+  const { from, conditions, terms } = baseOf(page, aliases, origin);
+  const isBeyond = boundOf(page, terms).map((condition) => sql`(${condition}) is not true`);
+  return sql`exists (select 1 from ${from}${whereClause([...conditions, ...isBeyond])})`;
+}
+
+/** The same order from its end. */
+function reversed({ select }: Connection, terms: readonly OrderTerm[]): readonly OrderTerm[] {
+  return terms.map((term, i) => {
+    const { direction, nulls } = opposite(select.orderBy[i]!);
+    return { ...term, direction: directed(direction, nulls) };
+  });
+}
+
+type Directed = Pick<Connection['select']['orderBy'][number], 'direction' | 'nulls'>;
+
+function opposite({ direction, nulls }: Directed): Directed {
+  return {
+    direction: direction === 'asc' ? 'desc' : 'asc',
+    nulls: nulls === 'first' ? 'last' : 'first',
+  };
+}
+
+/** The rows after the cursor in the order, or before it: in none of the first values another, and then one. */
+function boundOf({ bound, keys, select }: Connection, terms: readonly OrderTerm[]): readonly Fragment[] {
+  if (!bound) return [];
+  const ways = select.orderBy.map((item) => (bound.side === 'after' ? item : opposite(item)));
+  const isUniform = keys.every(
+    ({ isNullable }, i) => !isNullable && ways[i]!.direction === ways[0]!.direction,
+  );
+  if (isUniform && bound.values.every((value) => value !== null)) {
+    // As one value, which an index can find.
+    const own = join(
+      terms.map(({ value }) => value),
+      comma,
+    );
+    const given = join(
+      bound.values.map((value) => param(value!)),
+      comma,
+    );
+    return [ways[0]!.direction === 'asc' ? sql`(${own}) > (${given})` : sql`(${own}) < (${given})`];
+  }
+  const given = bound.values.map((value) => value && param(value));
+  const alternatives = terms.flatMap(({ value }, i) => {
+    const further = isFurther(value, given[i]!, ways[i]!, keys[i]!.isNullable);
+    if (!further) return [];
+    const same = terms.slice(0, i).map((term, j) => isSame(term.value, given[j]!));
+    return [sql`(${allOf([...same, further])})`];
+  });
+  return [sql`(${join(alternatives, sql` or `)})`];
+}
+
+function isSame(value: Fragment, given: Fragment | null): Fragment {
+  return given ? sql`${value} = ${given}` : sql`${value} is null`;
+}
+
+/** Null where nothing comes after a null. */
+function isFurther(
+  value: Fragment,
+  given: Fragment | null,
+  { direction, nulls }: Directed,
+  isNullable: boolean,
+): Fragment | null {
+  if (!given) return nulls === 'first' ? sql`${value} is not null` : null;
+  const beyondIt = direction === 'asc' ? sql`${value} > ${given}` : sql`${value} < ${given}`;
+  return isNullable && nulls === 'last' ? sql`(${beyondIt} or ${value} is null)` : beyondIt;
+}
+
+function fieldPieces(
+  field: ConnectionField,
+  page: Connection,
+  rows: PageRows,
+  joins: Joins,
+): readonly Piece[] {
+  if (field.kind === 'constant') return [text(field.json)];
+  if (field.kind === 'page-info') {
+    return jsonObject(
+      field.fields.map((part) => ({ key: part.alias, value: pageInfoPieces(part, page, rows) })),
+    );
+  }
+  const edge = concatenate(
+    jsonObject(field.fields.map((part) => ({ key: part.alias, value: edgePieces(part, page, rows, joins) }))),
+  );
+  return jsonArray(sql`${joinedRows(edge, orderClause(rows.terms))}${rows.filter}`);
+}
+
+function edgePieces(field: EdgeField, page: Connection, rows: PageRows, joins: Joins): readonly Piece[] {
+  switch (field.kind) {
+    case 'constant':
+      return [text(field.json)];
+    case 'cursor':
+      return [text('"'), expression(cursorOf(page, rows)), text('"')];
+    case 'node':
+      return rowPieces(field.fields, rows.row, joins);
+    default:
+      return field satisfies never;
+  }
+}
+
+function cursorOf({ keys }: Connection, { terms }: PageRows): Fragment {
+  return cursor(
+    keys,
+    terms.map(({ value }) => value),
+  );
+}
+
+function pageInfoPieces(field: PageInfoField, page: Connection, rows: PageRows): readonly Piece[] {
+  switch (field.kind) {
+    case 'constant':
+      return [text(field.json)];
+    case 'startCursor':
+      return outermost(page, rows, rows.terms);
+    case 'endCursor':
+      return outermost(page, rows, reversed(page, rows.terms));
+    case 'hasNextPage':
+      return either(
+        page.isFromEnd ? null : rows.hasMore,
+        page.bound?.side === 'before' ? rows.hasBeyond : null,
+      );
+    case 'hasPreviousPage':
+      return either(
+        page.isFromEnd ? rows.hasMore : null,
+        page.bound?.side === 'after' ? rows.hasBeyond : null,
+      );
+    default:
+      return field satisfies never;
+  }
+}
+
+/** The cursor of the first row in the order; of no row, nothing. */
+function outermost(page: Connection, rows: PageRows, order: readonly OrderTerm[]): readonly Piece[] {
+  const all = sql`array_agg(${cursorOf(page, rows)}${orderClause(order)})${rows.filter}`;
+  return [text('"'), expression(sql`coalesce((${all})[1], '')`), text('"')];
+}
+
+function either(...conditions: readonly (Fragment | null)[]): readonly Piece[] {
+  const real = conditions.filter((condition) => condition !== null);
+  return real.length === 0 ? [text('false')] : [expression(sql`(${join(real, sql` or `)})::text`)];
+}
+
+function isAboutRows(field: ConnectionField, { isFromEnd, size }: Connection): boolean {
+  if (field.kind !== 'page-info') return field.kind === 'edges';
+  const counted = size === null ? null : isFromEnd ? 'hasPreviousPage' : 'hasNextPage';
+  return field.fields.some(({ kind }) => kind === 'startCursor' || kind === 'endCursor' || kind === counted);
+}
