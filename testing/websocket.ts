@@ -23,8 +23,9 @@ export async function openSocket(
   url: string,
   protocol: string | null,
   headers: Readonly<Record<string, string>> = {},
+  path = '/v1/graphql',
 ): Promise<TestSocket> {
-  const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/graphql`, protocol ?? [], { headers });
+  const socket = new WebSocket(`${url.replace('http', 'ws')}${path}`, protocol ?? [], { headers });
   const inbox: Message[] = [];
   const closed = new Promise<{ code: number; reason: string }>((resolve) => {
     socket.once('close', (code, reason) => resolve({ code, reason: String(reason) }));

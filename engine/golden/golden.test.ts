@@ -5,7 +5,7 @@
  *  Out: `plan.json`, `statement.sql` (absent when the request is refused) and `response.json`.
  *  `make golden` (UPDATE_GOLDEN=1) rewrites them; the diff is what is reviewed. */
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { printPlan, printResponse, printStatements } from './testing/print.ts';
 import { type GoldenRequest, respond } from './testing/respond.ts';
@@ -46,12 +46,14 @@ function worldOf(folder: string, request: GoldenRequest): Promise<World> {
   return world;
 }
 
+/** A folder `relay_…` asks the schema with connections. */
 function requestOf(folder: string): GoldenRequest {
   return {
     text: readFileSync(join(folder, 'request.graphql'), 'utf8'),
     operationName: null,
     variables: readJson(folder, 'variables.json'),
     session: { role: 'admin', variables: {}, mayUseBackendOnly: false, ...readJson(folder, 'session.json') },
+    isRelay: basename(folder).startsWith('relay_'),
   };
 }
 

@@ -8,20 +8,20 @@ import type { PlanContext } from './context.ts';
 import type { Input } from './input.ts';
 import { kindOf, opened } from './opaque.ts';
 import { textOf } from './scalar-value.ts';
-import type { CursorKey } from './types.ts';
+import type { Connection } from './types.ts';
 
 /** A value each key, null where the cursor's row has none. */
 export function planCursor(
   { from }: Extract<Input, { kind: 'leaf' }>,
-  keys: readonly CursorKey[],
+  keys: Connection['keys'],
   context: PlanContext,
 ): readonly (Leaf | null)[] {
   const cursor = cursorOf(from.value);
   if (from.kind === 'variable') context.document.facets.set(from.path[0] as string, facetOf);
-  return keys.map(({ names, type }): Leaf | null => {
+  return keys.map(({ names, type, isNullable }): Leaf | null => {
     const value = valueIn(cursor, names);
     if (value === undefined) return invalid();
-    if (value === null) return null;
+    if (value === null) return isNullable ? null : invalid();
     return from.kind === 'variable'
       ? { kind: 'variable', path: from.path, within: names, type }
       : { kind: 'constant', value: textOf(value, type) as LeafValue, type };

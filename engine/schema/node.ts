@@ -1,7 +1,7 @@
 /** Objects with an id that is theirs alone among all tables, for clients that keep a store of objects: the interface `Node`,
  *  its `id`, and the root field that finds one. An object is a Node to those who may read its whole primary key, in every
  *  row; only in the relay schema. Not here: what an id says (plan/node.ts). Reference: features.md row 124. */
-import { GraphQLInterfaceType, GraphQLNonNull, type GraphQLObjectType, GraphQLScalarType } from 'graphql';
+import { GraphQLID, GraphQLInterfaceType, GraphQLNonNull, type GraphQLObjectType } from 'graphql';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { type FieldMap, fieldExtensions, nodeExtensions } from './origin.ts';

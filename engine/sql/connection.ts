@@ -1,6 +1,7 @@
 /** Connection → a query of one column and one row: a page of rows as a JSON object with cursors. The page is read in the
  *  order's direction up to its size and one row more, which tells whether there are more; whether there are rows on the
- *  other side of the cursor is asked of them alone. With an index on the order none of it reads more than the page.
+ *  other side of the cursor is asked of them alone. Where no value of the order may be null and all go one way, an index on
+ *  them finds the page; else rows are tested one after the other.
  *  Not here: what cursors look like (opaque.ts). Reference: features.md row 124. */
 import type { Connection, ConnectionField, EdgeField, PageInfoField } from '../plan/types.ts';
 import { allOf, whereClause } from './bool-exp.ts';
@@ -89,8 +90,7 @@ function pageRows(page: Connection, aliases: Aliases, origin: Origin): PageRows 
 
 function beyond(page: Connection, aliases: Aliases, origin: Origin): Fragment {
   const { from, conditions, terms } = baseOf(page, aliases, origin);
-  const isBeyond = boundOf(page, terms).map((condition) => sql`(${condition}) is not true`);
-  return sql`exists (select 1 from ${from}${whereClause([...conditions, ...isBeyond])})`;
+  return sql`exists (select 1 from ${from}${whereClause([...conditions, ...boundOf(page, terms, true)])})`;
 }
 
 /** The same order from its end. */
@@ -110,34 +110,36 @@ function opposite({ direction, nulls }: Directed): Directed {
   };
 }
 
-/** The rows after the cursor in the order, or before it: in none of the first values another, and then one. */
-function boundOf({ bound, keys, select }: Connection, terms: readonly OrderTerm[]): readonly Fragment[] {
+/** The rows after the cursor in the order, or before it; with `isBeyond` all others, its own among them. */
+function boundOf(page: Connection, terms: readonly OrderTerm[], isBeyond = false): readonly Fragment[] {
+  const { bound, keys, select } = page;
   if (!bound) return [];
   const ways = select.orderBy.map((item) => (bound.side === 'after' ? item : opposite(item)));
-  const isUniform = keys.every(
-    ({ isNullable }, i) => !isNullable && ways[i]!.direction === ways[0]!.direction,
-  );
-  if (isUniform && bound.values.every((value) => value !== null)) {
-    // As one value, which an index can find.
-    const own = join(
-      terms.map(({ value }) => value),
-      comma,
-    );
-    const given = join(
-      bound.values.map((value) => param(value!)),
-      comma,
-    );
-    return [ways[0]!.direction === 'asc' ? sql`(${own}) > (${given})` : sql`(${own}) < (${given})`];
-  }
   const given = bound.values.map((value) => value && param(value));
+  const [{ direction }] = ways as [Directed];
+  const isUniform = keys.every(({ isNullable }, i) => !isNullable && ways[i]!.direction === direction);
+  const whole = given.filter((value) => value !== null);
+  if (isUniform && whole.length === keys.length) {
+    const own = terms.map(({ value }) => value);
+    return [
+      sql`(${join(own, comma)}) ${COMPARISONS[direction][isBeyond ? 'beyond' : 'further']} (${join(whole, comma)})`,
+    ];
+  }
   const alternatives = terms.flatMap(({ value }, i) => {
     const further = isFurther(value, given[i]!, ways[i]!, keys[i]!.isNullable);
     if (!further) return [];
     const same = terms.slice(0, i).map((term, j) => isSame(term.value, given[j]!));
     return [sql`(${allOf([...same, further])})`];
   });
-  return [sql`(${join(alternatives, sql` or `)})`];
+  const isBounded = sql`(${join(alternatives, sql` or `)})`;
+  return [isBeyond ? sql`${isBounded} is not true` : isBounded];
 }
+
+/** Of rows as one value, which an index can find. */
+const COMPARISONS = {
+  asc: { further: sql`>`, beyond: sql`<=` },
+  desc: { further: sql`<`, beyond: sql`>=` },
+} as const;
 
 function isSame(value: Fragment, given: Fragment | null): Fragment {
   return given ? sql`${value} = ${given}` : sql`${value} is null`;

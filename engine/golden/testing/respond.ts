@@ -17,6 +17,7 @@ export type GoldenRequest = {
   readonly operationName: string | null;
   readonly variables: Readonly<Record<string, unknown>> | null;
   readonly session: Session;
+  readonly isRelay: boolean;
 };
 
 export type GoldenOutcome = {
@@ -29,7 +30,8 @@ export async function respond(world: World, request: GoldenRequest): Promise<Gol
   let plan: Plan | null = null;
   let compiled: CompiledPlan | null = null;
   try {
-    const role = roleSchema(world.model, request.session.role, request.session.mayUseBackendOnly);
+    const { session, isRelay } = request;
+    const role = roleSchema(world.model, session.role, session.mayUseBackendOnly, isRelay);
     const document = prepareDocument(role, request.text, request.operationName);
     const variables = coerceVariables(document, request.variables);
     plan = planRequest(document, variables);
@@ -41,7 +43,8 @@ export async function respond(world: World, request: GoldenRequest): Promise<Gol
   }
 }
 
-function ask({ model, databases }: World, { text, operationName, variables, session }: GoldenRequest) {
-  const asked = understood({ query: text, operationName, variables }, { model, session });
+function ask({ model, databases }: World, { text, operationName, variables, ...asker }: GoldenRequest) {
+  const { session, isRelay } = asker;
+  const asked = understood({ query: text, operationName, variables }, { model, session, isRelay });
   return answerPlanned(asked, { databases, session });
 }
