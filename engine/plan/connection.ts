@@ -8,13 +8,14 @@ import type { FunctionCall } from '../resolve/predicate.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { fieldOrigin } from '../schema/origin.ts';
 import { type Arguments, readArguments } from './arguments.ts';
+import type { Connection, ConnectionField, EdgeField, PageInfoField } from './connection-types.ts';
 import type { PlanContext } from './context.ts';
 import { countOf } from './count.ts';
 import { planCursor } from './cursor.ts';
 import { type NamedOrder, planNamedOrder } from './order-by.ts';
 import { type SelectedField, selectedFields, subselections } from './selection.ts';
 import { objectTypeOf, planSelection, rowsAskedFor } from './table.ts';
-import type { Connection, ConnectionField, EdgeField, PageInfoField, Select } from './types.ts';
+import type { Select } from './types.ts';
 
 /** Over rows of the table, or those that `from` returns. */
 export function planConnection(

@@ -4,11 +4,11 @@
  *  Not here: cursors in answers (sql/connection.ts). Reference: features.md row 124. */
 import { fail } from '../errors/engine-error.ts';
 import type { Leaf, LeafValue } from '../resolve/predicate.ts';
+import type { Connection } from './connection-types.ts';
 import type { PlanContext } from './context.ts';
 import type { Input } from './input.ts';
 import { kindOf, opened } from './opaque.ts';
 import { textOf } from './scalar-value.ts';
-import type { Connection } from './types.ts';
 
 /** A value each key, null where the cursor's row has none. */
 export function planCursor(

@@ -11,7 +11,7 @@ import type { ResolvedAction } from '../resolve/action.ts';
 import type { TypeUse } from '../resolve/custom-type.ts';
 import type { FunctionCall, Join, Leaf, NativeCall, Predicate, ShownIf } from '../resolve/predicate.ts';
 import type { InputValidation, JsonForm } from '../resolve/types.ts';
-import type { PageInfoPart } from '../schema/origin.ts';
+import type { Connection } from './connection-types.ts';
 
 export type Plan = {
   readonly operation: 'query' | 'mutation' | 'subscription';
@@ -215,40 +215,6 @@ export type AggregateValue =
       /** Other rows do not count. */
       readonly shownIf?: Predicate;
     };
-
-/** A page of rows. `select` says which there are and in what order, which ends with the primary key; it has no limit. */
-export type Connection = {
-  readonly select: Select;
-  /** What a cursor says, one each item of the order. */
-  readonly keys: readonly (CursorKey & { readonly isNullable: boolean })[];
-  /** Only rows after this one, or before it; null is null there, too. */
-  readonly bound: {
-    readonly side: 'after' | 'before';
-    readonly values: readonly (Leaf | null)[];
-  } | null;
-  /** Null is all. */
-  readonly size: number | null;
-  /** The last rows, not the first. */
-  readonly isFromEnd: boolean;
-  readonly output: readonly ConnectionField[];
-};
-
-/** A value of the order, by the names that lead to it in a cursor. */
-export type CursorKey = { readonly names: readonly string[]; readonly type: PgType };
-
-type Constant = { readonly kind: 'constant'; readonly alias: string; readonly json: string };
-
-export type ConnectionField =
-  | Constant
-  | { readonly kind: 'page-info'; readonly alias: string; readonly fields: readonly PageInfoField[] }
-  | { readonly kind: 'edges'; readonly alias: string; readonly fields: readonly EdgeField[] };
-
-export type PageInfoField = Constant | { readonly kind: PageInfoPart; readonly alias: string };
-
-export type EdgeField =
-  | Constant
-  | { readonly kind: 'cursor'; readonly alias: string }
-  | { readonly kind: 'node'; readonly alias: string; readonly fields: readonly Field[] };
 
 /** Rows in groups of equal keys. `where` decides which rows, `having` which groups; both hold the role's part already. */
 export type Groups = Pick<Select, 'table' | 'where' | 'limit' | 'offset'> & {
