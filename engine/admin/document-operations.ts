@@ -91,7 +91,14 @@ export async function reloadMetadata(work: Work, args: ArgsOf<'reload_metadata'>
   const sources = work.metadata.sources.filter((source) =>
     Array.isArray(wanted) ? wanted.includes(source.name) : wanted,
   );
-  await Promise.all(sources.map((source) => work.introspect(source)));
+  const { reload_remote_schemas: reloaded = true } = args;
+  const remotes = (work.metadata.remote_schemas ?? []).filter((remote) =>
+    Array.isArray(reloaded) ? reloaded.includes(remote.name) : reloaded,
+  );
+  await Promise.all([
+    ...sources.map((source) => work.introspect(source)),
+    ...remotes.map((remote) => work.introspectRemote(remote)),
+  ]);
   work.touchesResource = true;
   work.touchesCatalog = true;
   work.tolerate(await work.settle());

@@ -6,12 +6,15 @@ import { type Introspectable, introspect } from '../catalog/introspect.ts';
 import type { Catalog } from '../catalog/types.ts';
 import { prepareNativeQueries } from '../execute/native-query.ts';
 import type { Database } from '../execute/pool.ts';
+import { introspectRemote } from '../execute/remote-schema.ts';
 import { Sources } from '../execute/sources.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import { brokenQueries } from '../plan/stored-query.ts';
 import { nativeQueriesOf } from '../resolve/native-queries.ts';
 import { signatureOf } from '../resolve/native-query.ts';
+import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
 import { type Resolution, type ResolveOptions, resolve } from '../resolve/resolve.ts';
 import type { Store } from '../store/store.ts';
 import type { Catalogs, SourceCatalog } from './snapshot.ts';
@@ -20,6 +23,7 @@ export type GroundOptions = {
   readonly store: Store;
   readonly metadataDatabaseUrl: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly headerPrefix: string;
   readonly resolve: ResolveOptions;
   readonly maxConnections?: number | undefined;
   /** Whether PREPARE is asked about native queries. */
@@ -47,9 +51,21 @@ export class Ground {
     return this.#options.env;
   }
 
-  resolve(metadata: Metadata, catalogs: Catalogs): Resolution {
-    const { model, inconsistencies } = resolve(metadata, catalogs, this.#options.resolve);
+  resolve(metadata: Metadata, catalogs: Catalogs, upstreams: Upstreams): Resolution {
+    const { model, inconsistencies } = resolve(metadata, catalogs, this.#options.resolve, upstreams);
     return { model, inconsistencies: [...inconsistencies, ...brokenQueries(metadata, model)] };
+  }
+
+  get enforcesRemotePermissions(): boolean {
+    return this.#options.resolve.enforcesRemotePermissions ?? false;
+  }
+
+  /** Asks a remote schema what it is. Never throws: one that cannot be asked has an error instead, and is alone with it. */
+  async introspectRemote({ name, definition }: RemoteSchema): Promise<Upstream> {
+    const { env, headerPrefix, onUnreachable } = this.#options;
+    const upstream = await introspectRemote(definition, { env, headerPrefix }, INTROSPECTION_TIMEOUT_MS);
+    if ('error' in upstream) onUnreachable(`remote schema ${name}`, upstream.error.message);
+    return upstream;
   }
 
   /** The pool of a source as `source` configures it, published or not. */

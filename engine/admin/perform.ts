@@ -24,6 +24,12 @@ import { HANDLERS } from './handlers/index.ts';
 import { insertRows } from './insert.ts';
 import { linksOf } from './links.ts';
 import { managedChanges, refuseWarnings, type Warning } from './managed.ts';
+import {
+  addRemoteSchema,
+  addRemoteSchemaPermission,
+  introspectRemoteSchema,
+  reloadRemoteSchema,
+} from './remote-schemas.ts';
 import type { AdminRequest } from './request.ts';
 import { listMetadataRevisions, rollbackMetadata } from './revisions.ts';
 import { runSql } from './run-sql.ts';
@@ -68,6 +74,10 @@ const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchO
   dump_internal_state: dumpInternalState,
   get_catalog_state: getCatalogState,
   set_catalog_state: setCatalogState,
+  add_remote_schema: addRemoteSchema,
+  reload_remote_schema: reloadRemoteSchema,
+  introspect_remote_schema: introspectRemoteSchema,
+  add_remote_schema_permissions: addRemoteSchemaPermission,
   run_sql: performSql,
   insert: insertRows,
   test_webhook_transform: testWebhookTransform,

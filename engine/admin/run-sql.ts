@@ -132,7 +132,7 @@ function fitting(work: Work, followed: Metadata, change: Standing, cascade: bool
   const isNew = ({ key, entity }: Inconsistency) => !entity && !known.has(key);
   let next = followed;
   for (;;) {
-    const added = work.ground.resolve(next, work.catalogs).inconsistencies.filter(isNew);
+    const added = work.ground.resolve(next, work.catalogs, work.upstreams).inconsistencies.filter(isNew);
     if (added.length === 0) return next;
     if (!changes.hasDrops) refuseInconsistencies(added);
     if (!cascade) fail('cannotDropDependents', { dependents: printDependents(added.map(({ key }) => key)) });

@@ -28,7 +28,7 @@ function guiltyPath(work: Work, guilt: Inconsistency): readonly PathStep[] {
   let [low, high] = [0, edits.length - 1];
   while (low < high) {
     const middle = (low + high) >> 1;
-    const { inconsistencies } = work.ground.resolve(edits[middle]!.metadata, work.catalogs);
+    const { inconsistencies } = work.ground.resolve(edits[middle]!.metadata, work.catalogs, work.upstreams);
     if (inconsistencies.some(({ key, reason }) => key === guilt.key && reason === guilt.reason))
       high = middle;
     else low = middle + 1;

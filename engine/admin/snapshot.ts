@@ -3,6 +3,7 @@
  *  Not here: how a snapshot comes about (state.ts), what is kept between starts (store/). */
 import type { Catalog } from '../catalog/types.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { Upstreams } from '../resolve/remote-schema.ts';
 import type { Inconsistency, Model } from '../resolve/types.ts';
 import type { CatalogStates, Versions } from '../store/store.ts';
 
@@ -21,6 +22,7 @@ export type Snapshot = {
   readonly metadata: Metadata;
   readonly catalogStates: CatalogStates;
   readonly catalogs: Catalogs;
+  readonly upstreams: Upstreams;
   readonly model: Model;
   readonly inconsistencies: readonly Inconsistency[];
 };

@@ -8,6 +8,8 @@ import { type Database, openDatabase } from '../execute/pool.ts';
 import type { Sources } from '../execute/sources.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { Source } from '../metadata/schema/source.ts';
+import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
+import { SESSION_PREFIX } from '../resolve/session.ts';
 import type { ResolveOptions } from '../resolve/types.ts';
 import { nameOfDatabase, waitFor } from '../store/connect.ts';
 import type { Authorship } from '../store/revisions.ts';
@@ -15,6 +17,7 @@ import { Store, type StoredDocument, type Versions } from '../store/store.ts';
 import { type Watch, watch } from '../store/watch.ts';
 import { Ground } from './ground.ts';
 import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
+import { isSameEndpoint } from './work.ts';
 
 /** Name of the variable a source made from `--database-url` reads. */
 export const DATABASE_URL_VARIABLE = 'ENGINE_GRAPHQL_DATABASE_URL';
@@ -26,6 +29,8 @@ export type EngineStateOptions = ResolveOptions & {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Was a `--database-url` given: an empty document then starts with a source `default` that reads it from `env`. */
   readonly hasDatabaseUrl: boolean;
+  /** First part of our headers on the wire. */
+  readonly headerPrefix?: string;
   /** Default true. */
   readonly validatesNativeQueries?: boolean;
   /** How many of the last documents are kept; default 50. */
@@ -73,6 +78,7 @@ export class EngineState {
       store: new Store(this.#database, options.keptRevisions),
       metadataDatabaseUrl: options.metadataDatabaseUrl,
       env: options.env,
+      headerPrefix: options.headerPrefix ?? SESSION_PREFIX,
       resolve: options,
       maxConnections: options.maxConnections,
       validatesNativeQueries: options.validatesNativeQueries ?? true,
@@ -194,8 +200,11 @@ export class EngineState {
   /** Stored document → published snapshot. `isFresh`: every source is asked again, not only those that changed. */
   async #adopt(stored: StoredDocument, options: { readonly isFresh?: boolean } = {}): Promise<void> {
     const known = options.isFresh ? undefined : this.#snapshot;
-    const catalogs = await this.#catalogsOf(stored, known);
-    const { model, inconsistencies } = this.ground.resolve(stored.metadata, catalogs);
+    const [catalogs, upstreams] = await Promise.all([
+      this.#catalogsOf(stored, known),
+      this.#upstreamsOf(stored, known),
+    ]);
+    const { model, inconsistencies } = this.ground.resolve(stored.metadata, catalogs, upstreams);
     this.publish({
       id: stored.id,
       versions: stored.versions,
@@ -203,6 +212,7 @@ export class EngineState {
       metadata: stored.metadata,
       catalogStates: stored.catalogStates,
       catalogs,
+      upstreams,
       model,
       inconsistencies,
     });
@@ -216,6 +226,19 @@ export class EngineState {
       if (!isKnown || 'error' in catalog) return [source.name, await this.ground.introspect(source)];
       const whole = this.ground.complete(source, catalog).catch(() => this.ground.introspect(source));
       return [source.name, await whole];
+    });
+    return new Map(await Promise.all(entries));
+  }
+
+  /** One that could not be asked is asked again. */
+  async #upstreamsOf(stored: StoredDocument, known: Snapshot | undefined): Promise<Upstreams> {
+    const before = new Map(known?.metadata.remote_schemas?.map((remote) => [remote.name, remote]));
+    const remotes = stored.metadata.remote_schemas ?? [];
+    const entries = remotes.map(async (remote): Promise<[string, Upstream]> => {
+      const upstream = known?.upstreams.get(remote.name);
+      const isKnown =
+        upstream && !('error' in upstream) && isSameEndpoint(before.get(remote.name), remote.definition);
+      return [remote.name, isKnown ? upstream : await this.ground.introspectRemote(remote)];
     });
     return new Map(await Promise.all(entries));
   }

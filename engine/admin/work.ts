@@ -8,7 +8,9 @@
  *  inconsistent objects and loses nothing. Two sources in one request commit one after the other. */
 import type { PathStep } from '../errors/engine-error.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import type { Source } from '../metadata/schema/source.ts';
+import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
 import type { Resolution } from '../resolve/resolve.ts';
 import type { Inconsistency } from '../resolve/types.ts';
 import type { Authorship } from '../store/revisions.ts';
@@ -24,6 +26,7 @@ export type Checkpoint = {
   readonly metadata: Metadata;
   readonly states: Partial<CatalogStates>;
   readonly catalogs: Catalogs;
+  readonly upstreams: Upstreams;
   readonly asked: ReadonlySet<string>;
   readonly tolerated: readonly Inconsistency[];
   readonly edits: readonly Edit[];
@@ -46,9 +49,10 @@ export class Work {
   #metadata: Metadata;
   #states: Partial<CatalogStates> = {};
   #catalogs: Catalogs;
+  #upstreams: Upstreams;
   #edits: readonly Edit[] = [];
   #tolerated: readonly Inconsistency[] = [];
-  #view: { readonly metadata: Metadata; readonly catalogs: Catalogs; readonly made: Resolution };
+  #view: Pick<Snapshot, 'metadata' | 'catalogs' | 'upstreams'> & { readonly made: Resolution };
   /** Sources this request has introspected, as they are configured: see `identityOf`. */
   #asked: ReadonlySet<string> = new Set();
   readonly #transactions = new Map<string, OpenTransaction>();
@@ -59,7 +63,8 @@ export class Work {
     this.ground = ground;
     this.#metadata = base.metadata;
     this.#catalogs = base.catalogs;
-    this.#view = { metadata: base.metadata, catalogs: base.catalogs, made: base };
+    this.#upstreams = base.upstreams;
+    this.#view = { ...base, made: base };
   }
 
   get metadata(): Metadata {
@@ -68,6 +73,10 @@ export class Work {
 
   get catalogs(): Catalogs {
     return this.#catalogs;
+  }
+
+  get upstreams(): Upstreams {
+    return this.#upstreams;
   }
 
   get catalogStates(): CatalogStates {
@@ -100,6 +109,7 @@ export class Work {
       metadata: this.#metadata,
       states: this.#states,
       catalogs: this.#catalogs,
+      upstreams: this.#upstreams,
       asked: this.#asked,
       tolerated: this.#tolerated,
       edits: this.#edits,
@@ -110,6 +120,7 @@ export class Work {
     this.#metadata = checkpoint.metadata;
     this.#states = checkpoint.states;
     this.#catalogs = checkpoint.catalogs;
+    this.#upstreams = checkpoint.upstreams;
     this.#asked = checkpoint.asked;
     this.#tolerated = checkpoint.tolerated;
     this.#edits = checkpoint.edits;
@@ -144,15 +155,21 @@ export class Work {
 
   /** The draft resolved; made once for a draft. Catalogs must cover its sources: see `cover`. */
   view(): Resolution {
-    if (this.#view.metadata !== this.#metadata || this.#view.catalogs !== this.#catalogs) {
-      const made = this.ground.resolve(this.#metadata, this.#catalogs);
-      this.#view = { metadata: this.#metadata, catalogs: this.#catalogs, made };
+    const now = { metadata: this.#metadata, catalogs: this.#catalogs, upstreams: this.#upstreams };
+    const isCurrent =
+      this.#view.metadata === now.metadata &&
+      this.#view.catalogs === now.catalogs &&
+      this.#view.upstreams === now.upstreams;
+    if (!isCurrent) {
+      const made = this.ground.resolve(now.metadata, now.catalogs, now.upstreams);
+      this.#view = { ...now, made };
     }
     return this.#view.made;
   }
 
   /** Introspects sources that are new or connect elsewhere than in the base; forgets those that are gone. */
   async cover(): Promise<void> {
+    await this.#coverRemoteSchemas();
     if (this.#metadata.sources === this.base.metadata.sources) return;
     const before = new Map(this.base.metadata.sources.map((source) => [source.name, source]));
     const unknown = this.#metadata.sources.filter(
@@ -166,6 +183,28 @@ export class Work {
     if ([...this.#catalogs.keys()].some((name) => !names.has(name))) {
       this.#catalogs = new Map([...this.#catalogs].filter(([name]) => names.has(name)));
     }
+  }
+
+  async #coverRemoteSchemas(): Promise<void> {
+    const remotes = this.#metadata.remote_schemas ?? [];
+    const before = new Map(this.base.metadata.remote_schemas?.map((remote) => [remote.name, remote]));
+    const unknown = remotes.filter(({ name, definition }) => {
+      const upstream = this.#upstreams.get(name);
+      if (!upstream) return true;
+      return upstream === this.base.upstreams.get(name) && !isSameEndpoint(before.get(name), definition);
+    });
+    await Promise.all(unknown.map((remote) => this.introspectRemote(remote)));
+    const names = new Set(remotes.map(({ name }) => name));
+    if ([...this.#upstreams.keys()].some((name) => !names.has(name))) {
+      this.#upstreams = new Map([...this.#upstreams].filter(([name]) => names.has(name)));
+    }
+  }
+
+  /** Asks the remote schema again. */
+  async introspectRemote(remote: RemoteSchema): Promise<Upstream> {
+    const upstream = await this.ground.introspectRemote(remote);
+    this.#upstreams = new Map(this.#upstreams).set(remote.name, upstream);
+    return upstream;
   }
 
   /** Asks the source again, inside its open transaction when there is one. */
@@ -229,6 +268,7 @@ export class Work {
       metadata: this.#metadata,
       catalogStates: this.catalogStates,
       catalogs: this.#catalogs,
+      upstreams: this.#upstreams,
       model,
       inconsistencies,
     };
@@ -302,12 +342,22 @@ export class Work {
     const { base } = this;
     if (this.#catalogs === base.catalogs) return base.inconsistencies;
     const catalogs = new Map([...base.catalogs, ...this.#catalogs]);
-    return this.ground.resolve(base.metadata, catalogs).inconsistencies;
+    return this.ground.resolve(base.metadata, catalogs, base.upstreams).inconsistencies;
   }
 }
 
 function identityOf(source: Source): string {
   return `${source.name}\n${JSON.stringify(source.configuration)}`;
+}
+
+/** Would the same be asked in the same way? */
+export function isSameEndpoint(
+  before: RemoteSchema | undefined,
+  { url, url_from_env, headers }: RemoteSchema['definition'],
+): boolean {
+  const known = before?.definition;
+  const same = [known?.url, known?.url_from_env, known?.headers ?? []];
+  return known !== undefined && isSameJson(same, [url, url_from_env, headers ?? []]);
 }
 
 function connectsAlike(before: Source | undefined, after: Source): boolean {

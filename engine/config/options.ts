@@ -245,6 +245,24 @@ export const OPTIONS = {
     default: false,
     doc: 'only administrators may ask what is not in a query collection on the allow list',
   }),
+  'enable-remote-schema-permissions': row({
+    group: 'Access',
+    type: flag,
+    default: false,
+    doc: 'roles see of remote schemas what their permissions say, instead of all',
+  }),
+  'remote-schema-prioritize-data': row({
+    group: 'API',
+    type: flag,
+    default: false,
+    doc: 'data a remote schema answers with counts, whatever errors come with it',
+  }),
+  'remote-schema-skip-nulls': row({
+    group: 'API',
+    type: flag,
+    default: false,
+    doc: 'arguments that are null are not sent to remote schemas',
+  }),
   'enabled-apis': row({
     group: 'API',
     type: listOf(API_NAMES),

@@ -417,6 +417,7 @@ export const ERRORS = {
     { code: 'invalid-configuration', message: (p) => p.reason },
   ),
   // ── the older data operations of /v1/query ──
+  invalidParameters: row<Text>(400, 'invalid-params', (p) => p.text),
   missingParameter: row<Named>(400, 'invalid-params', (p) => `missing parameter : ${p.name}`),
   dottedTable: row<Table>(400, 'parse-failed', (p) => `parsing dotted table failed : ${p.table}`),
   conflictTargetMissing: row<object>(
@@ -506,12 +507,11 @@ export const ERRORS = {
     'not-exists',
     (p) => `"${p.role}" inherited role doesn't exist`,
   ),
-  inheritedPermissionConflict: row<{ role: string; permission: string; table: string; source: string }>(
+  /** `entity` as clients are told of it: `insert permission, table: author, source: 'default'`. */
+  inheritedPermissionConflict: row<{ role: string; entity: string }>(
     400,
     'unexpected',
-    (p) =>
-      `Could not inherit permission for the role '${p.role}' for the entity: ` +
-      `'${p.permission} permission, table: ${p.table}, source: '${p.source}''`,
+    (p) => `Could not inherit permission for the role '${p.role}' for the entity: '${p.entity}'`,
   ),
   functionPermissionMissing: row<Named & { role: string }>(
     400,
@@ -577,6 +577,51 @@ export const ERRORS = {
     400,
     'invalid-configuration',
     (p) => `validation for the given custom types failed because ${p.reason}`,
+  ),
+  // ── remote schemas ──
+  remoteSchemaExists: row<Named>(
+    400,
+    'already-exists',
+    (p) => `remote schema with name "${p.name}" already exists`,
+  ),
+  remoteSchemaNotExists: row<Named>(
+    400,
+    'not-exists',
+    (p) => `remote schema with name "${p.name}" does not exist`,
+  ),
+  /** Its introspection is none, or describes no schema; or its names cannot be changed like that. */
+  remoteSchemaInvalid: row<Text>(400, 'remote-schema-error', (p) => p.text),
+  /** `url` as the metadata has it: the environment may hold secrets. */
+  remoteSchemaUnreachable: row<{ url: string }>(
+    400,
+    'remote-schema-error',
+    (p) => `HTTP exception occurred while sending the request to "${p.url}"`,
+  ),
+  remoteSchemaPermissionExists: row<Named & { role: string }>(
+    400,
+    'already-exists',
+    (p) => `permissions for role: "${p.role}" for remote schema: "${p.name}" already exists`,
+  ),
+  remoteSchemaPermissionNotExists: row<Named & { role: string }>(
+    400,
+    'not-exists',
+    (p) => `permissions for role: "${p.role}" for remote schema: "${p.name}" does not exist`,
+  ),
+  remoteSchemaPermissionsOff: row<object>(
+    400,
+    'constraint-violation',
+    () => 'remote schema permissions can only be added when remote schema permissions are enabled',
+  ),
+  remoteSchemaPermissionOfAdmin: row<object>(
+    400,
+    'constraint-violation',
+    () => 'cannot define permission for admin role',
+  ),
+  /** What is wrong with the part of a remote schema that a permission says a role sees. */
+  remoteSchemaPermissionInvalid: row<{ why: string }>(
+    400,
+    'validation-failed',
+    (p) => `validation for the given role-based schema failed ${p.why}`,
   ),
   // ── a GraphQL request ──
   notGraphql: row<object>(400, 'validation-failed', () => 'not a valid graphql query'),
@@ -694,6 +739,25 @@ export const ERRORS = {
     'validation-failed',
     () => '"distinct_on" columns must match initial "order_by" columns',
   ),
+  /** Where a remote schema's permission presets an argument. */
+  sessionVariableExpected: row<Named>(
+    400,
+    'not-found',
+    (p) => `"${p.name}" session variable expected, but not found`,
+  ),
+  notCoercible: row<{ value: string; type: string }>(
+    400,
+    'coercion-error',
+    (p) => `"${p.value}" cannot be coerced into an ${p.type} value`,
+  ),
+  /** A remote schema answered with something that is no GraphQL response to what it was asked. */
+  remoteAnswerInvalid: row<{ url: string; reason: string }>(
+    400,
+    'remote-schema-error',
+    (p) => `the remote schema at "${p.url}" did not answer with a GraphQL response: ${p.reason}`,
+  ),
+  /** Where there is no place for the errors themselves; they are `internal` then. */
+  remoteErrors: row<object>(500, 'unexpected', () => 'Errors from remote server'),
   badRequest: row<Text>(400, 'bad-request', (p) => p.text),
   onlyQueriesExplained: row<object>(400, 'invalid-params', () => 'only queries can be explained'),
   // ── Postgres, while a request runs ──

@@ -23,9 +23,11 @@ import {
 } from './webhook.ts';
 import { written } from './written.ts';
 
+type ReadyAction = ReadyCall & { readonly call: ActionCall };
+
 /** As JSON text. */
 export async function answerAction(
-  ready: ReadyCall,
+  ready: ReadyAction,
   asked: PlannedRequest,
   context: CallContext,
 ): Promise<string> {
@@ -154,7 +156,7 @@ function internalOf(error: unknown, { action, message, answer }: Exchange): unkn
 
 /** The rows of each join, one for each of its objects. */
 async function joinedRows(
-  { call, statements, joins }: ReadyCall,
+  { call, statements, joins }: ReadyAction,
   parents: readonly (readonly object[])[],
   { variables }: PlannedRequest,
   { session, databases }: CallContext,

@@ -7,7 +7,7 @@ import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
 import type { Row } from '../wire/statement.ts';
-import { answerWithCalls } from './calls.ts';
+import { type Answered, answerWithCalls, dataAlone, responseOf } from './calls.ts';
 import { type GraphqlRequest, type PlannedRequest, planned } from './plan-cache.ts';
 import { type Databases, runPlan } from './run-plan.ts';
 import { type Body, splice } from './splice.ts';
@@ -63,7 +63,7 @@ export async function answerPlanned(
   context: Omit<AnswerContext, 'model'>,
 ): Promise<Body> {
   const { fixed, template, calls } = asked.plan;
-  if (calls.length > 0) return answeredByOthers(template, asked, context);
+  if (calls.length > 0) return responseOf(await answeredByOthers(asked, context));
   const rows = await rowsOf(asked, context);
   return fixed ?? splice(template, rows);
 }
@@ -71,26 +71,23 @@ export async function answerPlanned(
 /** The same without `{"data":` around it. */
 export async function dataOf(asked: PlannedRequest, context: Omit<AnswerContext, 'model'>): Promise<Body> {
   const { fixed, template, calls } = asked.plan;
-  if (calls.length > 0) return answeredByOthers(template.slice(1, -1), asked, context);
+  if (calls.length > 0) return dataAlone(await answeredByOthers(asked, context));
   const rows = await rowsOf(asked, context);
   return fixed?.slice(1, -1) ?? splice(template.slice(1, -1), rows);
 }
 
 /** Where others than databases are asked, too. */
-async function answeredByOthers(
-  template: PlannedRequest['plan']['template'],
+function answeredByOthers(
   asked: PlannedRequest,
   { session, databases, outward = ALONE, progress }: Omit<AnswerContext, 'model'>,
-): Promise<Body> {
+): Promise<Answered> {
   if (progress) progress.plan = asked.plan;
   const span = progress?.span ?? null;
-  const context = {
+  return answerWithCalls(asked, {
     session,
     databases: span ? traced(databases, span) : databases,
     outward: { ...outward, span },
-  };
-  const { rows, called } = await answerWithCalls(asked, context);
-  return splice(template, rows, called);
+  });
 }
 
 async function rowsOf(

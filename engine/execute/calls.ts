@@ -1,12 +1,15 @@
 /** A plan that asks others than databases: its calls go out beside the statements of a query, and between those of a mutation in
  *  the order of the request; what stands between two of them is one transaction, and what is done stays done.
- *  Not here: plans without calls (answer.ts), one call (action.ts). Reference: features.md row 58. */
+ *  What they answer is spliced in, errors of remote schemas are told beside it. Not here: plans without calls (answer.ts), one
+ *  call (action.ts, remote-call.ts). Reference: features.md rows 58, 116. */
+import { fail } from '../errors/engine-error.ts';
 import type { Session } from '../resolve/session.ts';
 import { answerAction } from './action.ts';
 import type { PlannedRequest, ReadyCall } from './plan-cache.ts';
 import type { Row } from './pool.ts';
+import { answerRemote, failedRemote } from './remote-call.ts';
 import { type Databases, runPlan } from './run-plan.ts';
-import type { Called } from './splice.ts';
+import { type Body, type Called, splice } from './splice.ts';
 import { validateInputs } from './validate-input.ts';
 import type { Outward } from './webhook.ts';
 
@@ -16,34 +19,72 @@ export type CallContext = {
   readonly outward: Outward;
 };
 
-export type Answered = { readonly rows: readonly Row[]; readonly called: Called };
+/** The answer of one call. */
+export type Outcome = {
+  readonly fields: Called[number];
+  /** As clients are told of them. */
+  readonly errors: readonly unknown[];
+  /** Can `data` be anything but null? */
+  readonly isUsable: boolean;
+};
+
+export type Answered = {
+  /** Null: there is none. */
+  readonly data: Body | null;
+  readonly errors: readonly unknown[];
+};
+
+type Ran = { readonly rows: readonly Row[]; readonly outcomes: readonly Outcome[] };
 
 export async function answerWithCalls(asked: PlannedRequest, context: CallContext): Promise<Answered> {
   const { plan, variables } = asked;
   const asker = { session: context.session, variables: variables.values };
   if (plan.validations.length > 0) await validateInputs(plan.validations, asker, context.outward);
-  return plan.operation === 'mutation' ? inTurn(asked, context) : together(asked, context);
+  const isMutation = plan.operation === 'mutation';
+  const { rows, outcomes } = await (isMutation ? inTurn(asked, context) : together(asked, context));
+  const errors = outcomes.flatMap((outcome) => outcome.errors);
+  if (errors.length > 0 && context.outward.exchange) context.outward.exchange.error = errors;
+  // A mutation stops at the first call that fails.
+  const isWhole = outcomes.length === plan.calls.length && outcomes.every(({ isUsable }) => isUsable);
+  if (!isWhole) return { data: null, errors };
+  const called = outcomes.map(({ fields }) => fields);
+  return { data: splice(plan.template.slice(1, -1), rows, called), errors };
 }
 
-async function together(asked: PlannedRequest, context: CallContext): Promise<Answered> {
+/** `{"data":…,"errors":[…]}` */
+export function responseOf({ data, errors }: Answered): Body {
+  const told = errors.length === 0 ? '' : `,"errors":${JSON.stringify(errors)}`;
+  if (data === null) return `{"data":null${told}}`;
+  if (typeof data === 'string') return `{"data":${data}${told}}`;
+  return [Buffer.from('{"data":'), ...data, Buffer.from(`${told}}`)];
+}
+
+/** For answers that have no place for errors: raises them. */
+export function dataAlone({ data, errors }: Answered): Body {
+  return data === null || errors.length > 0 ? fail('remoteErrors', {}, { internal: errors }) : data;
+}
+
+async function together(asked: PlannedRequest, context: CallContext): Promise<Ran> {
   const { plan } = asked;
-  const [rows, called] = await Promise.all([
+  const [rows, outcomes] = await Promise.all([
     runStatements(asked, context, 0, plan.statements.length),
-    Promise.all(plan.calls.map((call) => fieldsOf(call, asked, context))),
+    Promise.all(plan.calls.map((call) => queried(call, asked, context))),
   ]);
-  return { rows, called };
+  return { rows, outcomes };
 }
 
-async function inTurn(asked: PlannedRequest, context: CallContext): Promise<Answered> {
+async function inTurn(asked: PlannedRequest, context: CallContext): Promise<Ran> {
   const { plan } = asked;
   const rows: Row[] = [];
-  const called: Called[number][] = [];
+  const outcomes: Outcome[] = [];
   for (const call of plan.calls) {
     rows.push(...(await runStatements(asked, context, rows.length, call.after)));
-    called.push(await fieldsOf(call, asked, context));
+    const outcome = await outcomeOf(call, asked, context);
+    outcomes.push(outcome);
+    if (!outcome.isUsable) return { rows, outcomes };
   }
   rows.push(...(await runStatements(asked, context, rows.length, plan.statements.length)));
-  return { rows, called };
+  return { rows, outcomes };
 }
 
 async function runStatements(
@@ -57,10 +98,17 @@ async function runStatements(
   return runPlan({ ...plan, statements }, { session, variables: variables.values }, databases);
 }
 
-async function fieldsOf(
-  ready: ReadyCall,
-  asked: PlannedRequest,
-  context: CallContext,
-): Promise<Called[number]> {
-  return [await answerAction(ready, asked, context)];
+/** In a query a remote schema that fails takes its own fields along, and no others. */
+function queried(ready: ReadyCall, asked: PlannedRequest, context: CallContext): Promise<Outcome> {
+  const outcome = outcomeOf(ready, asked, context);
+  const { call } = ready;
+  return call.kind === 'remote'
+    ? outcome.catch((error: unknown) => failedRemote(error, call, context))
+    : outcome;
+}
+
+async function outcomeOf(ready: ReadyCall, asked: PlannedRequest, context: CallContext): Promise<Outcome> {
+  const { call } = ready;
+  if (call.kind === 'remote') return answerRemote(call, asked, context);
+  return { fields: [await answerAction({ ...ready, call }, asked, context)], errors: [], isUsable: true };
 }

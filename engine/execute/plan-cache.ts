@@ -50,6 +50,8 @@ export type ReadyStep = CompiledStep & { readonly preparation: Preparation };
 export type ReadyPlan = {
   readonly operation: CompiledPlan['operation'];
   readonly validations: CompiledPlan['validations'];
+  /** Of the role. */
+  readonly timeLimitMs: number | null;
   readonly statements: readonly ReadyStatement[];
   readonly calls: readonly ReadyCall[];
   /** Of the whole response: `{"data":{…}}`. */
@@ -165,6 +167,7 @@ function weightOf({ statements: own, calls, template }: ReadyPlan, key: string):
   const statements = [...own, ...calls.flatMap((call) => call.statements)];
   const texts = [
     key,
+    ...calls.map(({ call }) => (call.kind === 'remote' ? call.query : '')),
     ...statements.flatMap(({ text, answer, steps }) => [
       text,
       answer?.text ?? '',
@@ -204,6 +207,7 @@ function ready(
     validations,
     statements: readyAll(statements),
     calls: calls.map((call) => ({ ...call, statements: readyAll(call.statements) })),
+    timeLimitMs,
     template: isFixed ? [] : whole,
     fixed: isFixed ? bytesOf(whole, []) : null,
   };

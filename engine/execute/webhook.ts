@@ -23,6 +23,8 @@ export type Outward = {
   readonly observe?: Observe;
   /** Of the request that causes it. */
   readonly span?: Span | null;
+  /** Is whoever asks shown the causes of failures? */
+  readonly showsInternal?: boolean;
   readonly exchange?: Noted;
 };
 
@@ -30,6 +32,8 @@ export type Outward = {
 export type Noted = {
   /** Values of Set-Cookie headers that others have for the client. */
   cookies: readonly string[] | null;
+  /** What was told beside data; null while all is well. */
+  error: unknown;
 };
 
 export type Webhook = {
@@ -199,18 +203,26 @@ function fromEnvironment(name: string, env: Environment): string {
 }
 
 function headersFor(webhook: Webhook, outward: Outward): ReadonlyMap<string, string> {
-  const configured = webhook.headers.map(({ name, value, value_from_env: variable }): [string, string] => [
-    name.toLowerCase(),
-    variable === undefined ? (value ?? '') : fromEnvironment(variable, outward.env),
-  ]);
+  const configured = configuredHeaders(webhook, outward.env);
   const forwarded = webhook.forwardsClientHeaders ? forwardedHeaders(webhook, outward) : [];
   const [weak, strong] = webhook.prefersClientHeaders ? [configured, forwarded] : [forwarded, configured];
   return new Map([...weak, ['content-type', 'application/json'], ...strong]);
 }
 
+/** Names in lower case. Raises WebhookFailure for a variable that is not set. */
+export function configuredHeaders(
+  { headers }: Pick<Webhook, 'headers'>,
+  env: Environment,
+): readonly [string, string][] {
+  return headers.map(({ name, value, value_from_env: variable }) => [
+    name.toLowerCase(),
+    variable === undefined ? (value ?? '') : fromEnvironment(variable, env),
+  ]);
+}
+
 /** Admin secrets are for us alone. */
-function forwardedHeaders(
-  { ignoredClientHeaders = IGNORED }: Webhook,
+export function forwardedHeaders(
+  { ignoredClientHeaders = IGNORED }: Pick<Webhook, 'ignoredClientHeaders'>,
   { headers, headerPrefix }: Outward,
 ): readonly [string, string][] {
   const ignored = new Set(ignoredClientHeaders.map((name) => name.toLowerCase()));

@@ -6,6 +6,7 @@ import type { Session } from '../resolve/session.ts';
 import type { HttpContext } from './context.ts';
 import type { Exchange } from './exchange.ts';
 import type { Arrived } from './operation.ts';
+import { showsInternal } from './refusal.ts';
 
 export function askerOf(
   { state, options, observe }: HttpContext,
@@ -19,6 +20,7 @@ export function askerOf(
     headers,
     headerPrefix: options.headerPrefix,
     observe,
+    showsInternal: showsInternal(options, session),
     ...(exchange && { exchange }),
   };
   return { session, databases: state.sources, outward, progress };

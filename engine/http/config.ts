@@ -51,7 +51,7 @@ function configView({ options, state }: HttpContext): unknown {
     jwt: secrets.map(jwtView),
     is_allow_list_enabled: options.enableAllowlist,
     is_function_permissions_inferred: options.inferFunctionPermissions,
-    is_remote_schema_permissions_enabled: false,
+    is_remote_schema_permissions_enabled: options.enableRemoteSchemaPermissions,
     enabled_apis: options.enabledApis,
     header_prefix: options.headerPrefix,
     console_assets_dir: null,

@@ -15,7 +15,7 @@ export type Exchange = {
   error: unknown;
   /** The GraphQL request or requests, for the log of a failure. Arguments of operations are never kept: they hold secrets. */
   asked: unknown;
-  /** Values of Set-Cookie headers that webhooks have for the client; null while there are none. */
+  /** Values of Set-Cookie headers that webhooks and remote schemas have for the client; null while there are none. */
   cookies: readonly string[] | null;
 };
 

@@ -67,7 +67,7 @@ test('/v2/query is about SQL', () => {
   expect(findOperation('run_sql', 1, '/v1/metadata')).toBeUndefined();
 });
 
-test.each(['toString', '__proto__', '', 'Track_Table', 'add_remote_schema'])('%j is no operation', (type) => {
+test.each(['toString', '__proto__', '', 'Track_Table', 'add_remote_table'])('%j is no operation', (type) => {
   expect(findOperation(type, 1, '/v1/query')).toBeUndefined();
 });
 

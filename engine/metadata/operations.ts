@@ -29,6 +29,7 @@ import {
   TlsAllowEntry,
 } from './schema/policy.ts';
 import { ArrayRelationshipUsing, ObjectRelationshipUsing } from './schema/relationship.ts';
+import { RemoteSchemaDefinition, RemoteSchemaPermission } from './schema/remote-schema.ts';
 import { HealthCheck, QueryTags, SourceConfiguration, SourceCustomization } from './schema/source.ts';
 import { CustomRootFields, FederationConfig, TableConfiguration } from './schema/table.ts';
 import { type Static, type TProperties, type TSchema, Type } from './schema/type.ts';
@@ -101,6 +102,7 @@ const ActionArgs = Type.Object({
   comment: Type.Optional(Comment),
 });
 const nothing = Type.Object({});
+const remoteSchemaName = Type.Object({ name: ObjectName });
 const names = Type.Array(ObjectName);
 
 const permission = <S extends TSchema>(rule: S) => ({
@@ -493,6 +495,41 @@ export const OPERATIONS = {
   // ── roles ──
   add_inherited_role: row('edit', 'Gives a role what others may do, or other parents.', InheritedRole),
   drop_inherited_role: row('edit', 'Forgets an inherited role.', Type.Object({ role_name: RoleName })),
+
+  // ── remote schemas ──
+  add_remote_schema: row(
+    'state',
+    'Makes the schema of a GraphQL service part of this one.',
+    Type.Object({
+      name: ObjectName,
+      definition: RemoteSchemaDefinition,
+      comment: Type.Optional(Comment),
+      permissions: Type.Optional(Type.Array(RemoteSchemaPermission)),
+    }),
+  ),
+  update_remote_schema: row(
+    'edit',
+    'Replaces where and how a remote schema is asked.',
+    Type.Object({ name: ObjectName, definition: RemoteSchemaDefinition, comment: Type.Optional(Comment) }),
+  ),
+  remove_remote_schema: row('edit', 'Forgets a remote schema.', remoteSchemaName),
+  reload_remote_schema: row('state', 'Asks a remote schema again what it is.', remoteSchemaName),
+  introspect_remote_schema: row('read', 'What a remote schema says it is.', remoteSchemaName),
+  add_remote_schema_permissions: row(
+    'state',
+    'Shows a role a part of a remote schema.',
+    Type.Object({
+      remote_schema: ObjectName,
+      role: RoleName,
+      definition: RemoteSchemaPermission.properties.definition,
+      comment: Type.Optional(Comment),
+    }),
+  ),
+  drop_remote_schema_permissions: row(
+    'edit',
+    'Hides a remote schema from a role.',
+    Type.Object({ remote_schema: ObjectName, role: RoleName }),
+  ),
 
   // ── rows ──
   insert: sourced(

@@ -4,7 +4,7 @@ import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
 import type { FunctionCall } from '../resolve/predicate.ts';
 import type { ResolvedFunction } from '../resolve/types.ts';
-import { type FieldOrigin, fieldOrigin } from '../schema/origin.ts';
+import { type FieldOrigin, fieldOrigin, remoteTypeOrigin } from '../schema/origin.ts';
 import { planAction } from './action.ts';
 import { planAggregate } from './aggregate.ts';
 import { readArguments } from './arguments.ts';
@@ -16,6 +16,7 @@ import { planGroups } from './group-by.ts';
 import { introspectionJson, isIntrospection } from './introspection.ts';
 import { planMutation } from './mutation.ts';
 import { planNode } from './node.ts';
+import { RemoteLevel } from './remote-schema.ts';
 import { type SelectedField, selectedFields, subselections } from './selection.ts';
 import { planStream } from './stream.ts';
 import { objectTypeOf, planCalled, planRow, planRows } from './table.ts';
@@ -32,7 +33,10 @@ export function planRequest(document: PreparedDocument, variables: RequestVariab
     const isOneSelection = document.mayHaveManyRoots && !selection.some(isNamespace);
     if (!isOneSelection) fail('validationFailed', { text: ONE_FIELD });
   }
-  const roots = planRoots(selection, type, context);
+  if (operation.operation === 'subscription' && selection.some(isRemote)) {
+    fail('notSupported', { text: 'subscription to remote server is not supported' });
+  }
+  const roots = planRoots(selection, type, context, []);
   const leaves = leavesOf(roots);
   if (leaves.length > 1 && leaves.some(isStream)) fail('validationFailed', { text: ONE_FIELD });
   const calls = context.calls.map((finish) => finish());
@@ -43,6 +47,13 @@ export function planRequest(document: PreparedDocument, variables: RequestVariab
     ...(calls.length > 0 ? { calls } : {}),
     ...(validations.length > 0 ? { validations } : {}),
   };
+}
+
+/** Also a namespace of a remote schema. */
+function isRemote({ field }: SelectedField): boolean {
+  if (!field || isIntrospection(field.name)) return false;
+  const { kind } = fieldOrigin(field);
+  return kind === 'remote' || (kind === 'namespace' && remoteTypeOrigin(objectTypeOf(field)) !== undefined);
 }
 
 const ONE_FIELD = 'subscriptions must select one top level field';
@@ -65,13 +76,23 @@ function planRoots(
   selection: readonly SelectedField[],
   type: GraphQLObjectType,
   context: PlanContext,
+  path: readonly string[],
 ): readonly Root[] {
+  const remote = new RemoteLevel(context, path);
   return withPath('selectionSet', () =>
     selection.map((selected): Root => {
       const { alias, name, nodes, field } = selected;
-      return field && isIntrospection(name)
-        ? { kind: 'local', alias, json: introspectionJson(field, nodes, context) }
-        : planRoot(selected, type, context);
+      if (!field) return { kind: 'local', alias, json: JSON.stringify(type.name) };
+      if (isIntrospection(name)) {
+        return { kind: 'local', alias, json: introspectionJson(field, nodes, context) };
+      }
+      return withPath(name, () => {
+        const origin = fieldOrigin(field);
+        if (origin.kind === 'remote') return remote.add(selected, origin);
+        remote.interrupt();
+        if (origin.kind !== 'namespace') return planRoot(selected, field, origin, context);
+        return { kind: 'namespace', alias, roots: planNamespace(field, nodes, context, [...path, alias]) };
+      });
     }),
   );
 }
@@ -80,63 +101,59 @@ function planNamespace(
   field: GraphQLField<unknown, unknown>,
   nodes: readonly FieldNode[],
   context: PlanContext,
+  path: readonly string[],
 ): readonly Root[] {
   const type = objectTypeOf(field);
   const selection = withPath('selectionSet', () => selectedFields(subselections(nodes), type, context));
-  return planRoots(selection, type, context);
+  return planRoots(selection, type, context, path);
 }
 
 function planRoot(
-  { alias, name, nodes, field }: SelectedField,
-  type: GraphQLObjectType,
+  { alias, nodes }: SelectedField,
+  field: GraphQLField<unknown, unknown>,
+  origin: Exclude<FieldOrigin, { kind: 'remote' | 'namespace' }>,
   context: PlanContext,
 ): Root {
-  if (!field) return { kind: 'local', alias, json: JSON.stringify(type.name) };
-  return withPath(name, (): Root => {
-    const origin = fieldOrigin(field);
-    switch (origin.kind) {
-      case 'rows':
-      case 'row':
-      case 'stream':
-      case 'rows-aggregate':
-      case 'rows-groups':
-      case 'function':
-      case 'function-aggregate':
-      case 'connection':
-      case 'function-connection':
-      case 'node':
-        return { kind: 'database', alias, ...planQuery(origin, field, nodes, context) };
-      case 'namespace':
-        return { kind: 'namespace', alias, roots: planNamespace(field, nodes, context) };
-      case 'placeholder':
-        return { kind: 'local', alias, json: JSON.stringify(field.description ?? '') };
-      case 'action':
-        return planAction({ alias, field, nodes }, origin.action, context);
-      case 'action-result':
-      case 'output':
-      case 'column':
-      case 'computed':
-      case 'relationship-aggregate':
-      case 'aggregate':
-      case 'group-keys':
-      case 'aggregate-function':
-      case 'count':
-      case 'nodes':
-      case 'relationship':
-      case 'relationship-connection':
-      case 'edges':
-      case 'edge-node':
-      case 'cursor':
-      case 'page-info':
-      case 'page-info-part':
-      case 'node-id':
-      case 'affected-rows':
-      case 'returning':
-        throw new Error(`${origin.kind} is no root field`);
-      default:
-        return planMutation({ alias, field, nodes, origin }, context);
-    }
-  });
+  switch (origin.kind) {
+    case 'rows':
+    case 'row':
+    case 'stream':
+    case 'rows-aggregate':
+    case 'rows-groups':
+    case 'function':
+    case 'function-aggregate':
+    case 'connection':
+    case 'function-connection':
+    case 'node':
+      return { kind: 'database', alias, ...planQuery(origin, field, nodes, context) };
+    case 'placeholder':
+      return { kind: 'local', alias, json: JSON.stringify(field.description ?? '') };
+    case 'action':
+      return planAction({ alias, field, nodes }, origin.action, context);
+    case 'action-result':
+    case 'output':
+    case 'column':
+    case 'computed':
+    case 'relationship-aggregate':
+    case 'aggregate':
+    case 'group-keys':
+    case 'aggregate-function':
+    case 'count':
+    case 'nodes':
+    case 'relationship':
+    case 'relationship-connection':
+    case 'edges':
+    case 'edge-node':
+    case 'cursor':
+    case 'page-info':
+    case 'page-info-part':
+    case 'node-id':
+    case 'affected-rows':
+    case 'returning':
+      throw new Error(`${origin.kind} is no root field`);
+    default:
+      return planMutation({ alias, field, nodes, origin }, context);
+  }
 }
 
 type QueryOrigin = Extract<

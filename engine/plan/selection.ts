@@ -21,7 +21,7 @@ import {
   TypeMetaFieldDef,
 } from 'graphql';
 import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
-import { findNodeType } from '../schema/origin.ts';
+import { findNodeType, type RemoteTypeOrigin, remoteTypeOrigin } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
 import { readInput, valueByValue } from './input.ts';
 
@@ -73,15 +73,26 @@ const META_FIELDS: Readonly<Record<string, GraphQLField<unknown, unknown>>> = {
 };
 
 /** The type a fragment on `on` is about, where something of `type` is selected: that type itself, an interface it has, or an
- *  object that has the interface. */
+ *  object that has the interface; in a remote schema any type an object can be of besides. */
 export function spreadType(
   on: string,
   type: GraphQLCompositeType,
   path: readonly PathStep[] = [],
 ): GraphQLCompositeType {
   if (on === type.name) return type;
-  const other = isInterfaceType(type) ? findNodeType(type)(on) : interfaceOf(type, on);
+  const remote = remoteTypeOrigin(type);
+  const other = remote
+    ? remoteSpread(on, remote)
+    : isInterfaceType(type)
+      ? findNodeType(type)(on)
+      : interfaceOf(type, on);
   return other ?? fail('impossibleFragment', { on, type: type.name }, { path });
+}
+
+function remoteSpread(on: string, own: RemoteTypeOrigin): GraphQLCompositeType | undefined {
+  const other = own.find(on);
+  const possible = other && remoteTypeOrigin(other)?.possible;
+  return [...own.possible].some((name) => possible?.has(name)) ? other : undefined;
 }
 
 function interfaceOf(type: GraphQLCompositeType, name: string) {

@@ -12,6 +12,7 @@ import type { TypeUse } from '../resolve/custom-type.ts';
 import type { FunctionCall, Join, Leaf, NativeCall, Predicate, ShownIf } from '../resolve/predicate.ts';
 import type { InputValidation, JsonForm } from '../resolve/types.ts';
 import type { Connection } from './connection-types.ts';
+import type { RemoteCall } from './remote-types.ts';
 
 export type Plan = {
   readonly operation: 'query' | 'mutation' | 'subscription';
@@ -55,7 +56,7 @@ export type Root =
   | { readonly kind: 'called'; readonly alias: string; readonly call: number; readonly field: number };
 
 /** A request to somebody else than a database. It goes out beside the statements of a query, and in its turn in a mutation. */
-export type Call = ActionCall;
+export type Call = ActionCall | RemoteCall;
 
 /** A webhook that is told of the arguments of one field. */
 export type ActionCall = {

@@ -1,10 +1,12 @@
-/** Two look-ups in the finished model: what a role may do with a table, and the table a relationship leads to.
+/** Look-ups in the finished model: what a role may do with a table, what it sees of a remote schema, and the table a
+ *  relationship leads to.
  *  The administrator is not listed in `permissions`: everything the database itself allows is open to it.
  *  Not here: how permissions resolve (permission.ts). */
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import { TRUE } from './predicate.ts';
 import { ADMIN_ROLE } from './session.ts';
-import type { Cells, Model, ResolvedTable, TableAccess } from './types.ts';
+import type { Cells, Model, ResolvedRemoteSchema, ResolvedTable, TableAccess } from './types.ts';
+import type { UpstreamSchema } from './upstream.ts';
 
 /** No access at all: what a role without permissions has. */
 export const NO_ACCESS: TableAccess = { select: null, insert: null, update: null, delete: null };
@@ -20,6 +22,12 @@ export function accessOf(table: ResolvedTable, role: string): TableAccess {
   const known = adminAccess.get(table) ?? everything(table);
   adminAccess.set(table, known);
   return known;
+}
+
+/** The part of a remote schema that a role sees; null: none of it. */
+export function remoteSchemaFor(remote: ResolvedRemoteSchema, role: string): UpstreamSchema | null {
+  if (role === ADMIN_ROLE || remote.permissions === null) return remote.schema;
+  return remote.permissions.get(role) ?? null;
 }
 
 /** The table, or the rows of a native query, a join leads to. Always there: resolve keeps no relationship to a table that is not in the model. */

@@ -6,7 +6,9 @@ import { printQualified } from '../metadata/schema/common.ts';
 import type { ResolvedAction } from './action.ts';
 import { groupByField, type RootType, rootFieldsIn, typeNamesOf } from './names.ts';
 import { NAMESPACE_KINDS, type NamespaceKind, type Naming, namespaceTypeName, namingOf } from './naming.ts';
-import type { ResolvedFunction, ResolvedTable } from './types.ts';
+import { fieldNameOf, type RemoteNames, typeNameOf } from './remote-names.ts';
+import type { ResolvedFunction, ResolvedRemoteSchema, ResolvedTable } from './types.ts';
+import type { UpstreamOperation, UpstreamType } from './upstream.ts';
 
 /** In the order in which they are looked at. */
 const ROOT_TYPES = {
@@ -26,6 +28,8 @@ export class NameSpace {
   /** Owners of fields, by the name of the object type they are in and their own. */
   readonly #fields = new Map<string, Map<string, string>>();
   readonly #types = new Map<string, string>();
+  /** Those of remote schemas, by our names. */
+  readonly #remoteTypes = new Map<string, RemoteType>();
   readonly #features: ReadonlySet<string>;
 
   constructor(features: ReadonlySet<string>) {
@@ -80,6 +84,34 @@ export class NameSpace {
     return this.#add(NO_NAMING, { owner: 'custom types', fields: () => [] }, [name]);
   }
 
+  /** Its fields and types, or none of them: then the text says which are taken. Types it has in common with another remote
+   *  schema, definition and all, are no conflict; nor are scalars, which are what their name says. */
+  addRemoteSchema(remote: ResolvedRemoteSchema): string | null {
+    const owner = `remote schema ${remote.name}`;
+    const wanted = ROOTS.map((root) => {
+      return { type: root, fields: this.#fieldsOf(root), names: remoteFieldsIn(remote, root) };
+    });
+    const types = sharedTypes(remote);
+    const conflict = fieldConflict(wanted, owner) ?? this.#remoteTypeConflict(owner, types);
+    if (conflict) return conflict;
+    for (const [name, type] of types) {
+      this.#types.set(name, owner);
+      this.#remoteTypes.set(name, type);
+    }
+    for (const { fields, names } of wanted) for (const name of names) fields.set(name, owner);
+    return null;
+  }
+
+  #remoteTypeConflict(owner: string, types: ReadonlyMap<string, RemoteType>): string | null {
+    for (const [name, type] of types) {
+      const other = this.#types.get(name);
+      const known = this.#remoteTypes.get(name);
+      if (other === undefined || (known && definitionOf(known) === definitionOf(type))) continue;
+      return typeConflictText(name, [owner, other]);
+    }
+    return null;
+  }
+
   #add(naming: Naming, claims: Claims, types: readonly string[]): EngineError | null {
     const typeOwner = claims.typeOwner ?? claims.owner;
     const wanted = ROOTS.map((root) => ({ ...this.#selection(root, naming), names: claims.fields(root) }));
@@ -92,20 +124,19 @@ export class NameSpace {
 
   #typeConflict(owner: string, types: readonly string[]): string | null {
     const type = types.find((name) => (this.#types.get(name) ?? owner) !== owner);
-    if (type === undefined) return null;
-    return (
-      `Encountered conflicting definitions of the type '${type}' in ` +
-      `[${[owner, this.#types.get(type)!].sort().join(', ')}]. ` +
-      'Types must not be defined more than once across all sources.'
-    );
+    return type === undefined ? null : typeConflictText(type, [owner, this.#types.get(type)!]);
   }
 
   /** The object type where the source's fields are, and who has them. */
   #selection(root: RootType, naming: Naming) {
     const type = naming.namespace === null ? root : namespaceTypeName(naming, ROOT_TYPES[root]);
+    return { type, fields: this.#fieldsOf(type) };
+  }
+
+  #fieldsOf(type: string): Map<string, string> {
     const fields = this.#fields.get(type) ?? new Map<string, string>();
     this.#fields.set(type, fields);
-    return { type, fields };
+    return fields;
   }
 }
 
@@ -113,6 +144,43 @@ export class NameSpace {
 const NO_NAMING = namingOf(undefined, undefined);
 
 const ROOTS = Object.keys(ROOT_TYPES) as RootType[];
+
+/** A type of a remote schema, and what its fields are called here. */
+type RemoteType = { readonly type: UpstreamType; readonly names: RemoteNames };
+
+const OPERATIONS = {
+  mutation_root: 'mutation',
+  subscription_root: 'subscription',
+  query_root: 'query',
+} as const satisfies Record<RootType, UpstreamOperation>;
+
+function remoteFieldsIn({ schema, names }: ResolvedRemoteSchema, root: RootType): readonly string[] {
+  const type = schema.types.get(schema.roots[OPERATIONS[root]] ?? '');
+  if (type?.kind !== 'object') return [];
+  if (names.namespace !== null) return [names.namespace];
+  return type.fields.map((field) => fieldNameOf(names, type.name, field.name));
+}
+
+/** Those that are there under their own names; of the root types only what a namespace holds. */
+function sharedTypes({ schema, names }: ResolvedRemoteSchema): ReadonlyMap<string, RemoteType> {
+  const hidden = names.namespace === null ? new Set(Object.values(schema.roots)) : new Set();
+  return new Map(
+    [...schema.types.values()]
+      .filter((type) => type.kind !== 'scalar' && !hidden.has(type.name))
+      .map((type) => [typeNameOf(names, type.name), { type, names }]),
+  );
+}
+
+function definitionOf({ type, names }: RemoteType): string {
+  return JSON.stringify([type, [...(names.fields.get(type.name) ?? [])]]);
+}
+
+function typeConflictText(type: string, owners: readonly [string, string]): string {
+  return (
+    `Encountered conflicting definitions of the type '${type}' in [${owners.toSorted().join(', ')}]. ` +
+    'Types must not be defined more than once across all sources.'
+  );
+}
 
 /** Fields wanted in an object type, and who has which of its fields. */
 type Wanted = {

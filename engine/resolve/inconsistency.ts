@@ -12,6 +12,7 @@ import type { LogicalModel, LogicalModelPermission } from '../metadata/schema/lo
 import type { NativeQuery } from '../metadata/schema/native-query.ts';
 import type { InheritedRole } from '../metadata/schema/policy.ts';
 import type { ArrayRelationship, ObjectRelationship } from '../metadata/schema/relationship.ts';
+import type { RemoteSchema, RemoteSchemaPermission } from '../metadata/schema/remote-schema.ts';
 import type { Inconsistency, InheritedEntity } from './types.ts';
 
 /** An object of the metadata as an inconsistency names it. */
@@ -50,14 +51,22 @@ export class Inconsistencies {
     const reason = `Inconsistent object: ${trimPrefix(cause.messageIn('newer'))}`;
     this.all.push({ type, name, reason, definition, key, cause });
   }
+
+  /** It does not go together with others: a request that causes this is told of inconsistent metadata, not of one object. */
+  addShared({ type, name, definition, key }: Subject, text: string): void {
+    this.all.push({ type, name, reason: `${PREFIX}${text}`, definition, key });
+  }
 }
 
 const PREFIX = 'Inconsistent object: ';
 
 /** A role inherits nothing where its parents disagree. */
 export function inheritedConflict(role: string, entity: InheritedEntity): Inconsistency {
-  const { permission_type: permission, source, table } = entity;
-  const error = new EngineError('inheritedPermissionConflict', { role, permission, table, source });
+  const told =
+    'remote_schema' in entity
+      ? `remote schema: '${entity.remote_schema}'`
+      : `${entity.permission_type} permission, table: ${entity.table}, source: '${entity.source}'`;
+  const error = new EngineError('inheritedPermissionConflict', { role, entity: told });
   return {
     type: 'inherited role permission inconsistency',
     name: role,
@@ -221,6 +230,29 @@ export function customTypesSubject(definition: CustomTypes, type: string): Subje
     definition,
     key: objectKey('custom_type', type),
     context: '',
+    hasOneWording: true,
+  };
+}
+
+/** Remote schemas are younger than the specification, too. */
+export function remoteSchemaSubject({ name, definition, comment }: RemoteSchema): Subject {
+  return {
+    type: 'remote_schema',
+    name: `remote_schema ${name}`,
+    definition: { name, definition, comment: comment ?? null },
+    key: objectKey('remote_schema', name),
+    context: '',
+    hasOneWording: true,
+  };
+}
+
+export function remoteSchemaPermissionSubject(schema: string, permission: RemoteSchemaPermission): Subject {
+  return {
+    type: 'remote_schema_permission',
+    name: `remote_schema_permission ${permission.role} in remote schema ${schema}`,
+    definition: { ...permission, comment: permission.comment ?? null, remote_schema: schema },
+    key: objectKey('remote_schema_permission', schema, permission.role),
+    context: `in remote schema "${schema}": in permission for role "${permission.role}": `,
     hasOneWording: true,
   };
 }

@@ -1,8 +1,7 @@
 /** Metadata + catalogs → Model, in stages: sources, tables, names, native queries, relationships, permissions, roles, actions,
- *  REST endpoints. Each stage sees only what the one before it kept. Never fails: what does not fit becomes an Inconsistency and is left out of the model, with
+ *  remote schemas, REST endpoints. Each stage sees only what the one before it kept. Never fails: what does not fit becomes an Inconsistency and is left out of the model, with
  *  everything that hangs on it.
- *  Not here yet, and neither in the model nor reported: remote relationships, remote schemas,
- *  event triggers. */
+ *  Not here yet, and neither in the model nor reported: remote relationships, event triggers. */
 import type { Catalog } from '../catalog/types.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import { resolveActions } from './action.ts';
@@ -13,6 +12,7 @@ import { heirsOf, withInherited } from './heirs.ts';
 import { Inconsistencies } from './inconsistency.ts';
 import { mapValues } from './map-values.ts';
 import { trackNativeQueries } from './native-queries.ts';
+import { resolveRemoteSchemas, type Upstreams } from './remote-schema.ts';
 import { resolveEndpoints } from './rest-endpoint.ts';
 import { withHeirs } from './role.ts';
 import { ADMIN_ROLE } from './session.ts';
@@ -33,11 +33,12 @@ export type { ResolveOptions };
 
 export type Resolution = { readonly model: Model; readonly inconsistencies: readonly Inconsistency[] };
 
-/** `catalogs` by source name; `{error}` says why a source could not be asked. */
+/** `catalogs` by source name, `upstreams` by that of the remote schema; `{error}` says why one could not be asked. */
 export function resolve(
   metadata: Metadata,
   catalogs: ReadonlyMap<string, Catalog | { readonly error: string }>,
   options: ResolveOptions,
+  upstreams: Upstreams = new Map(),
 ): Resolution {
   const found = new Inconsistencies();
   const features = new Set(options.features);
@@ -66,10 +67,16 @@ export function resolve(
   const around = { sources: new Map(sources), catalogs: catalogs.values(), names };
   const types = resolveCustomTypes(metadata.custom_types ?? {}, around, found);
   const actions = resolveActions(metadata.actions ?? [], { types, names, heirs }, found);
+  const remoteSchemas = resolveRemoteSchemas(
+    metadata.remote_schemas ?? [],
+    { upstreams, names, heirs, options },
+    found,
+  );
   const guards = resolveGuards(metadata, options.enforcesAllowList ?? false);
   const routes = resolveEndpoints(metadata, (inconsistency) => found.all.push(inconsistency));
+  const objects = { sources: around.sources, actions, customTypes: types, remoteSchemas };
   return {
-    model: { sources: around.sources, actions, customTypes: types, roles, features, guards, routes },
+    model: { ...objects, roles, features, guards, routes },
     inconsistencies: found.all,
   };
 }

@@ -6,10 +6,10 @@
 import type { InheritedRole } from '../metadata/schema/policy.ts';
 import { NO_ACCESS } from './access.ts';
 import { and, either, type Predicate, TRUE } from './predicate.ts';
-import type { InheritedEntity, SelectAccess, TableAccess } from './types.ts';
+import type { InheritedWrite, SelectAccess, TableAccess } from './types.ts';
 
 type Accesses = ReadonlyMap<string, TableAccess>;
-type Written = InheritedEntity['permission_type'];
+type Written = InheritedWrite['permission_type'];
 
 export type Inheritance = {
   /** Parents first. */

@@ -14,7 +14,9 @@ import type { ActionTypes } from './custom-type.ts';
 import type { Guards } from './guard.ts';
 import type { Naming, Part } from './naming.ts';
 import type { Join, Leaf, Predicate } from './predicate.ts';
+import type { RemoteNames } from './remote-names.ts';
 import type { Routes } from './routes.ts';
+import type { UpstreamSchema } from './upstream.ts';
 
 export type Model = {
   /** By source name, in metadata order. */
@@ -23,6 +25,8 @@ export type Model = {
   readonly actions: ReadonlyMap<string, ResolvedAction>;
   /** Those actions speak, by name. */
   readonly customTypes: ActionTypes;
+  /** By name, in metadata order. */
+  readonly remoteSchemas: ReadonlyMap<string, ResolvedRemoteSchema>;
   /** Every role some object names; any other role has an empty schema. */
   readonly roles: ReadonlySet<string>;
   /** --experimental-features that schemas depend on. */
@@ -49,6 +53,30 @@ export type ResolvedEndpoint = {
 export type Segment =
   | { readonly kind: 'literal'; readonly text: string }
   | { readonly kind: 'variable'; readonly name: string };
+
+/** A GraphQL service whose schema is part of ours. */
+export type ResolvedRemoteSchema = {
+  readonly name: string;
+  readonly endpoint: RemoteEndpoint;
+  readonly names: RemoteNames;
+  /** All of it. */
+  readonly schema: UpstreamSchema;
+  /** What a role sees of it, by role; null: every role sees all. See remoteSchemaFor in resolve/access.ts. */
+  readonly permissions: ReadonlyMap<string, UpstreamSchema> | null;
+  /** --remote-schema-prioritize-data: what came counts, whatever errors came with it. */
+  readonly prioritizesData: boolean;
+  /** --remote-schema-skip-nulls: an argument that is null is not sent. */
+  readonly skipsNulls: boolean;
+};
+
+/** Where and how a remote schema is asked. */
+export type RemoteEndpoint = {
+  /** As the metadata has it: with `{{NAME}}` for variables of the environment. */
+  readonly url: string;
+  readonly headers: readonly Header[];
+  readonly forwardsClientHeaders: boolean;
+  readonly timeoutSeconds: number;
+};
 
 export type ResolvedSource = {
   readonly name: string;
@@ -283,11 +311,12 @@ export type InputValidation = {
   readonly timeoutSeconds: number;
 };
 
-export type InheritedEntity = {
+export type InheritedWrite = {
   readonly permission_type: 'insert' | 'update' | 'delete';
   readonly source: string;
   readonly table: string;
 };
+export type InheritedEntity = InheritedWrite | { readonly remote_schema: string };
 
 /** A metadata object that does not fit the database (or another object). It stays in the document, outside the model. */
 export type Inconsistency = {
@@ -321,6 +350,11 @@ export type ResolveOptions = {
   readonly namingConvention?: NamingConvention | undefined;
   /** --experimental-features. Absent: none. */
   readonly features?: readonly string[];
+  /** --enable-remote-schema-permissions. Absent: every role sees all of every remote schema. */
+  readonly enforcesRemotePermissions?: boolean;
+  /** --remote-schema-prioritize-data, --remote-schema-skip-nulls. Absent: no. */
+  readonly prioritizesRemoteData?: boolean;
+  readonly skipsRemoteNulls?: boolean;
   /** --enable-allowlist. Absent: anything may be asked. */
   readonly enforcesAllowList?: boolean;
 };

@@ -18,6 +18,7 @@ import { mutationRoots } from './mutation.ts';
 import { nativeQueryRoots } from './native-query.ts';
 import { nodeRoot, nodeTables } from './node.ts';
 import { type FieldMap, fieldExtensions } from './origin.ts';
+import { remoteObjects, remoteRoots } from './remote-schema.ts';
 import { objectType, tableRoots } from './table.ts';
 
 export type Roots = {
@@ -38,9 +39,12 @@ export function buildRoots(builder: SchemaBuilder): Roots {
   };
   const subscription = readFields(builder, 'subscription');
   return {
-    query: rootType('query_root', query) ?? NO_QUERIES,
-    mutation: rootType('mutation_root', mutation),
-    subscription: rootType('subscription_root', subscription),
+    query: rootType('query_root', { ...query, ...remoteRoots(builder, 'query') }) ?? NO_QUERIES,
+    mutation: rootType('mutation_root', { ...mutation, ...remoteRoots(builder, 'mutation') }),
+    subscription: rootType('subscription_root', {
+      ...subscription,
+      ...remoteRoots(builder, 'subscription'),
+    }),
   };
 }
 
@@ -85,7 +89,7 @@ export function wholeSchema(builder: SchemaBuilder): GraphQLSchema {
   return new GraphQLSchema({
     ...buildRoots(builder),
     // Nothing but their interface may lead to them.
-    types: nodeTables(builder).map((table) => objectType(builder, table)),
+    types: [...nodeTables(builder).map((table) => objectType(builder, table)), ...remoteObjects(builder)],
     directives: [GraphQLIncludeDirective, GraphQLSkipDirective],
     // Names come from the database and were checked when tables were tracked; checking again costs more than building.
     assumeValid: true,

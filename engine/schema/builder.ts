@@ -40,7 +40,11 @@ export class SchemaBuilder {
   #taken: ReadonlySet<string> | undefined;
   readonly #types = new Map<string, GraphQLNamedType>();
 
-  constructor(model: Model, role: string, mayUseBackendOnly: boolean, isRelay = false) {
+  /** Is it for introspection, where a type is known by its name alone? */
+  readonly #isWhole: boolean;
+
+  constructor(model: Model, role: string, mayUseBackendOnly: boolean, isRelay = false, isWhole = false) {
+    this.#isWhole = isWhole;
     this.model = model;
     this.isRelay = isRelay;
     this.role = role;
@@ -55,6 +59,11 @@ export class SchemaBuilder {
       this.#types.set(name, type);
     }
     return type as T;
+  }
+
+  /** A type of a remote schema: another may have one of that name, of which the role sees more or less. */
+  namedIn(remote: string, name: string, build: () => GraphQLNamedType): GraphQLNamedType {
+    return this.named(this.#isWhole ? name : `${remote} ${name}`, build);
   }
 
   access(table: ResolvedTable): TableAccess {

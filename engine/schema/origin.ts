@@ -2,6 +2,7 @@
  *  looking names up a second time. One typed writer, one typed reader a kind of definition. */
 import {
   type GraphQLArgument,
+  type GraphQLCompositeType,
   type GraphQLEnumType,
   type GraphQLField,
   type GraphQLFieldConfig,
@@ -27,8 +28,10 @@ import type {
   ResolvedEnum,
   ResolvedFunction,
   ResolvedRelationship,
+  ResolvedRemoteSchema,
   ResolvedTable,
 } from '../resolve/types.ts';
+import type { UpstreamField, UpstreamSchema } from '../resolve/upstream.ts';
 
 /** The values of an array type. Unlike any other list it is one value to Postgres, and may be given as its text. */
 export class ArrayType extends GraphQLList<GraphQLNonNull<ValueType>> {}
@@ -50,6 +53,13 @@ export type FieldOrigin =
     }
   | { readonly kind: 'computed'; readonly table: ResolvedTable; readonly field: ResolvedComputedField }
   | { readonly kind: 'function'; readonly fn: ResolvedFunction; readonly table: ResolvedTable }
+  /** Of a remote schema; `part` is what the role sees of it. */
+  | {
+      readonly kind: 'remote';
+      readonly remote: ResolvedRemoteSchema;
+      readonly part: UpstreamSchema;
+      readonly field: UpstreamField;
+    }
   | AggregateOrigin
   | ConnectionOrigin
   | { readonly kind: MutationKind; readonly table: ResolvedTable }
@@ -150,6 +160,16 @@ export type InputOrigin =
 /** The object type of that name, if its objects are Nodes. */
 export type FindNodeType = (name: string) => GraphQLObjectType | undefined;
 
+/** What an object, an interface or a union of a remote schema stands for. */
+export type RemoteTypeOrigin = {
+  /** The remote's. */
+  readonly name: string;
+  /** Objects a value may be of, by the remote's names. */
+  readonly possible: ReadonlySet<string>;
+  /** Another type of the same remote schema, by our name. */
+  readonly find: (name: string) => GraphQLCompositeType | undefined;
+};
+
 /** Our fields have neither a parent value nor a context: nothing ever resolves them. */
 export type FieldConfig = GraphQLFieldConfig<unknown, unknown>;
 export type FieldMap = Record<string, FieldConfig>;
@@ -169,6 +189,7 @@ export const countExtensions = { [COUNT]: true };
 export const scalarExtensions = (scalar: Scalar) => ({ [KEY]: scalar });
 
 export const nodeExtensions = (find: FindNodeType) => ({ [KEY]: find });
+export const remoteTypeExtensions = (origin: RemoteTypeOrigin) => ({ [KEY]: origin });
 export const enumExtensions = (resolved: ResolvedEnum) => ({ [KEY]: resolved });
 
 export function fieldOrigin(field: GraphQLField<unknown, unknown>): FieldOrigin {
@@ -187,9 +208,15 @@ export function isCondition(type: GraphQLInputObjectType): boolean {
   return type.extensions[CONDITION] === true;
 }
 
-/** The objects of an interface. */
+/** The objects of an interface of our own. */
 export function findNodeType(type: GraphQLInterfaceType): FindNodeType {
   return required(type) as FindNodeType;
+}
+
+/** Undefined for types of our own. */
+export function remoteTypeOrigin(type: GraphQLCompositeType): RemoteTypeOrigin | undefined {
+  const origin = type.extensions[KEY];
+  return typeof origin === 'object' ? (origin as RemoteTypeOrigin) : undefined;
 }
 
 /** How a scalar's values are read; undefined for a scalar of GraphQL's own. */

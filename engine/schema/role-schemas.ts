@@ -44,6 +44,8 @@ function buildRole(...described: ConstructorParameters<typeof SchemaBuilder>): R
   const builder = new SchemaBuilder(...described);
   const { model, role } = builder;
   const roots = buildRoots(builder);
-  const schema = (): GraphQLSchema => wholeSchema(new SchemaBuilder(...described));
+  const [, , mayUseBackendOnly, isRelay] = described;
+  const schema = (): GraphQLSchema =>
+    wholeSchema(new SchemaBuilder(model, role, mayUseBackendOnly, isRelay, true));
   return { role, model, builder, roots, schema };
 }

@@ -32,7 +32,7 @@ export type CompiledStep = Statement &
 
 type ErrorPath = readonly (string | number)[];
 
-/** Part of the response's `data`: text, or a column of a statement's only row (null prints `null`). */
+/** Part of the response's `data`: text, a column of a statement's only row (null prints `null`), or a field a call answers. */
 export type TemplatePart =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'column'; readonly statement: number; readonly column: number }
@@ -148,6 +148,7 @@ function addQuery({ alias, source, query, isVolatile = false }: Query, drafts: D
 }
 
 function compileCall(call: Call, after: number): CompiledCall {
+  if (call.kind === 'remote') return { call, after, statements: [], joins: [] };
   const drafts: Draft[] = [];
   const joins = call.joins.map(({ source, query }) => addQuery({ alias: 'keys', source, query }, drafts));
   return { call, after, statements: drafts.map(finish), joins };

@@ -12,6 +12,7 @@ import * as nativeQueries from './native-queries.ts';
 import * as opentelemetry from './opentelemetry.ts';
 import * as permissions from './permissions.ts';
 import * as relationships from './relationships.ts';
+import * as remoteSchemas from './remote-schemas.ts';
 import * as restEndpoints from './rest-endpoints.ts';
 import * as sources from './sources.ts';
 import * as tables from './tables.ts';
@@ -83,6 +84,9 @@ export const HANDLERS: { readonly [N in EditOperation]: Handler<N> } = {
   remove_metrics_config: limits.removeMetricsConfig,
   create_rest_endpoint: restEndpoints.createRestEndpoint,
   drop_rest_endpoint: restEndpoints.dropRestEndpoint,
+  update_remote_schema: remoteSchemas.updateRemoteSchema,
+  remove_remote_schema: remoteSchemas.removeRemoteSchema,
+  drop_remote_schema_permissions: remoteSchemas.dropRemoteSchemaPermission,
   add_inherited_role: inheritedRoles.addInheritedRole,
   drop_inherited_role: inheritedRoles.dropInheritedRole,
 };

@@ -36,12 +36,16 @@ export const RemoteSchemaDefinition = Type.Object({
   ),
 });
 
+export type RemoteSchemaDefinition = Static<typeof RemoteSchemaDefinition>;
+
 export const RemoteSchemaPermission = Type.Object({
   role: RoleName,
   /** The subset of the remote schema the role sees, as SDL; arguments may carry `@preset`. */
   definition: Type.Object({ schema: Type.String({ minLength: 1 }) }),
   comment: Type.Optional(Comment),
 });
+
+export type RemoteSchemaPermission = Static<typeof RemoteSchemaPermission>;
 
 export const RemoteSchema = Type.Object({
   name: ObjectName,

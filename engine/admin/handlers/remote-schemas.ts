@@ -1,0 +1,36 @@
+/** Operations on remote schemas that need not ask them. Spec: "Remote schema operations"; reference: features.md 1.8, 1.15.
+ *  Not here: those that do (admin/remote-schemas.ts), whether what is left fits (resolve/remote-schema.ts). */
+import { fail } from '../../errors/engine-error.ts';
+import { foreignDependentsOf } from '../../metadata/dependencies.ts';
+import { findObject, objectKey, removeObject } from '../../metadata/objects.ts';
+import type { Metadata } from '../../metadata/schema/metadata.ts';
+import { printDependents } from '../dependents.ts';
+import type { Handler } from './handler.ts';
+import { editObject } from './locate.ts';
+
+/** Permissions stay. Raises `remoteSchemaNotExists`. */
+export const updateRemoteSchema: Handler<'update_remote_schema'> = (draft, { name, definition, comment }) =>
+  editObject(draft, requireRemoteSchema(draft, name), { definition, comment });
+
+/** Its permissions go with it. Raises `remoteSchemaNotExists`, `cannotDropDependents`. */
+export const removeRemoteSchema: Handler<'remove_remote_schema'> = (draft, { name }, links) => {
+  const key = requireRemoteSchema(draft, name);
+  const users = foreignDependentsOf(draft, key, links);
+  if (users.length > 0) fail('cannotDropDependents', { dependents: printDependents(users) });
+  return removeObject(draft, key);
+};
+
+/** Raises `remoteSchemaNotExists`, `remoteSchemaPermissionNotExists`. */
+export const dropRemoteSchemaPermission: Handler<'drop_remote_schema_permissions'> = (draft, args) => {
+  const { remote_schema: name, role } = args;
+  requireRemoteSchema(draft, name);
+  const key = objectKey('remote_schema_permission', name, role);
+  if (!findObject(draft, key)) fail('remoteSchemaPermissionNotExists', { name, role });
+  return removeObject(draft, key);
+};
+
+/** Its key. Raises `remoteSchemaNotExists`. */
+export function requireRemoteSchema(draft: Metadata, name: string): string {
+  const key = objectKey('remote_schema', name);
+  return findObject(draft, key) ? key : fail('remoteSchemaNotExists', { name });
+}

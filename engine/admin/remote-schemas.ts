@@ -1,0 +1,78 @@
+/** Operations on remote schemas that ask them, or need what they have answered: adding, reloading, introspecting, and giving a
+ *  role a part. What is wrong is refused in its own words, before it is an inconsistency.
+ *  Not here: the others (handlers/remote-schemas.ts). Spec: "Remote schema operations"; reference: features.md 1.8, 1.15. */
+import { fail } from '../errors/engine-error.ts';
+import { findObject, objectKey, putObject } from '../metadata/objects.ts';
+import type { ArgsOf } from '../metadata/operations.ts';
+import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
+import { readPermission } from '../resolve/remote-permission.ts';
+import { resolveRemoteSchema, type Upstream } from '../resolve/remote-schema.ts';
+import { ADMIN_ROLE } from '../resolve/session.ts';
+import { type Answer, SUCCESS } from './answer.ts';
+import { requireRemoteSchema } from './handlers/remote-schemas.ts';
+import type { AdminRequest } from './request.ts';
+import type { Work } from './work.ts';
+
+/** Raises `remoteSchemaExists`, and why the schema cannot be used. */
+export async function addRemoteSchema(
+  work: Work,
+  { comment, ...args }: ArgsOf<'add_remote_schema'>,
+  request: AdminRequest,
+): Promise<Answer> {
+  const { name } = args;
+  if (findObject(work.metadata, objectKey('remote_schema', name))) fail('remoteSchemaExists', { name });
+  const remote: RemoteSchema = { ...args, ...(typeof comment === 'string' ? { comment } : {}) };
+  resolveRemoteSchema(remote, await work.introspectRemote(remote));
+  const others = work.metadata.remote_schemas ?? [];
+  work.edit(request.path, { ...work.metadata, remote_schemas: [...others, remote] });
+  return SUCCESS;
+}
+
+/** One that does not answer keeps what it was. Raises `remoteSchemaNotExists`, and why it cannot be used. */
+export async function reloadRemoteSchema(
+  work: Work,
+  { name }: ArgsOf<'reload_remote_schema'>,
+): Promise<Answer> {
+  const remote = remoteSchemaIn(work, name);
+  resolveRemoteSchema(remote, await work.introspectRemote(remote));
+  work.touchesCatalog = true;
+  return SUCCESS;
+}
+
+/** As the service said it. Raises `remoteSchemaNotExists`, and why there is none. */
+export function introspectRemoteSchema(work: Work, { name }: ArgsOf<'introspect_remote_schema'>): Answer {
+  remoteSchemaIn(work, name);
+  const { introspection } = answered(work.upstreams.get(name));
+  return () => ({ data: introspection });
+}
+
+/** Raises `remoteSchemaPermissionsOff`, `remoteSchemaNotExists`, `remoteSchemaPermissionExists`,
+ *  `remoteSchemaPermissionOfAdmin`, `remoteSchemaPermissionInvalid`. */
+export async function addRemoteSchemaPermission(
+  work: Work,
+  { remote_schema: name, comment, ...args }: ArgsOf<'add_remote_schema_permissions'>,
+  request: AdminRequest,
+): Promise<Answer> {
+  if (!work.ground.enforcesRemotePermissions) fail('remoteSchemaPermissionsOff', {});
+  const parent = requireRemoteSchema(work.metadata, name);
+  const key = objectKey('remote_schema_permission', name, args.role);
+  if (args.role === ADMIN_ROLE) fail('remoteSchemaPermissionOfAdmin', {});
+  if (findObject(work.metadata, key)) fail('remoteSchemaPermissionExists', { name, role: args.role });
+  await work.cover();
+  readPermission(args.definition.schema, answered(work.upstreams.get(name)).schema);
+  const definition = { ...args, ...(typeof comment === 'string' ? { comment } : {}) };
+  const permission = { key, kind: 'remote_schema_permission', parent, definition } as const;
+  work.edit(request.path, putObject(work.metadata, permission));
+  return SUCCESS;
+}
+
+function remoteSchemaIn(work: Work, name: string): RemoteSchema {
+  const remote = work.metadata.remote_schemas?.find((each) => each.name === name);
+  return remote ?? fail('remoteSchemaNotExists', { name });
+}
+
+function answered(upstream: Upstream | undefined): Exclude<Upstream, { error: unknown }> {
+  if (!upstream) throw new Error('a remote schema was not asked');
+  if ('error' in upstream) throw upstream.error;
+  return upstream;
+}

@@ -1,0 +1,151 @@
+/** JSON text as bytes, walked without building values: where the members of an object are, and whether all of it is JSON at all.
+ *  What is passed on unread has to be valid, or our own response would not be. Raises NotJson.
+ *  Source: RFC 8259. Not here: what members mean (remote-answer.ts). */
+import { isUtf8 } from 'node:buffer';
+
+export class NotJson extends Error {}
+
+/** Deeper values are refused, before the stack ends. */
+const MOST_LEVELS = 1000;
+
+const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
+const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d];
+const LITERALS = new Map([
+  [0x74, 'true'],
+  [0x66, 'false'],
+  [0x6e, 'null'],
+]);
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+export class JsonScanner {
+  readonly bytes: Buffer;
+  /** Of the next byte. */
+  at = 0;
+  #level = 0;
+
+  /** Raises NotJson for what is no UTF-8. */
+  constructor(bytes: Buffer) {
+    if (!isUtf8(bytes)) throw new NotJson('it is not UTF-8');
+    this.bytes = bytes;
+  }
+
+  /** The next byte that is not space. */
+  peek(): number {
+    while (isSpace(this.bytes[this.at]!)) this.at++;
+    return this.bytes[this.at] ?? -1;
+  }
+
+  /** Moves to the end of a value. */
+  skip(): void {
+    const byte = this.peek();
+    if (byte === QUOTE) this.#string();
+    else if (byte === OPEN_BRACE) this.members(() => this.skip());
+    else if (byte === OPEN_BRACKET) this.items(() => this.skip());
+    else if (LITERALS.has(byte)) this.#literal(LITERALS.get(byte)!);
+    else this.#number();
+  }
+
+  /** An object; `read` is given each key and has to move over its value. */
+  members(read: (key: string) => void): void {
+    this.#list(OPEN_BRACE, CLOSE_BRACE, () => {
+      if (this.peek() !== QUOTE) this.#refuse();
+      const key = this.text();
+      this.#expect(COLON);
+      read(key);
+    });
+  }
+
+  items(read: () => void): void {
+    this.#list(OPEN_BRACKET, CLOSE_BRACKET, read);
+  }
+
+  /** A string's value. */
+  text(): string {
+    const start = this.at;
+    const isPlain = this.#string();
+    const written = this.bytes.toString('utf8', start, this.at);
+    return isPlain ? written.slice(1, -1) : (JSON.parse(written) as string);
+  }
+
+  /** Nothing but space is left. */
+  end(): void {
+    if (this.peek() !== -1) this.#refuse();
+  }
+
+  #list(open: number, close: number, read: () => void): void {
+    if (++this.#level > MOST_LEVELS) throw new NotJson('it is nested too deeply');
+    this.#expect(open);
+    if (this.peek() === close) this.at++;
+    else {
+      for (;;) {
+        read();
+        const byte = this.peek();
+        this.at++;
+        if (byte === close) break;
+        if (byte !== COMMA) this.#refuse();
+      }
+    }
+    this.#level--;
+  }
+
+  #expect(byte: number): void {
+    if (this.peek() !== byte) this.#refuse();
+    this.at++;
+  }
+
+  /** Without escapes? */
+  #string(): boolean {
+    const { bytes } = this;
+    let at = this.at + 1;
+    let isPlain = true;
+    for (; ; at++) {
+      const byte = bytes[at]!;
+      if (byte === QUOTE) break;
+      if (byte === BACKSLASH) {
+        isPlain = false;
+        at += this.#escape(at + 1);
+      } else if (!(byte >= 0x20)) this.#refuse();
+    }
+    this.at = at + 1;
+    return isPlain;
+  }
+
+  /** Bytes of an escape, without its backslash. */
+  #escape(at: number): number {
+    const text = this.bytes.toString('latin1', at, at + 5);
+    const match = /^(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/.exec(text);
+    return match ? match[0].length : this.#refuse();
+  }
+
+  #literal(word: string): void {
+    if (this.bytes.toString('latin1', this.at, this.at + word.length) !== word) this.#refuse();
+    this.at += word.length;
+  }
+
+  #number(): void {
+    let at = this.at;
+    while (isOfNumber(this.bytes[at]!)) at++;
+    if (!NUMBER.test(this.bytes.toString('latin1', this.at, at))) this.#refuse();
+    this.at = at;
+  }
+
+  #refuse(): never {
+    throw new NotJson(`what stands at byte ${this.at} does not belong there`);
+  }
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+/** A digit, or one of `+-.eE`. */
+function isOfNumber(byte: number): boolean {
+  return (
+    (byte >= 0x30 && byte <= 0x39) ||
+    byte === 0x2d ||
+    byte === 0x2e ||
+    byte === 0x2b ||
+    byte === 0x65 ||
+    byte === 0x45
+  );
+}

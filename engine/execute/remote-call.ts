@@ -1,0 +1,64 @@
+/** A call to a remote schema, as part of a response: its fields, and what is told of errors.
+ *  Errors it answers with are passed on, and there is no data then; with --remote-schema-prioritize-data there is, and they
+ *  are not told. Not here: asking (remote-schema.ts), other calls and statements (calls.ts). Reference: features.md row 116. */
+import { textToWire } from '../config/header-prefix.ts';
+import { EngineError, toGraphqlError } from '../errors/engine-error.ts';
+import type { RemoteCall, RemoteField } from '../plan/remote-types.ts';
+import type { CallContext, Outcome } from './calls.ts';
+import type { PlannedRequest } from './plan-cache.ts';
+import type { RemoteError } from './remote-answer.ts';
+import { callRemote } from './remote-schema.ts';
+import type { Outward } from './webhook.ts';
+
+/** Raises what asking raises. */
+export async function answerRemote(
+  call: RemoteCall,
+  { plan, variables }: PlannedRequest,
+  { session, outward }: CallContext,
+): Promise<Outcome> {
+  const { timeLimitMs } = plan;
+  const answer = await callRemote(call, variables.values, { session, outward, timeLimitMs });
+  const { exchange } = outward;
+  if (answer.setCookies.length > 0 && exchange) {
+    exchange.cookies = [...(exchange.cookies ?? []), ...answer.setCookies];
+  }
+  if (answer.errors.length > 0 && !(call.remote.prioritizesData && answer.hasData)) {
+    const namespace = call.fields[0]?.path.slice(0, -1) ?? [];
+    return { fields: [], errors: answer.errors.map((error) => placed(error, namespace)), isUsable: false };
+  }
+  const wrong = call.fields.flatMap((field, i) => {
+    const piece = answer.fields[i];
+    return piece instanceof EngineError ? [{ field, error: piece }] : [];
+  });
+  return {
+    fields: answer.fields.map((piece) => (piece instanceof EngineError ? 'null' : piece)),
+    errors: wrong.map(({ field, error }) => told(error, field, outward)),
+    isUsable: wrong.every(({ field }) => field.isNullable),
+  };
+}
+
+/** Every field of the call is null, where it may be. Raises again what is about the request as a whole: a session variable that
+ *  did not come. */
+export function failedRemote(error: unknown, { fields }: RemoteCall, { outward }: CallContext): Outcome {
+  if (!(error instanceof EngineError) || !OF_THE_REMOTE.has(error.kind)) throw error;
+  return {
+    fields: fields.map(() => 'null'),
+    errors: fields.map((field) => told(error, field, outward)),
+    isUsable: fields.every(({ isNullable }) => isNullable),
+  };
+}
+
+const OF_THE_REMOTE: ReadonlySet<string> = new Set(['remoteSchemaUnreachable', 'remoteAnswerInvalid']);
+
+function told(error: EngineError, { path }: RemoteField, outward: Outward): unknown {
+  const steps = path.flatMap((step) => ['selectionSet', step]);
+  const inPlace = steps.reduceRight<EngineError>((grown, step) => grown.at(step), error);
+  const body = { ...toGraphqlError(inPlace, outward.showsInternal ?? false), path };
+  return JSON.parse(textToWire(JSON.stringify(body), outward.headerPrefix));
+}
+
+/** A remote knows nothing of the namespace its fields are in. */
+function placed(error: RemoteError, namespace: readonly string[]): unknown {
+  if (namespace.length === 0 || !Array.isArray(error.path)) return error;
+  return { ...error, path: [...namespace, ...error.path] };
+}

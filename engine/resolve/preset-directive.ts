@@ -1,0 +1,156 @@
+/** `@preset(value: X, static: Boolean = false)` on an argument or an input field of a role's part of a remote schema → Preset,
+ *  checked against the remote's types. A string that is a session variable stands for it, unless it is static.
+ *  Reference: features.md row 115; message texts: errors.txt, argument_preset_validation.
+ *  Not here: the part itself (remote-permission.ts), values for a request (remote-preset.ts). */
+import {
+  type ConstValueNode,
+  type InputValueDefinitionNode,
+  Kind,
+  print,
+  type TypeDefinitionNode,
+  visit,
+} from 'graphql';
+import type { Preset } from './remote-preset.ts';
+import { isSessionVariable } from './session.ts';
+import {
+  BUILT_IN_SCALARS,
+  elementType,
+  nullableType,
+  type UpstreamInput,
+  type UpstreamSchema,
+  type UpstreamType,
+} from './upstream.ts';
+
+type Because = (reason: string) => void;
+
+/** Is one where none may be: on the type, on a field of an object, on a value of an enum? */
+export function hasPresetDirective(node: TypeDefinitionNode): boolean {
+  let isFound = false;
+  visit(node, {
+    InputValueDefinition: () => false,
+    Directive: ({ name }) => {
+      isFound ||= name.value === 'preset';
+    },
+  });
+  return isFound;
+}
+
+/** Undefined where the node has none, or one that is refused. */
+export function presetOf(
+  node: InputValueDefinitionNode,
+  type: string,
+  upstream: UpstreamSchema,
+  because: Because,
+): Preset | undefined {
+  const [directive, ...more] = (node.directives ?? []).filter(({ name }) => name.value === 'preset');
+  if (!directive) return undefined;
+  const name = node.name.value;
+  const given = (argument: string) =>
+    directive.arguments?.find((each) => each.name.value === argument)?.value;
+  const [value, isStatic] = [given('value'), given('static')];
+  const refusal =
+    more.length > 0
+      ? `found multiple preset directives at "${name}"`
+      : isStatic && isStatic.kind !== Kind.BOOLEAN
+        ? 'expected preset static value to be a Boolean value'
+        : value
+          ? null
+          : `preset argument "value" not found at "${name}"`;
+  if (refusal !== null || !value) {
+    because(refusal ?? '');
+    return undefined;
+  }
+  const mayBeSession = !(isStatic?.kind === Kind.BOOLEAN && isStatic.value);
+  return presetFrom(value, type, { name, mayBeSession, upstream, because });
+}
+
+type Scope = {
+  readonly name: string;
+  readonly mayBeSession: boolean;
+  readonly upstream: UpstreamSchema;
+  readonly because: Because;
+};
+
+function presetFrom(value: ConstValueNode, type: string, scope: Scope): Preset | undefined {
+  if (value.kind === Kind.NULL) return { kind: 'literal', value };
+  const session = scope.mayBeSession && value.kind === Kind.STRING && isSessionVariable(value.value);
+  const element = elementType(type);
+  if (element !== null) {
+    if (session) {
+      scope.because(
+        `illegal preset value at "${scope.name}". Session arguments can only be set for singleton values`,
+      );
+      return undefined;
+    }
+    const values = value.kind === Kind.LIST ? value.values : [value];
+    return { kind: 'list', items: values.flatMap((item) => presetFrom(item, element, scope) ?? []) };
+  }
+  const name = nullableType(type);
+  const named = scope.upstream.types.get(name);
+  if (named?.kind === 'input') return presetObject(value, named, scope);
+  if (session) return { kind: 'session', variable: value.value.toLowerCase(), type: name };
+  const refusal = refusalOf(value, name, named);
+  if (refusal === null) return { kind: 'literal', value };
+  scope.because(refusal);
+  return undefined;
+}
+
+function refusalOf(value: ConstValueNode, name: string, type: UpstreamType | undefined): string | null {
+  const expected = (what: string) =>
+    `expected preset value "${print(value)}" of type "${name}" to be ${what} value`;
+  if (type?.kind === 'enum') {
+    if (value.kind !== Kind.ENUM) return expected('an enum');
+    const isKnown = type.values.some((each) => each.name === value.value);
+    return isKnown ? null : `"${value.value}" not found in the enum: "${name}"`;
+  }
+  const isStructured = value.kind === Kind.OBJECT || value.kind === Kind.LIST;
+  return isStructured && BUILT_IN_SCALARS.has(name) ? expected('a scalar') : null;
+}
+
+function presetObject(
+  value: ConstValueNode,
+  { name, fields }: Extract<UpstreamType, { kind: 'input' }>,
+  scope: Scope,
+): Preset | undefined {
+  if (value.kind !== Kind.OBJECT) {
+    scope.because(`expected preset value "${print(value)}" of type "${name}" to be an input object value`);
+    return undefined;
+  }
+  const members = value.fields.flatMap((field): (readonly [string, Preset])[] => {
+    const known = fields.find((each) => each.name === field.name.value);
+    if (!known) {
+      scope.because(`"${field.name.value}" does not exist in the input object "${name}"`);
+      return [];
+    }
+    const preset = presetFrom(field.value, known.type, scope);
+    return preset ? [[known.name, preset]] : [];
+  });
+  return { kind: 'object', fields: members };
+}
+
+/** An input object with nothing left for the client to give is itself preset wherever it stands. */
+export function withPresetObjects(
+  types: ReadonlyMap<string, UpstreamType>,
+): ReadonlyMap<string, UpstreamType> {
+  const whole = (type: string, open: readonly string[]): Preset | undefined => {
+    const named = types.get(nullableType(type));
+    if (named?.kind !== 'input' || open.includes(named.name)) return undefined;
+    const fields = named.fields.map((field) => {
+      return [field.name, field.preset ?? whole(field.type, [...open, named.name])] as const;
+    });
+    const given = fields.filter((field): field is readonly [string, Preset] => field[1] !== undefined);
+    return given.length === fields.length ? { kind: 'object', fields: given } : undefined;
+  };
+  const filled = (input: UpstreamInput): UpstreamInput => {
+    const preset = input.preset ?? whole(input.type, []);
+    return preset ? { ...input, preset } : input;
+  };
+  return new Map(
+    [...types].map(([name, type]): [string, UpstreamType] => {
+      if (type.kind === 'input') return [name, { ...type, fields: type.fields.map(filled) }];
+      if (!('fields' in type)) return [name, type];
+      const fields = type.fields.map((field) => ({ ...field, arguments: field.arguments.map(filled) }));
+      return [name, { ...type, fields }];
+    }),
+  );
+}

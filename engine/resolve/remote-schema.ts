@@ -1,0 +1,152 @@
+/** Remote schemas of the metadata × what their services say of themselves → ResolvedRemoteSchema: names made ours, and the part
+ *  each role sees. What does not fit, or could not be asked, is inconsistent, alone: an upstream that is down takes nothing
+ *  else along; a role's part that no longer fits leaves that role without.
+ *  Not here: asking (execute/remote-schema.ts), names that are taken (conflicts.ts). Reference: features.md 1.8. */
+import { type EngineError, fail } from '../errors/engine-error.ts';
+import type { InheritedRole } from '../metadata/schema/policy.ts';
+import type {
+  RemoteSchema,
+  RemoteSchemaDefinition,
+  RemoteSchemaPermission,
+} from '../metadata/schema/remote-schema.ts';
+import type { NameSpace } from './conflicts.ts';
+import {
+  type Inconsistencies,
+  inheritedConflict,
+  remoteSchemaPermissionSubject,
+  remoteSchemaSubject,
+} from './inconsistency.ts';
+import { remoteNames } from './remote-names.ts';
+import { readPermission } from './remote-permission.ts';
+import { ADMIN_ROLE } from './session.ts';
+import type { RemoteEndpoint, ResolvedRemoteSchema, ResolveOptions } from './types.ts';
+import type { UpstreamSchema } from './upstream.ts';
+
+/** What a service says of itself: its introspection as it came, and read; or why there is none. */
+export type Upstream =
+  | { readonly introspection: unknown; readonly schema: UpstreamSchema }
+  | { readonly error: EngineError };
+
+/** By name of the remote schema. */
+export type Upstreams = ReadonlyMap<string, Upstream>;
+
+type Around = {
+  readonly upstreams: Upstreams;
+  readonly names: NameSpace;
+  readonly heirs: readonly InheritedRole[];
+  readonly options: ResolveOptions;
+};
+
+export function resolveRemoteSchemas(
+  definitions: readonly RemoteSchema[],
+  around: Around,
+  found: Inconsistencies,
+): ReadonlyMap<string, ResolvedRemoteSchema> {
+  const resolved = definitions.flatMap((definition): [string, ResolvedRemoteSchema][] => {
+    const { name, permissions = [] } = definition;
+    const subject = remoteSchemaSubject(definition);
+    const remote = found.attempt(subject, () =>
+      resolveRemoteSchema(definition, around.upstreams.get(name), around.options),
+    );
+    if (!remote) return [];
+    const conflict = around.names.addRemoteSchema(remote);
+    if (conflict !== null) {
+      found.addShared(subject, conflict);
+      return [];
+    }
+    if (!around.options.enforcesRemotePermissions) return [[name, remote]];
+    const own = permissionsOf(remote, permissions, found);
+    return [[name, { ...remote, permissions: withInherited(own, permissions, around.heirs, name, found) }]];
+  });
+  return new Map(resolved);
+}
+
+/** One of them, without permissions. Raises why it cannot be: what the upstream's error says, or what customization does not fit. */
+export function resolveRemoteSchema(
+  { name, definition }: RemoteSchema,
+  upstream: Upstream | undefined,
+  options: Pick<ResolveOptions, 'prioritizesRemoteData' | 'skipsRemoteNulls'> = {},
+): ResolvedRemoteSchema {
+  const endpoint = endpointOf(definition);
+  if (!upstream) return fail('remoteSchemaUnreachable', { url: endpoint.url });
+  if ('error' in upstream) throw upstream.error;
+  const { schema } = upstream;
+  return {
+    name,
+    endpoint,
+    names: remoteNames(schema, definition.customization),
+    schema,
+    permissions: null,
+    prioritizesData: options.prioritizesRemoteData ?? false,
+    skipsNulls: options.skipsRemoteNulls ?? false,
+  };
+}
+
+/** Raises `remoteSchemaInvalid` unless there is exactly one URL. */
+export function endpointOf(definition: RemoteSchemaDefinition): RemoteEndpoint {
+  const { url, url_from_env: variable, headers = [] } = definition;
+  if ((url === undefined) === (variable === undefined)) {
+    fail('remoteSchemaInvalid', { text: 'exactly one of "url" and "url_from_env" has to be there' });
+  }
+  return {
+    url: url ?? `{{${variable}}}`,
+    headers,
+    forwardsClientHeaders: definition.forward_client_headers ?? false,
+    timeoutSeconds: definition.timeout_seconds || DEFAULT_TIMEOUT_SECONDS,
+  };
+}
+
+const DEFAULT_TIMEOUT_SECONDS = 60;
+
+type Parts = ReadonlyMap<string, UpstreamSchema>;
+
+function permissionsOf(
+  remote: ResolvedRemoteSchema,
+  permissions: readonly RemoteSchemaPermission[],
+  found: Inconsistencies,
+): Parts {
+  const parts = new Map<string, UpstreamSchema>();
+  for (const permission of permissions) {
+    if (permission.role === ADMIN_ROLE) continue;
+    const subject = remoteSchemaPermissionSubject(remote.name, permission);
+    const part = found.attempt(subject, () => readPermission(permission.definition.schema, remote.schema));
+    if (part) parts.set(permission.role, part);
+  }
+  return parts;
+}
+
+/** A role inherits what its parents see, where those that see anything see the same. */
+function withInherited(
+  own: Parts,
+  permissions: readonly RemoteSchemaPermission[],
+  heirs: readonly InheritedRole[],
+  remote_schema: string,
+  found: Inconsistencies,
+): Parts {
+  const parts = new Map(own);
+  const unclear = new Set<string>();
+  for (const { role_name: role, role_set: parents } of heirs) {
+    if (permissions.some((permission) => permission.role === role)) continue;
+    const lent = parents.flatMap((parent) => parts.get(parent) ?? []);
+    const [first, ...others] = lent;
+    const text = first && canonical(first);
+    if (parents.some((parent) => unclear.has(parent)) || others.some((other) => canonical(other) !== text)) {
+      unclear.add(role);
+      found.all.push(inheritedConflict(role, { remote_schema }));
+    } else if (first) parts.set(role, first);
+  }
+  return parts;
+}
+
+/** Text that is the same for parts that differ only in order and descriptions. */
+function canonical({ types, roots }: UpstreamSchema): string {
+  const write = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map((item) => JSON.stringify(write(item))).sort();
+    if (typeof value !== 'object' || value === null) return value;
+    const members = Object.entries(value).filter(([key]) => key !== 'description');
+    return members
+      .map(([key, inner]) => [key, JSON.stringify(key === 'preset' ? inner : write(inner))])
+      .sort();
+  };
+  return JSON.stringify([write([...types.values()]), write(roots)]);
+}

@@ -1,0 +1,130 @@
+/** Is an UpstreamSchema a schema: types exist where they are named, objects provide what their interfaces promise, unions are of
+ *  objects, nothing is empty. Raises `remoteSchemaInvalid` for the first thing that is wrong, in the order of the types.
+ *  Source: GraphQL specification, "Type System"; message texts: errors.txt of the reference, remote-schema-error. */
+import { fail } from '../errors/engine-error.ts';
+import {
+  BUILT_IN_SCALARS,
+  elementType,
+  isRequired,
+  namedType,
+  nullableType,
+  possibleTypes,
+  type UpstreamComposite,
+  type UpstreamField,
+  type UpstreamSchema,
+  type UpstreamType,
+} from './upstream.ts';
+
+export function checkUpstream(schema: UpstreamSchema): void {
+  const { query } = schema.roots;
+  if (query === null || schema.types.get(query)?.kind !== 'object') invalid('the schema has no query root');
+  for (const type of schema.types.values()) checkType(type, schema);
+}
+
+function checkType(type: UpstreamType, schema: UpstreamSchema): void {
+  if (type.kind === 'union') checkUnion(type, schema);
+  if (type.kind === 'object' || type.kind === 'interface') {
+    if (type.fields.length === 0) invalid(`List of fields cannot be empty for ${type.kind} '${type.name}'`);
+    for (const name of type.interfaces) checkImplementation(type, name, schema);
+  }
+  if (type.kind === 'input' && type.fields.length === 0) {
+    invalid(`List of fields cannot be empty for input object '${type.name}'`);
+  }
+  if (type.kind === 'enum' && type.values.length === 0) {
+    invalid(`List of values cannot be empty for enum '${type.name}'`);
+  }
+  for (const name of referencesOf(type)) {
+    if (!schema.types.has(name) && !BUILT_IN_SCALARS.has(name)) {
+      invalid(`Could not find type with name "${name}", which '${type.name}' refers to`);
+    }
+  }
+}
+
+function referencesOf(type: UpstreamType): readonly string[] {
+  if (!('fields' in type)) return [];
+  return type.fields.flatMap((field) =>
+    [field, ...('arguments' in field ? field.arguments : [])].map((each) => namedType(each.type)),
+  );
+}
+
+function checkUnion(
+  { name, members }: Extract<UpstreamType, { kind: 'union' }>,
+  { types }: UpstreamSchema,
+): void {
+  if (members.length === 0) invalid(`List of member types cannot be empty for union type '${name}'`);
+  for (const member of members) {
+    const type = types.get(member);
+    if (!type) {
+      invalid(`Could not find type '${member}', which is defined as a member type of Union '${name}'`);
+    } else if (type.kind !== 'object') {
+      invalid(`Union type '${name}' can only include object types. It cannot include '${member}'`);
+    }
+  }
+}
+
+/** Interfaces may implement interfaces; those are spoken of as objects, too. */
+function checkImplementation(type: UpstreamComposite, name: string, schema: UpstreamSchema): void {
+  const implemented = schema.types.get(name);
+  if (implemented?.kind !== 'interface') {
+    invalid(`Could not find interface '${name}' implemented by Object type '${type.name}'`);
+  }
+  for (const promised of implemented.fields) {
+    const own = type.fields.find((field) => field.name === promised.name);
+    if (!own) {
+      invalid(
+        `Interface field '${name}'."${promised.name}" expected, but '${type.name}' does not provide it`,
+      );
+    }
+    if (!isSubtype(own.type, promised.type, schema)) {
+      invalid(
+        `The type of Object field '${type.name}'."${own.name}" (${own.type}) is not the same type/sub type of ` +
+          `Interface field '${name}'."${promised.name}" (${promised.type})`,
+      );
+    }
+    checkArguments({ owner: name, field: promised }, { owner: type.name, field: own });
+  }
+}
+
+type Place = { readonly owner: string; readonly field: UpstreamField };
+
+function checkArguments(promised: Place, own: Place): void {
+  const argumentOf = ({ owner, field }: Place, name: string) => `'${owner}'."${field.name}"("${name}":)`;
+  for (const { name, type } of promised.field.arguments) {
+    const given = own.field.arguments.find((each) => each.name === name);
+    if (!given) {
+      invalid(
+        `Interface field argument ${argumentOf(promised, name)} required, but Object field ` +
+          `'${own.owner}'."${own.field.name}" does not provide it`,
+      );
+    } else if (given.type !== type) {
+      invalid(
+        `Interface field argument ${argumentOf(promised, name)} expects type ${type}, ` +
+          `but ${argumentOf(own, name)} has type ${given.type}`,
+      );
+    }
+  }
+  for (const extra of own.field.arguments) {
+    if (!isRequired(extra) || promised.field.arguments.some(({ name }) => name === extra.name)) continue;
+    invalid(
+      `Object field argument ${argumentOf(own, extra.name)} is of required type ${extra.type}, ` +
+        `but is not provided by Interface field '${promised.owner}'."${promised.field.name}"`,
+    );
+  }
+}
+
+function isSubtype(type: string, of: string, schema: UpstreamSchema): boolean {
+  if (of.endsWith('!')) return type.endsWith('!') && isSubtype(type.slice(0, -1), of.slice(0, -1), schema);
+  const own = nullableType(type);
+  const [element, expected] = [elementType(own), elementType(of)];
+  if (element !== null || expected !== null) {
+    return element !== null && expected !== null && isSubtype(element, expected, schema);
+  }
+  if (own === of) return true;
+  const implemented = schema.types.get(own);
+  const isNarrower = implemented?.kind === 'interface' && implemented.interfaces.includes(of);
+  return isNarrower || possibleTypes(schema, of).includes(own);
+}
+
+function invalid(text: string): never {
+  return fail('remoteSchemaInvalid', { text });
+}

@@ -1,0 +1,202 @@
+/** Remote schemas in a role's schema: their roots beside ours or in a namespace, and the types they reach, each built when it is
+ *  reached. A request sees the types of each remote schema as its own; introspection, which knows a type by its name alone,
+ *  has those that several have in common once. Fields that are preset are not there.
+ *  In: ResolvedRemoteSchema × role. Not here: names and parts (resolve/remote-schema.ts). Reference: features.md 1.8. */
+import {
+  GraphQLEnumType,
+  type GraphQLFieldConfigArgumentMap,
+  GraphQLInputObjectType,
+  type GraphQLInputType,
+  GraphQLInterfaceType,
+  GraphQLList,
+  type GraphQLNamedType,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  type GraphQLOutputType,
+  GraphQLScalarType,
+  GraphQLUnionType,
+  isCompositeType,
+  parseConstValue,
+} from 'graphql';
+import { SCALARS } from '../catalog/scalars.ts';
+import { remoteSchemaFor } from '../resolve/access.ts';
+import { fieldNameOf, typeNameOf } from '../resolve/remote-names.ts';
+import type { ResolvedRemoteSchema } from '../resolve/types.ts';
+import {
+  BUILT_IN_SCALARS,
+  elementType,
+  nullableType,
+  possibleTypes,
+  type UpstreamComposite,
+  type UpstreamField,
+  type UpstreamInput,
+  type UpstreamOperation,
+  type UpstreamSchema,
+  type UpstreamType,
+} from '../resolve/upstream.ts';
+import { BUILT_IN, type SchemaBuilder } from './builder.ts';
+import { type FieldMap, fieldExtensions, remoteTypeExtensions } from './origin.ts';
+
+/** Root fields of every remote schema the role sees, for one kind of operation. Relay's schema has none. */
+export function remoteRoots(builder: SchemaBuilder, operation: UpstreamOperation): FieldMap {
+  if (builder.isRelay) return {};
+  const maps = [...builder.model.remoteSchemas.values()].map((remote): FieldMap => {
+    const part = remoteSchemaFor(remote, builder.role);
+    const root = part?.types.get(part.roots[operation] ?? '');
+    if (!part || root?.kind !== 'object') return {};
+    const types = new RemoteTypes(builder, remote, part);
+    const { namespace } = remote.names;
+    if (namespace === null) return types.fieldsOf(root);
+    const type = types.named(root.name) as GraphQLObjectType;
+    return { [namespace]: { type, extensions: fieldExtensions({ kind: 'namespace' }) } };
+  });
+  return Object.assign({}, ...maps);
+}
+
+/** Objects that may be reached by way of an interface alone, for introspection. */
+export function remoteObjects(builder: SchemaBuilder): readonly GraphQLNamedType[] {
+  if (builder.isRelay) return [];
+  return [...builder.model.remoteSchemas.values()].flatMap((remote) => {
+    const part = remoteSchemaFor(remote, builder.role);
+    if (!part) return [];
+    const types = new RemoteTypes(builder, remote, part);
+    return [...part.types.values()].flatMap((type) =>
+      type.kind === 'object' && type.interfaces.length > 0 ? [types.named(type.name)] : [],
+    );
+  });
+}
+
+/** The types of one remote schema, as one role sees them. */
+class RemoteTypes {
+  readonly #builder: SchemaBuilder;
+  readonly #remote: ResolvedRemoteSchema;
+  readonly #part: UpstreamSchema;
+
+  constructor(builder: SchemaBuilder, remote: ResolvedRemoteSchema, part: UpstreamSchema) {
+    this.#builder = builder;
+    this.#remote = remote;
+    this.#part = part;
+  }
+
+  /** By the remote's name, which the part has or GraphQL itself. */
+  named(name: string): GraphQLNamedType {
+    const ours = typeNameOf(this.#remote.names, name);
+    const type = this.#part.types.get(name);
+    if (!type || type.kind === 'scalar') return this.#scalar(name, ours);
+    return this.#builder.namedIn(this.#remote.name, ours, () => this.#build(type, ours));
+  }
+
+  /** Of a scalar that Postgres has, too, there is but one. */
+  #scalar(name: string, ours: string): GraphQLNamedType {
+    const known = ours === name ? (BUILT_IN[ours] ?? SCALARS[ours]) : undefined;
+    if (known instanceof GraphQLScalarType) return known;
+    if (known) return this.#builder.scalar(known);
+    const like = BUILT_IN_SCALARS.has(name) && ours !== name ? BUILT_IN[name] : undefined;
+    return this.#builder.named(ours, () => {
+      return new GraphQLScalarType({ name: ours, description: like?.description });
+    });
+  }
+
+  #build(type: Exclude<UpstreamType, { kind: 'scalar' }>, name: string): GraphQLNamedType {
+    const { description } = type;
+    switch (type.kind) {
+      case 'enum':
+        return new GraphQLEnumType({
+          name,
+          description,
+          values: Object.fromEntries(
+            type.values.map((value) => [
+              value.name,
+              { description: value.description, deprecationReason: value.deprecation },
+            ]),
+          ),
+        });
+      case 'input':
+        return new GraphQLInputObjectType({ name, description, fields: () => this.#inputs(type.fields) });
+      case 'union':
+        return new GraphQLUnionType({
+          name,
+          description,
+          extensions: this.#extensions(type.name),
+          types: () => this.#objects(type.members),
+        });
+      case 'object':
+      case 'interface': {
+        const config = {
+          name,
+          description,
+          extensions: this.#extensions(type.name),
+          fields: () => this.fieldsOf(type),
+          interfaces: () => this.#interfacesOf(type),
+        };
+        return type.kind === 'object' ? new GraphQLObjectType(config) : new GraphQLInterfaceType(config);
+      }
+      default:
+        return type satisfies never;
+    }
+  }
+
+  #objects(names: readonly string[]): GraphQLObjectType[] {
+    return names
+      .filter((name) => this.#part.types.has(name))
+      .map((name) => this.named(name) as GraphQLObjectType);
+  }
+
+  #interfacesOf(type: UpstreamComposite): GraphQLInterfaceType[] {
+    const known = type.interfaces.filter((name) => this.#part.types.has(name));
+    return known.map((name) => this.named(name) as GraphQLInterfaceType);
+  }
+
+  #extensions(name: string) {
+    const { names } = this.#remote;
+    return remoteTypeExtensions({
+      name,
+      possible: new Set(possibleTypes(this.#part, name)),
+      find: (ours) => {
+        const theirs = names.upstreamTypes.get(ours);
+        const type = theirs !== undefined && this.#part.types.has(theirs) ? this.named(theirs) : undefined;
+        return isCompositeType(type) ? type : undefined;
+      },
+    });
+  }
+
+  fieldsOf(type: UpstreamComposite): FieldMap {
+    return Object.fromEntries(
+      type.fields.map((field) => [
+        fieldNameOf(this.#remote.names, type.name, field.name),
+        {
+          type: this.#wrapped(field.type) as GraphQLOutputType,
+          description: field.description,
+          deprecationReason: field.deprecation,
+          args: this.#arguments(field),
+          extensions: fieldExtensions({ kind: 'remote', remote: this.#remote, part: this.#part, field }),
+        },
+      ]),
+    );
+  }
+
+  #arguments(field: UpstreamField): GraphQLFieldConfigArgumentMap {
+    return this.#inputs(field.arguments);
+  }
+
+  #inputs(inputs: readonly UpstreamInput[]) {
+    return Object.fromEntries(
+      inputs
+        .filter((input) => !input.preset)
+        .map((input) => [
+          input.name,
+          {
+            type: this.#wrapped(input.type) as GraphQLInputType,
+            description: input.description,
+            ...(input.default === null ? {} : { default: { literal: parseConstValue(input.default) } }),
+          },
+        ]),
+    );
+  }
+
+  #wrapped(type: string): GraphQLNamedType | GraphQLList<never> | GraphQLNonNull<never> {
+    if (type.endsWith('!')) return new GraphQLNonNull(this.#wrapped(nullableType(type)) as never);
+    const element = elementType(type);
+    return element === null ? this.named(type) : new GraphQLList(this.#wrapped(element) as never);
+  }
+}
