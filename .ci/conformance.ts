@@ -5,7 +5,16 @@
  *  `--update` writes the baseline from what was measured. A group that needs PostGIS gets an installed server that has it
  *  (--postgres-bin, or found), the others the embedded one. Not here: the cases and their runner. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -93,7 +102,16 @@ function startHelpers(group: string, url: string, env: NodeJS.ProcessEnv): Child
   const needsThem = needs.get(group)?.some((need) => /^aux:|auth-webhook|tls-webhook/.test(need));
   if (!needsThem) return undefined;
   const args = [join(shared, 'aux.mjs'), '--engine', url, '--admin-secret', SECRET];
-  return spawn('node', args, { stdio: 'ignore', env });
+  return spawn('node', args, { stdio: 'ignore', env, cwd: folderWithOlderGraphql() });
+}
+
+/** Some of their schemas have one type for two roots, which the library refuses from version 17 on. */
+function folderWithOlderGraphql(): string {
+  const modules = join(folder, 'helpers', 'node_modules');
+  mkdirSync(modules, { recursive: true });
+  const link = join(modules, 'graphql');
+  if (!existsSync(link)) symlinkSync(resolve('node_modules/graphql-16'), link);
+  return join(folder, 'helpers');
 }
 
 /** One server per kind, started when a group first asks for it, with the databases of two more sources. */

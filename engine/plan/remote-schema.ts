@@ -90,7 +90,7 @@ class RemoteDocument {
       path: [...path, alias],
       shape: isListType(type) ? 'list' : isObject ? 'object' : 'any',
       isNullable: !isNonNullType(field!.type),
-      typeNames: this.#remote.names.renamesObjects ? places.finished() : null,
+      typeNames: this.#remote.names.renamesObjects ? places.under(alias).finished() : null,
     });
     return { kind: 'called', alias, call: this.#call, field: this.#fields.length - 1 };
   }

@@ -1,0 +1,92 @@
+/** GraphQL services for tests: real HTTP servers with a schema of the test's own, that note what they were asked and can be made
+ *  to misbehave. Not here: the engine that asks them (engine.ts). */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buildSchema, execute, type GraphQLFieldResolver, parse, validate } from 'graphql';
+
+type Resolvers = Readonly<Record<string, (parent: unknown, args: never) => unknown>>;
+
+export type AskedRemote = {
+  readonly query: string;
+  readonly variables: Readonly<Record<string, unknown>>;
+  readonly operationName?: string;
+  readonly headers: IncomingMessage['headers'];
+};
+
+export type RemoteService = {
+  readonly url: string;
+  /** Requests that were no introspection, in order. */
+  readonly asked: readonly AskedRemote[];
+  /** TCP connections so far. */
+  readonly connections: () => number;
+  /** Answers in its place from now on; null: the schema does again. */
+  readonly misbehave: (handle: ((request: IncomingMessage, response: ServerResponse) => void) | null) => void;
+  /** Headers of its answers. */
+  readonly headers: Record<string, string | string[]>;
+  /** Replaces the schema. */
+  readonly serve: (sdl: string, resolvers?: Resolvers) => void;
+  readonly close: () => Promise<void>;
+};
+
+/** Resolvers by `Type.field`; other fields are properties of their parents. */
+export async function startRemote(sdl: string, resolvers: Resolvers = {}): Promise<RemoteService> {
+  const asked: AskedRemote[] = [];
+  const headers: Record<string, string | string[]> = {};
+  let answer = answerer(sdl, resolvers);
+  let misbehaviour: ((request: IncomingMessage, response: ServerResponse) => void) | null = null;
+  let connections = 0;
+  const server = createServer(async (request, response) => {
+    if (misbehaviour) return misbehaviour(request, response);
+    let text = '';
+    for await (const chunk of request) text += chunk;
+    const body = JSON.parse(text);
+    if (!body.query.includes('IntrospectionQuery')) asked.push({ ...body, headers: request.headers });
+    const bytes = Buffer.from(JSON.stringify(await answer(body)));
+    response.writeHead(200, {
+      'content-type': 'application/json',
+      'content-length': bytes.length,
+      ...headers,
+    });
+    response.end(bytes);
+  });
+  server.on('connection', () => connections++);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/graphql`,
+    asked,
+    headers,
+    connections: () => connections,
+    misbehave: (handle) => {
+      misbehaviour = handle;
+    },
+    serve: (next, nextResolvers = {}) => {
+      answer = answerer(next, nextResolvers);
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function answerer(sdl: string, resolvers: Resolvers) {
+  const schema = buildSchema(sdl);
+  const fieldResolver: GraphQLFieldResolver<unknown, unknown> = (parent, args, _, info) => {
+    const own = resolvers[`${info.parentType.name}.${info.fieldName}`];
+    return own ? own(parent, args as never) : (parent as Record<string, unknown>)?.[info.fieldName];
+  };
+  return async ({ query, variables, operationName }: AskedRemote): Promise<object> => {
+    const document = parse(query);
+    const errors = validate(schema, document);
+    if (errors.length > 0) return { errors };
+    return execute({
+      schema,
+      document,
+      variableValues: variables,
+      operationName,
+      rootValue: {},
+      fieldResolver,
+    });
+  };
+}
