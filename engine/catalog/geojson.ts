@@ -7,13 +7,24 @@ type Rule = (value: unknown) => string | null;
 
 export function geojsonProblem(value: unknown): string | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return 'a geometry is a GeoJSON object';
+    return NO_OBJECT;
   }
   const { type, geometries, coordinates } = value as Members;
   if (type === 'GeometryCollection') return listOf(geojsonProblem, 'geometries')(geometries);
   const rule = typeof type === 'string' && Object.hasOwn(COORDINATES, type) ? COORDINATES[type] : undefined;
   return rule ? rule(coordinates) : `unexpected geometry type: ${typeof type === 'string' ? type : 'none'}`;
 }
+
+/** Of a text, where one is all there is: a session variable. */
+export function geojsonTextProblem(text: string): string | null {
+  try {
+    return geojsonProblem(JSON.parse(text));
+  } catch {
+    return NO_OBJECT;
+  }
+}
+
+const NO_OBJECT = 'a geometry is a GeoJSON object';
 
 function listOf(rule: Rule, what: string): Rule {
   return (value) => {

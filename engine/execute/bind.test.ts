@@ -47,6 +47,25 @@ test('a session variable that did not come is an error that names it', () => {
   expect(() => bound(leaf)).toThrow('missing session variable: "x-engine-org"');
 });
 
+describe('a geometry in a session variable', () => {
+  const geometry: PgType = { ...builtinType('geometry'), schema: 'public' };
+  const area: Leaf = { kind: 'session', variable: 'x-engine-area', type: geometry };
+  const within = (given: string) =>
+    bind([area], { session: { ...session, variables: { 'x-engine-area': given } }, variables: {} });
+
+  test('is GeoJSON as it was sent', () => {
+    expect(within('{"type":"Point","coordinates":[1,2]}')).toEqual(['{"type":"Point","coordinates":[1,2]}']);
+  });
+
+  test.each([
+    ['{"type":"Point"', 'a geometry is a GeoJSON object'],
+    ['POINT(1 2)', 'a geometry is a GeoJSON object'],
+    ['{"type":"Point","coordinates":[1]}', 'A Position needs at least 2 elements'],
+  ])('is refused by name when it is %s', (given, problem) => {
+    expect(() => within(given)).toThrow(`session variable "x-engine-area": ${problem}`);
+  });
+});
+
 test('an inherited property is no session variable', () => {
   const leaf: Leaf = { kind: 'session', variable: 'constructor', type: text };
   expect(() => bound(leaf)).toThrow('missing session variable: "constructor"');

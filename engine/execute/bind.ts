@@ -1,9 +1,9 @@
 /** Leaves × session × request variables → the values a statement is run with, all as text (or arrays of text).
- *  Variables have been validated (plan/variables.ts), so the only thing that can be wrong here is a session variable that
- *  did not come: `missingSessionVariable`. */
+ *  Variables have been validated (plan/variables.ts), so only a session variable can be wrong here: it did not come
+ *  (`missingSessionVariable`), or is no GeoJSON where one is needed (`dataException`). */
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import { opened } from '../plan/opaque.ts';
-import { textOf } from '../plan/scalar-value.ts';
+import { textOf, textProblem } from '../plan/scalar-value.ts';
 import type { Leaf } from '../resolve/predicate.ts';
 import type { Session } from '../resolve/session.ts';
 import { arrayLiteral } from '../wire/encode.ts';
@@ -37,7 +37,7 @@ function bindLeaf(leaf: Leaf, binding: Binding): Value {
     case 'constant':
       return leaf.value;
     case 'session':
-      return sessionVariable(leaf.variable, binding.session);
+      return sessionValue(leaf, binding.session);
     case 'variable':
       return textOf(meant(valueOfLeaf(leaf, binding.variables), leaf.meaning), leaf.type);
     case 'list':
@@ -55,6 +55,13 @@ function bindLeaf(leaf: Leaf, binding: Binding): Value {
     default:
       return leaf satisfies never;
   }
+}
+
+/** Of a type of PostGIS it is checked here: what PostGIS cannot read it reports as an internal error. */
+function sessionValue({ variable, type }: Extract<Leaf, { kind: 'session' }>, session: Session): string {
+  const text = sessionVariable(variable, session);
+  const problem = textProblem(text, type);
+  return problem ? fail('dataException', { text: `session variable "${variable}": ${problem}` }) : text;
 }
 
 function sessionVariable(name: string, { variables }: Session): string {

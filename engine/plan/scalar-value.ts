@@ -2,7 +2,8 @@
  *  variables (variables.ts) and binding (execute/bind.ts), so that all three agree.
  *  GraphQL's own scalars are strict; those of Postgres take text as well, and Postgres has the last word. */
 import type { GraphQLScalarType } from 'graphql';
-import { geojsonProblem } from '../catalog/geojson.ts';
+import { geojsonProblem, geojsonTextProblem } from '../catalog/geojson.ts';
+import { scalarOf } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import { scalarOrigin } from '../schema/origin.ts';
@@ -80,4 +81,10 @@ export function textOf(value: unknown, type: PgType): ValueText {
 function isJson(type: PgType): boolean {
   const real = type.base ?? type;
   return !real.element && real.schema === 'pg_catalog' && (real.name === 'json' || real.name === 'jsonb');
+}
+
+/** What is wrong with a text that Postgres would not say; null mostly. */
+export function textProblem(text: string, type: PgType): string | null {
+  if (type.schema === 'pg_catalog' || scalarOf(type).input !== 'geojson') return null;
+  return geojsonTextProblem(text);
 }

@@ -75,6 +75,20 @@ test.each(OFFERS)('Postgres has $operator for $name (of PostGIS: where it is the
   expect(await holds(type, null, { operator, right })).not.toBe(true);
 });
 
+test.each([
+  ['_eq', 'a%', false],
+  ['_like', 'a%', true],
+  ['_nlike', 'a%', false],
+  ['_ilike', 'a%', true],
+  ['_nilike', 'a%', false],
+  ['_regex', '^a', true],
+  ['_nregex', '^a', false],
+  ['_gt', 'aaa', true],
+] as const)('citext ignores case in %s', async (operator, operand, expected) => {
+  const citext = typeOf('citext');
+  expect(await holds(citext, 'ABC', { operator, right: constant(operand, citext) })).toBe(expected);
+});
+
 describe('ltree', () => {
   const ltree = typeOf('ltree');
   const lquery = typeOf('lquery');

@@ -25,6 +25,13 @@ const infixAll =
   (l, r, type) =>
     infix(symbol)(l, sql`all(${r})`, type);
 
+/** `like` stands for an operator, and citext has one of its own that ignores case.
+ *  PostgreSQL manual, "LIKE" and "citext". */
+const like =
+  (keyword: Fragment, symbol: Fragment): Template =>
+  (l, r, type) =>
+    isOfExtension(type) ? infix(symbol)(l, r, type) : sql`${l} ${keyword} ${r}`;
+
 /** A function of PostGIS. */
 const call =
   (name: string): Template =>
@@ -49,8 +56,8 @@ export const OPERATOR_TEMPLATES: Readonly<Record<OperatorName, Template>> = {
   _nin: (l, r, type) =>
     hasUnequal(type) ? infixAll(sql`<>`)(l, r, type) : sql`not (${infixAny(sql`=`)(l, r, type)})`,
   _is_null: (l, r) => sql`(${l} is null) = ${r}`,
-  _like: (l, r) => sql`${l} like ${r}`,
-  _nlike: (l, r) => sql`${l} not like ${r}`,
+  _like: like(sql`like`, sql`~~`),
+  _nlike: like(sql`not like`, sql`!~~`),
   _ilike: (l, r) => sql`${l} ilike ${r}`,
   _nilike: (l, r) => sql`${l} not ilike ${r}`,
   _similar: (l, r) => sql`${l} similar to ${r}`,
