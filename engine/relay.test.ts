@@ -316,6 +316,26 @@ describe('a role', () => {
     expect(next.data.book_connection.edges).toHaveLength(2);
   });
 
+  test('that inherits a key only in some rows is told no id and no cursor', async () => {
+    await permit('author', 'own', { columns: ['id'], filter: { name: { _eq: 'Ann' } } });
+    await engine.admin('add_inherited_role', { role_name: 'mixed', role_set: ['own', 'nameless'] });
+    const expected = [
+      "field 'author_connection' not found in type: 'query_root'",
+      'validation-failed',
+      '$.selectionSet.author_connection',
+    ];
+    expect(await refusal('{ author_connection { edges { cursor } } }', 'mixed')).toEqual(expected);
+    await engine.admin('add_inherited_role', { role_name: 'both', role_set: ['reader', 'closed'] });
+    const { data } = await ask('{ author_connection { edges { node { id name } } } }', 'both');
+    const names = data.author_connection.edges.map(({ node }: Json) => [atob(node.id), node.name]);
+    expect(names).toEqual([
+      ['[1, "public", "author", 1]', 'Ann'],
+      ['[1, "public", "author", 2]', null],
+      ['[1, "public", "author", 3]', 'Cy'],
+      ['[1, "public", "author", 4]', null],
+    ]);
+  });
+
   test('without a root field still finds nodes, and the schema names their type', async () => {
     expect(await refusal('{ book_connection { edges { cursor } } }', 'closed')).toMatchObject([
       expect.stringContaining('not found'),
