@@ -167,3 +167,18 @@ test('a stream keeps no company', async () => {
     event { id } event_stream(cursor: { initial_value: { id: 0 } }, batch_size: 1) { id } }`);
   expect(await batch()).toMatchObject([{ message: 'subscriptions must select one top level field' }]);
 });
+
+test('a client that does not read is sent no more than it has room for, and then everything', async () => {
+  await sql(
+    `insert into event select i, 'ann', i, null, repeat('x', 1000000) from generate_series(10, 59) i`,
+  );
+  const { socket, batch } = await stream(
+    `subscription { event_stream(cursor: { initial_value: { id: 9 } }, batch_size: 1) { id body } }`,
+  );
+  socket.socket.pause();
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  socket.socket.resume();
+  const received = [];
+  for (let i = 10; i < 60; i += 1) received.push(((await batch()) as { id: number }[])[0]!.id);
+  expect(received).toEqual(Array.from({ length: 50 }, (_, i) => i + 10));
+});
