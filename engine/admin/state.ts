@@ -16,6 +16,7 @@ import type { Authorship } from '../store/revisions.ts';
 import { Store, type StoredDocument, type Versions } from '../store/store.ts';
 import { type Watch, watch } from '../store/watch.ts';
 import { Ground } from './ground.ts';
+import { Recovery } from './recovery.ts';
 import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
 import { isSameEndpoint } from './work.ts';
 
@@ -69,6 +70,10 @@ export class EngineState {
   #lastTurn: Promise<unknown> = Promise.resolve();
   #refreshing: Promise<void> | undefined;
   #isClosed = false;
+  readonly #recovery = new Recovery({
+    isNeeded: () => this.#unreachable().length > 0,
+    attempt: () => this.#recover(),
+  });
 
   constructor(options: EngineStateOptions) {
     this.#options = options;
@@ -141,6 +146,7 @@ export class EngineState {
     if (current && isBehind(next.versions, current.versions)) return;
     this.ground.sources.publish(next.metadata.sources);
     this.#snapshot = next;
+    this.#recovery.look();
     if (current?.model === next.model) return;
     this.#report({
       kind: 'published',
@@ -170,11 +176,25 @@ export class EngineState {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#recovery.close();
     await this.#watch?.close();
     await this.#lastTurn;
     await this.#refreshing;
     await this.ground.sources.close();
     await this.#database.close();
+  }
+
+  #unreachable(): readonly Source[] {
+    const { metadata, catalogs } = this.snapshot();
+    return metadata.sources.filter(({ name }) => 'error' in (catalogs.get(name) ?? {}));
+  }
+
+  /** Publishes only when a source is back: every publication costs what was planned. */
+  async #recover(): Promise<boolean> {
+    const asked = await Promise.all(this.#unreachable().map((source) => this.ground.introspect(source)));
+    if (this.#isClosed || asked.every((catalog) => 'error' in catalog)) return false;
+    await this.exclusively(async () => this.#adopt(await this.ground.store.load()));
+    return true;
   }
 
   async #refreshOnce(): Promise<void> {

@@ -21,6 +21,8 @@ export type PoolOptions = {
   /** How long to wait for a free connection; absent is for ever. */
   readonly poolTimeoutSeconds?: number;
   readonly connectionLifetimeSeconds?: number;
+  /** How often the opening of a connection is tried again. */
+  readonly retries?: number;
   readonly usePreparedStatements?: boolean;
   readonly isolationLevel?: 'read-committed' | 'repeatable-read' | 'serializable';
 };
@@ -50,6 +52,9 @@ export interface Database {
   readonly state: PoolState;
   close(): Promise<void>;
 }
+
+/** Of a database that says nothing at all, where no wait is set. */
+const CONNECT_TIMEOUT_MS = 15_000;
 
 const AS_TEXT = { getTypeParser: () => (value: string) => value };
 
@@ -85,7 +90,7 @@ class PooledDatabase implements Database {
     this.#pool = new WirePool({
       connection: {
         connectionString: url,
-        connectionTimeoutMillis: waitMs,
+        connectionTimeoutMillis: waitMs || CONNECT_TIMEOUT_MS,
         keepAlive: true,
         application_name: 'pergola',
       },
@@ -93,6 +98,7 @@ class PooledDatabase implements Database {
       idleTimeoutMs: (options.idleTimeoutSeconds ?? 180) * 1000,
       lifetimeMs: (options.connectionLifetimeSeconds ?? 600) * 1000,
       waitMs,
+      retries: options.retries ?? 1,
       isKept: options.usePreparedStatements ?? true,
     });
   }

@@ -12,7 +12,8 @@ import { type Database, isConnectionLost, type NamedStatement, type Row, type Ru
 
 /** Where databases are looked up by the name of their source: execute/sources.ts. */
 export interface Databases {
-  get(source: string): Database;
+  /** `read`: of what only reads, a replica's will do. */
+  get(source: string, access?: 'read'): Database;
 }
 
 /** The protocol counts a statement's parameters in 16 bits. */
@@ -33,21 +34,22 @@ function runQuery(statement: ReadyStatement, binding: Binding, databases: Databa
   return runStatement(statement, valuesOf(statement, binding), databases);
 }
 
-/** A connection may have died while it lay idle: what only reads is simply asked again, once; what calls a volatile
- *  function may have done its work already. */
+/** What only reads goes to a replica where there is one. A connection may have died while it lay idle: such a statement is simply
+ *  asked again, once, of the source itself; what calls a volatile function may have done its work already. */
 export async function runStatement(
   statement: ReadyStatement,
   values: readonly Value[],
   databases: Databases,
 ): Promise<Row> {
-  const run = runOf(statement, databases.get(statement.source));
+  const { source, isRepeatable } = statement;
+  const database = isRepeatable ? databases.get(source, 'read') : databases.get(source);
   try {
-    return await run(nameFor(statement.preparation), values);
+    return await runOf(statement, database)(nameFor(statement.preparation), values);
   } catch (error) {
-    if (!statement.isRepeatable || !isConnectionLost(error))
+    if (!isRepeatable || !isConnectionLost(error))
       throw engineErrorOf(error, statement.text, statement.errorPath);
   }
-  return runOne(run, statement, values);
+  return runOne(runOf(statement, databases.get(source)), statement, values);
 }
 
 /** SQL that somebody else wrote may call functions that write: not here. What has a time limit needs a transaction to set it

@@ -1,10 +1,12 @@
 /** Twins of sources.ts and database-url.ts. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import type { DatabaseUrl, Source } from '../metadata/schema/source.ts';
+import { openProxy } from '../wire/testing/proxy.ts';
 import { connectionUrl } from './database-url.ts';
 import { Sources } from './sources.ts';
 
@@ -101,5 +103,44 @@ describe('open databases', () => {
     expect(await nameOf(sources)).toBe(ofUrl(two.url));
     await sources.close();
     await rm(folder, { recursive: true });
+  });
+
+  test('have no more connections than either limit says', async () => {
+    const sources = new Sources({}, { maxConnections: 7 });
+    const mostOf = (pool: object) => sources.database(sourceAt(one.url, 'default', pool)).state.most;
+    expect(mostOf({})).toBe(7);
+    expect(mostOf({ max_connections: 3 })).toBe(3);
+    expect(mostOf({ total_max_connections: 5 })).toBe(5);
+    expect(mostOf({ max_connections: 9, total_max_connections: 5 })).toBe(5);
+    await sources.close();
+  });
+
+  test('try to connect again as often as they are told', async () => {
+    const proxy = await openProxy(one.url);
+    const tries = async (retries: number) => {
+      let count = 0;
+      const refuseOnce = createServer((client) => {
+        if (count++ === 0) return client.destroy();
+        const upstream = connect(Number(new URL(proxy.url).port), '127.0.0.1');
+        client
+          .on('error', () => {})
+          .pipe(upstream.on('error', () => {}))
+          .pipe(client);
+      });
+      await new Promise<void>((resolve) => refuseOnce.listen(0, '127.0.0.1', resolve));
+      const url = new URL(proxy.url);
+      url.port = String((refuseOnce.address() as AddressInfo).port);
+      const sources = new Sources({});
+      const database = sources.database(sourceAt(url.href, 'default', { retries }));
+      const answer = await database.run({ name: '', text: 'select 1' }, []).then(
+        (row) => row[0],
+        () => 'failed',
+      );
+      await sources.close();
+      refuseOnce.close();
+      return answer;
+    };
+    expect([await tries(0), await tries(1)]).toEqual(['failed', '1']);
+    await proxy.close();
   });
 });

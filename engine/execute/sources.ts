@@ -5,9 +5,12 @@ import { fail } from '../errors/engine-error.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import { connectionUrl, type Environment } from './database-url.ts';
 import { type Database, openDatabase, type PoolOptions } from './pool.ts';
+import { Replicas } from './replicas.ts';
 
 /** How long a URL read from a file is trusted. */
 const FILE_AGE_MS = 1000;
+
+type Found = { readonly database: Database; readonly replicas: Replicas | null; readonly until: number };
 
 export class Sources {
   readonly #env: Environment;
@@ -16,26 +19,32 @@ export class Sources {
   readonly #open = new Map<string, Database>();
   #published: ReadonlyMap<string, Source> = new Map();
   /** What `get` has found, by source name; a URL in a file may be another one a second later. */
-  readonly #found = new Map<string, { readonly database: Database; readonly until: number }>();
+  readonly #found = new Map<string, Found>();
 
   constructor(env: Environment, defaults: PoolOptions = {}) {
     this.#env = env;
     this.#defaults = defaults;
   }
 
-  /** The published source's database. Raises `notSupported` when there is none of that name. */
-  get(name: string): Database {
-    const found = this.#found.get(name);
-    if (found && (found.until === Number.POSITIVE_INFINITY || found.until > performance.now())) {
-      return found.database;
-    }
+  /** The published source's database, or that of a replica for what only reads. Raises `notSupported` when there is none of
+   *  that name. */
+  get(name: string, access?: 'read'): Database {
+    const { database, replicas } = this.#find(name);
+    return access === undefined || replicas === null ? database : (replicas.pick() ?? database);
+  }
+
+  #find(name: string): Found {
+    const known = this.#found.get(name);
+    if (known && (known.until === Number.POSITIVE_INFINITY || known.until > performance.now())) return known;
     const source = this.#published.get(name);
     if (!source) return fail('notSupported', { text: `source "${name}" is not open` });
     const database = this.database(source);
     const isInFile = isRecord(source.configuration.connection_info.database_url, 'dynamic_from_file');
     const until = isInFile ? performance.now() + FILE_AGE_MS : Number.POSITIVE_INFINITY;
-    this.#found.set(name, { database, until });
-    return database;
+    const replicas = replicasOf(source).flatMap((replica) => this.#databaseOf(replica));
+    const found = { database, replicas: replicas.length > 0 ? new Replicas(replicas) : null, until };
+    this.#found.set(name, found);
+    return found;
   }
 
   /** The database a source means as it is configured in `source`, published or not. */
@@ -49,12 +58,19 @@ export class Sources {
     return database;
   }
 
-  /** Every published source whose database is open. */
+  /** Every published source whose database is open, and replicas as `name replica 1`. */
   open(): readonly (readonly [name: string, database: Database])[] {
     return [...this.#published.values()].flatMap((source) => {
-      const database = this.#keyOf(source).map((key) => this.#open.get(key))[0];
-      return database ? [[source.name, database] as const] : [];
+      return [source, ...replicasOf(source)].flatMap(({ name, configuration }) => {
+        const database = this.#keyOf({ ...source, configuration }).map((key) => this.#open.get(key))[0];
+        return database ? [[name, database] as const] : [];
+      });
     });
+  }
+
+  /** None when the URL cannot be told at the moment. */
+  #databaseOf(replica: Source): readonly Database[] {
+    return this.#keyOf(replica).map(() => this.database(replica));
   }
 
   /** The URL a source means now. */
@@ -66,7 +82,9 @@ export class Sources {
   publish(sources: readonly Source[]): void {
     this.#published = new Map(sources.map((source) => [source.name, source]));
     this.#found.clear();
-    const used = new Set(sources.flatMap((source) => this.#keyOf(source)));
+    const used = new Set(
+      sources.flatMap((source) => [source, ...replicasOf(source)].flatMap((each) => this.#keyOf(each))),
+    );
     for (const [key, database] of this.#open) {
       if (used.has(key)) continue;
       this.#open.delete(key);
@@ -98,6 +116,16 @@ export class Sources {
   }
 }
 
+/** A replica is a source like its own, but for where it is. */
+function replicasOf(source: Source): readonly Source[] {
+  const { read_replicas, ...configuration } = source.configuration;
+  return (read_replicas ?? []).map((connection_info, i) => ({
+    ...source,
+    name: `${source.name} replica ${i + 1}`,
+    configuration: { ...configuration, connection_info },
+  }));
+}
+
 function isRecord(value: unknown, key: string): boolean {
   return typeof value === 'object' && value !== null && key in value;
 }
@@ -105,11 +133,14 @@ function isRecord(value: unknown, key: string): boolean {
 function optionsOf(source: Source, defaults: PoolOptions): PoolOptions {
   const info = source.configuration.connection_info;
   const pool = info.pool_settings ?? {};
+  const most = [pool.max_connections, pool.total_max_connections].filter((count) => count != null);
   const given: Record<string, unknown> = {
-    maxConnections: pool.max_connections,
+    // The other engines on the database are not known here: each keeps to the total by itself.
+    maxConnections: most.length > 0 ? Math.min(...most) : null,
     idleTimeoutSeconds: pool.idle_timeout,
     poolTimeoutSeconds: pool.pool_timeout,
     connectionLifetimeSeconds: pool.connection_lifetime,
+    retries: pool.retries,
     usePreparedStatements: info.use_prepared_statements,
     isolationLevel: info.isolation_level,
   };

@@ -5,7 +5,7 @@ import type { Database, Run } from './pool.ts';
 import type { Databases } from './run-plan.ts';
 
 export function traced(databases: Databases, parent: Span): Databases {
-  return { get: (source) => tracedDatabase(databases.get(source), source, parent) };
+  return { get: (source, access) => tracedDatabase(databases.get(source, access), source, parent) };
 }
 
 function tracedDatabase(database: Database, source: string, parent: Span): Database {

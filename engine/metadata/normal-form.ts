@@ -54,7 +54,8 @@ const LENIENT: Rewrites = new Map([
 
 const DEFAULTS: ReadonlyMap<unknown, JsonRecord> = new Map<unknown, JsonRecord>([
   [SourceConfiguration.properties, { extensions_schema: 'public' }],
-  [ConnectionInfo.properties, { use_prepared_statements: false, isolation_level: 'read-committed' }],
+  // `use_prepared_statements` is not here: who does not say keeps them, who says `false` must be heard.
+  [ConnectionInfo.properties, { isolation_level: 'read-committed' }],
   [Table.properties, { is_enum: false }],
   [SelectRule.properties, { allow_aggregations: false }],
   [InsertRule.properties, { backend_only: false }],

@@ -21,6 +21,8 @@ export type WirePoolOptions = {
   readonly lifetimeMs: number;
   /** How long to wait for a connection; 0 is for ever. */
   readonly waitMs: number;
+  /** How often the opening of a connection is tried again; 0 when absent. */
+  readonly retries?: number;
   /** Keep statements prepared, and let quick ones follow each other. Off where a pooler stands between. */
   readonly isKept: boolean;
 };
@@ -237,11 +239,7 @@ export class WirePool {
   }
 
   async #open(): Promise<Connection> {
-    const client = new pg.Client(this.#options.connection);
-    // A connection that breaks fails what runs on it; without a listener it would end the process too.
-    client.on('error', () => {});
-    await client.connect();
-    return new Connection(client, {
+    return new Connection(await this.#connect(), {
       wroteTo: (connection) => this.#wroteTo(connection),
       advanced: (connection) => this.#advanced(connection),
       stale: (exchange) => {
@@ -251,6 +249,20 @@ export class WirePool {
       closed: (connection) => this.#forget(connection),
       took: (ms) => this.counts.statementSeconds.observe(ms / 1000),
     });
+  }
+
+  async #connect(): Promise<pg.Client> {
+    for (let left = this.#options.retries ?? 0; ; left--) {
+      const client = new pg.Client(this.#options.connection);
+      // A connection that breaks fails what runs on it; without a listener it would end the process too.
+      client.on('error', () => {});
+      try {
+        await client.connect();
+        return client;
+      } catch (error) {
+        if (left <= 0 || this.#closed) throw error;
+      }
+    }
   }
 
   #wroteTo(connection: Connection): void {

@@ -1,0 +1,69 @@
+/** The read replicas of a source, asked in turn. One whose connection is lost is left out, and asked in the background until it
+ *  answers again: no request waits for it. Not here: which statements may go to a replica (run-plan.ts).
+ *  Reference: metadata-model.md, read_replicas. */
+import { type Database, isConnectionLost } from './pool.ts';
+
+const PROBE_EVERY_MS = 2000;
+const PROBE = { name: '', text: 'select 1' };
+
+type Replica = { readonly database: Database; isDown: boolean; probedAt: number };
+
+export class Replicas {
+  readonly #all: readonly Replica[];
+  #turn = 0;
+
+  constructor(databases: readonly Database[]) {
+    this.#all = databases.map((database) => {
+      const replica: Replica = {
+        database: noticing(database, () => {
+          replica.isDown = true;
+          replica.probedAt = performance.now();
+        }),
+        isDown: false,
+        probedAt: 0,
+      };
+      return replica;
+    });
+  }
+
+  /** Null when none answers. */
+  pick(): Database | null {
+    for (let tried = 0; tried < this.#all.length; tried++) {
+      this.#turn = (this.#turn + 1) % this.#all.length;
+      const replica = this.#all[this.#turn]!;
+      if (!replica.isDown) return replica.database;
+      if (performance.now() - replica.probedAt > PROBE_EVERY_MS) void probe(replica);
+    }
+    return null;
+  }
+}
+
+async function probe(replica: Replica): Promise<void> {
+  replica.probedAt = Number.POSITIVE_INFINITY;
+  try {
+    await replica.database.run(PROBE, []);
+    replica.isDown = false;
+  } catch {
+    replica.probedAt = performance.now();
+  }
+}
+
+function noticing(database: Database, lost: () => void): Database {
+  const noticed = <T>(work: Promise<T>): Promise<T> =>
+    work.catch((error: unknown) => {
+      if (isConnectionLost(error)) lost();
+      throw error;
+    });
+  return {
+    run: (statement, values) => noticed(database.run(statement, values)),
+    atomic: (options, body) => noticed(database.atomic(options, body)),
+    transaction: (options, body) => noticed(database.transaction(options, body)),
+    session: (body) => noticed(database.session(body)),
+    query: (text, values) => noticed(database.query(text, values)),
+    counts: database.counts,
+    get state() {
+      return database.state;
+    },
+    close: () => database.close(),
+  };
+}
