@@ -58,7 +58,10 @@ select pg_catalog.json_build_object(
         pg_catalog.array_agg(a.atttypid::bigint) as types,
         -- not null 1, default 2, identity by default 4, identity always 8, generated 16
         pg_catalog.array_agg(
-          a.attnotnull::int
+          -- Since Postgres 18 a not-null constraint may be unvalidated: then older rows may hold nulls.
+          (a.attnotnull and (a.attrelid, a.attnum) not in (
+            select k.conrelid, k.conkey[1] from pg_catalog.pg_constraint k where k.contype = 'n' and not k.convalidated
+          ))::int
           + 2 * (a.atthasdef and a.attgenerated = '')::int
           + 4 * (a.attidentity = 'd')::int
           + 8 * (a.attidentity = 'a')::int
