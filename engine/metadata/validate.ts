@@ -119,7 +119,7 @@ function isDeep(schema: JsonSchema): boolean {
 function brokenWord(schema: JsonSchema, value: unknown): Word | undefined {
   if (!hasType(schema, value) || (schema.type === 'integer' && !Number.isInteger(value))) return 'type';
   if (schema.const !== undefined && schema.const !== value) return 'const';
-  if (typeof value === 'string') return brokenBy(TEXT_WORDS, schema, value);
+  if (typeof value === 'string') return brokenByText(schema, value);
   if (typeof value === 'number') return brokenBy(NUMBER_WORDS, schema, value);
   if (Array.isArray(value)) return brokenBy(LIST_WORDS, schema, value);
   return isRecord(value) ? brokenBy(OBJECT_WORDS, schema, value) : undefined;
@@ -127,11 +127,6 @@ function brokenWord(schema: JsonSchema, value: unknown): Word | undefined {
 
 type Words<T> = readonly (readonly [Word, (schema: JsonSchema, value: T) => boolean])[];
 
-const TEXT_WORDS: Words<string> = [
-  ['maxLength', ({ maxLength }, text) => maxLength !== undefined && lengthOf(text) > maxLength],
-  ['minLength', ({ minLength }, text) => minLength !== undefined && lengthOf(text) < minLength],
-  ['pattern', ({ pattern }, text) => pattern !== undefined && !regExpOf(pattern).test(text)],
-];
 const NUMBER_WORDS: Words<number> = [
   ['maximum', ({ maximum }, number) => maximum !== undefined && number > maximum],
   ['minimum', ({ minimum }, number) => minimum !== undefined && number < minimum],
@@ -148,6 +143,14 @@ const OBJECT_WORDS: Words<JsonRecord> = [
 function brokenBy<T>(words: Words<T>, schema: JsonSchema, value: T): Word | undefined {
   for (const [word, isBroken] of words) if (isBroken(schema, value)) return word;
   return undefined;
+}
+
+/** Documents are text for the greater part: that many lists of columns. */
+function brokenByText({ maxLength, minLength, pattern }: JsonSchema, text: string): Word | undefined {
+  if (maxLength !== undefined && text.length > maxLength && lengthOf(text) > maxLength) return 'maxLength';
+  if (minLength !== undefined && text.length < 2 * minLength && lengthOf(text) < minLength)
+    return 'minLength';
+  return pattern !== undefined && !regExpOf(pattern).test(text) ? 'pattern' : undefined;
 }
 
 const regExps = new Map<string, RegExp>();

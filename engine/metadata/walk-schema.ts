@@ -102,8 +102,14 @@ export function isSameJson(a: unknown, b: unknown): boolean {
 }
 
 function walkList(items: JsonSchema, list: readonly unknown[], rules: Rules): readonly unknown[] {
+  if (isPlain(items)) return list;
   const walked = list.map((item) => walkSchema(items, item, rules));
   return walked.every((item, i) => item === list[i]) ? list : walked;
+}
+
+/** Text, numbers and the like, which have one form. */
+function isPlain({ type, anyOf, properties, patternProperties }: JsonSchema): boolean {
+  return !anyOf && !properties && !patternProperties && type !== 'array';
 }
 
 function walkRecord(schema: JsonSchema, value: unknown, rules: Rules): unknown {

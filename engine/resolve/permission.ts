@@ -35,7 +35,7 @@ export type PermissionScope = {
 
 export function resolveSelect(rule: SelectRule, scope: PermissionScope): SelectAccess {
   return {
-    columns: columnsOf(rule.columns, scope.table, () => true),
+    columns: columnsOf(rule.columns, scope.table),
     computedFields: computedFieldsOf(rule.computed_fields ?? [], scope),
     cells: ALL_CELLS,
     filter: conditionOf('filter', rule.filter, scope),
@@ -85,22 +85,28 @@ function conditionOf(key: string, value: unknown, around: PermissionScope): Pred
   return within(['permission', key], () => resolveBoolExp(value, scope));
 }
 
+/** Sets of columns, by the table and the list they were made of: many roles may read the same ones. */
+const knownColumns = new WeakMap<ResolvedTable, Map<string, ReadonlySet<string>>>();
+
 /** Listed columns must exist; those GraphQL cannot name are left out. In the order of the table. */
-function columnsOf(
-  columns: Columns,
-  table: ResolvedTable,
-  isAllowed: (column: ResolvedColumn) => boolean,
-): ReadonlySet<string> {
+function columnsOf(columns: Columns, table: ResolvedTable): ReadonlySet<string> {
+  const ofTable = knownColumns.get(table) ?? new Map<string, ReadonlySet<string>>();
+  knownColumns.set(table, ofTable);
+  // No name holds a zero byte (metadata/well-formed.ts).
+  const key = columns === '*' ? columns : `\0${columns.join('\0')}`;
+  const known = ofTable.get(key) ?? columnsAnew(columns, table);
+  ofTable.set(key, known);
+  return known;
+}
+
+function columnsAnew(columns: Columns, table: ResolvedTable): ReadonlySet<string> {
   const listed = columns === '*' ? null : new Set(columns);
   const missing = listed && columnNotIn(listed, table);
   if (missing !== null) {
     fail('columnNotExists', { name: missing }, { path: ['permission', 'columns', columns.indexOf(missing)] });
   }
-  const allowed = new Set<string>();
-  for (const column of table.columns) {
-    if ((listed === null || listed.has(column.name)) && isAllowed(column)) allowed.add(column.name);
-  }
-  return allowed;
+  const names = table.columns.map(({ name }) => name);
+  return new Set(listed === null ? names : names.filter((name) => listed.has(name)));
 }
 
 function columnNotIn(names: Iterable<string>, { columnByName }: ResolvedTable): string | null {
@@ -114,7 +120,8 @@ function writableColumns(
   table: ResolvedTable,
   presets: ReadonlyMap<string, Leaf>,
 ): ReadonlySet<string> {
-  return columnsOf(columns, table, (column) => column.isWritable && !presets.has(column.name));
+  const isAllowed = (name: string) => table.columnByName.get(name)!.isWritable && !presets.has(name);
+  return new Set([...columnsOf(columns, table)].filter(isAllowed));
 }
 
 function presetsOf(
