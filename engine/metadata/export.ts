@@ -6,6 +6,7 @@ import { childKinds, OBJECTS, type ObjectKind } from './objects.ts';
 import type { Fragment } from './places.ts';
 import { Metadata } from './schema/metadata.ts';
 import { ForeignKeyOn, ObjectRelationshipUsing } from './schema/relationship.ts';
+import { RemoteFieldNames, RemoteTypeNames } from './schema/remote-schema.ts';
 import { TableConfiguration } from './schema/table.ts';
 import { asJsonSchema, isRecord, type JsonRecord, rewriting, walkSchema } from './walk-schema.ts';
 
@@ -13,6 +14,8 @@ const PRINTED = rewriting([
   [TableConfiguration, repeatColumnNames],
   [ObjectRelationshipUsing, unlistColumn],
   [ForeignKeyOn, unlistForeignColumn],
+  [RemoteTypeNames, withMapping],
+  [RemoteFieldNames, withMapping],
 ]);
 
 /** The wire form, for `export_metadata`. */
@@ -69,4 +72,9 @@ function unlistColumn(using: JsonRecord): JsonRecord {
 
 function unlistForeignColumn({ table, columns }: JsonRecord): JsonRecord {
   return Array.isArray(columns) && columns.length === 1 ? { column: columns[0], table } : { columns, table };
+}
+
+/** Readers expect it, however little it says. */
+function withMapping(names: JsonRecord): JsonRecord {
+  return { ...names, mapping: names['mapping'] ?? {} };
 }

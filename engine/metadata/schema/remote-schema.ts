@@ -6,6 +6,18 @@ import { type Static, Type } from './type.ts';
 
 const NameMapping = Type.Record(Type.String(), GraphqlName);
 
+export const RemoteTypeNames = Type.Object({
+  prefix: Type.Optional(nullable(Type.String())),
+  suffix: Type.Optional(nullable(Type.String())),
+  mapping: Type.Optional(NameMapping),
+});
+export const RemoteFieldNames = Type.Object({
+  parent_type: Type.String(),
+  prefix: Type.Optional(nullable(Type.String())),
+  suffix: Type.Optional(nullable(Type.String())),
+  mapping: Type.Optional(NameMapping),
+});
+
 export const RemoteSchemaDefinition = Type.Object({
   url: Type.Optional(UrlTemplate),
   url_from_env: Type.Optional(Type.String()),
@@ -15,23 +27,8 @@ export const RemoteSchemaDefinition = Type.Object({
   customization: Type.Optional(
     Type.Object({
       root_fields_namespace: Type.Optional(nullable(GraphqlName)),
-      type_names: Type.Optional(
-        Type.Object({
-          prefix: Type.Optional(nullable(Type.String())),
-          suffix: Type.Optional(nullable(Type.String())),
-          mapping: Type.Optional(NameMapping),
-        }),
-      ),
-      field_names: Type.Optional(
-        Type.Array(
-          Type.Object({
-            parent_type: Type.String(),
-            prefix: Type.Optional(nullable(Type.String())),
-            suffix: Type.Optional(nullable(Type.String())),
-            mapping: Type.Optional(NameMapping),
-          }),
-        ),
-      ),
+      type_names: Type.Optional(RemoteTypeNames),
+      field_names: Type.Optional(Type.Array(RemoteFieldNames)),
     }),
   ),
 });
