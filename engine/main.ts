@@ -7,6 +7,7 @@ import { isSecretSet } from './auth/authenticate.ts';
 import { type Environment, loadOptions, OptionsError } from './config/load-options.ts';
 import { type Options, settingsOf } from './config/options.ts';
 import { optionsHelp } from './config/options-help.ts';
+import { AsyncActions } from './execute/async-actions.ts';
 import { openServer } from './http/server.ts';
 import { VERSION } from './http/version.ts';
 import { measure } from './observe/measure.ts';
@@ -54,11 +55,20 @@ export async function startEngine(
     report: (event) => observe({ kind: 'state', event }),
   });
   await state.start();
+  const asyncActions = new AsyncActions({
+    calls: state.ground.actionCalls,
+    model: () => state.snapshot().model,
+    outward: { env: state.env, headerPrefix: options.headerPrefix, observe },
+    intervalMs: options.asyncActionsFetchInterval,
+    batchSize: options.asyncActionsFetchBatchSize,
+    observe,
+  });
   const open = async () => {
     if (declared) await declareMetadata(state, declared, 'pergola serve --metadata-dir');
-    return openServer(options, state, observe, registry);
+    return openServer(options, state, observe, { registry, asyncActions });
   };
   const server = await open().catch(async (error: unknown) => {
+    await asyncActions.close();
     await state.close();
     throw error;
   });
@@ -66,6 +76,7 @@ export async function startEngine(
     url: server.url,
     close: async () => {
       const cutOff = await server.close(options.gracefulShutdownTimeout * 1000);
+      await asyncActions.close();
       await state.close();
       return cutOff;
     },

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { withEnumRows } from '../catalog/enum-rows.ts';
 import { type Introspectable, introspect } from '../catalog/introspect.ts';
 import type { Catalog } from '../catalog/types.ts';
+import type { ActionCalls } from '../execute/async-actions.ts';
 import { prepareNativeQueries } from '../execute/native-query.ts';
 import type { Database } from '../execute/pool.ts';
 import { introspectRemote } from '../execute/remote-schema.ts';
@@ -21,6 +22,7 @@ import type { Catalogs, SourceCatalog } from './snapshot.ts';
 
 export type GroundOptions = {
   readonly store: Store;
+  readonly actionCalls: ActionCalls;
   readonly metadataDatabaseUrl: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly headerPrefix: string;
@@ -45,6 +47,11 @@ export class Ground {
     this.store = options.store;
     const { maxConnections } = options;
     this.sources = new Sources(options.env, maxConnections === undefined ? {} : { maxConnections });
+  }
+
+  /** Of asynchronous actions. */
+  get actionCalls(): ActionCalls {
+    return this.#options.actionCalls;
   }
 
   get env(): GroundOptions['env'] {

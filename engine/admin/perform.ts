@@ -20,6 +20,7 @@ import {
   replaceMetadata,
   setCatalogState,
 } from './document-operations.ts';
+import { dropAction } from './handlers/actions.ts';
 import { HANDLERS } from './handlers/index.ts';
 import { insertRows } from './insert.ts';
 import { linksOf } from './links.ts';
@@ -80,6 +81,7 @@ const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchO
   add_remote_schema_permissions: addRemoteSchemaPermission,
   run_sql: performSql,
   insert: insertRows,
+  drop_action: dropActionWithCalls,
   test_webhook_transform: testWebhookTransform,
 };
 
@@ -123,6 +125,13 @@ async function performSql(work: Work, args: ArgsOf<'run_sql'>, request: AdminReq
   if (!source) fail('sourceNotFound', { source: args.source });
   const result = await runSql(work, source, args, request.path);
   return () => result;
+}
+
+/** The calls go once the action is gone. */
+function dropActionWithCalls(work: Work, args: ArgsOf<'drop_action'>, request: AdminRequest): Answer {
+  work.edit(request.path, dropAction(work.metadata, args.name));
+  if (args.clear_data !== false) work.afterCommit.push(() => work.ground.actionCalls.clear(args.name));
+  return SUCCESS;
 }
 
 /** An error from inside gets the path in front of its own. */

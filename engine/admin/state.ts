@@ -11,6 +11,7 @@ import type { Source } from '../metadata/schema/source.ts';
 import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
 import { SESSION_PREFIX } from '../resolve/session.ts';
 import type { ResolveOptions } from '../resolve/types.ts';
+import { actionCalls } from '../store/action-calls.ts';
 import { nameOfDatabase, waitFor } from '../store/connect.ts';
 import type { Authorship } from '../store/revisions.ts';
 import { Store, type StoredDocument, type Versions } from '../store/store.ts';
@@ -81,6 +82,7 @@ export class EngineState {
     this.#database = openDatabase(options.metadataDatabaseUrl, { maxConnections: 4, poolTimeoutSeconds: 10 });
     this.ground = new Ground({
       store: new Store(this.#database, options.keptRevisions),
+      actionCalls: actionCalls(this.#database),
       metadataDatabaseUrl: options.metadataDatabaseUrl,
       env: options.env,
       headerPrefix: options.headerPrefix ?? SESSION_PREFIX,

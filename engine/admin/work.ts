@@ -44,6 +44,8 @@ export class Work {
   touchesResource = false;
   /** run_sql and reload_metadata: other replicas must introspect again. */
   touchesCatalog = false;
+  /** What cannot be taken back, and so waits until all else is written. */
+  readonly afterCommit: (() => Promise<void>)[] = [];
   /** Something happened that a second attempt would do twice (SQL outside a transaction). */
   isRepeatable = true;
   #metadata: Metadata;
@@ -261,6 +263,7 @@ export class Work {
   async commit(by?: Authorship): Promise<Snapshot> {
     const { model, inconsistencies } = this.view();
     const versions = await this.#write(this.#draft(by));
+    for (const finish of this.afterCommit) await finish();
     return {
       id: this.base.id,
       versions,

@@ -91,6 +91,19 @@ export const OPTIONS = {
     unit: 'ms',
     doc: 'how often a streaming subscription asks for its next batch',
   }),
+  'async-actions-fetch-interval': row({
+    group: 'Databases',
+    type: integer('MS', 0, 86_400_000),
+    default: 1000,
+    unit: 'ms',
+    doc: 'how often calls of asynchronous actions are looked for that other replicas have left; 0 is never',
+  }),
+  'async-actions-fetch-batch-size': row({
+    group: 'Databases',
+    type: integer('COUNT', 1, 1000),
+    default: 10,
+    doc: 'how many calls of asynchronous actions are taken at once',
+  }),
   'metadata-dir': row({
     group: 'Databases',
     type: text('FOLDER'),

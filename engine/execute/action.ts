@@ -6,17 +6,22 @@ import { fail } from '../errors/engine-error.ts';
 import { KEYS_VARIABLE } from '../plan/action.ts';
 import type { ActionCall } from '../plan/types.ts';
 import type { ResolvedAction } from '../resolve/action.ts';
+import { type ActionTypes, namedIn } from '../resolve/custom-type.ts';
+import { ADMIN_ROLE } from '../resolve/session.ts';
 import { TransformError } from '../transform/render.ts';
 import { transformResponse } from '../transform/response.ts';
 import { textOfColumn } from '../wire/statement.ts';
 import { checkOutput, type JoinedRows, outputText } from './action-output.ts';
+import type { AsyncActions } from './async-actions.ts';
 import type { CallContext } from './calls.ts';
 import { parseJson } from './parse-json.ts';
 import type { PlannedRequest, ReadyCall } from './plan-cache.ts';
 import { runPlan } from './run-plan.ts';
 import {
   callWebhook,
+  forwardedHeaders,
   type Message,
+  type Outward,
   sessionVariablesOf,
   type WebhookAnswer,
   WebhookFailure,
@@ -31,14 +36,64 @@ export async function answerAction(
   asked: PlannedRequest,
   context: CallContext,
 ): Promise<string> {
-  const { action, output } = ready.call;
-  const message = messageFor(ready.call, asked, context);
-  if (!output) throw new Error(`${action.name} is asynchronous`);
-  const answered = await ask(action, message, context);
+  const { call } = ready;
+  const message = messageFor(call, asked, context);
+  if (!call.output) return JSON.stringify(await writtenDown(call.action, message, context));
+  const answered =
+    call.kind === 'action' ? await ask(call.action, message, context) : await found(call, message, context);
   const parents = ready.joins.map((): object[] => []);
-  checkOutput(output, answered.value, parents, (text) => refuse(text, answered));
+  checkOutput(call.output, answered.value, parents, (text) => refuse(text, answered));
   const rows = await joinedRows(ready, parents, asked, context);
-  return outputText(output, answered.value, rows);
+  return outputText(call.output, answered.value, rows);
+}
+
+/** The call of an asynchronous action; its id. */
+async function writtenDown(
+  action: ResolvedAction,
+  { body, sessionVariables }: Message,
+  { session, outward }: CallContext,
+): Promise<string> {
+  const actions = asynchronous(outward);
+  const { webhook } = action;
+  const id = await actions.calls.add({
+    action: action.name,
+    sessionVariables: session.variables,
+    message: { body, sessionVariables },
+    clientHeaders: webhook.forwardsClientHeaders
+      ? Object.fromEntries(forwardedHeaders(webhook, outward))
+      : {},
+  });
+  actions.look();
+  return id;
+}
+
+/** What is known of such a call, as far as it is the asker's own; administrators see everybody's. */
+async function found(
+  { action }: ActionCall,
+  message: Message,
+  { session, outward }: CallContext,
+): Promise<Answered> {
+  const about = { action, message };
+  const { id } = (message.body as { readonly input: { readonly id: string } }).input;
+  if (!UUID.test(id)) fail('dataException', { text: `invalid input syntax for type uuid: "${id}"` });
+  const owner = session.role === ADMIN_ROLE ? null : session.variables;
+  const known = await asynchronous(outward).calls.find(id, action.name, owner);
+  if (!known) return { value: null, about };
+  const value = {
+    id,
+    created_at: parseJson(known.createdAt),
+    errors: known.errors === null ? null : parseJson(known.errors),
+    output: known.response === null ? null : parseJson(known.response),
+  };
+  return { value, about };
+}
+
+const UUID = /^\{?[0-9a-f]{4}(-?[0-9a-f]{4}){7}\}?$/i;
+
+/** Engines always have it; only tests of rooms further in do without. */
+function asynchronous({ asyncActions }: Outward): AsyncActions {
+  if (!asyncActions) throw new Error('there is no place for calls of asynchronous actions');
+  return asyncActions;
 }
 
 /** What the webhook is told. */
@@ -126,6 +181,13 @@ function refused(value: unknown, about: Exchange): never {
   const own = typeof extensions === 'object' && extensions !== null ? { extensions } : {};
   const params = { message, code: typeof code === 'string' ? code : 'unexpected', ...own };
   return fail('actionRefused', params, { internal: internalOf('the webhook refused', about) });
+}
+
+/** Whether it is of the output type, as far as that can be said before its fields are asked for. */
+export function checkAnswer(answered: Answered, types: ActionTypes): void {
+  const type = answered.about.action.output;
+  const fields = types.declared.get(namedIn(type))?.kind === 'object' ? [] : null;
+  checkOutput({ type, fields, join: null }, answered.value, [], (text) => refuse(text, answered));
 }
 
 function refuse(text: string, { about }: Answered): never {

@@ -11,6 +11,7 @@ import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import { TransformError } from '../transform/render.ts';
 import { type HttpRequest, type PlainRequest, transformRequest } from '../transform/request.ts';
 import type { TemplateProblem } from '../transform/template.ts';
+import type { AsyncActions } from './async-actions.ts';
 import type { Environment } from './database-url.ts';
 
 /** What a request to the outside may take from around the request that causes it. */
@@ -26,6 +27,7 @@ export type Outward = {
   /** Is whoever asks shown the causes of failures? */
   readonly showsInternal?: boolean;
   readonly exchange?: Noted;
+  readonly asyncActions?: AsyncActions;
 };
 
 /** What is noted of a request besides its answer. */

@@ -9,7 +9,7 @@ import type { Arrived } from './operation.ts';
 import { showsInternal } from './refusal.ts';
 
 export function askerOf(
-  { state, options, observe }: HttpContext,
+  { state, options, observe, asyncActions }: HttpContext,
   session: Session,
   headers: IncomingHttpHeaders,
   { progress }: Arrived,
@@ -21,6 +21,7 @@ export function askerOf(
     headerPrefix: options.headerPrefix,
     observe,
     showsInternal: showsInternal(options, session),
+    asyncActions,
     ...(exchange && { exchange }),
   };
   return { session, databases: state.sources, outward, progress };

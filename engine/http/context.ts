@@ -2,6 +2,7 @@
 import type { EngineState } from '../admin/state.ts';
 import type { Authenticate } from '../auth/authenticate.ts';
 import type { Options } from '../config/options.ts';
+import type { AsyncActions } from '../execute/async-actions.ts';
 import type { RateLimiter } from '../execute/rate-limiter.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { Registry } from '../observe/registry.ts';
@@ -20,4 +21,5 @@ export type HttpContext = {
   /** Whether requests should go elsewhere by now. */
   readonly life: { isStopping: boolean };
   readonly rateLimiter: RateLimiter;
+  readonly asyncActions: AsyncActions;
 };

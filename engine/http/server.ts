@@ -8,7 +8,6 @@ import { openAuthenticator } from '../auth/authenticate.ts';
 import type { Options } from '../config/options.ts';
 import { RateLimiter } from '../execute/rate-limiter.ts';
 import type { Observe } from '../observe/observation.ts';
-import type { Registry } from '../observe/registry.ts';
 import { buildApp } from './app.ts';
 import type { HttpContext } from './context.ts';
 import { corsPolicy } from './cors.ts';
@@ -39,7 +38,7 @@ export async function openServer(
   options: Options,
   state: EngineState,
   observe: Observe,
-  registry: Registry | null = null,
+  { registry, asyncActions }: Pick<HttpContext, 'registry' | 'asyncActions'>,
 ): Promise<HttpServer> {
   const context: HttpContext = {
     options,
@@ -51,6 +50,7 @@ export async function openServer(
     tracing: new Tracing(options, state, observe),
     life: { isStopping: false },
     rateLimiter: new RateLimiter(),
+    asyncActions,
   };
   const hasGraphql = options.enabledApis.includes('graphql');
   const answerGraphql = graphqlHandler(context);

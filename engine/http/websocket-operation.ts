@@ -119,7 +119,7 @@ async function answerText(
   } catch (thrown) {
     const error = errorFrom(thrown, context.observe, outlet.requestId);
     answered(context, arrival, error);
-    return `{"errors":${errorsText({ context, session, outlet, ...start }, error)}}`;
+    return `{"data":null,"errors":${errorsText({ context, session, outlet, ...start }, error)}}`;
   }
 }
 

@@ -82,7 +82,7 @@ export function acceptWebsockets(server: Server, context: HttpContext): Websocke
   };
 }
 
-function liveQueries({ options, state, observe }: HttpContext): LiveQueries {
+function liveQueries({ options, state, observe, asyncActions }: HttpContext): LiveQueries {
   return new LiveQueries({
     refetchIntervalMs: options.liveQueriesMultiplexedRefetchInterval,
     streamIntervalMs: options.streamingQueriesMultiplexedRefetchInterval,
@@ -90,6 +90,7 @@ function liveQueries({ options, state, observe }: HttpContext): LiveQueries {
     mostAtOnce: Math.max(1, Math.floor(options.pgConnections / 2)),
     model: () => state.snapshot().model,
     databases: state.sources,
+    outward: { env: state.env, headers: {}, headerPrefix: options.headerPrefix, observe, asyncActions },
     errorOf: (thrown) => errorFrom(thrown, observe, 'live query'),
   });
 }

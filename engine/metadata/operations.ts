@@ -427,7 +427,7 @@ export const OPERATIONS = {
   create_action: row('edit', 'Makes a webhook a field of the schema.', ActionArgs),
   update_action: row('edit', 'Replaces the definition of an action; its permissions stay.', ActionArgs),
   drop_action: row(
-    'edit',
+    'state',
     'Forgets an action, its permissions and, unless `clear_data` is false, what is stored of its calls.',
     Type.Object({ name: GraphqlName, clear_data: flag }),
   ),

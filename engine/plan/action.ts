@@ -6,10 +6,9 @@ import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
 import { getNamedType, isObjectType, Kind } from 'graphql';
 import { arrayOf, builtinType } from '../catalog/types.ts';
 import { withPath } from '../errors/engine-error.ts';
-import type { ResolvedAction } from '../resolve/action.ts';
 import type { CustomKey, TypeUse } from '../resolve/custom-type.ts';
 import { TRUE } from '../resolve/predicate.ts';
-import { fieldOrigin } from '../schema/origin.ts';
+import { type FieldOrigin, fieldOrigin } from '../schema/origin.ts';
 import { readArguments } from './arguments.ts';
 import type { PlanContext } from './context.ts';
 import { type SelectedField, selectedFields, subselections } from './selection.ts';
@@ -19,25 +18,30 @@ import type { Call, Field, KeyedRows, OutputField, OutputPlan, Root } from './ty
 /** The variable that keys are bound as: no client can name one so. */
 export const KEYS_VARIABLE = '(keys)';
 
-export function planAction(
-  {
-    alias,
-    field,
-    nodes,
-  }: { alias: string; field: GraphQLField<unknown, unknown>; nodes: readonly FieldNode[] },
-  action: ResolvedAction,
-  context: PlanContext,
-): Root {
+type ActionField = {
+  readonly alias: string;
+  readonly field: GraphQLField<unknown, unknown>;
+  readonly nodes: readonly FieldNode[];
+  readonly origin: Extract<FieldOrigin, { kind: 'action' | 'action-result' }>;
+};
+
+export function planAction({ alias, field, nodes, origin }: ActionField, context: PlanContext): Root {
   // What is wrong with the arguments is found now; what they hold is read when the webhook is called.
   readArguments(field, nodes, context);
-  const joins: KeyedRows[] = [];
-  const output = action.isAsynchronous ? null : planOutput(action.output, field, nodes, { context, joins });
+  const { kind, action } = origin;
   const fields = (nodes[0]?.arguments ?? []).map(({ name, value }) => {
     return { kind: Kind.OBJECT_FIELD, name, value } as const;
   });
-  const call: Call = { kind: 'action', action, input: { kind: Kind.OBJECT, fields }, output, joins };
+  const joins: KeyedRows[] = [];
+  const type = kind === 'action' ? action.output : RESULT;
+  const isLater = kind === 'action' && action.isAsynchronous;
+  const output = isLater ? null : planOutput(type, field, nodes, { context, joins });
+  const call: Call = { kind, action, input: { kind: Kind.OBJECT, fields }, output, joins };
   return { kind: 'called', alias, call: context.calls.push(() => call) - 1, field: 0 };
 }
+
+/** Of an asynchronous action: nobody knows of such a call, perhaps. */
+const RESULT: TypeUse = { kind: 'named', name: '', isNullable: true };
 
 type Planning = { readonly context: PlanContext; readonly joins: KeyedRows[] };
 

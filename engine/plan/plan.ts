@@ -129,8 +129,8 @@ function planRoot(
     case 'placeholder':
       return { kind: 'local', alias, json: JSON.stringify(field.description ?? '') };
     case 'action':
-      return planAction({ alias, field, nodes }, origin.action, context);
     case 'action-result':
+      return planAction({ alias, field, nodes, origin }, context);
     case 'output':
     case 'column':
     case 'computed':

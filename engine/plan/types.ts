@@ -58,9 +58,9 @@ export type Root =
 /** A request to somebody else than a database. It goes out beside the statements of a query, and in its turn in a mutation. */
 export type Call = ActionCall | RemoteCall;
 
-/** A webhook that is told of the arguments of one field. */
+/** A webhook that is told of the arguments of one field; or the answer to an earlier call. */
 export type ActionCall = {
-  readonly kind: 'action';
+  readonly kind: 'action' | 'action-result';
   readonly action: ResolvedAction;
   /** The arguments as the client wrote them. */
   readonly input: ValueNode;

@@ -68,10 +68,7 @@ function resolveAction(
   const type = definition.type ?? 'mutation';
   const isAsynchronous = type === 'mutation' && definition.kind === 'asynchronous';
   const output = usedType(definition.output_type, 'output', types);
-  if (isAsynchronous) {
-    refuseNestedObjects(output, types);
-    fail('notSupported', { text: 'asynchronous actions are not supported' });
-  }
+  if (isAsynchronous) refuseNestedObjects(output, types);
   const { response_transform: responseTransform } = definition;
   return {
     name,

@@ -5,12 +5,14 @@
  *  In: request, session and a sink. Out: texts of responses to the sink, and a `stop`.
  *  Not here: sockets (http/), asking again (poller.ts). Reference: features.md 1.7. */
 import type { EngineError } from '../errors/engine-error.ts';
-import { understood } from '../execute/answer.ts';
+import { answerPlanned, understood } from '../execute/answer.ts';
 import type { PlannedRequest, ReadyStatement } from '../execute/plan-cache.ts';
 import type { Row } from '../execute/pool.ts';
 import { type Databases, runStatement, valuesOf } from '../execute/run-plan.ts';
 import { bodyText, splice } from '../execute/splice.ts';
+import type { Outward } from '../execute/webhook.ts';
 import type { Model } from '../resolve/types.ts';
+import { textOfColumn } from '../wire/statement.ts';
 import { type Outcome, Poller, type Values } from './poller.ts';
 import { Stream } from './stream.ts';
 import type { Ask, Subscription, Surroundings } from './subscription.ts';
@@ -25,6 +27,8 @@ export type LiveQueriesOptions = {
   /** The current one. */
   readonly model: () => Model;
   readonly databases: Databases;
+  /** For plans that ask others than databases. */
+  readonly outward: Outward;
   /** Whatever was thrown, as what a client may be told. */
   readonly errorOf: (thrown: unknown) => EngineError;
 };
@@ -58,6 +62,7 @@ export class LiveQueries {
       isCurrent: () => this.#options.model() === live.model,
       renew: () => this.#renew(live),
       watch: (...watched) => this.#watch(...watched),
+      watchCalls: (...watched) => this.#watchCalls(...watched),
     };
     const { statements } = understood(ask.request, { ...ask, model }).plan;
     const isStream = statements.some(isOfStream);
@@ -83,6 +88,18 @@ export class LiveQueries {
     };
   }
 
+  /** What others than databases answer is asked for by itself: nobody else asks the same. */
+  #watchCalls(...[asked, session, watcher]: Parameters<Surroundings['watchCalls']>): () => void {
+    const { databases, outward, refetchIntervalMs } = this.#options;
+    const answered = async () => [bodyText(await answerPlanned(asked, { session, databases, outward }))];
+    const poller = new Poller({
+      ask: () => this.#turns.take(() => this.#outcome(answered)),
+      intervalMs: refetchIntervalMs,
+      beforeRound: () => this.#renewAll(),
+    });
+    return poller.watch([], watcher);
+  }
+
   #newPoller(statement: ReadyStatement): Poller {
     const { refetchIntervalMs, streamIntervalMs } = this.#options;
     return new Poller({
@@ -92,9 +109,13 @@ export class LiveQueries {
     });
   }
 
-  async #ask(statement: ReadyStatement, values: Values): Promise<Outcome> {
+  #ask(statement: ReadyStatement, values: Values): Promise<Outcome> {
+    return this.#outcome(() => runStatement(statement, values, this.#options.databases));
+  }
+
+  async #outcome(ask: () => Promise<Row>): Promise<Outcome> {
     try {
-      return { kind: 'row', row: await runStatement(statement, values, this.#options.databases) };
+      return { kind: 'row', row: await ask() };
     } catch (thrown) {
       return { kind: 'failure', error: this.#options.errorOf(thrown) };
     }
@@ -150,6 +171,12 @@ class LiveQuery implements Subscription {
     const left = this.#leave;
     this.model = model;
     this.#planned = planned;
+    if (planned.plan.calls.length > 0) {
+      this.#rows = [undefined];
+      this.#leave = [this.#surroundings.watchCalls(planned, session, (outcome) => this.#learn(0, outcome))];
+      for (const leave of left) leave();
+      return;
+    }
     this.#rows = statements.map(() => undefined);
     this.#leave = statements.map((statement, i) =>
       this.#surroundings.watch(statement, values[i]!, (outcome) => this.#learn(i, outcome)),
@@ -187,7 +214,8 @@ class LiveQuery implements Subscription {
   /** The whole response, once every statement has answered. */
   #text(): string | undefined {
     const rows = this.#rows.filter((row) => row !== undefined);
-    if (!this.#planned || rows.length < this.#planned.plan.statements.length) return undefined;
+    if (!this.#planned || rows.length < this.#rows.length) return undefined;
+    if (this.#planned.plan.calls.length > 0) return textOfColumn(rows[0]![0]!) ?? undefined;
     return bodyText(splice(this.#planned.plan.template, rows));
   }
 }

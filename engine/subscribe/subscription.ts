@@ -1,7 +1,7 @@
 /** What every subscription is made of, whether it watches a result or streams rows: the request it stands for, where its
  *  answers go, and what it is given to watch statements with. Types alone. */
 import type { EngineError } from '../errors/engine-error.ts';
-import type { GraphqlRequest, ReadyStatement } from '../execute/plan-cache.ts';
+import type { GraphqlRequest, PlannedRequest, ReadyStatement } from '../execute/plan-cache.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 import type { Values, Watcher } from './poller.ts';
@@ -48,4 +48,6 @@ export type Surroundings = {
     watcher: Watcher,
     when?: 'now' | 'next round',
   ) => () => void;
+  /** The whole response of a plan with calls, as the only column of a row. */
+  readonly watchCalls: (asked: PlannedRequest, session: Session, watcher: Watcher) => () => void;
 };

@@ -2,6 +2,7 @@
  *  Not here: do the types fit (resolve/custom-type.ts, resolve/action.ts), calling (execute/action.ts). */
 import { fail } from '../../errors/engine-error.ts';
 import { findObject, objectKey, putObject, removeObject } from '../../metadata/objects.ts';
+import type { Header } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Handler } from './handler.ts';
 import { editObject } from './locate.ts';
@@ -10,17 +11,22 @@ import { editObject } from './locate.ts';
 export const createAction: Handler<'create_action'> = (draft, { name, definition, comment }) => {
   const key = objectKey('action', name);
   if (findObject(draft, key)) fail('actionExists', { name });
+  refuseOwnVariables(definition.headers ?? []);
   const action = { name, definition, ...(typeof comment === 'string' ? { comment } : {}) };
   return putObject(draft, { key, kind: 'action', parent: null, definition: action });
 };
 
 /** Raises `actionNotExists`. */
-export const updateAction: Handler<'update_action'> = (draft, { name, definition, comment }) =>
-  editObject(draft, requireAction(draft, name), { definition, comment: comment ?? undefined });
+export const updateAction: Handler<'update_action'> = (draft, { name, definition, comment }) => {
+  const key = requireAction(draft, name);
+  refuseOwnVariables(definition.headers ?? []);
+  return editObject(draft, key, { definition, comment: comment ?? undefined });
+};
 
 /** Raises `actionNotExists`. */
-export const dropAction: Handler<'drop_action'> = (draft, { name }) =>
-  removeObject(draft, requireAction(draft, name));
+export function dropAction(draft: Metadata, name: string): Metadata {
+  return removeObject(draft, requireAction(draft, name));
+}
 
 /** Raises `actionNotExists`, `actionPermissionExists`. */
 export const createActionPermission: Handler<'create_action_permission'> = (draft, args) => {
@@ -44,6 +50,17 @@ export const setCustomTypes: Handler<'set_custom_types'> = ({ custom_types: _, .
   const isEmpty = Object.values(types).every((list) => list.length === 0);
   return isEmpty ? draft : { ...draft, custom_types: types };
 };
+
+/** What the engine itself is configured with is nobody else's to send away. Reference: features.md row 192. */
+function refuseOwnVariables(headers: readonly Header[]): void {
+  headers.forEach(({ value_from_env: variable }, i) => {
+    if (!variable?.startsWith(OWN_VARIABLES)) return;
+    const text = `env variables starting with "${OWN_VARIABLES}" are not allowed in value_from_env: ${variable}`;
+    fail('parseFailed', { text }, { path: ['definition', 'headers', i] });
+  });
+}
+
+const OWN_VARIABLES = 'ENGINE_GRAPHQL_';
 
 /** Its key. */
 function requireAction(draft: Metadata, name: string): string {

@@ -69,7 +69,6 @@ export const HANDLERS: { readonly [N in EditOperation]: Handler<N> } = {
   drop_collection_from_allowlist: collections.dropCollectionFromAllowlist,
   create_action: actions.createAction,
   update_action: actions.updateAction,
-  drop_action: actions.dropAction,
   create_action_permission: actions.createActionPermission,
   drop_action_permission: actions.dropActionPermission,
   set_custom_types: actions.setCustomTypes,

@@ -1,0 +1,62 @@
+/** Calls of asynchronous actions in the metadata database, shared by every replica: whoever claims one has it alone until its
+ *  lease ends. A lease outlives the time the webhook has, so a call is made again only when the engine that made it is gone.
+ *  Not here: making calls (execute/async-actions.ts), the table (migrations/). Reference: features.md row 133. */
+import type { ActionCalls } from '../execute/async-actions.ts';
+import type { Database } from '../execute/pool.ts';
+
+export function actionCalls(database: Database): ActionCalls {
+  return {
+    add: async ({ action, sessionVariables, message, clientHeaders }) => {
+      const added = await database.query(
+        `insert into pergola.action_call (action, session_variables, message, client_headers)
+         values ($1, $2, $3, $4) returning id::text`,
+        [action, JSON.stringify(sessionVariables), JSON.stringify(message), JSON.stringify(clientHeaders)],
+      );
+      return (added.rows[0] as { id: string }).id;
+    },
+    claim: async (most, leaseSeconds) => {
+      const claimed = await database.query(
+        `update pergola.action_call
+            set status = 'running', lease_ends_at = now() + $2::int * interval '1 second'
+          where id in (
+            select id from pergola.action_call
+             where status = 'waiting' or (status = 'running' and lease_ends_at < now())
+             order by created_at
+             limit $1
+             for update skip locked)
+      returning id::text, action, session_variables::text, message::text, client_headers::text`,
+        [most, leaseSeconds],
+      );
+      return claimed.rows.map((row: Record<string, string>) => ({
+        id: row['id']!,
+        action: row['action']!,
+        sessionVariables: JSON.parse(row['session_variables']!),
+        message: JSON.parse(row['message']!),
+        clientHeaders: JSON.parse(row['client_headers']!),
+      }));
+    },
+    finish: async (id, { response, errors }) => {
+      await database.query(
+        `update pergola.action_call
+            set status = case when $3::json is null then 'answered' else 'failed' end,
+                response = $2, errors = $3, lease_ends_at = null, client_headers = '{}'
+          where id = $1`,
+        [id, response, errors],
+      );
+    },
+    find: async (id, action, sessionVariables) => {
+      const found = await database.query(
+        `select to_json(created_at)::text as created_at, response::text, errors::text
+           from pergola.action_call
+          where id = $1 and action = $2 and ($3::jsonb is null or session_variables = $3::jsonb)`,
+        [id, action, sessionVariables && JSON.stringify(sessionVariables)],
+      );
+      const row = found.rows[0] as Record<string, string | null> | undefined;
+      if (!row) return null;
+      return { createdAt: row['created_at']!, response: row['response']!, errors: row['errors']! };
+    },
+    clear: async (action) => {
+      await database.query('delete from pergola.action_call where action = $1', [action]);
+    },
+  };
+}
