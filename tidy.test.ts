@@ -95,7 +95,11 @@ const FORBIDDEN_IMPORTS = /^(node:.*|pg|fastify|ws|undici|@kubernetes\/client-no
 
 /** Ordered tables and generated files may be long; anything else that is holds two concepts. */
 const MOST_LINES = 400;
-const ORDERED_TABLES = ['engine/errors/errors.ts', 'engine/metadata/operations.ts'];
+const ORDERED_TABLES = [
+  'engine/errors/errors.ts',
+  'engine/metadata/operations.ts',
+  'engine/config/options.ts',
+];
 const MOST_FUNCTION_LINES = 70;
 
 /** Files nothing imports because something outside the code starts them. */
