@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../testing/engine.ts';
 import { openSocket } from '../testing/websocket.ts';
+import type { DatabaseUrl } from './metadata/schema/source.ts';
 import { openProxy } from './wire/testing/proxy.ts';
 
 const TABLE = (place: string) => `
@@ -24,8 +25,12 @@ afterAll(async () => {
   await Promise.all([primary?.drop(), replica?.drop()]);
 });
 
-async function configure(info: object, replicas: readonly string[] = [], name = 'default'): Promise<void> {
-  const connection = (database_url: string) => ({ connection_info: { database_url, ...info } });
+async function configure(
+  info: object,
+  replicas: readonly DatabaseUrl[] = [],
+  name = 'default',
+): Promise<void> {
+  const connection = (database_url: DatabaseUrl) => ({ connection_info: { database_url, ...info } });
   const configuration = {
     ...connection(primary.url),
     read_replicas: replicas.map((url) => connection(url).connection_info),
@@ -78,7 +83,7 @@ test('a replica that is down is left out, without a request that fails, until it
 test('replicas take turns, and one whose URL cannot be told is as if it were not', async () => {
   const other = await createDatabase();
   await other.sql(TABLE('other'));
-  await configure({}, [replica.url, other.url]);
+  await configure({}, [replica.url, { from_env: 'NOT_SET' }, other.url]);
   const places = new Set<string>();
   for (let i = 0; i < 4; i++) {
     const { data } = await engine.graphql<{ note: { place: string }[] }>(QUERY);
