@@ -18,7 +18,7 @@ export type EndpointArguments = {
 
 /** The `data` of the response. */
 export async function answerEndpoint(
-  { query }: ResolvedEndpoint,
+  { query }: Pick<ResolvedEndpoint, 'query'>,
   given: EndpointArguments,
   context: AnswerContext,
 ): Promise<Body> {

@@ -32,7 +32,7 @@ afterAll(async () => {
 
 async function replaceMetadata(): Promise<void> {
   const { body } = await engine.admin<{ sources: { tables: unknown }[] }>('export_metadata', {});
-  const sources = body.sources.map((source) => ({ ...source, tables: world.metadata }));
+  const sources = body.sources.map((source) => ({ ...source, ...world.source }));
   const { status, body: answer } = await engine.admin('replace_metadata', { ...body, sources });
   expect(status, JSON.stringify(answer)).toBe(200);
 }

@@ -4,8 +4,10 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createDatabase } from '../../testing/database.ts';
 import { EngineError } from '../errors/engine-error.ts';
-import { answer } from '../execute/answer.ts';
-import { bodyText } from '../execute/splice.ts';
+import { type AnswerContext, answer } from '../execute/answer.ts';
+import { answerEndpoint } from '../execute/endpoint.ts';
+import { type Body, bodyText } from '../execute/splice.ts';
+import { parseJson } from '../http/parse-json.ts';
 import { captured } from './testing/captured.ts';
 import { Choices } from './testing/choices.ts';
 import { engineOn } from './testing/engine-on.ts';
@@ -24,17 +26,16 @@ test(
       const database = await createDatabase();
       const world = makeHostileWorld(new Choices(ofWorld), MARKER);
       await database.sql(world.sql);
-      const { model, sources } = await engineOn(database.url, { tables: world.metadata });
+      const { model, sources } = await engineOn(database.url, world.source);
       const { databases, taken } = captured(sources);
       try {
         for (const numbers of requests) {
           const request = makeHostileRequest(new Choices(numbers), world, MARKER);
           const role = request.isAdmin ? 'admin' : world.role;
           const session = { role, variables: request.session, mayUseBackendOnly: false };
-          const outcome = await answer(request, { model, session, databases }).then(
-            bodyText,
-            (error) => error,
-          );
+          const context = { model, session, databases };
+          const asked = request.isRest ? askEndpoint(request, context) : answer(request, context);
+          const outcome = await asked.then(bodyText, (error) => error);
           const statements = taken();
           expect(problemsOf(outcome, statements), tell(request, outcome, statements)).toEqual([]);
         }
@@ -47,6 +48,15 @@ test(
   },
   MOST_MS,
 );
+
+/** The same as a REST endpoint, whose variables come as text. */
+async function askEndpoint({ query, variables }: HostileRequest, context: AnswerContext): Promise<Body> {
+  const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value ?? ''));
+  const given = Object.entries(variables).map(([name, value]) => {
+    return [name, (Array.isArray(value) ? value : [value]).map(textOf)] as const;
+  });
+  return answerEndpoint({ query }, { texts: new Map(given), values: {}, parseJson }, context);
+}
 
 /** Rows that mean: we did not foresee this. */
 const UNFORESEEN = ['unexpected', 'databaseQueryFailed', 'sourceUnreachable'];

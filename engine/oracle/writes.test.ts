@@ -40,7 +40,7 @@ test(
       try {
         for (const request of requests) {
           const choices = new Choices(request);
-          const role = choices.of(world.roles);
+          const role = choices.of([...world.roles, world.heir]);
           const mutation = makeMutation(choices, new Sight(world, role), role);
           if (!mutation) continue;
           const variables = makeVariables(choices);

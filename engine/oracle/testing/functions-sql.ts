@@ -3,10 +3,33 @@
  *  In: World. Out: SQL. PostgreSQL manual, "CREATE FUNCTION". */
 import pg from 'pg';
 import { literal } from './condition-sql.ts';
+import { toRule } from './condition-text.ts';
 import type { Table, TrackedFunction, World } from './world.ts';
-import { ARGUMENT, type Column, type Relationship, type Role, SESSION_ARGUMENT } from './world.ts';
+import {
+  ARGUMENT,
+  type Column,
+  type Permissions,
+  type Relationship,
+  type Role,
+  SESSION_ARGUMENT,
+} from './world.ts';
 
 export const testName = (role: Role, table: Table): string => `oracle."${role.name} select ${table.name}"`;
+
+/** Where an heir is shown a cell: where one of the parents who may read it reads the row. Null: in every row it comes to, as
+ *  those parents read all that any does. */
+export function shownIf(
+  { parents }: Role,
+  table: Table,
+  grants: (select: NonNullable<Permissions['select']>) => boolean,
+): string | null {
+  const all = parents.filter((role) => role.permissions.get(table)!.select);
+  const may = all.filter((role) => grants(role.permissions.get(table)!.select!));
+  const filters = (roles: readonly Role[]) =>
+    new Set(roles.map((role) => JSON.stringify(toRule(role.permissions.get(table)!.select!.filter)))).size;
+  if (filters(may) === filters(all)) return null;
+  return may.map((role) => `${testName(role, table)}(x)`).join(' or ');
+}
 
 /** The session variable that tracked functions look at. */
 export const SESSION_VARIABLE = 'text';
@@ -71,9 +94,8 @@ export function roleFunctionsSql(role: Role, tables: readonly Table[]): string[]
   });
 }
 
-/** To an heir, where one of its parents is shown the row and the field. */
-function shownTo({ parents }: Role, table: Table, field: Column, value: string): string {
-  if (parents.length === 0) return value;
-  const may = parents.filter((role) => role.permissions.get(table)!.select?.computed.includes(field));
-  return `case when ${may.map((role) => `${testName(role, table)}(x)`).join(' or ')} then ${value} end`;
+function shownTo(role: Role, table: Table, field: Column, value: string): string {
+  if (role.parents.length === 0) return value;
+  const test = shownIf(role, table, ({ computed }) => computed.includes(field));
+  return test === null ? value : `case when ${test} then ${value} end`;
 }

@@ -2,6 +2,8 @@
  *  it comes over the wire, and session variables. Most are refused; what is run must be run safely. */
 import type { Choices } from './choices.ts';
 import { hostileJson, hostileText } from './hostile.ts';
+import { argumentName, INDEX, SHADE_TYPE } from './hostile-functions.ts';
+import { literal, Page } from './hostile-page.ts';
 import type { HostileColumn, HostileTable, HostileWorld } from './hostile-world.ts';
 
 export type HostileRequest = {
@@ -10,6 +12,8 @@ export type HostileRequest = {
   readonly operationName: string | null;
   readonly session: Readonly<Record<string, string>>;
   readonly isAdmin: boolean;
+  /** Sent as a REST endpoint, whose variables are text. */
+  readonly isRest: boolean;
 };
 
 const OPERATORS = [
@@ -29,54 +33,14 @@ const OPERATORS = [
   ],
   ...['_contains', '_contained_in', '_has_key', '_has_keys_any', '_has_keys_all', '_cast', '_ceq', "_x'"],
 ];
+/** Those that fit, for a request that is hostile in its values alone. */
+const FITTING: Readonly<Record<string, readonly string[]>> = {
+  String: ['_eq', '_in', '_nin', '_like', '_nilike', '_similar', '_regex', '_niregex', '_is_null'],
+  jsonb: ['_eq', '_contains', '_contained_in', '_has_key', '_has_keys_any', '_has_keys_all', '_cast'],
+  [SHADE_TYPE]: ['_eq', '_neq', '_in'],
+};
 const MOST_DEPTH = 400;
 const KEYWORD = 'constructor';
-
-/** Writes a request, and keeps the variables it uses. */
-class Page {
-  readonly variables: Record<string, unknown> = {};
-  readonly types: string[] = [];
-  readonly choices: Choices;
-  readonly marker: string;
-
-  constructor(choices: Choices, marker: string) {
-    this.choices = choices;
-    this.marker = marker;
-  }
-
-  text(): string {
-    return hostileText(this.choices, this.marker);
-  }
-
-  /** As a literal, or as a variable of that type, or of a wrong one. */
-  value(type: string | null, value: unknown = this.#suited(type)): string {
-    if (this.choices.chance(45)) return literal(value);
-    const name = `v${this.types.length}`;
-    const declared = this.choices.chance(90)
-      ? (type ?? 'String')
-      : this.choices.of(['Int', 'jsonb', '[uuid!]']);
-    this.types.push(`$${name}: ${declared}`);
-    this.variables[name] = value;
-    return `$${name}`;
-  }
-
-  /** Mostly what gets through the first check. */
-  #suited(type: string | null): unknown {
-    if (this.choices.chance(25)) return hostileJson(this.choices, this.marker);
-    if (type?.startsWith('[')) return this.choices.times(this.choices.below(3), () => this.text());
-    if (type === 'Int') return this.choices.below(3);
-    if (type === 'Boolean') return this.choices.chance(50);
-    if (type === 'jsonb') return hostileJson(this.choices, this.marker);
-    return this.text();
-  }
-}
-
-/** A GraphQL literal; object keys that are no names are left as they are, to be refused. */
-function literal(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  return `{${Object.entries(value).map(([name, item]) => `${name}: ${literal(item)}`)}}`;
-}
 
 export function makeHostileRequest(choices: Choices, world: HostileWorld, marker: string): HostileRequest {
   const page = new Page(choices, marker);
@@ -90,6 +54,7 @@ export function makeHostileRequest(choices: Choices, world: HostileWorld, marker
     operationName: name,
     session: { 'x-engine-text': page.text().replaceAll('\0', ''), [`x-engine-${page.text()}`]: page.text() },
     isAdmin: choices.chance(30),
+    isRest: choices.chance(12),
   };
 }
 
@@ -104,8 +69,8 @@ function fields({ choices }: Page, table: HostileTable): string {
 function where(page: Page, table: HostileTable, world: HostileWorld, depth = 0): string {
   const { choices } = page;
   const inner = () => where(page, table, world, depth + 1);
-  const column = choices.of(table.columns);
-  switch (choices.below(depth > 3 ? 1 : 6)) {
+  const column = choices.of(page.columns(table.columns));
+  switch (choices.below(depth > 3 ? 1 : 7)) {
     case 1:
       return `{_and: [${choices.times(choices.below(3), inner).join(', ')}]}`;
     case 2:
@@ -117,13 +82,33 @@ function where(page: Page, table: HostileTable, world: HostileWorld, depth = 0):
       const other = isParent ? world.child : world.parent;
       return `{${isParent ? world.children : world.back}: ${where(page, other, world, depth + 1)}}`;
     }
+    case 5:
+      return besides(page, table, world, inner);
     default:
       return `{${column.field}: ${operations(page, column)}}`;
   }
 }
 
+/** What is asked of the row by other means than its columns: functions, and what related rows come to. */
+function besides(page: Page, table: HostileTable, world: HostileWorld, inner: () => string): string {
+  if (table !== world.parent) return inner();
+  const args = `args: {${argumentName(world.functions)}: ${page.value('String')}}`;
+  const { field } = page.choices.of(world.child.columns);
+  const filter = `filter: ${where(page, world.child, world, 4)}`;
+  return page.choices.of([
+    () => `{spoken: {${args}, _like: ${page.value('String')}}}`,
+    () => `{kin: ${where(page, world.child, world, 4)}}`,
+    () => {
+      const counted = page.word(field);
+      const predicate = `predicate: {_gt: ${page.value('Int')}}`;
+      return `{${world.children}_aggregate: {count: {arguments: [${counted}], ${filter}, ${predicate}}}}`;
+    },
+  ])();
+}
+
 function operations(page: Page, { scalar, type }: HostileColumn): string {
-  const operator = page.choices.of(OPERATORS);
+  const fitting = FITTING[scalar ?? ''] ?? ['_eq', '_gt', '_in', '_is_null'];
+  const operator = page.choices.of(page.isFitting ? fitting : OPERATORS);
   if (operator === '_cast') return `{_cast: {String: {_like: ${page.value('String')}}}}`;
   const isList = ['_in', '_nin', '_has_keys_any', '_has_keys_all'].includes(operator);
   const isText = /like|similar|regex|has_key/.test(operator) || type === 'text';
@@ -132,7 +117,7 @@ function operations(page: Page, { scalar, type }: HostileColumn): string {
 }
 
 function object(page: Page, columns: readonly HostileColumn[]): string {
-  const given = page.choices.some(columns, 50);
+  const given = page.choices.some(page.columns(columns), 50);
   return `{${given.map(({ field, scalar }) => `${field}: ${page.value(scalar)}`).join(', ')}}`;
 }
 
@@ -143,9 +128,7 @@ const select: Form = (page, table, world) => {
     ...(choices.chance(20) ? [`limit: ${page.value('Int')}`] : []),
     ...(choices.chance(20) ? [`offset: ${page.value('Int')}`] : []),
     ...(choices.chance(20) ? [`order_by: ${order(page, table)}`] : []),
-    ...(choices.chance(10)
-      ? [`distinct_on: ${choices.of([choices.of(table.columns).field, literal(page.text())])}`]
-      : []),
+    ...(choices.chance(10) ? [`distinct_on: ${page.word(choices.of(table.columns).field)}`] : []),
   ];
   return ['query', `${table.field}(${given.join(', ')}) { ${fields(page, table)} }`];
 };
@@ -153,7 +136,8 @@ const select: Form = (page, table, world) => {
 function order(page: Page, table: HostileTable): string {
   const { choices } = page;
   const { field } = choices.of(table.columns);
-  const direction = choices.of(['asc', 'desc_nulls_last', literal(page.text()), 'sideways']);
+  const direction = page.word(choices.of(['asc', 'desc_nulls_last']));
+  if (page.isFitting) return `{${field}: ${direction}}`;
   return choices.of([
     `{${field}: ${direction}}`,
     `[{${field}: ${direction}}]`,
@@ -181,7 +165,7 @@ const byKey: Form = (page, table) => {
 
 const aggregate: Form = (page, table, world) => {
   const { field } = page.choices.of(table.columns);
-  const count = `count(columns: ${page.choices.of([field, literal(page.text())])}, distinct: ${page.value('Boolean')})`;
+  const count = `count(columns: ${page.word(field)}, distinct: ${page.value('Boolean')})`;
   const members = `aggregate { ${count} max { ${field} } }`;
   return ['query', `${table.field}_aggregate(where: ${where(page, table, world)}) { ${members} }`];
 };
@@ -221,7 +205,8 @@ const insert: Form = (page, table, world) => {
   const { choices } = page;
   const objects = choices.times(1 + choices.below(2), () => object(page, table.columns));
   const columns = choices.some(table.columns, 30).map(({ field }) => field);
-  const constraint = choices.of([table.constraint, literal(page.text()), 'nothing']);
+  const own = table === world.parent ? [table.constraint, INDEX] : [table.constraint];
+  const constraint = page.word(choices.of(own));
   const conflict = `{constraint: ${constraint}, update_columns: [${columns}], where: ${where(page, table, world)}}`;
   const rest = choices.chance(50) ? `, on_conflict: ${conflict}` : '';
   const answer = `affected_rows returning { ${fields(page, table)} }`;
@@ -262,6 +247,83 @@ const remove: Form = (page, table, world) => {
   ];
 };
 
+const functions: Form = (page, table, world) => {
+  const args = `args: {${argumentName(world.functions)}: ${page.value('String')}}`;
+  const direction = page.word('desc');
+  const { field } = page.choices.of(table.columns);
+  const condition = where(page, world.parent, world);
+  return page.choices.of([
+    ['query', `called(${args}, where: ${condition}) { ${fields(page, world.parent)} }`],
+    ['query', `called_aggregate(${args}) { aggregate { count(columns: ${page.word(field)}) } }`],
+    [
+      'query',
+      `parent(where: ${condition}) { spoken(${args}) kin(limit: ${page.value('Int')}) { __typename } }`,
+    ],
+    [
+      'query',
+      `parent(order_by: {spoken: {${args}, ordering: ${direction}}}) { ${fields(page, world.parent)} }`,
+    ],
+    ['query', `parent { spoken(args: ${page.isFitting ? '{}' : page.value('spoken_parent_args')}) }`],
+  ] as const);
+};
+
+/** SQL of the administrator's with arguments of the client's. */
+const native: Form = (page) => {
+  const args = `word: ${page.value('String!')}, number: ${page.value('Int')}, doc: ${page.value('jsonb')}`;
+  const given = page.isFitting || page.choices.chance(70) ? `{${args}}` : page.value('asked_arguments!');
+  const condition = `{one: {_like: ${page.value('String')}}, three: {_contains: ${page.value('jsonb')}}}`;
+  return [
+    'query',
+    `asked(args: ${given}, where: ${condition}) { one two three(path: ${page.value('String')}) }`,
+  ];
+};
+
+const groups: Form = (page, table, world) => {
+  const { choices } = page;
+  const able = table.columns.filter(({ scalar }) =>
+    /^(Int|String|bigint|numeric|timestamptz)$/.test(scalar ?? ''),
+  );
+  const column = choices.of(able).field;
+  const key = page.word(column);
+  const number = table.columns[2]!.field;
+  const having = choices.of([
+    `{count: {predicate: {_gt: ${page.value('Int')}}}}`,
+    `{sum: {arguments: ${number}, predicate: {_lt: ${page.value('float8')}}}}`,
+    `{_not: {max: {arguments: ${page.word(number)}, predicate: {}}}}`,
+  ]);
+  const order = `order_by: {keys: {${column}: ${page.word('asc')}}}`;
+  const given = `keys: [${key}], where: ${where(page, table, world)}, having: ${having}, ${order}`;
+  return ['query', `${table.field}_group_by(${given}) { keys { ${key} } aggregate { max { ${column} } } }`];
+};
+
+const insertNested: Form = (page, _table, world) => {
+  const { parent, child, children, back } = world;
+  const conflict = `on_conflict: {constraint: ${child.constraint}, update_columns: []}`;
+  const many = `${children}: {data: [${object(page, child.columns.slice(1))}], ${conflict}}`;
+  const one = `${back}: {data: ${object(page, parent.columns)}}`;
+  const inside = (columns: readonly HostileColumn[], rest: string) =>
+    `${object(page, columns).slice(0, -1)}${page.choices.chance(90) ? `, ${rest}` : ''}}`;
+  return page.choices.of([
+    ['mutation', `insert_parent(objects: [${inside(parent.columns, many)}]) { affected_rows }`],
+    [
+      'mutation',
+      `insert_child_one(object: ${inside(child.columns.slice(1), one)}) { ${fields(page, child)} }`,
+    ],
+  ] as const);
+};
+
+const updateNested: Form = (page, _table, world) => {
+  const { parent, child, children } = world;
+  const deletes = `delete: [{where: ${where(page, child, world, 3)}}]`;
+  const updates = `update: [{where: ${where(page, child, world, 3)}, _set: ${object(page, child.columns)}}]`;
+  const related = `_related: {${children}: {${page.choices.of([deletes, updates, `${deletes}, ${updates}`])}}}`;
+  const set = `_set: {${parent.columns[1]!.field}: ${page.value('String')}}`;
+  return [
+    'mutation',
+    `update_parent(where: ${where(page, parent, world)}, ${set}, ${related}) { affected_rows }`,
+  ];
+};
+
 const FORMS: readonly Form[] = [
   select,
   select,
@@ -277,4 +339,10 @@ const FORMS: readonly Form[] = [
   insertWhole,
   update,
   remove,
+  functions,
+  functions,
+  native,
+  groups,
+  insertNested,
+  updateNested,
 ];

@@ -4,6 +4,17 @@
 import pg from 'pg';
 import type { Choices } from './choices.ts';
 import { hostileName, hostileText, KEYWORD_NAMES } from './hostile.ts';
+import {
+  computedFields,
+  enumSql,
+  functionsSql,
+  type HostileFunctions,
+  INDEX,
+  makeHostileFunctions,
+  SHADE_TYPE,
+  SHADES,
+  sourceParts,
+} from './hostile-functions.ts';
 
 export type HostileColumn = {
   readonly name: string;
@@ -31,8 +42,12 @@ export type HostileWorld = {
   /** Names of the relationships: the parent's to its children, and theirs back. */
   readonly children: string;
   readonly back: string;
+  /** The enum's table. */
+  readonly shade: string;
+  readonly functions: HostileFunctions;
   readonly sql: string;
-  readonly metadata: readonly unknown[];
+  /** The source of a document, without its name and configuration. */
+  readonly source: Readonly<Record<string, unknown>>;
 };
 
 const name = pg.escapeIdentifier;
@@ -43,6 +58,7 @@ export function makeHostileWorld(choices: Choices, marker: string): HostileWorld
   const schema = next();
   const mood = next();
   const short = next();
+  const shade = next();
   const types: readonly (readonly [string, string | null])[] = [
     ['int4', 'Int'],
     ['text', 'String'],
@@ -55,11 +71,18 @@ export function makeHostileWorld(choices: Choices, marker: string): HostileWorld
     ['text[]', null],
     [`${name(schema)}.${name(mood)}`, null],
     [`${name(schema)}.${name(short)}`, 'String'],
+    [`text references ${name(schema)}.${name(shade)}`, SHADE_TYPE],
   ];
   const table = (fields: readonly string[], field: string): HostileTable => ({
     name: next(),
     field,
-    columns: types.map(([type, scalar], i) => ({ name: next(), field: fields[i] ?? `c${i}`, type, scalar })),
+    columns: types.map(([type, scalar], i) => ({
+      // What Postgres prints of an index has quotes only around names that need them.
+      name: i === 1 ? `${next().slice(0, 30)}"` : next(),
+      field: fields[i] ?? `c${i}`,
+      type,
+      scalar,
+    })),
     constraint: field === 'parent' ? 'select' : 'update',
   });
   const parent = table(KEYWORD_NAMES, 'parent');
@@ -68,19 +91,23 @@ export function makeHostileWorld(choices: Choices, marker: string): HostileWorld
   const back = choices.of(['returning', 'nodes', 'parent', 'affected_rows']);
   // Metadata holds no text that Postgres could not keep, and no role's name of more than 255 characters.
   const role = hostileText(choices, 'role').replaceAll('\0', '').slice(0, 255).toWellFormed();
-  const world = { schema, role, parent, child, children, back };
+  const functions = makeHostileFunctions(next);
+  const world = { schema, role, parent, child, children, back, shade, functions };
   const labels = [`happy'${marker.slice(0, 0)}`, 'sad"', 'x\\y'];
   const sql = [
     `create schema ${name(schema)}`,
     `create type ${name(schema)}.${name(mood)} as enum (${labels.map(pg.escapeLiteral).join(', ')})`,
     `create domain ${name(schema)}.${name(short)} as text`,
+    enumSql(schema, shade, choices, marker),
     ...[parent, child].flatMap((each) => tableSql(each, world)),
+    ...functionsSql(functions, world),
     `create table public.canary (id int primary key, song text); insert into public.canary values (1, 'cheep')`,
   ].join(';\n');
-  return { ...world, sql, metadata: metadataOf(world, marker) };
+  const tables = [enumOf(world), ...tablesOf(world, marker)];
+  return { ...world, sql, source: { tables, ...sourceParts(functions, schema, role, marker) } };
 }
 
-type Names = Omit<HostileWorld, 'sql' | 'metadata'>;
+type Names = Omit<HostileWorld, 'sql' | 'source'>;
 
 function tableSql(table: HostileTable, { schema, parent, child }: Names): string[] {
   const columns = table.columns.map((column) => `${name(column.name)} ${column.type}`);
@@ -100,8 +127,14 @@ function tableSql(table: HostileTable, { schema, parent, child }: Names): string
   ];
 }
 
-function metadataOf({ schema, role, parent, child, children, back }: Names, marker: string): unknown[] {
+function enumOf({ schema, shade }: Names): unknown {
+  return { table: { schema, name: shade }, is_enum: true, configuration: { custom_name: 'shade' } };
+}
+
+function tablesOf(world: Names, marker: string): unknown[] {
+  const { schema, role, parent, child, children, back, functions } = world;
   return [parent, child].map((table) => {
+    const isParent = table === parent;
     const [key, text] = table.columns as [HostileColumn, HostileColumn];
     const at = { schema, name: table.name };
     const other = { schema, name: (table === parent ? child : parent).name };
@@ -116,17 +149,34 @@ function metadataOf({ schema, role, parent, child, children, back }: Names, mark
       _or: [
         { [text.name]: { _neq: `${marker}' or true --` } },
         { [text.name]: { _in: [`"${marker}"`, 'X-Engine-Text'] } },
+        ...(isParent ? [{ spoken: { _like: `${marker}%` } }] : []),
+        { [table.columns.at(-1)!.name]: { _eq: SHADES[0] } },
         { _exists: { _table: other, _where: { [otherKey]: { _is_null: false } } } },
       ],
     };
     const columns = table.columns.map((column) => column.name);
     return {
       table: at,
-      configuration: { custom_name: table.field, column_config },
+      configuration: {
+        custom_name: table.field,
+        column_config,
+        ...(isParent ? { conflict_indexes: [INDEX] } : {}),
+      },
+      ...(isParent ? { computed_fields: computedFields(functions, schema) } : {}),
       [table === parent ? 'array_relationships' : 'object_relationships']: [
         { name: table === parent ? children : back, using: mapping },
       ],
-      select_permissions: [{ role, permission: { columns: '*', filter, allow_aggregations: true } }],
+      select_permissions: [
+        {
+          role,
+          permission: {
+            columns: '*',
+            filter,
+            allow_aggregations: true,
+            ...(isParent ? { computed_fields: ['spoken'] } : {}),
+          },
+        },
+      ],
       insert_permissions: [{ role, permission: { columns, check: filter } }],
       update_permissions: [{ role, permission: { columns, filter, check: filter } }],
       delete_permissions: [{ role, permission: { filter } }],

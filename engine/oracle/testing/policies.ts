@@ -9,7 +9,7 @@
 import pg from 'pg';
 import { type Condition, EVERYTHING } from './condition.ts';
 import { type Ground, literal, toSql } from './condition-sql.ts';
-import { functionsSql, roleFunctionsSql, testName } from './functions-sql.ts';
+import { functionsSql, roleFunctionsSql, shownIf, testName } from './functions-sql.ts';
 import {
   ENUM_TABLE,
   type Permissions,
@@ -196,27 +196,32 @@ function roleSql(role: Role, tables: readonly Table[], names: Names): string[] {
   ];
 }
 
-/** Policies hide rows, not cells: an inherited role reads through views, whose cells are null where no parent may read them. */
+/** Policies hide rows, not cells: an inherited role reads through views, whose cells are null where no parent may read them.
+ *  What it writes by is one parent's rule. */
 function heirSql(heir: Role, tables: readonly Table[], names: Names): string[] {
-  const reader = names.reader(heir.name);
+  const users = [names.reader(heir.name), names.writer(heir.name)];
   const statements = tables.flatMap((table) => {
     const { select } = heir.permissions.get(table)!;
     const parents = heir.parents.filter((role) => role.permissions.get(table)!.select);
     if (!select) return [];
-    const test = (role: Role) => `${testName(role, table)}(x)`;
-    const cells = select.columns.map(({ name }) => {
-      const may = parents.filter((role) =>
-        role.permissions.get(table)!.select!.columns.some((column) => column.name === name),
-      );
-      return `case when ${may.map(test).join(' or ')} then x.${name} end as ${name}`;
+    const cells = select.columns.map((column) => {
+      const test = shownIf(heir, table, ({ columns }) => columns.includes(column));
+      return test === null
+        ? `x.${column.name}`
+        : `case when ${test} then x.${column.name} end as ${column.name}`;
     });
+    const from = `select ${[...cells, 'x."#"'].join(', ')} from public.${table.name} x`;
+    const visible = parents.map((role) => `${testName(role, table)}(x)`).join(' or ');
     return [
-      `create view ${seen(table, heir)} with (security_barrier) as select ${[...cells, 'x."#"'].join(', ')}
-        from public.${table.name} x where ${parents.map(test).join(' or ')}`,
-      `grant select on ${seen(table, heir)} to ${reader}`,
+      `create view ${cellsView(table, heir)} with (security_barrier) as ${from}`,
+      `create view ${seen(table, heir)} with (security_barrier) as ${from} where ${visible}`,
+      `grant select on ${cellsView(table, heir)}, ${seen(table, heir)} to ${users.join(', ')}`,
     ];
   });
-  return [...schemaOf(heir, [reader]), ...statements];
+  const writes = tables.flatMap((table) => {
+    return table.of ? [] : writerSql(heir, table, tables, names.writer(heir.name));
+  });
+  return [...schemaOf(heir, users), ...statements, ...writes];
 }
 
 function schemaOf({ name }: Role, users: readonly string[]): string[] {

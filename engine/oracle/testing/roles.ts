@@ -5,8 +5,14 @@ import { EVERYTHING, makeCondition } from './condition.ts';
 import { JSONB } from './types.ts';
 import type { Permissions, Preset, Role, Table } from './world.ts';
 
-export function makeRole(choices: Choices, name: string, tables: readonly Table[]): Role {
-  const permissions = tables.map((table) => [table, makePermissions(choices, table, tables)] as const);
+/** Some of what it may write is what `other` may: that, their heir may, too. */
+export function makeRole(choices: Choices, name: string, tables: readonly Table[], other: Role | null): Role {
+  const permissions = tables.map((table): readonly [Table, Permissions] => {
+    const own = makePermissions(choices, table, tables);
+    const theirs = other?.permissions.get(table);
+    if (!theirs || !choices.chance(30)) return [table, own];
+    return [table, { ...theirs, select: own.select }];
+  });
   return { name, parents: [], permissions: new Map(permissions) };
 }
 
@@ -30,8 +36,15 @@ export function makeHeir(name: string, roles: readonly Role[], tables: readonly 
       limit: Number.isFinite(limit) ? limit : null,
       allowsAggregation: selects.some(({ allowsAggregation }) => allowsAggregation),
     };
-    const none = { insert: null, update: null, delete: null };
-    return [table, { select: selects.length > 0 ? select : null, ...none }];
+    // What they write by they must agree on. Rules that were made apart may be equal all the same: nobody asks for those.
+    const agreed = <K extends 'insert' | 'update' | 'delete'>(kind: K): Permissions[K] => {
+      const [one = null, ...others] = new Set(
+        parents.flatMap((role) => role.permissions.get(table)![kind] ?? []),
+      );
+      return others.length === 0 ? one : null;
+    };
+    const writes = { insert: agreed('insert'), update: agreed('update'), delete: agreed('delete') };
+    return [table, { select: selects.length > 0 ? select : null, ...writes }];
   });
   return { name, parents, permissions: new Map(permissions) };
 }

@@ -42,7 +42,8 @@ export function permissionsOf(table: Table, { role }: Scene): Permissions {
 
 /** What a client asks of the row x that is written. An heir asks of its cells. */
 export function matching(where: Condition, table: Table, { role }: Scene): string {
-  if (role.parents.length === 0) return toSql(where, writeGround(role), 'x');
+  const hasCells = role.parents.length > 0 && role.permissions.get(table)!.select !== null;
+  if (!hasCells) return toSql(where, writeGround(role), 'x');
   const holds = toSql(where, writeGround(role), 'y');
   return `x."#" in (select y."#" from ${cellsView(table, role)} y where ${holds})`;
 }

@@ -110,7 +110,7 @@ export type World = {
   readonly functions: readonly TrackedFunction[];
   readonly tables: readonly Table[];
   readonly roles: readonly Role[];
-  /** Of all of them. It only reads. */
+  /** Of all of them. */
   readonly heir: Role;
 };
 
@@ -129,7 +129,9 @@ export function makeWorld(choices: Choices): World {
   for (const table of choices.some(tables, 35)) tables.push(makeView(choices, table));
   relate(choices, tables);
   const functions = compute(choices, tables);
-  const roles = ROLES.map((name) => makeRole(choices, name, tables));
+  const [first, second] = ROLES;
+  const one = makeRole(choices, first, tables, null);
+  const roles = [one, makeRole(choices, second, tables, one)];
   return { names, enum: colors, functions, tables, roles, heir: makeHeir(INHERITED, roles, tables) };
 }
 
