@@ -23,7 +23,6 @@ import { remoteSchemaFor } from '../resolve/access.ts';
 import { fieldNameOf, typeNameOf } from '../resolve/remote-names.ts';
 import type { ResolvedRemoteSchema } from '../resolve/types.ts';
 import {
-  BUILT_IN_SCALARS,
   elementType,
   nullableType,
   possibleTypes,
@@ -82,19 +81,16 @@ class RemoteTypes {
   named(name: string): GraphQLNamedType {
     const ours = typeNameOf(this.#remote.names, name);
     const type = this.#part.types.get(name);
-    if (!type || type.kind === 'scalar') return this.#scalar(name, ours);
+    if (!type || type.kind === 'scalar') return this.#scalar(name, ours, type?.description ?? null);
     return this.#builder.namedIn(this.#remote.name, ours, () => this.#build(type, ours));
   }
 
   /** Of a scalar that Postgres has, too, there is but one. */
-  #scalar(name: string, ours: string): GraphQLNamedType {
+  #scalar(name: string, ours: string, description: string | null): GraphQLNamedType {
     const known = ours === name ? (BUILT_IN[ours] ?? SCALARS[ours]) : undefined;
     if (known instanceof GraphQLScalarType) return known;
     if (known) return this.#builder.scalar(known);
-    const like = BUILT_IN_SCALARS.has(name) && ours !== name ? BUILT_IN[name] : undefined;
-    return this.#builder.named(ours, () => {
-      return new GraphQLScalarType({ name: ours, description: like?.description });
-    });
+    return this.#builder.named(ours, () => new GraphQLScalarType({ name: ours, description }));
   }
 
   #build(type: Exclude<UpstreamType, { kind: 'scalar' }>, name: string): GraphQLNamedType {
