@@ -257,7 +257,9 @@ function resolveRelationship(
 }
 
 function keyFor(field: string, type: PgType, keys: CustomKey[]): string {
-  const known = keys.find((key) => key.field === field && key.type === type);
+  const known = keys.find((key) => {
+    return key.field === field && key.type.schema === type.schema && key.type.name === type.name;
+  });
   if (known) return known.column;
   const column = `k${keys.length}`;
   keys.push({ column, field, type });
