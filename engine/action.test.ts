@@ -294,6 +294,20 @@ test('headers: the metadata’s, and the client’s where they are forwarded, bu
   expect(JSON.stringify(calls[0])).not.toContain(engine.adminSecret);
 });
 
+test('the metadata’s headers go first where the option says so', async () => {
+  const env = { HOOK: `http://127.0.0.1:${(webhook.address() as AddressInfo).port}` };
+  const other = await startTestEngine({ databaseUrl: database.url, env, configuredHeaderPrecedence: true });
+  const forwarding = { forward_client_headers: true, headers: [{ name: 'X-Both', value: 'ours' }] };
+  const definition = { ...ACTIONS.count, handler: '{{HOOK}}/count', ...forwarding };
+  await must('update_action', { name: 'count', definition });
+  reply = { body: 3 };
+  await expect
+    .poll(() => other.graphql('{ count }', { headers: { 'X-Both': 'theirs' } }))
+    .toEqual({ data: { count: 3 } });
+  expect(calls.at(-1)!.headers).toMatchObject({ 'x-both': 'ours' });
+  await other.close();
+});
+
 test('cookies of the webhook are handed to the client', async () => {
   reply = { body: { id: 1 }, headers: { 'set-cookie': 'a=b' } };
   const init = { method: 'POST', body: JSON.stringify({ query: '{ who { id } }' }) };

@@ -58,7 +58,12 @@ export async function startEngine(
   const asyncActions = new AsyncActions({
     calls: state.ground.actionCalls,
     model: () => state.snapshot().model,
-    outward: { env: state.env, headerPrefix: options.headerPrefix, observe },
+    outward: {
+      env: state.env,
+      headerPrefix: options.headerPrefix,
+      observe,
+      prefersConfiguredHeaders: options.configuredHeaderPrecedence,
+    },
     intervalMs: options.asyncActionsFetchInterval,
     batchSize: options.asyncActionsFetchBatchSize,
     observe,

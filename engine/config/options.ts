@@ -246,6 +246,12 @@ export const OPTIONS = {
     default: false,
     doc: 'answer 401 to unauthenticated GraphQL requests too, instead of 200 with errors',
   }),
+  'configured-header-precedence': row({
+    group: 'Access',
+    type: flag,
+    default: false,
+    doc: "an action's own headers go before those of the client that are forwarded to its webhook",
+  }),
   'header-prefix': row({
     group: 'Access',
     type: headerPrefix,

@@ -129,7 +129,7 @@ export async function ask(
   message: Message,
   { outward }: Pick<CallContext, 'outward'>,
 ): Promise<Answered> {
-  const webhook = { ...action.webhook, prefersClientHeaders: true };
+  const webhook = { ...action.webhook, prefersClientHeaders: !outward.prefersConfiguredHeaders };
   const answer = await callWebhook(webhook, message, outward).catch((error: unknown) => {
     if (!(error instanceof WebhookFailure)) throw error;
     const internal = internalOf(error.problem ?? error.message, { action, message });

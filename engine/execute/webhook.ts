@@ -28,6 +28,8 @@ export type Outward = {
   readonly showsInternal?: boolean;
   readonly exchange?: Noted;
   readonly asyncActions?: AsyncActions;
+  /** Actions' headers go before those of the client (--configured-header-precedence). */
+  readonly prefersConfiguredHeaders?: boolean;
 };
 
 /** What is noted of a request besides its answer. */

@@ -22,6 +22,7 @@ export function askerOf(
     observe,
     showsInternal: showsInternal(options, session),
     asyncActions,
+    prefersConfiguredHeaders: options.configuredHeaderPrecedence,
     ...(exchange && { exchange }),
   };
   return { session, databases: state.sources, outward, progress };
