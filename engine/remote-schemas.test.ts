@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../testing/engine.ts';
 import { type RemoteService, startRemote } from '../testing/remote.ts';
+import { openSocket } from '../testing/websocket.ts';
 
 const SDL = `
   interface Being { id: ID! name: String }
@@ -504,6 +505,39 @@ describe('operations', () => {
     expect((await admin('reload_remote_schema', { name: 'beings' })).status).toBe(200);
     expect(await engine.graphql('{ strict }')).toEqual({ data: { strict: 'yes' } });
     expect(await admin('get_inconsistent_metadata', {})).toMatchObject({ body: { is_consistent: true } });
+  });
+
+  test('stored queries over it are judged while it is there, and answer at URLs', async () => {
+    await add('beings');
+    const collect = (query: string) =>
+      admin('create_query_collection', { name: 'c', definition: { queries: [{ name: 'q', query }] } });
+    expect((await collect('{ stricter }')).status).toBe(500);
+    expect((await collect('{ strict broken @include(if: false) }')).status).toBe(200);
+    const definition = { query: { collection_name: 'c', query_name: 'q' } };
+    await admin('create_rest_endpoint', { name: 'e', url: 'e', methods: ['GET'], definition });
+    const response = await engine.fetch('/api/rest/e');
+    expect([response.status, await response.json()]).toEqual([200, { strict: 'yes' }]);
+    remote.misbehave((_, answer) => answer.destroy());
+    expect(await (await engine.fetch('/api/rest/e')).json()).toMatchObject({
+      error: 'Errors from remote server',
+    });
+    await admin('reload_metadata', {});
+    expect(await admin('get_inconsistent_metadata', {})).toMatchObject({
+      body: { inconsistent_objects: [{ type: 'remote_schema' }] },
+    });
+  });
+
+  test('over a WebSocket it is asked, too', async () => {
+    await add('beings');
+    const socket = await openSocket(engine.url, 'graphql-transport-ws');
+    socket.send({
+      type: 'connection_init',
+      payload: { headers: { 'x-engine-admin-secret': engine.adminSecret } },
+    });
+    expect(await socket.next()).toMatchObject({ type: 'connection_ack' });
+    socket.send({ type: 'subscribe', id: '1', payload: { query: '{ strict author(limit: 1) { id } }' } });
+    expect(await socket.next()).toMatchObject({ payload: { data: { strict: 'yes', author: [{}] } } });
+    socket.close();
   });
 
   test('an engine starts although an upstream is down', async () => {

@@ -156,7 +156,9 @@ function fromValue(value: unknown, type: GraphQLInputType, path: readonly PathSt
   if (isInputObjectType(type)) {
     const known = type.getFields();
     const fields = Object.entries(value as object).map(([name, field]) => {
-      return [name, fromValue(field, known[name]!.type, [...path, name])] as const;
+      // It was checked as the type it stands at first; another of that name may have less.
+      const { type: own } = known[name] ?? fail('notFoundInType', { field: name, type: type.name });
+      return [name, fromValue(field, own, [...path, name])] as const;
     });
     return { kind: 'object', fields: new Map(fields), type };
   }

@@ -14,8 +14,11 @@ import { prepareDocument } from './document.ts';
 
 export function brokenQueries(metadata: Metadata, model: Model): readonly Inconsistency[] {
   const { query_collections = [], remote_schemas = [], actions = [] } = metadata;
-  // Fields of remote schemas and actions are not in the schema: what is missing there may be theirs.
-  if (query_collections.length === 0 || remote_schemas.length + actions.length > 0) return [];
+  const isWhole =
+    remote_schemas.every(({ name }) => model.remoteSchemas.has(name)) &&
+    actions.every(({ name }) => model.actions.has(name));
+  // What is missing may be a field of one that is down, which is to take nothing else along.
+  if (query_collections.length === 0 || !isWhole) return [];
   const role = roleSchema(model, ADMIN_ROLE, false);
   return query_collections.flatMap(({ name: collection, definition }) =>
     definition.queries.flatMap((query) => {
