@@ -17,7 +17,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'engine/schema': ['engine/resolve', 'engine/catalog', 'engine/metadata', 'engine/errors'],
   'engine/plan': ['engine/schema', 'engine/resolve', 'engine/catalog', 'engine/metadata', 'engine/errors'],
   'engine/sql': ['engine/plan', 'engine/resolve', 'engine/catalog', 'engine/metadata'],
-  'engine/wire': ['engine/observe'],
+  'engine/wire': [],
   'engine/execute': [
     'engine/wire',
     'engine/sql',

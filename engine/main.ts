@@ -10,9 +10,8 @@ import { optionsHelp } from './config/options-help.ts';
 import { AsyncActions } from './execute/async-actions.ts';
 import { openServer } from './http/server.ts';
 import { VERSION } from './http/version.ts';
-import { measure } from './observe/measure.ts';
+import { measure, measureSource } from './observe/measure.ts';
 import type { Observe } from './observe/observation.ts';
-import { processCollector } from './observe/process.ts';
 import { Registry } from './observe/registry.ts';
 import { type Log, openLog, silent } from './observe/sinks.ts';
 import { readDirectory } from './store/directory.ts';
@@ -29,7 +28,7 @@ export async function startEngine(
   env: Environment = process.env,
   log: Log = silent,
 ): Promise<RunningEngine> {
-  const registry = options.enabledApis.includes('metrics') ? openRegistry() : null;
+  const registry = options.enabledApis.includes('metrics') ? await Registry.open() : null;
   const observe = registry === null ? log.observe : counting(registry, log.observe);
   const declared = options.metadataDir === undefined ? undefined : readDirectory(options.metadataDir);
   const state = new EngineState({
@@ -53,6 +52,7 @@ export async function startEngine(
     keptRevisions: options.metadataRevisions,
     pollIntervalMs: options.schemaSyncPollInterval,
     report: (event) => observe({ kind: 'state', event }),
+    timed: registry === null ? undefined : measureSource.bind(null, registry),
   });
   await state.start();
   const asyncActions = new AsyncActions({
@@ -86,12 +86,6 @@ export async function startEngine(
       return cutOff;
     },
   };
-}
-
-function openRegistry(): Registry {
-  const registry = new Registry();
-  registry.collect(processCollector());
-  return registry;
 }
 
 function counting(registry: Registry, next: Observe): Observe {

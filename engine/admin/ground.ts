@@ -8,7 +8,7 @@ import type { ActionCalls } from '../execute/async-actions.ts';
 import { prepareNativeQueries } from '../execute/native-query.ts';
 import type { Database } from '../execute/pool.ts';
 import { introspectRemote } from '../execute/remote-schema.ts';
-import { Sources } from '../execute/sources.ts';
+import { Sources, type SourceTimed } from '../execute/sources.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import type { Source } from '../metadata/schema/source.ts';
@@ -28,6 +28,7 @@ export type GroundOptions = {
   readonly headerPrefix: string;
   readonly resolve: ResolveOptions;
   readonly maxConnections?: number | undefined;
+  readonly timed?: SourceTimed | undefined;
   /** Whether PREPARE is asked about native queries. */
   readonly validatesNativeQueries: boolean;
   readonly onUnreachable: (source: string, reason: string) => void;
@@ -45,8 +46,8 @@ export class Ground {
   constructor(options: GroundOptions) {
     this.#options = options;
     this.store = options.store;
-    const { maxConnections } = options;
-    this.sources = new Sources(options.env, maxConnections === undefined ? {} : { maxConnections });
+    const { env, maxConnections, timed } = options;
+    this.sources = new Sources(env, maxConnections === undefined ? {} : { maxConnections }, timed);
   }
 
   /** Of asynchronous actions. */

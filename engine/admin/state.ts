@@ -5,7 +5,7 @@
 
 import { EngineError } from '../errors/engine-error.ts';
 import { type Database, openDatabase } from '../execute/pool.ts';
-import type { Sources } from '../execute/sources.ts';
+import type { Sources, SourceTimed } from '../execute/sources.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
@@ -44,6 +44,8 @@ export type EngineStateOptions = ResolveOptions & {
   /** Most connections to a source that does not say itself. */
   readonly maxConnections?: number;
   readonly report?: (event: StateEvent) => void;
+  /** Absent where nobody measures. */
+  readonly timed?: SourceTimed | undefined;
 };
 
 /** Everything the state tells its surroundings, for logs and metrics. */
@@ -88,6 +90,7 @@ export class EngineState {
       headerPrefix: options.headerPrefix ?? SESSION_PREFIX,
       resolve: options,
       maxConnections: options.maxConnections,
+      timed: options.timed,
       validatesNativeQueries: options.validatesNativeQueries ?? true,
       onUnreachable: (source, reason) => this.#report({ kind: 'source unreachable', source, reason }),
     });

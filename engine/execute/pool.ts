@@ -5,7 +5,7 @@
 import type pg from 'pg';
 import { EngineError } from '../errors/engine-error.ts';
 import type { Connection } from '../wire/connection.ts';
-import { type PoolCounts, type PoolState, WaitedTooLong, WirePool } from '../wire/pool.ts';
+import { type PoolCounts, type PoolState, type Timed, WaitedTooLong, WirePool } from '../wire/pool.ts';
 import type { NamedStatement, Row, Value } from '../wire/statement.ts';
 import { type Deadline, timeIsUp, timeLeft } from './deadline.ts';
 import { sqlStateOf } from './pg-errors.ts';
@@ -58,8 +58,8 @@ const CONNECT_TIMEOUT_MS = 15_000;
 
 const AS_TEXT = { getTypeParser: () => (value: string) => value };
 
-export function openDatabase(url: string, options: PoolOptions = {}): Database {
-  return new PooledDatabase(url, options);
+export function openDatabase(url: string, options: PoolOptions = {}, timed?: Timed): Database {
+  return new PooledDatabase(url, options, timed);
 }
 
 /** Runs a statement on a connection one already has, for callers that hold one of their own. */
@@ -84,7 +84,7 @@ class PooledDatabase implements Database {
   readonly #pool: WirePool;
   readonly #begin: string;
 
-  constructor(url: string, options: PoolOptions) {
+  constructor(url: string, options: PoolOptions, timed: Timed | undefined) {
     this.#begin = `begin isolation level ${(options.isolationLevel ?? 'read-committed').replace('-', ' ')}`;
     const waitMs = (options.poolTimeoutSeconds ?? 0) * 1000;
     this.#pool = new WirePool({
@@ -100,6 +100,7 @@ class PooledDatabase implements Database {
       waitMs,
       retries: options.retries ?? 1,
       isKept: options.usePreparedStatements ?? true,
+      ...(timed && { timed }),
     });
   }
 

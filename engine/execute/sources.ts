@@ -3,6 +3,7 @@
  *  no current one are closed once their work is done. Not here: pools themselves (pool.ts). */
 import { fail } from '../errors/engine-error.ts';
 import type { Source } from '../metadata/schema/source.ts';
+import type { Timed } from '../wire/pool.ts';
 import { connectionUrl, type Environment } from './database-url.ts';
 import { type Database, openDatabase, type PoolOptions } from './pool.ts';
 import { Replicas } from './replicas.ts';
@@ -12,18 +13,25 @@ const FILE_AGE_MS = 1000;
 
 type Found = { readonly database: Database; readonly replicas: Replicas | null; readonly until: number };
 
+/** Told how long a statement of a source took, or a wait for one of its connections. */
+export type SourceTimed = (source: string, ...told: Parameters<Timed>) => void;
+
 export class Sources {
   readonly #env: Environment;
   readonly #defaults: PoolOptions;
+  readonly #timed: SourceTimed | undefined;
   /** By URL and settings. */
   readonly #open = new Map<string, Database>();
   #published: ReadonlyMap<string, Source> = new Map();
   /** What `get` has found, by source name; a URL in a file may be another one a second later. */
   readonly #found = new Map<string, Found>();
+  /** Of the published sources and replicas, by URL and settings. */
+  #names: ReadonlyMap<string, readonly string[]> = new Map();
 
-  constructor(env: Environment, defaults: PoolOptions = {}) {
+  constructor(env: Environment, defaults: PoolOptions = {}, timed?: SourceTimed) {
     this.#env = env;
     this.#defaults = defaults;
+    this.#timed = timed;
   }
 
   /** The published source's database, or that of a replica for what only reads. Raises `notSupported` when there is none of
@@ -52,7 +60,7 @@ export class Sources {
     const { url, options, key } = this.#configured(source);
     let database = this.#open.get(key);
     if (!database) {
-      database = openDatabase(url, options);
+      database = openDatabase(url, options, this.#timedOf(key, source.name));
       this.#open.set(key, database);
     }
     return database;
@@ -82,11 +90,14 @@ export class Sources {
   publish(sources: readonly Source[]): void {
     this.#published = new Map(sources.map((source) => [source.name, source]));
     this.#found.clear();
-    const used = new Set(
-      sources.flatMap((source) => [source, ...replicasOf(source)].flatMap((each) => this.#keyOf(each))),
+    const used = sources
+      .flatMap((source) => [source, ...replicasOf(source)])
+      .flatMap((each) => this.#keyOf(each).map((key) => ({ key, name: each.name })));
+    this.#names = new Map(
+      [...Map.groupBy(used, ({ key }) => key)].map(([key, same]) => [key, same.map(({ name }) => name)]),
     );
     for (const [key, database] of this.#open) {
-      if (used.has(key)) continue;
+      if (this.#names.has(key)) continue;
       this.#open.delete(key);
       // Waits for connections that are out; new requests no longer find it.
       database.close().catch(() => {});
@@ -98,6 +109,15 @@ export class Sources {
     const open = [...this.#open.values()];
     this.#open.clear();
     await Promise.allSettled(open.map((database) => database.close()));
+  }
+
+  /** Every source that shares the connections is told of; `name` is the one that opened them. */
+  #timedOf(key: string, name: string): Timed | undefined {
+    const timed = this.#timed;
+    if (!timed) return undefined;
+    return (what, ms) => {
+      for (const each of this.#names.get(key) ?? [name]) timed(each, what, ms);
+    };
   }
 
   #configured(source: Source): { url: string; options: PoolOptions; key: string } {

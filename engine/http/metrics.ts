@@ -6,19 +6,21 @@ import type { FastifyInstance } from 'fastify';
 import type { EngineState } from '../admin/state.ts';
 import { planCacheCounts } from '../execute/plan-cache.ts';
 import type { Database } from '../execute/pool.ts';
-import type { Registry, Sample } from '../observe/registry.ts';
+import type { Registry } from '../observe/registry.ts';
 import type { HttpContext } from './context.ts';
 import { adminSessionOf, exchangeOf } from './exchange.ts';
 
 export function metricsRoutes(app: FastifyInstance, context: HttpContext, registry: Registry): void {
-  registry.collect(() => stateSamples(context.state));
+  readMetadata(registry, context.state);
+  readSources(registry, context.state);
+  readPlanCache(registry);
   const secret = context.options.metricsSecret;
   app.get('/v1/metrics', async (request, reply) => {
     if (secret === undefined || !isBearer(request.headers.authorization, secret)) {
       exchangeOf(request).session = await context.authenticate(request.headers);
       adminSessionOf(request);
     }
-    return reply.type('text/plain; version=0.0.4; charset=utf-8').send(registry.text());
+    return reply.type(registry.contentType).send(await registry.text());
   });
 }
 
@@ -29,38 +31,62 @@ function isBearer(authorization: string | undefined, secret: string): boolean {
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', secret, 'buffer'));
 }
 
-function stateSamples(state: EngineState): readonly Sample[] {
-  const { resourceVersion, inconsistencies, metadata, catalogs } = state.snapshot();
-  const { hits, misses, plans } = planCacheCounts();
-  return [
-    sample('pergola_metadata_resource_version', resourceVersion),
-    sample('pergola_metadata_inconsistent_objects', inconsistencies.length),
-    ...metadata.sources.map(({ name }) => {
-      const catalog = catalogs.get(name);
-      return sample('pergola_source_up', catalog && !('error' in catalog) ? 1 : 0, name);
-    }),
-    ...state.sources.open().flatMap(([name, database]) => poolSamples(name, database)),
-    sample('pergola_plan_cache_requests_total', hits, 'hit'),
-    sample('pergola_plan_cache_requests_total', misses, 'miss'),
-    sample('pergola_plan_cache_plans', plans),
-  ];
+function readMetadata(registry: Registry, state: EngineState): void {
+  registry.read('pergola_metadata_resource_version', () => one(state.snapshot().resourceVersion));
+  registry.read('pergola_metadata_inconsistent_objects', () => one(state.snapshot().inconsistencies.length));
+  registry.read('pergola_source_up', () => {
+    const { metadata, catalogs } = state.snapshot();
+    return metadata.sources.map(({ name: source }) => {
+      const catalog = catalogs.get(source);
+      return { labels: { source }, value: catalog && !('error' in catalog) ? 1 : 0 };
+    });
+  });
 }
 
-function poolSamples(source: string, { state, counts }: Database): readonly Sample[] {
-  return [
-    sample('pergola_postgres_statement_seconds', counts.statementSeconds, source),
-    sample('pergola_postgres_connections', state.active, source, 'active'),
-    sample('pergola_postgres_connections', state.idle, source, 'idle'),
-    sample('pergola_postgres_connections', state.opening, source, 'opening'),
-    sample('pergola_postgres_connections_limit', state.most, source),
-    sample('pergola_postgres_waiting', state.waiting, source),
-    sample('pergola_postgres_wait_seconds', counts.waitSeconds, source),
-    sample('pergola_postgres_wait_timeouts_total', counts.waitedTooLong, source),
-    sample('pergola_postgres_connections_opened_total', counts.opened, source),
-    sample('pergola_postgres_connection_errors_total', counts.failedToOpen, source),
-  ];
+function readSources(registry: Registry, { sources }: EngineState): void {
+  const of = (number: (database: Database) => number) => () =>
+    sources.open().map(([source, database]) => ({ labels: { source }, value: number(database) }));
+  registry.read('pergola_postgres_connections', () =>
+    sources.open().flatMap(([source, { state: connections }]) =>
+      (['active', 'idle', 'opening'] as const).map((state) => ({
+        labels: { source, state },
+        value: connections[state],
+      })),
+    ),
+  );
+  registry.read(
+    'pergola_postgres_connections_limit',
+    of(({ state }) => state.most),
+  );
+  registry.read(
+    'pergola_postgres_waiting',
+    of(({ state }) => state.waiting),
+  );
+  registry.read(
+    'pergola_postgres_wait_timeouts_total',
+    of(({ counts }) => counts.waitedTooLong),
+  );
+  registry.read(
+    'pergola_postgres_connections_opened_total',
+    of(({ counts }) => counts.opened),
+  );
+  registry.read(
+    'pergola_postgres_connection_errors_total',
+    of(({ counts }) => counts.failedToOpen),
+  );
 }
 
-function sample(name: Sample['name'], value: Sample['value'], ...labels: readonly string[]): Sample {
-  return { name, labels, value };
+function readPlanCache(registry: Registry): void {
+  registry.read('pergola_plan_cache_requests_total', () => {
+    const { hits, misses } = planCacheCounts();
+    return [
+      { labels: { result: 'hit' }, value: hits },
+      { labels: { result: 'miss' }, value: misses },
+    ];
+  });
+  registry.read('pergola_plan_cache_plans', () => one(planCacheCounts().plans));
+}
+
+function one(value: number) {
+  return [{ labels: {}, value }];
 }

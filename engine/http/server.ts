@@ -77,10 +77,7 @@ export async function openServer(
     ),
   );
   const websockets = acceptWebsockets(app.server, context);
-  registry?.collect(() => [
-    { name: 'pergola_http_requests_in_flight', labels: [], value: inFlight.size },
-    ...websockets.samples(),
-  ]);
+  registry?.read('pergola_http_requests_in_flight', () => [{ labels: {}, value: inFlight.size }]);
   await listen(app.server, options);
   return {
     url: urlOf(app.server, options),

@@ -5,7 +5,6 @@ import { type IncomingHttpHeaders, type IncomingMessage, type Server, STATUS_COD
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import { EngineError, toAdminBody } from '../errors/engine-error.ts';
-import type { Sample } from '../observe/registry.ts';
 import { LiveQueries } from '../subscribe/live-queries.ts';
 import { addressOf } from './admit.ts';
 import type { HttpContext } from './context.ts';
@@ -20,8 +19,6 @@ export type Websockets = {
   readonly finish: () => void;
   /** Cuts off what is left; how many queries and mutations that were. */
   readonly terminate: () => number;
-  /** For metrics. */
-  readonly samples: () => readonly Sample[];
 };
 
 /** Only these; other upgrades a client offers (`h2c`) are declined by answering the request as it is. */
@@ -33,6 +30,9 @@ export function acceptWebsockets(server: Server, context: HttpContext): Websocke
   const connections = new Set<Connection>();
   let isFinishing = false;
   const live = liveQueries(context);
+  context.registry?.read('pergola_websocket_connections', () => [{ labels: {}, value: connections.size }]);
+  context.registry?.read('pergola_active_subscriptions', () => [{ labels: {}, value: live.size }]);
+  context.registry?.read('pergola_subscription_pollers', () => [{ labels: {}, value: live.pollers }]);
   const sockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -74,11 +74,6 @@ export function acceptWebsockets(server: Server, context: HttpContext): Websocke
       for (const connection of connections) connection.terminate();
       return cutOff;
     },
-    samples: () => [
-      { name: 'pergola_websocket_connections', labels: [], value: connections.size },
-      { name: 'pergola_active_subscriptions', labels: [], value: live.size },
-      { name: 'pergola_subscription_pollers', labels: [], value: live.pollers },
-    ],
   };
 }
 

@@ -1,4 +1,4 @@
-/** Observation → numbers: the counting sink beside the writing one (sinks.ts). Installed only where the API `metrics` is
+/** Observation → numbers, and what pools tell: the counting sink beside the writing one (sinks.ts). Installed only where the API `metrics` is
  *  enabled; otherwise nothing is counted.
  *  Not here: which metrics there are (metrics.ts), what is read where it is (http/metrics.ts). */
 import type { Observation, OperationFinished, RequestFinished, WebhookCalled } from './observation.ts';
@@ -49,17 +49,19 @@ export function measure(registry: Registry, observation: Observation): void {
       measureWebhook(registry, observation);
       break;
     case 'keys refreshed':
-      registry.count('pergola_jwk_refreshes_total', [observation.failure === null ? 'success' : 'failed']);
+      registry.count('pergola_jwk_refreshes_total', {
+        result: observation.failure === null ? 'success' : 'failed',
+      });
       break;
     case 'spans exported':
       registry.count(
         'pergola_spans_total',
-        [observation.failure === null ? 'sent' : 'dropped'],
+        { result: observation.failure === null ? 'sent' : 'dropped' },
         observation.count,
       );
       break;
     case 'unexpected':
-      registry.count('pergola_unexpected_errors_total');
+      registry.count('pergola_unexpected_errors_total', {});
       break;
     case 'started':
     case 'stopping':
@@ -72,31 +74,50 @@ export function measure(registry: Registry, observation: Observation): void {
   }
 }
 
+const TIMES = {
+  statement: 'pergola_postgres_statement_seconds',
+  wait: 'pergola_postgres_wait_seconds',
+} as const;
+
+/** What the pool of a source tells (execute/sources.ts). */
+export function measureSource(
+  registry: Registry,
+  source: string,
+  what: keyof typeof TIMES,
+  milliseconds: number,
+): void {
+  registry.observe(TIMES[what], { source }, milliseconds / 1000);
+}
+
 function measureRequest(registry: Registry, request: RequestFinished): void {
   const endpoint = endpointOf(request.path);
-  registry.count('pergola_http_requests_total', [endpoint, classOf(request.status)]);
-  registry.observe('pergola_http_request_seconds', [endpoint], request.durationMs / 1000);
-  registry.count('pergola_http_response_bytes_total', [endpoint], request.responseSizeBytes);
+  registry.count('pergola_http_requests_total', { endpoint, status: classOf(request.status) });
+  registry.observe('pergola_http_request_seconds', { endpoint }, request.durationMs / 1000);
+  registry.count('pergola_http_response_bytes_total', { endpoint }, request.responseSizeBytes);
 }
 
 function measureOperation(registry: Registry, operation: OperationFinished): void {
   const { type, transport, error, durationMs } = operation;
   const status = error === null ? 'success' : 'failed';
-  registry.count('pergola_graphql_requests_total', [type, transport, status]);
+  registry.count('pergola_graphql_requests_total', {
+    operation_type: type,
+    transport,
+    response_status: status,
+  });
   if (type !== 'subscription') {
-    registry.observe('pergola_graphql_execution_time_seconds', [type], durationMs / 1000);
+    registry.observe('pergola_graphql_execution_time_seconds', { operation_type: type }, durationMs / 1000);
   }
   if (error === null) return;
-  registry.count('pergola_graphql_errors_total', [error.code]);
+  registry.count('pergola_graphql_errors_total', { code: error.code });
   const limit = LIMITS[error.name];
-  if (limit !== undefined) registry.count('pergola_limits_exceeded_total', [limit]);
+  if (limit !== undefined) registry.count('pergola_limits_exceeded_total', { limit });
   const reason = REFUSALS[error.name];
-  if (reason !== undefined) registry.count('pergola_refused_queries_total', [reason]);
+  if (reason !== undefined) registry.count('pergola_refused_queries_total', { reason });
 }
 
 function measureWebhook(registry: Registry, { purpose, status, durationMs }: WebhookCalled): void {
-  registry.count('pergola_webhook_requests_total', [purpose, classOf(status)]);
-  registry.observe('pergola_webhook_seconds', [purpose], durationMs / 1000);
+  registry.count('pergola_webhook_requests_total', { purpose, status: classOf(status) });
+  registry.observe('pergola_webhook_seconds', { purpose }, durationMs / 1000);
 }
 
 function endpointOf(path: string): string {

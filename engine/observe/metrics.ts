@@ -1,19 +1,20 @@
-/** METRICS: every number the engine shows Prometheus, one row each, in the order they are printed.
+/** METRICS: every number of ours the engine shows Prometheus, one row each.
  *  Labels have values from lists of ours, or names an administrator has given (sources): no client can make a series.
- *  Derived from it: what registry.ts accepts, docs/reference/metrics.md. Reference: features.md 1.17.
- *  Not here: when a number changes (measure.ts, http/metrics.ts). */
+ *  Derived from it: what registry.ts makes of prom-client, docs/reference/metrics.md. Reference: features.md 1.17.
+ *  Not here: when a number changes (measure.ts, http/metrics.ts), those of the process (prom-client's default metrics). */
 
 export type MetricRow = {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly doc: string;
-  /** In the order values are given. */
   readonly labels: readonly string[];
 };
 
-const counter = (doc: string, ...labels: readonly string[]) => ({ type: 'counter', doc, labels }) as const;
-const gauge = (doc: string, ...labels: readonly string[]) => ({ type: 'gauge', doc, labels }) as const;
-const histogram = (doc: string, ...labels: readonly string[]) =>
-  ({ type: 'histogram', doc, labels }) as const;
+const rowOf =
+  <T extends MetricRow['type']>(type: T) =>
+  <const L extends readonly string[]>(doc: string, ...labels: L) => ({ type, doc, labels });
+const counter = rowOf('counter');
+const gauge = rowOf('gauge');
+const histogram = rowOf('histogram');
 
 export const METRICS = {
   pergola_graphql_requests_total: counter(
@@ -96,20 +97,6 @@ export const METRICS = {
     '1 where the source answered when it was last asked what it has, else 0.',
     'source',
   ),
-  process_cpu_seconds_total: counter('CPU time of the process.'),
-  process_resident_memory_bytes: gauge('Memory of the process.'),
-  process_start_time_seconds: gauge('When the process started, since 1970.'),
-  process_open_fds: gauge('Open file descriptors, where the system tells.'),
-  nodejs_heap_size_used_bytes: gauge('Memory of JavaScript objects.'),
-  nodejs_heap_size_total_bytes: gauge('Memory set apart for JavaScript objects.'),
-  nodejs_external_memory_bytes: gauge('Memory of buffers outside that.'),
-  nodejs_eventloop_lag_seconds: gauge(
-    'How late the event loop was since the last look: mean, p50, p99, max.',
-    'quantile',
-  ),
-  nodejs_eventloop_utilization: gauge(
-    'Share of the time since the last look that the event loop was busy, 0 to 1.',
-  ),
 } as const satisfies Record<string, MetricRow>;
 
 export type MetricName = keyof typeof METRICS;
@@ -120,3 +107,6 @@ type NamesOf<T extends MetricRow['type']> = {
 
 export type CounterName = NamesOf<'counter'>;
 export type HistogramName = NamesOf<'histogram'>;
+
+/** A value for each label of its row. */
+export type LabelsOf<N extends MetricName> = Readonly<Record<(typeof METRICS)[N]['labels'][number], string>>;

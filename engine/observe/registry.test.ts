@@ -1,58 +1,67 @@
-/** The text Prometheus reads. */
+/** METRICS as prom-client prints them. */
 import { expect, test } from 'vitest';
-import { Histogram } from './histogram.ts';
 import { METRICS } from './metrics.ts';
 import { Registry } from './registry.ts';
 
-test('a counter is a line a combination of labels, under its help and type', () => {
-  const registry = new Registry();
-  registry.count('pergola_graphql_errors_total', ['unexpected']);
-  registry.count('pergola_graphql_errors_total', ['unexpected']);
-  registry.count('pergola_graphql_errors_total', ['data-exception'], 3);
-  expect(registry.text()).toBe(
-    [
-      '# HELP pergola_graphql_errors_total Errors in answers to GraphQL operations, by their code.',
-      '# TYPE pergola_graphql_errors_total counter',
-      'pergola_graphql_errors_total{code="unexpected"} 2',
-      'pergola_graphql_errors_total{code="data-exception"} 3',
-      '',
-    ].join('\n'),
-  );
-});
+/** Lines about a metric, its help and type before them. */
+async function linesOf(registry: Registry, name: string): Promise<readonly string[]> {
+  return (await registry.text()).split('\n').filter((line) => line.replace(/^# \w+ /, '').startsWith(name));
+}
 
-test('a histogram has cumulative buckets, sum and count', () => {
-  const histogram = new Histogram([1, 10]);
-  for (const value of [0.5, 1, 2, 100]) histogram.observe(value);
-  const registry = new Registry();
-  registry.collect(() => [{ name: 'pergola_webhook_seconds', labels: ['auth-hook'], value: histogram }]);
-  expect(registry.text().split('\n').slice(2, -1)).toEqual([
-    'pergola_webhook_seconds_bucket{purpose="auth-hook",le="1"} 2',
-    'pergola_webhook_seconds_bucket{purpose="auth-hook",le="10"} 3',
-    'pergola_webhook_seconds_bucket{purpose="auth-hook",le="+Inf"} 4',
-    'pergola_webhook_seconds_sum{purpose="auth-hook"} 103.5',
-    'pergola_webhook_seconds_count{purpose="auth-hook"} 4',
+test('a counter has the help and type of its row, and a line a combination of labels', async () => {
+  const registry = await Registry.open();
+  registry.count('pergola_graphql_errors_total', { code: 'unexpected' });
+  registry.count('pergola_graphql_errors_total', { code: 'unexpected' });
+  registry.count('pergola_graphql_errors_total', { code: 'data-exception' }, 3);
+  expect(await linesOf(registry, 'pergola_graphql_errors_total')).toEqual([
+    '# HELP pergola_graphql_errors_total Errors in answers to GraphQL operations, by their code.',
+    '# TYPE pergola_graphql_errors_total counter',
+    'pergola_graphql_errors_total{code="unexpected"} 2',
+    'pergola_graphql_errors_total{code="data-exception"} 3',
   ]);
 });
 
-test('metrics come in the order of the table, whoever told them, each under one head', () => {
-  const registry = new Registry();
-  registry.collect(() => [{ name: 'pergola_plan_cache_plans', labels: [], value: 7 }]);
-  registry.count('pergola_plan_cache_requests_total', ['hit']);
-  registry.collect(() => [{ name: 'pergola_plan_cache_requests_total', labels: ['miss'], value: 2 }]);
-  const heads = registry.text().match(/^# TYPE \S+/gm);
-  expect(heads).toEqual(['# TYPE pergola_plan_cache_requests_total', '# TYPE pergola_plan_cache_plans']);
-  expect(registry.text()).toContain('pergola_plan_cache_plans 7\n');
+test('a histogram has buckets from half a millisecond to ten seconds', async () => {
+  const registry = await Registry.open();
+  for (const seconds of [0.0004, 0.3, 20]) {
+    registry.observe('pergola_webhook_seconds', { purpose: 'auth-hook' }, seconds);
+  }
+  const lines = await linesOf(registry, 'pergola_webhook_seconds');
+  expect(lines).toContain('pergola_webhook_seconds_bucket{le="0.0005",purpose="auth-hook"} 1');
+  expect(lines).toContain('pergola_webhook_seconds_bucket{le="10",purpose="auth-hook"} 2');
+  expect(lines).toContain('pergola_webhook_seconds_count{purpose="auth-hook"} 3');
 });
 
-test('what an administrator called a source cannot break a line', () => {
-  const registry = new Registry();
-  registry.collect(() => [{ name: 'pergola_source_up', labels: ['a"b\\c\nd'], value: 1 }]);
-  expect(registry.text()).toContain('pergola_source_up{source="a\\"b\\\\c\\nd"} 1\n');
+test('what is read is read anew each time, and what is gone is gone', async () => {
+  const registry = await Registry.open();
+  let sources = ['a', 'b'];
+  registry.read('pergola_source_up', () => sources.map((source) => ({ labels: { source }, value: 1 })));
+  registry.read('pergola_plan_cache_requests_total', () => [{ labels: { result: 'hit' }, value: 7 }]);
+  expect((await linesOf(registry, 'pergola_source_up{')).length).toBe(2);
+  sources = ['b'];
+  expect(await linesOf(registry, 'pergola_source_up{')).toEqual(['pergola_source_up{source="b"} 1']);
+  expect((await linesOf(registry, 'pergola_plan_cache_requests_total')).slice(1)).toEqual([
+    '# TYPE pergola_plan_cache_requests_total counter',
+    'pergola_plan_cache_requests_total{result="hit"} 7',
+  ]);
+});
+
+test('two engines in a process count apart', async () => {
+  const [one, other] = [await Registry.open(), await Registry.open()];
+  one.count('pergola_unexpected_errors_total', {});
+  expect(await linesOf(one, 'pergola_unexpected')).toHaveLength(3);
+  expect(await linesOf(other, 'pergola_unexpected')).toEqual([]);
+});
+
+test('what an administrator called a source cannot break a line', async () => {
+  const registry = await Registry.open();
+  registry.read('pergola_source_up', () => [{ labels: { source: 'a"b\\c\nd' }, value: 1 }]);
+  expect(await registry.text()).toContain('pergola_source_up{source="a\\"b\\\\c\\nd"} 1\n');
 });
 
 test('names and labels are such as Prometheus takes', () => {
   for (const [name, { type, labels }] of Object.entries(METRICS)) {
-    expect(name).toMatch(/^(pergola|process|nodejs)_[a-z_]+$/);
+    expect(name).toMatch(/^pergola_[a-z_]+$/);
     expect(name.endsWith('_total')).toBe(type === 'counter');
     for (const label of labels) expect(label).toMatch(/^[a-z_]+$/);
   }

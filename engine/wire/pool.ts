@@ -8,7 +8,6 @@
  *  Connections are taken from the front, so that those not needed grow idle and are closed.
  *  Not here: the protocol (connection.ts), the meaning of failures (execute/). Numbers: docs/adr/0006. */
 import pg from 'pg';
-import { Histogram } from '../observe/histogram.ts';
 import { Batch } from './batch.ts';
 import { Connection, type Exchange } from './connection.ts';
 import type { NamedStatement, Row, Value } from './statement.ts';
@@ -25,7 +24,12 @@ export type WirePoolOptions = {
   readonly retries?: number;
   /** Keep statements prepared, and let quick ones follow each other. Off where a pooler stands between. */
   readonly isKept: boolean;
+  /** Told how long a statement took (from its sending, or the answer before it), or a wait for a connection; absent where
+   *  nobody measures. */
+  readonly timed?: Timed;
 };
+
+export type Timed = (what: 'statement' | 'wait', ms: number) => void;
 
 /** At work for longer, and its followers go elsewhere. */
 const STALLED_MS = 20;
@@ -48,8 +52,6 @@ export type PoolCounts = {
   opened: number;
   failedToOpen: number;
   waitedTooLong: number;
-  readonly statementSeconds: Histogram;
-  readonly waitSeconds: Histogram;
 };
 
 /** What is so now, in connections, and in those that wait for one. */
@@ -75,8 +77,6 @@ export class WirePool {
     opened: 0,
     failedToOpen: 0,
     waitedTooLong: 0,
-    statementSeconds: new Histogram(),
-    waitSeconds: new Histogram(),
   };
 
   constructor(options: WirePoolOptions) {
@@ -207,7 +207,7 @@ export class WirePool {
       if (!connection) break;
       const waiter = this.#waiting.shift()!;
       clearTimeout(waiter.timer);
-      this.counts.waitSeconds.observe((performance.now() - waiter.since) / 1000);
+      this.#options.timed?.('wait', performance.now() - waiter.since);
       waiter.give(connection);
     }
     this.#openMore();
@@ -247,7 +247,7 @@ export class WirePool {
         this.#submit(exchange);
       },
       closed: (connection) => this.#forget(connection),
-      took: (ms) => this.counts.statementSeconds.observe(ms / 1000),
+      took: (ms) => this.#options.timed?.('statement', ms),
     });
   }
 
