@@ -48,6 +48,13 @@ type Memory = {
   isWaiting: boolean;
 };
 
+/** What the last pass over an engine has seen, for metrics. */
+type Sight = {
+  readonly objects: Readonly<Record<string, number>>;
+  readonly resources: ReadonlyMap<string, readonly unknown[]>;
+  readonly succeededAt: Date | undefined;
+};
+
 const BACKOFF = { leastMs: 1000, mostMs: 60_000 };
 /** What waits for the database to change is looked at again so often. */
 const WAITING_MS = 30_000;
@@ -55,9 +62,30 @@ const WAITING_MS = 30_000;
 export class EnginePass {
   readonly #options: EnginePassOptions;
   readonly #memories = new Map<string, Memory>();
+  readonly #sights = new Map<string, Sight>();
 
   constructor(options: EnginePassOptions) {
     this.#options = options;
+    this.#readMetrics(options.metrics);
+  }
+
+  #readMetrics(metrics: Metrics): void {
+    const sights = this.#sights;
+    metrics.read('pergola_objects', () =>
+      [...sights].flatMap(([engine, { objects }]) =>
+        Object.entries(objects).map(([state, value]) => ({ labels: { engine, state }, value })),
+      ),
+    );
+    metrics.read('pergola_resources', () =>
+      [...sights].flatMap(([engine, { resources }]) =>
+        [...resources].map(([reason, same]) => ({ labels: { engine, reason }, value: same.length })),
+      ),
+    );
+    metrics.read('pergola_last_success_timestamp_seconds', () =>
+      [...sights].flatMap(([engine, { succeededAt }]) =>
+        succeededAt === undefined ? [] : [{ labels: { engine }, value: succeededAt.getTime() / 1000 }],
+      ),
+    );
   }
 
   /** Never throws. */
@@ -105,7 +133,7 @@ export class EnginePass {
       return true;
     }
     if (now - memory.passedAt >= intervalsOf(engine).fullMs) return true;
-    this.#options.metrics.add('pergola_engine_polls_total', 1, { engine: key });
+    this.#options.metrics.add('pergola_engine_polls_total', { engine: key });
     const version = await port.version().catch(ignoreEngine);
     return version !== memory.version;
   }
@@ -150,21 +178,13 @@ export class EnginePass {
     const { sink, metrics } = this.#options;
     const status = engineStatusOf(engine, report, this.#statusContext(), problem);
     if (isChanged(engine, status)) await sink.publish([{ cr: engine, status }]);
-    metrics.drop('pergola_objects', 'engine', key);
-    for (const [state, count] of Object.entries(status.objects ?? {})) {
-      metrics.set('pergola_objects', count, { engine: key, state });
-    }
-    metrics.drop('pergola_resources', 'engine', key);
-    for (const { outcome } of report.verdicts.values()) {
-      metrics.add('pergola_resources', 1, { engine: key, reason: outcome.reason });
-    }
     const result = report.problem ? 'failed' : report.wasWritten ? 'written' : 'unchanged';
-    metrics.add('pergola_pass_total', 1, { engine: key, result });
-    if (!report.problem) {
-      metrics.set('pergola_last_success_timestamp_seconds', this.#options.clock.now().getTime() / 1000, {
-        engine: key,
-      });
-    }
+    metrics.add('pergola_pass_total', { engine: key, result });
+    this.#sights.set(key, {
+      objects: status.objects ?? {},
+      resources: Map.groupBy(report.verdicts.values(), ({ outcome }) => outcome.reason),
+      succeededAt: report.problem ? this.#sights.get(key)?.succeededAt : this.#options.clock.now(),
+    });
     this.#options.onReport(key, report);
   }
 
@@ -192,16 +212,10 @@ export class EnginePass {
 
   /** Resources may come before their engine. What they once owned stays: nobody says where it is. */
   async #withoutEngine(key: string, resources: readonly CustomResource[]): Promise<Turn> {
-    const { sink, references, line, progressDeadlineSeconds, metrics } = this.#options;
+    const { sink, references, line, progressDeadlineSeconds } = this.#options;
     this.#memories.delete(key);
+    this.#sights.delete(key);
     line.close(key);
-    for (const name of [
-      'pergola_objects',
-      'pergola_resources',
-      'pergola_last_success_timestamp_seconds',
-    ] as const) {
-      metrics.drop(name, 'engine', key);
-    }
     await references.want(key, []);
     const outcome = { reason: 'DependencyNotReady', message: `there is no Engine ${key}` } as const;
     const verdict = { outcome, wasWritten: false, failing: [] };

@@ -8,20 +8,22 @@ export type Health = {
   readonly deadly: () => readonly string[];
   /** Why it cannot work yet. */
   readonly missing: () => readonly string[];
-  readonly metrics: () => string;
+  readonly metrics: () => Promise<string>;
 };
+
+type Page = { readonly status: number; readonly text: string };
 
 export type HealthServer = { readonly port: number; readonly close: () => Promise<void> };
 
 export async function serveHealth(health: Health, host: string, port: number): Promise<HealthServer> {
-  const pages: Readonly<Record<string, () => { status: number; text: string }>> = {
+  const pages: Readonly<Record<string, () => Page | Promise<Page>>> = {
     '/livez': () => verdict(health.deadly()),
     '/readyz': () => verdict(health.missing()),
-    '/metrics': () => ({ status: 200, text: health.metrics() }),
+    '/metrics': async () => ({ status: 200, text: await health.metrics() }),
   };
-  const server = createServer((request, response) => {
+  const server = createServer(async (request, response) => {
     const page = pages[(request.url ?? '').split('?')[0]!];
-    const { status, text } = page?.() ?? {
+    const { status, text } = (await page?.()) ?? {
       status: 404,
       text: `there are ${Object.keys(pages).join(', ')}\n`,
     };
@@ -38,7 +40,7 @@ export async function serveHealth(health: Health, host: string, port: number): P
   };
 }
 
-function verdict(reasons: readonly string[]): { status: number; text: string } {
+function verdict(reasons: readonly string[]): Page {
   if (reasons.length === 0) return { status: 200, text: 'ok\n' };
   return { status: 503, text: reasons.map((reason) => `${reason}\n`).join('') };
 }

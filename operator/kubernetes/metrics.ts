@@ -1,69 +1,81 @@
-/** The operator's numbers, as Prometheus reads them. One table says which there are; nothing else makes one.
- *  Not here: when they are counted. */
+/** The operator's numbers, as prom-client gives them to Prometheus. One table says which there are; nothing else makes one.
+ *  Counters are told of events; what can be read where it is is read when somebody looks.
+ *  Not here: when they are counted, the numbers of the process (prom-client's default metrics). */
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 
-const METRICS = {
-  pergola_is_leader: ['gauge', 'Whether this replica works.'],
-  pergola_workqueue_depth: ['gauge', 'Engines that wait for a pass, or whose pass is running.'],
-  pergola_pass_total: ['counter', 'Passes, by what came of them: unchanged, written, failed.'],
-  pergola_pass_seconds_total: ['counter', 'Time spent in passes.'],
-  pergola_engine_polls_total: ['counter', 'Questions after the version of an engine.'],
-  pergola_status_writes_total: ['counter', 'Statuses written.'],
-  pergola_status_failures_total: ['counter', 'Statuses that could not be written.'],
-  pergola_objects: ['gauge', 'Metadata objects of an engine, by state: owned, foreign, failing, drifted.'],
-  pergola_resources: ['gauge', 'Resources bound to an engine, by reason of Ready.'],
-  pergola_last_success_timestamp_seconds: ['gauge', 'When a pass over an engine last ended well.'],
-  pergola_watch_lists_total: ['counter', 'Collections listed.'],
-  pergola_watch_starts_total: ['counter', 'Watches begun.'],
-  pergola_watch_failures_total: ['counter', 'Lists and watches that failed.'],
-} as const satisfies Record<string, readonly ['gauge' | 'counter', string]>;
+type Row = { readonly type: 'counter' | 'gauge'; readonly doc: string; readonly labels: readonly string[] };
+
+const rowOf =
+  <T extends Row['type']>(type: T) =>
+  <const L extends readonly string[]>(doc: string, ...labels: L) => ({ type, doc, labels });
+const counter = rowOf('counter');
+const gauge = rowOf('gauge');
+
+export const METRICS = {
+  pergola_is_leader: gauge('Whether this replica works.'),
+  pergola_workqueue_depth: gauge('Engines that wait for a pass, or whose pass is running.'),
+  pergola_pass_total: counter(
+    'Passes, by what came of them: unchanged, written, failed.',
+    'engine',
+    'result',
+  ),
+  pergola_pass_seconds_total: counter('Time spent in passes.', 'engine'),
+  pergola_engine_polls_total: counter('Questions after the version of an engine.', 'engine'),
+  pergola_status_writes_total: counter('Statuses written.', 'kind'),
+  pergola_status_failures_total: counter('Statuses that could not be written.', 'kind'),
+  pergola_objects: gauge(
+    'Metadata objects of an engine, by state: owned, foreign, failing, drifted.',
+    'engine',
+    'state',
+  ),
+  pergola_resources: gauge('Resources bound to an engine, by reason of Ready.', 'engine', 'reason'),
+  pergola_last_success_timestamp_seconds: gauge('When a pass over an engine last ended well.', 'engine'),
+  pergola_watch_lists_total: counter('Collections listed.'),
+  pergola_watch_starts_total: counter('Watches begun.'),
+  pergola_watch_failures_total: counter('Lists and watches that failed.'),
+} as const satisfies Record<string, Row>;
 
 export type MetricName = keyof typeof METRICS;
-export type Labels = Readonly<Record<string, string>>;
+export type Labels<N extends MetricName> = Readonly<Record<(typeof METRICS)[N]['labels'][number], string>>;
+export type Sample<N extends MetricName> = { readonly labels: Labels<N>; readonly value: number };
+
+type CounterName = {
+  [N in MetricName]: (typeof METRICS)[N]['type'] extends 'counter' ? N : never;
+}[MetricName];
 
 export class Metrics {
-  readonly #values = new Map<MetricName, Map<string, number>>();
+  readonly #registry = new Registry();
+  readonly #counters = new Map<CounterName, Counter>();
 
-  set(name: MetricName, value: number, labels: Labels = {}): void {
-    this.#series(name).set(printed(labels), value);
+  constructor() {
+    collectDefaultMetrics({ register: this.#registry });
   }
 
-  add(name: MetricName, value = 1, labels: Labels = {}): void {
-    const series = this.#series(name);
-    const key = printed(labels);
-    series.set(key, (series.get(key) ?? 0) + value);
+  add<N extends CounterName>(name: N, labels: Labels<N>, value = 1): void {
+    let known = this.#counters.get(name);
+    if (!known) {
+      known = new Counter(this.#configurationOf(name));
+      this.#counters.set(name, known);
+    }
+    known.inc(labels, value);
   }
 
-  /** Every series of `name` with this label goes: of an engine that is gone, or before it is counted anew. */
-  drop(name: MetricName, label: string, value: string): void {
-    const series = this.#series(name);
-    for (const key of series.keys()) if (key.includes(pair(label, value))) series.delete(key);
+  /** `samples` is asked whenever somebody looks; what it no longer says is no longer shown. */
+  read<N extends MetricName>(name: N, samples: () => readonly Sample<N>[]): void {
+    const Metric = METRICS[name].type === 'counter' ? Counter : Gauge;
+    const collect = () => {
+      metric.reset();
+      for (const { labels, value } of samples()) metric.inc(labels, value);
+    };
+    const metric: Counter | Gauge = new Metric({ ...this.#configurationOf(name), collect });
   }
 
-  text(): string {
-    return [...this.#values]
-      .flatMap(([name, series]) => {
-        const [type, help] = METRICS[name];
-        const lines = [...series].map(([labels, value]) => `${name}${labels} ${value}`);
-        return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines];
-      })
-      .join('\n')
-      .concat('\n');
+  text(): Promise<string> {
+    return this.#registry.metrics();
   }
 
-  #series(name: MetricName): Map<string, number> {
-    const known = this.#values.get(name);
-    if (known) return known;
-    const made = new Map<string, number>();
-    this.#values.set(name, made);
-    return made;
+  #configurationOf(name: MetricName) {
+    const { doc, labels } = METRICS[name];
+    return { name, help: doc, labelNames: labels, registers: [this.#registry] };
   }
-}
-
-function printed(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([label, value]) => pair(label, value));
-  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
-}
-
-function pair(label: string, value: string): string {
-  return `${label}=${JSON.stringify(value)}`;
 }

@@ -125,6 +125,7 @@ class Works {
       mayPruneAtMs: timers.nowMs() + options.pruneDelaySeconds * 1000,
       onReport: this.#onReport,
     });
+    this.#readMetrics();
   }
 
   async start(onLoss: () => void): Promise<{ readonly port: number }> {
@@ -132,7 +133,7 @@ class Works {
     const health = {
       deadly: () => this.#deadly(),
       missing: () => this.#missing(),
-      metrics: () => this.#measured(),
+      metrics: () => this.#metrics.text(),
     };
     this.#health = await serveHealth(health, healthHost, healthPort);
     this.#cluster.start();
@@ -190,7 +191,7 @@ class Works {
       return { afterMs: UNEXPECTED_MS, notBeforeMs: UNEXPECTED_MS };
     } finally {
       this.#running.delete(key);
-      this.#metrics.add('pergola_pass_seconds_total', (systemTimers.nowMs() - began) / 1000, { engine: key });
+      this.#metrics.add('pergola_pass_seconds_total', { engine: key }, (systemTimers.nowMs() - began) / 1000);
     }
   }
 
@@ -200,11 +201,11 @@ class Works {
       timers: systemTimers,
       signal: this.#writing.signal,
       onWritten: (cr, object) => {
-        this.#metrics.add('pergola_status_writes_total', 1, { kind: cr.kind });
+        this.#metrics.add('pergola_status_writes_total', { kind: cr.kind });
         this.#cluster.accept(cr, object);
       },
       onProblem: (cr, error) => {
-        this.#metrics.add('pergola_status_failures_total', 1, { kind: cr.kind });
+        this.#metrics.add('pergola_status_failures_total', { kind: cr.kind });
         this.#log.warn({ resource: crName(cr), error: error.message }, 'its status could not be written');
       },
     });
@@ -240,14 +241,28 @@ class Works {
     ];
   }
 
-  #measured(): string {
-    const { lists, watches, failures } = this.#cluster.counts;
-    const isLeading = this.#elector?.isLeading ?? true;
-    this.#metrics.set('pergola_is_leader', isLeading ? 1 : 0);
-    this.#metrics.set('pergola_workqueue_depth', this.#queue.depth);
-    this.#metrics.set('pergola_watch_lists_total', lists);
-    this.#metrics.set('pergola_watch_starts_total', watches);
-    this.#metrics.set('pergola_watch_failures_total', failures);
-    return this.#metrics.text();
+  #readMetrics(): void {
+    const metrics = this.#metrics;
+    const one = (read: () => number) => () => [{ labels: {}, value: read() }];
+    metrics.read(
+      'pergola_is_leader',
+      one(() => ((this.#elector?.isLeading ?? true) ? 1 : 0)),
+    );
+    metrics.read(
+      'pergola_workqueue_depth',
+      one(() => this.#queue.depth),
+    );
+    metrics.read(
+      'pergola_watch_lists_total',
+      one(() => this.#cluster.counts.lists),
+    );
+    metrics.read(
+      'pergola_watch_starts_total',
+      one(() => this.#cluster.counts.watches),
+    );
+    metrics.read(
+      'pergola_watch_failures_total',
+      one(() => this.#cluster.counts.failures),
+    );
   }
 }
