@@ -2,7 +2,7 @@
  *  Derived from it: the type `Options`, the loader (load-options.ts), `--help` (options-help.ts).
  *  A new option is a row here plus the code that reads it; a row nobody reads does not belong.
  *  Not here: what an option does; each row's reader is in the room it belongs to. */
-import { PROPAGATORS } from '../observe/trace-context.ts';
+import { PROPAGATORS } from '../observe/span-exporter.ts';
 import { publicUrl } from '../observe/webhook-call.ts';
 import { jwtSecret, jwtSecrets } from './jwt-secret.ts';
 import {

@@ -6,9 +6,8 @@ import type { EngineState } from '../admin/state.ts';
 import type { Options } from '../config/options.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Observe } from '../observe/observation.ts';
-import { Span } from '../observe/span.ts';
-import { type ExporterOptions, SpanExporter } from '../observe/span-exporter.ts';
-import { contextFrom, type TraceHeaders } from '../observe/trace-context.ts';
+import type { Span } from '../observe/span.ts';
+import { type ExporterOptions, SpanExporter, type TraceHeaders } from '../observe/span-exporter.ts';
 import { VERSION } from './version.ts';
 
 type OpenTelemetry = NonNullable<Metadata['opentelemetry']>;
@@ -33,9 +32,7 @@ export class Tracing {
   begin(name: string, headers: TraceHeaders): Span | null {
     const { opentelemetry } = this.#state.snapshot().metadata;
     if (opentelemetry !== this.#configured) this.#configure(opentelemetry);
-    if (!this.#exporter) return null;
-    const parent = contextFrom(headers);
-    return parent?.isSampled === false ? null : new Span(this.#exporter, name, 'server', parent);
+    return this.#exporter?.begin(name, headers) ?? null;
   }
 
   async close(): Promise<void> {

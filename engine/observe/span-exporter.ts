@@ -1,89 +1,112 @@
-/** Sends ended spans to a collector by OTLP over HTTP, in batches: when one is full, and every few seconds what there is.
- *  Nobody waits for it. A batch the collector does not take is dropped and told, and so is what comes while too many wait.
- *  Not here: bytes (otlp.ts). Source: OTLP specification, "OTLP/HTTP". */
+/** Traces by OpenTelemetry: joins a caller's, and sends ended spans to a collector by OTLP over HTTP, in batches nobody waits
+ *  for. A batch the collector does not take is dropped and told.
+ *  The library is loaded when the first exporter is made, and at once: the operation that is to be traced is already here.
+ *  Not here: where to and whether (http/tracing.ts), what is in a trace. */
+import { createRequire } from 'node:module';
+import type { TextMapPropagator } from '@opentelemetry/api';
+import type { SpanExporter as OtelExporter, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Observe } from './observation.ts';
-import { encodeSpans, type Resource } from './otlp.ts';
-import type { EndedSpan, SpanSink } from './span.ts';
-import type { Propagator } from './trace-context.ts';
+import { Span, type Tracer } from './span.ts';
+
+/** How services are told of a trace; callers may use any. */
+export const PROPAGATORS = ['tracecontext', 'b3'] as const;
+export type Propagator = (typeof PROPAGATORS)[number];
+
+/** Names in lower case. */
+export type TraceHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export type ExporterOptions = {
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly resource: Resource;
+  readonly resource: Readonly<Record<string, string>>;
   readonly propagators: readonly Propagator[];
   readonly batchSize: number;
 };
 
-const INTERVAL_MS = 5000;
+/** For a batch, with the times it is tried again. */
 const TIMEOUT_MS = 10_000;
+/** ExportResultCode.SUCCESS of @opentelemetry/core. */
+const EXPORTED = 0;
 /** Batches that wait; what is beyond is dropped. */
 const MOST_BATCHES = 4;
 
-export class SpanExporter implements SpanSink {
-  readonly #options: ExporterOptions;
-  readonly #observe: Observe;
-  readonly #timer: NodeJS.Timeout;
-  #waiting: EndedSpan[] = [];
-  #dropped = 0;
-  #sending: Promise<void> | undefined;
+type Library = ReturnType<typeof load>;
+let library: Library | undefined;
+
+function load() {
+  const require = createRequire(import.meta.url);
+  return {
+    api: require('@opentelemetry/api') as typeof import('@opentelemetry/api'),
+    core: require('@opentelemetry/core') as typeof import('@opentelemetry/core'),
+    b3: require('@opentelemetry/propagator-b3') as typeof import('@opentelemetry/propagator-b3'),
+    sdk: require('@opentelemetry/sdk-trace') as typeof import('@opentelemetry/sdk-trace'),
+    resources: require('@opentelemetry/resources') as typeof import('@opentelemetry/resources'),
+    otlp: require('@opentelemetry/exporter-trace-otlp-proto') as typeof import('@opentelemetry/exporter-trace-otlp-proto'),
+  };
+}
+
+export class SpanExporter {
+  readonly #provider: TracerProvider;
+  readonly #tracer: Tracer;
+  readonly #callers: TextMapPropagator;
 
   constructor(options: ExporterOptions, observe: Observe) {
-    this.#options = options;
-    this.#observe = observe;
-    this.#timer = setInterval(() => void this.#send(), INTERVAL_MS).unref();
-  }
-
-  get propagators(): readonly Propagator[] {
-    return this.#options.propagators;
-  }
-
-  readonly ended = (span: EndedSpan): void => {
-    const { batchSize } = this.#options;
-    if (this.#waiting.length >= batchSize * MOST_BATCHES) this.#dropped += 1;
-    else this.#waiting.push(span);
-    if (this.#waiting.length >= batchSize) void this.#send();
-  };
-
-  /** Sends what is left. */
-  async close(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#sending;
-    await this.#send();
-  }
-
-  /** One batch after the other. */
-  #send(): Promise<void> {
-    this.#sending ??= this.#sendAll().finally(() => {
-      this.#sending = undefined;
+    library ??= load();
+    const { api, sdk, resources } = library;
+    this.#provider = new sdk.TracerProvider({
+      resource: resources.resourceFromAttributes(options.resource),
+      sampler: new sdk.ParentBasedSampler({ root: new sdk.AlwaysOnSampler() }),
+      spanProcessors: [
+        new sdk.BatchSpanProcessor({
+          exporter: told(exporterOf(library, options), observe),
+          maxExportBatchSize: options.batchSize,
+          maxQueueSize: options.batchSize * MOST_BATCHES,
+        }),
+      ],
     });
-    return this.#sending;
+    const propagator = propagatorOf(library, options.propagators);
+    this.#tracer = { api, tracer: this.#provider.getTracer('pergola'), propagator };
+    // The last one that finds a trace is believed: the W3C's form goes before the other.
+    this.#callers = propagatorOf(library, ['b3', 'tracecontext']);
   }
 
-  async #sendAll(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, this.#options.batchSize);
-      const failure = await this.#post(batch);
-      this.#observe({ kind: 'spans exported', count: batch.length, failure });
-    }
-    if (this.#dropped === 0) return;
-    this.#observe({ kind: 'spans exported', count: this.#dropped, failure: 'too many spans at a time' });
-    this.#dropped = 0;
+  /** A span within the caller's trace, if there is one; null where the caller wants none recorded. */
+  begin(name: string, headers: TraceHeaders): Span | null {
+    const { api } = this.#tracer;
+    const parent = this.#callers.extract(api.ROOT_CONTEXT, headers, api.defaultTextMapGetter);
+    const caller = api.trace.getSpanContext(parent);
+    if (caller && (caller.traceFlags & api.TraceFlags.SAMPLED) === 0) return null;
+    return new Span(this.#tracer, name, api.SpanKind.SERVER, parent);
   }
 
-  async #post(batch: readonly EndedSpan[]): Promise<string | null> {
-    const { endpoint, headers, resource } = this.#options;
-    try {
-      const response = await fetch(endpoint, {
-        method: 'POST',
-        headers: { ...headers, 'content-type': 'application/x-protobuf' },
-        body: new Uint8Array(encodeSpans(batch, resource)),
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-        redirect: 'manual',
-      });
-      await response.arrayBuffer();
-      return response.ok ? null : `the collector answered ${response.status}`;
-    } catch {
-      return 'the collector cannot be reached';
-    }
+  /** Sends what is left. What could not be sent has been told. */
+  async close(): Promise<void> {
+    await this.#provider.shutdown().catch(() => {});
   }
+}
+
+function exporterOf({ otlp }: Library, { endpoint, headers }: ExporterOptions): OtelExporter {
+  return new otlp.OTLPTraceExporter({ url: endpoint, headers, timeoutMillis: TIMEOUT_MS });
+}
+
+function propagatorOf({ core, b3 }: Library, names: readonly Propagator[]): TextMapPropagator {
+  const makers: Readonly<Record<Propagator, () => TextMapPropagator>> = {
+    tracecontext: () => new core.W3CTraceContextPropagator(),
+    b3: () => new b3.B3Propagator({ injectEncoding: b3.B3InjectEncoding.MULTI_HEADER }),
+  };
+  return new core.CompositePropagator({ propagators: names.map((name) => makers[name]()) });
+}
+
+/** The same exporter, whose batches are told. */
+function told(exporter: OtelExporter, observe: Observe): OtelExporter {
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        const isTaken = result.code === EXPORTED;
+        const failure = isTaken ? null : `the collector did not take them: ${result.error?.message ?? ''}`;
+        observe({ kind: 'spans exported', count: spans.length, failure });
+        done(result);
+      }),
+    shutdown: () => exporter.shutdown(),
+  };
 }

@@ -1,76 +1,55 @@
-/** Spans: what was done, when, for how long, and within what. A span that has ended goes to the exporter; children may end
- *  after their parent. Not here: headers (trace-context.ts), the wire (otlp.ts), sending (span-exporter.ts).
- *  Source: OpenTelemetry, "Tracing API". */
-import { randomBytes } from 'node:crypto';
-import { headersOf, type Propagator, type TraceContext } from './trace-context.ts';
+/** A span of OpenTelemetry and what this engine does with one: spans within it, the headers that tell a service of it, its
+ *  end. Children may end after their parent. Only types of the library are imported: where nothing is traced it is not
+ *  loaded. Not here: making the first of a trace, and sending them (span-exporter.ts). */
+import type * as Api from '@opentelemetry/api';
 
-export type SpanKind = 'internal' | 'server' | 'client';
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
 
-export type EndedSpan = {
-  readonly context: TraceContext;
-  readonly parentSpanId: string | null;
-  readonly name: string;
-  readonly kind: SpanKind;
-  /** Milliseconds since 1970, with fractions. */
-  readonly startedAt: number;
-  readonly endedAt: number;
-  readonly attributes: Attributes;
-  /** Null when all went well. */
-  readonly failure: string | null;
-};
-
-export type SpanSink = {
-  readonly propagators: readonly Propagator[];
-  readonly ended: (span: EndedSpan) => void;
+/** Of the library, loaded where something is traced. */
+export type Tracer = {
+  readonly api: typeof Api;
+  readonly tracer: Api.Tracer;
+  readonly propagator: Api.TextMapPropagator;
 };
 
 export class Span {
-  readonly context: TraceContext;
-  name: string;
-  readonly #kind: SpanKind;
-  readonly #parent: TraceContext | null;
-  readonly #sink: SpanSink;
-  readonly #startedAt = now();
-  #attributes: Attributes;
+  readonly #by: Tracer;
+  readonly #span: Api.Span;
+  /** With the span in it. */
+  readonly #context: Api.Context;
 
   constructor(
-    sink: SpanSink,
+    by: Tracer,
     name: string,
-    kind: SpanKind,
-    parent: TraceContext | null,
+    kind: Api.SpanKind,
+    parent: Api.Context,
     attributes: Attributes = {},
   ) {
-    this.#sink = sink;
-    this.name = name;
-    this.#kind = kind;
-    this.#parent = parent;
-    this.#attributes = attributes;
-    const traceId = parent?.traceId ?? hexadecimal(16);
-    this.context = { traceId, spanId: hexadecimal(8), isSampled: true };
+    this.#by = by;
+    this.#span = by.tracer.startSpan(name, { kind, attributes }, parent);
+    this.#context = by.api.trace.setSpan(parent, this.#span);
   }
 
-  child(name: string, kind: SpanKind, attributes: Attributes = {}): Span {
-    return new Span(this.#sink, name, kind, this.context, attributes);
+  /** Within the engine, or of a request to another service. */
+  child(name: string, kind: 'internal' | 'client', attributes: Attributes = {}): Span {
+    const { INTERNAL, CLIENT } = this.#by.api.SpanKind;
+    return new Span(this.#by, name, kind === 'client' ? CLIENT : INTERNAL, this.#context, attributes);
   }
 
-  /** For a request to another service made within this span. */
+  /** For a request to another service made within this span. Names in lower case. */
   get headers(): Readonly<Record<string, string>> {
-    return headersOf(this.context, this.#sink.propagators);
+    const headers: Record<string, string> = {};
+    this.#by.propagator.inject(this.#context, headers, this.#by.api.defaultTextMapSetter);
+    return headers;
   }
 
+  /** `failure`: null when all went well. */
   end(failure: string | null = null, attributes: Attributes = {}): void {
-    this.#attributes = { ...this.#attributes, ...attributes };
-    this.#sink.ended({
-      context: this.context,
-      parentSpanId: this.#parent?.spanId ?? null,
-      name: this.name,
-      kind: this.#kind,
-      startedAt: this.#startedAt,
-      endedAt: now(),
-      attributes: this.#attributes,
-      failure,
-    });
+    this.#span.setAttributes(attributes);
+    if (failure !== null) {
+      this.#span.setStatus({ code: this.#by.api.SpanStatusCode.ERROR, message: failure });
+    }
+    this.#span.end();
   }
 }
 
@@ -84,13 +63,4 @@ export async function within<T>(span: Span, body: () => Promise<T>): Promise<T> 
     span.end(error instanceof Error ? error.name : 'error');
     throw error;
   }
-}
-
-/** Goes evenly, whatever happens to the clock on the wall. */
-function now(): number {
-  return performance.timeOrigin + performance.now();
-}
-
-function hexadecimal(bytes: number): string {
-  return randomBytes(bytes).toString('hex');
 }

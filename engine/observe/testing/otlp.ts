@@ -1,5 +1,5 @@
 /** The bytes of an ExportTraceServiceRequest → its spans, read by the wire format of protobuf alone; and a collector that
- *  keeps what it is sent. Not here: writing them (observe/otlp.ts). */
+ *  keeps what it is sent. It is independent of the library that writes them. */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -15,6 +15,8 @@ export type ReadSpan = {
   readonly failure: string | null;
   readonly resource: Readonly<Record<string, string | number>>;
 };
+
+const STATUS_ERROR = 2n;
 
 type Field = { readonly number: number; readonly bytes: Buffer; readonly value: bigint };
 
@@ -65,7 +67,8 @@ export function decodeSpans(request: Buffer): readonly ReadSpan[] {
 }
 
 function spanOf(bytes: Buffer, resource: ReadSpan['resource']): ReadSpan {
-  const status = all(bytes, 15)[0]?.bytes;
+  const status = all(bytes, 15)[0]?.bytes ?? Buffer.alloc(0);
+  const isFailure = all(status, 3)[0]?.value === STATUS_ERROR;
   return {
     traceId: hexOf(bytes, 1),
     spanId: hexOf(bytes, 2),
@@ -75,7 +78,7 @@ function spanOf(bytes: Buffer, resource: ReadSpan['resource']): ReadSpan {
     startedAt: all(bytes, 7)[0]!.value,
     endedAt: all(bytes, 8)[0]!.value,
     attributes: attributesOf(bytes, 9),
-    failure: status ? textOf(status, 2) : null,
+    failure: isFailure ? textOf(status, 2) : null,
     resource,
   };
 }
