@@ -35,6 +35,10 @@ const render = (...steps: readonly InsertStep[]) => {
 const columns = `insert into "public"."book" as "t0" ("title", "author_id") values`;
 const values = `($1::"pg_catalog"."varchar", $2::"pg_catalog"."int4")`;
 
+/** The column of a check. */
+const unless = (passes: string) =>
+  `case when ${passes} is not false then 0 else (current_user || ': the check of a permission has failed')::int end`;
+
 test('a row tells what is kept of it, itself where it is answered with, and whether it passes', () => {
   const check = compare('author_id', '_gt', constant('0'));
   const { steps } = render(
@@ -42,7 +46,7 @@ test('a row tells what is kept of it, itself where it is answered with, and whet
   );
   expect(steps[0]!.text).toBe(
     `${columns} ${values} returning '1'::text, "t0"."id"::text, "t0"."title"::text, ` +
-      `array["t0".*::"public"."book"]::text, (("t0"."author_id" > $3::"pg_catalog"."int4") is true)::text`,
+      `array["t0".*::"public"."book"]::text, ${unless('("t0"."author_id" > $3::"pg_catalog"."int4") is true')}`,
   );
 });
 
@@ -57,7 +61,7 @@ test('rows nothing refers to are one statement that counts them', () => {
   );
   expect(steps[0]!.text).toBe(
     `with "written" as (${columns} ${values}, (default, $2::"pg_catalog"."int4") returning true as "check passes") ` +
-      `select count(*)::text, (coalesce(bool_and("check passes"), true))::text from "written"`,
+      `select count(*)::text, ${unless('bool_and("check passes")')} from "written"`,
   );
   expect(steps[0]!.parameters).toEqual([constant('A', varchar), author]);
 });
