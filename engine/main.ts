@@ -7,6 +7,8 @@ import { isSecretSet } from './auth/authenticate.ts';
 import { type Environment, loadOptions, OptionsError } from './config/load-options.ts';
 import { type Options, settingsOf } from './config/options.ts';
 import { optionsHelp } from './config/options-help.ts';
+import { eventFeeds } from './events/event-feed.ts';
+import { Worker } from './events/worker.ts';
 import { AsyncActions } from './execute/async-actions.ts';
 import { openServer } from './http/server.ts';
 import { VERSION } from './http/version.ts';
@@ -55,24 +57,13 @@ export async function startEngine(
     timed: registry === null ? undefined : measureSource.bind(null, registry),
   });
   await state.start();
-  const asyncActions = new AsyncActions({
-    calls: state.ground.actionCalls,
-    model: () => state.snapshot().model,
-    outward: {
-      env: state.env,
-      headerPrefix: options.headerPrefix,
-      observe,
-      prefersConfiguredHeaders: options.configuredHeaderPrecedence,
-    },
-    intervalMs: options.asyncActionsFetchInterval,
-    batchSize: options.asyncActionsFetchBatchSize,
-    observe,
-  });
+  const { asyncActions, events } = openWorkers(options, state, observe);
   const open = async () => {
     if (declared) await declareMetadata(state, declared, 'pergola serve --metadata-dir');
     return openServer(options, state, observe, { registry, asyncActions });
   };
   const server = await open().catch(async (error: unknown) => {
+    await events.close(0);
     await asyncActions.close();
     await state.close();
     throw error;
@@ -80,12 +71,44 @@ export async function startEngine(
   return {
     url: server.url,
     close: async () => {
-      const cutOff = await server.close(options.gracefulShutdownTimeout * 1000);
+      const graceMs = options.gracefulShutdownTimeout * 1000;
+      const [cutOff] = await Promise.all([server.close(graceMs), events.close(graceMs)]);
       await asyncActions.close();
       await state.close();
       return cutOff;
     },
   };
+}
+
+/** What goes on beside requests. */
+function openWorkers(
+  options: Options,
+  state: EngineState,
+  observe: Observe,
+): { readonly asyncActions: AsyncActions; readonly events: Worker } {
+  const outward = {
+    env: state.env,
+    headerPrefix: options.headerPrefix,
+    observe,
+    prefersConfiguredHeaders: options.configuredHeaderPrecedence,
+  };
+  const asyncActions = new AsyncActions({
+    calls: state.ground.actionCalls,
+    model: () => state.snapshot().model,
+    outward,
+    intervalMs: options.asyncActionsFetchInterval,
+    batchSize: options.asyncActionsFetchBatchSize,
+    observe,
+  });
+  const events = new Worker({
+    feeds: () =>
+      eventFeeds(state.snapshot().model, { databases: state.sources, outward: { ...outward, headers: {} } }),
+    intervalMs: options.eventsFetchInterval,
+    batchSize: options.eventsFetchBatchSize,
+    mostAtOnce: options.eventsHttpPoolSize,
+    observe,
+  });
+  return { asyncActions, events };
 }
 
 function counting(registry: Registry, next: Observe): Observe {

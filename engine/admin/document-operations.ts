@@ -99,6 +99,10 @@ export async function reloadMetadata(work: Work, args: ArgsOf<'reload_metadata'>
     ...sources.map((source) => work.introspect(source)),
     ...remotes.map((remote) => work.introspectRemote(remote)),
   ]);
+  const { recreate_event_triggers: recreated = false } = args;
+  for (const { name } of work.metadata.sources) {
+    if (Array.isArray(recreated) ? recreated.includes(name) : recreated) work.recaptured.add(name);
+  }
   work.touchesResource = true;
   work.touchesCatalog = true;
   work.tolerate(await work.settle());

@@ -2,22 +2,26 @@
  *  that tracks a table and fills it is all or nothing. Not here: the statement (execute/insert-objects.ts). */
 import { fail } from '../errors/engine-error.ts';
 import { insertObjects } from '../execute/insert-objects.ts';
+import { SESSION_SETTINGS, sessionSettings } from '../execute/session-settings.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
-import { ADMIN_ROLE } from '../resolve/session.ts';
 import type { Answer } from './answer.ts';
+import type { AdminRequest } from './request.ts';
 import type { Work } from './work.ts';
 
-const ADMIN = { role: ADMIN_ROLE, variables: {}, mayUseBackendOnly: true };
-
 /** Raises `sourceNotFound`, `tableNotTracked`, `columnNotExists` and what Postgres refuses. */
-export async function insertRows(work: Work, args: ArgsOf<'insert'>): Promise<Answer> {
+export async function insertRows(
+  work: Work,
+  args: ArgsOf<'insert'>,
+  { caller: { session } }: AdminRequest,
+): Promise<Answer> {
   const source = work.source(args.source) ?? fail('sourceNotFound', { source: args.source });
   await work.settle();
   const table =
     work.view().model.sources.get(source.name)?.tables.get(qualifiedKey(args.table)) ??
     fail('tableNotTracked', { table: printQualified(args.table) });
   const { client } = await work.transaction(source);
+  await client.query(SESSION_SETTINGS.text, sessionSettings(session));
   const { on_conflict: conflict } = args;
   const result = await insertObjects(
     client,
@@ -27,7 +31,7 @@ export async function insertRows(work: Work, args: ArgsOf<'insert'>): Promise<An
       returning: args.returning ?? [],
       onConflict: conflict ? { constraint: conflict.constraint, action: conflict.action } : null,
     },
-    ADMIN,
+    session,
   );
   return () => result;
 }

@@ -20,6 +20,14 @@ import {
   replaceMetadata,
   setCatalogState,
 } from './document-operations.ts';
+import {
+  cleanUpEvents,
+  getEvent,
+  getEventLogs,
+  getInvocationLogs,
+  invokeEventTrigger,
+  redeliverEvent,
+} from './events.ts';
 import { dropAction } from './handlers/actions.ts';
 import { HANDLERS } from './handlers/index.ts';
 import { insertRows } from './insert.ts';
@@ -82,6 +90,12 @@ const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchO
   run_sql: performSql,
   insert: insertRows,
   drop_action: dropActionWithCalls,
+  invoke_event_trigger: invokeEventTrigger,
+  redeliver_event: redeliverEvent,
+  get_event_logs: getEventLogs,
+  get_event_invocation_logs: getInvocationLogs,
+  get_event_by_id: getEvent,
+  cleanup_event_trigger_logs: cleanUpEvents,
   test_webhook_transform: testWebhookTransform,
 };
 

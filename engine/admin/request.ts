@@ -3,6 +3,7 @@
  *  when their turn comes. Not here: performing (perform.ts, batch.ts). Spec: "Schema/metadata API". */
 import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
 import { findOperation, type OperationRow } from '../metadata/operations.ts';
+import type { Session } from '../resolve/session.ts';
 
 export type AdminEndpoint = '/v1/query' | '/v1/metadata' | '/v2/query';
 
@@ -13,6 +14,7 @@ export type Caller = {
   /** Who changes the document, and with what program. */
   readonly author: string;
   readonly client: string | null;
+  readonly session: Session;
 };
 
 export type AdminRequest = {

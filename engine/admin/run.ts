@@ -49,6 +49,7 @@ export async function runAdmin(
     showInternal: context.showInternal ?? true,
     author: context.session.variables[USER_ID] ?? context.session.role,
     client: context.client ?? null,
+    session: context.session,
   };
   try {
     // First of all: a stranger learns nothing of what would have been understood.

@@ -67,6 +67,13 @@ const query = op('add_query_to_collection', {
   query_name: 'q',
   query: 'query { author { id } }',
 });
+const trigger = op('create_event_trigger', {
+  table: name('author'),
+  name: 'told',
+  webhook: 'http://127.0.0.1:9',
+  insert: { columns: '*' },
+  enable_manual: true,
+});
 const allowed = op('add_collection_to_allowlist', { collection: 'c' });
 
 /** Type → the forms of its request, one for each version the specification lists. */
@@ -161,13 +168,22 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   ],
   add_collection_to_allowlist: [{ after: [collection], args: allowed.args }],
   drop_collection_from_allowlist: [{ after: [collection, allowed], args: { collection: 'c' } }],
+  create_event_trigger: [
+    { after: [author], args: trigger.args },
+    { after: [author, trigger], args: { ...(trigger.args as object), replace: true } },
+  ],
+  invoke_event_trigger: [
+    {
+      after: [author, trigger],
+      args: { name: 'told', payload: {} },
+      answer: { event_id: expect.any(String) },
+    },
+  ],
+  delete_event_trigger: [{ after: [author, trigger], args: { name: 'told' } }],
 };
 
 /** Rows whose objects need a server on the other side, or are not there yet: tested where they are. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
-  create_event_trigger: 'event triggers',
-  invoke_event_trigger: 'event triggers',
-  delete_event_trigger: 'event triggers',
   add_remote_schema: 'remote schemas',
   remove_remote_schema: 'remote schemas',
   reload_remote_schema: 'remote schemas',

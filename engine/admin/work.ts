@@ -15,6 +15,7 @@ import type { Resolution } from '../resolve/resolve.ts';
 import type { Inconsistency } from '../resolve/types.ts';
 import type { Authorship } from '../store/revisions.ts';
 import type { CatalogStates, Draft, Versions } from '../store/store.ts';
+import { capture } from './event-capture.ts';
 import type { Ground } from './ground.ts';
 import { newInconsistencies } from './inconsistencies.ts';
 import { type OpenTransaction, openTransaction } from './open-transaction.ts';
@@ -44,6 +45,8 @@ export class Work {
   touchesResource = false;
   /** run_sql and reload_metadata: other replicas must introspect again. */
   touchesCatalog = false;
+  /** Sources whose event triggers are made anew. */
+  readonly recaptured = new Set<string>();
   /** What cannot be taken back, and so waits until all else is written. */
   readonly afterCommit: (() => Promise<void>)[] = [];
   /** Something happened that a second attempt would do twice (SQL outside a transaction). */
@@ -262,6 +265,9 @@ export class Work {
    *  Raises `conflict` when the stored document is no longer the base. */
   async commit(by?: Authorship): Promise<Snapshot> {
     const { model, inconsistencies } = this.view();
+    const after = { metadata: this.#metadata, model, catalogs: this.#catalogs };
+    const transaction = (source: Source) => this.transaction(source);
+    await capture(this.base, after, { transaction, remade: this.recaptured });
     const versions = await this.#write(this.#draft(by));
     for (const finish of this.afterCommit) await finish();
     return {

@@ -31,6 +31,9 @@ functions as (
 )
 select pg_catalog.json_build_object(
   'serverVersion', pg_catalog.current_setting('server_version_num')::int,
+  'hasTriggers', exists (
+    select from pg_catalog.pg_trigger t join relations r on r.oid = t.tgrelid where not t.tgisinternal
+  ),
   'tables', (
     -- oid, schema, name, kind, events it takes: 4 update, 8 insert, 16 delete (pg_relation_is_updatable), comment
     select coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(

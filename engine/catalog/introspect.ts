@@ -25,6 +25,7 @@ type Oid = number;
 /** The row of introspect.sql; each list's meaning stands there. */
 type Row = {
   readonly serverVersion: number;
+  readonly hasTriggers: boolean;
   readonly tables: readonly [Oid, string, string, string, number, string | null][];
   readonly columns: readonly RawColumns[];
   readonly columnComments: readonly [Oid, number, string][];
@@ -103,6 +104,7 @@ function readCatalog(row: Row): Catalog {
   const names = new Map<Oid, QualifiedName>(row.tables.map(([oid, schema, name]) => [oid, { schema, name }]));
   return {
     serverVersion: row.serverVersion,
+    hasTriggers: row.hasTriggers,
     tables: tablesOf(row, types, names),
     functions: functionsOf(row.functions, types, names),
     types: valueTypes(types),

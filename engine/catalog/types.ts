@@ -10,6 +10,8 @@ export type Catalog = {
   readonly tables: ReadonlyMap<string, CatalogTable>;
   /** By qualifiedKey; overloads share a key. */
   readonly functions: ReadonlyMap<string, readonly CatalogFunction[]>;
+  /** Has any of the tables a trigger of somebody's. */
+  readonly hasTriggers: boolean;
   /** By qualifiedKey: what a value may be, so neither rows of tables nor pseudo-types. */
   readonly types: ReadonlyMap<string, PgType>;
   /** What PREPARE said about native queries, by their signature (resolve/native-query.ts): null is nothing wrong.

@@ -104,6 +104,25 @@ export const OPTIONS = {
     default: 10,
     doc: 'how many calls of asynchronous actions are taken at once',
   }),
+  'events-fetch-interval': row({
+    group: 'Databases',
+    type: integer('MS', 0, 86_400_000),
+    default: 1000,
+    unit: 'ms',
+    doc: 'how often sources are asked for events their webhooks are to be told of; 0 is never',
+  }),
+  'events-fetch-batch-size': row({
+    group: 'Databases',
+    type: integer('COUNT', 1, 10_000),
+    default: 100,
+    doc: 'how many events are taken from a source at once',
+  }),
+  'events-http-pool-size': row({
+    group: 'Databases',
+    type: integer('COUNT', 1, 10_000),
+    default: 100,
+    doc: 'how many webhooks of event triggers are told at the same time',
+  }),
   'metadata-dir': row({
     group: 'Databases',
     type: text('FOLDER'),

@@ -573,6 +573,29 @@ export const ERRORS = {
     'not-exists',
     (p) => `permission for role "${p.role}" is not defined on action "${p.name}"`,
   ),
+  eventTriggerExists: row<Named>(
+    400,
+    'already-exists',
+    (p) => `event trigger with name "${p.name}" already exists`,
+  ),
+  eventTriggerNotExists: row<Named>(
+    400,
+    'not-exists',
+    (p) => `event trigger with name "${p.name}" does not exist`,
+  ),
+  /** It would watch nothing. */
+  eventTriggerWithoutEvents: row<object>(
+    400,
+    'parse-failed',
+    () => 'atleast one amongst insert/update/delete/enable_manual spec must be provided',
+  ),
+  eventTriggerNotManual: row<Named>(
+    400,
+    'not-supported',
+    (p) => `manual mode is not enabled for event trigger "${p.name}"`,
+  ),
+  eventNotExists: row<object>(400, 'not-exists', () => 'event not found'),
+  eventBusy: row<object>(400, 'busy', () => 'event is already being processed'),
   customTypesInvalid: row<{ reason: string }>(
     400,
     'invalid-configuration',

@@ -96,7 +96,7 @@ async function rowsOf(
 ): Promise<readonly Row[]> {
   if (progress) progress.plan = plan;
   const span = progress?.span ?? null;
-  const asker = { session, variables: variables.values };
+  const asker = { session, variables: variables.values, trace: span?.place ?? null };
   if (plan.validations.length > 0) await validateInputs(plan.validations, asker, { ...outward, span });
   return runPlan(plan, asker, span ? traced(databases, span) : databases);
 }

@@ -89,13 +89,14 @@ async function inTurn(asked: PlannedRequest, context: CallContext): Promise<Ran>
 
 async function runStatements(
   { plan, variables }: PlannedRequest,
-  { session, databases }: CallContext,
+  { session, databases, outward }: CallContext,
   from: number,
   to: number,
 ): Promise<readonly Row[]> {
   if (from === to) return [];
   const statements = plan.statements.slice(from, to);
-  return runPlan({ ...plan, statements }, { session, variables: variables.values }, databases);
+  const trace = outward.span?.place ?? null;
+  return runPlan({ ...plan, statements }, { session, variables: variables.values, trace }, databases);
 }
 
 /** In a query a remote schema that fails takes its own fields along, and no others. */

@@ -40,6 +40,8 @@ export type ReadyStatement = Omit<CompiledStatement, 'answer' | 'steps'> & {
   readonly preparation: Preparation;
   /** Of the whole request. */
   readonly timeLimitMs: number | null;
+  /** Its source has triggers, which may ask who writes. */
+  readonly isWatched: boolean;
   readonly answer: ReadyStatement | null;
   readonly steps: readonly ReadyStep[];
 };
@@ -117,10 +119,10 @@ export function planned(role: RoleSchema, request: GraphqlRequest): PlannedReque
   }
   misses += 1;
   const before = document.byValue.size + document.facets.size;
-  const plan = ready(
-    renderPlan(planRequest(document, variables)),
-    guardOf(role.model, role.role).timeLimitMs,
-  );
+  const plan = ready(renderPlan(planRequest(document, variables)), {
+    timeLimitMs: guardOf(role.model, role.role).timeLimitMs,
+    sources: role.model.sources,
+  });
   // Planning may have found out that more of the variables matters.
   const isSameShape = document.byValue.size + document.facets.size === before;
   const { shape } = isSameShape ? variables : coerceVariables(document, request.variables ?? null);
@@ -189,9 +191,12 @@ function total(numbers: readonly number[]): number {
   return numbers.reduce((sum, number) => sum + number, 0);
 }
 
+/** What of the model running depends on. */
+type Surroundings = Pick<ReadyPlan, 'timeLimitMs'> & Pick<Model, 'sources'>;
+
 function ready(
   { operation, validations, calls, statements, template }: CompiledPlan,
-  timeLimitMs: number | null,
+  around: Surroundings,
 ): ReadyPlan {
   const whole: readonly TemplatePart[] = [
     { kind: 'text', text: '{"data":' },
@@ -199,7 +204,7 @@ function ready(
     { kind: 'text', text: '}' },
   ];
   const readyAll = (compiled: readonly CompiledStatement[]) =>
-    compiled.map((statement) => readyStatement(statement, timeLimitMs));
+    compiled.map((statement) => readyStatement(statement, around));
   const asksNobody = statements.length + calls.length === 0;
   const isFixed = operation === 'query' && asksNobody && lengthOf(template) >= LEAST_FIXED;
   return {
@@ -207,7 +212,7 @@ function ready(
     validations,
     statements: readyAll(statements),
     calls: calls.map((call) => ({ ...call, statements: readyAll(call.statements) })),
-    timeLimitMs,
+    timeLimitMs: around.timeLimitMs,
     template: isFixed ? [] : whole,
     fixed: isFixed ? bytesOf(whole, []) : null,
   };
@@ -217,13 +222,14 @@ function lengthOf(template: readonly TemplatePart[]): number {
   return total(template.map((part) => (part.kind === 'text' ? part.text.length : 0)));
 }
 
-function readyStatement(statement: CompiledStatement, timeLimitMs: number | null): ReadyStatement {
+function readyStatement(statement: CompiledStatement, around: Surroundings): ReadyStatement {
   const { answer, steps, ...rest } = statement;
   return {
     ...rest,
     preparation: preparationOf(statement, statement.isRepeatable),
-    timeLimitMs,
-    answer: answer && readyStatement({ ...statement, ...answer, answer: null }, timeLimitMs),
+    timeLimitMs: around.timeLimitMs,
+    isWatched: around.sources.get(statement.source)?.hasTriggers ?? false,
+    answer: answer && readyStatement({ ...statement, ...answer, answer: null }, around),
     steps: readySteps(steps),
   };
 }

@@ -9,6 +9,7 @@ import { type Deadline, deadlineAfter } from './deadline.ts';
 import { engineErrorOf } from './pg-errors.ts';
 import type { Preparation, ReadyPlan, ReadyStatement, ReadyStep } from './plan-cache.ts';
 import { type Database, isConnectionLost, type NamedStatement, type Row, type Run } from './pool.ts';
+import { SESSION_SETTINGS, sessionSettings } from './session-settings.ts';
 
 /** Where databases are looked up by the name of their source: execute/sources.ts. */
 export interface Databases {
@@ -67,17 +68,24 @@ async function runMutation(
 ): Promise<readonly Row[]> {
   const [only] = statements;
   const deadline = deadlineOf(only?.timeLimitMs ?? null);
-  if (statements.length === 1 && only && isAlone(only) && !deadline) {
+  if (statements.length === 1 && only && isAlone(only) && !deadline && !only.isWatched) {
     return [await runOne(databases.get(only.source).run, only, valuesOf(only, binding))];
   }
   const sources = [...new Set(statements.map(({ source }) => source))];
   return inTransactions(sources, { databases, deadline }, new Map(), async (runs) => {
+    const watched = new Set(statements.filter(({ isWatched }) => isWatched).map(({ source }) => source));
+    for (const source of watched) tellWhoWrites(runs.get(source)!, binding);
     const rows: Row[] = [];
     for (const statement of statements) {
       rows.push(await write(runs.get(statement.source)!, statement, binding));
     }
     return rows;
   });
+}
+
+/** Goes out with the first statement; should it fail, so does that. */
+function tellWhoWrites(run: Run, { session, trace = null }: Binding): void {
+  run(SESSION_SETTINGS, sessionSettings(session, trace)).catch(() => {});
 }
 
 function deadlineOf(timeLimitMs: number | null): Deadline | null {

@@ -16,6 +16,7 @@ import {
   ResponseTransform,
   RoleName,
 } from './schema/common.ts';
+import { EventTrigger } from './schema/event.ts';
 import { ComputedField, FunctionConfiguration } from './schema/function.ts';
 import { LogicalModelField } from './schema/logical-model.ts';
 import { NativeQuery } from './schema/native-query.ts';
@@ -127,6 +128,13 @@ const trackedFunction = {
   function: QualifiedName,
   configuration: Type.Optional(FunctionConfiguration),
   comment: Type.Optional(Comment),
+};
+const { name: _name, definition: _definition, ...eventSettings } = EventTrigger.properties;
+const eventTrigger = { name: ObjectName, ...eventSettings };
+const Uuid = Type.String({ pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' });
+const page = {
+  limit: Type.Optional(Type.Integer({ minimum: 0 })),
+  offset: Type.Optional(Type.Integer({ minimum: 0 })),
 };
 const ofRole = { table: QualifiedName, role: RoleName };
 const PermissionType = Type.Union([
@@ -442,6 +450,53 @@ export const OPERATIONS = {
     Type.Object({ action: GraphqlName, role: RoleName }),
   ),
   set_custom_types: row('edit', 'Replaces the types that actions take and answer with.', CustomTypes),
+
+  // ── event triggers ──
+  create_event_trigger: sourced('edit', 'Tells a webhook of rows that change, or replaces how.', {
+    table: QualifiedName,
+    ...eventTrigger,
+    ...EventTrigger.properties.definition.properties,
+    replace: flag,
+  }),
+  delete_event_trigger: sourced('edit', 'Forgets an event trigger; what waited to be told is archived.', {
+    name: ObjectName,
+  }),
+  invoke_event_trigger: sourced('database', 'Makes an event of an event trigger by hand.', {
+    name: ObjectName,
+    payload: Type.Unknown(),
+  }),
+  redeliver_event: sourced('database', 'Tells the webhook of an event again.', { event_id: Uuid }),
+  get_event_logs: sourced('read', 'Events of an event trigger, newest first.', {
+    name: ObjectName,
+    status: Type.Optional(Type.Union([Type.Literal('pending'), Type.Literal('processed')])),
+    ...page,
+  }),
+  get_event_invocation_logs: sourced(
+    'read',
+    'What webhooks were told of events and answered, newest first.',
+    {
+      name: ObjectName,
+      ...page,
+    },
+  ),
+  get_event_by_id: sourced('read', 'An event, and what its webhook was told and answered.', {
+    event_id: Uuid,
+    invocation_log_limit: page.limit,
+    invocation_log_offset: page.offset,
+  }),
+  cleanup_event_trigger_logs: row(
+    'database',
+    'Deletes events that are done with and, if wanted, what was told of them.',
+    Type.Object({
+      event_trigger_name: ObjectName,
+      source: ObjectName,
+      clear_older_than: Type.Integer({ minimum: 0 }),
+      batch_size: Type.Optional(Type.Integer({ minimum: 1 })),
+      timeout: Type.Optional(Type.Integer({ minimum: 0 })),
+      clean_invocation_logs: flag,
+    }),
+    { takesSource: true },
+  ),
 
   // ── webhooks ──
   test_webhook_transform: row(

@@ -20,7 +20,7 @@ export type Observation =
   | { readonly kind: 'spans exported'; readonly count: number; readonly failure: string | null }
   | WebsocketEvent
   /** Something in the engine's own life: the metadata published, a database gone. `event` is its room's own report. */
-  | { readonly kind: 'state'; readonly event: { readonly kind: string } }
+  | { readonly kind: 'state'; readonly event: { readonly kind: string; readonly [detail: string]: unknown } }
   /** A failure nobody foresaw; the client was told only that it happened. */
   | { readonly kind: 'unexpected'; readonly requestId: string | null; readonly error: unknown };
 
@@ -88,7 +88,7 @@ export type KeysRefreshed = {
 /** A service of the administrator's was asked something. */
 export type WebhookCalled = {
   readonly kind: 'webhook called';
-  readonly purpose: 'auth-hook' | 'input-validation' | 'action';
+  readonly purpose: 'auth-hook' | 'input-validation' | 'action' | 'event-trigger';
   /** As configured: what stands in it for the environment is not filled in. Without user, password and query string. */
   readonly url: string;
   readonly method: string;

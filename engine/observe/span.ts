@@ -12,6 +12,9 @@ export type Tracer = {
   readonly propagator: Api.TextMapPropagator;
 };
 
+/** In hexadecimal digits: 32, and 16. */
+export type SpanPlace = { readonly traceId: string; readonly spanId: string };
+
 export class Span {
   readonly #by: Tracer;
   readonly #span: Api.Span;
@@ -34,6 +37,12 @@ export class Span {
   child(name: string, kind: 'internal' | 'client', attributes: Attributes = {}): Span {
     const { INTERNAL, CLIENT } = this.#by.api.SpanKind;
     return new Span(this.#by, name, kind === 'client' ? CLIENT : INTERNAL, this.#context, attributes);
+  }
+
+  /** Where it is, for those who are told of it otherwise than by headers. */
+  get place(): SpanPlace {
+    const { traceId, spanId } = this.#span.spanContext();
+    return { traceId, spanId };
   }
 
   /** For a request to another service made within this span. Names in lower case. */

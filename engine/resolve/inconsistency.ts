@@ -7,6 +7,7 @@ import type { ErrorName } from '../errors/errors.ts';
 import { objectKey } from '../metadata/objects.ts';
 import type { Action, CustomTypes } from '../metadata/schema/action.ts';
 import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
+import type { EventTrigger } from '../metadata/schema/event.ts';
 import type { ComputedField, TrackedFunction } from '../metadata/schema/function.ts';
 import type { LogicalModel, LogicalModelPermission } from '../metadata/schema/logical-model.ts';
 import type { NativeQuery } from '../metadata/schema/native-query.ts';
@@ -159,6 +160,18 @@ export function computedFieldSubject(source: string, table: QualifiedName, field
     },
     key: objectKey('computed_field', source, table.schema, table.name, field.name),
     context: `in table "${printQualified(table)}": in computed field "${field.name}": `,
+  };
+}
+
+export function eventTriggerSubject(source: string, table: QualifiedName, trigger: EventTrigger): Subject {
+  const { name } = trigger;
+  return {
+    type: 'event_trigger',
+    name: `event_trigger ${name} in table ${printQualified(table)} in source ${source}`,
+    definition: { ...trigger, source, table: { schema: table.schema, name: table.name } },
+    key: objectKey('event_trigger', source, table.schema, table.name, name),
+    context: `in table "${printQualified(table)}": in event trigger "${name}": `,
+    hasOneWording: true,
   };
 }
 

@@ -1,12 +1,13 @@
-/** Metadata + catalogs → Model, in stages: sources, tables, names, native queries, relationships, permissions, roles, actions,
- *  remote schemas, REST endpoints. Each stage sees only what the one before it kept. Never fails: what does not fit becomes an Inconsistency and is left out of the model, with
+/** Metadata + catalogs → Model, in stages: sources, tables, names, native queries, relationships, permissions, roles, event
+ *  triggers, actions, remote schemas, REST endpoints. Each stage sees only what the one before it kept. Never fails: what does not fit becomes an Inconsistency and is left out of the model, with
  *  everything that hangs on it.
- *  Not here yet, and neither in the model nor reported: remote relationships, event triggers. */
+ *  Not here yet, and neither in the model nor reported: remote relationships. */
 import type { Catalog } from '../catalog/types.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import { resolveActions } from './action.ts';
 import { NameSpace } from './conflicts.ts';
 import { resolveCustomTypes } from './custom-type.ts';
+import { eventTriggersOf } from './event-trigger.ts';
 import { resolveGuards } from './guard.ts';
 import { heirsOf, withInherited } from './heirs.ts';
 import { Inconsistencies } from './inconsistency.ts';
@@ -57,12 +58,16 @@ export function resolve(
   const permitted = computed.map((source) => withPermissions(source, found));
   const heirs = heirsOf(metadata, roles, found);
   const inherited = permitted.map((source) => withInherited(source, heirs, found));
+  const triggerNames = new Set<string>();
   const sources = inherited.map((source) => {
     const { name, naming, tables, nativeQueries } = source;
     const functions = mapValues(functionsOf(source, names, options, found), (fn) => {
       return { ...fn, roles: withHeirs(fn.roles, heirs) };
     });
-    return [name, { name, naming, tables, nativeQueries, functions }] as const;
+    const eventTriggers = eventTriggersOf(source, triggerNames, found);
+    const hasTriggers = source.catalog.hasTriggers || eventTriggers.size > 0;
+    const resolved = { name, naming, tables, nativeQueries, functions, eventTriggers, hasTriggers };
+    return [name, resolved] as const;
   });
   const around = { sources: new Map(sources), catalogs: catalogs.values(), names };
   const types = resolveCustomTypes(metadata.custom_types ?? {}, around, found);

@@ -11,6 +11,7 @@ import type { NamingConvention } from '../metadata/schema/source.ts';
 import type { RootFieldKind } from '../metadata/schema/table.ts';
 import type { ResolvedAction } from './action.ts';
 import type { ActionTypes } from './custom-type.ts';
+import type { ResolvedEventTrigger } from './event-trigger.ts';
 import type { Guards } from './guard.ts';
 import type { Naming, Part } from './naming.ts';
 import type { Join, Leaf, Predicate } from './predicate.ts';
@@ -87,6 +88,10 @@ export type ResolvedSource = {
   readonly functions: ReadonlyMap<string, ResolvedFunction>;
   /** Rows of native queries, by qualifiedKey of nativeName (native-query.ts). */
   readonly nativeQueries: ReadonlyMap<string, ResolvedTable>;
+  /** By name, in metadata order. */
+  readonly eventTriggers: ReadonlyMap<string, ResolvedEventTrigger>;
+  /** Has a table of it triggers: they may ask who wrote. */
+  readonly hasTriggers: boolean;
 };
 
 export type ResolvedTable = {

@@ -99,6 +99,20 @@ export function literal(text: string): Fragment {
   return syntax(`'${text.replaceAll("'", "''")}'`);
 }
 
+/** A name as a string, whatever is in it and however the server reads backslashes. PostgreSQL manual, "String Constants". */
+export function nameText(name: string): Fragment {
+  if (name.includes('\0')) throw new RangeError('a name cannot contain a zero byte');
+  return syntax(`E'${name.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`);
+}
+
+/** The body of a function, between marks that do not occur in it. PostgreSQL manual, "Dollar-Quoted String Constants". */
+export function dollarQuoted(body: Fragment): Fragment {
+  const { text } = compile(body);
+  let mark = '$body$';
+  while (text.includes(mark)) mark = `$${mark.slice(1, -1)}_$`;
+  return sql`${syntax(mark)}${body}${syntax(mark)}`;
+}
+
 /** SQL an administrator has written into the metadata. Never a user's. */
 export function authored(text: string): Fragment {
   if (text.includes('\0')) throw new RangeError('SQL cannot contain a zero byte');

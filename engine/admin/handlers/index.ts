@@ -3,6 +3,7 @@
 import type { EditOperation } from '../../metadata/operations.ts';
 import * as actions from './actions.ts';
 import * as collections from './collections.ts';
+import * as eventTriggers from './event-triggers.ts';
 import * as functions from './functions.ts';
 import type { Handler } from './handler.ts';
 import * as inheritedRoles from './inherited-roles.ts';
@@ -72,6 +73,8 @@ export const HANDLERS: { readonly [N in EditOperation]: Handler<N> } = {
   create_action_permission: actions.createActionPermission,
   drop_action_permission: actions.dropActionPermission,
   set_custom_types: actions.setCustomTypes,
+  create_event_trigger: eventTriggers.createEventTrigger,
+  delete_event_trigger: eventTriggers.deleteEventTrigger,
   set_api_limits: limits.setApiLimits,
   set_opentelemetry_config: opentelemetry.setConfig,
   set_opentelemetry_status: opentelemetry.setStatus,

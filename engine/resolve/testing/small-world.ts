@@ -73,6 +73,7 @@ export function catalogOf(...tables: readonly CatalogTable[]): Catalog {
     functions: new Map(),
     types: new Map(),
     preparedQueries: new Map(),
+    hasTriggers: false,
     enumRows: new Map(),
   };
 }

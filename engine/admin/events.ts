@@ -1,0 +1,154 @@
+/** Operations on events: made by hand, told again, read, cleaned up. Of a source that has no log there are none.
+ *  Not here: event triggers (handlers/event-triggers.ts), telling webhooks (events/). Reference: features.md rows 188–191. */
+import { fail } from '../errors/engine-error.ts';
+import { hasLog, makeLog } from '../events/capture.ts';
+import { parseJson } from '../execute/parse-json.ts';
+import type { Database } from '../execute/pool.ts';
+import type { ArgsOf } from '../metadata/operations.ts';
+import type { Source } from '../metadata/schema/source.ts';
+import type { ResolvedEventTrigger } from '../resolve/event-trigger.ts';
+import { type Answer, SUCCESS } from './answer.ts';
+import type { AdminRequest } from './request.ts';
+import { refusingSql } from './sql-failure.ts';
+import type { Work } from './work.ts';
+
+const PAGE = 100;
+const BATCH = 10_000;
+const TIMEOUT_SECONDS = 60;
+
+/** Raises `sourceNotFound`, `eventTriggerNotExists`, `eventTriggerNotManual`. */
+export async function invokeEventTrigger(
+  work: Work,
+  { source: name, name: trigger, payload }: ArgsOf<'invoke_event_trigger'>,
+  { caller: { session } }: AdminRequest,
+): Promise<Answer> {
+  const source = requireSource(work, name);
+  await work.settle();
+  const { table, isManual } = requireTrigger(work, name, trigger);
+  if (!isManual) fail('eventTriggerNotManual', { name: trigger });
+  const { client } = await work.transaction(source);
+  await makeLog(client);
+  const made = await client.query(
+    `insert into pergola.event_log (trigger_name, schema_name, table_name, payload)
+     values ($1, $2, $3, json_build_object('op', 'MANUAL', 'data', json_build_object('old', null, 'new', $4::json),
+       'session_variables', $5::json, 'trace_context', null)) returning id::text`,
+    [trigger, table.schema, table.name, JSON.stringify(payload), JSON.stringify(session.variables)],
+  );
+  const body = { event_id: made.rows[0].id };
+  return () => body;
+}
+
+/** Raises `sourceNotFound`, `eventNotExists`, `eventBusy`. */
+export async function redeliverEvent(
+  work: Work,
+  { source: name, event_id: id }: ArgsOf<'redeliver_event'>,
+): Promise<Answer> {
+  const { client } = await work.transaction(requireSource(work, name));
+  if (!(await hasLog(client))) fail('eventNotExists', {});
+  const found = await client.query(
+    'select locked is not null as busy from pergola.event_log where id = $1 and not archived for update',
+    [id],
+  );
+  if (found.rows.length === 0) fail('eventNotExists', {});
+  if (found.rows[0].busy) fail('eventBusy', {});
+  await client.query(
+    `update pergola.event_log
+        set delivered = false, error = false, tries = 0, next_retry_at = null where id = $1`,
+    [id],
+  );
+  return SUCCESS;
+}
+
+export function getEventLogs(work: Work, args: ArgsOf<'get_event_logs'>): Promise<Answer> {
+  const { status, name, limit = PAGE, offset = 0 } = args;
+  return listed(work, args.source, [
+    `select row_to_json(e)::text as row from pergola.event_log e
+      where trigger_name = $1 and not archived
+        and ($2::bool is null or (delivered or error) = $2)
+      order by created_at desc, id limit $3 offset $4`,
+    [name, status === undefined ? null : status === 'processed', limit, offset],
+  ]);
+}
+
+export function getInvocationLogs(work: Work, args: ArgsOf<'get_event_invocation_logs'>): Promise<Answer> {
+  const { name, limit = PAGE, offset = 0 } = args;
+  return listed(work, args.source, [
+    `select row_to_json(e)::text as row from pergola.event_invocation_log e
+      where trigger_name = $1 order by created_at desc, id limit $2 offset $3`,
+    [name, limit, offset],
+  ]);
+}
+
+/** Raises `sourceNotFound`, `eventNotExists`. */
+export async function getEvent(work: Work, args: ArgsOf<'get_event_by_id'>): Promise<Answer> {
+  const { event_id: id, invocation_log_limit: limit = PAGE, invocation_log_offset: offset = 0 } = args;
+  const source = requireSource(work, args.source);
+  const [event] = await rowsOf(work, source, [
+    'select row_to_json(e)::text as row from pergola.event_log e where id = $1',
+    [id],
+  ]);
+  if (!event) return fail('eventNotExists', {});
+  const invocations = await rowsOf(work, source, [
+    `select row_to_json(e)::text as row from pergola.event_invocation_log e
+      where event_id = $1 order by created_at desc, id limit $2 offset $3`,
+    [id, limit, offset],
+  ]);
+  return () => ({ event, invocations });
+}
+
+/** Batch by batch, for as long as `timeout` says. Raises `sourceNotFound`, `eventTriggerNotExists`. */
+export async function cleanUpEvents(work: Work, args: ArgsOf<'cleanup_event_trigger_logs'>): Promise<Answer> {
+  const source = requireSource(work, args.source);
+  requireTrigger(work, args.source, args.event_trigger_name);
+  const { batch_size: most = BATCH, timeout = TIMEOUT_SECONDS } = args;
+  const database = work.ground.database(source);
+  const until = performance.now() + timeout * 1000;
+  const values = [args.event_trigger_name, args.clear_older_than, most, args.clean_invocation_logs ?? false];
+  await refusingSql({ source: source.name, statement: 'clean-up' }, async () => {
+    while ((await hasLog(database)) && performance.now() < until) {
+      if (((await deleteBatch(database, values)) ?? 0) < most) break;
+    }
+  });
+  return SUCCESS;
+}
+
+async function deleteBatch(database: Database, values: readonly unknown[]): Promise<number | null> {
+  const deleted = await database.query(
+    `with done as (
+       delete from pergola.event_log where id in (
+         select id from pergola.event_log
+          where trigger_name = $1 and (delivered or error or archived) and locked is null
+            and created_at < now() - $2::int * interval '1 hour'
+          limit $3 for update skip locked)
+       returning id),
+     told as (delete from pergola.event_invocation_log where $4::bool and event_id in (select id from done))
+     select id from done`,
+    values,
+  );
+  return deleted.rowCount;
+}
+
+type Question = readonly [text: string, values: readonly unknown[]];
+
+async function listed(work: Work, name: string, question: Question): Promise<Answer> {
+  const rows = await rowsOf(work, requireSource(work, name), question);
+  return () => rows;
+}
+
+async function rowsOf(work: Work, source: Source, [text, values]: Question): Promise<readonly unknown[]> {
+  const database = work.ground.database(source);
+  return refusingSql({ source: source.name, statement: text }, async () => {
+    if (!(await hasLog(database))) return [];
+    const found = await database.query(text, values);
+    return found.rows.map(({ row }: { readonly row: string }) => parseJson(row));
+  });
+}
+
+function requireSource(work: Work, name: string): Source {
+  return work.source(name) ?? fail('sourceNotFound', { source: name });
+}
+
+function requireTrigger(work: Work, source: string, name: string): ResolvedEventTrigger {
+  const triggers = work.view().model.sources.get(source)?.eventTriggers;
+  return triggers?.get(name) ?? fail('eventTriggerNotExists', { name });
+}

@@ -1,0 +1,50 @@
+/** Event triggers as the database has them: the log they write, made where it is missing, and their functions and triggers,
+ *  made anew or dropped, inside a transaction of the caller's.
+ *  Not here: which of them change (admin/event-capture.ts), their SQL (sql/event-trigger.ts). */
+import { readFileSync } from 'node:fs';
+import type { ClientBase, QueryResult } from 'pg';
+import type { Database } from '../execute/pool.ts';
+import type { ResolvedEventTrigger } from '../resolve/event-trigger.ts';
+import { captureText, dropCaptureText } from '../sql/event-trigger.ts';
+
+const EVENT_LOG = readFileSync(new URL('./event-log.sql', import.meta.url), 'utf8');
+/** Any number nobody else locks. */
+const ADVISORY_LOCK = '8097875193516056674';
+
+export async function makeCaptures(
+  client: ClientBase,
+  triggers: readonly ResolvedEventTrigger[],
+): Promise<void> {
+  if (triggers.length === 0) return;
+  await makeLog(client);
+  for (const trigger of triggers) await client.query(captureText(trigger));
+}
+
+export async function dropCaptures(client: ClientBase, names: readonly string[]): Promise<void> {
+  if (names.length === 0 || !(await hasLog(client))) return;
+  for (const name of names) await client.query(dropCaptureText(name));
+}
+
+/** Those of triggers that are gone: nobody tells them any more. */
+export async function archiveEvents(client: ClientBase, triggers: readonly string[]): Promise<void> {
+  if (triggers.length === 0 || !(await hasLog(client))) return;
+  await client.query(
+    'update pergola.event_log set archived = true where trigger_name = any($1) and not archived',
+    [triggers],
+  );
+}
+
+export async function makeLog(client: ClientBase): Promise<void> {
+  if (await hasLog(client)) return;
+  await client.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCK]);
+  if (await hasLog(client)) return;
+  // `if not exists` wants the privilege even when there is nothing to create.
+  const found = await client.query(`select to_regnamespace('pergola') as schema`);
+  if (!found.rows[0].schema) await client.query('create schema pergola');
+  await client.query(EVENT_LOG);
+}
+
+export async function hasLog(client: Pick<Database, 'query'> | ClientBase): Promise<boolean> {
+  const found: QueryResult = await client.query(`select to_regclass('pergola.event_log') as log`);
+  return found.rows[0].log !== null;
+}

@@ -1,0 +1,109 @@
+/** Telling a webhook of an event: what it is sent, and what is written down of that and of its answer. Never raises: what
+ *  goes wrong is an attempt without an answer. Not here: events (event-log.ts), when one is told again (retry.ts).
+ *  Reference: features.md rows 182, 185, 192. */
+import { parseJson } from '../execute/parse-json.ts';
+import {
+  callWebhook,
+  type Message,
+  type Outward,
+  type Webhook,
+  type WebhookAnswer,
+  WebhookFailure,
+} from '../execute/webhook.ts';
+import type { ResponseTransform } from '../metadata/schema/common.ts';
+import type { ResolvedEventTrigger } from '../resolve/event-trigger.ts';
+import { SESSION_PREFIX } from '../resolve/session.ts';
+import { TransformError } from '../transform/render.ts';
+import { transformResponse } from '../transform/response.ts';
+import type { LoggedEvent } from './event-log.ts';
+import { type Outcome, retryAfterOf } from './retry.ts';
+
+/** As the log of invocations has it. */
+export type Attempt = Outcome & { readonly request: unknown; readonly response: unknown };
+
+export type Recipient = {
+  readonly webhook: Webhook;
+  readonly responseTransform?: ResponseTransform;
+};
+
+export function messageOf(
+  event: LoggedEvent,
+  { retries }: ResolvedEventTrigger,
+  headerPrefix: string,
+): Message {
+  const sessionVariables = onTheWire(event.payload['session_variables'], headerPrefix);
+  const body = {
+    id: event.id,
+    created_at: event.createdAt,
+    table: { schema: event.schema, name: event.table },
+    trigger: { name: event.trigger },
+    event: { ...event.payload, session_variables: sessionVariables },
+    delivery_info: { current_retry: event.tries, max_retries: retries.most },
+  };
+  return { purpose: 'event-trigger', body, sessionVariables: sessionVariables ?? {} };
+}
+
+/** Under the names clients give them. */
+function onTheWire(variables: unknown, prefix: string): Readonly<Record<string, string>> | null {
+  if (typeof variables !== 'object' || variables === null) return null;
+  return Object.fromEntries(
+    Object.entries(variables).map(([name, value]) => {
+      const known = name.startsWith(SESSION_PREFIX) ? prefix + name.slice(SESSION_PREFIX.length) : name;
+      return [known, String(value)];
+    }),
+  );
+}
+
+export async function attempt(recipient: Recipient, message: Message, outward: Outward): Promise<Attempt> {
+  const request = { payload: message.body, headers: recipient.webhook.headers, version: '2' };
+  try {
+    const answer = await callWebhook(recipient.webhook, message, outward);
+    return {
+      status: answer.status,
+      retryAfterSeconds: retryAfterOf(answer.headers.get('retry-after')),
+      request: {
+        ...request,
+        payload: answer.sent.body.kind === 'json' ? answer.sent.body.value : answer.sent.body,
+      },
+      response: responseOf(answer, recipient, message),
+    };
+  } catch (error) {
+    const told = error instanceof WebhookFailure ? (error.problem ?? error.message) : 'internal error';
+    if (!(error instanceof WebhookFailure)) {
+      outward.observe?.({ kind: 'unexpected', requestId: null, error });
+    }
+    const response = { type: 'client_error', data: { message: told }, version: '2' };
+    return { status: null, retryAfterSeconds: null, request, response };
+  }
+}
+
+function responseOf(answer: WebhookAnswer, { responseTransform }: Recipient, message: Message): unknown {
+  const { status, headers, text, plain } = answer;
+  const listed = [...headers].map(([name, value]) => ({ name, value }));
+  const body = responseTransform ? transformedText(responseTransform, answer, plain, message) : text;
+  return { type: 'webhook_response', data: { status, body, headers: listed }, version: '2' };
+}
+
+function transformedText(
+  transform: ResponseTransform,
+  { status, text }: WebhookAnswer,
+  plain: WebhookAnswer['plain'],
+  { sessionVariables }: Message,
+): string {
+  try {
+    return JSON.stringify(
+      transformResponse(transform, { status, body: bodyOf(text) }, plain, sessionVariables),
+    );
+  } catch (error) {
+    if (!(error instanceof TransformError)) throw error;
+    return text;
+  }
+}
+
+function bodyOf(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,53 @@
+/** The sources of a model that have event triggers, as feeds for the worker: an event is told, and its verdict written down.
+ *  Not here: how often and how many (worker.ts). */
+import type { Database } from '../execute/pool.ts';
+import type { Outward } from '../execute/webhook.ts';
+import type { ResolvedEventTrigger } from '../resolve/event-trigger.ts';
+import type { Model, ResolvedSource } from '../resolve/types.ts';
+import { attempt, messageOf } from './deliver.ts';
+import { type LoggedEvent, noteAttempt, releaseEvents, takeEvents } from './event-log.ts';
+import { verdictOf } from './retry.ts';
+import type { Feed } from './worker.ts';
+
+export type EventSurroundings = {
+  readonly databases: { readonly get: (source: string) => Database };
+  readonly outward: Outward;
+};
+
+/** For writing the answer down, beyond the time the webhook has. */
+const LEASE_MARGIN_SECONDS = 60;
+
+export function eventFeeds({ sources }: Model, around: EventSurroundings): readonly Feed[] {
+  return [...sources.values()]
+    .filter(({ eventTriggers }) => eventTriggers.size > 0)
+    .map((source) => feedOf(source, around));
+}
+
+function feedOf({ name, eventTriggers }: ResolvedSource, { databases, outward }: EventSurroundings): Feed {
+  const triggers = [...eventTriggers.keys()];
+  const timeouts = [...eventTriggers.values()].map(({ webhook }) => webhook.timeoutSeconds);
+  const leaseSeconds = Math.max(...timeouts) + LEASE_MARGIN_SECONDS;
+  return {
+    name,
+    take: async (most) => {
+      const database = databases.get(name);
+      const events = await takeEvents(database, { triggers, most, leaseSeconds });
+      return events.map((event) => ({
+        id: event.id,
+        perform: () => tell(database, event, eventTriggers.get(event.trigger)!, outward),
+      }));
+    },
+    release: (ids) => releaseEvents(databases.get(name), ids),
+  };
+}
+
+async function tell(
+  database: Database,
+  event: LoggedEvent,
+  trigger: ResolvedEventTrigger,
+  outward: Outward,
+): Promise<void> {
+  const attempted = await attempt(trigger, messageOf(event, trigger, outward.headerPrefix), outward);
+  const verdict = verdictOf(attempted, event.tries, trigger.retries);
+  await noteAttempt(database, event, attempted, verdict);
+}

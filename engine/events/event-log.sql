@@ -1,0 +1,32 @@
+-- Events of rows, and what webhooks were told of them, in the database of the rows: written by whoever writes those, in the same
+-- transaction.
+create table pergola.event_log (
+  id uuid primary key default gen_random_uuid(),
+  schema_name text not null,
+  table_name text not null,
+  trigger_name text not null,
+  payload json not null,
+  created_at timestamptz not null default now(),
+  tries integer not null default 0,
+  -- When somebody took it; a lease that has ended is that of an engine that is gone.
+  locked timestamptz,
+  next_retry_at timestamptz,
+  delivered boolean not null default false,
+  error boolean not null default false,
+  -- Its trigger is gone.
+  archived boolean not null default false
+);
+create index event_log_waiting on pergola.event_log (created_at) where not delivered and not error and not archived;
+create index event_log_trigger_name on pergola.event_log (trigger_name, created_at);
+
+create table pergola.event_invocation_log (
+  id uuid primary key default gen_random_uuid(),
+  trigger_name text not null,
+  event_id uuid not null,
+  status integer,
+  request json not null,
+  response json not null,
+  created_at timestamptz not null default now()
+);
+create index event_invocation_log_event_id on pergola.event_invocation_log (event_id);
+create index event_invocation_log_trigger_name on pergola.event_invocation_log (trigger_name, created_at);

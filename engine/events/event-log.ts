@@ -1,0 +1,90 @@
+/** The log of events in a source's database, shared by every replica: who takes an event has it alone until its lease ends.
+ *  A lease outlives the time the webhook has, so an event is told twice only when the engine that told it is gone.
+ *  Not here: the table (event-log.sql), who writes events (sql/event-trigger.ts), telling (deliver.ts), what administrators
+ *  read of it (admin/events.ts). Reference: features.md rows 185–187. */
+
+import { parseJson } from '../execute/parse-json.ts';
+import type { Database } from '../execute/pool.ts';
+import type { Attempt } from './deliver.ts';
+import type { Verdict } from './retry.ts';
+
+export type LoggedEvent = {
+  readonly id: string;
+  readonly createdAt: string;
+  readonly schema: string;
+  readonly table: string;
+  readonly trigger: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+  /** Made before. */
+  readonly tries: number;
+};
+
+type Text = Readonly<
+  Record<'id' | 'created_at' | 'schema_name' | 'table_name' | 'trigger_name' | 'payload', string>
+> & {
+  readonly tries: number;
+};
+
+/** Takes the oldest that are due. */
+export async function takeEvents(
+  database: Database,
+  { triggers, most, leaseSeconds }: { triggers: readonly string[]; most: number; leaseSeconds: number },
+): Promise<readonly LoggedEvent[]> {
+  const taken = await database.query(
+    `update pergola.event_log set locked = now()
+      where id in (
+        select id from pergola.event_log
+         where not delivered and not error and not archived and trigger_name = any($1)
+           and (locked is null or locked < now() - $3::int * interval '1 second')
+           and (next_retry_at is null or next_retry_at <= now())
+         order by created_at
+         limit $2
+         for update skip locked)
+  returning id::text, trigger_name, schema_name, table_name, tries, payload::text,
+            to_json(created_at at time zone 'utc') #>> '{}' || 'Z' as created_at`,
+    [triggers, most, leaseSeconds],
+  );
+  return (taken.rows as readonly Text[]).map((row) => ({
+    id: row.id,
+    createdAt: row.created_at,
+    schema: row.schema_name,
+    table: row.table_name,
+    trigger: row.trigger_name,
+    payload: parseJson(row.payload) as LoggedEvent['payload'],
+    tries: row.tries,
+  }));
+}
+
+/** Writes down what was told and answered, and what is to become of the event. */
+export async function noteAttempt(
+  database: Database,
+  event: LoggedEvent,
+  { status, request, response }: Attempt,
+  verdict: Verdict,
+): Promise<void> {
+  const retryAfter = verdict.kind === 'again' ? verdict.afterSeconds : null;
+  await database.query(
+    `with noted as (
+       insert into pergola.event_invocation_log (trigger_name, event_id, status, request, response)
+       values ($2, $1, $3, $4, $5))
+     update pergola.event_log
+        set tries = tries + 1, locked = null, delivered = $6, error = $7,
+            next_retry_at = now() + $8::float8 * interval '1 second'
+      where id = $1`,
+    [
+      event.id,
+      event.trigger,
+      status,
+      JSON.stringify(request),
+      JSON.stringify(response),
+      verdict.kind === 'delivered',
+      verdict.kind === 'failed',
+      retryAfter,
+    ],
+  );
+}
+
+/** Gives events back that were taken and not told. */
+export async function releaseEvents(database: Database, ids: readonly string[]): Promise<void> {
+  await database.query('update pergola.event_log set locked = null where id = any($1)', [ids]);
+}

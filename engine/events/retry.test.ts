@@ -1,0 +1,34 @@
+/** What becomes of an event after a try, case by case. */
+import { expect, test } from 'vitest';
+import { retryAfterOf, verdictOf } from './retry.ts';
+
+const retries = { most: 2, intervalSeconds: 10 };
+const failed = { status: 500, retryAfterSeconds: null };
+
+test('any 2xx delivers, nothing else does', () => {
+  for (const status of [200, 204, 299]) {
+    expect(verdictOf({ status, retryAfterSeconds: null }, 0, retries)).toEqual({ kind: 'delivered' });
+  }
+  for (const status of [null, 199, 300, 404, 500]) {
+    expect(verdictOf({ ...failed, status }, 0, retries)).toEqual({ kind: 'again', afterSeconds: 10 });
+  }
+});
+
+test('N retries are N tries more, and then it has failed', () => {
+  expect(verdictOf(failed, 1, retries)).toEqual({ kind: 'again', afterSeconds: 10 });
+  expect(verdictOf(failed, 2, retries)).toEqual({ kind: 'failed' });
+});
+
+test('Retry-After goes before the interval, and gives one try past the last', () => {
+  const asks = { status: 503, retryAfterSeconds: 7 };
+  expect(verdictOf(asks, 0, retries)).toEqual({ kind: 'again', afterSeconds: 7 });
+  expect(verdictOf(asks, 2, retries)).toEqual({ kind: 'again', afterSeconds: 7 });
+  expect(verdictOf(asks, 3, retries)).toEqual({ kind: 'failed' });
+});
+
+test('Retry-After is a number of seconds or nothing', () => {
+  expect(retryAfterOf('12')).toBe(12);
+  for (const text of [null, '', '-1', '1.5', 'Fri, 31 Dec 1999 23:59:59 GMT', '9'.repeat(20)]) {
+    expect(retryAfterOf(text)).toBeNull();
+  }
+});

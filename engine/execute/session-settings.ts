@@ -1,0 +1,16 @@
+/** Who writes, as settings of a transaction: triggers read `current_setting('engine.user', true)`, a JSON object of session
+ *  variables, and `engine.trace`, `{trace_id, span_id}`; empty where there is none. They end with the transaction.
+ *  Not here: which statements are told (run-plan.ts). Reference: features.md row 183. */
+import type { SpanPlace } from '../observe/span.ts';
+import type { Session } from '../resolve/session.ts';
+import type { NamedStatement } from './pool.ts';
+
+export const SESSION_SETTINGS: NamedStatement = {
+  name: 'pergola_session',
+  text: `select set_config('engine.user', $1, true), set_config('engine.trace', $2, true)`,
+};
+
+export function sessionSettings({ variables }: Session, trace: SpanPlace | null = null): string[] {
+  const place = trace && { trace_id: trace.traceId, span_id: trace.spanId };
+  return [JSON.stringify(variables), place ? JSON.stringify(place) : ''];
+}

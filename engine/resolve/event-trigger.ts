@@ -1,0 +1,133 @@
+/** Event triggers of one source: which fit, with the columns they watch and send, and the webhook they are sent to.
+ *  Not here: what captures rows in the database (sql/event-trigger.ts), sending (events/). Reference: features.md 1.12. */
+import { fail } from '../errors/engine-error.ts';
+import type { Columns, RequestTransform, ResponseTransform } from '../metadata/schema/common.ts';
+import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
+import type { EventTrigger } from '../metadata/schema/event.ts';
+import { eventTriggerSubject, type Inconsistencies } from './inconsistency.ts';
+import type { PartialSource } from './stages.ts';
+import type { InputValidation, ResolvedColumn, ResolvedTable } from './types.ts';
+
+export type ResolvedEventTrigger = {
+  readonly name: string;
+  readonly table: QualifiedName;
+  readonly captures: readonly Capture[];
+  /** May administrators make events of it themselves. */
+  readonly isManual: boolean;
+  /** Rows that replication brings count, too. */
+  readonly isAlways: boolean;
+  readonly webhook: EventWebhook;
+  readonly responseTransform?: ResponseTransform;
+  readonly retries: Retries;
+};
+
+export type Capture = {
+  readonly operation: 'INSERT' | 'UPDATE' | 'DELETE';
+  /** Of an update: one of these must have changed; null is any column at all. */
+  readonly watched: readonly string[] | null;
+  /** What is sent of a row; null is the whole row as Postgres prints it. */
+  readonly sent: readonly Pick<ResolvedColumn, 'name' | 'json' | 'type'>[] | null;
+};
+
+export type EventWebhook = InputValidation & { readonly requestTransform?: RequestTransform };
+
+/** After the first try. */
+export type Retries = { readonly most: number; readonly intervalSeconds: number };
+
+/** Of a name in Postgres, with what stands around it there. Reference: features.md row 181. */
+const MOST_NAME_BYTES = 42;
+const OWN_VARIABLES = 'ENGINE_GRAPHQL_';
+const OPERATIONS = [
+  ['insert', 'INSERT'],
+  ['update', 'UPDATE'],
+  ['delete', 'DELETE'],
+] as const;
+
+/** By name, in metadata order. `taken`: names of triggers of the sources before. */
+export function eventTriggersOf(
+  at: PartialSource,
+  taken: Set<string>,
+  found: Inconsistencies,
+): ReadonlyMap<string, ResolvedEventTrigger> {
+  const resolved = new Map<string, ResolvedEventTrigger>();
+  for (const table of at.tables.values()) {
+    for (const definition of at.definitions.get(qualifiedKey(table.table))?.event_triggers ?? []) {
+      const subject = eventTriggerSubject(at.name, table.table, definition);
+      const trigger = found.attempt(subject, () => {
+        if (taken.has(definition.name)) fail('eventTriggerExists', { name: definition.name });
+        return resolveEventTrigger(definition, table, at);
+      });
+      if (!trigger) continue;
+      taken.add(trigger.name);
+      resolved.set(trigger.name, trigger);
+    }
+  }
+  return resolved;
+}
+
+function resolveEventTrigger(
+  trigger: EventTrigger,
+  table: ResolvedTable,
+  at: PartialSource,
+): ResolvedEventTrigger {
+  const { name, definition, retry_conf: retries, response_transform: responseTransform } = trigger;
+  if (new TextEncoder().encode(name).length > MOST_NAME_BYTES) {
+    refuse(`event trigger name can be at most ${MOST_NAME_BYTES} characters`);
+  }
+  const captures = OPERATIONS.flatMap(([key, operation]): Capture[] => {
+    const wanted = definition[key];
+    if (!wanted) return [];
+    const watched = namesIn(wanted.columns, table);
+    return [{ operation, watched, sent: sentOf(wanted.payload ?? '*', table) }];
+  });
+  const isView = at.catalog.tables.get(qualifiedKey(table.table))?.kind.endsWith('view');
+  if (isView && captures.length > 0) refuse('rows of a view cannot be watched');
+  return {
+    name,
+    table: table.table,
+    captures,
+    isManual: definition.enable_manual ?? false,
+    isAlways: trigger.trigger_on_replication ?? false,
+    webhook: webhookOf(trigger),
+    ...(responseTransform ? { responseTransform } : {}),
+    retries: { most: retries?.num_retries ?? 0, intervalSeconds: retries?.interval_sec ?? 10 },
+  };
+}
+
+function webhookOf(trigger: EventTrigger): EventWebhook {
+  const { webhook, webhook_from_env: variable, headers = [], request_transform: transform } = trigger;
+  if ((webhook === undefined) === (variable === undefined)) {
+    refuse('expecting one of webhook and webhook_from_env');
+  }
+  for (const { value_from_env: name } of headers) {
+    if (name?.startsWith(OWN_VARIABLES)) {
+      refuse(`env variables starting with "${OWN_VARIABLES}" are not allowed in value_from_env: ${name}`);
+    }
+  }
+  return {
+    url: webhook ?? `{{${variable}}}`,
+    headers,
+    forwardsClientHeaders: false,
+    timeoutSeconds: trigger.retry_conf?.timeout_sec ?? 60,
+    ...(transform ? { requestTransform: transform } : {}),
+  };
+}
+
+function sentOf(columns: Columns, table: ResolvedTable): Capture['sent'] {
+  const names = namesIn(columns, table);
+  const all = [...table.columnByName.values()];
+  if (names) return names.map((name) => table.columnByName.get(name)!);
+  // As GraphQL answers them.
+  return all.some(({ json }) => json === 'stringified' || json === 'geojson') ? all : null;
+}
+
+/** Null is all. */
+function namesIn(columns: Columns, { columnByName }: ResolvedTable): readonly string[] | null {
+  if (columns === '*') return null;
+  const missing = columns.find((name) => !columnByName.has(name));
+  return missing === undefined ? columns : fail('columnNotExists', { name: missing });
+}
+
+function refuse(text: string): never {
+  return fail('invalidConfiguration', { text });
+}
