@@ -224,7 +224,7 @@ test('headers come from the metadata and the environment, the request may be tra
   await soon(() => expect(told).toHaveLength(1));
   expect(told[0]).toMatchObject({
     path: '/else',
-    headers: { 'x-plain': 'a', 'x-token': 'secret', 'content-type': 'application/json' },
+    headers: { 'x-plain': 'a', 'x-token': 'secret', 'content-type': 'application/json', 'user-agent': '' },
     body: { id: 1, name: 'Ada', note: null },
   });
   const logs = JSON.stringify(await must('pg_get_event_invocation_logs', { name: 'all' }));

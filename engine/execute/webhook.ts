@@ -195,7 +195,10 @@ function transformed(
 }
 
 function requestInit({ method, headers, body }: HttpRequest): RequestInit {
-  const init = { method, headers: new Headers([...headers]) };
+  const sent = new Headers([...headers]);
+  // fetch would name itself where nobody does; empty is as near to nothing as it allows.
+  if (!sent.has('user-agent')) sent.set('user-agent', '');
+  const init = { method, headers: sent };
   if (BODILESS.has(method) || body.kind === 'none') return init;
   return { ...init, body: body.kind === 'form' ? body.text : JSON.stringify(body.value) };
 }
