@@ -614,6 +614,13 @@ export const ERRORS = {
   ),
   /** Its introspection is none, or describes no schema; or its names cannot be changed like that. */
   remoteSchemaInvalid: row<Text>(400, 'remote-schema-error', (p) => p.text),
+  /** What a relationship into a remote schema asks of it cannot be asked. */
+  remoteRelationshipInvalid: row<Text>(400, 'remote-schema-error', (p) => p.text),
+  remoteRelationshipNotExists: row<Named & { owner: string }>(
+    400,
+    'not-exists',
+    (p) => `remote relationship "${p.name}" on ${p.owner} does not exist`,
+  ),
   /** `url` as the metadata has it: the environment may hold secrets. */
   remoteSchemaUnreachable: row<{ url: string }>(
     400,

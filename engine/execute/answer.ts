@@ -62,18 +62,23 @@ export async function answerPlanned(
   asked: PlannedRequest,
   context: Omit<AnswerContext, 'model'>,
 ): Promise<Body> {
-  const { fixed, template, calls } = asked.plan;
-  if (calls.length > 0) return responseOf(await answeredByOthers(asked, context));
+  const { fixed, template } = asked.plan;
+  if (asksOthers(asked.plan)) return responseOf(await answeredByOthers(asked, context));
   const rows = await rowsOf(asked, context);
   return fixed ?? splice(template, rows);
 }
 
 /** The same without `{"data":` around it. */
 export async function dataOf(asked: PlannedRequest, context: Omit<AnswerContext, 'model'>): Promise<Body> {
-  const { fixed, template, calls } = asked.plan;
-  if (calls.length > 0) return dataAlone(await answeredByOthers(asked, context));
+  const { fixed, template } = asked.plan;
+  if (asksOthers(asked.plan)) return dataAlone(await answeredByOthers(asked, context));
   const rows = await rowsOf(asked, context);
   return fixed?.slice(1, -1) ?? splice(template.slice(1, -1), rows);
+}
+
+/** Than the databases of its statements. */
+function asksOthers({ calls, joins }: PlannedRequest['plan']): boolean {
+  return calls.length + joins.length > 0;
 }
 
 /** Where others than databases are asked, too. */

@@ -1,13 +1,15 @@
 /** A plan that asks others than databases: its calls go out beside the statements of a query, and between those of a mutation in
  *  the order of the request; what stands between two of them is one transaction, and what is done stays done.
- *  What they answer is spliced in, errors of remote schemas are told beside it. Not here: plans without calls (answer.ts), one
- *  call (action.ts, remote-call.ts). Reference: features.md rows 58, 116. */
+ *  What they answer is spliced in, errors of remote schemas are told beside it, and what is joined to rows comes last.
+ *  Not here: plans without calls (answer.ts), one call (action.ts, remote-call.ts), joins (remote-join.ts).
+ *  Reference: features.md rows 58, 116. */
 import { fail } from '../errors/engine-error.ts';
 import type { Session } from '../resolve/session.ts';
 import { answerAction } from './action.ts';
 import type { PlannedRequest, ReadyCall } from './plan-cache.ts';
 import type { Row } from './pool.ts';
 import { answerRemote, failedRemote } from './remote-call.ts';
+import { withJoins } from './remote-join.ts';
 import { type Databases, runPlan } from './run-plan.ts';
 import { type Body, type Called, splice } from './splice.ts';
 import { validateInputs } from './validate-input.ts';
@@ -42,13 +44,14 @@ export async function answerWithCalls(asked: PlannedRequest, context: CallContex
   if (plan.validations.length > 0) await validateInputs(plan.validations, asker, context.outward);
   const isMutation = plan.operation === 'mutation';
   const { rows, outcomes } = await (isMutation ? inTurn(asked, context) : together(asked, context));
-  const errors = outcomes.flatMap((outcome) => outcome.errors);
-  if (errors.length > 0 && context.outward.exchange) context.outward.exchange.error = errors;
   // A mutation stops at the first call that fails.
   const isWhole = outcomes.length === plan.calls.length && outcomes.every(({ isUsable }) => isUsable);
-  if (!isWhole) return { data: null, errors };
   const called = outcomes.map(({ fields }) => fields);
-  return { data: splice(plan.template.slice(1, -1), rows, called), errors };
+  const response = plan.template.slice(1, -1);
+  const joined = isWhole ? await withJoins(response, { rows, called }, asked, context) : null;
+  const errors = [...outcomes.flatMap((outcome) => outcome.errors), ...(joined?.errors ?? [])];
+  if (errors.length > 0 && context.outward.exchange) context.outward.exchange.error = errors;
+  return { data: joined && splice(joined.template, rows, called), errors };
 }
 
 /** `{"data":…,"errors":[…]}` */

@@ -13,6 +13,7 @@ import type { RoleSchema } from '../schema/role-schemas.ts';
 import type { Statement } from '../sql/fragment.ts';
 import {
   type CompiledCall,
+  type CompiledJoin,
   type CompiledPlan,
   type CompiledStatement,
   type CompiledStep,
@@ -56,6 +57,7 @@ export type ReadyPlan = {
   readonly timeLimitMs: number | null;
   readonly statements: readonly ReadyStatement[];
   readonly calls: readonly ReadyCall[];
+  readonly joins: readonly ReadyJoin[];
   /** Of the whole response: `{"data":{…}}`. */
   readonly template: readonly TemplatePart[];
   /** Instead of the template, where all of a query's answer is in it and it is long: the parts as bytes. */
@@ -65,6 +67,8 @@ export type ReadyPlan = {
 export type ReadyCall = Omit<CompiledCall, 'statements'> & {
   readonly statements: readonly ReadyStatement[];
 };
+
+export type ReadyJoin = Omit<CompiledJoin, 'statement'> & { readonly statement: ReadyStatement | null };
 
 export type PlannedRequest = {
   readonly plan: ReadyPlan;
@@ -165,11 +169,16 @@ function documentOf(role: RoleSchema, text: string, operationName: string | null
 }
 
 /** Text twice a character, a parameter some 200 bytes, 1000 for the rest. */
-function weightOf({ statements: own, calls, template }: ReadyPlan, key: string): number {
-  const statements = [...own, ...calls.flatMap((call) => call.statements)];
+function weightOf({ statements: own, calls, joins, template }: ReadyPlan, key: string): number {
+  const statements = [
+    ...own,
+    ...calls.flatMap((call) => call.statements),
+    ...joins.flatMap(({ statement }) => statement ?? []),
+  ];
   const texts = [
     key,
     ...calls.map(({ call }) => (call.kind === 'remote' ? call.query : '')),
+    ...joins.map(({ join }) => (join.kind === 'remote' ? join.selection : '')),
     ...statements.flatMap(({ text, answer, steps }) => [
       text,
       answer?.text ?? '',
@@ -195,7 +204,7 @@ function total(numbers: readonly number[]): number {
 type Surroundings = Pick<ReadyPlan, 'timeLimitMs'> & Pick<Model, 'sources'>;
 
 function ready(
-  { operation, validations, calls, statements, template }: CompiledPlan,
+  { operation, validations, calls, joins, statements, template }: CompiledPlan,
   around: Surroundings,
 ): ReadyPlan {
   const whole: readonly TemplatePart[] = [
@@ -212,6 +221,9 @@ function ready(
     validations,
     statements: readyAll(statements),
     calls: calls.map((call) => ({ ...call, statements: readyAll(call.statements) })),
+    joins: joins.map(({ join, statement }) => {
+      return { join, statement: statement && readyStatement(statement, around) };
+    }),
     timeLimitMs: around.timeLimitMs,
     template: isFixed ? [] : whole,
     fixed: isFixed ? bytesOf(whole, []) : null,

@@ -50,7 +50,13 @@ export function failedRemote(error: unknown, { fields }: RemoteCall, { outward }
 
 const OF_THE_REMOTE: ReadonlySet<string> = new Set(['remoteSchemaUnreachable', 'remoteAnswerInvalid']);
 
-function told(error: EngineError, { path }: RemoteField, outward: Outward): unknown {
+/** What cannot be asked, as it is told of a field that is null instead. Raises again what is no failure of a remote schema. */
+export function toldAt(error: unknown, path: RemoteField['path'], outward: Outward): unknown {
+  if (!(error instanceof EngineError) || !OF_THE_REMOTE.has(error.kind)) throw error;
+  return told(error, { path }, outward);
+}
+
+function told(error: EngineError, { path }: Pick<RemoteField, 'path'>, outward: Outward): unknown {
   const steps = path.flatMap((step) => ['selectionSet', step]);
   const inPlace = steps.reduceRight<EngineError>((grown, step) => grown.at(step), error);
   const body = { ...toGraphqlError(inPlace, outward.showsInternal ?? false), path };

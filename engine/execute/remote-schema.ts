@@ -78,8 +78,8 @@ export async function callRemote(
 }
 
 /** Variables that were not given are not sent. Raises `sessionVariableExpected`, `notCoercible`. */
-function valuesOf(
-  { variables, part, remote }: RemoteCall,
+export function valuesOf(
+  { variables, part, remote }: Pick<RemoteCall, 'variables' | 'part' | 'remote'>,
   given: Variables,
   session: Session,
 ): Readonly<Record<string, unknown>> {

@@ -29,7 +29,11 @@ import {
   OpenTelemetry,
   TlsAllowEntry,
 } from './schema/policy.ts';
-import { ArrayRelationshipUsing, ObjectRelationshipUsing } from './schema/relationship.ts';
+import {
+  ArrayRelationshipUsing,
+  ObjectRelationshipUsing,
+  RemoteRelationshipDefinition,
+} from './schema/relationship.ts';
 import { RemoteSchemaDefinition, RemoteSchemaPermission } from './schema/remote-schema.ts';
 import { HealthCheck, QueryTags, SourceConfiguration, SourceCustomization } from './schema/source.ts';
 import { CustomRootFields, FederationConfig, TableConfiguration } from './schema/table.ts';
@@ -105,6 +109,12 @@ const ActionArgs = Type.Object({
 const nothing = Type.Object({});
 const remoteSchemaName = Type.Object({ name: ObjectName });
 const names = Type.Array(ObjectName);
+
+const remoteRelationship = {
+  table: QualifiedName,
+  name: GraphqlName,
+  definition: RemoteRelationshipDefinition,
+};
 
 const permission = <S extends TSchema>(rule: S) => ({
   table: QualifiedName,
@@ -277,6 +287,22 @@ export const OPERATIONS = {
     'Creates a relationship to many rows.',
     relationship(ArrayRelationshipUsing),
   ),
+  create_remote_relationship: sourced(
+    'edit',
+    'Creates a relationship to rows of another source, or into a remote schema.',
+    remoteRelationship,
+    { lenient: nestDefinition },
+  ),
+  update_remote_relationship: sourced(
+    'edit',
+    'Replaces where a remote relationship leads.',
+    remoteRelationship,
+    { lenient: nestDefinition },
+  ),
+  delete_remote_relationship: sourced('edit', 'Drops a remote relationship.', {
+    table: QualifiedName,
+    name: ObjectName,
+  }),
   drop_relationship: sourced(
     'edit',
     'Drops a relationship.',
@@ -723,6 +749,13 @@ function wrapTable(args: unknown): unknown {
 function nameRelationship(args: unknown): unknown {
   if (!isRecord(args) || 'relationship' in args || !('name' in args)) return args;
   return { ...args, relationship: args['name'] };
+}
+
+/** Of a remote relationship, what the definition holds may stand beside the name. */
+function nestDefinition(args: unknown): unknown {
+  if (!isRecord(args) || 'definition' in args) return args;
+  const { source, table, name, ...definition } = args;
+  return { ...(source === undefined ? {} : { source }), table, name, definition };
 }
 
 function nameCollection(args: unknown): unknown {

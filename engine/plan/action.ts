@@ -4,19 +4,15 @@
  *  Not here: calling, and what an answer must be (execute/action.ts). */
 import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
 import { getNamedType, isObjectType, Kind } from 'graphql';
-import { arrayOf, builtinType } from '../catalog/types.ts';
 import { withPath } from '../errors/engine-error.ts';
 import type { CustomKey, TypeUse } from '../resolve/custom-type.ts';
-import { TRUE } from '../resolve/predicate.ts';
 import { type FieldOrigin, fieldOrigin } from '../schema/origin.ts';
 import { readArguments } from './arguments.ts';
 import type { PlanContext } from './context.ts';
+import { keyedRows } from './keyed-rows.ts';
 import { type SelectedField, selectedFields, subselections } from './selection.ts';
 import { planRelated } from './table.ts';
 import type { Call, Field, KeyedRows, OutputField, OutputPlan, Root } from './types.ts';
-
-/** The variable that keys are bound as: no client can name one so. */
-export const KEYS_VARIABLE = '(keys)';
 
 type ActionField = {
   readonly alias: string;
@@ -100,32 +96,8 @@ function addJoins(
   if (joined.length === 0) return null;
   const places = [...new Set(joined.map(({ source }) => source))].map((source) => {
     const fields = joined.filter((each) => each.source === source).map(({ field }) => field);
-    return joins.push(keyedRows(source, fields, keys, joins.length)) - 1;
+    const query = keyedRows(fields, keys, joins.length);
+    return joins.push({ source, query, fields: keys.map(({ field }) => field) }) - 1;
   });
   return { places };
-}
-
-const ORDINAL = { column: 'ordinal', type: builtinType('int8') };
-
-function keyedRows(
-  source: string,
-  fields: readonly Field[],
-  keys: readonly CustomKey[],
-  place: number,
-): KeyedRows {
-  const columns = keys.map(({ column, type }, i) => ({
-    column,
-    values: { kind: 'variable' as const, path: [KEYS_VARIABLE, place, i], type: arrayOf(type) },
-  }));
-  const select = {
-    table: { schema: '', name: 'keys' },
-    from: { keys: columns, ordinal: ORDINAL.column },
-    fields,
-    where: TRUE,
-    orderBy: [{ path: [], column: ORDINAL.column, direction: 'asc', nulls: 'last' }],
-    distinctOn: [],
-    limit: null,
-    offset: null,
-  } as const;
-  return { source, query: { kind: 'rows', select }, fields: keys.map(({ field }) => field) };
 }

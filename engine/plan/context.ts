@@ -5,6 +5,7 @@ import { FALSE, type Predicate, type ShownIf } from '../resolve/predicate.ts';
 import type { ResolvedTable, SelectAccess, TableAccess } from '../resolve/types.ts';
 import type { PreparedDocument } from './document.ts';
 import type { InputContext } from './input.ts';
+import type { RemoteJoin } from './join-types.ts';
 import type { Call, Validation } from './types.ts';
 import type { RequestVariables } from './variables.ts';
 
@@ -17,6 +18,8 @@ export class PlanContext implements InputContext {
   readonly validations: Validation[] = [];
   /** Others to ask, finished when everything is planned. */
   readonly calls: (() => Call)[] = [];
+  /** What is found elsewhere, as far as it is planned. */
+  readonly joins: RemoteJoin[] = [];
   #fields = 0;
 
   constructor(document: PreparedDocument, variables: RequestVariables) {

@@ -40,11 +40,12 @@ export function planRequest(document: PreparedDocument, variables: RequestVariab
   const leaves = leavesOf(roots);
   if (leaves.length > 1 && leaves.some(isStream)) fail('validationFailed', { text: ONE_FIELD });
   const calls = context.calls.map((finish) => finish());
-  const { validations } = context;
+  const { validations, joins } = context;
   return {
     operation: operation.operation,
     roots,
     ...(calls.length > 0 ? { calls } : {}),
+    ...(joins.length > 0 ? { joins } : {}),
     ...(validations.length > 0 ? { validations } : {}),
   };
 }
@@ -141,6 +142,7 @@ function planRoot(
     case 'count':
     case 'nodes':
     case 'relationship':
+    case 'joined':
     case 'relationship-connection':
     case 'edges':
     case 'edge-node':

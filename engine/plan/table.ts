@@ -19,6 +19,7 @@ import { planCall } from './function.ts';
 import { type Input, leafOf, valueByValue } from './input.ts';
 import { planNativeRows } from './native-query.ts';
 import { planDistinctOn, planOrderBy } from './order-by.ts';
+import { planJoined } from './remote-relationship.ts';
 import { type SelectedField, selectedFields, subselections } from './selection.ts';
 import type { Field, Select } from './types.ts';
 
@@ -90,6 +91,7 @@ function planField(
       const connection = planConnection(target, field, nodes, context);
       return { kind: 'connection', alias, join: relationship.join, ...connection };
     }
+    if (origin.kind === 'joined') return planJoined(alias, origin, { field, nodes }, context);
     if (origin.kind === 'node-id') {
       const key = origin.key.map(({ name: column, type: own }) => ({ column, type: own }));
       return { kind: 'node-id', alias, table: origin.table.table, key };

@@ -12,6 +12,7 @@ import type { TypeUse } from '../resolve/custom-type.ts';
 import type { FunctionCall, Join, Leaf, NativeCall, Predicate, ShownIf } from '../resolve/predicate.ts';
 import type { InputValidation, JsonForm } from '../resolve/types.ts';
 import type { Connection } from './connection-types.ts';
+import type { RemoteJoin } from './join-types.ts';
 import type { RemoteCall } from './remote-types.ts';
 
 export type Plan = {
@@ -20,6 +21,8 @@ export type Plan = {
   readonly roots: readonly Root[];
   /** Others than databases who are asked; absent when there are none. */
   readonly calls?: readonly Call[];
+  /** Absent when nothing is joined from elsewhere. */
+  readonly joins?: readonly RemoteJoin[];
   /** Asked one after the other before anything runs; absent when nobody has to be asked. */
   readonly validations?: readonly Validation[];
 };
@@ -160,6 +163,13 @@ export type Field =
     }
   /** A computed field that returns rows: `select.from` is the call; one row or null unless `isList`. */
   | { readonly kind: 'called'; readonly alias: string; readonly isList: boolean; readonly select: Select }
+  /** Found elsewhere by the plan's join of that number; until then the values of `keys` stand in its place. */
+  | {
+      readonly kind: 'joined';
+      readonly alias: string;
+      readonly keys: readonly Field[];
+      readonly join: number;
+    }
   | { readonly kind: 'constant'; readonly alias: string; readonly json: string }
   | { readonly kind: 'object'; readonly alias: string; readonly join: Join; readonly select: Select }
   | { readonly kind: 'array'; readonly alias: string; readonly join: Join; readonly select: Select }

@@ -12,7 +12,11 @@ import type { ComputedField, TrackedFunction } from '../metadata/schema/function
 import type { LogicalModel, LogicalModelPermission } from '../metadata/schema/logical-model.ts';
 import type { NativeQuery } from '../metadata/schema/native-query.ts';
 import type { InheritedRole } from '../metadata/schema/policy.ts';
-import type { ArrayRelationship, ObjectRelationship } from '../metadata/schema/relationship.ts';
+import type {
+  ArrayRelationship,
+  ObjectRelationship,
+  RemoteRelationship,
+} from '../metadata/schema/relationship.ts';
 import type { RemoteSchema, RemoteSchemaPermission } from '../metadata/schema/remote-schema.ts';
 import type { Inconsistency, InheritedEntity } from './types.ts';
 
@@ -255,6 +259,23 @@ export function remoteSchemaSubject({ name, definition, comment }: RemoteSchema)
     definition: { name, definition, comment: comment ?? null },
     key: objectKey('remote_schema', name),
     context: '',
+    hasOneWording: true,
+  };
+}
+
+/** Remote relationships too. */
+export function remoteRelationshipSubject(
+  source: string,
+  table: QualifiedName,
+  { name, definition }: RemoteRelationship,
+): Subject {
+  const printed = printQualified(table);
+  return {
+    type: 'remote_relationship',
+    name: `remote_relationship ${name} in table ${printed} in source ${source}`,
+    definition: { name, definition, source, table: { schema: table.schema, name: table.name } },
+    key: objectKey('remote_relationship', source, table.schema, table.name, name),
+    context: `in table "${printed}": in remote relationship "${name}": `,
     hasOneWording: true,
   };
 }

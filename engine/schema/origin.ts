@@ -21,7 +21,9 @@ import type { PgType } from '../catalog/types.ts';
 import type { ResolvedAction } from '../resolve/action.ts';
 import type { CustomField } from '../resolve/custom-type.ts';
 import type {
+  JoinKey,
   NativeArgument,
+  RemoteStep,
   ResolvedArgument,
   ResolvedColumn,
   ResolvedComputedField,
@@ -46,11 +48,7 @@ export type FieldOrigin =
   | { readonly kind: 'namespace' }
   | { readonly kind: 'placeholder' }
   | { readonly kind: 'column'; readonly column: ResolvedColumn }
-  | {
-      readonly kind: 'relationship';
-      readonly relationship: ResolvedRelationship;
-      readonly target: ResolvedTable;
-    }
+  | RelationshipOrigin
   | { readonly kind: 'computed'; readonly table: ResolvedTable; readonly field: ResolvedComputedField }
   | { readonly kind: 'function'; readonly fn: ResolvedFunction; readonly table: ResolvedTable }
   /** Of a remote schema; `part` is what the role sees of it. */
@@ -60,6 +58,7 @@ export type FieldOrigin =
       readonly part: UpstreamSchema;
       readonly field: UpstreamField;
     }
+  | JoinedOrigin
   | AggregateOrigin
   | ConnectionOrigin
   | { readonly kind: MutationKind; readonly table: ResolvedTable }
@@ -68,6 +67,28 @@ export type FieldOrigin =
   | { readonly kind: 'action' | 'action-result'; readonly action: ResolvedAction }
   | { readonly kind: 'output'; readonly field: CustomField }
   | { readonly kind: 'returning'; readonly table: ResolvedTable };
+
+/** Found elsewhere, by values of what it is a field of. */
+export type JoinedOrigin = {
+  readonly kind: 'joined';
+  readonly keys: readonly JoinKey[];
+  readonly to: RowsJoinOrigin | RemoteJoinOrigin;
+};
+
+/** Rows of another source; `related` joins them to rows of keys, whose columns are of these types. */
+export type RowsJoinOrigin = {
+  readonly kind: 'rows';
+  readonly keyTypes: readonly PgType[];
+  readonly related: RelationshipOrigin | RelationshipAggregate;
+};
+
+/** What a remote schema has at the end of the steps; `part` is what the role sees of it. */
+export type RemoteJoinOrigin = {
+  readonly kind: 'remote';
+  readonly remote: ResolvedRemoteSchema;
+  readonly part: UpstreamSchema;
+  readonly steps: readonly RemoteStep[];
+};
 
 /** Rows taken together (of a table, a relationship, a call), and the parts of what is told about them. */
 export type AggregateOrigin =
@@ -97,7 +118,13 @@ export type ConnectionOrigin =
 export const PAGE_INFO = ['endCursor', 'hasNextPage', 'hasPreviousPage', 'startCursor'] as const;
 export type PageInfoPart = (typeof PAGE_INFO)[number];
 
-type RelationshipAggregate = {
+export type RelationshipOrigin = {
+  readonly kind: 'relationship';
+  readonly relationship: ResolvedRelationship;
+  readonly target: ResolvedTable;
+};
+
+export type RelationshipAggregate = {
   readonly kind: 'relationship-aggregate';
   readonly relationship: ResolvedRelationship;
   readonly target: ResolvedTable;
@@ -192,8 +219,8 @@ export const nodeExtensions = (find: FindNodeType) => ({ [KEY]: find });
 export const remoteTypeExtensions = (origin: RemoteTypeOrigin) => ({ [KEY]: origin });
 export const enumExtensions = (resolved: ResolvedEnum) => ({ [KEY]: resolved });
 
-export function fieldOrigin(field: GraphQLField<unknown, unknown>): FieldOrigin {
-  return required(field) as FieldOrigin;
+export function fieldOrigin(field: GraphQLField<unknown, unknown> | FieldConfig): FieldOrigin {
+  return required(field as Extensible & { readonly name?: string }) as FieldOrigin;
 }
 
 export function inputOrigin(field: GraphQLInputField | GraphQLArgument): InputOrigin {
@@ -229,7 +256,7 @@ export function enumOrigin(type: GraphQLEnumType): ResolvedEnum | undefined {
   return type.extensions[KEY] as ResolvedEnum | undefined;
 }
 
-function required(definition: Extensible & { readonly name: string }): unknown {
+function required(definition: Extensible & { readonly name?: string }): unknown {
   const origin = definition.extensions[KEY];
   if (origin === undefined) throw new Error(`${definition.name} has no origin`);
   return origin;

@@ -66,7 +66,7 @@ export function remoteObjects(builder: SchemaBuilder): readonly GraphQLNamedType
 }
 
 /** The types of one remote schema, as one role sees them. */
-class RemoteTypes {
+export class RemoteTypes {
   readonly #builder: SchemaBuilder;
   readonly #remote: ResolvedRemoteSchema;
   readonly #part: UpstreamSchema;
@@ -79,10 +79,15 @@ class RemoteTypes {
 
   /** By the remote's name, which the part has or GraphQL itself. */
   named(name: string): GraphQLNamedType {
-    const ours = typeNameOf(this.#remote.names, name);
+    const ours = this.nameOf(name);
     const type = this.#part.types.get(name);
     if (!type || type.kind === 'scalar') return this.#scalar(name, ours, type?.description ?? null);
     return this.#builder.namedIn(this.#remote.name, ours, () => this.#build(type, ours));
+  }
+
+  /** What a type of the remote is called here. */
+  nameOf(name: string): string {
+    return typeNameOf(this.#remote.names, name);
   }
 
   /** Of a scalar that Postgres has, too, there is but one. */
@@ -108,7 +113,7 @@ class RemoteTypes {
           ),
         });
       case 'input':
-        return new GraphQLInputObjectType({ name, description, fields: () => this.#inputs(type.fields) });
+        return new GraphQLInputObjectType({ name, description, fields: () => this.inputs(type.fields) });
       case 'union':
         return new GraphQLUnionType({
           name,
@@ -161,7 +166,7 @@ class RemoteTypes {
       type.fields.map((field) => [
         fieldNameOf(this.#remote.names, type.name, field.name),
         {
-          type: this.#wrapped(field.type) as GraphQLOutputType,
+          type: this.wrapped(field.type) as GraphQLOutputType,
           description: field.description,
           deprecationReason: field.deprecation,
           args: this.#arguments(field),
@@ -172,17 +177,18 @@ class RemoteTypes {
   }
 
   #arguments(field: UpstreamField): GraphQLFieldConfigArgumentMap {
-    return this.#inputs(field.arguments);
+    return this.inputs(field.arguments);
   }
 
-  #inputs(inputs: readonly UpstreamInput[]) {
+  /** Arguments, or fields of an input object: those a client may give. */
+  inputs(inputs: readonly UpstreamInput[]) {
     return Object.fromEntries(
       inputs
         .filter((input) => !input.preset)
         .map((input) => [
           input.name,
           {
-            type: this.#wrapped(input.type) as GraphQLInputType,
+            type: this.wrapped(input.type) as GraphQLInputType,
             description: input.description,
             ...(input.default === null ? {} : { default: { literal: parseConstValue(input.default) } }),
           },
@@ -190,9 +196,10 @@ class RemoteTypes {
     );
   }
 
-  #wrapped(type: string): GraphQLNamedType | GraphQLList<never> | GraphQLNonNull<never> {
-    if (type.endsWith('!')) return new GraphQLNonNull(this.#wrapped(nullableType(type)) as never);
+  /** A reference to a type, as GraphQL prints it. */
+  wrapped(type: string): GraphQLNamedType | GraphQLList<never> | GraphQLNonNull<never> {
+    if (type.endsWith('!')) return new GraphQLNonNull(this.wrapped(nullableType(type)) as never);
     const element = elementType(type);
-    return element === null ? this.named(type) : new GraphQLList(this.#wrapped(element) as never);
+    return element === null ? this.named(type) : new GraphQLList(this.wrapped(element) as never);
   }
 }

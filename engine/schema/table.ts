@@ -19,6 +19,7 @@ import { nativeArguments } from './native-query.ts';
 import { nodeId, nodeInterface, nodeKey } from './node.ts';
 import { orderBy, selectColumn } from './order-by.ts';
 import { countExtensions, type FieldConfig, type FieldMap, fieldExtensions } from './origin.ts';
+import { remoteRelationships } from './remote-relationship.ts';
 import { streamRoot } from './stream.ts';
 
 export function objectType(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
@@ -40,6 +41,7 @@ export function objectType(builder: SchemaBuilder, table: ResolvedTable): GraphQ
             .relationships(table)
             .map((related) => [related.relationship.name, relationshipField(builder, related)]),
         ),
+        ...remoteRelationships(builder, table),
         ...Object.fromEntries(
           visibleComputedFields(builder, table).map((field) => [
             field.name,

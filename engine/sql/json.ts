@@ -24,6 +24,11 @@ export function jsonObject(
   return [text('{'), ...members, text('}')];
 }
 
+/** `[a,b]` */
+export function jsonList(items: readonly (readonly Piece[])[]): Piece[] {
+  return [text('['), ...items.flatMap((item, i) => (i === 0 ? item : [text(','), ...item])), text(']')];
+}
+
 /** `[…]` around rows of JSON text that an aggregate has joined; null, when there were none, is `[]`. */
 export function jsonArray(joined: Fragment): Piece[] {
   return [text('['), expression(sql`coalesce(${joined}, '')`), text(']')];

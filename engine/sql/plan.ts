@@ -1,6 +1,8 @@
 /** Plan → the statements that answer it and the template their results are spliced into.
  *  All query roots of one source are one statement with a column each; a mutation root is a statement of its own, or one
  *  each update of an `update-many`. Not here: running them (execute/), splicing (execute/splice.ts). */
+import { placesInMutation, placesInQuery } from '../plan/join-places.ts';
+import type { JoinPlaces, RemoteJoin } from '../plan/join-types.ts';
 import type { Call, MutationOutput, MutationRoot, Plan, QueryRoot, Root, Validation } from '../plan/types.ts';
 import { aggregateQuery } from './aggregate.ts';
 import { connectionQuery } from './connection.ts';
@@ -35,9 +37,18 @@ type ErrorPath = readonly (string | number)[];
 /** Part of the response's `data`: text, a column of a statement's only row (null prints `null`), or a field a call answers. */
 export type TemplatePart =
   | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'column'; readonly statement: number; readonly column: number }
+  | {
+      readonly kind: 'column';
+      readonly statement: number;
+      readonly column: number;
+      /** Where keys stand in it for what is found elsewhere. */
+      readonly joined?: Joined;
+    }
   /** A field a call answers. */
   | { readonly kind: 'called'; readonly call: number; readonly field: number };
+
+/** `path`: of the part in the response. */
+type Joined = { readonly places: JoinPlaces; readonly path: readonly string[] };
 
 export type CompiledPlan = {
   readonly operation: Plan['operation'];
@@ -45,6 +56,7 @@ export type CompiledPlan = {
   readonly validations: readonly Validation[];
   readonly statements: readonly CompiledStatement[];
   readonly calls: readonly CompiledCall[];
+  readonly joins: readonly CompiledJoin[];
   /** Prints `{"a":…,"b":…}`. */
   readonly template: readonly TemplatePart[];
 };
@@ -58,6 +70,9 @@ export type CompiledCall = {
   readonly joins: readonly { readonly statement: number; readonly column: number }[];
 };
 
+/** A join, and the statement its rows are read with: null where it asks a remote schema. */
+export type CompiledJoin = { readonly join: RemoteJoin; readonly statement: CompiledStatement | null };
+
 export function renderPlan(plan: Plan): CompiledPlan {
   const drafts: Draft[] = [];
   const turns: number[] = [];
@@ -66,6 +81,7 @@ export function renderPlan(plan: Plan): CompiledPlan {
     operation: plan.operation,
     validations: plan.validations ?? [],
     calls: (plan.calls ?? []).map((call, i) => compileCall(call, turns[i]!)),
+    joins: (plan.joins ?? []).map(compileJoin),
     statements: drafts.map(finish),
     template: mergeText(template),
   };
@@ -121,16 +137,24 @@ function place(root: Root, path: ErrorPath, placed: Placed): readonly TemplatePa
           mutation,
           errorPath: errorPathOf(action, root.mutation.output, path),
         });
-        return { kind: 'column', statement: drafts.length - 1, column: 0 };
+        const places = placesInMutation(root.mutation.output);
+        return { kind: 'column', statement: drafts.length - 1, column: 0, ...joinedAt(places, path) };
       });
-    case 'database':
-      return [{ kind: 'column', ...addQuery(root, drafts) }];
+    case 'database': {
+      const places = placesInQuery(root.query);
+      return [{ kind: 'column', ...addQuery(root, drafts), ...joinedAt(places, path) }];
+    }
     case 'called':
       placed.turns[root.call] ??= drafts.length;
       return [{ kind: 'called', call: root.call, field: root.field }];
     default:
       return root satisfies never;
   }
+}
+
+/** In the response there are no selection sets. */
+function joinedAt(places: JoinPlaces | null, path: ErrorPath): { readonly joined?: Joined } {
+  return places ? { joined: { places, path: path.filter((_, i) => i % 2 === 1).map(String) } } : {};
 }
 
 type Query = {
@@ -152,6 +176,13 @@ function compileCall(call: Call, after: number): CompiledCall {
   const drafts: Draft[] = [];
   const joins = call.joins.map(({ source, query }) => addQuery({ alias: 'keys', source, query }, drafts));
   return { call, after, statements: drafts.map(finish), joins };
+}
+
+function compileJoin(join: RemoteJoin): CompiledJoin {
+  if (join.kind === 'remote') return { join, statement: null };
+  const drafts: Draft[] = [];
+  addQuery({ alias: join.member, source: join.source, query: join.query }, drafts);
+  return { join, statement: finish(drafts[0]!) };
 }
 
 function placeMutation(

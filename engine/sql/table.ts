@@ -18,6 +18,7 @@ import {
   expression,
   joinedRows,
   jsonArray,
+  jsonList,
   jsonObject,
   type Piece,
   text,
@@ -152,6 +153,8 @@ function fieldPieces(field: Field, row: string, joins: Joins): readonly Piece[] 
       return shownPieces(columnJson(field, row), field, row, joins.aliases);
     case 'constant':
       return [text(field.json)];
+    case 'joined':
+      return jsonList(field.keys.map((key) => fieldPieces(key, row, joins)));
     case 'computed':
       return shownPieces(computedJson(field, functionCall(field.call, row)), field, row, joins.aliases);
     case 'called':

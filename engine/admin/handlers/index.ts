@@ -13,6 +13,7 @@ import * as nativeQueries from './native-queries.ts';
 import * as opentelemetry from './opentelemetry.ts';
 import * as permissions from './permissions.ts';
 import * as relationships from './relationships.ts';
+import * as remoteRelationships from './remote-relationships.ts';
 import * as remoteSchemas from './remote-schemas.ts';
 import * as restEndpoints from './rest-endpoints.ts';
 import * as sources from './sources.ts';
@@ -33,6 +34,9 @@ export const HANDLERS: { readonly [N in EditOperation]: Handler<N> } = {
   set_table_is_enum: tables.setTableIsEnum,
   create_object_relationship: relationships.createObjectRelationship,
   create_array_relationship: relationships.createArrayRelationship,
+  create_remote_relationship: remoteRelationships.createRemoteRelationship,
+  update_remote_relationship: remoteRelationships.updateRemoteRelationship,
+  delete_remote_relationship: remoteRelationships.deleteRemoteRelationship,
   drop_relationship: relationships.dropRelationship,
   rename_relationship: relationships.renameRelationship,
   set_relationship_comment: relationships.setRelationshipComment,

@@ -68,7 +68,8 @@ function create(
   return putIn(draft, kind, args, { name, definition });
 }
 
-function refuseTaken(draft: Metadata, args: TableArgs, name: string): void {
+/** Raises `relationshipExists`. */
+export function refuseTaken(draft: Metadata, args: TableArgs, name: string): void {
   if (FIELDS.some((kind) => findObject(draft, keyIn(kind, args, name)))) {
     fail('relationshipExists', { table: printQualified(args.table), name });
   }

@@ -86,6 +86,8 @@ export const RemoteRelationshipDefinition = Type.Object(
   { additionalProperties: false, minProperties: 1, maxProperties: 1 },
 );
 
+export type RemoteRelationshipDefinition = Static<typeof RemoteRelationshipDefinition>;
+
 export const RemoteRelationship = Type.Object(
   { name: GraphqlName, definition: RemoteRelationshipDefinition },
   { additionalProperties: false },

@@ -1,0 +1,34 @@
+/** Operations on relationships that leave a source. Reference: features.md rows 118 to 120, 1.15.
+ *  Not here: does what they lead to exist (resolve/remote-relationship.ts). */
+import { fail } from '../../errors/engine-error.ts';
+import { findObject, removeObject } from '../../metadata/objects.ts';
+import { printQualified } from '../../metadata/schema/common.ts';
+import type { Metadata } from '../../metadata/schema/metadata.ts';
+import type { Handler } from './handler.ts';
+import { editObject, keyIn, putIn, requireTable, type TableArgs } from './locate.ts';
+import { refuseTaken } from './relationships.ts';
+
+/** Raises `relationshipExists`. */
+export const createRemoteRelationship: Handler<'create_remote_relationship'> = (draft, args) => {
+  requireTable(draft, args);
+  refuseTaken(draft, args, args.name);
+  const { name, definition } = args;
+  return putIn(draft, 'remote_relationship', args, { name, definition: { name, definition } });
+};
+
+/** Raises `remoteRelationshipNotExists`. */
+export const updateRemoteRelationship: Handler<'update_remote_relationship'> = (draft, args) =>
+  editObject(draft, requireRemoteRelationship(draft, args), { definition: args.definition });
+
+/** Raises `remoteRelationshipNotExists`. */
+export const deleteRemoteRelationship: Handler<'delete_remote_relationship'> = (draft, args) =>
+  removeObject(draft, requireRemoteRelationship(draft, args));
+
+/** Its key. */
+function requireRemoteRelationship(draft: Metadata, args: TableArgs & { readonly name: string }): string {
+  requireTable(draft, args);
+  const key = keyIn('remote_relationship', args, args.name);
+  if (findObject(draft, key)) return key;
+  const owner = `table "${printQualified(args.table)}"`;
+  return fail('remoteRelationshipNotExists', { name: args.name, owner });
+}

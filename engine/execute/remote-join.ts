@@ -1,0 +1,153 @@
+/** Joins what is found elsewhere to a part of the response: collects the keys that stand in its places, asks once for all that
+ *  are distinct, and puts the answers there; what the answers have joined to them comes after, level by level.
+ *  Only parts with places are parsed. A remote schema that cannot be asked leaves its fields null, and is told of; errors it
+ *  answers with are raised as `remoteErrors`. Not here: what is asked of a remote schema (remote-join-request.ts).
+ *  Reference: features.md rows 118, 119; errors.txt. */
+import type { JoinPlaces } from '../plan/join-types.ts';
+import { KEYS_VARIABLE } from '../plan/keyed-rows.ts';
+import type { TemplatePart } from '../sql/plan.ts';
+import { textOfColumn } from '../wire/statement.ts';
+import type { CallContext } from './calls.ts';
+import { parseJson } from './parse-json.ts';
+import type { PlannedRequest, ReadyJoin, ReadyStatement } from './plan-cache.ts';
+import type { Row } from './pool.ts';
+import { toldAt } from './remote-call.ts';
+import { askForKeys } from './remote-join-request.ts';
+import { runPlan } from './run-plan.ts';
+import { bodyText, type Called, splice } from './splice.ts';
+
+export type Joined = {
+  /** With the finished text in place of every part that had places. */
+  readonly template: readonly TemplatePart[];
+  readonly errors: readonly unknown[];
+};
+
+export async function withJoins(
+  template: readonly TemplatePart[],
+  { rows, called }: { readonly rows: readonly Row[]; readonly called: Called },
+  asked: PlannedRequest,
+  context: CallContext,
+): Promise<Joined> {
+  if (asked.plan.joins.length === 0) return { template, errors: [] };
+  const errors: unknown[] = [];
+  const parts = template.map(async (part): Promise<TemplatePart> => {
+    if (part.kind !== 'column' || !part.joined) return part;
+    const value = parseJson(bodyText(splice([part], rows, called)));
+    await graft(value, part.joined.places, part.joined.path, { asked, context, errors });
+    return { kind: 'text', text: JSON.stringify(value) };
+  });
+  return { template: await Promise.all(parts), errors };
+}
+
+type Around = {
+  readonly asked: PlannedRequest;
+  readonly context: CallContext;
+  /** Of remote schemas that could not be asked. */
+  readonly errors: unknown[];
+};
+
+/** A field with keys in it. */
+type Slot = { readonly object: object; readonly alias: string; readonly keys: readonly unknown[] };
+
+type Found = { readonly slots: Slot[]; readonly path: readonly string[] };
+
+/** Changes the value. `path`: where it is in the response. */
+async function graft(
+  value: unknown,
+  places: JoinPlaces,
+  path: readonly string[],
+  around: Around,
+): Promise<void> {
+  const found = new Map<number, Found>();
+  collect(value, places, path, found);
+  await Promise.all(
+    [...found].map(([number, { slots, path: at }]) => {
+      return fill(number, slots, { ...around, path: at });
+    }),
+  );
+}
+
+function collect(
+  value: unknown,
+  places: JoinPlaces,
+  path: readonly string[],
+  found: Map<number, Found>,
+): void {
+  if (Array.isArray(value)) {
+    for (const item of value) collect(item, places, path, found);
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  for (const [alias, member] of Object.entries(value)) {
+    const join = places.own.get(alias);
+    const inner = places.inner.get(alias);
+    if (inner) collect(member, inner, [...path, alias], found);
+    if (join === undefined || !Array.isArray(member)) continue;
+    const known = found.get(join) ?? { slots: [], path: [...path, alias] };
+    found.set(join, known);
+    known.slots.push({ object: value, alias, keys: member });
+  }
+}
+
+async function fill(
+  number: number,
+  slots: readonly Slot[],
+  around: Around & { readonly path: readonly string[] },
+): Promise<void> {
+  const ready = around.asked.plan.joins[number]!;
+  const places = new Map<string, number>();
+  const distinct: (readonly unknown[])[] = [];
+  const chosen = slots.map(({ keys }) => {
+    const text = JSON.stringify(keys);
+    const place = places.get(text) ?? distinct.push(keys) - 1;
+    places.set(text, place);
+    return place;
+  });
+  const answers = await answersTo(number, ready, distinct, around);
+  if (ready.join.places) await graft(answers, ready.join.places, around.path, around);
+  const { join } = ready;
+  for (const [i, { object, alias }] of slots.entries()) {
+    const answer = answers[chosen[i]!];
+    put(object, alias, join.kind === 'rows' ? (answer as Record<string, unknown>)[join.member] : answer);
+  }
+}
+
+/** `__proto__` is a name like any other. */
+function put(object: object, name: string, value: unknown): void {
+  Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
+}
+
+/** One for each of the keys. */
+async function answersTo(
+  number: number,
+  { join, statement }: ReadyJoin,
+  keys: readonly (readonly unknown[])[],
+  { asked, context, path, errors }: Around & { readonly path: readonly string[] },
+): Promise<readonly unknown[]> {
+  if (join.kind === 'rows') return rowsFor(number, statement!, join.width, keys, asked, context);
+  const whole = keys.flatMap((key, i) => (key.includes(null) ? [] : [i]));
+  if (whole.length === 0) return keys.map(() => null);
+  const wanted = whole.map((i) => keys[i]!);
+  const found = await askForKeys(join, wanted, asked, context).catch((error: unknown) => {
+    errors.push(toldAt(error, path, context.outward));
+    return wanted.map(() => null);
+  });
+  const answers: unknown[] = keys.map(() => null);
+  for (const [place, i] of whole.entries()) answers[i] = found[place];
+  return answers;
+}
+
+async function rowsFor(
+  number: number,
+  statement: ReadyStatement,
+  width: number,
+  keys: readonly (readonly unknown[])[],
+  { variables }: PlannedRequest,
+  { session, databases }: CallContext,
+): Promise<readonly unknown[]> {
+  const columns = Array.from({ length: width }, (_, i) => keys.map((key) => key[i]));
+  const bound = { ...variables.values, [KEYS_VARIABLE]: { [number]: columns } };
+  const plan = { operation: 'query', statements: [statement] } as const;
+  const [row] = await runPlan(plan, { session, variables: bound }, databases);
+  return parseJson(textOfColumn(row?.[0] ?? null) ?? '[]') as readonly unknown[];
+}

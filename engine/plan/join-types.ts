@@ -1,0 +1,62 @@
+/** What a response gets from elsewhere once a part of it is there: in the place of such a field stand the values it is joined by.
+ *  Pure data, part of the Plan. Made by remote-relationship.ts and join-places.ts, followed by execute/remote-join.ts. */
+import type { ValueNode } from 'graphql';
+import type { ResolvedRemoteSchema, StepValue } from '../resolve/types.ts';
+import type { UpstreamSchema } from '../resolve/upstream.ts';
+import type { RemoteVariable, TypeNamePlaces } from './remote-types.ts';
+import type { QueryRoot } from './types.ts';
+
+/** Where in a JSON value there are keys, by response name: fields of its objects that are a join of that number, and fields
+ *  with such objects inside. Lists are looked through. */
+export type JoinPlaces = {
+  readonly own: ReadonlyMap<string, number>;
+  readonly inner: ReadonlyMap<string, JoinPlaces>;
+};
+
+export type RemoteJoin = RowsJoin | RemoteSchemaJoin;
+
+/** Rows of a source. */
+export type RowsJoin = {
+  readonly kind: 'rows';
+  readonly source: string;
+  /** An object for each of the distinct keys, in their order; what belongs to the key is its member of that name. */
+  readonly query: QueryRoot;
+  readonly member: string;
+  /** How many values a key has. */
+  readonly width: number;
+  /** In those objects. */
+  readonly places: JoinPlaces | null;
+};
+
+/** What a remote schema has at the end of the steps, for each key; nothing for a key with a null. */
+export type RemoteSchemaJoin = {
+  readonly kind: 'remote';
+  readonly remote: ResolvedRemoteSchema;
+  readonly part: UpstreamSchema;
+  readonly steps: readonly JoinStep[];
+  /** As GraphQL prints it; empty for a value that has no fields. */
+  readonly selection: string;
+  /** As GraphQL prints their definitions, and what they are. */
+  readonly definitions: readonly string[];
+  readonly variables: readonly RemoteVariable[];
+  /** What names of variables for keys begin with: no other variable's does. */
+  readonly prefix: string;
+  /** Where names of types stand that are other names here. */
+  readonly typeNames: TypeNamePlaces | null;
+  readonly places: JoinPlaces | null;
+};
+
+export type JoinStep = {
+  readonly field: string;
+  /** The arguments that are the same for all keys, as GraphQL prints them. */
+  readonly fixed: readonly string[];
+  readonly filled: readonly FilledArgument[];
+};
+
+/** Made for each key: what the relationship says, and beside it what the client gives. */
+export type FilledArgument = {
+  readonly name: string;
+  readonly type: string;
+  readonly value: StepValue;
+  readonly given: ValueNode | null;
+};

@@ -1,0 +1,132 @@
+/** A field of a row that is found elsewhere → the values it is joined by, in its place, and what is asked with them: one
+ *  statement of another source, or one document of a remote schema, for all rows together. A plan holds no keys, so neither
+ *  does the document: its text is put together when they are known (execute/remote-join.ts).
+ *  Raises `notSupported` in a subscription. Reference: features.md rows 92, 118, 119. */
+import { type ArgumentNode, type FieldNode, type GraphQLField, print, stripIgnoredCharacters } from 'graphql';
+import { fail } from '../errors/engine-error.ts';
+import { callBeside } from '../resolve/function-call.ts';
+import { shownIfOf } from '../resolve/predicate.ts';
+import { keyColumn } from '../resolve/remote-relationship.ts';
+import { fieldsAlong } from '../resolve/remote-step.ts';
+import type { JoinKey, RemoteStep } from '../resolve/types.ts';
+import type { UpstreamField } from '../resolve/upstream.ts';
+import type { JoinedOrigin, RemoteJoinOrigin, RowsJoinOrigin } from '../schema/origin.ts';
+import { readArguments } from './arguments.ts';
+import type { PlanContext } from './context.ts';
+import { placesInFields } from './join-places.ts';
+import type { JoinStep, RemoteSchemaJoin, RowsJoin } from './join-types.ts';
+import { keyedRows } from './keyed-rows.ts';
+import type { RemoteArguments } from './remote-arguments.ts';
+import { Places, RemoteSelection } from './remote-selection.ts';
+import { planRelated, printedAs } from './table.ts';
+import type { Field } from './types.ts';
+
+type Asked = {
+  readonly field: GraphQLField<unknown, unknown>;
+  readonly nodes: readonly FieldNode[];
+};
+
+export function planJoined(
+  alias: string,
+  { keys, to }: JoinedOrigin,
+  asked: Asked,
+  context: PlanContext,
+): Field {
+  return { kind: 'joined', alias, keys: keys.map(keyField), join: planJoin(to, asked, context) };
+}
+
+/** Its number among the joins of the request. */
+export function planJoin(to: JoinedOrigin['to'], asked: Asked, context: PlanContext): number {
+  if (context.document.operation.operation === 'subscription') {
+    fail('notSupported', { text: 'Remote relationships are not allowed in subscriptions' });
+  }
+  const join = to.kind === 'rows' ? planRowsJoin(to, asked, context) : planRemoteJoin(to, asked, context);
+  return context.joins.push(join) - 1;
+}
+
+function keyField(key: JoinKey): Field {
+  if (key.kind === 'column') {
+    const { column } = key;
+    const printed = { ...printedAs(column), ...shownIfOf(column) };
+    return { kind: 'column', alias: column.name, column: column.name, path: null, ...printed };
+  }
+  const { type, json } = key.returns;
+  const call = callBeside(key.field, key.table);
+  return { kind: 'computed', alias: key.field.name, call, type, json, path: null };
+}
+
+function planRowsJoin(
+  { related, keyTypes }: RowsJoinOrigin,
+  { field, nodes }: Asked,
+  context: PlanContext,
+): RowsJoin {
+  const member = 'rows';
+  const fields = [planRelated({ alias: member, field, nodes, origin: related }, context)];
+  const keys = keyTypes.map((type, i) => ({ column: keyColumn(i), type }));
+  return {
+    kind: 'rows',
+    source: related.target.source,
+    query: keyedRows(fields, keys, context.joins.length),
+    member,
+    width: keys.length,
+    places: placesInFields(fields),
+  };
+}
+
+function planRemoteJoin(
+  to: RemoteJoinOrigin,
+  { field, nodes }: Asked,
+  context: PlanContext,
+): RemoteSchemaJoin {
+  const { remote, part, steps } = to;
+  readArguments(field, nodes, context);
+  const selection = new RemoteSelection(to, context);
+  const places = new Places();
+  const inner = selection.inner(nodes, field, places);
+  const along = fieldsAlong(steps, part);
+  const planned = steps.map((step, depth): JoinStep => {
+    const given = depth === steps.length - 1 ? (nodes[0]?.arguments ?? []) : [];
+    return planStep(step, along[depth]!, given, selection.arguments);
+  });
+  const { definitions, variables } = selection.variables();
+  return {
+    kind: 'remote',
+    remote,
+    part,
+    steps: planned,
+    selection: inner ? stripIgnoredCharacters(print(inner)) : '',
+    definitions: definitions.map((node) => print(node)),
+    variables,
+    prefix: freePrefix([...context.document.variables.keys(), ...variables.map(({ name }) => name)]),
+    typeNames: remote.names.renamesObjects ? places.finished() : null,
+    places: null,
+  };
+}
+
+/** What the relationship says comes before what a permission presets. */
+function planStep(
+  step: RemoteStep,
+  field: UpstreamField,
+  given: readonly ArgumentNode[],
+  read: RemoteArguments,
+): JoinStep {
+  const fixed: string[] = [];
+  const filled: JoinStep['filled'][number][] = [];
+  for (const argument of field.arguments) {
+    const { name, type } = argument;
+    const written = given.find((each) => each.name.value === name)?.value;
+    const value = step.arguments.get(name);
+    if (value) filled.push({ name, type, value, given: written ?? null });
+    else {
+      const sent = read.value(argument, written);
+      if (sent) fixed.push(`${name}:${stripIgnoredCharacters(print(sent))}`);
+    }
+  }
+  return { field: step.field, fixed, filled };
+}
+
+function freePrefix(taken: readonly string[]): string {
+  let prefix = 'k';
+  while (taken.some((name) => name.startsWith(prefix))) prefix = `_${prefix}`;
+  return prefix;
+}

@@ -1,0 +1,188 @@
+/** What is selected of a remote schema, in its own names: fragments spread in place, arguments with what permissions preset; and
+ *  the variables that are sent along. In: the client's nodes. Out: nodes of the sent document. Raises what validation raises.
+ *  Not here: whole documents (remote-schema.ts, remote-relationship.ts). Reference: features.md 1.8. */
+import {
+  type ArgumentNode,
+  type DirectiveNode,
+  type FieldNode,
+  type GraphQLCompositeType,
+  type GraphQLField,
+  getNamedType,
+  isCompositeType,
+  Kind,
+  type NameNode,
+  parseType,
+  type SelectionNode,
+  type SelectionSetNode,
+  type VariableDefinitionNode,
+} from 'graphql';
+import { withPath } from '../errors/engine-error.ts';
+import type { Preset } from '../resolve/remote-preset.ts';
+import type { ResolvedRemoteSchema } from '../resolve/types.ts';
+import { namedType, type UpstreamField } from '../resolve/upstream.ts';
+import { type FieldOrigin, fieldOrigin, remoteTypeOrigin } from '../schema/origin.ts';
+import { readArguments } from './arguments.ts';
+import type { PlanContext } from './context.ts';
+import { RemoteArguments } from './remote-arguments.ts';
+import type { RemoteVariable, TypeNamePlaces } from './remote-types.ts';
+import { definitionOf, spreadType, subselections } from './selection.ts';
+import { printedType } from './variables.ts';
+
+type RemoteOrigin = Extract<FieldOrigin, { kind: 'remote' }>;
+
+/** Of one document. */
+export class RemoteSelection {
+  readonly arguments: RemoteArguments;
+  readonly #remote: ResolvedRemoteSchema;
+  readonly #context: PlanContext;
+
+  constructor({ remote, part }: Pick<RemoteOrigin, 'remote' | 'part'>, context: PlanContext) {
+    this.#remote = remote;
+    this.#context = context;
+    this.arguments = new RemoteArguments(remote, part, new Set(context.document.variables.keys()));
+  }
+
+  field(
+    nodes: readonly FieldNode[],
+    field: GraphQLField<unknown, unknown>,
+    alias: string,
+    places: Places,
+  ): FieldNode {
+    this.#context.countFields(1);
+    readArguments(field, nodes, this.#context);
+    const origin = fieldOrigin(field) as RemoteOrigin;
+    const [node] = nodes;
+    return {
+      kind: Kind.FIELD,
+      name: named(origin.field.name),
+      alias: alias === origin.field.name ? undefined : named(alias),
+      directives: this.#directives(node!.directives ?? []),
+      arguments: this.#argumentsOf(node!.arguments ?? [], origin.field),
+      selectionSet: this.inner(nodes, field, places.under(alias)),
+    };
+  }
+
+  /** What is selected of a field; undefined where it has no fields. */
+  inner(
+    nodes: readonly FieldNode[],
+    field: GraphQLField<unknown, unknown>,
+    places: Places,
+  ): SelectionSetNode | undefined {
+    const type = getNamedType(field.type);
+    if (!isCompositeType(type)) return undefined;
+    return withPath('selectionSet', () => this.#selection(subselections(nodes), type, places));
+  }
+
+  #argumentsOf(given: readonly ArgumentNode[], field: UpstreamField): readonly ArgumentNode[] {
+    return field.arguments.flatMap((argument) => {
+      const written = given.find(({ name }) => name.value === argument.name);
+      const value = this.arguments.value(argument, written?.value);
+      return value ? [{ kind: Kind.ARGUMENT, name: named(argument.name), value } as const] : [];
+    });
+  }
+
+  #directives(directives: readonly DirectiveNode[]): readonly DirectiveNode[] {
+    for (const { arguments: given = [] } of directives) {
+      for (const { value } of given) this.arguments.use(value, null);
+    }
+    return directives;
+  }
+
+  #selection(
+    sets: readonly SelectionSetNode[],
+    type: GraphQLCompositeType,
+    places: Places,
+  ): SelectionSetNode {
+    const selections = sets.flatMap((set) =>
+      set.selections.map((selection) => this.#selected(selection, type, places)),
+    );
+    return { kind: Kind.SELECTION_SET, selections };
+  }
+
+  #selected(node: SelectionNode, type: GraphQLCompositeType, places: Places): SelectionNode {
+    if (node.kind === Kind.FIELD) {
+      const name = node.name.value;
+      const alias = node.alias?.value ?? name;
+      const field = definitionOf(type, name);
+      if (field) return withPath(name, () => this.field([node], field, alias, places));
+      this.#context.countFields(1);
+      places.own.add(alias);
+      return { ...node, directives: this.#directives(node.directives ?? []) };
+    }
+    const fragment =
+      node.kind === Kind.INLINE_FRAGMENT ? node : this.#context.document.fragments.get(node.name.value)!;
+    const on = spreadType(fragment.typeCondition?.name.value ?? type.name, type);
+    return {
+      kind: Kind.INLINE_FRAGMENT,
+      typeCondition: { kind: Kind.NAMED_TYPE, name: named(remoteTypeOrigin(on)!.name) },
+      directives: this.#directives(node.directives ?? []),
+      selectionSet: this.#selection([fragment.selectionSet], on, places),
+    };
+  }
+
+  /** Of the client's variables those that are used, and one for each session variable. */
+  variables(): {
+    readonly definitions: readonly VariableDefinitionNode[];
+    readonly variables: readonly RemoteVariable[];
+  } {
+    const { operation, variables } = this.#context.document;
+    const { given, presets } = this.arguments;
+    const definitions = (operation.variableDefinitions ?? [])
+      .filter(({ variable }) => given.has(variable.name.value))
+      .map((node) => ({
+        ...node,
+        directives: [],
+        type: parseType(this.#upstreamType(printedType(node.type))),
+      }));
+    return {
+      definitions: [...definitions, ...presets.map(presetDefinition)],
+      variables: [
+        ...[...variables.keys()].flatMap((name) => {
+          const type = given.get(name);
+          return type === undefined ? [] : [{ kind: 'given', name, type } as const];
+        }),
+        ...presets.map(({ name, preset }) => ({ kind: 'preset', name, preset }) as const),
+      ],
+    };
+  }
+
+  /** A declared type, in the remote's names. */
+  #upstreamType(type: string): string {
+    const ours = namedType(type);
+    return type.replace(ours, this.#remote.names.upstreamTypes.get(ours) ?? ours);
+  }
+}
+
+/** Where `__typename` is asked for, by response name. */
+export class Places {
+  readonly own = new Set<string>();
+  readonly #inner = new Map<string, Places>();
+
+  under(alias: string): Places {
+    const known = this.#inner.get(alias) ?? new Places();
+    this.#inner.set(alias, known);
+    return known;
+  }
+
+  finished(): TypeNamePlaces | null {
+    const inner = [...this.#inner].flatMap(([alias, places]) => {
+      const finished = places.finished();
+      return finished ? [[alias, finished] as const] : [];
+    });
+    return this.own.size + inner.length > 0 ? { own: this.own, inner: new Map(inner) } : null;
+  }
+}
+
+type PresetVariable = { readonly name: string; readonly type: string; readonly preset: Preset };
+
+function presetDefinition({ name, type }: PresetVariable): VariableDefinitionNode {
+  return {
+    kind: Kind.VARIABLE_DEFINITION,
+    variable: { kind: Kind.VARIABLE, name: named(name) },
+    type: parseType(type),
+  };
+}
+
+function named(value: string): NameNode {
+  return { kind: Kind.NAME, value };
+}

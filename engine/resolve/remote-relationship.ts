@@ -1,0 +1,124 @@
+/** Relationships that leave a source: to rows of another source, or into a remote schema, by values of the row they start from.
+ *  In: the metadata × tables and remote schemas that resolved. Out: ResolvedRemoteRelationship.
+ *  Raises `columnNotExists`, `fieldConflict`, `sourceNotFound`, `tableNotTracked`, `remoteSchemaNotExists` or
+ *  `remoteRelationshipInvalid`. Not here: the fields (schema/), what is asked (plan/). Reference: features.md rows 118, 119. */
+import { EngineError, fail } from '../errors/engine-error.ts';
+import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
+import type { RemoteRelationship, RemoteRelationshipDefinition } from '../metadata/schema/relationship.ts';
+import { isUniqueOn } from './relationship.ts';
+import { readSteps, stepsProblem } from './remote-step.ts';
+import type {
+  JoinKey,
+  ResolvedRemoteRelationship,
+  ResolvedRemoteSchema,
+  ResolvedSource,
+  ResolvedTable,
+} from './types.ts';
+
+/** What such a relationship may lead to. */
+export type RemoteSurroundings = {
+  readonly sources: ReadonlyMap<string, Pick<ResolvedSource, 'tables'>>;
+  readonly remoteSchemas: ReadonlyMap<string, ResolvedRemoteSchema>;
+};
+
+export function resolveRemoteRelationship(
+  { name, definition }: RemoteRelationship,
+  table: ResolvedTable,
+  around: RemoteSurroundings,
+): ResolvedRemoteRelationship {
+  refuseTaken(name, table);
+  return resolveTarget(name, definition, (key) => keyOfRow(key, table), around);
+}
+
+/** `keyOf`: the value of that name where the relationship starts. Raises where there is none. */
+export function resolveTarget(
+  name: string,
+  { to_source: toSource, to_remote_schema: toRemote }: RemoteRelationshipDefinition,
+  keyOf: (key: string) => JoinKey,
+  around: RemoteSurroundings,
+): ResolvedRemoteRelationship {
+  if (toRemote) return toRemoteSchema(name, toRemote, keyOf, around);
+  return toRows(name, toSource!, keyOf, around);
+}
+
+/** A column, or a computed field that is a value and takes nothing but the row. */
+function keyOfRow(name: string, table: ResolvedTable): JoinKey {
+  const column = table.columnByName.get(name);
+  if (column) return { kind: 'column', column };
+  const field = table.computedFields.get(name);
+  const { returns } = field ?? {};
+  if (!field || returns?.kind !== 'scalar') return fail('columnNotExists', { name });
+  if (field.arguments.some((argument) => argument.kind === 'user')) {
+    const text = `the computed field "${name}" takes arguments, and cannot be joined by`;
+    fail('remoteRelationshipInvalid', { text });
+  }
+  return { kind: 'computed', table, field, returns };
+}
+
+function toRows(
+  name: string,
+  to: NonNullable<RemoteRelationshipDefinition['to_source']>,
+  keyOf: (key: string) => JoinKey,
+  { sources }: RemoteSurroundings,
+): ResolvedRemoteRelationship {
+  const source = sources.get(to.source) ?? fail('sourceNotFound', { source: to.source });
+  const target = source.tables.get(qualifiedKey(to.table));
+  if (!target) return fail('tableNotTracked', { table: printQualified(to.table) });
+  const mapping = Object.entries(to.field_mapping);
+  if (mapping.length === 0) fail('unexpectedPayload', { text: 'field_mapping should not be empty' });
+  const keys = mapping.map(([own]) => keyOf(own));
+  const columns = mapping.map(
+    ([, column]) => target.columnByName.get(column) ?? fail('columnNotExists', { name: column }),
+  );
+  const names = columns.map((column) => column.name);
+  return {
+    name,
+    keys,
+    target: {
+      kind: 'source',
+      source: to.source,
+      keyTypes: columns.map(({ type }) => type),
+      relationship: {
+        kind: to.relationship_type,
+        name,
+        join: {
+          table: target.table,
+          mapping: names.map((column, i) => [keyColumn(i), column] as const),
+          isUnique: isUniqueOn(target, names),
+        },
+        isNullable: true,
+        insertion: 'before',
+        comment: null,
+      },
+    },
+  };
+}
+
+/** What the columns of keys are called in the statement that joins by them. */
+export const keyColumn = (place: number): string => `key${place + 1}`;
+
+function toRemoteSchema(
+  name: string,
+  to: NonNullable<RemoteRelationshipDefinition['to_remote_schema']>,
+  keyOf: (key: string) => JoinKey,
+  { remoteSchemas }: RemoteSurroundings,
+): ResolvedRemoteRelationship {
+  const known = new Map(to.lhs_fields.map((field) => [field, keyOf(field)]));
+  const remote = remoteSchemas.get(to.remote_schema);
+  if (!remote) return fail('remoteSchemaNotExists', { name: to.remote_schema });
+  const { steps, used } = readSteps(to.remote_field, new Set(known.keys()));
+  const keys = used.map((key) => known.get(key)!);
+  const problem = stepsProblem(steps, remote.schema, keys);
+  if (problem !== null) throw new EngineError('remoteRelationshipInvalid', { text: problem });
+  return { name, keys, target: { kind: 'remote', remote, steps } };
+}
+
+/** Everything a row has shares one space of names. */
+function refuseTaken(name: string, table: ResolvedTable): void {
+  const conflict = (text: string): never =>
+    fail('fieldConflict', { table: printQualified(table.table), with: text });
+  const column = table.columns.find(({ graphqlName }) => graphqlName === name);
+  if (column) conflict(`postgres column "${column.name}"`);
+  if (table.relationships.has(name)) conflict(`relationship "${name}"`);
+  if (table.computedFields.has(name)) conflict(`computed field "${name}"`);
+}

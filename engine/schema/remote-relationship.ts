@@ -1,0 +1,130 @@
+/** Relationships that leave a source, as fields: rows of another source as those of this one would be (one, many, and their
+ *  aggregate), and what a remote schema answers. A role has them where it may read what they lead to; of the remote's
+ *  arguments it gives those that the relationship does not. Relay's schema has none.
+ *  Not here: what they lead to (resolve/remote-relationship.ts). Reference: features.md rows 118, 119. */
+import {
+  type GraphQLFieldConfigArgumentMap,
+  type GraphQLInputFieldConfigMap,
+  GraphQLInputObjectType,
+  type GraphQLOutputType,
+  getNullableType,
+} from 'graphql';
+import { remoteSchemaFor, targetOf } from '../resolve/access.ts';
+import { lastField, stepsProblem } from '../resolve/remote-step.ts';
+import type { ResolvedRemoteRelationship, ResolvedTable, StepValue } from '../resolve/types.ts';
+import type { UpstreamInput, UpstreamSchema } from '../resolve/upstream.ts';
+import { aggregateOf } from './aggregate.ts';
+import type { SchemaBuilder } from './builder.ts';
+import {
+  type FieldConfig,
+  type FieldMap,
+  fieldExtensions,
+  fieldOrigin,
+  type RemoteJoinOrigin,
+  type RowsJoinOrigin,
+} from './origin.ts';
+import { RemoteTypes } from './remote-schema.ts';
+import { relationshipField } from './table.ts';
+
+export function remoteRelationships(builder: SchemaBuilder, table: ResolvedTable): FieldMap {
+  if (builder.isRelay || !table.remoteRelationships) return {};
+  const maps = [...table.remoteRelationships.values()].map((relationship) =>
+    joinedFields(builder, table.typeName, relationship),
+  );
+  return Object.assign({}, ...maps);
+}
+
+/** `owner`: the type they are fields of. */
+export function joinedFields(
+  builder: SchemaBuilder,
+  owner: string,
+  { name, keys, target }: ResolvedRemoteRelationship,
+): FieldMap {
+  if (target.kind === 'source') return rowsFields(builder, keys, target);
+  const { remote, steps } = target;
+  const part = remoteSchemaFor(remote, builder.role);
+  if (!part || stepsProblem(steps, part, keys) !== null) return {};
+  const to = { kind: 'remote', remote, part, steps } as const;
+  const suffix = `_remote_rel_${owner}${name}`;
+  const extensions = fieldExtensions({ kind: 'joined', keys, to });
+  return { [name]: { ...remoteField(builder, to, suffix), extensions } };
+}
+
+type SourceTarget = Extract<ResolvedRemoteRelationship['target'], { kind: 'source' }>;
+
+function rowsFields(
+  builder: SchemaBuilder,
+  keys: ResolvedRemoteRelationship['keys'],
+  { source, relationship, keyTypes }: SourceTarget,
+): FieldMap {
+  const target = targetOf(builder.model, source, relationship.join.table);
+  if (!builder.select(target)) return {};
+  const related = { relationship, target };
+  const fields = {
+    [relationship.name]: relationshipField(builder, related),
+    ...aggregateOf(builder, related, target.naming),
+  };
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, config]): [string, FieldConfig] => {
+      const to: RowsJoinOrigin = {
+        kind: 'rows',
+        keyTypes,
+        related: fieldOrigin(config) as RowsJoinOrigin['related'],
+      };
+      return [name, { ...config, extensions: fieldExtensions({ kind: 'joined', keys, to }) }];
+    }),
+  );
+}
+
+function remoteField(builder: SchemaBuilder, { remote, part, steps }: RemoteJoinOrigin, suffix: string) {
+  const types = new RemoteTypes(builder, remote, part);
+  const field = lastField(steps, part);
+  const left = new LeftToGive(builder, types, part, suffix);
+  return {
+    // A key that is null, or that the remote does not know, has nothing.
+    type: getNullableType(types.wrapped(field.type)) as GraphQLOutputType,
+    description: field.description,
+    deprecationReason: field.deprecation,
+    args: left.inputs(field.arguments, steps.at(-1)!.arguments),
+  };
+}
+
+/** What the relationship leaves to the client. */
+class LeftToGive {
+  readonly #builder: SchemaBuilder;
+  readonly #types: RemoteTypes;
+  readonly #part: UpstreamSchema;
+  readonly #suffix: string;
+
+  constructor(builder: SchemaBuilder, types: RemoteTypes, part: UpstreamSchema, suffix: string) {
+    this.#builder = builder;
+    this.#types = types;
+    this.#part = part;
+    this.#suffix = suffix;
+  }
+
+  inputs(
+    inputs: readonly UpstreamInput[],
+    given: ReadonlyMap<string, StepValue>,
+  ): GraphQLFieldConfigArgumentMap & GraphQLInputFieldConfigMap {
+    const maps = inputs.map((input) => {
+      const value = given.get(input.name);
+      if (!value) return this.#types.inputs([input]);
+      const type = input.preset ? null : this.#reduced(input.type, value);
+      return type ? { [input.name]: { type, description: input.description } } : {};
+    });
+    return Object.assign({}, ...maps);
+  }
+
+  /** Of an input object that is given in part, the rest; null: nothing. */
+  #reduced(type: string, value: StepValue): GraphQLInputObjectType | null {
+    const named = this.#part.types.get(type.replace(/!$/, ''));
+    if (named?.kind !== 'input' || value.kind !== 'object') return null;
+    const fields = this.inputs(named.fields, value.fields);
+    if (Object.keys(fields).length === 0) return null;
+    const name = `${this.#types.nameOf(named.name)}${this.#suffix}`;
+    return this.#builder.named(name, () => {
+      return new GraphQLInputObjectType({ name, description: named.description, fields });
+    });
+  }
+}
