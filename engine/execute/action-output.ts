@@ -1,7 +1,7 @@
 /** What an action's webhook answered, against the type it should be of; and the part of it that was asked for, as JSON text.
  *  Both walk the answer the same way, so that the n-th object met is the one of the n-th joined row.
  *  Not here: calling (action.ts), what to keep (plan/action.ts). Reference: features.md row 132; messages: errors.txt. */
-import type { OutputField, OutputPlan } from '../plan/types.ts';
+import type { OutputField, OutputPlan } from '../plan/action-types.ts';
 import type { TypeUse } from '../resolve/custom-type.ts';
 
 type Json = Readonly<Record<string, unknown>>;

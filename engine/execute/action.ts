@@ -3,8 +3,8 @@
  *  Raises `actionRefused` with what the webhook says, and `actionFailed`. Reference: features.md rows 131, 132, 136, 139.
  *  Not here: the shape of answers (action-output.ts), HTTP (webhook.ts). */
 import { fail } from '../errors/engine-error.ts';
+import type { ActionCall } from '../plan/action-types.ts';
 import { KEYS_VARIABLE } from '../plan/keyed-rows.ts';
-import type { ActionCall } from '../plan/types.ts';
 import type { ResolvedAction } from '../resolve/action.ts';
 import { type ActionTypes, namedIn } from '../resolve/custom-type.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';

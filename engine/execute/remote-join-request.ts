@@ -6,7 +6,7 @@ import type { FilledArgument, JoinStep, RemoteSchemaJoin } from '../plan/join-ty
 import type { TypeNamePlaces } from '../plan/remote-types.ts';
 import { type RemoteNames, typeNameOf } from '../resolve/remote-names.ts';
 import { withPresets } from '../resolve/remote-preset.ts';
-import type { StepValue } from '../resolve/types.ts';
+import type { StepValue } from '../resolve/remote-types.ts';
 import type { CallContext } from './calls.ts';
 import { parseJson } from './parse-json.ts';
 import type { PlannedRequest } from './plan-cache.ts';

@@ -7,12 +7,13 @@ import { getNamedType, isObjectType, Kind } from 'graphql';
 import { withPath } from '../errors/engine-error.ts';
 import type { CustomKey, TypeUse } from '../resolve/custom-type.ts';
 import { type FieldOrigin, fieldOrigin } from '../schema/origin.ts';
+import type { KeyedRows, OutputField, OutputPlan } from './action-types.ts';
 import { readArguments } from './arguments.ts';
 import type { PlanContext } from './context.ts';
 import { keyedRows } from './keyed-rows.ts';
 import { type SelectedField, selectedFields, subselections } from './selection.ts';
 import { planRelated } from './table.ts';
-import type { Call, Field, KeyedRows, OutputField, OutputPlan, Root } from './types.ts';
+import type { Call, Field, Root } from './types.ts';
 
 type ActionField = {
   readonly alias: string;

@@ -8,7 +8,7 @@ import { callBeside } from '../resolve/function-call.ts';
 import { shownIfOf } from '../resolve/predicate.ts';
 import { keyColumn } from '../resolve/remote-relationship.ts';
 import { fieldsAlong } from '../resolve/remote-step.ts';
-import type { JoinKey, RemoteStep } from '../resolve/types.ts';
+import type { JoinKey, RemoteStep } from '../resolve/remote-types.ts';
 import type { UpstreamField } from '../resolve/upstream.ts';
 import type { JoinedOrigin, RemoteJoinOrigin, RowsJoinOrigin } from '../schema/origin.ts';
 import { readArguments } from './arguments.ts';

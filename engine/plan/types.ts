@@ -7,10 +7,9 @@ import type { AggregateFunction } from '../catalog/aggregates.ts';
 import type { CatalogIndex, PgType } from '../catalog/types.ts';
 import type { PathStep } from '../errors/engine-error.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
-import type { ResolvedAction } from '../resolve/action.ts';
-import type { TypeUse } from '../resolve/custom-type.ts';
 import type { FunctionCall, Join, Leaf, NativeCall, Predicate, ShownIf } from '../resolve/predicate.ts';
 import type { InputValidation, JsonForm } from '../resolve/types.ts';
+import type { ActionCall } from './action-types.ts';
 import type { Connection } from './connection-types.ts';
 import type { RemoteJoin } from './join-types.ts';
 import type { RemoteCall } from './remote-types.ts';
@@ -60,40 +59,6 @@ export type Root =
 
 /** A request to somebody else than a database. It goes out beside the statements of a query, and in its turn in a mutation. */
 export type Call = ActionCall | RemoteCall;
-
-/** A webhook that is told of the arguments of one field; or the answer to an earlier call. */
-export type ActionCall = {
-  readonly kind: 'action' | 'action-result';
-  readonly action: ResolvedAction;
-  /** The arguments as the client wrote them. */
-  readonly input: ValueNode;
-  /** What is kept of the answer; null where there is only an id. */
-  readonly output: OutputPlan | null;
-  /** Rows that belong to objects of the answer. */
-  readonly joins: readonly KeyedRows[];
-};
-
-/** A value of an answer: a scalar, or an object of these fields; or a list of such. */
-export type OutputPlan = {
-  readonly type: TypeUse;
-  readonly fields: readonly OutputField[] | null;
-  /** Which of the root's joins hold its rows, in the order of its objects. */
-  readonly join: { readonly places: readonly number[] } | null;
-};
-
-/** In response order. */
-export type OutputField =
-  | { readonly kind: 'constant'; readonly alias: string; readonly json: string }
-  | { readonly kind: 'value'; readonly alias: string; readonly name: string; readonly value: OutputPlan }
-  /** Found in the joined rows, under its alias. */
-  | { readonly kind: 'joined'; readonly alias: string };
-
-/** A JSON array with an object of rows for each object of the answer, which it finds by the values of `fields`. */
-export type KeyedRows = {
-  readonly source: string;
-  readonly query: QueryRoot;
-  readonly fields: readonly string[];
-};
 
 export type QueryRoot =
   /** A JSON array of rows. */

@@ -7,13 +7,8 @@ import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import type { RemoteRelationship, RemoteRelationshipDefinition } from '../metadata/schema/relationship.ts';
 import { isUniqueOn } from './relationship.ts';
 import { readSteps, stepsProblem } from './remote-step.ts';
-import type {
-  JoinKey,
-  ResolvedRemoteRelationship,
-  ResolvedRemoteSchema,
-  ResolvedSource,
-  ResolvedTable,
-} from './types.ts';
+import type { JoinKey, ResolvedRemoteRelationship } from './remote-types.ts';
+import type { ResolvedRemoteSchema, ResolvedSource, ResolvedTable } from './types.ts';
 
 /** What such a relationship may lead to. */
 export type RemoteSurroundings = {

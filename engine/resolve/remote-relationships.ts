@@ -7,12 +7,8 @@ import type { Source } from '../metadata/schema/source.ts';
 import type { Table } from '../metadata/schema/table.ts';
 import { type Inconsistencies, remoteRelationshipSubject } from './inconsistency.ts';
 import { resolveRemoteRelationship } from './remote-relationship.ts';
-import type {
-  ResolvedRemoteRelationship,
-  ResolvedRemoteSchema,
-  ResolvedSource,
-  ResolvedTable,
-} from './types.ts';
+import type { ResolvedRemoteRelationship } from './remote-types.ts';
+import type { ResolvedRemoteSchema, ResolvedSource, ResolvedTable } from './types.ts';
 
 type Sources = ReadonlyMap<string, ResolvedSource>;
 

@@ -3,7 +3,7 @@
  *  In: `remote_field` of the metadata. Out: RemoteSteps; what does not fit a schema, or a role's part of one, as text.
  *  Not here: the other side (remote-relationship.ts), the sent document (plan/). Reference: features.md row 118. */
 import { fail } from '../errors/engine-error.ts';
-import type { JoinKey, RemoteStep, StepValue } from './types.ts';
+import type { JoinKey, RemoteStep, StepValue } from './remote-types.ts';
 import {
   BUILT_IN_SCALARS,
   elementType,

@@ -20,10 +20,9 @@ import type { Scalar } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
 import type { ResolvedAction } from '../resolve/action.ts';
 import type { CustomField } from '../resolve/custom-type.ts';
+import type { JoinKey, RemoteStep } from '../resolve/remote-types.ts';
 import type {
-  JoinKey,
   NativeArgument,
-  RemoteStep,
   ResolvedArgument,
   ResolvedColumn,
   ResolvedComputedField,

@@ -11,7 +11,8 @@ import {
 } from 'graphql';
 import { remoteSchemaFor, targetOf } from '../resolve/access.ts';
 import { lastField, stepsProblem } from '../resolve/remote-step.ts';
-import type { ResolvedRemoteRelationship, ResolvedTable, StepValue } from '../resolve/types.ts';
+import type { ResolvedRemoteRelationship, StepValue } from '../resolve/remote-types.ts';
+import type { ResolvedTable } from '../resolve/types.ts';
 import type { UpstreamInput, UpstreamSchema } from '../resolve/upstream.ts';
 import { aggregateOf } from './aggregate.ts';
 import type { SchemaBuilder } from './builder.ts';
