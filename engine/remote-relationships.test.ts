@@ -193,6 +193,24 @@ describe('from rows into a remote schema', () => {
     });
   });
 
+  test('in rows that belong to the answer of an action', async () => {
+    await relate('post', { post: { arguments: { id: '$id' } } });
+    const handler = await startRemote('type Query { nothing: Int }');
+    handler.misbehave((_, response) => response.end('{"inner":[{"id":2},{"id":1}]}'));
+    const author = { name: 'author', type: 'object', remote_table: 'author', field_mapping: { id: 'id' } };
+    const objects = [
+      { name: 'Outer', fields: [{ name: 'inner', type: '[Inner!]!' }] },
+      { name: 'Inner', fields: [{ name: 'id', type: 'Int!' }], relationships: [author] },
+    ];
+    await admin('set_custom_types', { objects });
+    const definition = { handler: handler.url, type: 'query', output_type: 'Outer' };
+    await admin('create_action', { name: 'who', definition });
+    const { data } = await engine.graphql('{ who { inner { author { id post { text } } } } }');
+    await handler.close();
+    const inner = [2, 1].map((id) => ({ author: { id, post: { text: `post ${id}` } } }));
+    expect(data).toEqual({ who: { inner } });
+  });
+
   test('no rows ask nobody', async () => {
     await relate('post', { post: { arguments: { id: '$id' } } });
     const before = remote.asked.length;
@@ -243,6 +261,62 @@ describe('from rows into a remote schema', () => {
         extensions: { code: 'not-supported' },
       },
     ]);
+  });
+});
+
+describe('operations', () => {
+  const definition = {
+    to_remote_schema: {
+      remote_schema: 'blog',
+      lhs_fields: ['id'],
+      remote_field: { hello: { arguments: {} } },
+    },
+  };
+  const inconsistent = (why: string) => ({
+    status: 400,
+    body: {
+      code: 'invalid-configuration',
+      error: `Inconsistent object: in table "author": in remote relationship "post": ${why}`,
+    },
+  });
+
+  test('change and drop one, and refuse one that is not there', async () => {
+    await relate('post', { post: { arguments: { id: '$id' } } });
+    expect(await relate('post', { hello: { arguments: {} } })).toMatchObject({ status: 400 });
+    expect(await relate('staff', { hello: { arguments: {} } })).toMatchObject({ status: 400 });
+    const args = { table: 'author', name: 'post' };
+    expect(await admin('pg_update_remote_relationship', { ...args, definition })).toMatchObject({
+      status: 200,
+    });
+    expect(await engine.graphql('{ author_by_pk(id: 1) { post } }')).toEqual({
+      data: { author_by_pk: { post: 'world' } },
+    });
+    expect(await admin('pg_delete_remote_relationship', args)).toMatchObject({ status: 200 });
+    for (const [type, more] of [
+      ['pg_delete_remote_relationship'],
+      ['pg_update_remote_relationship', { definition }],
+    ] as const) {
+      expect(await admin(type, { ...args, ...more })).toMatchObject({
+        status: 400,
+        body: { code: 'not-exists', error: 'remote relationship "post" on table "author" does not exist' },
+      });
+    }
+  });
+
+  test('refuse what fits neither side', async () => {
+    expect(await relate('post', { post: { arguments: { id: '$name' } } }, ['name'])).toMatchObject(
+      inconsistent('"id" is of type Int!, which takes no such value'),
+    );
+    expect(await relate('post', { post: { arguments: { id: '$no' } } }, ['no'])).toMatchObject({
+      status: 400,
+    });
+    expect(await relate('name', { hello: { arguments: {} } })).toMatchObject({ status: 400 });
+    expect(await relateRows('post', 'array', { id: 'author' })).toMatchObject({ status: 400 });
+  });
+
+  test('a remote schema that something leads to is not removed', async () => {
+    await relate('post', { post: { arguments: { id: '$id' } } });
+    expect(await admin('remove_remote_schema', { name: 'blog' })).toMatchObject({ status: 400 });
   });
 });
 

@@ -31,7 +31,7 @@ export async function withJoins(
   if (asked.plan.joins.length === 0) return { template, errors: [] };
   const errors: unknown[] = [];
   const parts = template.map(async (part): Promise<TemplatePart> => {
-    if (part.kind !== 'column' || !part.joined) return part;
+    if (part.kind === 'text' || !part.joined) return part;
     const value = parseJson(bodyText(splice([part], rows, called)));
     await graft(value, part.joined.places, part.joined.path, { asked, context, errors });
     return { kind: 'text', text: JSON.stringify(value) };

@@ -3,6 +3,7 @@
 import type { ValueNode } from 'graphql';
 import type { ResolvedAction } from '../resolve/action.ts';
 import type { TypeUse } from '../resolve/custom-type.ts';
+import type { JoinPlaces } from './join-types.ts';
 import type { QueryRoot } from './types.ts';
 
 /** A webhook that is told of the arguments of one field; or the answer to an earlier call. */
@@ -30,7 +31,7 @@ export type OutputField =
   | { readonly kind: 'constant'; readonly alias: string; readonly json: string }
   | { readonly kind: 'value'; readonly alias: string; readonly name: string; readonly value: OutputPlan }
   /** Found in the joined rows, under its alias. */
-  | { readonly kind: 'joined'; readonly alias: string };
+  | { readonly kind: 'joined'; readonly alias: string; readonly places: JoinPlaces | null };
 
 /** A JSON array with an object of rows for each object of the answer, which it finds by the values of `fields`. */
 export type KeyedRows = {

@@ -10,6 +10,7 @@ import { type FieldOrigin, fieldOrigin } from '../schema/origin.ts';
 import type { KeyedRows, OutputField, OutputPlan } from './action-types.ts';
 import { readArguments } from './arguments.ts';
 import type { PlanContext } from './context.ts';
+import { placesInFields } from './join-places.ts';
 import { keyedRows } from './keyed-rows.ts';
 import { type SelectedField, selectedFields, subselections } from './selection.ts';
 import { planRelated } from './table.ts';
@@ -80,11 +81,10 @@ function planField(
     if (origin.kind !== 'relationship' && origin.kind !== 'relationship-aggregate') {
       throw new Error(`${origin.kind} is not part of an answer`);
     }
-    joined.push({
-      source: origin.target.source,
-      field: planRelated({ alias, field, nodes, origin }, planning.context),
-    });
-    return { kind: 'joined', alias };
+    const related = planRelated({ alias, field, nodes, origin }, planning.context);
+    joined.push({ source: origin.target.source, field: related });
+    const places = placesInFields([related])?.inner.get(alias) ?? null;
+    return { kind: 'joined', alias, places };
   });
 }
 

@@ -1,5 +1,6 @@
 /** Where the answer to a query or mutation has keys of joins: read off what is asked. Null where it has none.
  *  In: a planned root. Out: JoinPlaces. Pages of relay have none (schema/remote-relationship.ts). */
+import type { OutputPlan } from './action-types.ts';
 import type { JoinPlaces } from './join-types.ts';
 import type { AggregateField, Field, MutationOutput, QueryRoot } from './types.ts';
 
@@ -53,6 +54,16 @@ export function placesInMutation(output: MutationOutput): JoinPlaces | null {
       field.alias,
       field.kind === 'returning' ? placesInFields(field.select.fields) : null,
     ]),
+  );
+}
+
+/** In the rows that are joined to an action's answer. */
+export function placesInOutput({ fields }: OutputPlan): JoinPlaces | null {
+  return placesUnder(
+    (fields ?? []).map((field) => {
+      if (field.kind === 'constant') return [field.alias, null];
+      return [field.alias, field.kind === 'value' ? placesInOutput(field.value) : field.places];
+    }),
   );
 }
 

@@ -1,6 +1,7 @@
 /** Metadata + catalogs → Model, in stages: sources, tables, names, native queries, relationships, permissions, roles, event
  *  triggers, actions, remote schemas, remote relationships, REST endpoints. Each stage sees only what the one before it kept.
- *  Never fails: what does not fit becomes an Inconsistency and is left out of the model, with everything that hangs on it. */
+ *  Never fails: what does not fit becomes an Inconsistency and is left out of the model, with everything that hangs on it.
+ *  Not here yet, and neither in the model nor reported: relationships that start in a remote schema. */
 import type { Catalog } from '../catalog/types.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import { resolveActions } from './action.ts';

@@ -1,7 +1,7 @@
 /** Plan → the statements that answer it and the template their results are spliced into.
  *  All query roots of one source are one statement with a column each; a mutation root is a statement of its own, or one
  *  each update of an `update-many`. Not here: running them (execute/), splicing (execute/splice.ts). */
-import { placesInMutation, placesInQuery } from '../plan/join-places.ts';
+import { placesInMutation, placesInOutput, placesInQuery } from '../plan/join-places.ts';
 import type { JoinPlaces, RemoteJoin } from '../plan/join-types.ts';
 import type { Call, MutationOutput, MutationRoot, Plan, QueryRoot, Root, Validation } from '../plan/types.ts';
 import { aggregateQuery } from './aggregate.ts';
@@ -45,7 +45,12 @@ export type TemplatePart =
       readonly joined?: Joined;
     }
   /** A field a call answers. */
-  | { readonly kind: 'called'; readonly call: number; readonly field: number };
+  | {
+      readonly kind: 'called';
+      readonly call: number;
+      readonly field: number;
+      readonly joined?: Joined;
+    };
 
 /** `path`: of the part in the response. */
 type Joined = { readonly places: JoinPlaces; readonly path: readonly string[] };
@@ -76,7 +81,10 @@ export type CompiledJoin = { readonly join: RemoteJoin; readonly statement: Comp
 export function renderPlan(plan: Plan): CompiledPlan {
   const drafts: Draft[] = [];
   const turns: number[] = [];
-  const template = placeAll(plan.roots, ['selectionSet'], { drafts, turns });
+  const answers = (plan.calls ?? []).map((call) => {
+    return call.kind !== 'remote' && call.output ? placesInOutput(call.output) : null;
+  });
+  const template = placeAll(plan.roots, ['selectionSet'], { drafts, turns, answers });
   return {
     operation: plan.operation,
     validations: plan.validations ?? [],
@@ -107,8 +115,12 @@ type Draft =
       readonly errorPath: ErrorPath;
     };
 
-/** What has been placed so far; by call, how many statements come before it. */
-type Placed = { readonly drafts: Draft[]; readonly turns: number[] };
+/** What has been placed so far; by call, how many statements come before it, and where keys stand in its answer. */
+type Placed = {
+  readonly drafts: Draft[];
+  readonly turns: number[];
+  readonly answers: readonly (JoinPlaces | null)[];
+};
 
 /** `path` is where the roots stand in the request. */
 function placeAll(roots: readonly Root[], path: ErrorPath, placed: Placed): readonly TemplatePart[] {
@@ -146,7 +158,9 @@ function place(root: Root, path: ErrorPath, placed: Placed): readonly TemplatePa
     }
     case 'called':
       placed.turns[root.call] ??= drafts.length;
-      return [{ kind: 'called', call: root.call, field: root.field }];
+      return [
+        { kind: 'called', call: root.call, field: root.field, ...joinedAt(placed.answers[root.call]!, path) },
+      ];
     default:
       return root satisfies never;
   }
