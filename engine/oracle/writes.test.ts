@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => arena.close());
 
 /** What an engine may say of a write that Postgres refuses. */
-const REFUSALS = ['checkFailed', 'constraintViolation', 'dataException', 'notSupported'];
+const REFUSALS = ['checkFailed', 'constraintViolation', 'notNullViolation', 'dataException', 'notSupported'];
 
 test(
   'a role writes what Postgres lets it write under the same policies and grants',
