@@ -62,6 +62,20 @@ export function openDatabase(url: string, options: PoolOptions = {}, timed?: Tim
   return new PooledDatabase(url, options, timed);
 }
 
+/** The database with something around each of its statements; whoever holds a client of the driver goes past it. */
+export function wrapped(database: Database, around: (run: Run) => Run): Database {
+  return {
+    run: around(database.run),
+    atomic: (options, body) => database.atomic(options, (run) => body(around(run))),
+    transaction: (options, body) => database.transaction(options, body),
+    session: (body) => database.session(body),
+    query: (text, values) => database.query(text, values),
+    counts: database.counts,
+    state: database.state,
+    close: () => database.close(),
+  };
+}
+
 /** Runs a statement on a connection one already has, for callers that hold one of their own. */
 export async function runOn(
   client: pg.ClientBase,

@@ -1,7 +1,7 @@
 /** Databases that make a span of every statement, for the one request that has a trace. Where there is none they are not in
  *  the way at all. A statement's text has no values in it. Source: OpenTelemetry semantic conventions, "Database". */
 import { type Span, within } from '../observe/span.ts';
-import type { Database, Run } from './pool.ts';
+import { type Database, type Run, wrapped } from './pool.ts';
 import type { Databases } from './run-plan.ts';
 
 export function traced(databases: Databases, parent: Span): Databases {
@@ -19,14 +19,5 @@ function tracedDatabase(database: Database, source: string, parent: Span): Datab
       };
       return within(parent.child('statement', 'client', attributes), () => run(statement, values));
     };
-  return {
-    run: spanned(database.run),
-    atomic: (options, body) => database.atomic(options, (run) => body(spanned(run))),
-    transaction: (options, body) => database.transaction(options, body),
-    session: (body) => database.session(body),
-    query: (text, values) => database.query(text, values),
-    counts: database.counts,
-    state: database.state,
-    close: () => database.close(),
-  };
+  return wrapped(database, spanned);
 }
