@@ -17,7 +17,9 @@ const SCHEMA = `
     (2, '2.50', '3 hours', '2021-01-02', null, '0b2f1b1e-0000-4000-8000-000000000000', 'a');
   create function doubled(payment) returns int language sql stable as 'select $1.id * 2';
   create function best(author) returns setof article language sql stable
-    as $$ select * from article where author_id = $1.id and score > 2 $$;`;
+    as $$ select * from article where author_id = $1.id and score > 2 $$;
+  create function longer(author, than int, at_least float8 default 0) returns setof article language sql stable
+    as $$ select * from article where author_id = $1.id and words > $2 and score >= $3 $$;`;
 
 const public_ = (name: string) => ({ schema: 'public', name });
 const computed = (name: string) => ({ name, definition: { function: public_(name) } });
@@ -32,7 +34,7 @@ const WORLD = {
           using: { foreign_key_constraint_on: { table: public_('article'), column: 'author_id' } },
         },
       ],
-      computed_fields: [computed('shouted'), computed('best')],
+      computed_fields: [computed('shouted'), computed('best'), computed('longer')],
       select_permissions: [
         { role: 'user', permission: { columns: ['id', 'name'], filter: {} } },
         { role: 'counter', permission: { columns: ['id'], filter: {} } },
@@ -151,6 +153,22 @@ test('a computed field with arguments is compared and ordered by beside them', a
   const descending = `{ shouted: { ${args}, ordering: desc } }`;
   expect(await authors('{}', admin, descending)).toEqual([3, 2, 1]);
   expect(await authors(`{ shouted: { ${args}, _eq: "BO??" } }`, { role: 'user' })).toMatch(/not found/);
+});
+
+test('rows are ordered by aggregates over what a computed field returns for arguments', async () => {
+  const ordered = (by: string, who?: object) => authors('{}', who, `{ longer_aggregate: { ${by} } }`);
+  const most = 'args: { than: 15 }, count: desc';
+  expect(await ordered(most)).toEqual([2, 1, 3]);
+  expect(await ordered('args: { than: 15, at_least: 6 }, sum: { words: asc }')).toEqual([2, 1, 3]);
+  expect(await ordered('args: { than: 99 }, count: desc')).toEqual([1, 2, 3]);
+  expect(await ordered('args: { than: 99 }')).toEqual([1, 2, 3]);
+  expect(await ordered('count: desc')).toBe("missing required field 'args'");
+  // One of the second author's two is not published, and the score is not theirs to read.
+  expect(await ordered(most, counter)).toEqual([1, 2, 3]);
+  expect(await ordered('args: { than: 15 }, max: { score: asc }', counter)).toMatch(/score/);
+  expect(await ordered(most, { role: 'user' })).toBe(
+    "field 'longer_aggregate' not found in type: 'author_order_by'",
+  );
 });
 
 test('money and intervals are added up, whatever has an order has a first and a last', async () => {

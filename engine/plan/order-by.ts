@@ -3,7 +3,6 @@
 import { scalarOf } from '../catalog/scalars.ts';
 import { builtinType, type PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
-import { callBeside } from '../resolve/function-call.ts';
 import { shownIfOf } from '../resolve/predicate.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { DIRECTIONS } from '../schema/order-by.ts';
@@ -44,7 +43,7 @@ function orderItems(input: Input, { path, names }: Place, context: PlanContext):
         return orderItems(value, { path: [...path, stepTo(origin, context)], names: named }, context);
       }
       if (origin.kind === 'relationship-aggregate' || origin.kind === 'computed-aggregate') {
-        return aggregateItems(value, name, { path, names: named }, rowsOf(origin, context));
+        return aggregateItems(value, name, { path, names: named }, rowsOf(origin, value, context));
       }
       const ordering = value.kind === 'object' ? value.fields.get('ordering') : value;
       if (ordering?.kind !== 'enum') return [];
@@ -77,12 +76,12 @@ function stepTo(
 type AggregateOrigin = Extract<InputOrigin, { kind: 'relationship-aggregate' | 'computed-aggregate' }>;
 type Rows = Omit<OrderAggregate, 'value'>;
 
-function rowsOf(origin: AggregateOrigin, context: PlanContext): Rows {
+function rowsOf(origin: AggregateOrigin, input: Input, context: PlanContext): Rows {
   const filter = context.filterOf(origin.target);
   if (origin.kind === 'relationship-aggregate') {
     return { rows: { kind: 'related', join: origin.relationship.join }, filter };
   }
-  return { rows: { kind: 'called', call: callBeside(origin.field, origin.table) }, filter };
+  return { rows: { kind: 'called', call: planCallBeside(input, origin.field, origin.table) }, filter };
 }
 
 function aggregateItems(input: Input, column: string, { path, names }: Place, rows: Rows): NamedOrder[] {

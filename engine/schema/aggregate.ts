@@ -22,10 +22,10 @@ import type { Scalar } from '../catalog/scalars.ts';
 import { targetOf } from '../resolve/access.ts';
 import { describe } from '../resolve/description.ts';
 import { derivedTypeName } from '../resolve/names.ts';
-import { fieldName, type Naming } from '../resolve/naming.ts';
+import { fieldName, type Naming, typeName } from '../resolve/naming.ts';
 import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
 import type { Related, SchemaBuilder } from './builder.ts';
-import { computedField, needsArguments, visibleComputedFields } from './function.ts';
+import { computedArguments, computedField, visibleComputedFields } from './function.ts';
 import { directionEnum, selectColumn } from './order-by.ts';
 import {
   type FieldConfig,
@@ -194,22 +194,43 @@ export function aggregatedRelationships(builder: SchemaBuilder, table: ResolvedT
 
 /** In `T_order_by`: `<rel>_aggregate`, and `<field>_aggregate` of computed fields that return rows. */
 export function aggregateOrders(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
-  const relationships = aggregatedRelationships(builder, table).map(({ relationship, target }) =>
-    orderField(builder, relationship.name, target, { kind: 'relationship-aggregate', relationship, target }),
-  );
+  const relationships = aggregatedRelationships(builder, table).map(({ relationship, target }) => {
+    const origin = { kind: 'relationship-aggregate', relationship, target } as const;
+    return orderField(table.naming, relationship.name, aggregateOrderBy(builder, target), origin);
+  });
   const computed = visibleComputedFields(builder, table).flatMap((field) => {
     if (field.returns.kind !== 'rows' || !field.returns.isSet) return [];
-    if (needsArguments(field)) return [];
     const target = targetOf(builder.model, table.source, field.returns.table);
     if (!mayAggregate(builder, target)) return [];
-    return [orderField(builder, field.name, target, { kind: 'computed-aggregate', table, field, target })];
+    const type = computedOrderBy(builder, table, field, target);
+    return [orderField(table.naming, field.name, type, { kind: 'computed-aggregate', table, field, target })];
   });
   return Object.fromEntries([...relationships, ...computed]);
 }
 
-function orderField(builder: SchemaBuilder, name: string, target: ResolvedTable, origin: InputOrigin) {
-  const field = { type: aggregateOrderBy(builder, target), extensions: inputExtensions(origin) };
-  return [fieldName(target.naming, { verbatim: name }, 'aggregate'), field] as const;
+function orderField(naming: Naming, name: string, type: GraphQLInputObjectType, origin: InputOrigin) {
+  return [
+    fieldName(naming, { verbatim: name }, 'aggregate'),
+    { type, extensions: inputExtensions(origin) },
+  ] as const;
+}
+
+/** That of the rows; where the client gives arguments, with `args` beside the values. */
+function computedOrderBy(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  field: ResolvedComputedField,
+  target: ResolvedTable,
+): GraphQLInputObjectType {
+  const args = computedArguments(builder, table, field);
+  if (!args) return aggregateOrderBy(builder, target);
+  return builder.named(typeName(table.naming, field.name, table.base, 'aggregate_order_by'), (name) => {
+    return new GraphQLInputObjectType({
+      name,
+      description: `order by aggregate values of computed field "${field.name}"`,
+      fields: () => ({ args, ...aggregateOrderFields(builder, target) }),
+    });
+  });
 }
 
 export function aggregateOrderBy(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
@@ -217,22 +238,26 @@ export function aggregateOrderBy(builder: SchemaBuilder, table: ResolvedTable): 
     return new GraphQLInputObjectType({
       name,
       description: `order by aggregate values of table "${table.table.name}"`,
-      fields: () => ({
-        count: { type: directionEnum(builder, table.naming), extensions: inputExtensions({ kind: 'count' }) },
-        ...Object.fromEntries(
-          functionsOver(builder, table)
-            .filter(({ columns }) => columns.length > 0)
-            .map(({ fn, columns }) => [
-              fieldName(table.naming, fn),
-              {
-                type: functionOrderBy(builder, table, fn, columns),
-                extensions: inputExtensions({ kind: 'aggregate-function', fn }),
-              },
-            ]),
-        ),
-      }),
+      fields: () => aggregateOrderFields(builder, table),
     });
   });
+}
+
+function aggregateOrderFields(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
+  return {
+    count: { type: directionEnum(builder, table.naming), extensions: inputExtensions({ kind: 'count' }) },
+    ...Object.fromEntries(
+      functionsOver(builder, table)
+        .filter(({ columns }) => columns.length > 0)
+        .map(({ fn, columns }) => [
+          fieldName(table.naming, fn),
+          {
+            type: functionOrderBy(builder, table, fn, columns),
+            extensions: inputExtensions({ kind: 'aggregate-function', fn }),
+          },
+        ]),
+    ),
+  };
 }
 
 function functionOrderBy(
