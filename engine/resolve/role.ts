@@ -63,8 +63,8 @@ function unionOf(selects: readonly SelectAccess[]): SelectAccess | null {
     columns: unite(selects.map((select) => select.columns)),
     computedFields: unite(selects.map((select) => select.computedFields ?? new Set())),
     cells: {
-      columns: cellsOf(selects, filter, 'columns'),
-      computedFields: cellsOf(selects, filter, 'computedFields'),
+      columns: cellsOf(selects, 'columns'),
+      computedFields: cellsOf(selects, 'computedFields'),
     },
     filter,
     // Without a limit is more than any.
@@ -75,18 +75,21 @@ function unionOf(selects: readonly SelectAccess[]): SelectAccess | null {
   };
 }
 
-/** What is shown in fewer rows than there are. */
+/** What some of the parents alone show, and in which rows. What all of them show needs no condition in the rows that any of
+ *  them reads, and a condition on a row that is written is asked as each parent would ask it. */
 function cellsOf(
   selects: readonly SelectAccess[],
-  filter: Predicate,
   kind: 'columns' | 'computedFields',
 ): ReadonlyMap<string, Predicate> {
   const names = unite(selects.map((select) => select[kind] ?? new Set()));
   const cells = [...names].map((name): [string, Predicate] => {
     const granting = selects.filter((select) => select[kind]?.has(name));
+    if (granting.length === selects.length && !granting.some((select) => select.cells[kind].has(name))) {
+      return [name, TRUE];
+    }
     return [name, either(granting.map((select) => and(select.filter, select.cells[kind].get(name) ?? TRUE)))];
   });
-  return new Map(cells.filter(([, shownIf]) => canonical(shownIf) !== canonical(filter)));
+  return new Map(cells.filter(([, shownIf]) => shownIf !== TRUE));
 }
 
 function unite(sets: readonly ReadonlySet<string>[]): ReadonlySet<string> {
