@@ -18,6 +18,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'engine/plan': ['engine/schema', 'engine/resolve', 'engine/catalog', 'engine/metadata', 'engine/errors'],
   'engine/sql': ['engine/plan', 'engine/resolve', 'engine/catalog', 'engine/metadata'],
   'engine/wire': [],
+  'engine/outgoing': ['engine/metadata'],
   'engine/execute': [
     'engine/wire',
     'engine/sql',
@@ -29,6 +30,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/errors',
     'engine/observe',
     'engine/config',
+    'engine/outgoing',
   ],
   'engine/events': [
     'engine/execute',
@@ -52,6 +54,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/errors',
     'engine/observe',
     'engine/config',
+    'engine/outgoing',
   ],
   'engine/subscribe': [
     'engine/wire',
@@ -63,7 +66,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/errors',
     'engine/observe',
   ],
-  'engine/auth': ['engine/config', 'engine/resolve', 'engine/errors', 'engine/observe'],
+  'engine/auth': ['engine/config', 'engine/resolve', 'engine/errors', 'engine/observe', 'engine/outgoing'],
   'engine/http': [
     'engine/wire',
     'engine/admin',

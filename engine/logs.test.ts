@@ -36,7 +36,7 @@ beforeAll(async () => {
   const engine = await startTestEngine({
     databaseUrl: database.url,
     adminSecret: ADMIN,
-    authHook: `http://127.0.0.1:${port}/auth?token=${HOOK_TOKEN}`,
+    authHook: `http://secret-user:secret-password@127.0.0.1:${port}/auth?token=${HOOK_TOKEN}`,
     log,
   });
   log.observe({ kind: 'started', url: engine.url, version: '0', settings: loadedSettings(port, HOOK_TOKEN) });

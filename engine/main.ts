@@ -88,6 +88,7 @@ function openWorkers(
 ): { readonly asyncActions: AsyncActions; readonly events: Worker } {
   const outward = {
     env: state.env,
+    trusts: state.trusts,
     headerPrefix: options.headerPrefix,
     observe,
     prefersConfiguredHeaders: options.configuredHeaderPrecedence,

@@ -12,6 +12,7 @@ import { Sources, type SourceTimed } from '../execute/sources.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import type { Source } from '../metadata/schema/source.ts';
+import { isTrusted, type Trusts } from '../outgoing/tls-allowlist.ts';
 import { brokenQueries } from '../plan/stored-query.ts';
 import { nativeQueriesOf } from '../resolve/native-queries.ts';
 import { signatureOf } from '../resolve/native-query.ts';
@@ -68,10 +69,12 @@ export class Ground {
     return this.#options.resolve.enforcesRemotePermissions ?? false;
   }
 
-  /** Asks a remote schema what it is. Never throws: one that cannot be asked has an error instead, and is alone with it. */
-  async introspectRemote({ name, definition }: RemoteSchema): Promise<Upstream> {
+  /** Asks a remote schema of the document what it is. Never throws: one that cannot be asked has an error instead, and is
+   *  alone with it. */
+  async introspectRemote({ name, definition }: RemoteSchema, metadata: Metadata): Promise<Upstream> {
     const { env, headerPrefix, onUnreachable } = this.#options;
-    const upstream = await introspectRemote(definition, { env, headerPrefix }, INTROSPECTION_TIMEOUT_MS);
+    const outward = { env, headerPrefix, trusts: trustsOf(metadata) };
+    const upstream = await introspectRemote(definition, outward, INTROSPECTION_TIMEOUT_MS);
     if ('error' in upstream) onUnreachable(`remote schema ${name}`, upstream.error.message);
     return upstream;
   }
@@ -129,6 +132,10 @@ export class Ground {
   isMetadataDatabase(source: Source): boolean {
     return placeOf(this.sources.url(source)) === placeOf(this.#options.metadataDatabaseUrl);
   }
+}
+
+export function trustsOf({ network }: Metadata): Trusts {
+  return (url) => isTrusted(network?.tls_allowlist ?? [], url);
 }
 
 async function timeout(signal: AbortSignal): Promise<never> {

@@ -8,6 +8,7 @@ import { type Database, openDatabase } from '../execute/pool.ts';
 import type { Sources, SourceTimed } from '../execute/sources.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { Source } from '../metadata/schema/source.ts';
+import type { Trusts } from '../outgoing/tls-allowlist.ts';
 import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
 import { SESSION_PREFIX } from '../resolve/session.ts';
 import type { ResolveOptions } from '../resolve/types.ts';
@@ -16,7 +17,7 @@ import { nameOfDatabase, waitFor } from '../store/connect.ts';
 import type { Authorship } from '../store/revisions.ts';
 import { Store, type StoredDocument, type Versions } from '../store/store.ts';
 import { type Watch, watch } from '../store/watch.ts';
-import { Ground } from './ground.ts';
+import { Ground, trustsOf } from './ground.ts';
 import { Recovery } from './recovery.ts';
 import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
 import { isSameEndpoint } from './work.ts';
@@ -105,6 +106,9 @@ export class EngineState {
   get env(): EngineStateOptions['env'] {
     return this.#options.env;
   }
+
+  /** As the current document says: who is trusted no more is so at once, for requests under way too. */
+  readonly trusts: Trusts = (url) => trustsOf(this.snapshot().metadata)(url);
 
   /** Pools of the published sources, by name. */
   get sources(): Sources {
@@ -263,7 +267,8 @@ export class EngineState {
       const upstream = known?.upstreams.get(remote.name);
       const isKnown =
         upstream && !('error' in upstream) && isSameEndpoint(before.get(remote.name), remote.definition);
-      return [remote.name, isKnown ? upstream : await this.ground.introspectRemote(remote)];
+      if (isKnown) return [remote.name, upstream];
+      return [remote.name, await this.ground.introspectRemote(remote, stored.metadata)];
     });
     return new Map(await Promise.all(entries));
   }

@@ -207,7 +207,7 @@ export class Work {
 
   /** Asks the remote schema again. */
   async introspectRemote(remote: RemoteSchema): Promise<Upstream> {
-    const upstream = await this.ground.introspectRemote(remote);
+    const upstream = await this.ground.introspectRemote(remote, this.#metadata);
     this.#upstreams = new Map(this.#upstreams).set(remote.name, upstream);
     return upstream;
   }

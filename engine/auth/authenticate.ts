@@ -9,6 +9,7 @@ import type { JwtSecret } from '../config/jwt-secret.ts';
 import type { Options } from '../config/options.ts';
 import { fail } from '../errors/engine-error.ts';
 import type { Observe } from '../observe/observation.ts';
+import type { Trusts } from '../outgoing/tls-allowlist.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import { secretOf, sessionVariablesOf } from './session-variables.ts';
 import { type AuthHook, sessionOfHook } from './webhook.ts';
@@ -40,13 +41,17 @@ export type Authenticator = (
 ) => Session | Promise<Session> | undefined;
 
 /** Fetches what tokens are verified with. Throws when it cannot be had. */
-export async function openAuthenticator(options: AuthOptions, observe: Observe): Promise<Authenticate> {
+export async function openAuthenticator(
+  options: AuthOptions,
+  observe: Observe,
+  trusts?: Trusts,
+): Promise<Authenticate> {
   const secrets = jwtSecretsOf(options);
-  if (secrets.length === 0) return authenticator(options, null, observe);
+  if (secrets.length === 0) return authenticator(options, null, observe, trusts);
   // Tokens come with a library of 46 modules, which an engine without them need not load.
   const { openTokens } = await import('./token.ts');
-  const byToken = await openTokens(secrets, options.headerPrefix, observe);
-  return authenticator(options, byToken, observe);
+  const byToken = await openTokens(secrets, options.headerPrefix, observe, trusts);
+  return authenticator(options, byToken, observe, trusts);
 }
 
 /** `jwt-secrets` takes the place of `jwt-secret`. */
@@ -62,8 +67,9 @@ export function authenticator(
   options: AuthOptions,
   byToken: Authenticator | null = null,
   observe: Observe = () => {},
+  trusts?: Trusts,
 ): Authenticate {
-  const chain = authenticatorsOf(options, byToken, observe);
+  const chain = authenticatorsOf(options, byToken, observe, trusts);
   return (headers, body) => {
     for (const ask of chain) {
       const session = ask(headers, body);
@@ -78,12 +84,13 @@ function authenticatorsOf(
   options: AuthOptions,
   byToken: Authenticator | null,
   observe: Observe,
+  trusts: Trusts | undefined,
 ): readonly Authenticator[] {
   const { headerPrefix: prefix, unauthorizedRole } = options;
   if (!isSecretSet(options)) return [(headers) => trusted(headers, prefix)];
   const chain: Authenticator[] = [bySecret(secretsOf(options), prefix)];
   if (byToken) chain.push(byToken);
-  const hook = hookOf(options);
+  const hook = hookOf(options, trusts);
   if (hook) chain.push((headers, body) => sessionOfHook(hook, headers, prefix, body?.(), observe));
   if (unauthorizedRole !== undefined) {
     chain.push((headers) => unauthorized(headers, prefix, unauthorizedRole));
@@ -91,9 +98,9 @@ function authenticatorsOf(
   return chain;
 }
 
-function hookOf({ authHook, authHookMode, authHookSendRequestBody }: AuthOptions): AuthHook | null {
-  if (authHook === undefined) return null;
-  return { url: authHook, mode: authHookMode, sendsRequestBody: authHookSendRequestBody };
+function hookOf(options: AuthOptions, trusts: Trusts | undefined): AuthHook | null {
+  const { authHook: url, authHookMode: mode, authHookSendRequestBody: sendsRequestBody } = options;
+  return url === undefined ? null : { url, mode, sendsRequestBody, trusts };
 }
 
 /** `admin-secrets` takes the place of `admin-secret`. */

@@ -1,12 +1,13 @@
 /** How long an answer may be relied on, from its caching headers. RFC 9111, sections 5.2.2 and 5.3. */
+import type { IncomingHttpHeaders } from 'node:http';
 
 export type Caching = {
   readonly cacheControl: string | null;
   readonly expires: string | null;
 };
 
-export function cachingOf(headers: Headers): Caching {
-  return { cacheControl: headers.get('cache-control'), expires: headers.get('expires') };
+export function cachingOf(headers: IncomingHttpHeaders): Caching {
+  return { cacheControl: headers['cache-control'] ?? null, expires: headers.expires ?? null };
 }
 
 /** Milliseconds from now; endless where nothing says, or what says is not understood. */

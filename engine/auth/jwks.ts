@@ -2,9 +2,11 @@
  *  headers say it is stale, or when a token names a key nobody has seen; never more often than once a minute.
  *  Without caching headers they are kept. A refresh that fails keeps what there was.
  *  Reference: features.md row 167. RFC 7517; RFC 9111 for the headers. */
-import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import type { Observe } from '../observe/observation.ts';
 import { publicUrl } from '../observe/webhook-call.ts';
+import { askOutside } from '../outgoing/http-client.ts';
+import type { Trusts } from '../outgoing/tls-allowlist.ts';
 import { cachingOf, freshnessMs } from './freshness.ts';
 
 export type Jwks = {
@@ -15,9 +17,10 @@ type Keys = ReturnType<typeof createLocalJWKSet>;
 
 const LEAST_INTERVAL_MS = 60_000;
 const TIMEOUT_MS = 10_000;
+const MOST_BYTES = 1024 * 1024;
 
 /** Throws when the first fetch fails: an engine that can verify nobody is not ready. */
-export async function openJwks(url: string, observe: Observe): Promise<Jwks> {
+export async function openJwks(url: string, observe: Observe, trusts?: Trusts): Promise<Jwks> {
   let keys: Keys;
   let fetchedAt = 0;
   let staleAt = Number.POSITIVE_INFINITY;
@@ -26,10 +29,9 @@ export async function openJwks(url: string, observe: Observe): Promise<Jwks> {
   const tell = (failure: string | null) => observe({ kind: 'keys refreshed', url: publicUrl(url), failure });
   const load = async (): Promise<void> => {
     fetchedAt = Date.now();
-    const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
-    if (!response.ok) throw new Error(`${url} answered ${response.status}`);
-    keys = createLocalJWKSet((await response.json()) as Parameters<typeof createLocalJWKSet>[0]);
-    staleAt = fetchedAt + freshnessMs(cachingOf(response.headers), fetchedAt);
+    const { headers, keySet } = await fetchKeys(url, trusts);
+    keys = createLocalJWKSet(keySet);
+    staleAt = fetchedAt + freshnessMs(cachingOf(headers), fetchedAt);
     tell(null);
   };
   /** One at a time; nobody waits longer than for one. */
@@ -57,4 +59,20 @@ export async function openJwks(url: string, observe: Observe): Promise<Jwks> {
       }
     },
   };
+}
+
+/** Says in its failures where it has asked, without what may be secret. */
+async function fetchKeys(url: string, trusts: Trusts | undefined) {
+  const terms = { timeoutMs: TIMEOUT_MS, mostBytes: MOST_BYTES, isRepeatable: true, trusts };
+  const accept = [['accept', 'application/json']] as const;
+  try {
+    const { status, headers, body } = await askOutside(
+      { url, method: 'GET', headers: accept, body: null },
+      terms,
+    );
+    if (status !== 200) throw new Error(`it answered ${status}`);
+    return { headers, keySet: JSON.parse(body.toString()) as JSONWebKeySet };
+  } catch (error) {
+    throw new Error(`the keys at ${publicUrl(url)} cannot be had: ${(error as Error).message}`);
+  }
 }

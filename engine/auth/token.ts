@@ -8,6 +8,7 @@ import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } f
 import type { JwtAlgorithm, JwtSecret, TokenPlace } from '../config/jwt-secret.ts';
 import { fail } from '../errors/engine-error.ts';
 import type { Observe } from '../observe/observation.ts';
+import type { Trusts } from '../outgoing/tls-allowlist.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Authenticator } from './authenticate.ts';
 import { sessionOfClaims } from './claims.ts';
@@ -22,13 +23,17 @@ export async function openTokens(
   secrets: readonly JwtSecret[],
   prefix: string,
   observe: Observe,
+  trusts?: Trusts,
 ): Promise<Authenticator> {
-  const verifiers = await Promise.all(secrets.map((secret) => openVerifier(secret, observe)));
+  const open = (secret: JwtSecret) => openVerifier(secret, observe, trusts);
+  const verifiers = await Promise.all(secrets.map(open));
   return (headers) => sessionOfToken(verifiers, headers, prefix);
 }
 
-async function openVerifier(secret: JwtSecret, observe: Observe): Promise<Verifier> {
-  if (secret.key.kind === 'url') return { secret, key: (await openJwks(secret.key.url, observe)).find };
+async function openVerifier(secret: JwtSecret, observe: Observe, trusts?: Trusts): Promise<Verifier> {
+  if (secret.key.kind === 'url') {
+    return { secret, key: (await openJwks(secret.key.url, observe, trusts)).find };
+  }
   const { algorithm, text } = secret.key;
   const key = algorithm.startsWith('HS') ? new TextEncoder().encode(text) : createPublicKey(text);
   return { secret, key: () => key };

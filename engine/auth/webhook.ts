@@ -4,7 +4,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { fail } from '../errors/engine-error.ts';
 import type { Observe } from '../observe/observation.ts';
-import { observed } from '../observe/webhook-call.ts';
+import { witnessed } from '../observe/webhook-call.ts';
+import { askOutside, NoAnswer, type OutgoingAnswer, type OutgoingRequest } from '../outgoing/http-client.ts';
+import type { Trusts } from '../outgoing/tls-allowlist.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import { type Caching, cachingOf, freshnessMs } from './freshness.ts';
 import { variableName, variableOf } from './session-variables.ts';
@@ -13,9 +15,12 @@ export type AuthHook = {
   readonly url: string;
   readonly mode: 'GET' | 'POST';
   readonly sendsRequestBody: boolean;
+  /** Whose certificates may be self-signed. */
+  readonly trusts?: Trusts | undefined;
 };
 
 const TIMEOUT_MS = 30_000;
+const MOST_BYTES = 1024 * 1024;
 
 /** About this connection or this body, not about who asks. */
 const NOT_FORWARDED = new Set([
@@ -42,10 +47,10 @@ export async function sessionOfHook(
   observe: Observe = () => {},
 ): Promise<Session> {
   const asking = { purpose: 'auth-hook', url: hook.url, method: hook.mode } as const;
-  const response = await observed(observe, asking, () => ask(hook, headers, body));
+  const response = await witnessed(asking, { observe }, () => ask(hook, headers, body));
   if (response.status === 401) return fail('hookUnauthorized', {});
   if (response.status !== 200) return fail('hookFailed', { reason: `it answered ${response.status}` });
-  const answer = objectFrom(await response.json().catch(() => null));
+  const answer = objectFrom(response.body);
   const variables = variablesFrom(answer, prefix);
   const role = variables[`${SESSION_PREFIX}role`];
   if (role === undefined || role === '') return fail('hookFailed', { reason: `it named no ${prefix}role` });
@@ -56,25 +61,28 @@ export async function sessionOfHook(
     variables,
     mayUseBackendOnly: false,
     ...(Number.isFinite(freshMs) ? { expiresAt: now + freshMs } : {}),
-    setCookies: response.headers.getSetCookie(),
+    setCookies: response.headers['set-cookie'] ?? [],
   };
 }
 
-function ask(hook: AuthHook, headers: IncomingHttpHeaders, body: unknown): Promise<Response> {
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
-  const request =
-    hook.mode === 'GET'
-      ? { headers: forwarded(headers), signal }
-      : {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({
-            headers: allOf(headers),
-            ...(hook.sendsRequestBody ? { request: body ?? null } : {}),
-          }),
-          signal,
-        };
-  return fetch(hook.url, request).catch(() => fail('hookFailed', { reason: 'it could not be reached' }));
+async function ask(hook: AuthHook, headers: IncomingHttpHeaders, body: unknown): Promise<OutgoingAnswer> {
+  const isRepeatable = hook.mode === 'GET';
+  const terms = { timeoutMs: TIMEOUT_MS, mostBytes: MOST_BYTES, isRepeatable, trusts: hook.trusts };
+  try {
+    return await askOutside(requestOf(hook, headers, body), terms);
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error;
+    return fail('hookFailed', { reason: 'it could not be reached' }, { internal: error.message });
+  }
+}
+
+function requestOf({ url, mode, sendsRequestBody }: AuthHook, headers: IncomingHttpHeaders, body: unknown) {
+  if (mode === 'GET') {
+    return { url, method: 'GET', headers: Object.entries(forwarded(headers)), body: null };
+  }
+  const told = { headers: allOf(headers), ...(sendsRequestBody ? { request: body ?? null } : {}) };
+  const sent: OutgoingRequest['headers'] = [['content-type', 'application/json']];
+  return { url, method: 'POST', headers: sent, body: JSON.stringify(told) };
 }
 
 function forwarded(headers: IncomingHttpHeaders): Record<string, string> {
@@ -92,11 +100,20 @@ function allOf(headers: IncomingHttpHeaders): Record<string, string> {
 type Answer = ReadonlyMap<string, unknown>;
 
 /** By lower-case name. */
-function objectFrom(answer: unknown): Answer {
+function objectFrom(body: Buffer): Answer {
+  const answer = parsed(body.toString());
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
     return fail('hookFailed', { reason: 'it answered no JSON object' });
   }
   return new Map(Object.entries(answer).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 /** The caching headers may stand in the answer itself, and then win over those of the response. */

@@ -4,6 +4,7 @@
 import { parseJson } from '../execute/parse-json.ts';
 import {
   callWebhook,
+  listed,
   type Message,
   type Outward,
   type Webhook,
@@ -60,7 +61,7 @@ export async function attempt(recipient: Recipient, message: Message, outward: O
     const answer = await callWebhook(recipient.webhook, message, outward);
     return {
       status: answer.status,
-      retryAfterSeconds: retryAfterOf(answer.headers.get('retry-after')),
+      retryAfterSeconds: retryAfterOf(answer.headers['retry-after'] ?? null),
       request: {
         ...request,
         payload: answer.sent.body.kind === 'json' ? answer.sent.body.value : answer.sent.body,
@@ -79,9 +80,8 @@ export async function attempt(recipient: Recipient, message: Message, outward: O
 
 function responseOf(answer: WebhookAnswer, { responseTransform }: Recipient, message: Message): unknown {
   const { status, headers, text, plain } = answer;
-  const listed = [...headers].map(([name, value]) => ({ name, value }));
   const body = responseTransform ? transformedText(responseTransform, answer, plain, message) : text;
-  return { type: 'webhook_response', data: { status, body, headers: listed }, version: '2' };
+  return { type: 'webhook_response', data: { status, body, headers: listed(headers) }, version: '2' };
 }
 
 function transformedText(

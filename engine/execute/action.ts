@@ -20,6 +20,7 @@ import { runPlan } from './run-plan.ts';
 import {
   callWebhook,
   forwardedHeaders,
+  listed,
   type Message,
   type Outward,
   sessionVariablesOf,
@@ -136,7 +137,7 @@ export async function ask(
     return fail('actionFailed', { text: 'http exception when calling webhook' }, { internal });
   });
   const about = { action, message, answer };
-  const cookies = answer.headers.getSetCookie();
+  const cookies = answer.headers['set-cookie'] ?? [];
   if (outward.exchange && cookies.length > 0) outward.exchange.cookies = cookies;
   const value = bodyOf(answer, about);
   if (answer.status >= 200 && answer.status < 300) return { value, about };
@@ -211,7 +212,7 @@ function internalOf(error: unknown, { action, message, answer }: Exchange): unkn
   const response = {
     status: answer.status,
     body: parsedJson(answer.text) ?? answer.text,
-    headers: [...answer.headers].map(([name, value]) => ({ name, value })),
+    headers: listed(answer.headers),
   };
   return { error, request, response };
 }

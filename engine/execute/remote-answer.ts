@@ -3,10 +3,10 @@
  *  In: bytes × RemoteCall. Out: pieces by field. Raises `remoteAnswerInvalid` for what is no GraphQL response; a field of
  *  another shape than its type is the failure of that field alone. Source: GraphQL specification, "Response". */
 import { EngineError } from '../errors/engine-error.ts';
+import type { OutgoingAnswer } from '../outgoing/http-client.ts';
 import type { RemoteCall, RemoteField, TypeNamePlaces } from '../plan/remote-types.ts';
 import { typeNameOf } from '../resolve/remote-names.ts';
 import { JsonScanner, NotJson } from './json-scanner.ts';
-import type { RemoteAnswer } from './remote-http.ts';
 
 export type Pieces = {
   /** By field; an error stands where one is not what it should be. */
@@ -22,7 +22,7 @@ export type RemoteError = Readonly<Record<string, unknown>> & { readonly path?: 
 /** Smaller pieces are text. */
 const MOST_TEXT_BYTES = 16_384;
 
-export function readAnswer({ body, status }: RemoteAnswer, call: RemoteCall): Pieces {
+export function readAnswer({ body, status }: OutgoingAnswer, call: RemoteCall): Pieces {
   const refuse = (reason: string): never => {
     const told = status === 200 ? reason : `${reason} (status ${status})`;
     throw new EngineError('remoteAnswerInvalid', { url: call.remote.endpoint.url, reason: told });

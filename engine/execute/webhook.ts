@@ -1,12 +1,14 @@
 /** One way to call a webhook of the metadata: `{{NAME}}` of its URL filled in from the environment, its headers and, where it
- *  says so, the client's, a body of JSON, and its request transform over all of that. Connections are kept alive by Node's
- *  fetch; redirects are not followed.
- *  Out: what was answered and what had been sent, or a WebhookFailure. Not here: what an answer means (validate-input.ts,
- *  action.ts). Reference: metadata-model.md, UrlTemplate, HeaderSpec and RequestTransform. */
+ *  says so, the client's, a body of JSON, and its request transform over all of that.
+ *  Out: what was answered and what had been sent, or a WebhookFailure. Not here: connections (outgoing/), what an answer means
+ *  (validate-input.ts, action.ts). Reference: metadata-model.md, UrlTemplate, HeaderSpec and RequestTransform. */
+import type { IncomingHttpHeaders } from 'node:http';
 import type { RequestTransform } from '../metadata/schema/common.ts';
 import type { Observe, WebhookCalled } from '../observe/observation.ts';
-import { type Span, within } from '../observe/span.ts';
-import { observed, publicUrl } from '../observe/webhook-call.ts';
+import type { Span } from '../observe/span.ts';
+import { witnessed } from '../observe/webhook-call.ts';
+import { askOutside, NoAnswer } from '../outgoing/http-client.ts';
+import type { Trusts } from '../outgoing/tls-allowlist.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import { TransformError } from '../transform/render.ts';
 import { type HttpRequest, type PlainRequest, transformRequest } from '../transform/request.ts';
@@ -21,6 +23,8 @@ export type Outward = {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** First part of our headers on the wire. */
   readonly headerPrefix: string;
+  /** Whose certificates may be self-signed; absent: nobody's. */
+  readonly trusts?: Trusts;
   readonly observe?: Observe;
   /** Of the request that causes it. */
   readonly span?: Span | null;
@@ -65,7 +69,7 @@ export type Message = {
 
 export type WebhookAnswer = {
   readonly status: number;
-  readonly headers: Headers;
+  readonly headers: IncomingHttpHeaders;
   readonly text: string;
   /** Before its transform. */
   readonly plain: PlainRequest;
@@ -119,7 +123,10 @@ const NEVER_FORWARDED: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** Of fetch: a request of these methods has no body. */
+/** Longer answers are cut off: they would not leave room for others. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/** A request of these methods has no body. RFC 9110, 9.3.1 and 9.3.2. */
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 export async function callWebhook(
@@ -134,38 +141,27 @@ export async function callWebhook(
     body: message.body,
   };
   const sent = transformed(webhook, plain, message);
-  const { purpose } = message;
-  const { observe, span } = outward;
-  const ask = () => (span ? spanned(span, purpose, webhook, plain, sent) : answerTo(webhook, plain, sent));
-  return observe ? observed(observe, { purpose, url: webhook.url, method: sent.method }, ask) : ask();
+  const asking = { purpose: message.purpose, url: webhook.url, method: sent.method };
+  // It is told of the span it is asked in, whatever the client or the metadata say of traces.
+  return witnessed(asking, outward, async (traceHeaders) => {
+    const headers = new Map([...sent.headers, ...Object.entries(traceHeaders)]);
+    const answer = await answerTo(webhook, { ...sent, headers }, outward);
+    return { status: answer.status, headers: answer.headers, text: answer.body.toString(), plain, sent };
+  });
 }
 
-/** The webhook is told of the span it is asked in, whatever the client or the metadata say of traces. */
-function spanned(
-  parent: Span,
-  purpose: Message['purpose'],
-  webhook: Webhook,
-  plain: PlainRequest,
-  sent: HttpRequest,
-): Promise<WebhookAnswer> {
-  const url = publicUrl(webhook.url);
-  const span = parent.child(purpose, 'client', { 'http.request.method': sent.method, 'url.full': url });
-  const headers = new Map([...sent.headers, ...Object.entries(span.headers)]);
-  return within(span, () => answerTo(webhook, plain, { ...sent, headers }));
+function answerTo({ timeoutSeconds }: Webhook, sent: HttpRequest, { trusts }: Outward) {
+  const { method, url, headers } = sent;
+  const terms = { timeoutMs: timeoutSeconds * 1000, mostBytes: MOST_BYTES, isRepeatable: false, trusts };
+  return askOutside({ method, url, headers, body: bodyText(sent) }, terms).catch((error: unknown) => {
+    throw error instanceof NoAnswer ? new WebhookFailure(error.message, { sent }) : error;
+  });
 }
 
-async function answerTo(webhook: Webhook, plain: PlainRequest, sent: HttpRequest): Promise<WebhookAnswer> {
-  const signal = AbortSignal.timeout(webhook.timeoutSeconds * 1000);
-  try {
-    const response = await fetch(sent.url, { ...requestInit(sent), signal, redirect: 'manual' });
-    const { status, headers } = response;
-    return { status, headers, text: await response.text(), plain, sent };
-  } catch (error) {
-    if (signal.aborted) throw new WebhookFailure(`no answer in ${webhook.timeoutSeconds} s`, { sent });
-    const cause = error instanceof Error ? (error.cause as { code?: unknown } | undefined) : undefined;
-    const reason = typeof cause?.code === 'string' ? cause.code : 'it cannot be reached';
-    throw new WebhookFailure(reason, { sent });
-  }
+/** Null: none is sent. */
+function bodyText({ method, body }: HttpRequest): string | null {
+  if (BODILESS.has(method) || body.kind === 'none') return null;
+  return body.kind === 'form' ? body.text : (JSON.stringify(body.value) ?? null);
 }
 
 /** Under the names clients give them. */
@@ -192,15 +188,6 @@ function transformed(
     if (!(error instanceof TransformError)) throw error;
     throw new WebhookFailure('the request transform failed', { problem: error.problem });
   }
-}
-
-function requestInit({ method, headers, body }: HttpRequest): RequestInit {
-  const sent = new Headers([...headers]);
-  // fetch would name itself where nobody does; empty is as near to nothing as it allows.
-  if (!sent.has('user-agent')) sent.set('user-agent', '');
-  const init = { method, headers: sent };
-  if (BODILESS.has(method) || body.kind === 'none') return init;
-  return { ...init, body: body.kind === 'form' ? body.text : JSON.stringify(body.value) };
 }
 
 function fromEnvironment(name: string, env: Environment): string {
@@ -243,5 +230,14 @@ export function forwardedHeaders(
     value === undefined || !isForwarded(name)
       ? []
       : [[name, typeof value === 'string' ? value : value.join(', ')]],
+  );
+}
+
+/** As logs and administrators are shown them: one entry for each value. */
+export function listed(
+  headers: IncomingHttpHeaders,
+): readonly { readonly name: string; readonly value: string }[] {
+  return Object.entries(headers).flatMap(([name, value]) =>
+    [value ?? []].flat().map((each) => ({ name, value: each })),
   );
 }

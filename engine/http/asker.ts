@@ -17,6 +17,7 @@ export function askerOf(
 ): Omit<AnswerContext, 'model'> {
   const outward = {
     env: state.env,
+    trusts: state.trusts,
     headers,
     headerPrefix: options.headerPrefix,
     observe,

@@ -45,7 +45,7 @@ export async function openServer(
     state,
     observe,
     registry,
-    authenticate: await openAuthenticator(options, observe),
+    authenticate: await openAuthenticator(options, observe, state.trusts),
     corsHeaders: corsPolicy(options),
     tracing: new Tracing(options, state, observe),
     life: { isStopping: false },

@@ -1,9 +1,10 @@
 /** Traces of a real engine: the caller's is joined, what is within an operation is within it, and values are not told. */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { startRemote } from '../../testing/remote.ts';
 import { type Collector, type ReadSpan, startCollector } from '../observe/testing/otlp.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
@@ -102,6 +103,17 @@ test('a webhook is asked within it, and told so; neither values nor secrets are'
   const told = JSON.stringify(spans, (_, value) => (typeof value === 'bigint' ? String(value) : value));
   expect(told).toContain('insert into');
   expect(told).not.toContain('secret');
+});
+
+test('a remote schema is asked within it, and told so', async () => {
+  const remote = await startRemote('type Query { far: String }', { 'Query.far': () => 'away' });
+  onTestFinished(remote.close);
+  await engine.admin('add_remote_schema', { name: 'away', definition: { url: `${remote.url}?key=secret` } });
+  const spans = await spansOf(() => engine.graphql('{ far }', { headers: JOINED }), 3);
+  const asked = named(spans, 'remote-schema')!;
+  expect(asked).toMatchObject({ traceId: TRACE, parentSpanId: named(spans, 'graphql')!.spanId, kind: 3 });
+  expect(asked.attributes).toEqual({ 'http.request.method': 'POST', 'url.full': remote.url });
+  expect(remote.asked.at(-1)?.headers).toMatchObject({ traceparent: `00-${TRACE}-${asked.spanId}-01` });
 });
 
 test('a failure is one, with its code; without a caller there is a trace of its own', async () => {

@@ -85,7 +85,14 @@ function liveQueries({ options, state, observe, asyncActions }: HttpContext): Li
     mostAtOnce: Math.max(1, Math.floor(options.pgConnections / 2)),
     model: () => state.snapshot().model,
     databases: state.sources,
-    outward: { env: state.env, headers: {}, headerPrefix: options.headerPrefix, observe, asyncActions },
+    outward: {
+      env: state.env,
+      trusts: state.trusts,
+      headers: {},
+      headerPrefix: options.headerPrefix,
+      observe,
+      asyncActions,
+    },
     errorOf: (thrown) => errorFrom(thrown, observe, 'live query'),
   });
 }

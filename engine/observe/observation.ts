@@ -88,7 +88,7 @@ export type KeysRefreshed = {
 /** A service of the administrator's was asked something. */
 export type WebhookCalled = {
   readonly kind: 'webhook called';
-  readonly purpose: 'auth-hook' | 'input-validation' | 'action' | 'event-trigger';
+  readonly purpose: 'auth-hook' | 'input-validation' | 'action' | 'event-trigger' | 'remote-schema';
   /** As configured: what stands in it for the environment is not filled in. Without user, password and query string. */
   readonly url: string;
   readonly method: string;

@@ -1,11 +1,35 @@
-/** Asking a service of the administrator's, as it is told to those who observe: how long it took and what came of it.
- *  Not here: the asking (auth/webhook.ts, execute/webhook.ts). */
+/** Asking a service of the administrator's, as it is told to those who observe: how long it took and what came of it, and the
+ *  span it is asked in. Not here: the asking (auth/webhook.ts, execute/webhook.ts, execute/remote-http.ts). */
 import type { Observe, WebhookCalled } from './observation.ts';
+import { type Span, within } from './span.ts';
 
 export type Asking = Pick<WebhookCalled, 'purpose' | 'url' | 'method'>;
 
+/** Whoever looks on. */
+export type Onlookers = { readonly observe?: Observe; readonly span?: Span | null };
+
+/** `ask` is given the headers that tell the service of the span. */
+export function witnessed<T extends { readonly status: number }>(
+  asking: Asking,
+  { observe, span }: Onlookers,
+  ask: (traceHeaders: Readonly<Record<string, string>>) => Promise<T>,
+): Promise<T> {
+  const body = () => (span ? spanned(span, asking, ask) : ask({}));
+  return observe ? observed(observe, asking, body) : body();
+}
+
+function spanned<T>(
+  parent: Span,
+  { purpose, url, method }: Asking,
+  ask: (traceHeaders: Readonly<Record<string, string>>) => Promise<T>,
+): Promise<T> {
+  const attributes = { 'http.request.method': method, 'url.full': publicUrl(url) };
+  const span = parent.child(purpose, 'client', attributes);
+  return within(span, () => ask(span.headers));
+}
+
 /** `body` asks; what it raises is told by its message and goes on. */
-export async function observed<T extends { readonly status: number }>(
+async function observed<T extends { readonly status: number }>(
   observe: Observe,
   asking: Asking,
   body: () => Promise<T>,

@@ -1,0 +1,182 @@
+/** The one way HTTP requests leave the engine: connections that are kept alive, a time limit for the whole of it, a limit to
+ *  the answer's size, and the hosts whose certificates are trusted although nobody known has signed them. Node's own client and
+ *  not fetch: a third of its CPU, the body arrives in one buffer of its size, and services are not told what library calls.
+ *  Redirects are answers like others: nothing follows them, they could lead anywhere. Raises NoAnswer.
+ *  Not here: what is asked and what an answer means (auth/, execute/), traces on their way to a collector (observe/). */
+import {
+  Agent,
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as requestHttp,
+} from 'node:http';
+import { type AgentOptions, request as requestHttps, Agent as TlsAgent } from 'node:https';
+import type { TLSSocket } from 'node:tls';
+import { decoded } from './content-coding.ts';
+import { isForgiven, type Trusts } from './tls-allowlist.ts';
+
+export type OutgoingRequest = {
+  /** User and password in it are sent as such. */
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Iterable<readonly [string, string]>;
+  /** Null: it has none. */
+  readonly body: string | null;
+};
+
+export type Terms = {
+  readonly timeoutMs: number;
+  /** Of the answer. */
+  readonly mostBytes: number;
+  /** May be asked a second time when a connection that lay idle turns out to be dead. */
+  readonly isRepeatable: boolean;
+  readonly trusts?: Trusts | undefined;
+};
+
+export type OutgoingAnswer = {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** Decoded. */
+  readonly body: Buffer;
+};
+
+/** Why there is no answer. The message names no part of the URL: it may come from the environment, which may hold secrets. */
+export class NoAnswer extends Error {
+  readonly why: 'invalid' | 'timeout' | 'connection' | 'cut off' | 'too long';
+  readonly isStale: boolean;
+
+  constructor(why: NoAnswer['why'], message: string, isStale = false) {
+    super(message);
+    this.why = why;
+    this.isStale = isStale;
+  }
+}
+
+/** Shorter than services and balancers keep an idle connection (60 s is usual), so that it is we who close it. */
+const IDLE_MS = 30_000;
+const KEPT: AgentOptions = { keepAlive: true, timeout: IDLE_MS };
+
+/** Hangs up on a certificate with any other fault than those of the allow list, before anything is sent. */
+class ForgivingAgent extends TlsAgent {
+  override createConnection(...args: Parameters<TlsAgent['createConnection']>) {
+    const socket = super.createConnection(...args) as TLSSocket;
+    socket.once('secureConnect', () => {
+      const code = String(socket.authorizationError);
+      if (!socket.authorized && !isForgiven(code)) {
+        socket.destroy(Object.assign(new Error('the certificate is refused'), { code }));
+      }
+    });
+    return socket;
+  }
+}
+
+const AGENT = new Agent(KEPT);
+const TLS_AGENT = new TlsAgent(KEPT);
+const FORGIVING_AGENT = new ForgivingAgent({ ...KEPT, rejectUnauthorized: false });
+
+/** Timers cannot wait longer. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** About the bytes on the connection, which are ours to say. */
+const OURS: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
+
+export async function askOutside(request: OutgoingRequest, terms: Terms): Promise<OutgoingAnswer> {
+  return send(request, terms).catch((error: unknown) => {
+    if (terms.isRepeatable && error instanceof NoAnswer && error.isStale) return send(request, terms);
+    throw error;
+  });
+}
+
+async function send(request: OutgoingRequest, terms: Terms): Promise<OutgoingAnswer> {
+  const { response, body } = await exchange(opened(request, terms), request.body, terms);
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    body: await decoded(body, response.headers['content-encoding'], terms.mostBytes).catch(() => {
+      throw new NoAnswer('cut off', 'the body is not what its content-encoding says, or is too long');
+    }),
+  };
+}
+
+function opened({ url, method, headers }: OutgoingRequest, { trusts }: Terms): ClientRequest {
+  try {
+    const parsed = new URL(url);
+    const isTls = parsed.protocol === 'https:';
+    const tlsAgent = isTls && trusts?.(parsed) ? FORGIVING_AGENT : TLS_AGENT;
+    const sent = Object.fromEntries([...headers].filter(([name]) => !OURS.has(name)));
+    const options = { method, headers: sent, agent: isTls ? tlsAgent : AGENT };
+    return isTls ? requestHttps(parsed, options) : requestHttp(parsed, options);
+  } catch (error) {
+    throw new NoAnswer('invalid', codeOf(error) ?? 'the request is invalid');
+  }
+}
+
+type Exchanged = { readonly response: IncomingMessage; readonly body: Buffer };
+
+function exchange(
+  request: ClientRequest,
+  body: string | null,
+  { timeoutMs, mostBytes }: Terms,
+): Promise<Exchanged> {
+  return new Promise((resolve, reject) => {
+    const end = (settle: () => void) => {
+      clearTimeout(timer);
+      settle();
+    };
+    const refuse = (error: unknown) => end(() => reject(error));
+    const timer = setTimeout(
+      () => {
+        refuse(new NoAnswer('timeout', `no answer in ${timeoutMs / 1000} s`));
+        request.destroy();
+      },
+      Math.min(timeoutMs, LONGEST_MS),
+    );
+    request.on('error', (error) => {
+      const code = codeOf(error);
+      const isStale = request.reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE');
+      refuse(new NoAnswer('connection', code ?? 'it cannot be reached', isStale));
+    });
+    request.on('response', (response) => {
+      bytesOf(response, mostBytes).then(
+        (bytes) => end(() => resolve({ response, body: bytes })),
+        (error: unknown) => {
+          refuse(error);
+          request.destroy();
+        },
+      );
+    });
+    request.end(body ?? undefined);
+  });
+}
+
+function codeOf(error: unknown): string | null {
+  const { code } = error as { readonly code?: unknown };
+  return typeof code === 'string' ? code : null;
+}
+
+/** In one buffer: of the announced length, so that a long body is not in memory twice. */
+async function bytesOf(response: IncomingMessage, mostBytes: number): Promise<Buffer> {
+  const tooLong = () => new NoAnswer('too long', `the answer is longer than ${mostBytes} bytes`);
+  const announced = Number(response.headers['content-length'] ?? 0);
+  if (announced > mostBytes) throw tooLong();
+  let bytes: Buffer = Buffer.allocUnsafe(announced || 16_384);
+  let length = 0;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      if (length + chunk.length > mostBytes) throw tooLong();
+      bytes = withRoom(bytes, length, length + chunk.length);
+      length += chunk.copy(bytes, length);
+    }
+  } catch (error) {
+    throw error instanceof NoAnswer ? error : new NoAnswer('cut off', 'the answer was cut off');
+  }
+  if (!response.complete) throw new NoAnswer('cut off', 'the answer was cut off');
+  return bytes.subarray(0, length);
+}
+
+function withRoom(bytes: Buffer, used: number, needed: number): Buffer {
+  if (needed <= bytes.length) return bytes;
+  const larger = Buffer.allocUnsafe(Math.max(needed, 2 * bytes.length));
+  bytes.copy(larger, 0, 0, used);
+  return larger;
+}
