@@ -124,7 +124,7 @@ const ENTRIES = [
   /^(docs|crds)\/generate\.ts$/,
   /^engine\/http\/console\/build\.ts$/,
   /^vitest\.config\.ts$/,
-  /^deploy\//,
+  /^(deploy|charts)\//,
   /^testing\//,
   /^engine\/bench\//,
   /\.test\.ts$/,

@@ -3,10 +3,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { KINDS, type KindRow } from '@pergola/operator/kinds';
 import { expect, test } from 'vitest';
-import { definition, generatedFiles } from './generate.ts';
+import { CHARTS, definition, generatedFiles } from './generate.ts';
 
 const ROOT = dirname(import.meta.dirname);
-const FOLDERS = ['crds/generated', 'charts/pergola/files/crds'];
+const FOLDERS = ['crds/generated', ...CHARTS.map((chart) => `charts/${chart}/files/crds`)];
 /** `kubectl apply` keeps the object in an annotation, and annotations end here. */
 const MOST_BYTES = 262_144;
 
@@ -37,9 +37,9 @@ test.each(KINDS.map((row: KindRow) => [row.kind, row] as const))(
   },
 );
 
-test('the chart keeps definitions when its release goes', () => {
+test('the charts keep definitions when their release goes', () => {
   const copies = [...generatedFiles()].filter(([file]) => file.startsWith('charts/'));
-  expect(copies.length).toBe(KINDS.length);
+  expect(copies.length).toBe(KINDS.length * CHARTS.length);
   for (const [, content] of copies) expect(content).toContain('helm.sh/resource-policy: keep');
 });
 

@@ -1,4 +1,4 @@
-/** KINDS → custom resource definitions. `npm run generate` writes crds/generated/<plural>.yaml and the chart's copies, which
+/** KINDS → custom resource definitions. `npm run generate` writes crds/generated/<plural>.yaml and the charts' copies, which
  *  differ only in that Helm keeps them when a release goes, and that Argo CD applies them first. generate.test.ts compares
  *  what is committed with what this makes.
  *  Not here: schemas (operator/kinds), their projection (structural.ts), the chart's switch (templates/crds.yaml). */
@@ -23,6 +23,9 @@ const CHART_ANNOTATIONS = {
   'argocd.argoproj.io/sync-wave': '-5',
 } as const;
 
+/** The release with its definitions, and the definitions alone. */
+export const CHARTS = ['pergola', 'pergola-crds'] as const;
+
 const ROOT = dirname(import.meta.dirname);
 
 /** Path from the repository's root → content, of every file that is derived from KINDS. */
@@ -33,7 +36,10 @@ export function generatedFiles(): ReadonlyMap<string, string> {
       const metadata = { ...made.metadata, annotations: CHART_ANNOTATIONS };
       return [
         [`crds/generated/${row.plural}.yaml`, yaml(made)],
-        [`charts/pergola/files/crds/${row.plural}.yaml`, yaml({ ...made, metadata })],
+        ...CHARTS.map((chart): [string, string] => [
+          `charts/${chart}/files/crds/${row.plural}.yaml`,
+          yaml({ ...made, metadata }),
+        ]),
       ];
     }),
   );

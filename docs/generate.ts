@@ -2,6 +2,7 @@
  *  A page is a row of PAGES; to add one, add a row. Not here: prose (docs/guides), CRDs (crds/generate.ts). */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { chartPage } from './pages/chart.ts';
 import { errorsPage } from './pages/errors.ts';
 import { kindsPage } from './pages/kinds.ts';
 import { metricsPage } from './pages/metrics.ts';
@@ -20,6 +21,7 @@ export const PAGES: readonly Page[] = [
   { file: 'options.md', content: optionsPage },
   { file: 'metrics.md', content: metricsPage },
   { file: 'kinds.md', content: kindsPage },
+  { file: 'chart.md', content: chartPage },
 ];
 
 const REFERENCE = join(import.meta.dirname, 'reference');

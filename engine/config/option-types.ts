@@ -11,6 +11,8 @@ export type OptionType<T> = {
   readonly parse: (text: string) => T;
   /** A flag of this type may stand alone, meaning true. */
   readonly isBoolean?: true;
+  /** JSON Schema of the value where it is written as JSON or YAML, in the chart's values; text where it is absent. */
+  readonly schema?: object;
 };
 
 const TRUE_TEXTS = ['true', 't', 'yes', 'y', 'on', '1'];
@@ -26,6 +28,7 @@ export function booleanOf(text: string): boolean | undefined {
 export const flag: OptionType<boolean> = {
   placeholder: '[true|false]',
   isBoolean: true,
+  schema: { type: 'boolean' },
   parse: (text) =>
     booleanOf(text) ?? wrong(`expects one of ${[...TRUE_TEXTS, ...FALSE_TEXTS].join(', ')}, not "${text}"`),
 };
@@ -43,6 +46,7 @@ export function integer(
   const bounds = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
   return {
     placeholder,
+    schema: { type: 'integer', minimum: least, maximum: most },
     parse: (value) => {
       const number = /^-?\d+$/.test(value) ? Number(value) : Number.NaN;
       return number >= least && number <= most
@@ -55,6 +59,7 @@ export function integer(
 export function oneOf<const T extends string>(choices: readonly T[]): OptionType<T> {
   return {
     placeholder: choices.join('|'),
+    schema: { enum: choices },
     parse: (value) =>
       choices.find((choice) => choice.toLowerCase() === value.toLowerCase()) ??
       wrong(`expects one of ${choices.join(', ')}, not "${value}"`),
@@ -64,6 +69,7 @@ export function oneOf<const T extends string>(choices: readonly T[]): OptionType
 /** `hasura-default` is an earlier public name of `default`. */
 export const namingConvention: OptionType<'default' | 'graphql-default'> = {
   placeholder: 'default|graphql-default',
+  schema: { enum: ['default', 'graphql-default'] },
   parse: (value) => {
     const convention = oneOf(['default', 'graphql-default', 'hasura-default']).parse(value);
     return convention === 'hasura-default' ? 'default' : convention;
@@ -73,7 +79,11 @@ export const namingConvention: OptionType<'default' | 'graphql-default'> = {
 /** Comma-separated choices, in any case, spaces allowed around the commas. */
 export function listOf<const T extends string>(choices: readonly T[]): OptionType<readonly T[]> {
   const item = oneOf(choices);
-  return { placeholder: 'NAME,…', parse: (value) => commaSeparated(value).map(item.parse) };
+  return {
+    placeholder: 'NAME,…',
+    schema: { type: 'array', items: { enum: choices } },
+    parse: (value) => commaSeparated(value).map(item.parse),
+  };
 }
 
 export function commaSeparated(value: string): readonly string[] {

@@ -1,4 +1,4 @@
-{{/* Names and the parts every pod shares. */}}
+{{/* Names and labels. */}}
 {{- define "pergola.fullname" -}}
 {{- if .Values.fullnameOverride -}}{{ .Values.fullnameOverride | trunc 50 | trimSuffix "-" }}
 {{- else if contains (default .Chart.Name .Values.nameOverride) .Release.Name -}}{{ .Release.Name | trunc 50 | trimSuffix "-" }}
@@ -6,6 +6,7 @@
 {{- end -}}
 {{- end -}}
 
+{{/* Of a part of the release: dict "root" . "component" "engine". */}}
 {{- define "pergola.selector" -}}
 app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -20,48 +21,21 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end -}}
 
 {{- define "pergola.image" -}}
-{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
 {{- end -}}
 
-{{/* The pod security standard "restricted", whatever the namespace enforces. */}}
-{{- define "pergola.podSecurity" -}}
-runAsNonRoot: true
-runAsUser: 1000
-runAsGroup: 1000
-fsGroup: 1000
-seccompProfile: {type: RuntimeDefault}
+{{/* A key of a secret, as the value of a variable. */}}
+{{- define "pergola.secretKey" -}}
+valueFrom:
+  secretKeyRef: {name: {{ .existingSecret }}, key: {{ .key }}}
 {{- end -}}
 
-{{- define "pergola.containerSecurity" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities: {drop: [ALL]}
+{{/* The text of an option's value. Numbers of values are floating. */}}
+{{- define "pergola.optionText" -}}
+{{- if kindIs "slice" . }}{{ join "," . }}{{ else if kindIs "float64" . }}{{ int64 . }}{{ else }}{{ . }}{{ end -}}
 {{- end -}}
 
-{{- define "pergola.placement" -}}
-{{- with .nodeSelector }}
-nodeSelector: {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .tolerations }}
-tolerations: {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .affinity }}
-affinity: {{- toYaml . | nindent 2 }}
-{{- end }}
+{{/* More than one pod at some time: what a disruption may leave. */}}
+{{- define "pergola.hasReplicas" -}}
+{{- if or (gt (int .replicas) 1) (and .autoscaling .autoscaling.enabled) }}yes{{ end -}}
 {{- end -}}
-
-{{/* What the operator may do where it watches: read our kinds and the secrets they name, write only their status. */}}
-{{- define "pergola.operatorRules" -}}
-- apiGroups: [pergola.dev]
-  resources: ["*"]
-  verbs: [get, list, watch]
-- apiGroups: [pergola.dev]
-  resources: ["*/status"]
-  verbs: [patch]
-- apiGroups: [""]
-  resources: [secrets, configmaps]
-  verbs: [get, list, watch]
-- apiGroups: ["", events.k8s.io]
-  resources: [events]
-  verbs: [create, patch]
-{{- end }}

@@ -1,0 +1,45 @@
+{{/* The engine's variables: its databases and secrets, its options, and what is given besides. */}}
+{{- define "pergola.engineEnv" -}}
+{{- $engine := .Values.engine -}}
+{{- if .Values.postgres.enabled }}
+- name: POSTGRES_PASSWORD
+  {{- include "pergola.secretKey" .Values.postgres.password | nindent 2 }}
+- name: ENGINE_GRAPHQL_DATABASE_URL
+  value: postgres://postgres:$(POSTGRES_PASSWORD)@{{ include "pergola.fullname" . }}-postgres:5432/postgres
+{{- else }}
+- name: ENGINE_GRAPHQL_DATABASE_URL
+  {{- include "pergola.secretKey" $engine.database | nindent 2 }}
+{{- end }}
+{{- if $engine.metadataDatabase.existingSecret }}
+- name: ENGINE_GRAPHQL_METADATA_DATABASE_URL
+  {{- include "pergola.secretKey" $engine.metadataDatabase | nindent 2 }}
+{{- end }}
+- name: ENGINE_GRAPHQL_ADMIN_SECRET
+  {{- include "pergola.secretKey" $engine.adminSecret | nindent 2 }}
+- {name: ENGINE_GRAPHQL_SERVER_PORT, value: "8080"}
+- {name: ENGINE_GRAPHQL_ENABLE_CONSOLE, value: {{ $engine.console.enabled | quote }}}
+{{- $options := $engine.options }}
+{{- with .Values.metrics }}
+{{- if .enabled }}
+{{- $options = merge (dict) $options (dict "enabled-apis" .apis) }}
+{{- if not (has "metrics" (index $options "enabled-apis")) }}
+{{- fail "metrics.enabled needs metrics among engine.options.enabled-apis" }}
+{{- end }}
+{{- if .secret.existingSecret }}
+- name: ENGINE_GRAPHQL_METRICS_SECRET
+  {{- include "pergola.secretKey" .secret | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- range $option, $value := $options }}
+- name: ENGINE_GRAPHQL_{{ $option | upper | replace "-" "_" }}
+  value: {{ include "pergola.optionText" $value | quote }}
+{{- end }}
+{{- range $option, $value := $engine.secretOptions }}
+- name: ENGINE_GRAPHQL_{{ $option | upper | replace "-" "_" }}
+  {{- include "pergola.secretKey" $value | nindent 2 }}
+{{- end }}
+{{- with $engine.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}

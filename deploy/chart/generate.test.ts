@@ -1,0 +1,38 @@
+/** What is committed is what the tables make. */
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { OPTIONS } from '../../engine/config/options.ts';
+import { generatedFiles } from './generate.ts';
+import { valuesSchema } from './print.ts';
+import { VALUES } from './values.ts';
+
+const ROOT = dirname(dirname(import.meta.dirname));
+
+test.each([...generatedFiles()])('%s is what its table says; `make generate` writes it', (file, content) => {
+  expect(readFileSync(join(ROOT, file), 'utf8')).toBe(content);
+});
+
+test('options are values with the bounds of their rows, and secrets only as keys of secrets', () => {
+  const { engine } = JSON.parse(valuesSchema(VALUES)).properties;
+  const { options, secretOptions } = engine.properties;
+  expect(options.properties['pg-connections']).toEqual({ type: 'integer', minimum: 1, maximum: 10_000 });
+  expect(options.properties['log-level']).toEqual({ enum: ['debug', 'info', 'warn', 'error'] });
+  expect(options.properties['jwt-secret']).toBeUndefined();
+  expect(secretOptions.properties['jwt-secret'].required).toEqual(['existingSecret', 'key']);
+});
+
+test('every option can be set, or is set by the chart itself', () => {
+  const { engine } = JSON.parse(valuesSchema(VALUES)).properties;
+  const { options, secretOptions } = engine.properties;
+  const settable = [...Object.keys(options.properties), ...Object.keys(secretOptions.properties)];
+  expect(Object.keys(OPTIONS).filter((name) => !settable.includes(name))).toEqual([
+    'database-url',
+    'metadata-database-url',
+    'server-port',
+    'server-host',
+    'admin-secret',
+    'enable-console',
+    'metrics-secret',
+  ]);
+});

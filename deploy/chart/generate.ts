@@ -1,0 +1,22 @@
+/** Writes what is derived in the charts: `npm run generate`; generate.test.ts compares it with what is committed.
+ *  Not here: definitions of kinds (crds/generate.ts), docs/reference/chart.md (docs/pages). */
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { dashboard } from './dashboard.ts';
+import { valuesSchema, valuesYaml } from './print.ts';
+import { VALUES } from './values.ts';
+
+const ROOT = dirname(dirname(import.meta.dirname));
+
+/** Path from the repository's root → content. */
+export function generatedFiles(): ReadonlyMap<string, string> {
+  return new Map([
+    ['charts/pergola/values.yaml', valuesYaml(VALUES)],
+    ['charts/pergola/values.schema.json', valuesSchema(VALUES)],
+    ['charts/pergola/files/dashboard.json', dashboard()],
+  ]);
+}
+
+if (import.meta.main) {
+  for (const [file, content] of generatedFiles()) writeFileSync(join(ROOT, file), content);
+}

@@ -1,0 +1,80 @@
+/** VALUES as the files that are made of them: values.yaml, values.schema.json, and rows for docs/reference/chart.md.
+ *  Not here: where the files are (generate.ts). */
+import { dump } from 'js-yaml';
+import { type Group, isGroup, type Node, type Value } from './value.ts';
+
+const WIDTH = 110;
+
+/** Values with their defaults, each below its help. */
+export function valuesYaml({ doc, values }: Group): string {
+  const head = [
+    'Generated from deploy/chart/values.ts by `make generate`; edits are lost.',
+    ...(doc ? [doc] : []),
+  ];
+  const parts = Object.entries(values).map(([name, node]) => yamlOf(name, node, ''));
+  return `${head.map((line) => `# ${line}\n`).join('')}\n${parts.join('\n')}`;
+}
+
+function yamlOf(name: string, node: Node, indent: string): string {
+  const help = wrapped(node.doc ?? '', WIDTH - indent.length - 2).map((line) => `${indent}# ${line}\n`);
+  if (!isGroup(node)) return `${help.join('')}${indent}${name}: ${flow(node.default)}\n`;
+  const inner = Object.entries(node.values).map(([child, value]) => yamlOf(child, value, `${indent}  `));
+  return `${help.join('')}${indent}${name}:\n${inner.join('')}`;
+}
+
+/** On one line. */
+function flow(value: unknown): string {
+  return dump(value, { flowLevel: 0, lineWidth: -1 }).trim();
+}
+
+function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ').filter(Boolean)) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + word.length < width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+/** What helm checks values against, before it renders. */
+export function valuesSchema(values: Group): string {
+  const { properties, ...rest } = schemaOf(values) as { properties: object };
+  const schema = {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    ...rest,
+    // A parent chart's.
+    properties: { global: { type: 'object' }, ...properties },
+  };
+  return `${JSON.stringify(schema, null, 2)}\n`;
+}
+
+function schemaOf(node: Node): object {
+  const description = node.doc ? { description: node.doc } : {};
+  if (!isGroup(node)) return { ...description, ...node.schema };
+  const properties = Object.entries(node.values).map(([name, child]) => [name, schemaOf(child)]);
+  return {
+    ...description,
+    type: 'object',
+    additionalProperties: false,
+    properties: Object.fromEntries(properties),
+  };
+}
+
+export type ValueRow = { readonly path: string; readonly default: string; readonly doc: string };
+
+/** Every value with the path `--set` takes; a group's help goes to its first value that has none. */
+export function valueRows(values: Group): readonly ValueRow[] {
+  return Object.entries(values.values).flatMap(([name, node]) => rowsOf(name, node));
+}
+
+function rowsOf(path: string, node: Node): readonly ValueRow[] {
+  if (!isGroup(node)) return [rowOf(path, node)];
+  const rows = Object.entries(node.values).flatMap(([name, child]) => rowsOf(`${path}.${name}`, child));
+  const [first, ...rest] = rows;
+  return node.doc && first?.doc === '' ? [{ ...first, doc: node.doc }, ...rest] : rows;
+}
+
+function rowOf(path: string, { doc, default: preset }: Value): ValueRow {
+  return { path, default: flow(preset), doc };
+}

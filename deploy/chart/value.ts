@@ -1,0 +1,73 @@
+/** What the chart's values are made of: groups of named values, and values with a line of help, a default and a JSON Schema.
+ *  Not here: which values there are (values.ts), the files made of them (print.ts). */
+
+export type Value = {
+  readonly doc: string;
+  readonly default: unknown;
+  /** JSON Schema, draft 7. */
+  readonly schema: object;
+};
+
+export type Group = { readonly doc?: string; readonly values: Readonly<Record<string, Node>> };
+
+export type Node = Value | Group;
+
+export function isGroup(node: Node): node is Group {
+  return 'values' in node;
+}
+
+export function group(doc: string | undefined, values: Group['values']): Group {
+  return doc === undefined ? { values } : { doc, values };
+}
+
+export function text(doc: string, preset: string, constraints: object = {}): Value {
+  return { doc, default: preset, schema: { type: 'string', ...constraints } };
+}
+
+export function oneOf(doc: string, ...choices: readonly string[]): Value {
+  return { doc, default: choices[0], schema: { enum: choices } };
+}
+
+export function flag(doc: string, preset: boolean): Value {
+  return { doc, default: preset, schema: { type: 'boolean' } };
+}
+
+export function count(doc: string, preset: number, least = 0, most?: number): Value {
+  const bounds = most === undefined ? { minimum: least } : { minimum: least, maximum: most };
+  return { doc, default: preset, schema: { type: 'integer', ...bounds } };
+}
+
+/** An object of Kubernetes, passed on as it is: the API server judges it. */
+export function map(doc: string, preset: object = {}): Value {
+  return { doc, default: preset, schema: { type: 'object' } };
+}
+
+export function list(doc: string, items: object, preset: readonly unknown[] = []): Value {
+  return { doc, default: preset, schema: { type: 'array', items } };
+}
+
+export const OBJECT = { type: 'object' };
+export const NAMED = { type: 'object', required: ['name'], properties: { name: { type: 'string' } } };
+export const WORD = { type: 'string', minLength: 1 };
+
+/** Values by the name of an option; what else is given is a mistake that installing tells. */
+export function byName(doc: string, schemas: Readonly<Record<string, object>>): Value {
+  return {
+    doc,
+    default: {},
+    schema: { type: 'object', additionalProperties: false, properties: schemas },
+  };
+}
+
+/** A key of a secret. Secrets are only ever named. */
+export function keyOf(doc: string, existingSecret: string, key: string): Group {
+  const name = existingSecret === '' ? text('', '') : text('', existingSecret, { minLength: 1 });
+  return group(doc, { existingSecret: name, key: text('', key, { minLength: 1 }) });
+}
+
+export const KEY_OF_SECRET = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['existingSecret', 'key'],
+  properties: { existingSecret: WORD, key: WORD },
+};

@@ -1,0 +1,17 @@
+/** docs/reference/chart.md: the values of the chart, from VALUES. */
+import { valueRows } from '../../deploy/chart/print.ts';
+import { VALUES } from '../../deploy/chart/values.ts';
+import { code, page, table } from './markdown.ts';
+
+export function chartPage(): string {
+  return page(
+    'Values of the chart',
+    'Generated from `deploy/chart/values.ts` by `make generate`. How to install it: [installing](../guides/installing.md).',
+    'What is not a value of the chart is refused before anything is installed, options of the programs included. An option ' +
+      'of a program is `engine.options.<flag>` or `operator.options.<flag>`: see [options](options.md).',
+    table(
+      ['Value', 'Default', 'Meaning'],
+      valueRows(VALUES).map(({ path, default: preset, doc }) => [code(path), code(preset), doc]),
+    ),
+  );
+}
