@@ -4,7 +4,7 @@ import { fail } from '../errors/engine-error.ts';
 import type { Action } from '../metadata/schema/action.ts';
 import type { RequestTransform, ResponseTransform } from '../metadata/schema/common.ts';
 import type { InheritedRole } from '../metadata/schema/policy.ts';
-import type { NameSpace } from './conflicts.ts';
+import type { TakenNames } from './conflicts.ts';
 import {
   type ActionTypes,
   type CustomField,
@@ -38,7 +38,7 @@ export type ActionWebhook = InputValidation & {
 
 export type ActionSurroundings = {
   readonly types: ActionTypes;
-  readonly names: NameSpace;
+  readonly names: TakenNames;
   readonly heirs: readonly InheritedRole[];
 };
 

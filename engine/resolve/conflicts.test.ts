@@ -1,10 +1,9 @@
 /** What happens when two sources, tables or functions want the same name. */
 import { expect, test } from 'vitest';
-import type { Catalog } from '../catalog/types.ts';
-import { builtinType } from '../catalog/types.ts';
+import { builtinType, type Catalog, type CatalogFunction } from '../catalog/types.ts';
 import type { Source, SourceCustomization } from '../metadata/schema/source.ts';
 import { resolve } from './resolve.ts';
-import { catalogOf, resolveTables, tableIn } from './testing/small-world.ts';
+import { catalogOf, metadataOf, resolveTables, tableIn } from './testing/small-world.ts';
 
 const USERS = catalogOf(
   tableIn('user', { id: 'int4!' }, { primaryKey: ['id'] }),
@@ -154,21 +153,23 @@ test('a namespace and a root field of another source may be in conflict', () => 
   expect(reasons[0]).toContain("for field 'user' defined in [source two, table user in source one]");
 });
 
+/** A function that takes a term and returns users. */
+const searching = (name: string): CatalogFunction => ({
+  schema: 'public',
+  name,
+  oid: 2,
+  comment: null,
+  arguments: [{ name: 'term', type: builtinType('text'), hasDefault: false, mode: 'in' }],
+  hasVariadic: false,
+  returnType: builtinType('record'),
+  returnsSet: true,
+  returnsTable: { schema: 'public', name: 'user' },
+  volatility: 'stable',
+});
+
 test('a function gives way to a table', () => {
   const search = { schema: 'public', name: 'users' };
-  const returnsTable = { schema: 'public', name: 'user' };
-  const called = {
-    ...search,
-    oid: 2,
-    comment: null,
-    arguments: [],
-    hasVariadic: false,
-    returnType: builtinType('record'),
-    returnsSet: true,
-    returnsTable,
-    volatility: 'stable' as const,
-  };
-  const catalog = { ...USERS, functions: new Map([['["public","users"]', [called]]]) };
+  const catalog = { ...USERS, functions: new Map([['["public","users"]', [searching('users')]]]) };
   const { functions, reasons } = resolveSources({ one: { tables: ['user', 'users'] } }, catalog, [
     { function: search },
   ]);
@@ -190,6 +191,111 @@ test('a table called like a type derived from another is kept out, whichever com
     expect(first.reasons).toEqual([expect.stringContaining(both)]);
     expect(first.table('user')).toBeUndefined();
   }
+});
+
+test('two functions, or a function and a table, cannot share the type of arguments', () => {
+  const catalog = {
+    ...catalogOf(tableIn('user', { id: 'int4' }), tableIn('find_args', { id: 'int4' })),
+    functions: new Map(['find', 'seek'].map((name) => [`["public","${name}"]`, [searching(name)]])),
+  };
+  const configuration = {
+    custom_name: 'find',
+    custom_root_fields: { function: 'a', function_aggregate: 'b' },
+  };
+  const twice: Source['functions'] = [
+    { function: { schema: 'public', name: 'find' } },
+    { function: { schema: 'public', name: 'seek' }, configuration },
+  ];
+  const both = (a: string, b: string) => `conflicting definitions of the type 'find_args' in [${a}, ${b}]`;
+  expect(resolveSources({ one: { tables: ['user'] } }, catalog, twice).reasons).toEqual([
+    expect.stringContaining(both('function find in source one', 'function seek in source one')),
+  ]);
+  const table = resolveSources({ one: { tables: ['user', 'find_args'] } }, catalog, twice.slice(0, 1));
+  expect(table.functions).toEqual([]);
+  expect(table.reasons).toEqual([
+    expect.stringContaining(both('function find in source one', 'table find_args in source one')),
+  ]);
+});
+
+test('computed fields whose types would be one are not both there', () => {
+  const composite = (name: string) => {
+    return { schema: 'public', name, kind: 'composite', element: null, base: null } as const;
+  };
+  const labelling = (name: string, table: string) => ({
+    ...searching(name),
+    arguments: [
+      { name: 'row', type: composite(table), hasDefault: false, mode: 'in' as const },
+      ...searching(name).arguments,
+    ],
+    returnType: builtinType('text'),
+    returnsSet: false,
+    returnsTable: null,
+  });
+  const catalog = {
+    ...catalogOf(tableIn('entry', { id: 'int4' }), tableIn('log_entry', { id: 'int4' })),
+    functions: new Map([
+      ['["public","f"]', [labelling('f', 'entry')]],
+      ['["public","g"]', [labelling('g', 'log_entry')]],
+    ]),
+  };
+  const computed = (name: string, fn: string) => {
+    return { computed_fields: [{ name, definition: { function: { schema: 'public', name: fn } } }] };
+  };
+  const { reasons, table } = resolveTables(
+    { entry: computed('short_log', 'f'), log_entry: computed('short', 'g') },
+    catalog,
+  );
+  expect(reasons).toEqual([
+    expect.stringContaining(
+      "conflicting definitions of the type 'short_log_entry_args' in [computed_field short in table log_entry " +
+        'in source default, computed_field short_log in table entry in source default]',
+    ),
+  ]);
+  expect(table('entry').computedFields.size).toBe(1);
+  expect(table('log_entry').computedFields.size).toBe(0);
+});
+
+test('a native query gives way to a table called like its arguments or the conditions of its model', () => {
+  const queried = (table: string) => {
+    const source: Source = {
+      ...metadataOf([{ table: { schema: 'public', name: table } }]).sources[0]!,
+      logical_models: [{ name: 'sum', fields: [{ name: 'total', type: 'int4' }] }],
+      native_queries: [
+        { root_field_name: 'sums', code: 'select {{n}}', returns: 'sum', arguments: { n: { type: 'int4' } } },
+      ],
+    };
+    const catalog = {
+      ...catalogOf(tableIn(table, { id: 'int4' })),
+      types: new Map([['["pg_catalog","int4"]', builtinType('int4')]]),
+    };
+    const catalogs = new Map([['default', catalog]]);
+    const { model, inconsistencies } = resolve({ version: 3, sources: [source] }, catalogs, {
+      stringifyNumericTypes: false,
+    });
+    expect(model.sources.get('default')!.nativeQueries.size).toBe(inconsistencies.length === 0 ? 1 : 0);
+    return inconsistencies.map(({ reason }) => reason);
+  };
+  expect(queried('plain')).toEqual([]);
+  const owners = (owner: string, table: string) =>
+    `[${owner} in source default, table ${table} in source default]`;
+  expect(queried('sums_arguments')).toEqual([
+    expect.stringContaining(owners('native_query sums', 'sums_arguments')),
+  ]);
+  expect(queried('sum_bool_exp')).toEqual([
+    expect.stringContaining(owners('logical_model sum', 'sum_bool_exp')),
+  ]);
+});
+
+test('a custom scalar may be one of the database, but not a table', () => {
+  const metadata = metadataOf([{ table: { schema: 'public', name: 'user' } }]);
+  const withScalar = (name: string) => {
+    const custom = { ...metadata, custom_types: { scalars: [{ name }] } };
+    const options = { stringifyNumericTypes: false };
+    const { model, inconsistencies } = resolve(custom, new Map([['default', USERS]]), options);
+    return { has: model.typeNames.has(name), reasons: inconsistencies.map(({ reason }) => reason) };
+  };
+  expect(withScalar('uuid')).toEqual({ has: false, reasons: [] });
+  expect(withScalar('user').reasons).toEqual([expect.stringContaining("type 'user'")]);
 });
 
 test('a table called like the groups of another is in their way only where there are groups', () => {

@@ -4,10 +4,25 @@
 import { EngineError } from '../errors/engine-error.ts';
 import { printQualified } from '../metadata/schema/common.ts';
 import type { ResolvedAction } from './action.ts';
-import { groupByField, type RootType, rootFieldsIn, typeNamesOf } from './names.ts';
+import type { CustomType } from './custom-type.ts';
+import { takesArguments } from './function-call.ts';
+import {
+  computedTypeName,
+  derivedTypeName,
+  groupByField,
+  nativeArgumentsTypeName,
+  type RootType,
+  rootFieldsIn,
+  typeNamesOf,
+} from './names.ts';
 import { NAMESPACE_KINDS, type NamespaceKind, type Naming, namespaceTypeName, namingOf } from './naming.ts';
 import { fieldNameOf, type RemoteNames, typeNameOf } from './remote-names.ts';
-import type { ResolvedFunction, ResolvedRemoteSchema, ResolvedTable } from './types.ts';
+import type {
+  ResolvedComputedField,
+  ResolvedFunction,
+  ResolvedRemoteSchema,
+  ResolvedTable,
+} from './types.ts';
 import type { UpstreamOperation, UpstreamType } from './upstream.ts';
 
 /** In the order in which they are looked at. */
@@ -19,15 +34,15 @@ const ROOT_TYPES = {
 
 type Claims = {
   readonly owner: string;
-  /** Whose types they are, when several may claim them. */
-  readonly typeOwner?: string;
   readonly fields: (root: RootType) => readonly string[];
 };
 
-export class NameSpace {
+export class TakenNames {
   /** Owners of fields, by the name of the object type they are in and their own. */
   readonly #fields = new Map<string, Map<string, string>>();
   readonly #types = new Map<string, string>();
+  /** Names of custom scalars, which may be those of the database's. */
+  readonly #scalars = new Set<string>();
   /** Those of remote schemas, by our names. */
   readonly #remoteTypes = new Map<string, RemoteType>();
   readonly #features: ReadonlySet<string>;
@@ -56,12 +71,18 @@ export class NameSpace {
     return this.#add(table.naming, { owner, fields }, typeNamesOf(table, this.#features));
   }
 
-  /** Without relationships its rows have the type of the logical model, which others may return too. */
+  /** Without relationships its rows have the type of the logical model, which others may return too; its conditions and
+   *  orders are the model's in any case. */
   addNativeQuery(rows: ResolvedTable, model: string, hasRelationships: boolean): EngineError | null {
     const owner = `native_query ${rows.table.name} in source ${rows.source}`;
-    const typeOwner = hasRelationships ? owner : `logical_model ${model} in source ${rows.source}`;
-    const claims = { owner, typeOwner, fields: (root: RootType) => rootFieldsIn(rows, root) };
-    return this.#add(rows.naming, claims, [rows.typeName]);
+    const ofModel = NATIVE_TYPES.map((suffix) => derivedTypeName(rows, suffix));
+    const own = rows.native?.arguments.length ? [nativeArgumentsTypeName(rows)] : [];
+    (hasRelationships ? own : ofModel).push(rows.typeName);
+    const fields = (root: RootType) => rootFieldsIn(rows, root);
+    return (
+      this.#addTypes(`logical_model ${model} in source ${rows.source}`, ofModel) ??
+      this.#add(rows.naming, { owner, fields }, own)
+    );
   }
 
   addFunction(fn: ResolvedFunction, naming: Naming): EngineError | null {
@@ -70,7 +91,15 @@ export class NameSpace {
     const names = fn.returnsSet ? [fn.aggregateRootField, fn.rootField] : [fn.rootField];
     const fields = (root: RootType) =>
       !isThere(root) ? [] : root === 'mutation_root' ? [fn.rootField] : names;
-    return this.#add(naming, { owner, fields }, []);
+    return this.#add(naming, { owner, fields }, takesArguments(fn) ? [fn.argsTypeName] : []);
+  }
+
+  /** Types it has of its own, where clients give it arguments. */
+  addComputedField(table: ResolvedTable, field: ResolvedComputedField): EngineError | null {
+    if (!takesArguments(field)) return null;
+    const owner = `computed_field ${field.name} in table ${printQualified(table.table)} in source ${table.source}`;
+    const types = COMPUTED_TYPES[field.returns.kind].map((suffix) => computedTypeName(table, field, suffix));
+    return this.#addTypes(owner, types);
   }
 
   /** Its field is also where the answer is found when it is asynchronous, and names the type of that. */
@@ -80,8 +109,15 @@ export class NameSpace {
     return this.#add(NO_NAMING, { owner: `action ${name}`, fields }, isAsynchronous ? [name] : []);
   }
 
-  addCustomType(name: string): EngineError | null {
-    return this.#add(NO_NAMING, { owner: 'custom types', fields: () => [] }, [name]);
+  addCustomType(name: string, kind: CustomType['kind']): EngineError | null {
+    if (kind !== 'scalar') return this.#addTypes('custom types', [name]);
+    this.#scalars.add(name);
+    return this.#typeConflict('custom types', [name]);
+  }
+
+  /** Types that are no scalars, by name, and whose they are. */
+  get types(): ReadonlyMap<string, string> {
+    return this.#types;
   }
 
   /** Its fields and types, or none of them: then the text says which are taken. Types it has in common with another remote
@@ -104,7 +140,7 @@ export class NameSpace {
 
   #remoteTypeConflict(owner: string, types: ReadonlyMap<string, RemoteType>): string | null {
     for (const [name, type] of types) {
-      const other = this.#types.get(name);
+      const other = this.#ownerOf(name);
       const known = this.#remoteTypes.get(name);
       if (other === undefined || (known && definitionOf(known) === definitionOf(type))) continue;
       return typeConflictText(name, [owner, other]);
@@ -112,19 +148,31 @@ export class NameSpace {
     return null;
   }
 
-  #add(naming: Naming, claims: Claims, types: readonly string[]): EngineError | null {
-    const typeOwner = claims.typeOwner ?? claims.owner;
-    const wanted = ROOTS.map((root) => ({ ...this.#selection(root, naming), names: claims.fields(root) }));
-    const conflict = fieldConflict(wanted, claims.owner) ?? this.#typeConflict(typeOwner, types);
+  #add(naming: Naming, { owner, fields }: Claims, types: readonly string[]): EngineError | null {
+    const wanted = ROOTS.map((root) => ({ ...this.#selection(root, naming), names: fields(root) }));
+    const conflict = fieldConflict(wanted, owner);
     if (conflict) return new EngineError('conflictingRootFields', { text: conflict });
-    for (const type of types) this.#types.set(type, typeOwner);
-    for (const { fields, names } of wanted) for (const name of names) fields.set(name, claims.owner);
+    const taken = this.#addTypes(owner, types);
+    if (taken) return taken;
+    for (const { fields, names } of wanted) for (const name of names) fields.set(name, owner);
     return null;
   }
 
-  #typeConflict(owner: string, types: readonly string[]): string | null {
-    const type = types.find((name) => (this.#types.get(name) ?? owner) !== owner);
-    return type === undefined ? null : typeConflictText(type, [owner, this.#types.get(type)!]);
+  #addTypes(owner: string, types: readonly string[]): EngineError | null {
+    const conflict = this.#typeConflict(owner, types);
+    if (!conflict) for (const type of types) this.#types.set(type, owner);
+    return conflict;
+  }
+
+  #typeConflict(owner: string, types: readonly string[]): EngineError | null {
+    const type = types.find((name) => (this.#ownerOf(name) ?? owner) !== owner);
+    if (type === undefined) return null;
+    const text = typeConflictText(type, [owner, this.#ownerOf(type)!]);
+    return new EngineError('conflictingRootFields', { text });
+  }
+
+  #ownerOf(type: string): string | undefined {
+    return this.#types.get(type) ?? (this.#scalars.has(type) ? 'custom types' : undefined);
   }
 
   /** The object type where the source's fields are, and who has them. */
@@ -139,6 +187,15 @@ export class NameSpace {
     return fields;
   }
 }
+
+/** What is put behind the name of a logical model. */
+const NATIVE_TYPES = ['bool_exp', 'enum_name', 'order_by'];
+
+/** What is put behind the name of a computed field that takes arguments. */
+const COMPUTED_TYPES = {
+  scalar: ['args', 'comparison_exp', 'order_by'],
+  rows: ['args', 'aggregate_order_by'],
+} as const satisfies Record<ResolvedComputedField['returns']['kind'], readonly string[]>;
 
 /** Of what belongs to no source. */
 const NO_NAMING = namingOf(undefined, undefined);

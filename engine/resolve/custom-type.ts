@@ -9,7 +9,7 @@ import type { Catalog, PgType } from '../catalog/types.ts';
 import { EngineError } from '../errors/engine-error.ts';
 import type { CustomTypes } from '../metadata/schema/action.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
-import type { NameSpace } from './conflicts.ts';
+import type { TakenNames } from './conflicts.ts';
 import { customTypesSubject, type Inconsistencies } from './inconsistency.ts';
 import { isUniqueOn } from './relationship.ts';
 import type { ResolvedRelationship, ResolvedTable } from './types.ts';
@@ -63,7 +63,7 @@ export type TypeSurroundings = {
   /** By source. */
   readonly sources: ReadonlyMap<string, { readonly tables: ReadonlyMap<string, ResolvedTable> }>;
   readonly catalogs: Iterable<Catalog | { readonly error: string }>;
-  readonly names: NameSpace;
+  readonly names: TakenNames;
 };
 
 export const GRAPHQL_SCALARS: ReadonlySet<string> = new Set(['Int', 'Float', 'String', 'Boolean', 'ID']);
@@ -100,8 +100,8 @@ function distinct(
   { names }: TypeSurroundings,
   found: Inconsistencies,
 ): ReadonlyMap<string, CustomType> {
-  const types = declarations(definition).filter(({ name }) => {
-    const conflict = names.addCustomType(name);
+  const types = declarations(definition).filter(({ name, kind }) => {
+    const conflict = names.addCustomType(name, kind);
     if (conflict) found.add(customTypesSubject(definition, name), conflict);
     return conflict === null;
   });

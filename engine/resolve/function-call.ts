@@ -8,6 +8,11 @@ export type Callable = {
   readonly arguments: readonly ResolvedArgument[];
 };
 
+/** Is there anything for a client to give? */
+export function takesArguments({ arguments: declared }: Pick<Callable, 'arguments'>): boolean {
+  return declared.some(({ kind }) => kind === 'user');
+}
+
 /** A computed field called with nothing from a client. */
 export function callBeside(field: ResolvedComputedField, table: ResolvedTable): FunctionCall {
   return callOf(field, table, () => undefined);

@@ -73,9 +73,13 @@ test('a table GraphQL cannot name needs a custom name', () => {
 });
 
 test('a table cannot be called like a type every schema has', () => {
-  const catalog = catalogOf(tableIn('order_by', { id: 'int4' }), tableIn('Int', { id: 'int4' }));
-  expect(resolveTables({ order_by: {}, Int: {} }, catalog).reasons).toEqual([
+  const catalog = catalogOf(
+    ...['order_by', 'Int', 'uuid_comparison_exp'].map((name) => tableIn(name, { id: 'int4' })),
+  );
+  const { reasons } = resolveTables({ order_by: {}, Int: {}, uuid_comparison_exp: {} }, catalog);
+  expect(reasons).toEqual([
     'Inconsistent object: "order_by" is a type of the GraphQL schema itself',
     'Inconsistent object: "Int" is a type of the GraphQL schema itself',
+    'Inconsistent object: "uuid_comparison_exp" is a type of the GraphQL schema itself',
   ]);
 });

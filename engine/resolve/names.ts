@@ -3,8 +3,10 @@
  *  Not here: spelling and source customization (naming.ts), conflicts between tables (conflicts.ts).
  *  Source: features.md rows 1–8 and 11. */
 import { AGGREGATE_FUNCTIONS } from '../catalog/aggregates.ts';
+import { SCALARS } from '../catalog/scalars.ts';
 import { fail } from '../errors/engine-error.ts';
 import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
+import type { NamingConvention } from '../metadata/schema/source.ts';
 import type {
   CustomRootField,
   CustomRootFields,
@@ -103,7 +105,7 @@ const ROOT_FIELD_KINDS = Object.keys(ROOT_FIELDS) as RootFieldKind[];
 export type TableNames = Pick<ResolvedTable, 'base' | 'naming' | 'typeName' | 'rootFields'>;
 
 /** Types every schema has; a table cannot be called like one. */
-const OWN_TYPES: ReadonlySet<string> = new Set([
+const OWN_TYPES = [
   'query_root',
   'mutation_root',
   'subscription_root',
@@ -112,9 +114,21 @@ const OWN_TYPES: ReadonlySet<string> = new Set([
   'ID',
   'Int',
   'String',
-]);
+];
 /** Likewise, as the source spells them. */
-const OWN_SPELLED_TYPES = ['order_by', 'cursor_ordering'];
+const OWN_SPELLED_TYPES = [
+  'order_by',
+  'cursor_ordering',
+  ...Object.values(SCALARS).flatMap(({ name }) => [`${name}_comparison_exp`, `${name}_cast_exp`]),
+];
+const OWN_TYPES_SPELLED: Readonly<Record<NamingConvention, ReadonlySet<string>>> = {
+  default: ownTypes('default'),
+  'graphql-default': ownTypes('graphql-default'),
+};
+
+function ownTypes(convention: NamingConvention): ReadonlySet<string> {
+  return new Set([...OWN_TYPES, ...OWN_SPELLED_TYPES.map((own) => sharedTypeName({ convention }, own))]);
+}
 
 /** Raises `invalidConfiguration` when a name cannot be spelled in GraphQL, or is one of GraphQL's own. */
 export function namesOf(
@@ -132,8 +146,8 @@ export function namesOf(
         'is not a valid GraphQL identifier',
     });
   }
-  const isOwn = OWN_TYPES.has(type) || OWN_SPELLED_TYPES.some((own) => sharedTypeName(naming, own) === type);
-  if (isOwn) fail('invalidConfiguration', { text: `"${type}" is a type of the GraphQL schema itself` });
+  if (OWN_TYPES_SPELLED[naming.convention].has(type))
+    fail('invalidConfiguration', { text: `"${type}" is a type of the GraphQL schema itself` });
   const custom: CustomRootFields = custom_root_fields ?? {};
   const entries = ROOT_FIELD_KINDS.map((kind) => {
     const standard = fieldName(naming, ...ROOT_FIELDS[kind].name(base));
@@ -149,6 +163,20 @@ export function derivedTypeName(
   suffix: string,
 ): string {
   return typeName(naming, base, suffix);
+}
+
+/** A type of a computed field of its own: `full_name_author_args`. */
+export function computedTypeName(
+  { base, naming }: Pick<TableNames, 'base' | 'naming'>,
+  field: { readonly name: string },
+  suffix: string,
+): string {
+  return typeName(naming, field.name, base, suffix);
+}
+
+/** What a native query takes. */
+export function nativeArgumentsTypeName({ table, naming }: ResolvedTable): string {
+  return typeName(naming, { verbatim: table.name }, 'arguments');
 }
 
 /** A type of the relay schema about the table: `authorConnection`, in every convention without an underscore. */

@@ -70,7 +70,7 @@ export function typeName(naming: Naming, ...parts: readonly Part[]): string {
 }
 
 /** A type that sources of one convention share, or that is about a scalar: no customization changes it. */
-export function sharedTypeName(naming: Naming, ...parts: readonly Part[]): string {
+export function sharedTypeName(naming: Pick<Naming, 'convention'>, ...parts: readonly Part[]): string {
   return spell(naming.convention, parts, upperFirst);
 }
 

@@ -6,7 +6,7 @@ import { fail } from '../errors/engine-error.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { NativeQuery } from '../metadata/schema/native-query.ts';
 import type { Source } from '../metadata/schema/source.ts';
-import { NameSpace } from './conflicts.ts';
+import { TakenNames } from './conflicts.ts';
 import {
   Inconsistencies,
   logicalModelPermissionSubject,
@@ -34,7 +34,7 @@ type Place = { readonly source: Source; readonly naming: Naming; readonly catalo
 /** Models by name, rows by qualifiedKey; both without relationships and permissions. */
 export function trackNativeQueries(
   { source, naming, catalog }: Place,
-  names: NameSpace,
+  names: TakenNames,
   options: ResolveOptions,
   found: Inconsistencies,
 ): { readonly models: Models; readonly nativeQueries: ReadonlyMap<string, NativeTable> } {
@@ -72,7 +72,7 @@ export function nativeQueriesOf(
   return [
     ...trackNativeQueries(
       place,
-      new NameSpace(new Set(options.features)),
+      new TakenNames(new Set(options.features)),
       options,
       found,
     ).nativeQueries.values(),

@@ -9,7 +9,7 @@ import type {
   RemoteSchemaDefinition,
   RemoteSchemaPermission,
 } from '../metadata/schema/remote-schema.ts';
-import type { NameSpace } from './conflicts.ts';
+import type { TakenNames } from './conflicts.ts';
 import {
   type Inconsistencies,
   inheritedConflict,
@@ -32,7 +32,7 @@ export type Upstreams = ReadonlyMap<string, Upstream>;
 
 type Around = {
   readonly upstreams: Upstreams;
-  readonly names: NameSpace;
+  readonly names: TakenNames;
   readonly heirs: readonly InheritedRole[];
   readonly options: ResolveOptions;
 };

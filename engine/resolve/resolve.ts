@@ -5,7 +5,7 @@
 import type { Catalog } from '../catalog/types.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import { resolveActions } from './action.ts';
-import { NameSpace } from './conflicts.ts';
+import { TakenNames } from './conflicts.ts';
 import { resolveCustomTypes } from './custom-type.ts';
 import { eventTriggersOf } from './event-trigger.ts';
 import { resolveGuards } from './guard.ts';
@@ -25,7 +25,6 @@ import {
   withComputedFields,
   withDistinctNames,
   withEnumColumns,
-  withFreeNames,
   withPermissions,
   withRelationships,
 } from './stages.ts';
@@ -44,7 +43,7 @@ export function resolve(
 ): Resolution {
   const found = new Inconsistencies();
   const features = new Set(options.features);
-  const names = new NameSpace(features);
+  const names = new TakenNames(features);
   const roles = rolesOf(metadata);
   const reached = reachedSources(metadata.sources, catalogs, options, found);
   const tracked = reached.map((source) => trackTables(source, options, found));
@@ -52,10 +51,9 @@ export function resolve(
   const queried = distinct.map((source) => {
     return { ...source, ...trackNativeQueries(source, names, options, found) };
   });
-  const named = withFreeNames(queried);
-  const typed = named.map((source) => withEnumColumns(source, found));
+  const typed = queried.map((source) => withEnumColumns(source, found));
   const related = typed.map((source) => withRelationships(source, found));
-  const computed = related.map((source) => withComputedFields(source, options, found));
+  const computed = related.map((source) => withComputedFields(source, names, options, found));
   const permitted = computed.map((source) => withPermissions(source, found));
   const heirs = heirsOf(metadata, roles, found);
   const inherited = permitted.map((source) => withInherited(source, heirs, found));
@@ -83,7 +81,7 @@ export function resolve(
   const routes = resolveEndpoints(metadata, (inconsistency) => found.all.push(inconsistency));
   const objects = { sources: joined, actions, customTypes: types, remoteSchemas };
   return {
-    model: { ...objects, roles, features, guards, routes },
+    model: { ...objects, typeNames: names.types, roles, features, guards, routes },
     inconsistencies: found.all,
   };
 }

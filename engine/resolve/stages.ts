@@ -7,7 +7,7 @@ import { EngineError, fail } from '../errors/engine-error.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Table } from '../metadata/schema/table.ts';
-import type { NameSpace } from './conflicts.ts';
+import type { TakenNames } from './conflicts.ts';
 import { resolveEnum, withEnums } from './enum.ts';
 import { resolveComputedField, resolveFunction } from './function.ts';
 import {
@@ -33,7 +33,7 @@ import {
   resolveUpdate,
 } from './permission.ts';
 import { resolveRelationship, type Surroundings } from './relationship.ts';
-import { resolveTable, withFreeScalars } from './table.ts';
+import { resolveTable } from './table.ts';
 import type {
   ResolvedComputedField,
   ResolvedFunction,
@@ -110,7 +110,7 @@ export function trackTables(
 /** Of two that would define the same field or type, the later one gives way: a table, or a source with its namespace. */
 export function withDistinctNames(
   at: PartialSource,
-  names: NameSpace,
+  names: TakenNames,
   found: Inconsistencies,
 ): PartialSource[] {
   const { tables: listed, native_queries: queries = [] } = at.source;
@@ -127,18 +127,6 @@ export function withDistinctNames(
     }),
   );
   return [{ ...at, tables }];
-}
-
-/** Over all sources: a scalar shares its name with no object type of any. */
-export function withFreeNames(all: readonly PartialSource[]): readonly PartialSource[] {
-  const rows = all.flatMap(({ tables, nativeQueries }) => [...tables.values(), ...nativeQueries.values()]);
-  const typeNames = new Set(rows.map(({ typeName }) => typeName));
-  const free = (table: ResolvedTable) => withFreeScalars(table, typeNames);
-  return all.map((source) => ({
-    ...source,
-    tables: mapValues(source.tables, free),
-    nativeQueries: mapValues(source.nativeQueries, free),
-  }));
 }
 
 export function withEnumColumns(at: PartialSource, found: Inconsistencies): PartialSource {
@@ -194,6 +182,7 @@ function relationshipsOf(
 
 export function withComputedFields(
   at: PartialSource,
+  names: TakenNames,
   options: ResolveOptions,
   found: Inconsistencies,
 ): PartialSource {
@@ -209,7 +198,10 @@ export function withComputedFields(
           const other = `relationship "${field.name}"`;
           fail('fieldConflict', { table: printQualified(table.table), with: other });
         }
-        return resolveComputedField(table, field, around);
+        const made = resolveComputedField(table, field, around);
+        const conflict = names.addComputedField(table, made);
+        if (conflict) throw conflict;
+        return made;
       });
       if (resolved) computedFields.set(field.name, resolved);
     }
@@ -221,7 +213,7 @@ export function withComputedFields(
 /** By qualifiedKey. */
 export function functionsOf(
   at: PartialSource,
-  names: NameSpace,
+  names: TakenNames,
   options: ResolveOptions,
   found: Inconsistencies,
 ): ReadonlyMap<string, ResolvedFunction> {

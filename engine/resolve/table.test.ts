@@ -131,18 +131,6 @@ test('the same table twice is tracked once', () => {
   expect(inconsistencies.map((i) => i.cause!.codeIn('specification'))).toEqual(['already-tracked']);
 });
 
-test('a scalar makes room for a table of its name', () => {
-  const catalog = catalogOf(
-    tableIn('line', { id: 'int4!', shape: 'line', at: 'date' }, { primaryKey: ['id'] }),
-    tableIn('pg_line', { id: 'int4!' }),
-  );
-  const { table, reasons } = resolveTables({ line: {}, pg_line: {} }, catalog);
-  expect(reasons).toEqual([]);
-  expect(table('line').columns.map((c) => c.scalar.name)).toEqual(['Int', 'pg_pg_line', 'date']);
-  expect(table('line').columnByName.get('shape')).toBe(table('line').columns[1]);
-  expect(table('line').primaryKey![0]).toBe(table('line').columns[0]);
-});
-
 test('unique indexes are offered to upserts only where the metadata names them', () => {
   const index = { name: 't_a_open', on: ['a'], where: '(b > 0)' };
   const odd = { name: 't a', on: ['a'], where: null };

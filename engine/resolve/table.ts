@@ -77,26 +77,6 @@ function indexOf(catalog: CatalogTable, name: string): CatalogIndex {
   return fail('invalidConfiguration', { text });
 }
 
-/** The same table with other names for scalars that are called like an object type: a column of type `line` beside a
- *  table `line`. GraphQL has one name for both, and the table keeps it. */
-export function withFreeScalars(table: ResolvedTable, typeNames: ReadonlySet<string>): ResolvedTable {
-  if (!table.columns.some(({ scalar }) => typeNames.has(scalar.name))) return table;
-  const free = (name: string): string => (typeNames.has(name) ? free(`pg_${name}`) : name);
-  const columnByName = new Map(
-    [...table.columnByName].map(([name, column]) => [
-      name,
-      { ...column, scalar: { ...column.scalar, name: free(column.scalar.name) } },
-    ]),
-  );
-  const renamed = ({ name }: ResolvedColumn): ResolvedColumn => columnByName.get(name)!;
-  return {
-    ...table,
-    columns: table.columns.map(renamed),
-    columnByName,
-    primaryKey: table.primaryKey?.map(renamed) ?? null,
-  };
-}
-
 function plainDescription(table: QualifiedName): string {
   return `columns and relationships of "${printQualified(table)}"`;
 }

@@ -29,6 +29,8 @@ export type Model = {
   readonly customTypes: ActionTypes;
   /** By name, in metadata order. */
   readonly remoteSchemas: ReadonlyMap<string, ResolvedRemoteSchema>;
+  /** Those of all types but scalars; the owner of each, in words. */
+  readonly typeNames: ReadonlyMap<string, string>;
   /** Every role some object names; any other role has an empty schema. */
   readonly roles: ReadonlySet<string>;
   /** --experimental-features that schemas depend on. */

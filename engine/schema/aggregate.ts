@@ -21,8 +21,8 @@ import {
 import type { Scalar } from '../catalog/scalars.ts';
 import { targetOf } from '../resolve/access.ts';
 import { describe } from '../resolve/description.ts';
-import { derivedTypeName } from '../resolve/names.ts';
-import { fieldName, type Naming, typeName } from '../resolve/naming.ts';
+import { computedTypeName, derivedTypeName } from '../resolve/names.ts';
+import { fieldName, type Naming } from '../resolve/naming.ts';
 import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
 import type { Related, SchemaBuilder } from './builder.ts';
 import { computedArguments, computedField, visibleComputedFields } from './function.ts';
@@ -224,7 +224,7 @@ function computedOrderBy(
 ): GraphQLInputObjectType {
   const args = computedArguments(builder, table, field);
   if (!args) return aggregateOrderBy(builder, target);
-  return builder.named(typeName(table.naming, field.name, table.base, 'aggregate_order_by'), (name) => {
+  return builder.named(computedTypeName(table, field, 'aggregate_order_by'), (name) => {
     return new GraphQLInputObjectType({
       name,
       description: `order by aggregate values of computed field "${field.name}"`,

@@ -22,11 +22,11 @@ import {
 import { scalarOf } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
 import { targetOf } from '../resolve/access.ts';
-import { derivedTypeName } from '../resolve/names.ts';
-import { fieldName, type Naming, sharedTypeName, typeName } from '../resolve/naming.ts';
+import { computedTypeName, derivedTypeName } from '../resolve/names.ts';
+import { fieldName, type Naming, sharedTypeName } from '../resolve/naming.ts';
 import type { ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
 import { aggregatePredicates } from './aggregate-predicate.ts';
-import { type SchemaBuilder, scalarName, type Typed } from './builder.ts';
+import type { SchemaBuilder, Typed } from './builder.ts';
 import { computedArguments, needsArguments, visibleComputedFields } from './function.ts';
 import { conditionExtensions, inputExtensions } from './origin.ts';
 
@@ -94,7 +94,7 @@ function computedComparison(
 ): GraphQLInputObjectType {
   const args = computedArguments(builder, table, field);
   if (!args) return comparison(builder, returns, table.naming);
-  return builder.named(typeName(table.naming, field.name, table.base, 'comparison_exp'), (name) => {
+  return builder.named(computedTypeName(table, field, 'comparison_exp'), (name) => {
     return new GraphQLInputObjectType({
       name,
       extensions: conditionExtensions,
@@ -179,7 +179,7 @@ function castField(
   const to = castOf(scalar.family, own);
   if (!to) return {};
   const target = scalarOf(to);
-  const type = builder.named(sharedTypeName(naming, `${scalarName(scalar)}_cast_exp`), (name) => {
+  const type = builder.named(sharedTypeName(naming, `${builder.scalarName(scalar)}_cast_exp`), (name) => {
     const extensions = inputExtensions({ kind: 'cast', to });
     return new GraphQLInputObjectType({
       name,

@@ -128,7 +128,7 @@ export class SchemaBuilder {
   /** What the names of types say of a scalar: `String`, `String_array`. */
   valueName(scalar: Scalar): string {
     const element = this.#elementOf(scalar);
-    return element ? `${this.valueName(element)}_array` : scalarName(scalar);
+    return element ? `${this.valueName(element)}_array` : this.scalarName(scalar);
   }
 
   /** Of an array, where those are lists. */
@@ -139,10 +139,16 @@ export class SchemaBuilder {
   scalar(scalar: Scalar): GraphQLScalarType {
     return (
       BUILT_IN[scalar.name] ??
-      this.named(scalarName(scalar), (name) => {
+      this.named(this.scalarName(scalar), (name) => {
         return new GraphQLScalarType({ name, extensions: scalarExtensions(scalar) });
       })
     );
+  }
+
+  /** GraphQL has one name for a column of type `line` and the rows of a table `line`: those keep it. */
+  scalarName(scalar: Scalar): string {
+    const free = (name: string): string => (this.model.typeNames.has(name) ? free(`pg_${name}`) : name);
+    return free(spelledName(scalar));
   }
 }
 
@@ -157,7 +163,7 @@ function relayTypeNames({ sources }: Model): ReadonlySet<string> {
 }
 
 /** A Postgres type may be called what GraphQL cannot: other characters become underscores. */
-export function scalarName(scalar: Scalar): string {
+function spelledName(scalar: Scalar): string {
   return scalar.name.replaceAll(/[^_0-9A-Za-z]/g, '_').replace(/^(?=\d)/, '_');
 }
 

@@ -9,7 +9,7 @@ import {
   GraphQLString,
 } from 'graphql';
 import { targetOf } from '../resolve/access.ts';
-import { typeName } from '../resolve/naming.ts';
+import { computedTypeName } from '../resolve/names.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 import type {
   ResolvedArgument,
@@ -126,7 +126,7 @@ function argumentsOf(
 ): GraphQLFieldConfigArgumentMap {
   return callArguments(
     builder,
-    typeName(table.naming, field.name, table.base, 'args'),
+    computedTypeName(table, field, 'args'),
     `input parameters for computed field "${field.name}" of table "${table.table.name}"`,
     field.arguments,
   );

@@ -2,7 +2,7 @@
  *  arguments. Their rows are read like a table's (table.ts). Reference: features.md row 81.
  *  Not here: what the code says (resolve/native-query.ts). */
 import { type GraphQLFieldConfigArgumentMap, GraphQLInputObjectType, GraphQLNonNull } from 'graphql';
-import { typeName } from '../resolve/naming.ts';
+import { nativeArgumentsTypeName } from '../resolve/names.ts';
 import type { ResolvedSource, ResolvedTable } from '../resolve/types.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { type FieldConfig, type FieldMap, fieldExtensions, inputExtensions } from './origin.ts';
@@ -36,8 +36,7 @@ export function nativeArguments(builder: SchemaBuilder, table: ResolvedTable): G
   const declared = table.native?.arguments ?? [];
   if (declared.length === 0) return {};
   const description = `${table.table.name} Native Query Arguments`;
-  const inputName = typeName(table.naming, { verbatim: table.table.name }, 'arguments');
-  const input = builder.named(inputName, (name) => {
+  const input = builder.named(nativeArgumentsTypeName(table), (name) => {
     return new GraphQLInputObjectType({
       name,
       description,

@@ -1,7 +1,7 @@
 /** `T_order_by`, the `order_by` enum and `T_select_column`. Reference: features.md rows 21–26. */
 import { GraphQLEnumType, type GraphQLInputFieldConfigMap, GraphQLInputObjectType } from 'graphql';
-import { derivedTypeName } from '../resolve/names.ts';
-import { enumValueName, type Naming, sharedTypeName, typeName } from '../resolve/naming.ts';
+import { computedTypeName, derivedTypeName } from '../resolve/names.ts';
+import { enumValueName, type Naming, sharedTypeName } from '../resolve/naming.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { aggregateOrders } from './aggregate.ts';
 import type { SchemaBuilder } from './builder.ts';
@@ -62,7 +62,7 @@ function computedOrders(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
       const direction = directionEnum(builder, table.naming);
       const args = computedArguments(builder, table, field);
       const type = args
-        ? builder.named(typeName(table.naming, field.name, table.base, 'order_by'), (name) => {
+        ? builder.named(computedTypeName(table, field, 'order_by'), (name) => {
             return new GraphQLInputObjectType({ name, fields: { args, ordering: { type: direction } } });
           })
         : direction;

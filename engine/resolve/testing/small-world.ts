@@ -4,7 +4,7 @@
 import { arrayOf, builtinType, type Catalog, type CatalogTable, type PgType } from '../../catalog/types.ts';
 import { qualifiedKey } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
-import type { SourceCustomization } from '../../metadata/schema/source.ts';
+import type { Source, SourceCustomization } from '../../metadata/schema/source.ts';
 import type { Table } from '../../metadata/schema/table.ts';
 import { type Resolution, resolve } from '../resolve.ts';
 import type { ResolvedTable } from '../types.ts';
@@ -130,6 +130,7 @@ export function resolveTables(
   entries: Readonly<Record<string, Partial<Table>>>,
   catalog: Catalog = AUTHORS,
   customization?: SourceCustomization,
+  functions: Source['functions'] = [],
 ): Resolution & {
   readonly table: (name: string) => ResolvedTable;
   readonly reasons: readonly string[];
@@ -138,7 +139,11 @@ export function resolveTables(
     ([name, entry]): Table => ({ table: { schema: 'public', name }, ...entry }),
   );
   const { sources, ...metadata } = metadataOf(tables);
-  const customized = sources.map((source) => ({ ...source, ...(customization ? { customization } : {}) }));
+  const customized = sources.map((source) => ({
+    ...source,
+    functions,
+    ...(customization ? { customization } : {}),
+  }));
   const resolution = resolve({ ...metadata, sources: customized }, new Map([['default', catalog]]), {
     stringifyNumericTypes: false,
     namingConvention: 'default',
