@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../testing/engine.ts';
+import { openSocket } from '../testing/websocket.ts';
 
 let database: TestDatabase;
 let engine: TestEngine;
@@ -63,6 +64,23 @@ test('mutations and errors', async () => {
   const { data, errors } = await engine.graphql('{ fails }');
   expect(data).toBeNull();
   expect(errors).toMatchObject([{ message: 'Unexpected error.', path: ['fails'] }]);
+});
+
+test('subscriptions', async () => {
+  const socket = await openSocket(engine.url, 'graphql-transport-ws');
+  const headers = { 'x-engine-admin-secret': engine.adminSecret };
+  socket.send({ type: 'connection_init', payload: { headers } });
+  await socket.next();
+  const query = 'subscription { added { __typename title ... on Titled { heading: title } sequel { id } } }';
+  socket.send({ type: 'subscribe', id: '1', payload: { query } });
+  // Nobody says that the subscription has begun there: books are added until one is told of.
+  const adding = setInterval(() => void engine.graphql('mutation { addBook(title: "Ulysses") { id } }'), 100);
+  const payload = {
+    data: { added: { __typename: 'Book', title: 'Ulysses', heading: 'Ulysses', sequel: null } },
+  };
+  expect(await socket.next()).toEqual({ type: 'next', id: '1', payload });
+  clearInterval(adding);
+  socket.socket.terminate();
 });
 
 test('what introspection tells of it builds a schema again', async () => {

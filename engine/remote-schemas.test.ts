@@ -569,6 +569,20 @@ test('another Pergola is a remote schema like any other', async () => {
   const insert = 'mutation { insert_planet_one(object: {id: 2, name: "Hoth"}) { id } }';
   expect(await engine.graphql(insert)).toEqual({ data: { insert_planet_one: { id: 2 } } });
   expect(await engine.graphql('{ __schema { types { name } } }')).not.toHaveProperty('errors');
+  const socket = await openSocket(engine.url, 'graphql-ws');
+  const ours = { 'x-engine-admin-secret': engine.adminSecret };
+  socket.send({ type: 'connection_init', payload: { headers: ours } });
+  await socket.next();
+  const live = 'subscription { planet(order_by: {id: asc}) { name } }';
+  socket.send({ type: 'start', id: '1', payload: { query: live } });
+  const planets = (...names: string[]) => ({
+    payload: { data: { planet: names.map((name) => ({ name })) } },
+  });
+  expect(await socket.next()).toMatchObject(planets('Endor', 'Hoth'));
+  await far.sql("insert into planet values (3, 'Naboo')");
+  expect(await socket.next()).toMatchObject(planets('Endor', 'Hoth', 'Naboo'));
   await second.close();
+  expect(await socket.next()).toMatchObject({ type: 'error' });
+  socket.socket.terminate();
   await far.drop();
 });

@@ -1,8 +1,11 @@
 /** GraphQL services for tests: real HTTP servers with a schema of the test's own, that note what they were asked and can be made
  *  to misbehave. Not here: the engine that asks them (engine.ts). */
+
+import { on, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buildSchema, execute, type GraphQLFieldResolver, parse, validate } from 'graphql';
+import { type WebSocket, WebSocketServer } from 'ws';
 
 type Resolvers = Readonly<Record<string, (parent: unknown, args: never) => unknown>>;
 
@@ -21,11 +24,23 @@ export type RemoteService = {
   readonly connections: () => number;
   /** Answers in its place from now on; null: the schema does again. */
   readonly misbehave: (handle: ((request: IncomingMessage, response: ServerResponse) => void) | null) => void;
+  /** Takes WebSockets of this sub-protocol from now on, and no others. */
+  readonly takeSockets: (protocol: string, handle: (socket: RemotePeer) => void) => void;
   /** Headers of its answers. */
   readonly headers: Record<string, string | string[]>;
   /** Replaces the schema. */
   readonly serve: (sdl: string, resolvers?: Resolvers) => void;
   readonly close: () => Promise<void>;
+};
+
+/** The other end of an engine's socket; it says exactly what it is told. */
+export type RemotePeer = {
+  readonly socket: WebSocket;
+  readonly headers: IncomingMessage['headers'];
+  readonly closed: Promise<unknown>;
+  readonly send: (message: unknown) => void;
+  /** What it was told, and the next of that. */
+  readonly next: () => Promise<{ readonly type: string; readonly id?: string; readonly payload?: unknown }>;
 };
 
 /** Resolvers by `Type.field`; other fields are properties of their parents. */
@@ -50,6 +65,8 @@ export async function startRemote(sdl: string, resolvers: Resolvers = {}): Promi
     response.end(bytes);
   });
   server.on('connection', () => connections++);
+  let taken = '';
+  const sockets = new WebSocketServer({ server, handleProtocols: (all) => all.has(taken) && taken });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/graphql`,
@@ -62,11 +79,28 @@ export async function startRemote(sdl: string, resolvers: Resolvers = {}): Promi
     serve: (next, nextResolvers = {}) => {
       answer = answerer(next, nextResolvers);
     },
+    takeSockets: (protocol, handle) => {
+      taken = protocol;
+      sockets.removeAllListeners('connection');
+      sockets.on('connection', (socket, { headers: given }) => handle(peerOf(socket, given)));
+    },
     close: () =>
       new Promise((resolve) => {
+        for (const socket of sockets.clients) socket.terminate();
         server.close(() => resolve());
         server.closeAllConnections();
       }),
+  };
+}
+
+function peerOf(socket: WebSocket, headers: IncomingMessage['headers']): RemotePeer {
+  const inbox = on(socket, 'message');
+  return {
+    socket,
+    headers,
+    closed: once(socket, 'close'),
+    send: (message) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
+    next: async () => JSON.parse(String((await inbox.next()).value![0])),
   };
 }
 

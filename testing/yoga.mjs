@@ -1,7 +1,8 @@
 /** A GraphQL Yoga server as a process of its own: a peer that somebody else wrote, with federation's fields, unions, interfaces,
  *  custom scalars, enums, input objects and a subscription. Prints its URL. For remote-peers.test.ts. */
 import { createServer } from 'node:http';
-import { createSchema, createYoga } from 'graphql-yoga';
+import { createPubSub, createSchema, createYoga } from 'graphql-yoga';
+import { WebSocketServer } from 'ws';
 
 const typeDefs = /* GraphQL */ `
   "A moment, as text."
@@ -42,6 +43,8 @@ const isWanted = (filter) => (each) =>
   (!filter?.printedAfter || each.printed > filter.printedAfter) &&
   each.title.includes(filter?.title?.contains ?? '');
 
+const events = createPubSub();
+
 const resolvers = {
   Query: {
     books: (_, { filter, first }) => books.filter(isWanted(filter)).slice(0, first),
@@ -56,9 +59,45 @@ const resolvers = {
       representations.map(({ id }) => books.find((each) => each.id === Number(id))),
   },
   Book: { sequel: ({ id }) => books.find((each) => each.id === id + 1) },
-  Mutation: { addBook: (_, { title, genre }) => book(books.length + 1, title, genre) },
+  Mutation: {
+    addBook: (_, { title, genre }) => {
+      const added = book(books.length + 1, title, genre);
+      events.publish('added', { added });
+      return added;
+    },
+  },
+  Subscription: { added: { subscribe: () => events.subscribe('added') } },
 };
 
 const yoga = createYoga({ schema: createSchema({ typeDefs, resolvers }), logging: false });
 const server = createServer(yoga);
+
+/** Yoga leaves WebSockets to others: what it executes, told as graphql-transport-ws. */
+new WebSocketServer({ server, path: '/graphql' }).on('connection', (socket) => {
+  const say = (type, id, payload) => socket.send(JSON.stringify({ type, id, payload }));
+  const running = new Map();
+  socket.on('close', () => {
+    for (const results of running.values()) results.return();
+  });
+  socket.on('message', async (data) => {
+    const { type, id, payload } = JSON.parse(data);
+    if (type === 'connection_init') say('connection_ack');
+    if (type === 'complete') running.get(id)?.return();
+    if (type !== 'subscribe') return;
+    const { schema, parse, validate, subscribe, contextFactory } = yoga.getEnveloped({ params: payload });
+    const document = parse(payload.query);
+    const errors = validate(schema, document);
+    if (errors.length > 0) return say('error', id, errors);
+    const { variables: variableValues } = payload;
+    const results = await subscribe({
+      schema,
+      document,
+      variableValues,
+      contextValue: await contextFactory(),
+    });
+    running.set(id, results);
+    for await (const result of results) say('next', id, result);
+    say('complete', id);
+  });
+});
 server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}/graphql`));

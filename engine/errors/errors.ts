@@ -403,6 +403,12 @@ export const ERRORS = {
     'unexpected-payload',
     () => 'subscriptions are not supported over HTTP, use websockets instead',
   ),
+  /** Its field is answered otherwise since the metadata has changed. */
+  subscriptionChanged: row<object>(
+    400,
+    'validation-failed',
+    () => 'the subscription means something else since the metadata has changed',
+  ),
   /** An operation over a WebSocket that cannot begin. */
   startFailed: row<Text>(400, 'start-failed', (p) => p.text),
   unexpectedPayload: row<Text>(400, 'unexpected-payload', (p) => p.text),

@@ -40,8 +40,15 @@ const ALONE: Outward = { env: {}, headers: {}, headerPrefix: SESSION_PREFIX };
 /** `{"data":{…}}` of a query or mutation. A subscription has many answers: see subscribe/. */
 export async function answer(request: GraphqlRequest, context: AnswerContext): Promise<Body> {
   const asked = understood(request, context);
-  if (asked.plan.operation === 'subscription') fail('subscriptionOverHttp', {});
+  if (asked.plan.operation === 'subscription') refuseOverHttp(asked.plan);
   return answerPlanned(asked, context);
+}
+
+/** One to a remote schema is told of as the reference does. */
+function refuseOverHttp({ calls }: PlannedRequest['plan']): never {
+  return calls.some(({ call }) => call.kind === 'remote')
+    ? fail('notSupported', { text: 'subscription to remote server is not supported' })
+    : fail('subscriptionOverHttp', {});
 }
 
 /** What the request means to whoever asks; nothing has run yet. */

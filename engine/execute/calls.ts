@@ -11,7 +11,7 @@ import type { Row } from './pool.ts';
 import { answerRemote, failedRemote } from './remote-call.ts';
 import { withJoins } from './remote-join.ts';
 import { type Databases, runPlan } from './run-plan.ts';
-import { type Body, type Called, splice } from './splice.ts';
+import { type Body, bodyText, type Called, splice } from './splice.ts';
 import { validateInputs } from './validate-input.ts';
 import type { Outward } from './webhook.ts';
 
@@ -60,6 +60,12 @@ export function responseOf({ data, errors }: Answered): Body {
   if (data === null) return `{"data":null${told}}`;
   if (typeof data === 'string') return `{"data":${data}${told}}`;
   return [Buffer.from('{"data":'), ...data, Buffer.from(`${told}}`)];
+}
+
+/** The response that an event of a remote schema is. */
+export function eventText({ plan }: PlannedRequest, { fields, errors, isUsable }: Outcome): string {
+  const data = isUsable ? splice(plan.template.slice(1, -1), [], [fields]) : null;
+  return bodyText(responseOf({ data, errors }));
 }
 
 /** For answers that have no place for errors: raises them. */

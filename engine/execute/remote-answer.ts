@@ -22,7 +22,10 @@ export type RemoteError = Readonly<Record<string, unknown>> & { readonly path?: 
 /** Smaller pieces are text. */
 const MOST_TEXT_BYTES = 16_384;
 
-export function readAnswer({ body, status }: OutgoingAnswer, call: RemoteCall): Pieces {
+export function readAnswer(
+  { body, status }: Pick<OutgoingAnswer, 'body' | 'status'>,
+  call: RemoteCall,
+): Pieces {
   const refuse = (reason: string): never => {
     const told = status === 200 ? reason : `${reason} (status ${status})`;
     throw new EngineError('remoteAnswerInvalid', { url: call.remote.endpoint.url, reason: told });
@@ -59,7 +62,7 @@ export function readAnswer({ body, status }: OutgoingAnswer, call: RemoteCall): 
 const [OPEN_BRACE, OPEN_BRACKET, NULL, QUOTE] = [0x7b, 0x5b, 0x6e, 0x22];
 const FIRST_BYTES = { object: OPEN_BRACE, list: OPEN_BRACKET, any: null } as const;
 
-function isErrorList(value: unknown): value is readonly RemoteError[] {
+export function isErrorList(value: unknown): value is readonly RemoteError[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null);
 }
 

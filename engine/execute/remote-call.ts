@@ -6,7 +6,7 @@ import { EngineError, toGraphqlError } from '../errors/engine-error.ts';
 import type { RemoteCall, RemoteField } from '../plan/remote-types.ts';
 import type { CallContext, Outcome } from './calls.ts';
 import type { PlannedRequest } from './plan-cache.ts';
-import type { RemoteError } from './remote-answer.ts';
+import { type Pieces, type RemoteError, readAnswer } from './remote-answer.ts';
 import { callRemote } from './remote-schema.ts';
 import type { Outward } from './webhook.ts';
 
@@ -22,9 +22,17 @@ export async function answerRemote(
   if (answer.setCookies.length > 0 && exchange) {
     exchange.cookies = [...(exchange.cookies ?? []), ...answer.setCookies];
   }
+  return outcomeOf(answer, call, outward);
+}
+
+/** Of an event of a subscription: an execution result, as JSON. Raises `remoteAnswerInvalid`. */
+export function eventOutcome(bytes: Buffer, call: RemoteCall, outward: Outward): Outcome {
+  return outcomeOf(readAnswer({ body: bytes, status: 200 }, call), call, outward);
+}
+
+function outcomeOf(answer: Pieces, call: RemoteCall, outward: Outward): Outcome {
   if (answer.errors.length > 0 && !(call.remote.prioritizesData && answer.hasData)) {
-    const namespace = call.fields[0]?.path.slice(0, -1) ?? [];
-    return { fields: [], errors: answer.errors.map((error) => placed(error, namespace)), isUsable: false };
+    return { fields: [], errors: placedErrors(answer.errors, call), isUsable: false };
   }
   const wrong = call.fields.flatMap((field, i) => {
     const piece = answer.fields[i];
@@ -61,6 +69,12 @@ function told(error: EngineError, { path }: Pick<RemoteField, 'path'>, outward: 
   const inPlace = steps.reduceRight<EngineError>((grown, step) => grown.at(step), error);
   const body = { ...toGraphqlError(inPlace, outward.showsInternal ?? false), path };
   return JSON.parse(textToWire(JSON.stringify(body), outward.headerPrefix));
+}
+
+/** Where they are in our response. */
+export function placedErrors(errors: readonly RemoteError[], { fields }: RemoteCall): readonly unknown[] {
+  const namespace = fields[0]?.path.slice(0, -1) ?? [];
+  return errors.map((error) => placed(error, namespace));
 }
 
 /** A remote knows nothing of the namespace its fields are in. */

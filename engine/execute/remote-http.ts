@@ -32,7 +32,7 @@ export async function askRemote(
     const headers = headersFor(endpoint, asker);
     const asking = { purpose: 'remote-schema', url: endpoint.url, method: 'POST' } as const;
     const terms = {
-      timeoutMs: Math.min(endpoint.timeoutSeconds * 1000, asker.timeLimitMs ?? Number.POSITIVE_INFINITY),
+      timeoutMs: timeoutMsOf(endpoint, asker),
       mostBytes: MOST_BYTES,
       isRepeatable,
       trusts: outward.trusts,
@@ -44,13 +44,24 @@ export async function askRemote(
     if (answer.status < 300 || answer.status >= 400) return answer;
     throw new WebhookFailure(`Redirects are not followed (status ${answer.status})`);
   } catch (error) {
-    const internal = { type: 'http_exception', message: messageOf(error) };
-    throw new EngineError('remoteSchemaUnreachable', { url: endpoint.url }, [], internal);
+    throw unreachable(endpoint, messageOf(error));
   }
 }
 
+/** `message` is for administrators. */
+export function unreachable({ url }: RemoteEndpoint, message: string): EngineError {
+  return new EngineError('remoteSchemaUnreachable', { url }, [], { type: 'http_exception', message });
+}
+
+export function timeoutMsOf(
+  { timeoutSeconds }: RemoteEndpoint,
+  { timeLimitMs }: Pick<RemoteAsker, 'timeLimitMs'>,
+): number {
+  return Math.min(timeoutSeconds * 1000, timeLimitMs ?? Number.POSITIVE_INFINITY);
+}
+
 /** Told to administrators. */
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   if (error instanceof WebhookFailure) return error.message;
   if (!(error instanceof NoAnswer)) throw error;
   switch (error.why) {
@@ -69,9 +80,9 @@ function messageOf(error: unknown): string {
 }
 
 /** The metadata's before session variables, those before the client's own. */
-function headersFor(
+export function headersFor(
   endpoint: RemoteEndpoint,
-  { session, outward }: RemoteAsker,
+  { session, outward }: Pick<RemoteAsker, 'session' | 'outward'>,
 ): Readonly<Record<string, string>> {
   return {
     ...(endpoint.forwardsClientHeaders ? clientHeaders(outward) : {}),

@@ -66,15 +66,17 @@ export async function callRemote(
   variables: Variables,
   asker: Omit<RemoteAsker, 'isRepeatable'>,
 ): Promise<Pieces & { readonly setCookies: readonly string[] }> {
-  const { operationName, query, isRepeatable } = call;
-  const values = valuesOf(call, variables, asker.session);
-  const body = JSON.stringify({
-    query,
-    variables: values,
-    ...(operationName === null ? {} : { operationName }),
-  });
+  const { isRepeatable } = call;
+  const body = JSON.stringify(requestOf(call, variables, asker.session));
   const answer = await askRemote(call.remote.endpoint, body, { ...asker, isRepeatable });
   return { ...readAnswer(answer, call), setCookies: answer.headers['set-cookie'] ?? [] };
+}
+
+/** As it is sent. Raises `sessionVariableExpected`, `notCoercible`. */
+export function requestOf(call: RemoteCall, given: Variables, session: Session): object {
+  const { operationName, query } = call;
+  const variables = valuesOf(call, given, session);
+  return { query, variables, ...(operationName === null ? {} : { operationName }) };
 }
 
 /** Variables that were not given are not sent. Raises `sessionVariableExpected`, `notCoercible`. */

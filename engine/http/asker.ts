@@ -2,6 +2,7 @@
  *  may know of the client, and where progress is told. Not here: the model, which belongs to the snapshot the request sees. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AnswerContext } from '../execute/answer.ts';
+import type { Outward } from '../execute/webhook.ts';
 import type { Session } from '../resolve/session.ts';
 import type { HttpContext } from './context.ts';
 import type { Exchange } from './exchange.ts';
@@ -14,7 +15,7 @@ export function askerOf(
   headers: IncomingHttpHeaders,
   { progress }: Arrived,
   exchange?: Exchange,
-): Omit<AnswerContext, 'model'> {
+): Omit<AnswerContext, 'model' | 'outward'> & { readonly outward: Outward } {
   const outward = {
     env: state.env,
     trusts: state.trusts,

@@ -63,6 +63,7 @@ export function startOperation(start: Start): Operation | null {
       request,
       session,
       isRelay,
+      outward: askerOf(context, session, start.headers, arrival).outward,
       sink: {
         next: outlet.next,
         latest: outlet.latest,
@@ -70,6 +71,14 @@ export function startOperation(start: Start): Operation | null {
         failed: (error) => outlet.latest(`{"errors":${errorsText(start, error)}}`),
         ended: (error) => {
           outlet.error(errorsText(start, error), error.message);
+          outlet.done();
+        },
+        refused: (errors) => {
+          outlet.error(JSON.stringify(errors), errors);
+          outlet.done();
+        },
+        completed: () => {
+          outlet.complete();
           outlet.done();
         },
       },

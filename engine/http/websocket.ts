@@ -77,7 +77,7 @@ export function acceptWebsockets(server: Server, context: HttpContext): Websocke
   };
 }
 
-function liveQueries({ options, state, observe, asyncActions }: HttpContext): LiveQueries {
+function liveQueries({ options, state, observe }: HttpContext): LiveQueries {
   return new LiveQueries({
     refetchIntervalMs: options.liveQueriesMultiplexedRefetchInterval,
     streamIntervalMs: options.streamingQueriesMultiplexedRefetchInterval,
@@ -85,14 +85,6 @@ function liveQueries({ options, state, observe, asyncActions }: HttpContext): Li
     mostAtOnce: Math.max(1, Math.floor(options.pgConnections / 2)),
     model: () => state.snapshot().model,
     databases: state.sources,
-    outward: {
-      env: state.env,
-      trusts: state.trusts,
-      headers: {},
-      headerPrefix: options.headerPrefix,
-      observe,
-      asyncActions,
-    },
     errorOf: (thrown) => errorFrom(thrown, observe, 'live query'),
   });
 }

@@ -57,7 +57,7 @@ const IDLE_MS = 30_000;
 const KEPT: AgentOptions = { keepAlive: true, timeout: IDLE_MS };
 
 /** Hangs up on a certificate with any other fault than those of the allow list, before anything is sent. */
-class ForgivingAgent extends TlsAgent {
+export class ForgivingAgent extends TlsAgent {
   override createConnection(...args: Parameters<TlsAgent['createConnection']>) {
     const socket = super.createConnection(...args) as TLSSocket;
     socket.once('secureConnect', () => {

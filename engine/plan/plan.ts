@@ -4,7 +4,7 @@ import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
 import type { FunctionCall } from '../resolve/predicate.ts';
 import type { ResolvedFunction } from '../resolve/types.ts';
-import { type FieldOrigin, fieldOrigin, remoteTypeOrigin } from '../schema/origin.ts';
+import { type FieldOrigin, fieldOrigin } from '../schema/origin.ts';
 import { planAction } from './action.ts';
 import { planAggregate } from './aggregate.ts';
 import { readArguments } from './arguments.ts';
@@ -20,7 +20,7 @@ import { RemoteLevel } from './remote-schema.ts';
 import { type SelectedField, selectedFields, subselections } from './selection.ts';
 import { planStream } from './stream.ts';
 import { objectTypeOf, planCalled, planRow, planRows } from './table.ts';
-import type { Plan, Root } from './types.ts';
+import type { Call, Plan, Root } from './types.ts';
 import type { RequestVariables } from './variables.ts';
 
 export function planRequest(document: PreparedDocument, variables: RequestVariables): Plan {
@@ -33,13 +33,9 @@ export function planRequest(document: PreparedDocument, variables: RequestVariab
     const isOneSelection = document.mayHaveManyRoots && !selection.some(isNamespace);
     if (!isOneSelection) fail('validationFailed', { text: ONE_FIELD });
   }
-  if (operation.operation === 'subscription' && selection.some(isRemote)) {
-    fail('notSupported', { text: 'subscription to remote server is not supported' });
-  }
   const roots = planRoots(selection, type, context, []);
-  const leaves = leavesOf(roots);
-  if (leaves.length > 1 && leaves.some(isStream)) fail('validationFailed', { text: ONE_FIELD });
   const calls = context.calls.map((finish) => finish());
+  if (operation.operation === 'subscription') checkCompany(leavesOf(roots), calls);
   const { validations, joins } = context;
   return {
     operation: operation.operation,
@@ -50,11 +46,12 @@ export function planRequest(document: PreparedDocument, variables: RequestVariab
   };
 }
 
-/** Also a namespace of a remote schema. */
-function isRemote({ field }: SelectedField): boolean {
-  if (!field || isIntrospection(field.name)) return false;
-  const { kind } = fieldOrigin(field);
-  return kind === 'remote' || (kind === 'namespace' && remoteTypeOrigin(objectTypeOf(field)) !== undefined);
+/** What comes by itself, event by event or batch by batch, stands alone. */
+function checkCompany(leaves: readonly Root[], calls: readonly Call[]): void {
+  const isEvents = (root: Root) => root.kind === 'called' && calls[root.call]!.kind === 'remote';
+  if (leaves.length > 1 && leaves.some((root) => isStream(root) || isEvents(root))) {
+    fail('validationFailed', { text: ONE_FIELD });
+  }
 }
 
 const ONE_FIELD = 'subscriptions must select one top level field';

@@ -1,19 +1,19 @@
 /** Subscriptions: one is planned like a query, each of its statements is watched by a poller, and every change is pushed as a
- *  whole response; or it is a stream (stream.ts). Statements of different subscriptions that are the same share their poller.
+ *  whole response; or it is a stream (stream.ts), or one to a remote schema (remote-subscription.ts). Statements of different subscriptions that are the same share their poller.
  *  A plan holds the permissions of one model. When the metadata changes, every subscription is planned again before
  *  anything more is pushed; one that no longer can be ends with the error a new one would get.
  *  In: request, session and a sink. Out: texts of responses to the sink, and a `stop`.
  *  Not here: sockets (http/), asking again (poller.ts). Reference: features.md 1.7. */
-import type { EngineError } from '../errors/engine-error.ts';
+import { type EngineError, fail } from '../errors/engine-error.ts';
 import { answerPlanned, understood } from '../execute/answer.ts';
 import type { PlannedRequest, ReadyStatement } from '../execute/plan-cache.ts';
 import type { Row } from '../execute/pool.ts';
 import { type Databases, runStatement, valuesOf } from '../execute/run-plan.ts';
 import { bodyText, splice } from '../execute/splice.ts';
-import type { Outward } from '../execute/webhook.ts';
 import type { Model } from '../resolve/types.ts';
 import { textOfColumn } from '../wire/statement.ts';
 import { type Outcome, Poller, type Values } from './poller.ts';
+import { RemoteSubscription } from './remote-subscription.ts';
 import { Stream } from './stream.ts';
 import type { Ask, Subscription, Surroundings } from './subscription.ts';
 import { Turns } from './turns.ts';
@@ -27,8 +27,6 @@ export type LiveQueriesOptions = {
   /** The current one. */
   readonly model: () => Model;
   readonly databases: Databases;
-  /** For plans that ask others than databases. */
-  readonly outward: Outward;
   /** Whatever was thrown, as what a client may be told. */
   readonly errorOf: (thrown: unknown) => EngineError;
 };
@@ -39,11 +37,18 @@ export class LiveQueries {
   /** By source, time limit and statement text. */
   readonly #pollers = new Map<string, Poller>();
   readonly #subscriptions = new Set<Subscription>();
+  /** Of those that ask no database. */
+  readonly #rounds: Poller;
   #model: Model | undefined;
 
   constructor(options: LiveQueriesOptions) {
     this.#options = options;
     this.#turns = new Turns(options.mostAtOnce);
+    this.#rounds = new Poller({
+      ask: async () => ({ kind: 'row', row: [] }),
+      intervalMs: options.refetchIntervalMs,
+      beforeRound: () => this.#renewAll(),
+    });
   }
 
   get size(): number {
@@ -63,13 +68,20 @@ export class LiveQueries {
       renew: () => this.#renew(live),
       watch: (...watched) => this.#watch(...watched),
       watchCalls: (...watched) => this.#watchCalls(...watched),
+      everyRound: () => this.#rounds.watch([], () => {}),
+      over: () => this.#stop(live),
+      fail: (thrown) => this.#fail(live, thrown),
     };
-    const { statements } = understood(ask.request, { ...ask, model }).plan;
-    const isStream = statements.some(isOfStream);
-    const live: Subscription = isStream ? new Stream(ask, surroundings) : new LiveQuery(ask, surroundings);
+    const live: Subscription = new (this.#kindOf(ask, model))(ask, surroundings);
     live.begin(model);
     this.#subscriptions.add(live);
     return () => this.#stop(live);
+  }
+
+  #kindOf(ask: Ask, model: Model): new (ask: Ask, surroundings: Surroundings) => Subscription {
+    const { statements, calls } = understood(ask.request, { ...ask, model }).plan;
+    if (statements.some(isOfStream)) return Stream;
+    return calls.some(({ call }) => call.kind === 'remote') ? RemoteSubscription : LiveQuery;
   }
 
   #stop(live: Subscription): void {
@@ -89,8 +101,9 @@ export class LiveQueries {
   }
 
   /** What others than databases answer is asked for by itself: nobody else asks the same. */
-  #watchCalls(...[asked, session, watcher]: Parameters<Surroundings['watchCalls']>): () => void {
-    const { databases, outward, refetchIntervalMs } = this.#options;
+  #watchCalls(...[asked, ask, watcher]: Parameters<Surroundings['watchCalls']>): () => void {
+    const { databases, refetchIntervalMs } = this.#options;
+    const { session, outward } = ask;
     const answered = async () => [bodyText(await answerPlanned(asked, { session, databases, outward }))];
     const poller = new Poller({
       ask: () => this.#turns.take(() => this.#outcome(answered)),
@@ -129,12 +142,18 @@ export class LiveQueries {
   }
 
   #renew(live: Subscription): void {
+    const model = this.#options.model();
     try {
-      live.begin(this.#options.model());
+      if (!(live instanceof this.#kindOf(live.ask, model))) fail('subscriptionChanged', {});
+      live.begin(model);
     } catch (error) {
-      this.#stop(live);
-      live.ask.sink.ended(this.#options.errorOf(error));
+      this.#fail(live, error);
     }
+  }
+
+  #fail(live: Subscription, thrown: unknown): void {
+    this.#stop(live);
+    live.ask.sink.ended(this.#options.errorOf(thrown));
   }
 }
 
@@ -173,7 +192,7 @@ class LiveQuery implements Subscription {
     this.#planned = planned;
     if (planned.plan.calls.length > 0) {
       this.#rows = [undefined];
-      this.#leave = [this.#surroundings.watchCalls(planned, session, (outcome) => this.#learn(0, outcome))];
+      this.#leave = [this.#surroundings.watchCalls(planned, this.ask, (outcome) => this.#learn(0, outcome))];
       for (const leave of left) leave();
       return;
     }

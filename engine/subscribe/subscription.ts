@@ -2,6 +2,7 @@
  *  answers go, and what it is given to watch statements with. Types alone. */
 import type { EngineError } from '../errors/engine-error.ts';
 import type { GraphqlRequest, PlannedRequest, ReadyStatement } from '../execute/plan-cache.ts';
+import type { Outward } from '../execute/webhook.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 import type { Values, Watcher } from './poller.ts';
@@ -18,6 +19,10 @@ export type Sink = {
   readonly failed: (error: EngineError) => void;
   /** There will be no more. */
   readonly ended: (error: EngineError) => void;
+  /** Neither here: these are the reasons, as clients are told of them. */
+  readonly refused: (errors: readonly unknown[]) => void;
+  /** All has been sent. */
+  readonly completed: () => void;
 };
 
 export type Ask = {
@@ -26,6 +31,8 @@ export type Ask = {
   /** Asked of the schema with connections. */
   readonly isRelay?: boolean;
   readonly sink: Sink;
+  /** For what others than databases are asked. */
+  readonly outward: Outward;
 };
 
 export type Subscription = {
@@ -49,5 +56,11 @@ export type Surroundings = {
     when?: 'now' | 'next round',
   ) => () => void;
   /** The whole response of a plan with calls, as the only column of a row. */
-  readonly watchCalls: (asked: PlannedRequest, session: Session, watcher: Watcher) => () => void;
+  readonly watchCalls: (asked: PlannedRequest, ask: Ask, watcher: Watcher) => () => void;
+  /** Has it renewed in time although it watches nothing. The returned function ends it. */
+  readonly everyRound: () => () => void;
+  /** It is stopped: its client is told why there will be no more. */
+  readonly over: () => void;
+  /** The same for what nobody foresaw. */
+  readonly fail: (thrown: unknown) => void;
 };

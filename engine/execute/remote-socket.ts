@@ -1,0 +1,197 @@
+/** One subscription at a remote schema: a WebSocket of its own, in whichever of the two sub-protocols the service speaks, over
+ *  which it is asked once and tells event after event, until it completes, says what is wrong, or is lost.
+ *  Sockets are not shared: an event that came before somebody subscribed is not for them, and headers are the client's.
+ *  In: endpoint, request, who asks. Out: RemoteEvents. Not here: what an event says (remote-answer.ts), who hears of it
+ *  (subscribe/remote-subscription.ts). Source: graphql-ws PROTOCOL.md, subscriptions-transport-ws PROTOCOL.md. */
+import { type RawData, WebSocket } from 'ws';
+import type { EngineError } from '../errors/engine-error.ts';
+import { openOutside } from '../outgoing/websocket-client.ts';
+import type { RemoteEndpoint } from '../resolve/types.ts';
+import { JsonScanner } from './json-scanner.ts';
+import { isErrorList, type RemoteError } from './remote-answer.ts';
+import { headersFor, messageOf, type RemoteAsker, timeoutMsOf, unreachable } from './remote-http.ts';
+import { filledIn } from './webhook.ts';
+
+export type RemoteEvent =
+  /** An execution result, as JSON. */
+  | { readonly kind: 'result'; readonly bytes: Buffer }
+  /** The last, of which there is exactly one. */
+  | { readonly kind: 'complete' }
+  | { readonly kind: 'refused'; readonly errors: readonly RemoteError[] }
+  | { readonly kind: 'lost'; readonly error: EngineError };
+
+export type RemoteSubscribing = {
+  readonly endpoint: RemoteEndpoint;
+  /** `{query, variables, operationName}` */
+  readonly request: object;
+  readonly asker: Omit<RemoteAsker, 'isRepeatable'>;
+  readonly tell: (event: RemoteEvent) => void;
+};
+
+/** By the sub-protocol the service chooses, the better one first: how an operation is begun and ended. */
+const PROTOCOLS = {
+  'graphql-transport-ws': { start: 'subscribe', stop: 'complete' },
+  'graphql-ws': { start: 'start', stop: 'stop' },
+} as const;
+
+/** A longer event is the end of its subscription. */
+const MOST_BYTES = 64 * 1024 * 1024;
+/** Subscriptions at remote schemas at the same time, in this process: each is a connection. */
+const MOST_OPEN = 5000;
+const KEEPALIVE_MS = 10_000;
+/** Signs of life that may stay unanswered. */
+const MOST_UNHEARD = 3;
+const ID = '1';
+
+let open = 0;
+
+export class RemoteSocket {
+  readonly #subscribing: RemoteSubscribing;
+  readonly #headers: Readonly<Record<string, string>> = {};
+  readonly #socket: WebSocket | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #unheard = 0;
+  #isOver = false;
+
+  /** Never throws what a service or its address can cause: that is told. */
+  constructor(subscribing: RemoteSubscribing) {
+    this.#subscribing = subscribing;
+    const { endpoint, asker } = subscribing;
+    open += 1;
+    try {
+      this.#headers = headersFor(endpoint, asker);
+      this.#socket = openOutside({
+        url: filledIn(endpoint.url, asker.outward.env),
+        protocols: Object.keys(PROTOCOLS),
+        headers: this.#headers,
+        mostBytes: MOST_BYTES,
+        trusts: asker.outward.trusts,
+      });
+    } catch (error) {
+      queueMicrotask(() => this.#lose(messageOf(error)));
+      return;
+    }
+    if (open > MOST_OPEN) queueMicrotask(() => this.#lose(`More than ${MOST_OPEN} subscriptions are open`));
+    this.#listen(this.#socket);
+    const timeoutMs = timeoutMsOf(endpoint, asker);
+    this.#timer = setTimeout(() => this.#lose('Response timeout'), timeoutMs);
+  }
+
+  /** Nothing more is told. */
+  stop(): void {
+    if (this.#isOver) return;
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#send({ type: this.#protocol.stop, id: ID });
+    this.#end();
+  }
+
+  /** Events wait at the service. */
+  pause(): void {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket?.resume();
+  }
+
+  get #protocol(): (typeof PROTOCOLS)[keyof typeof PROTOCOLS] {
+    return PROTOCOLS[this.#socket!.protocol as keyof typeof PROTOCOLS];
+  }
+
+  #listen(socket: WebSocket): void {
+    const hear = () => {
+      this.#unheard = 0;
+    };
+    socket.on('open', () => this.#send({ type: 'connection_init', payload: { headers: this.#headers } }));
+    socket.on('message', (data, isBinary) => {
+      hear();
+      if (!this.#isOver) this.#read(data, isBinary);
+    });
+    socket.on('pong', hear);
+    socket.on('error', (error) => this.#lose(`Connection failure: ${error.message}`));
+    socket.on('close', (code, reason) => this.#lose(`The connection was closed (${code}) ${reason}`.trim()));
+  }
+
+  #read(data: RawData, isBinary: boolean): void {
+    const message = isBinary ? null : messageFrom(data as Buffer);
+    const { type, payload } = message ?? NO_MESSAGE;
+    if (type === 'connection_ack') this.#begin();
+    else if (type === 'connection_error') this.#lose(`The connection was refused: ${payload}`);
+    else if (type === 'ping') this.#send({ type: 'pong' });
+    else if (type === 'next' || type === 'data') this.#tell({ kind: 'result', bytes: payload });
+    else if (type === 'error') this.#finish({ kind: 'refused', errors: errorsFrom(payload) });
+    else if (type === 'complete') this.#finish({ kind: 'complete' });
+    else if (type !== 'ka' && type !== 'pong') this.#lose('A message is not of the protocol');
+  }
+
+  #begin(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setInterval(() => this.#signOfLife(), KEEPALIVE_MS);
+    this.#send({ type: this.#protocol.start, id: ID, payload: this.#subscribing.request });
+  }
+
+  #signOfLife(): void {
+    const socket = this.#socket!;
+    // Whoever is not read from cannot be heard.
+    if (socket.isPaused) return;
+    this.#unheard += 1;
+    if (this.#unheard > MOST_UNHEARD) this.#lose('There is no sign of life');
+    else socket.ping();
+  }
+
+  #send(message: object): void {
+    this.#socket!.send(JSON.stringify(message));
+  }
+
+  #lose(message: string): void {
+    this.#finish({ kind: 'lost', error: unreachable(this.#subscribing.endpoint, message) });
+  }
+
+  #finish(event: RemoteEvent): void {
+    if (this.#isOver) return;
+    this.#end();
+    this.#tell(event);
+  }
+
+  #tell(event: RemoteEvent): void {
+    this.#subscribing.tell(event);
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    open -= 1;
+    clearTimeout(this.#timer);
+    const socket = this.#socket;
+    if (socket?.isPaused) socket.resume();
+    if (socket?.readyState === WebSocket.OPEN) socket.close(1000);
+    else socket?.terminate();
+  }
+}
+
+const NO_MESSAGE = { type: '', payload: Buffer.alloc(0) };
+
+/** Null: it is none. The payload is not read here. */
+function messageFrom(bytes: Buffer): { readonly type: string; readonly payload: Buffer } | null {
+  let type = '';
+  let payload = bytes.subarray(0, 0);
+  try {
+    const scanner = new JsonScanner(bytes);
+    scanner.members((key) => {
+      scanner.peek();
+      const start = scanner.at;
+      scanner.skip();
+      if (key === 'type') type = String(JSON.parse(bytes.toString('utf8', start, scanner.at)));
+      else if (key === 'payload') payload = bytes.subarray(start, scanner.at);
+    });
+    scanner.end();
+    return { type, payload };
+  } catch {
+    return null;
+  }
+}
+
+/** A list in the newer protocol; in the older one an error, or an object with a list. */
+function errorsFrom(payload: Buffer): readonly RemoteError[] {
+  const value: unknown = payload.length === 0 ? null : JSON.parse(payload.toString());
+  const { errors = [value] } = (value ?? {}) as { readonly errors?: unknown };
+  return [value, errors].find(isErrorList) ?? [{ message: 'the subscription was refused' }];
+}
