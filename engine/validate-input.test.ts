@@ -171,6 +171,19 @@ describe('what the webhook is asked', () => {
     expect(asked[0]!.text).toContain('"big":12345678901234567890.10}');
   });
 
+  test('an upsert is asked about as the insert it is, also where it updates', async () => {
+    const upsert = `mutation { insert_author(objects: {id: 1, name: "Eve"},
+      on_conflict: {constraint: author_pkey, update_columns: name}) { affected_rows } }`;
+    reply = { status: 400, body: '{"message":"no"}' };
+    expect((await ask(upsert)).errors?.[0]?.message).toBe('no');
+    expect(await authors()).toEqual(onlyAda);
+    reply = OK;
+    expect((await ask(upsert)).data).toEqual({ insert_author: { affected_rows: 1 } });
+    expect(await authors()).toEqual([{ id: 1, name: 'Eve' }]);
+    const rows = ['POST /insert', [{ id: 1, name: 'Eve' }]];
+    expect(asked.map(({ path, body }) => [path, body.data.input])).toEqual([rows, rows]);
+  });
+
   test('one row of insert_one is a list of one', async () => {
     await ask('mutation { insert_author_one(object: {id: 2, name: "Bo"}) { id } }');
     expect(asked.map(({ body }) => body.data.input)).toEqual([[{ id: 2, name: 'Bo' }]]);
