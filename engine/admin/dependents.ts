@@ -15,6 +15,9 @@ function printDependent(key: string): string {
   const permission = /^(select|insert|update|delete)_permission$/.exec(kind);
   if (permission) return `permission ${table}.${name}.${permission[1]} ${where}`;
   if (/^(object|array)_relationship$/.test(kind)) return `relationship ${table}.${name} ${where}`;
+  if (kind === 'remote_schema_relationship') {
+    return `remote_relationship ${object} on type ${schema} in remote schema ${source}`;
+  }
   const words = kind.replaceAll('_', ' ');
   if (/^(native_query|logical_model)$/.test(kind)) return `${words} ${schema} ${where}`;
   if (encoded.length === 4) return `${words} ${table}.${name} ${where}`;

@@ -8,12 +8,21 @@ import type {
   ObjectRelationship,
   RemoteRelationship,
 } from '../metadata/schema/relationship.ts';
+import { mapTypeRelationships } from '../metadata/schema/remote-schema.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Table } from '../metadata/schema/table.ts';
 import { type Renames, renameInBoolExp } from './rename-bool-exp.ts';
 
 export function followRenames(metadata: Metadata, renames: Renames): Metadata {
-  return { ...metadata, sources: metadata.sources.map((source) => renameInSource(source, renames)) };
+  return {
+    ...metadata,
+    sources: metadata.sources.map((source) => renameInSource(source, renames)),
+    ...present('remote_schemas', metadata.remote_schemas, (remotes) =>
+      remotes.map((remote) =>
+        mapTypeRelationships(remote, (list) => list.map((each) => renameInRemote(each, undefined, renames))),
+      ),
+    ),
+  };
 }
 
 function renameInSource(source: Source, renames: Renames): Source {

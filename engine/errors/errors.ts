@@ -627,6 +627,25 @@ export const ERRORS = {
     'not-exists',
     (p) => `remote relationship "${p.name}" on ${p.owner} does not exist`,
   ),
+  remoteTypeRelationshipExists: row<Named & { type: string }>(
+    400,
+    'already-exists',
+    (p) => `remote relationship "${p.name}" on type "${p.type}" already exists`,
+  ),
+  remoteTypeRelationshipNotExists: row<Named & { schema: string }>(
+    400,
+    'not-exists',
+    (p) => `no relationship defined on remote schema "${p.schema}" with name "${p.name}"`,
+  ),
+  /** What a relationship starts from. */
+  remoteTypeNotFound: row<{ schema: string; type: string }>(
+    400,
+    'not-found',
+    (p) => `no type named ${p.type} defined in remote schema "${p.schema}"`,
+  ),
+  remoteTypeNotObject: row<object>(400, 'not-supported', () => {
+    return 'remote relationships on a remote schema can only be defined on object types';
+  }),
   /** `url` as the metadata has it: the environment may hold secrets. */
   remoteSchemaUnreachable: row<{ url: string }>(
     400,

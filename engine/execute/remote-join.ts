@@ -3,7 +3,7 @@
  *  Only parts with places are parsed. A remote schema that cannot be asked leaves its fields null, and is told of; errors it
  *  answers with are raised as `remoteErrors`. Not here: what is asked of a remote schema (remote-join-request.ts).
  *  Reference: features.md rows 118, 119; errors.txt. */
-import type { JoinPlaces } from '../plan/join-types.ts';
+import type { JoinPlaces, RowsJoin } from '../plan/join-types.ts';
 import { KEYS_VARIABLE } from '../plan/keyed-rows.ts';
 import type { TemplatePart } from '../sql/plan.ts';
 import { textOfColumn } from '../wire/statement.ts';
@@ -77,15 +77,39 @@ function collect(
     for (const item of value) collect(item, places, path, found);
     return;
   }
-  if (typeof value !== 'object' || value === null) return;
-  for (const [alias, member] of Object.entries(value)) {
+  if (!isObject(value)) return;
+  const note = (join: number, alias: string, keys: readonly unknown[]) => {
+    put(value, alias, null);
+    const known = found.get(join) ?? { slots: [], path: [...path, alias] };
+    found.set(join, known);
+    known.slots.push({ object: value, alias, keys });
+  };
+  const entries = Object.entries(value);
+  if (places.spread) gather(value, entries, places.spread, note);
+  for (const [alias, member] of entries) {
     const join = places.own.get(alias);
     const inner = places.inner.get(alias);
     if (inner) collect(member, inner, [...path, alias], found);
-    if (join === undefined || !Array.isArray(member)) continue;
-    const known = found.get(join) ?? { slots: [], path: [...path, alias] };
-    found.set(join, known);
-    known.slots.push({ object: value, alias, keys: member });
+    if (join !== undefined && Array.isArray(member)) note(join, alias, member);
+  }
+}
+
+/** Takes members that are keys out of the object. Its other members stay in their order. */
+function gather(
+  object: object,
+  entries: readonly (readonly [string, unknown])[],
+  spread: NonNullable<JoinPlaces['spread']>,
+  note: (join: number, alias: string, keys: readonly unknown[]) => void,
+): void {
+  const members = new Map(entries);
+  for (const [name, member] of entries) {
+    Reflect.deleteProperty(object, name);
+    const at = spread.get(name);
+    if (!at) put(object, name, member);
+    else if (name === at.first) {
+      const keys = at.names.map((each) => members.get(each) ?? null);
+      note(at.join, at.alias, keys);
+    }
   }
 }
 
@@ -105,11 +129,24 @@ async function fill(
   });
   const answers = await answersTo(number, ready, distinct, around);
   if (ready.join.places) await graft(answers, ready.join.places, around.path, around);
-  const { join } = ready;
   for (const [i, { object, alias }] of slots.entries()) {
-    const answer = answers[chosen[i]!];
-    put(object, alias, join.kind === 'rows' ? (answer as Record<string, unknown>)[join.member] : answer);
+    const before = (object as Record<string, unknown>)[alias];
+    put(object, alias, merged(before, answers[chosen[i]!]));
   }
+}
+
+/** Fragments on an interface and on an object of it may ask for parts of one field. */
+function merged(one: unknown, other: unknown): unknown {
+  if (Array.isArray(one) && Array.isArray(other)) return one.map((item, i) => merged(item, other[i]));
+  if (!isObject(one) || !isObject(other)) return one ?? other;
+  const object = { ...one };
+  for (const [name, member] of Object.entries(other)) put(object, name, merged(object[name], member));
+  return object;
+}
+
+/** A number with many digits is a frozen object: see parse-json.ts. */
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !Object.isFrozen(value);
 }
 
 /** `__proto__` is a name like any other. */
@@ -124,7 +161,7 @@ async function answersTo(
   keys: readonly (readonly unknown[])[],
   { asked, context, path, errors }: Around & { readonly path: readonly string[] },
 ): Promise<readonly unknown[]> {
-  if (join.kind === 'rows') return rowsFor(number, statement!, join.width, keys, asked, context);
+  if (join.kind === 'rows') return rowsFor(number, join, statement!, keys, asked, context);
   const whole = keys.flatMap((key, i) => (key.includes(null) ? [] : [i]));
   if (whole.length === 0) return keys.map(() => null);
   const wanted = whole.map((i) => keys[i]!);
@@ -139,8 +176,8 @@ async function answersTo(
 
 async function rowsFor(
   number: number,
+  { width, member }: RowsJoin,
   statement: ReadyStatement,
-  width: number,
   keys: readonly (readonly unknown[])[],
   { variables }: PlannedRequest,
   { session, databases }: CallContext,
@@ -149,5 +186,6 @@ async function rowsFor(
   const bound = { ...variables.values, [KEYS_VARIABLE]: { [number]: columns } };
   const plan = { operation: 'query', statements: [statement] } as const;
   const [row] = await runPlan(plan, { session, variables: bound }, databases);
-  return parseJson(textOfColumn(row?.[0] ?? null) ?? '[]') as readonly unknown[];
+  const found = parseJson(textOfColumn(row?.[0] ?? null) ?? '[]') as readonly Record<string, unknown>[];
+  return found.map((each) => each[member]);
 }

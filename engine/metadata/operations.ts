@@ -116,6 +116,13 @@ const remoteRelationship = {
   definition: RemoteRelationshipDefinition,
 };
 
+const remoteTypeRelationship = Type.Object({
+  remote_schema: ObjectName,
+  type_name: GraphqlName,
+  name: GraphqlName,
+  definition: RemoteRelationshipDefinition,
+});
+
 const permission = <S extends TSchema>(rule: S) => ({
   table: QualifiedName,
   role: RoleName,
@@ -610,6 +617,21 @@ export const OPERATIONS = {
     'edit',
     'Hides a remote schema from a role.',
     Type.Object({ remote_schema: ObjectName, role: RoleName }),
+  ),
+  create_remote_schema_remote_relationship: row(
+    'edit',
+    'Creates a relationship from objects of a remote schema to rows, or into a remote schema.',
+    remoteTypeRelationship,
+  ),
+  update_remote_schema_remote_relationship: row(
+    'edit',
+    'Replaces where a relationship of a remote schema leads.',
+    remoteTypeRelationship,
+  ),
+  delete_remote_schema_remote_relationship: row(
+    'edit',
+    'Drops a relationship of a remote schema.',
+    Type.Object({ remote_schema: ObjectName, type_name: GraphqlName, name: GraphqlName }),
   ),
 
   // ── rows ──

@@ -1,5 +1,6 @@
 /** What a response gets from elsewhere once a part of it is there: in the place of such a field stand the values it is joined by.
- *  Pure data, part of the Plan. Made by remote-relationship.ts and join-places.ts, followed by execute/remote-join.ts. */
+ *  Pure data, part of the Plan. Made by remote-relationship.ts, join-places.ts and remote-keys.ts, followed by
+ *  execute/remote-join.ts. */
 import type { ValueNode } from 'graphql';
 import type { StepValue } from '../resolve/remote-types.ts';
 import type { ResolvedRemoteSchema } from '../resolve/types.ts';
@@ -12,6 +13,18 @@ import type { QueryRoot } from './types.ts';
 export type JoinPlaces = {
   readonly own: ReadonlyMap<string, number>;
   readonly inner: ReadonlyMap<string, JoinPlaces>;
+  /** In what a remote schema answers: members that hold one value each of the keys they belong to. */
+  readonly spread?: ReadonlyMap<string, SpreadKeys>;
+};
+
+/** The values a field is joined by, each a member of the object. */
+export type SpreadKeys = {
+  /** The field. */
+  readonly alias: string;
+  readonly join: number;
+  readonly names: readonly string[];
+  /** Of those the first, which is where the field stands; where there is none, a member that says no more than that. */
+  readonly first: string;
 };
 
 export type RemoteJoin = RowsJoin | RemoteSchemaJoin;
@@ -25,7 +38,7 @@ export type RowsJoin = {
   readonly member: string;
   /** How many values a key has. */
   readonly width: number;
-  /** In those objects. */
+  /** In what belongs to a key. */
   readonly places: JoinPlaces | null;
 };
 

@@ -1,7 +1,7 @@
-/** A field of a row that is found elsewhere → the values it is joined by, in its place, and what is asked with them: one
- *  statement of another source, or one document of a remote schema, for all rows together. A plan holds no keys, so neither
+/** A field that is found elsewhere → the values it is joined by, in its place, and what is asked with them: one
+ *  statement of a source, or one document of a remote schema, for all rows or objects together. A plan holds no keys, so neither
  *  does the document: its text is put together when they are known (execute/remote-join.ts).
- *  Raises `notSupported` in a subscription. Reference: features.md rows 92, 118, 119. */
+ *  Raises `notSupported` in a subscription. Reference: features.md rows 92, 118 to 120. */
 import { type ArgumentNode, type FieldNode, type GraphQLField, print, stripIgnoredCharacters } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
 import { callBeside } from '../resolve/function-call.ts';
@@ -17,7 +17,8 @@ import { placesInFields } from './join-places.ts';
 import type { JoinStep, RemoteSchemaJoin, RowsJoin } from './join-types.ts';
 import { keyedRows } from './keyed-rows.ts';
 import type { RemoteArguments } from './remote-arguments.ts';
-import { Places, RemoteSelection } from './remote-selection.ts';
+import { freePrefix } from './remote-keys.ts';
+import { RemoteSelection } from './remote-selection.ts';
 import { planRelated, printedAs } from './table.ts';
 import type { Field } from './types.ts';
 
@@ -50,6 +51,7 @@ function keyField(key: JoinKey): Field {
     const printed = { ...printedAs(column), ...shownIfOf(column) };
     return { kind: 'column', alias: column.name, column: column.name, path: null, ...printed };
   }
+  if (key.kind === 'upstream') throw new Error('a row has no value of a remote schema');
   const { type, json } = key.returns;
   const call = callBeside(key.field, key.table);
   return { kind: 'computed', alias: key.field.name, call, type, json, path: null };
@@ -69,7 +71,7 @@ function planRowsJoin(
     query: keyedRows(fields, keys, context.joins.length),
     member,
     width: keys.length,
-    places: placesInFields(fields),
+    places: placesInFields(fields)?.inner.get(member) ?? null,
   };
 }
 
@@ -81,8 +83,8 @@ function planRemoteJoin(
   const { remote, part, steps } = to;
   readArguments(field, nodes, context);
   const selection = new RemoteSelection(to, context);
-  const places = new Places();
-  const inner = selection.inner(nodes, field, places);
+  const answer = selection.answer();
+  const inner = selection.inner(nodes, field, answer);
   const along = fieldsAlong(steps, part);
   const planned = steps.map((step, depth): JoinStep => {
     const given = depth === steps.length - 1 ? (nodes[0]?.arguments ?? []) : [];
@@ -98,8 +100,8 @@ function planRemoteJoin(
     definitions: definitions.map((node) => print(node)),
     variables,
     prefix: freePrefix([...context.document.variables.keys(), ...variables.map(({ name }) => name)]),
-    typeNames: remote.names.renamesObjects ? places.finished() : null,
-    places: null,
+    typeNames: remote.names.renamesObjects ? answer.names.finished() : null,
+    places: answer.keys.finished(),
   };
 }
 
@@ -123,10 +125,4 @@ function planStep(
     }
   }
   return { field: step.field, fixed, filled };
-}
-
-function freePrefix(taken: readonly string[]): string {
-  let prefix = 'k';
-  while (taken.some((name) => name.startsWith(prefix))) prefix = `_${prefix}`;
-  return prefix;
 }

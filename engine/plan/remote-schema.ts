@@ -18,7 +18,7 @@ import type { ResolvedRemoteSchema } from '../resolve/types.ts';
 import type { UpstreamSchema } from '../resolve/upstream.ts';
 import type { FieldOrigin } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
-import { Places, RemoteSelection } from './remote-selection.ts';
+import { RemoteSelection } from './remote-selection.ts';
 import type { RemoteField } from './remote-types.ts';
 import type { SelectedField } from './selection.ts';
 import type { Call, Root } from './types.ts';
@@ -66,17 +66,18 @@ class RemoteDocument {
   }
 
   add({ alias, nodes, field }: SelectedField, path: readonly string[]): Root {
-    const places = new Places();
+    const answer = this.#selection.answer();
     // Whether it is included has been decided.
     const plain = nodes.map((node) => ({ ...node, directives: [] }));
-    this.#nodes.push(this.#selection.field(plain, field!, alias, places));
+    this.#nodes.push(this.#selection.field(plain, field!, alias, answer));
     const type = getNullableType(field!.type);
     const isObject = isCompositeType(type);
     this.#fields.push({
       path: [...path, alias],
       shape: isListType(type) ? 'list' : isObject ? 'object' : 'any',
       isNullable: !isNonNullType(field!.type),
-      typeNames: this.#remote.names.renamesObjects ? places.under(alias).finished() : null,
+      typeNames: this.#remote.names.renamesObjects ? answer.names.finished() : null,
+      places: answer.keys.finished(),
     });
     return { kind: 'called', alias, call: this.#call, field: this.#fields.length - 1 };
   }

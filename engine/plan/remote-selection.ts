@@ -1,6 +1,7 @@
-/** What is selected of a remote schema, in its own names: fragments spread in place, arguments with what permissions preset; and
- *  the variables that are sent along. In: the client's nodes. Out: nodes of the sent document. Raises what validation raises.
- *  Not here: whole documents (remote-schema.ts, remote-relationship.ts). Reference: features.md 1.8. */
+/** What is selected of a remote schema, in its own names: fragments spread in place, arguments with what permissions preset, keys
+ *  in place of what is found elsewhere; and the variables that are sent along. In: the client's nodes. Out: nodes of the sent
+ *  document. Raises what validation raises. Not here: whole documents (remote-schema.ts, remote-relationship.ts), keys
+ *  (remote-keys.ts). Reference: features.md 1.8. */
 import {
   type ArgumentNode,
   type DirectiveNode,
@@ -9,6 +10,7 @@ import {
   type GraphQLField,
   getNamedType,
   isCompositeType,
+  isObjectType,
   Kind,
   type NameNode,
   parseType,
@@ -24,11 +26,24 @@ import { type FieldOrigin, fieldOrigin, remoteTypeOrigin } from '../schema/origi
 import { readArguments } from './arguments.ts';
 import type { PlanContext } from './context.ts';
 import { RemoteArguments } from './remote-arguments.ts';
+import { RemoteKeys, type Step } from './remote-keys.ts';
 import type { RemoteVariable, TypeNamePlaces } from './remote-types.ts';
 import { definitionOf, spreadType, subselections } from './selection.ts';
 import { printedType } from './variables.ts';
 
 type RemoteOrigin = Extract<FieldOrigin, { kind: 'remote' }>;
+
+/** What a field is answered with, as far as it is known while the selection is walked. */
+type Answer = {
+  readonly names: Places;
+  readonly keys: RemoteKeys;
+  /** From the field on. */
+  readonly way: readonly Step[];
+  /** What may be left out on the way. */
+  readonly conditions: readonly SelectionNode[];
+  /** What is selected is about objects of it. */
+  readonly owner: GraphQLCompositeType | null;
+};
 
 /** Of one document. */
 export class RemoteSelection {
@@ -42,11 +57,16 @@ export class RemoteSelection {
     this.arguments = new RemoteArguments(remote, part, new Set(context.document.variables.keys()));
   }
 
+  /** The answer to a field, which nothing is known of yet. */
+  answer(): Answer {
+    return { names: new Places(), keys: new RemoteKeys(this.#context), way: [], conditions: [], owner: null };
+  }
+
   field(
     nodes: readonly FieldNode[],
     field: GraphQLField<unknown, unknown>,
     alias: string,
-    places: Places,
+    answer: Answer,
   ): FieldNode {
     this.#context.countFields(1);
     readArguments(field, nodes, this.#context);
@@ -58,7 +78,7 @@ export class RemoteSelection {
       alias: alias === origin.field.name ? undefined : named(alias),
       directives: this.#directives(node!.directives ?? []),
       arguments: this.#argumentsOf(node!.arguments ?? [], origin.field),
-      selectionSet: this.inner(nodes, field, places.under(alias)),
+      selectionSet: this.inner(nodes, field, answer),
     };
   }
 
@@ -66,11 +86,12 @@ export class RemoteSelection {
   inner(
     nodes: readonly FieldNode[],
     field: GraphQLField<unknown, unknown>,
-    places: Places,
+    answer: Answer,
   ): SelectionSetNode | undefined {
     const type = getNamedType(field.type);
     if (!isCompositeType(type)) return undefined;
-    return withPath('selectionSet', () => this.#selection(subselections(nodes), type, places));
+    const ofType = { ...answer, owner: type };
+    return withPath('selectionSet', () => this.#selection(subselections(nodes), type, ofType));
   }
 
   #argumentsOf(given: readonly ArgumentNode[], field: UpstreamField): readonly ArgumentNode[] {
@@ -91,33 +112,57 @@ export class RemoteSelection {
   #selection(
     sets: readonly SelectionSetNode[],
     type: GraphQLCompositeType,
-    places: Places,
+    answer: Answer,
   ): SelectionSetNode {
     const selections = sets.flatMap((set) =>
-      set.selections.map((selection) => this.#selected(selection, type, places)),
+      set.selections.flatMap((selection) => this.#selected(selection, type, answer)),
     );
     return { kind: Kind.SELECTION_SET, selections };
   }
 
-  #selected(node: SelectionNode, type: GraphQLCompositeType, places: Places): SelectionNode {
-    if (node.kind === Kind.FIELD) {
-      const name = node.name.value;
-      const alias = node.alias?.value ?? name;
-      const field = definitionOf(type, name);
-      if (field) return withPath(name, () => this.field([node], field, alias, places));
-      this.#context.countFields(1);
-      places.own.add(alias);
-      return { ...node, directives: this.#directives(node.directives ?? []) };
-    }
+  #selected(
+    node: SelectionNode,
+    type: GraphQLCompositeType,
+    answer: Answer,
+  ): SelectionNode | readonly SelectionNode[] {
+    const directives = this.#directives(node.directives ?? []);
+    const conditions = directives.length > 0 ? [...answer.conditions, node] : answer.conditions;
+    const within = { ...answer, conditions };
+    if (node.kind === Kind.FIELD) return this.#selectedField({ ...node, directives }, type, within);
     const fragment =
       node.kind === Kind.INLINE_FRAGMENT ? node : this.#context.document.fragments.get(node.name.value)!;
     const on = spreadType(fragment.typeCondition?.name.value ?? type.name, type);
+    const owner = isObjectType(answer.owner) ? answer.owner : on;
     return {
       kind: Kind.INLINE_FRAGMENT,
       typeCondition: { kind: Kind.NAMED_TYPE, name: named(remoteTypeOrigin(on)!.name) },
-      directives: this.#directives(node.directives ?? []),
-      selectionSet: this.#selection([fragment.selectionSet], on, places),
+      directives,
+      selectionSet: this.#selection([fragment.selectionSet], on, { ...within, owner }),
     };
+  }
+
+  #selectedField(
+    node: FieldNode,
+    type: GraphQLCompositeType,
+    answer: Answer,
+  ): SelectionNode | readonly SelectionNode[] {
+    const name = node.name.value;
+    const alias = node.alias?.value ?? name;
+    const field = definitionOf(type, name);
+    if (!field) {
+      this.#context.countFields(1);
+      answer.names.own.add(alias);
+      return node;
+    }
+    const origin = fieldOrigin(field);
+    const { owner, names, keys, conditions } = answer;
+    const way = [...answer.way, { owner: owner?.name ?? '', name, alias }];
+    if (origin.kind !== 'joined') {
+      const inside = { ...answer, names: names.under(alias), way };
+      return withPath(name, () => this.field([node], field, alias, inside));
+    }
+    this.#context.countFields(1);
+    return keys.add({ origin, field, node, way, conditions });
   }
 
   /** Of the client's variables those that are used, and one for each session variable. */

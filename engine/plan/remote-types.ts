@@ -3,6 +3,7 @@
 import type { Preset } from '../resolve/remote-preset.ts';
 import type { ResolvedRemoteSchema } from '../resolve/types.ts';
 import type { UpstreamSchema } from '../resolve/upstream.ts';
+import type { JoinPlaces } from './join-types.ts';
 
 /** The document a remote schema is asked; all its fields at one level of the request. */
 export type RemoteCall = {
@@ -31,6 +32,8 @@ export type RemoteField = {
   readonly isNullable: boolean;
   /** Where names of types stand in it that are other names here; null: nowhere. */
   readonly typeNames: TypeNamePlaces | null;
+  /** Where keys stand in it for what is found elsewhere. */
+  readonly places: JoinPlaces | null;
 };
 
 export type TypeNamePlaces = {

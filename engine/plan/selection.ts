@@ -150,11 +150,14 @@ function addField(node: FieldNode, found: Map<string, Found>): void {
     found.set(alias, { name, nodes: [node] });
     return;
   }
-  const [first] = known.nodes;
-  if (known.name !== name || printedArguments(first!) !== printedArguments(node)) {
-    fail('ambiguousAlias', { alias }, { path: [name] });
-  }
+  refuseAmbiguous(alias, known.nodes[0]!, node);
   known.nodes.push(node);
+}
+
+/** Two fields of one response name are one field. */
+export function refuseAmbiguous(alias: string, first: FieldNode, other: FieldNode): void {
+  const isSame = first.name.value === other.name.value && printedArguments(first) === printedArguments(other);
+  if (!isSame) fail('ambiguousAlias', { alias }, { path: [other.name.value] });
 }
 
 function printedArguments(node: FieldNode): string {
@@ -162,7 +165,7 @@ function printedArguments(node: FieldNode): string {
   return printed.sort().join(',');
 }
 
-function isIncluded(selection: SelectionNode, context: PlanContext): boolean {
+export function isIncluded(selection: SelectionNode, context: PlanContext): boolean {
   return (selection.directives ?? []).every((directive) => {
     const name = directive.name.value;
     const argument = directive.arguments?.find((each) => each.name.value === 'if');

@@ -280,6 +280,23 @@ export function remoteRelationshipSubject(
   };
 }
 
+/** One that starts in a remote schema. */
+export function remoteTypeRelationshipSubject(
+  remote_schema: string,
+  type_name: string,
+  { name, definition }: RemoteRelationship,
+): Subject {
+  const type = 'remote_schema_remote_relationship';
+  return {
+    type,
+    name: `${type} remote_relationship ${name} on type ${type_name} in remote schema ${remote_schema}`,
+    definition: { remote_schema, type_name, name, definition },
+    key: objectKey('remote_schema_relationship', remote_schema, type_name, name),
+    context: `in remote relationship "${name}": `,
+    hasOneWording: true,
+  };
+}
+
 export function remoteSchemaPermissionSubject(schema: string, permission: RemoteSchemaPermission): Subject {
   return {
     type: 'remote_schema_permission',

@@ -1,14 +1,17 @@
-/** Relationships that leave a source: to rows of another source, or into a remote schema, by values of the row they start from.
- *  In: the metadata × tables and remote schemas that resolved. Out: ResolvedRemoteRelationship.
- *  Raises `columnNotExists`, `fieldConflict`, `sourceNotFound`, `tableNotTracked`, `remoteSchemaNotExists` or
- *  `remoteRelationshipInvalid`. Not here: the fields (schema/), what is asked (plan/). Reference: features.md rows 118, 119. */
+/** Relationships that leave a source or start in a remote schema: to rows of a source, or into a remote schema, by values of
+ *  the row or the object they start from. In: the metadata × tables and remote schemas that resolved. Out:
+ *  ResolvedRemoteRelationship. Raises `columnNotExists`, `fieldConflict`, `sourceNotFound`, `tableNotTracked`,
+ *  `remoteSchemaNotExists`, `remoteTypeNotFound`, `remoteTypeNotObject` or `remoteRelationshipInvalid`.
+ *  Not here: the fields (schema/), what is asked (plan/). Reference: features.md rows 118 to 120. */
 import { EngineError, fail } from '../errors/engine-error.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import type { RemoteRelationship, RemoteRelationshipDefinition } from '../metadata/schema/relationship.ts';
 import { isUniqueOn } from './relationship.ts';
+import { fieldNameOf } from './remote-names.ts';
 import { readSteps, stepsProblem } from './remote-step.ts';
 import type { JoinKey, ResolvedRemoteRelationship } from './remote-types.ts';
 import type { ResolvedRemoteSchema, ResolvedSource, ResolvedTable } from './types.ts';
+import { elementType, isRequired, namedType, type UpstreamField, type UpstreamSchema } from './upstream.ts';
 
 /** What such a relationship may lead to. */
 export type RemoteSurroundings = {
@@ -23,6 +26,44 @@ export function resolveRemoteRelationship(
 ): ResolvedRemoteRelationship {
   refuseTaken(name, table);
   return resolveTarget(name, definition, (key) => keyOfRow(key, table), around);
+}
+
+/** One that starts at objects of a type; `type` and the keys are the remote's own names. */
+export function resolveTypeRelationship(
+  { name, definition }: RemoteRelationship,
+  remote: ResolvedRemoteSchema,
+  type: string,
+  around: RemoteSurroundings,
+): ResolvedRemoteRelationship {
+  const fields = fieldsOfObject(remote, type);
+  if (fields.some((field) => fieldNameOf(remote.names, type, field.name) === name)) {
+    fail('remoteRelationshipInvalid', { text: `the type "${type}" has a field "${name}"` });
+  }
+  const keyOf = (key: string) => keyOfObject(key, { type, fields }, remote.schema);
+  return resolveTarget(name, definition, keyOf, around);
+}
+
+/** Objects of root types are nowhere in an answer. */
+function fieldsOfObject({ name, schema }: ResolvedRemoteSchema, type: string): readonly UpstreamField[] {
+  const found = schema.types.get(type) ?? fail('remoteTypeNotFound', { schema: name, type });
+  if (found.kind !== 'object' || Object.values(schema.roots).includes(type)) fail('remoteTypeNotObject', {});
+  return found.fields;
+}
+
+/** A field that can be asked for by its name alone. */
+function keyOfObject(
+  name: string,
+  { type, fields }: { readonly type: string; readonly fields: readonly UpstreamField[] },
+  { types }: UpstreamSchema,
+): JoinKey {
+  const field = fields.find((each) => each.name === name);
+  if (!field) return fail('remoteRelationshipInvalid', { text: `the type "${type}" has no field "${name}"` });
+  const { kind } = types.get(namedType(field.type)) ?? { kind: 'scalar' };
+  if ((kind !== 'scalar' && kind !== 'enum') || field.arguments.some(isRequired)) {
+    const text = `the field "${name}" of the type "${type}" is no plain value, and cannot be joined by`;
+    fail('remoteRelationshipInvalid', { text });
+  }
+  return { kind: 'upstream', field, isEnum: kind === 'enum' };
 }
 
 /** `keyOf`: the value of that name where the relationship starts. Raises where there is none. */
@@ -62,6 +103,12 @@ function toRows(
   const mapping = Object.entries(to.field_mapping);
   if (mapping.length === 0) fail('unexpectedPayload', { text: 'field_mapping should not be empty' });
   const keys = mapping.map(([own]) => keyOf(own));
+  const list = keys.find((key) => key.kind === 'upstream' && elementType(key.field.type) !== null);
+  if (list?.kind === 'upstream') {
+    fail('remoteRelationshipInvalid', {
+      text: `the field "${list.field.name}" is a list, and no row has it`,
+    });
+  }
   const columns = mapping.map(
     ([, column]) => target.columnByName.get(column) ?? fail('columnNotExists', { name: column }),
   );

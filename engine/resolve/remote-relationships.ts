@@ -1,13 +1,21 @@
-/** The remote relationships of all tables, once every source and remote schema is known. Each that does not fit is an
- *  inconsistency alone. Not here: one of them (remote-relationship.ts). */
-
+/** The remote relationships of all tables and remote schemas, once every source and remote schema is known. Each that does not
+ *  fit is an inconsistency alone. Not here: one of them (remote-relationship.ts). */
 import { fail } from '../errors/engine-error.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
+import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Table } from '../metadata/schema/table.ts';
-import { type Inconsistencies, remoteRelationshipSubject } from './inconsistency.ts';
-import { resolveRemoteRelationship } from './remote-relationship.ts';
-import type { ResolvedRemoteRelationship } from './remote-types.ts';
+import {
+  type Inconsistencies,
+  remoteRelationshipSubject,
+  remoteTypeRelationshipSubject,
+} from './inconsistency.ts';
+import {
+  type RemoteSurroundings,
+  resolveRemoteRelationship,
+  resolveTypeRelationship,
+} from './remote-relationship.ts';
+import type { ResolvedRemoteRelationship, TypeRelationships } from './remote-types.ts';
 import type { ResolvedRemoteSchema, ResolvedSource, ResolvedTable } from './types.ts';
 
 type Sources = ReadonlyMap<string, ResolvedSource>;
@@ -40,7 +48,7 @@ export function joinSources(
 function relationshipsOf(
   { remote_relationships: definitions = [] }: Table,
   table: ResolvedTable,
-  around: Parameters<typeof resolveRemoteRelationship>[2],
+  around: RemoteSurroundings,
   found: Inconsistencies,
 ): ReadonlyMap<string, ResolvedRemoteRelationship> {
   const relationships = new Map<string, ResolvedRemoteRelationship>();
@@ -54,4 +62,32 @@ function relationshipsOf(
     if (resolved) relationships.set(name, resolved);
   }
   return relationships;
+}
+
+/** Those that start in a remote schema. */
+export function joinTypes(
+  definitions: readonly RemoteSchema[],
+  around: RemoteSurroundings,
+  found: Inconsistencies,
+): TypeRelationships {
+  const joined = new Map<string, Map<string, Map<string, ResolvedRemoteRelationship>>>();
+  for (const { name: schema, remote_relationships: types = [] } of definitions) {
+    const remote = around.remoteSchemas.get(schema);
+    if (!remote || types.length === 0) continue;
+    const byType = new Map<string, Map<string, ResolvedRemoteRelationship>>();
+    joined.set(schema, byType);
+    for (const { type_name: type, relationships } of types) {
+      const own = byType.get(type) ?? new Map<string, ResolvedRemoteRelationship>();
+      byType.set(type, own);
+      for (const definition of relationships) {
+        const { name } = definition;
+        const resolved = found.attempt(remoteTypeRelationshipSubject(schema, type, definition), () => {
+          if (own.has(name)) fail('remoteTypeRelationshipExists', { type, name });
+          return resolveTypeRelationship(definition, remote, type, around);
+        });
+        if (resolved) own.set(name, resolved);
+      }
+    }
+  }
+  return joined;
 }

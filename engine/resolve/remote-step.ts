@@ -128,6 +128,14 @@ function valueProblem(
   around: Around,
 ): string | null {
   const element = elementType(type);
+  const own = value.kind === 'key' ? listKey(around.keys[value.place]!) : null;
+  if (own !== null && value.kind === 'key') {
+    if (element === null && !takesAnything(type, around.schema)) {
+      return `"${name}" is of type ${type}, which is no list`;
+    }
+    const keys = around.keys.with(value.place, own);
+    return valueProblem(value, { name, type: element ?? type }, { ...around, keys });
+  }
   if (value.kind === 'list') {
     if (element === null) {
       return takesAnything(type, around.schema) ? null : `"${name}" is of type ${type}, which is no list`;
@@ -200,6 +208,13 @@ function literalKind(value: unknown): JsonKind {
   return typeof value === 'boolean' ? 'boolean' : 'string';
 }
 
+/** Of a key that is a list, one of the values; null: it is none. */
+function listKey(key: JoinKey): JoinKey | null {
+  const element = key.kind === 'upstream' ? elementType(key.field.type) : null;
+  if (key.kind !== 'upstream' || element === null) return null;
+  return { ...key, field: { ...key.field, type: element } };
+}
+
 /** By the scalar's name in GraphQL. */
 const KINDS: Readonly<Record<string, JsonKind>> = {
   Int: 'integer',
@@ -214,6 +229,11 @@ const KINDS: Readonly<Record<string, JsonKind>> = {
 };
 
 function keyKind(key: JoinKey): JsonKind {
+  if (key.kind === 'upstream') {
+    const name = nullableType(key.field.type);
+    if (!key.isEnum && !BUILT_IN_SCALARS.has(name)) return 'any';
+    return KINDS[name] ?? 'string';
+  }
   const { scalar, json } = key.kind === 'column' ? key.column : key.returns;
   return json === 'stringified' ? 'string' : (KINDS[scalar.name] ?? 'string');
 }

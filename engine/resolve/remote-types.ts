@@ -1,4 +1,5 @@
-/** Relationships that leave a source, in the Model. Pure data, made by remote-relationship.ts and remote-step.ts. */
+/** Relationships that leave a source or start in a remote schema, in the Model. Pure data, made by remote-relationship.ts
+ *  and remote-step.ts. */
 import type { PgType } from '../catalog/types.ts';
 import type {
   ResolvedColumn,
@@ -7,6 +8,13 @@ import type {
   ResolvedRemoteSchema,
   ResolvedTable,
 } from './types.ts';
+import type { UpstreamField } from './upstream.ts';
+
+/** Those that start in remote schemas, by remote schema, type and name; the first two are the remote's own names. */
+export type TypeRelationships = ReadonlyMap<
+  string,
+  ReadonlyMap<string, ReadonlyMap<string, ResolvedRemoteRelationship>>
+>;
 
 /** A relationship to what is not in the same source. */
 export type ResolvedRemoteRelationship = {
@@ -28,8 +36,10 @@ export type ResolvedRemoteRelationship = {
       };
 };
 
-/** A value of a row. */
+/** A value of a row, or of an object of a remote schema. */
 export type JoinKey =
+  /** `isEnum`: what is not GraphQL's own scalar, is it an enum? */
+  | { readonly kind: 'upstream'; readonly field: UpstreamField; readonly isEnum: boolean }
   | { readonly kind: 'column'; readonly column: ResolvedColumn }
   | {
       readonly kind: 'computed';

@@ -1,7 +1,6 @@
 /** Metadata + catalogs → Model, in stages: sources, tables, names, native queries, relationships, permissions, roles, event
  *  triggers, actions, remote schemas, remote relationships, REST endpoints. Each stage sees only what the one before it kept.
- *  Never fails: what does not fit becomes an Inconsistency and is left out of the model, with everything that hangs on it.
- *  Not here yet, and neither in the model nor reported: relationships that start in a remote schema. */
+ *  Never fails: what does not fit becomes an Inconsistency and is left out of the model, with everything that hangs on it. */
 import type { Catalog } from '../catalog/types.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import { resolveActions } from './action.ts';
@@ -13,7 +12,7 @@ import { heirsOf, withInherited } from './heirs.ts';
 import { Inconsistencies } from './inconsistency.ts';
 import { mapValues } from './map-values.ts';
 import { trackNativeQueries } from './native-queries.ts';
-import { joinSources } from './remote-relationships.ts';
+import { joinSources, joinTypes } from './remote-relationships.ts';
 import { resolveRemoteSchemas, type Upstreams } from './remote-schema.ts';
 import { resolveEndpoints } from './rest-endpoint.ts';
 import { withHeirs } from './role.ts';
@@ -77,9 +76,14 @@ export function resolve(
     found,
   );
   const joined = joinSources(around.sources, remoteSchemas, metadata.sources, found);
+  const typeRelationships = joinTypes(
+    metadata.remote_schemas ?? [],
+    { sources: around.sources, remoteSchemas },
+    found,
+  );
   const guards = resolveGuards(metadata, options.enforcesAllowList ?? false);
   const routes = resolveEndpoints(metadata, (inconsistency) => found.all.push(inconsistency));
-  const objects = { sources: joined, actions, customTypes: types, remoteSchemas };
+  const objects = { sources: joined, actions, customTypes: types, remoteSchemas, typeRelationships };
   return {
     model: { ...objects, typeNames: names.types, roles, features, guards, routes },
     inconsistencies: found.all,

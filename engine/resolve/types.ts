@@ -16,7 +16,7 @@ import type { Guards } from './guard.ts';
 import type { Naming, Part } from './naming.ts';
 import type { Join, Leaf, Predicate } from './predicate.ts';
 import type { RemoteNames } from './remote-names.ts';
-import type { ResolvedRemoteRelationship } from './remote-types.ts';
+import type { ResolvedRemoteRelationship, TypeRelationships } from './remote-types.ts';
 import type { Routes } from './routes.ts';
 import type { UpstreamSchema } from './upstream.ts';
 
@@ -31,6 +31,7 @@ export type Model = {
   readonly remoteSchemas: ReadonlyMap<string, ResolvedRemoteSchema>;
   /** Those of all types but scalars; the owner of each, in words. */
   readonly typeNames: ReadonlyMap<string, string>;
+  readonly typeRelationships: TypeRelationships;
   /** Every role some object names; any other role has an empty schema. */
   readonly roles: ReadonlySet<string>;
   /** --experimental-features that schemas depend on. */

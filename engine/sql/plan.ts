@@ -82,7 +82,8 @@ export function renderPlan(plan: Plan): CompiledPlan {
   const drafts: Draft[] = [];
   const turns: number[] = [];
   const answers = (plan.calls ?? []).map((call) => {
-    return call.kind !== 'remote' && call.output ? placesInOutput(call.output) : null;
+    if (call.kind === 'remote') return call.fields.map(({ places }) => places);
+    return [call.output && placesInOutput(call.output)];
   });
   const template = placeAll(plan.roots, ['selectionSet'], { drafts, turns, answers });
   return {
@@ -115,11 +116,11 @@ type Draft =
       readonly errorPath: ErrorPath;
     };
 
-/** What has been placed so far; by call, how many statements come before it, and where keys stand in its answer. */
+/** What has been placed so far; by call, how many statements come before it, and where keys stand in its fields. */
 type Placed = {
   readonly drafts: Draft[];
   readonly turns: number[];
-  readonly answers: readonly (JoinPlaces | null)[];
+  readonly answers: readonly (readonly (JoinPlaces | null)[])[];
 };
 
 /** `path` is where the roots stand in the request. */
@@ -156,11 +157,11 @@ function place(root: Root, path: ErrorPath, placed: Placed): readonly TemplatePa
       const places = placesInQuery(root.query);
       return [{ kind: 'column', ...addQuery(root, drafts), ...joinedAt(places, path) }];
     }
-    case 'called':
-      placed.turns[root.call] ??= drafts.length;
-      return [
-        { kind: 'called', call: root.call, field: root.field, ...joinedAt(placed.answers[root.call]!, path) },
-      ];
+    case 'called': {
+      const { call, field } = root;
+      placed.turns[call] ??= drafts.length;
+      return [{ kind: 'called', call, field, ...joinedAt(placed.answers[call]![field]!, path) }];
+    }
     default:
       return root satisfies never;
   }

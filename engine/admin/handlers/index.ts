@@ -93,6 +93,9 @@ export const HANDLERS: { readonly [N in EditOperation]: Handler<N> } = {
   update_remote_schema: remoteSchemas.updateRemoteSchema,
   remove_remote_schema: remoteSchemas.removeRemoteSchema,
   drop_remote_schema_permissions: remoteSchemas.dropRemoteSchemaPermission,
+  create_remote_schema_remote_relationship: remoteRelationships.createRemoteTypeRelationship,
+  update_remote_schema_remote_relationship: remoteRelationships.updateRemoteTypeRelationship,
+  delete_remote_schema_remote_relationship: remoteRelationships.deleteRemoteTypeRelationship,
   add_inherited_role: inheritedRoles.addInheritedRole,
   drop_inherited_role: inheritedRoles.dropInheritedRole,
 };

@@ -1,12 +1,13 @@
-/** Operations on relationships that leave a source. Reference: features.md rows 118 to 120, 1.15.
+/** Operations on relationships that leave a source, or start in a remote schema. Reference: features.md rows 118 to 120, 1.15.
  *  Not here: does what they lead to exist (resolve/remote-relationship.ts). */
 import { fail } from '../../errors/engine-error.ts';
-import { findObject, removeObject } from '../../metadata/objects.ts';
+import { findObject, objectKey, putObject, removeObject } from '../../metadata/objects.ts';
 import { printQualified } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Handler } from './handler.ts';
 import { editObject, keyIn, putIn, requireTable, type TableArgs } from './locate.ts';
 import { refuseTaken } from './relationships.ts';
+import { requireRemoteSchema } from './remote-schemas.ts';
 
 /** Raises `relationshipExists`. */
 export const createRemoteRelationship: Handler<'create_remote_relationship'> = (draft, args) => {
@@ -31,4 +32,40 @@ function requireRemoteRelationship(draft: Metadata, args: TableArgs & { readonly
   if (findObject(draft, key)) return key;
   const owner = `table "${printQualified(args.table)}"`;
   return fail('remoteRelationshipNotExists', { name: args.name, owner });
+}
+
+/** Raises `remoteSchemaNotExists`, `remoteTypeRelationshipExists`. */
+export const createRemoteTypeRelationship: Handler<'create_remote_schema_remote_relationship'> = (
+  draft,
+  { remote_schema: schema, ...definition },
+) => {
+  const { type_name: type, name } = definition;
+  const parent = requireRemoteSchema(draft, schema);
+  const key = objectKey('remote_schema_relationship', schema, type, name);
+  if (findObject(draft, key)) fail('remoteTypeRelationshipExists', { type, name });
+  return putObject(draft, { key, kind: 'remote_schema_relationship', parent, definition });
+};
+
+/** Raises `remoteSchemaNotExists`, `remoteTypeRelationshipNotExists`. */
+export const updateRemoteTypeRelationship: Handler<'update_remote_schema_remote_relationship'> = (
+  draft,
+  args,
+) => editObject(draft, requireTypeRelationship(draft, args), { definition: args.definition });
+
+/** Raises `remoteSchemaNotExists`, `remoteTypeRelationshipNotExists`. */
+export const deleteRemoteTypeRelationship: Handler<'delete_remote_schema_remote_relationship'> = (
+  draft,
+  args,
+) => removeObject(draft, requireTypeRelationship(draft, args));
+
+type TypeArgs = { readonly remote_schema: string; readonly type_name: string; readonly name: string };
+
+/** Its key. */
+function requireTypeRelationship(
+  draft: Metadata,
+  { remote_schema: schema, type_name, name }: TypeArgs,
+): string {
+  requireRemoteSchema(draft, schema);
+  const key = objectKey('remote_schema_relationship', schema, type_name, name);
+  return findObject(draft, key) ? key : fail('remoteTypeRelationshipNotExists', { schema, name });
 }

@@ -4,8 +4,9 @@ import { fail } from '../../errors/engine-error.ts';
 import { foreignDependentsOf, removeObjects } from '../../metadata/dependencies.ts';
 import { findObject, objectKey, putObject, removeObject } from '../../metadata/objects.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
+import type { RemoteRelationship } from '../../metadata/schema/relationship.ts';
+import { mapTypeRelationships } from '../../metadata/schema/remote-schema.ts';
 import type { Source } from '../../metadata/schema/source.ts';
-import type { Table } from '../../metadata/schema/table.ts';
 import { printDependents } from '../dependents.ts';
 import type { Handler } from './handler.ts';
 import { editObject, requireSource } from './locate.ts';
@@ -53,25 +54,31 @@ export const renameSource: Handler<'rename_source'> = (draft, { name, new_name }
     sources: draft.sources.map((source) => ({
       ...source,
       name: renamed(source.name),
-      tables: source.tables.map((table) => followSource(table, renamed)),
+      tables: source.tables.map((table) => {
+        const { remote_relationships: related } = table;
+        return related ? { ...table, remote_relationships: followSource(related, renamed) } : table;
+      }),
     })),
+    ...(draft.remote_schemas && {
+      remote_schemas: draft.remote_schemas.map((remote) =>
+        mapTypeRelationships(remote, (related) => followSource(related, renamed)),
+      ),
+    }),
   };
 };
 
-function followSource(table: Table, renamed: (source: string) => string): Table {
-  const { remote_relationships } = table;
-  if (!remote_relationships) return table;
-  return {
-    ...table,
-    remote_relationships: remote_relationships.map((relationship) => {
-      const { to_source } = relationship.definition;
-      if (!to_source) return relationship;
-      return {
-        ...relationship,
-        definition: { to_source: { ...to_source, source: renamed(to_source.source) } },
-      };
-    }),
-  };
+function followSource(
+  relationships: readonly RemoteRelationship[],
+  renamed: (source: string) => string,
+): RemoteRelationship[] {
+  return relationships.map((relationship) => {
+    const { to_source } = relationship.definition;
+    if (!to_source) return relationship;
+    return {
+      ...relationship,
+      definition: { to_source: { ...to_source, source: renamed(to_source.source) } },
+    };
+  });
 }
 
 /** What is said anew is said wholly: settings not given are gone. */

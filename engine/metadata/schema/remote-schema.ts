@@ -54,3 +54,14 @@ export const RemoteSchema = Type.Object({
   ),
 });
 export type RemoteSchema = Static<typeof RemoteSchema>;
+
+/** The remote schema with what `change` makes of the relationships of each of its types. */
+export function mapTypeRelationships(
+  remote: RemoteSchema,
+  change: (relationships: readonly RemoteRelationship[]) => RemoteRelationship[],
+): RemoteSchema {
+  const { remote_relationships: types } = remote;
+  if (!types) return remote;
+  const changed = types.map((type) => ({ ...type, relationships: change(type.relationships) }));
+  return { ...remote, remote_relationships: changed };
+}

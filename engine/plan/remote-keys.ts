@@ -1,0 +1,129 @@
+/** Fields of a remote schema's objects that are found elsewhere: in their place the remote is asked for the values they are
+ *  joined by, under names nobody else has, and which of them belong together is noted by the way that leads to them. A field
+ *  that fragments ask for several times is planned once, when all of what is selected of it is known.
+ *  Out: nodes of the sent document, and JoinPlaces. Raises `ambiguousAlias`, and what planning the field raises.
+ *  Not here: what is joined (remote-relationship.ts), putting it there (execute/remote-join.ts). Reference: features.md row 120. */
+import {
+  type DirectiveNode,
+  type FieldNode,
+  type GraphQLField,
+  Kind,
+  type SelectionNode,
+  visit,
+} from 'graphql';
+import { withPath } from '../errors/engine-error.ts';
+import type { JoinKey } from '../resolve/remote-types.ts';
+import type { JoinedOrigin } from '../schema/origin.ts';
+import type { PlanContext } from './context.ts';
+import type { JoinPlaces, SpreadKeys } from './join-types.ts';
+import { planJoin } from './remote-relationship.ts';
+import { isIncluded, refuseAmbiguous } from './selection.ts';
+
+/** A field on the way, as a field of that type: of different types they are different fields, whatever they are called. */
+export type Step = { readonly owner: string; readonly name: string; readonly alias: string };
+
+/** A field to join, where it stands. */
+export type JoinedField = {
+  readonly origin: JoinedOrigin;
+  readonly field: GraphQLField<unknown, unknown>;
+  readonly node: FieldNode;
+  readonly way: readonly Step[];
+  /** What it is in that may be left out, and itself. */
+  readonly conditions: readonly SelectionNode[];
+};
+
+type Slot = Pick<JoinedField, 'origin' | 'field' | 'way'> & {
+  readonly keys: SentKeys;
+  readonly nodes: FieldNode[];
+};
+
+type SentKeys = Omit<SpreadKeys, 'join'>;
+
+/** Of one field of a sent document. */
+export class RemoteKeys {
+  readonly #context: PlanContext;
+  readonly #slots = new Map<string, Slot>();
+  #prefix: string | undefined;
+
+  constructor(context: PlanContext) {
+    this.#context = context;
+  }
+
+  /** What is asked for in its place. */
+  add({ origin, field, node, way, conditions }: JoinedField): readonly FieldNode[] {
+    const { alias } = way.at(-1)!;
+    const id = JSON.stringify(way.map((step) => [step.owner, step.alias]));
+    const slot = this.#slots.get(id) ?? { origin, field, way, keys: this.#keysFor(alias, origin), nodes: [] };
+    this.#slots.set(id, slot);
+    if (slot.nodes[0]) refuseAmbiguous(alias, slot.nodes[0], node);
+    if (conditions.every((each) => isIncluded(each, this.#context))) slot.nodes.push(node);
+    const { first, names } = slot.keys;
+    const { directives = [] } = node;
+    if (names.length === 0) return [asked('__typename', first, directives)];
+    return names.map((name, i) => asked(upstreamName(origin.keys[i]!), name, directives));
+  }
+
+  /** Where what was added stands in the answer; null: nowhere. */
+  finished(): JoinPlaces | null {
+    return placesOf(
+      [...this.#slots.values()]
+        .filter(({ nodes }) => nodes.length > 0)
+        .map(({ origin, field, way, keys, nodes }) => {
+          const plan = () => planJoin(origin.to, { field, nodes }, this.#context);
+          const steps = way.flatMap(({ name }) => ['selectionSet', name]);
+          const join = steps.reduceRight((body, step) => () => withPath(step, body), plan)();
+          return { way: way.slice(0, -1).map((step) => step.alias), keys: { ...keys, join } };
+        }),
+    );
+  }
+
+  #keysFor(alias: string, { keys }: JoinedOrigin): SentKeys {
+    this.#prefix ??= freePrefix(responseNames(this.#context));
+    const first = `${this.#prefix}${this.#slots.size}`;
+    const names = keys.map((_, i) => `${first}_${i}`);
+    return { alias, first: names[0] ?? first, names };
+  }
+}
+
+function upstreamName(key: JoinKey): string {
+  if (key.kind !== 'upstream') throw new Error(`a ${key.kind} is no value of a remote schema`);
+  return key.field.name;
+}
+
+function asked(name: string, alias: string, directives: readonly DirectiveNode[]): FieldNode {
+  const named = (value: string) => ({ kind: Kind.NAME, value }) as const;
+  return { kind: Kind.FIELD, name: named(name), alias: named(alias), directives };
+}
+
+type Placed = { readonly way: readonly string[]; readonly keys: SpreadKeys };
+
+function placesOf(placed: readonly Placed[]): JoinPlaces | null {
+  if (placed.length === 0) return null;
+  const here = placed.flatMap(({ way, keys }) => {
+    return way.length === 0 ? [keys.first, ...keys.names].map((name) => [name, keys] as const) : [];
+  });
+  const further = Map.groupBy(
+    placed.filter(({ way }) => way.length > 0),
+    ({ way }) => way[0]!,
+  );
+  const inner = [...further].map(([alias, inside]) => {
+    return [alias, placesOf(inside.map(({ way, keys }) => ({ way: way.slice(1), keys })))!] as const;
+  });
+  return { own: new Map(), spread: new Map(here), inner: new Map(inner) };
+}
+
+/** What anything in the document is called in a response. */
+function responseNames({ document: { operation, fragments } }: PlanContext): readonly string[] {
+  const names: string[] = [];
+  for (const node of [operation, ...fragments.values()]) {
+    visit(node, { Field: ({ alias, name }) => void names.push((alias ?? name).value) });
+  }
+  return names;
+}
+
+/** What none of the names begins with. */
+export function freePrefix(taken: readonly string[]): string {
+  let prefix = 'k';
+  while (taken.some((name) => name.startsWith(prefix))) prefix = `_${prefix}`;
+  return prefix;
+}
