@@ -45,11 +45,13 @@ import { runSql } from './run-sql.ts';
 import {
   dumpInternalState,
   getSourceFunctions,
+  getSourceKindCapabilities,
   getSourceTables,
   getTableInfo,
   getViewDefinition,
   listSourceKinds,
   suggestRelationships,
+  testConnectionTemplate,
 } from './source-reads.ts';
 import { testWebhookTransform } from './test-webhook-transform.ts';
 import type { Work } from './work.ts';
@@ -75,6 +77,8 @@ const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchO
   get_logical_model: getLogicalModels,
   get_native_query: getNativeQueries,
   list_source_kinds: listSourceKinds,
+  get_source_kind_capabilities: getSourceKindCapabilities,
+  pg_test_connection_template: testConnectionTemplate,
   get_source_tables: getSourceTables,
   get_source_functions: getSourceFunctions,
   get_table_info: getTableInfo,

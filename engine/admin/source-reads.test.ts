@@ -141,6 +141,19 @@ test('several functions are tracked or none, and a refusal names the one', async
   expect(tracked()).toBe(0);
 });
 
+test('what there is not is refused by name', async () => {
+  const context = { headers: {}, session: { 'x-engine-role': 'user' }, query: { operation_type: 'query' } };
+  for (const asked of [
+    op('pg_test_connection_template', { source_name: 'default', request_context: context }),
+    op('get_source_kind_capabilities', { name: 'postgres' }),
+  ]) {
+    expect(await engine.metadata(asked)).toMatchObject({
+      status: 400,
+      body: { code: 'not-supported', path: '$.args' },
+    });
+  }
+});
+
 test('trusted hosts, metrics and federation are part of the document', async () => {
   const host = { host: 'a.example', suffix: '8443', permissions: ['self-signed'] };
   const metadata = () => engine.state.snapshot().metadata;

@@ -45,6 +45,44 @@ test.each(SPECIFIED)('/v1/query knows %s in version %i', (type, version) => {
   expect(findOperation(type, version, '/v1/query')).toMatchObject({ name: type, version });
 });
 
+/** Those of the newer endpoint (reference features.md 1.15), by their names there. */
+const NEWER = `
+  export_metadata replace_metadata reload_metadata clear_metadata drop_inconsistent_metadata get_inconsistent_metadata
+  get_catalog_state set_catalog_state dump_internal_state get_source_kind_capabilities list_source_kinds
+  bulk bulk_keep_going bulk_atomic
+  pg_add_source pg_update_source pg_drop_source rename_source pg_get_source_tables pg_get_source_functions pg_get_table_info
+  pg_get_viewdef_info pg_test_connection_template set_query_tags
+  pg_track_table pg_track_tables pg_untrack_table pg_untrack_tables pg_set_table_customization pg_set_table_is_enum
+  pg_set_apollo_federation_config
+  pg_track_function pg_untrack_function pg_set_function_customization pg_create_function_permission
+  pg_drop_function_permission pg_track_functions pg_untrack_functions
+  pg_create_object_relationship pg_create_array_relationship pg_drop_relationship pg_rename_relationship
+  pg_set_relationship_comment pg_suggest_relationships pg_add_computed_field pg_drop_computed_field
+  pg_create_insert_permission pg_create_select_permission pg_create_update_permission pg_create_delete_permission
+  pg_drop_insert_permission pg_drop_select_permission pg_drop_update_permission pg_drop_delete_permission
+  pg_set_permission_comment
+  pg_create_remote_relationship pg_update_remote_relationship pg_delete_remote_relationship
+  pg_create_event_trigger pg_delete_event_trigger pg_redeliver_event pg_invoke_event_trigger pg_get_event_logs
+  pg_get_event_invocation_logs pg_get_event_by_id cleanup_event_trigger_logs
+  add_remote_schema update_remote_schema remove_remote_schema reload_remote_schema introspect_remote_schema
+  add_remote_schema_permissions drop_remote_schema_permissions
+  create_action update_action drop_action create_action_permission drop_action_permission set_custom_types
+  create_query_collection rename_query_collection drop_query_collection add_query_to_collection
+  drop_query_from_collection add_collection_to_allowlist update_scope_of_collection_in_allowlist
+  drop_collection_from_allowlist create_rest_endpoint drop_rest_endpoint add_inherited_role drop_inherited_role
+  pg_track_native_query pg_untrack_native_query pg_get_native_query pg_track_logical_model pg_untrack_logical_model
+  pg_get_logical_model pg_create_logical_model_select_permission pg_drop_logical_model_select_permission
+  set_api_limits remove_api_limits set_graphql_schema_introspection_options add_host_to_tls_allowlist
+  drop_host_from_tls_allowlist set_metrics_config remove_metrics_config set_opentelemetry_config set_opentelemetry_status
+  test_webhook_transform`;
+
+test('/v1/metadata knows every operation of the reference', () => {
+  const unknown = NEWER.trim()
+    .split(/\s+/)
+    .filter((type) => !findOperation(type, 1, '/v1/metadata'));
+  expect(unknown).toEqual([]);
+});
+
 test('/v1/metadata knows operations by their newer names alone', () => {
   expect(findOperation('pg_track_table', 1, '/v1/metadata')?.name).toBe('track_table');
   expect(findOperation('track_table', 1, '/v1/metadata')).toBeUndefined();

@@ -10,6 +10,7 @@ import {
   Comment,
   EnvValue,
   GraphqlName,
+  nullable,
   ObjectName,
   QualifiedName,
   RequestTransform,
@@ -162,7 +163,7 @@ const PermissionType = Type.Union([
 ]);
 const sourceSettings = {
   customization: Type.Optional(SourceCustomization),
-  query_tags: Type.Optional(QueryTags),
+  query_tags: Type.Optional(nullable(QueryTags)),
   health_check: Type.Optional(HealthCheck),
 };
 
@@ -230,7 +231,26 @@ export const OPERATIONS = {
     Type.Object({ name: ObjectName, cascade: flag }),
   ),
   rename_source: row('edit', 'Renames a source.', Type.Object({ name: ObjectName, new_name: ObjectName })),
+  set_query_tags: row(
+    'edit',
+    'Says whether and how the statements of a source say what they are for.',
+    Type.Object({ source_name: ObjectName, ...QueryTags.properties }),
+  ),
+  pg_test_connection_template: row(
+    'read',
+    'Always refused: connections are not chosen by templates.',
+    Type.Object({
+      source_name: ObjectName,
+      request_context: Type.Unknown(),
+      connection_template: Type.Optional(Type.Unknown()),
+    }),
+  ),
   list_source_kinds: row('read', 'Kinds of databases a source may be.', nothing),
+  get_source_kind_capabilities: row(
+    'read',
+    'Always refused: only kinds that are not built in have capabilities to tell.',
+    Type.Object({ name: ObjectName }),
+  ),
   get_source_tables: sourced('read', 'Tables and views of a database, tracked or not.', {}),
   get_source_functions: sourced('read', 'Functions of a database, tracked or not.', {}),
   get_table_info: sourced('read', 'Columns and keys of a table or view, tracked or not.', {

@@ -506,6 +506,14 @@ test('updating a source changes what is given and nothing else', () => {
   expect(next.sources[0]).toEqual({ ...made.sources[0], customization });
 });
 
+test('query tags of a source are replaced as a whole', () => {
+  const tagged = edit(made, 'set_query_tags', { source_name: 'default', format: 'sqlcommenter' });
+  expect(tagged.sources[0]?.query_tags).toEqual({ format: 'sqlcommenter' });
+  const off = edit(tagged, 'set_query_tags', { source_name: 'default', disabled: true });
+  expect(off.sources[0]).toEqual({ ...made.sources[0], query_tags: { disabled: true } });
+  expect(() => edit(made, 'set_query_tags', { source_name: 'x' })).toThrow('source with name "x"');
+});
+
 test('a handler leaves the document it was given as it was', () => {
   const before = JSON.stringify(made);
   edit(made, 'untrack_table', { table: 'author', cascade: true });

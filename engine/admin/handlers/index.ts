@@ -24,6 +24,7 @@ export const HANDLERS: { readonly [N in EditOperation]: Handler<N> } = {
   pg_update_source: sources.updateSource,
   pg_drop_source: sources.dropSource,
   rename_source: sources.renameSource,
+  set_query_tags: sources.setQueryTags,
   track_table: tables.trackTable,
   untrack_table: tables.untrackTable,
   track_tables: tables.trackTables,

@@ -32,6 +32,12 @@ export const updateSource: Handler<'pg_update_source'> = (draft, args) => {
   return editObject(draft, objectKey('source', args.name), args);
 };
 
+/** Raises `sourceNotFound`. What is said anew is said wholly. */
+export const setQueryTags: Handler<'set_query_tags'> = (draft, { source_name: name, ...query_tags }) => {
+  requireSource(draft, name);
+  return editObject(draft, objectKey('source', name), { query_tags });
+};
+
 /** Raises `sourceNotFound`; `cannotDropDependents` when another source leads here. */
 export const dropSource: Handler<'pg_drop_source'> = (draft, { name, cascade }) => {
   requireSource(draft, name);

@@ -99,13 +99,14 @@ export const SourceCustomization = Type.Object({
 });
 export type SourceCustomization = Static<typeof SourceCustomization>;
 
-export const QueryTags = nullable(
-  Type.Object({
-    disabled: Type.Optional(Type.Boolean()),
-    format: Type.Optional(Type.String()),
-    omit_request_id: Type.Optional(Type.Boolean()),
-  }),
-);
+export const QueryTags = Type.Object({
+  disabled: Type.Optional(Type.Boolean()),
+  format: Type.Optional(
+    Type.Union([Type.Literal('standard'), Type.Literal('standard_prepended'), Type.Literal('sqlcommenter')]),
+  ),
+  omit_request_id: Type.Optional(Type.Boolean()),
+});
+export type QueryTags = Static<typeof QueryTags>;
 
 export const HealthCheck = nullable(
   Type.Object({
@@ -127,7 +128,7 @@ export const Source = Type.Object({
   logical_models: Type.Optional(Type.Array(LogicalModel)),
   stored_procedures: Type.Optional(Type.Array(Type.Unknown())),
   customization: Type.Optional(SourceCustomization),
-  query_tags: Type.Optional(QueryTags),
+  query_tags: Type.Optional(nullable(QueryTags)),
   health_check: Type.Optional(HealthCheck),
 });
 export type Source = Static<typeof Source>;
