@@ -8,7 +8,7 @@
 export type ErrorDialect = 'specification' | 'newer';
 
 export type ErrorRow<P> = {
-  readonly status: 200 | 400 | 401 | 404 | 405 | 409 | 413 | 429 | 500;
+  readonly status: 200 | 400 | 401 | 404 | 405 | 408 | 409 | 413 | 429 | 431 | 500;
   readonly code: string | ((params: P) => string);
   readonly message: (params: P) => string;
   readonly newer?: { readonly code?: string; readonly message?: (params: P) => string };
@@ -50,6 +50,12 @@ export const ERRORS = {
     'bad-request',
     (p) => `request body is larger than ${p.mostBytes} bytes`,
   ),
+  headersTooLarge: row<{ most: number; mostBytes: number }>(
+    431,
+    'bad-request',
+    (p) => `request headers are more than ${p.most} or larger than ${p.mostBytes} bytes`,
+  ),
+  requestTooSlow: row<object>(408, 'bad-request', () => 'the request did not arrive in time'),
   originNotAllowed: row<object>(
     400,
     'access-denied',

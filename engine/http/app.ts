@@ -2,6 +2,7 @@
  *  authentication, errors, 404 and 405, the request log.
  *  Not here: what an endpoint does (its own file), listening and closing (server.ts). Reference: features.md 1.14. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import fastify, {
   type FastifyError,
   type FastifyInstance,
@@ -23,6 +24,8 @@ import { metricsRoutes } from './metrics.ts';
 import { pgDumpRoutes } from './pg-dump.ts';
 import { errorFrom, showsInternal } from './refusal.ts';
 import { requestIdOf } from './request-id.ts';
+import { VARY } from './respond.ts';
+import { refuseUnreadable } from './unreadable.ts';
 
 /** Endpoints behind authentication, by the API that turns them on. */
 const ROUTES: Partial<Record<ApiName, (app: FastifyInstance, context: HttpContext) => void>> = {
@@ -38,6 +41,8 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
     bodyLimit: context.options.maxRequestBodyLength,
     genReqId: requestIdOf,
     serverFactory: makeServer,
+    clientErrorHandler: (error, socket) =>
+      refuseUnreadable(error, socket as Socket, context.options.maxTotalHeaderLength),
     frameworkErrors: (error, request, reply) => refuse(context, error, request, reply as FastifyReply),
   });
   app.removeAllContentTypeParsers();
@@ -82,7 +87,7 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
 async function greet(context: HttpContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
   // Whatever a client says its body is, it is JSON or an error.
   request.raw.headers['content-type'] = 'application/json';
-  reply.header('x-request-id', request.id);
+  reply.headers({ 'x-request-id': request.id, ...VARY });
   reply.headers(context.corsHeaders(request.headers.origin));
   if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return;
   if (reply.hasHeader('access-control-allow-origin')) {

@@ -20,7 +20,6 @@ export function corsPolicy(options: Pick<Options, 'corsDomain' | 'disableCors'>)
     return {
       'access-control-allow-origin': origin,
       'access-control-allow-credentials': 'true',
-      vary: 'Origin',
     };
   };
 }

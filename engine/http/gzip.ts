@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { gzip, gzipSync } from 'node:zlib';
 import type { Body } from '../execute/splice.ts';
 
-export const GZIP_HEADERS = { 'content-encoding': 'gzip', vary: 'accept-encoding' };
+export const GZIP_HEADERS = { 'content-encoding': 'gzip' };
 
 const LEAST_BYTES = 700;
 /** About a millisecond of compressing. */

@@ -7,6 +7,9 @@ import { type Exchange, finish, newExchange } from './exchange.ts';
 import { acceptsGzip, GZIP_HEADERS, gzipped } from './gzip.ts';
 import { requestIdOf } from './request-id.ts';
 
+/** What an answer depends on besides its URL: caches must not give one client what is another's. */
+export const VARY = { vary: 'accept-encoding, origin' } as const;
+
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 export type Answer = {
@@ -54,6 +57,7 @@ function headersOf(
     'content-type': 'application/json; charset=utf-8',
     'content-length': sizeBytes,
     'x-request-id': id,
+    ...VARY,
   };
   if (origin !== undefined) Object.assign(headers, corsHeaders(origin));
   if (session?.setCookies || cookies)

@@ -218,6 +218,42 @@ test.each(['/v1/graphql', '/v1/metadata'])(
   },
 );
 
+test('browsers of origins that are not listed are told of none; caches keep origins apart', async () => {
+  const own = await createDatabase();
+  const corsDomain = 'https://*.shop.example, http://localhost:3000';
+  const strict = await startTestEngine({ databaseUrl: own.url, corsDomain });
+  const headersFor = async (origin: string, method = 'GET') => {
+    const preflight = { 'access-control-request-method': 'GET' };
+    const init = { method, headers: { origin, 'accept-encoding': 'gzip', ...preflight } };
+    const { status, headers } = await fetch(`${strict.url}/v1/version`, init);
+    return [status, headers.get('access-control-allow-origin'), headers.get('vary')];
+  };
+  const vary = 'accept-encoding, origin';
+  expect(await headersFor('https://a.shop.example')).toEqual([200, 'https://a.shop.example', vary]);
+  expect(await headersFor('https://evil.example')).toEqual([200, null, vary]);
+  expect(await headersFor('https://a.shop.example', 'OPTIONS')).toEqual([
+    204,
+    'https://a.shop.example',
+    vary,
+  ]);
+  expect(await headersFor('https://shop.example', 'OPTIONS')).toEqual([204, null, vary]);
+  await strict.close();
+  await own.drop();
+});
+
+test('with CORS disabled, browsers are told of no origin', async () => {
+  const own = await createDatabase();
+  const closed = await startTestEngine({ databaseUrl: own.url, disableCors: true });
+  for (const method of ['GET', 'OPTIONS']) {
+    const headers = { origin: 'https://shop.example', 'access-control-request-method': 'GET' };
+    const answer = await fetch(`${closed.url}/v1/version`, { method, headers });
+    const names = [...answer.headers.keys()];
+    expect(names.filter((name) => name.startsWith('access-control-'))).toEqual([]);
+  }
+  await closed.close();
+  await own.drop();
+});
+
 test('the console is one page and its own files', async () => {
   const page = await send('/');
   expect(page.headers.get('content-type')).toMatch('text/html');

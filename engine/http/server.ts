@@ -16,6 +16,7 @@ import { isGraphqlPath } from './graphql-path.ts';
 import { keepLast } from './repeated-headers.ts';
 import { isRest, restHandler } from './rest.ts';
 import { Tracing } from './tracing.ts';
+import { MOST_HEADERS } from './unreadable.ts';
 import { acceptWebsockets, isWebsocketUpgrade } from './websocket.ts';
 
 export type HttpServer = {
@@ -76,6 +77,7 @@ export async function openServer(
       },
     ),
   );
+  app.server.maxHeadersCount = MOST_HEADERS;
   const websockets = acceptWebsockets(app.server, context);
   registry?.read('pergola_http_requests_in_flight', () => [{ labels: {}, value: inFlight.size }]);
   await listen(app.server, options);
