@@ -129,7 +129,7 @@ async function runSteps(run: Run, steps: readonly ReadyStep[], given: Binding): 
   const written: string[] = [];
   let affectedRows = 0;
   for (const step of steps) {
-    const { unlessInserted, isAnswered } = step;
+    const { unlessInserted, answered } = step;
     const row = await runOne(run, step, valuesOf(step, { ...given, inserted }));
     if (row.length === 0 && unlessInserted) {
       fail('notSupported', { text: unlessInserted.text }, { path: unlessInserted.path });
@@ -137,7 +137,7 @@ async function runSteps(run: Run, steps: readonly ReadyStep[], given: Binding): 
     affectedRows += Number(row[0] ?? 0);
     inserted.push(row.slice(1));
     // Arrays as Postgres prints them, without their braces: joined, they are one array.
-    const rows = isAnswered ? textOfColumn(row.at(-2) ?? null) : null;
+    const rows = answered === null ? null : textOfColumn(row[answered] ?? null);
     if (rows) written.push(rows.slice(1, -1));
   }
   return { ...given, affectedRows, written: `{${written.join(',')}}` };

@@ -50,20 +50,20 @@ test('a row tells what is kept of it, itself where it is answered with, and whet
   );
 });
 
-test('rows nothing refers to are one statement that counts them', () => {
-  const { steps } = render(
-    step(
-      insert([
-        [constant('A', varchar), author],
-        ['default', author],
-      ]),
-    ),
-  );
-  expect(steps[0]!.text).toBe(
-    `with "written" as (${columns} ${values}, (default, $2::"pg_catalog"."int4") returning true as "check passes") ` +
+test('rows nothing refers to are one statement that counts them, and looks at their check where there is one', () => {
+  const rows: Insert['rows'] = [
+    [constant('A', varchar), author],
+    ['default', author],
+  ];
+  const check = compare('author_id', '_gt', constant('0'));
+  const { steps } = render(step(insert(rows)), step(insert(rows, { check })));
+  const inserted = `${columns} ${values}, (default, $2::"pg_catalog"."int4") returning`;
+  expect(steps[0]!.text).toBe(`with "written" as (${inserted} 1) select count(*)::text from "written"`);
+  expect(steps[0]!.parameters).toEqual([constant('A', varchar), author]);
+  expect(steps[1]!.text).toBe(
+    `with "written" as (${inserted} ("t0"."author_id" > $3::"pg_catalog"."int4") is true as "check passes") ` +
       `select count(*)::text, ${unless('bool_and("check passes")')} from "written"`,
   );
-  expect(steps[0]!.parameters).toEqual([constant('A', varchar), author]);
 });
 
 test('equal objects have equal statements, and paths start at the argument', () => {

@@ -16,54 +16,59 @@ export const ROW = id('written row');
 /** Null when no row was written. */
 export const ALL_PASS = sql`bool_and(${PASSES})`;
 
-export type StepQuery = Pick<InsertStep, 'isAnswered' | 'unlessInserted' | 'path'> & {
-  /** Columns: how many rows, the kept values, the rows as an array if `isAnswered`; then the check's. A single row that
-   *  was not inserted: no row at all. */
+export type StepQuery = Pick<InsertStep, 'unlessInserted' | 'path'> & {
+  /** Columns: how many rows, the kept values, the rows as an array where somebody takes them, the verdict where there is a
+   *  check. A single row that was not inserted: no row at all. */
   readonly write: Fragment;
+  /** The column of the rows, when the answer is about them. */
+  readonly answered: number | null;
 };
 
 export function stepQuery({ insert, keeps, isAnswered, unlessInserted, path }: InsertStep): StepQuery {
   const aliases = new Aliases();
   const row = aliases.next();
   const statement = insertStatement(insert, row, aliases);
-  const passes = checkOf(insert, row, aliases) ?? sql`true`;
-  const about = { isAnswered, unlessInserted, path };
+  const passes = checkOf(insert, row, aliases);
+  const about = { unlessInserted, path };
   if (insert.rows.length === 1) {
     const whole = sql`${id(row)}.*::${typeName(rowType(insert.table))}`;
     const columns = [
       sql`'1'::text`,
       ...keeps.map((column) => sql`${columnOf(row, column)}::text`),
       ...(isAnswered ? [sql`array[${whole}]::text`] : []),
-      verdict(passes),
+      ...(passes ? [verdict(passes)] : []),
     ];
-    return { ...about, write: sql`${statement} returning ${join(columns, comma)}` };
+    const write = sql`${statement} returning ${join(columns, comma)}`;
+    return { ...about, write, answered: isAnswered ? 1 + keeps.length : null };
   }
-  return {
-    ...about,
-    write: manyRows(statement, { row, table: insert.table, passes, tellsRows: isAnswered }),
-  };
+  const write = manyRows(statement, { row, table: insert.table, passes, tellsRows: isAnswered });
+  return { ...about, write, answered: isAnswered ? 1 : null };
 }
 
 type Written = {
   /** The alias of a written row. */
   readonly row: string;
   readonly table: QualifiedName;
-  /** Does a row pass the check? */
-  readonly passes: Fragment;
+  /** Does a row pass the check? Null: there is none. */
+  readonly passes: Fragment | null;
   readonly tellsRows: boolean;
 };
 
 /** A statement that writes any number of rows, as a step without kept values. */
 export function manyRows(statement: Fragment, { row, table, passes, tellsRows }: Written): Fragment {
   const whole = sql`${id(row)}.*::${typeName(rowType(table))}`;
-  const returning = [...(tellsRows ? [sql`${whole} as ${ROW}`] : []), sql`${passes} as ${PASSES}`];
+  const returning = [
+    ...(tellsRows ? [sql`${whole} as ${ROW}`] : []),
+    ...(passes ? [sql`${passes} as ${PASSES}`] : []),
+  ];
   const columns = [
     sql`count(*)::text`,
     ...(tellsRows ? [sql`array_agg(${ROW})::text`] : []),
-    verdict(ALL_PASS),
+    ...(passes ? [verdict(ALL_PASS)] : []),
   ];
-  const written = sql`${statement} returning ${join(returning, comma)}`;
-  return sql`with ${WRITTEN} as (${written}) select ${join(columns, comma)} from ${WRITTEN}`;
+  // Rows nobody looks at are counted.
+  const told = returning.length > 0 ? join(returning, comma) : sql`1`;
+  return sql`with ${WRITTEN} as (${statement} returning ${told}) select ${join(columns, comma)} from ${WRITTEN}`;
 }
 
 /** The type of a table's rows. */

@@ -30,7 +30,7 @@ export type CompiledStatement = Statement & {
 
 /** A statement with the columns of a StepQuery; its paths are those of the request. */
 export type CompiledStep = Statement &
-  Pick<StepQuery, 'isAnswered' | 'unlessInserted'> & { readonly errorPath: ErrorPath };
+  Pick<StepQuery, 'answered' | 'unlessInserted'> & { readonly errorPath: ErrorPath };
 
 type ErrorPath = readonly (string | number)[];
 
@@ -257,10 +257,10 @@ function finish(draft: Draft): CompiledStatement {
   };
 }
 
-function finishStep({ write, isAnswered, unlessInserted, path }: StepQuery, root: ErrorPath): CompiledStep {
+function finishStep({ write, answered, unlessInserted, path }: StepQuery, root: ErrorPath): CompiledStep {
   return {
     ...compile(write),
-    isAnswered,
+    answered,
     unlessInserted: unlessInserted && { ...unlessInserted, path: [...root, ...unlessInserted.path] },
     errorPath: [...root, ...path],
   };

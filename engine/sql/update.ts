@@ -3,7 +3,6 @@
  *  running them (execute/run-plan.ts). Why: ADR 8. */
 import type { UpdateStep } from '../plan/types.ts';
 import { checkOf } from './check.ts';
-import { sql } from './fragment.ts';
 import { manyRows, type StepQuery } from './insert.ts';
 import { Aliases } from './scope.ts';
 import { deleteStatement, updateStatement } from './write.ts';
@@ -13,11 +12,11 @@ export function updateStepQuery({ write, keepsRows, isAnswered, path }: UpdateSt
   const row = aliases.next();
   const isUpdate = write.kind === 'update';
   const statement = isUpdate ? updateStatement(write, row, aliases) : deleteStatement(write, row, aliases);
-  const passes = (isUpdate && checkOf(write, row, aliases)) || sql`true`;
+  const passes = isUpdate ? checkOf(write, row, aliases) : null;
   const tellsRows = keepsRows || isAnswered;
   return {
     write: manyRows(statement, { row, table: write.table, passes, tellsRows }),
-    isAnswered,
+    answered: isAnswered ? 1 : null,
     unlessInserted: null,
     path,
   };
