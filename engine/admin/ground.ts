@@ -18,6 +18,7 @@ import { nativeQueriesOf } from '../resolve/native-queries.ts';
 import { signatureOf } from '../resolve/native-query.ts';
 import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
 import { type Resolution, type ResolveOptions, resolve } from '../resolve/resolve.ts';
+import type { ForeignTransaction, Outcome } from '../store/intents.ts';
 import type { Store } from '../store/store.ts';
 import type { Catalogs, SourceCatalog } from './snapshot.ts';
 
@@ -37,6 +38,7 @@ export type GroundOptions = {
 
 /** A source that does not answer in this time counts as unreachable; the others must not wait for it longer. */
 const INTROSPECTION_TIMEOUT_MS = 20_000;
+const OUTCOME_PAUSE_MS = 20;
 
 export class Ground {
   readonly store: Store;
@@ -82,6 +84,24 @@ export class Ground {
   /** The pool of a source as `source` configures it, published or not. */
   database(source: Source): Database {
     return this.sources.database(source);
+  }
+
+  /** Of a transaction an engine that is gone had begun. One that is under way is waited for: its connection is gone, too. */
+  async outcomeOf({ source, xid }: ForeignTransaction): Promise<Outcome> {
+    const until = performance.now() + INTROSPECTION_TIMEOUT_MS;
+    try {
+      while (performance.now() < until) {
+        const { rows } = await this.database(source).query('select pg_xact_status($1::xid8) as status', [
+          xid,
+        ]);
+        if (rows[0].status !== 'in progress') return rows[0].status ?? 'aborted';
+        await sleep(OUTCOME_PAUSE_MS);
+      }
+      return 'in progress';
+    } catch (error) {
+      this.#options.onUnreachable(source.name, error instanceof Error ? error.message : String(error));
+      return 'unreachable';
+    }
   }
 
   /** Asks a source what it has; through `inside` when a transaction is open there. Never throws: a source that cannot be

@@ -94,8 +94,9 @@ async function change(state: EngineState, request: AdminRequest): Promise<unknow
       await work.rollback();
       const isOvertaken = error instanceof EngineError && error.kind === 'conflict';
       const mayRepeat = work.isRepeatable && request.resourceVersion === null && attempt < MOST_ATTEMPTS;
+      // Another engine's intent, or our own, may be all that was in the way: the next one finds it settled.
+      if (isOvertaken || work.isInDoubt) await state.refresh();
       if (!isOvertaken || !mayRepeat) throw error;
-      await state.refresh();
     } finally {
       state.dropUnpublished();
     }

@@ -14,6 +14,7 @@ import { SESSION_PREFIX } from '../resolve/session.ts';
 import type { ResolveOptions } from '../resolve/types.ts';
 import { actionCalls } from '../store/action-calls.ts';
 import { nameOfDatabase, waitFor } from '../store/connect.ts';
+import type { Outcome } from '../store/intents.ts';
 import type { Authorship } from '../store/revisions.ts';
 import { Store, type StoredDocument, type Versions } from '../store/store.ts';
 import { type Watch, watch } from '../store/watch.ts';
@@ -126,6 +127,7 @@ export class EngineState {
         this.#report({ kind: 'metadata database unreachable', attempt, reason }),
     });
     if (versions.length > 0) this.#report({ kind: 'migrated', versions });
+    await this.#settleIntents(['in progress', 'unreachable']);
     await this.#writeDefaultSource();
     await this.#adopt(await this.ground.store.load());
     this.#watch = await watch({
@@ -206,7 +208,14 @@ export class EngineState {
     return true;
   }
 
+  /** What an engine that ended in the middle of a write has left. */
+  #settleIntents(waitsFor: readonly Outcome[]): Promise<void> {
+    return this.ground.store.settleIntents((transaction) => this.ground.outcomeOf(transaction), waitsFor);
+  }
+
   async #refreshOnce(): Promise<void> {
+    // A database that is down must not keep everybody from writing.
+    await this.#settleIntents(['in progress']);
     const current = this.snapshot().versions;
     if (!isBehind(current, await this.ground.store.versions())) return;
     const stored = await this.ground.store.load();

@@ -4,8 +4,9 @@
  *
  *  Atomicity. A source in the metadata database itself: one transaction, all or nothing. Another database: the metadata is
  *  written first, under a row lock, then the source commits, then the metadata. A source that cannot commit (a deferred
- *  constraint) takes the metadata back with it; a crash between the two commits leaves the source ahead, which shows as
- *  inconsistent objects and loses nothing. Two sources in one request commit one after the other. */
+ *  constraint) takes the metadata back with it; after a crash between the two commits the metadata follows the source
+ *  (store/intents.ts). Several sources in one request commit one after the other: a crash in between leaves one ahead, which
+ *  shows as inconsistent objects. */
 import type { PathStep } from '../errors/engine-error.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
@@ -13,6 +14,7 @@ import type { Source } from '../metadata/schema/source.ts';
 import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
 import type { Resolution } from '../resolve/resolve.ts';
 import type { Inconsistency } from '../resolve/types.ts';
+import type { ForeignTransaction } from '../store/intents.ts';
 import type { Authorship } from '../store/revisions.ts';
 import type { CatalogStates, Draft, Versions } from '../store/store.ts';
 import { capture } from './event-capture.ts';
@@ -49,6 +51,8 @@ export class Work {
   readonly recaptured = new Set<string>();
   /** What cannot be taken back, and so waits until all else is written. */
   readonly afterCommit: (() => Promise<void>)[] = [];
+  /** Another database was told to commit, and this process has not heard that all is done. */
+  isInDoubt = false;
   /** Something happened that a second attempt would do twice (SQL outside a transaction). */
   isRepeatable = true;
   #metadata: Metadata;
@@ -60,7 +64,7 @@ export class Work {
   #view: Pick<Snapshot, 'metadata' | 'catalogs' | 'upstreams'> & { readonly made: Resolution };
   /** Sources this request has introspected, as they are configured: see `identityOf`. */
   #asked: ReadonlySet<string> = new Set();
-  readonly #transactions = new Map<string, OpenTransaction>();
+  readonly #transactions = new Map<string, OpenTransaction & { readonly source: Source }>();
 
   constructor(base: Snapshot, ground: Ground, options: { readonly isOperator?: boolean } = {}) {
     this.base = base;
@@ -231,7 +235,7 @@ export class Work {
     const open = this.#transactions.get(source.name);
     if (open) return open;
     const begun = await openTransaction(this.ground.database(source), { isForeign: true });
-    this.#transactions.set(source.name, begun);
+    this.#transactions.set(source.name, { ...begun, source });
     return begun;
   }
 
@@ -304,12 +308,29 @@ export class Work {
       await this.#commitSources(home.name);
       return versions;
     }
-    if (this.#transactions.size === 0) return this.ground.store.save(draft, expected);
-    return this.ground.store.transaction(async (save) => {
-      const versions = await save(draft, expected);
+    const transactions = await this.#foreignTransactions();
+    if (transactions.length === 0) {
+      const versions = await this.ground.store.save(draft, expected);
       await this.#commitSources();
       return versions;
-    });
+    }
+    const commit = () => {
+      this.isInDoubt = true;
+      return this.#commitSources();
+    };
+    const versions = await this.ground.store.saveBeside(draft, expected, { transactions, commit });
+    this.isInDoubt = false;
+    return versions;
+  }
+
+  /** Those that have written something, by the number their database gave them. */
+  async #foreignTransactions(): Promise<readonly ForeignTransaction[]> {
+    const found: ForeignTransaction[] = [];
+    for (const { source, client } of this.#transactions.values()) {
+      const { rows } = await client.query('select pg_current_xact_id_if_assigned()::text as xid');
+      if (rows[0]?.xid) found.push({ source, xid: rows[0].xid });
+    }
+    return found;
   }
 
   /** `last` holds the metadata: when another source cannot commit, it must still be able to go back. */

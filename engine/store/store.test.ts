@@ -38,18 +38,19 @@ describe('migrations', () => {
 
   test('make the schema once and find nothing to do the second time', async () => {
     const store = open();
-    expect(await store.migrate()).toEqual([1, 2, 3]);
+    expect(await store.migrate()).toEqual([1, 2, 3, 4]);
     expect(await store.migrate()).toEqual([]);
     expect(await database.sql('select version, name from pergola.migration')).toEqual([
       { version: 1, name: 'metadata' },
       { version: 2, name: 'revision' },
       { version: 3, name: 'action-call' },
+      { version: 4, name: 'intent' },
     ]);
   });
 
   test('of replicas that start together are applied by one of them', async () => {
     const applied = await Promise.all([open(), open(), open()].map((store) => store.migrate()));
-    expect(applied.flat()).toEqual([1, 2, 3]);
+    expect(applied.flat()).toEqual([1, 2, 3, 4]);
     expect(await database.sql('select count(*)::int as rows from pergola.metadata')).toEqual([{ rows: 1 }]);
   });
 
@@ -134,10 +135,8 @@ describe('the stored document', () => {
 
   test('is saved together with work elsewhere or not at all', async () => {
     const failure = new Error('the other database cannot commit');
-    const failed = store.transaction(async (save) => {
-      await save({ metadata: withCollection('a') }, 1);
-      throw failure;
-    });
+    const commit = () => Promise.reject(failure);
+    const failed = store.saveBeside({ metadata: withCollection('a') }, 1, { transactions: [], commit });
     expect(await rejection(failed)).toBe(failure);
     expect((await store.load()).versions.resource).toBe(1);
   });

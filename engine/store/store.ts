@@ -8,6 +8,14 @@ import { fail } from '../errors/engine-error.ts';
 import type { Database } from '../execute/pool.ts';
 import { parseMetadata } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
+import {
+  type ForeignTransaction,
+  forgetIntent,
+  listIntents,
+  NO_INTENT,
+  type Outcome,
+  recordIntent,
+} from './intents.ts';
 import { migrate } from './migrate.ts';
 import { type Authorship, ENGINE_ITSELF, listRevisions, loadRevision, type Revision } from './revisions.ts';
 
@@ -44,9 +52,11 @@ export type Draft = {
   readonly by?: Authorship;
 };
 
-/** Writes one draft and answers with the versions after it. Raises `conflict` when `expected` is not the stored
- *  resource version. */
-export type Save = (draft: Draft, expected: number) => Promise<Versions>;
+/** What has to be committed in other databases with a draft. */
+export type Beside = {
+  readonly transactions: readonly ForeignTransaction[];
+  readonly commit: () => Promise<void>;
+};
 
 export class Store {
   /** Tells our own notifications from those of other replicas. */
@@ -100,20 +110,48 @@ export class Store {
     return loadRevision(this.#database, version);
   }
 
+  /** Raises `conflict` as `saveIn` does. */
   async save(draft: Draft, expected: number): Promise<Versions> {
     return this.#database.transaction({}, (client) => this.saveIn(client, draft, expected));
   }
 
-  /** Runs `body` with a `save` whose effect is committed only when `body` is done, for example after it committed another
-   *  database; when it throws nothing is kept. The row stays locked between `save` and the end of `body`. */
-  async transaction<T>(body: (save: Save) => Promise<T>): Promise<T> {
-    return this.#database.transaction({}, (client) =>
-      body((draft, expected) => this.saveIn(client, draft, expected)),
-    );
+  /** Saves, and has other databases commit in between: nothing is kept when `commit` throws. The row stays locked meanwhile.
+   *  Should this process end before it is done, or not learn whether they have, the intent stays: see `settleIntents`. */
+  async saveBeside(draft: Draft, expected: number, { transactions, commit }: Beside): Promise<Versions> {
+    const id = randomUUID();
+    return this.#database.transaction({}, async (client) => {
+      const versions = await this.saveIn(client, draft, expected);
+      await recordIntent(this.#database, { id, expected, draft, transactions });
+      await commit();
+      await forgetIntent(client, id);
+      return versions;
+    });
   }
 
-  /** One compare-and-swap inside a transaction of the caller's on the metadata database. */
+  /** Writes what was left to be written by whoever ended in the middle of it, if the other databases have committed. An intent
+   *  about which one of them answers as in `waitsFor` stays. */
+  async settleIntents(
+    outcomeOf: (transaction: ForeignTransaction) => Promise<Outcome>,
+    waitsFor: readonly Outcome[],
+  ): Promise<void> {
+    if ((await listIntents(this.#database)).length === 0) return;
+    await this.#database.transaction({}, async (client) => {
+      // Whoever is still at it holds the row; afterwards there is no intent.
+      await lockDocument(client);
+      for (const { id, expected, draft, transactions } of await listIntents(client)) {
+        const outcomes = await Promise.all(transactions.map(outcomeOf));
+        if (outcomes.some((outcome) => waitsFor.includes(outcome))) continue;
+        await forgetIntent(client, id);
+        if (outcomes.includes('committed')) await this.saveIn(client, draft, expected);
+      }
+    });
+  }
+
+  /** One compare-and-swap inside a transaction of the caller's on the metadata database. Raises `conflict` when `expected` is
+   *  not the stored resource version, or while there is an intent nobody has settled. */
   async saveIn(client: ClientBase, draft: Draft, expected: number): Promise<Versions> {
+    // The statement must see intents of those it had to wait for.
+    await lockDocument(client);
     const states = draft.catalogStates ?? {};
     const by = draft.by ?? ENGINE_ITSELF;
     const saved = await client.query(
@@ -126,7 +164,7 @@ export class Store {
               cli_state = coalesce($6::json, cli_state),
               console_state = coalesce($7::json, console_state),
               operator_state = coalesce($8::json, operator_state)
-        where resource_version = $1
+        where resource_version = $1 and ${NO_INTENT}
     returning resource_version, catalog_version, state_version),
        noted as (
        insert into pergola.revision (resource_version, author, client, operations, metadata)
@@ -162,6 +200,10 @@ export class Store {
     if (!row) fail('conflict', { version: String(expected) });
     return versionsOf(row);
   }
+}
+
+async function lockDocument(client: ClientBase): Promise<void> {
+  await client.query('select from pergola.metadata for update');
 }
 
 /** The versions in a payload; undefined for text that is none of ours. */
