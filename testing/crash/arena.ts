@@ -1,0 +1,150 @@
+/** Two replicas on one metadata database, with a second database as another source, written to by several lanes while one
+ *  of them, or both, is killed. In: a Postgres. Out: rounds: kill at a moment of chance, wait until nothing is on its way,
+ *  start again, and say what does not agree. Not here: what is written (lane.ts), what has to agree (observe.ts). */
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { type Engine, startEngine } from '../../.ci/engine.ts';
+import { SOURCES } from './lane.ts';
+import { type Databases, problemsOf } from './observe.ts';
+import { post, type Tally, Writer } from './writer.ts';
+
+export type Round = { readonly killed: number; readonly problems: readonly string[] };
+
+/** A kill comes somewhere in the middle of what follows so many answers, whatever the machine's speed. */
+const MOST_ANSWERS = 16;
+const LANES = 6;
+
+export class Arena {
+  readonly tally: Tally = { acknowledged: 0, refused: 0, overtaken: 0, unanswered: 0 };
+  readonly #chance: () => number;
+  readonly #postgresUrl: string;
+  readonly #name: string;
+  readonly #writers: readonly Writer[];
+  #databases: Databases | undefined;
+  #engines: Engine[] = [];
+  #serial = 0;
+
+  constructor(postgresUrl: string, name: string, seed: number) {
+    this.#postgresUrl = postgresUrl;
+    this.#name = name;
+    this.#chance = numbersFrom(seed);
+    this.#writers = Array.from(
+      { length: LANES },
+      (_, i) => new Writer({ name: `lane${i}`, source: SOURCES[i % SOURCES.length]! }),
+    );
+  }
+
+  async open(): Promise<void> {
+    const [home, other] = await Promise.all([this.#createDatabase('home'), this.#createDatabase('other')]);
+    this.#databases = { default: home, other };
+    this.#engines = [await this.#startEngine()];
+    const database_url = this.#urlOf('other');
+    const args = { name: 'other', configuration: { connection_info: { database_url } } };
+    const added = await post(`${this.#engines[0]!.url}/v1/metadata`, { type: 'pg_add_source', args });
+    if (added?.status !== 200) throw new Error(`no second source: ${added?.text}`);
+    this.#engines = [...this.#engines, await this.#startEngine()];
+  }
+
+  async round(): Promise<Round> {
+    const isDown: Engine[] = [];
+    const options = {
+      choose: () => Math.floor(this.#chance() * 2 ** 31),
+      serial: () => this.#serial++,
+      tally: this.tally,
+    };
+    const writing = this.#writers.map((writer, i) => {
+      const engine = this.#engines[i % 2]!;
+      const goesOn = () => isDown.length === 0;
+      return writer.writeWhile(goesOn, { ...options, url: () => engine.url });
+    });
+    await this.#untilMoment();
+    isDown.push(...this.#victims());
+    await Promise.all(isDown.map((engine) => engine.kill()));
+    await Promise.all(writing);
+    await this.#untilQuiet();
+    this.#engines = await Promise.all(
+      this.#engines.map((engine) => (isDown.includes(engine) ? this.#startEngine() : engine)),
+    );
+    const urls = this.#engines.map(({ url }) => url);
+    return { killed: isDown.length, problems: await problemsOf(this.#writers, urls, this.#databases!) };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#engines.map((engine) => engine.kill()));
+    await Promise.all(SOURCES.map((source) => this.#databases?.[source].end()));
+    for (const place of ['home', 'other']) {
+      await this.#onServer(`drop database if exists ${this.#name}_${place} with (force)`);
+    }
+  }
+
+  async #untilMoment(): Promise<void> {
+    const startedAt = performance.now();
+    const before = this.#answers;
+    const answers = Math.floor(this.#chance() * MOST_ANSWERS);
+    while (this.#answers < before + answers) await sleep(1);
+    const usualMs = (performance.now() - startedAt) / Math.max(answers, 1);
+    await sleep(this.#chance() * Math.max(usualMs, 20));
+  }
+
+  get #answers(): number {
+    return this.tally.acknowledged + this.tally.refused;
+  }
+
+  #victims(): readonly Engine[] {
+    const chance = this.#chance();
+    return chance < 0.4 ? this.#engines : [this.#engines[chance < 0.7 ? 0 : 1]!];
+  }
+
+  #startEngine(): Promise<Engine> {
+    const environment = {
+      ...process.env,
+      ENGINE_GRAPHQL_DATABASE_URL: this.#urlOf('home'),
+      ENGINE_GRAPHQL_ENABLED_LOG_TYPES: 'startup',
+      ENGINE_GRAPHQL_PG_CONNECTIONS: '10',
+    };
+    return startEngine(environment, 'ignore');
+  }
+
+  /** Postgres ends what a killed engine had begun, or commits what it had been told to. */
+  async #untilQuiet(): Promise<void> {
+    for (;;) {
+      const found = await this.#databases!.default.query(
+        `select count(*)::int as n from pg_stat_activity
+          where datname in ($1, $2) and application_name = 'pergola' and (state <> 'idle' or xact_start is not null)`,
+        [`${this.#name}_home`, `${this.#name}_other`],
+      );
+      if (found.rows[0].n === 0) return;
+      await sleep(5);
+    }
+  }
+
+  async #createDatabase(place: string): Promise<pg.Client> {
+    await this.#onServer(`create database ${this.#name}_${place}`);
+    const client = new pg.Client({ connectionString: this.#urlOf(place) });
+    await client.connect();
+    return client;
+  }
+
+  async #onServer(sql: string): Promise<void> {
+    const client = new pg.Client({ connectionString: this.#postgresUrl });
+    await client.connect();
+    await client.query(sql).finally(() => client.end());
+  }
+
+  #urlOf(place: string): string {
+    const url = new URL(this.#postgresUrl);
+    url.pathname = `/${this.#name}_${place}`;
+    return url.href;
+  }
+}
+
+/** Between 0 and 1, the same for the same seed (mulberry32). */
+function numbersFrom(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

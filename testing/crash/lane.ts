@@ -1,0 +1,120 @@
+/** One writer of a crash test: a table of its own with what the metadata says of it, taken from state to state by requests.
+ *  In: a state and a number that chooses. Out: the request, and the state it leads to when it is answered with 200; refused,
+ *  the state stays; unanswered, it is one of the two. Not here: sending (writer.ts), what really is (observe.ts). */
+
+/** Where tables may be: in the metadata database itself, or in another. */
+export const SOURCES = ['default', 'other'] as const;
+export type SourceName = (typeof SOURCES)[number];
+
+export type LaneState = {
+  /** Null while there is none. */
+  readonly table: string | null;
+  readonly column: string;
+  readonly rows: number;
+  /** What the table's comment in the metadata says. */
+  readonly note: string;
+  readonly hasTrigger: boolean;
+};
+
+export type Lane = { readonly name: string; readonly source: SourceName };
+
+export type Step = {
+  readonly request: { readonly path: '/v1/query' | '/v2/query' | '/v1/metadata'; readonly body: unknown };
+  readonly next: LaneState;
+  /** What is asked makes no sense as a whole, and must leave nothing behind. */
+  readonly isWrong?: boolean;
+};
+
+export const ABSENT: LaneState = { table: null, column: '', rows: 0, note: '', hasTrigger: false };
+export const ROLE = 'reader';
+
+/** `serial` is not used twice in a run, so that every name is new. */
+export function nextStep(lane: Lane, state: LaneState, choice: number, serial: number): Step {
+  if (state.table === null) return make(lane, serial);
+  const present = { ...state, table: state.table };
+  return STEPS[choice % STEPS.length]!(lane, present, serial);
+}
+
+type Present = LaneState & { readonly table: string };
+
+const STEPS: readonly ((lane: Lane, state: Present, serial: number) => Step)[] = [
+  renameTable,
+  renameColumn,
+  note,
+  insert,
+  trigger,
+  failHalfway,
+  drop,
+];
+
+/** SQL and metadata in one request. */
+function make(lane: Lane, serial: number): Step {
+  const [table, column] = [`${lane.name}_${serial}`, `c_${serial}`];
+  const permission = { columns: ['id', column], filter: {} };
+  const operations = [
+    sqlOf(lane, `create table ${table} (id int generated always as identity primary key, ${column} text)`),
+    { type: 'pg_track_table', args: { source: lane.source, table } },
+    { type: 'pg_create_select_permission', args: { source: lane.source, table, role: ROLE, permission } },
+  ];
+  return {
+    request: { path: '/v1/query', body: { type: 'bulk', args: operations } },
+    next: { ...ABSENT, table, column },
+  };
+}
+
+function renameTable(lane: Lane, state: Present, serial: number): Step {
+  const table = `${lane.name}_${serial}`;
+  return bySql(lane, `alter table ${state.table} rename to ${table}`, { ...state, table });
+}
+
+function renameColumn(lane: Lane, state: Present, serial: number): Step {
+  const column = `c_${serial}`;
+  const sql = `alter table ${state.table} rename column ${state.column} to ${column}`;
+  return bySql(lane, sql, { ...state, column });
+}
+
+function insert(lane: Lane, state: Present): Step {
+  const sql = `insert into ${state.table} (${state.column}) values ('a')`;
+  return bySql(lane, sql, { ...state, rows: state.rows + 1 });
+}
+
+function drop(lane: Lane, { table }: Present): Step {
+  const body = sqlOf(lane, `drop table ${table}`, { cascade: true });
+  return { request: { path: '/v2/query', body }, next: ABSENT };
+}
+
+function note({ source }: Lane, state: Present, serial: number): Step {
+  const next = { ...state, note: `note ${serial}` };
+  const args = { source, table: state.table, configuration: { comment: next.note } };
+  return { request: { path: '/v1/metadata', body: { type: 'pg_set_table_customization', args } }, next };
+}
+
+/** The metadata and a trigger of the database, made or dropped together. */
+function trigger({ name, source }: Lane, state: Present): Step {
+  const args = { source, name: `on_${name}` };
+  const body = state.hasTrigger
+    ? { type: 'pg_delete_event_trigger', args }
+    : {
+        type: 'pg_create_event_trigger',
+        args: { ...args, table: state.table, webhook: 'http://127.0.0.1:9/', update: { columns: [] } },
+      };
+  const next = { ...state, hasTrigger: !state.hasTrigger };
+  return { request: { path: '/v1/metadata', body }, next };
+}
+
+function failHalfway(lane: Lane, state: Present, serial: number): Step {
+  const operations = [
+    sqlOf(lane, `alter table ${state.table} rename to gone_${serial}`),
+    { type: 'pg_track_table', args: { source: lane.source, table: `missing_${serial}` } },
+  ];
+  const body = { type: 'bulk', args: operations };
+  return { request: { path: '/v1/query', body }, next: state, isWrong: true };
+}
+
+function bySql(lane: Lane, sql: string, next: LaneState): Step {
+  return { request: { path: '/v2/query', body: sqlOf(lane, sql) }, next };
+}
+
+function sqlOf({ source }: Lane, sql: string, more: object = {}) {
+  return { type: 'run_sql', args: { source, sql, ...more } };
+}

@@ -1,0 +1,67 @@
+/** Sends a lane's requests one after the other and keeps what must be true of it: after a request that was answered one
+ *  state, after one that was not either of two. In: where to send, numbers by chance. Out: states, and what was answered.
+ *  Not here: the requests (lane.ts). */
+import { ABSENT, type Lane, type LaneState, nextStep } from './lane.ts';
+
+export type Tally = { acknowledged: number; refused: number; overtaken: number; unanswered: number };
+
+export class Writer {
+  readonly lane: Lane;
+  /** The states the lane may be in; one while nothing is on its way. */
+  possible: readonly LaneState[] = [ABSENT];
+  readonly problems: string[] = [];
+
+  constructor(lane: Lane) {
+    this.lane = lane;
+  }
+
+  /** One after the other until it is told to stop, or the engine does not answer. */
+  async writeWhile(goesOn: () => boolean, { url, choose, serial, tally }: WriteOptions): Promise<void> {
+    while (goesOn() && (await this.#writeOne(url(), choose(), serial(), tally)));
+  }
+
+  /** Was it answered? */
+  async #writeOne(url: string, choice: number, serial: number, tally: Tally): Promise<boolean> {
+    const [state] = this.possible;
+    const step = nextStep(this.lane, state!, choice, serial);
+    this.possible = [state!, step.next];
+    const answer = await post(url + step.request.path, step.request.body);
+    if (answer === null) {
+      tally.unanswered++;
+      return false;
+    }
+    this.possible = [answer.status === 200 ? step.next : state!];
+    if (answer.status === 200) tally.acknowledged++;
+    else tally.refused++;
+    if (answer.status === 409) tally.overtaken++;
+    if ((answer.status === 200) === (step.isWrong ?? false) && answer.status !== 409) {
+      this.problems.push(`${answer.status} to ${JSON.stringify(step.request.body)}: ${answer.text}`);
+    }
+    return true;
+  }
+}
+
+export type WriteOptions = {
+  readonly url: () => string;
+  readonly choose: () => number;
+  readonly serial: () => number;
+  readonly tally: Tally;
+};
+
+/** Null where no whole answer came. */
+export async function post(
+  url: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ readonly status: number; readonly text: string } | null> {
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+    return { status: response.status, text: await response.text() };
+  } catch {
+    return null;
+  }
+}
