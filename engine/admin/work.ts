@@ -21,6 +21,7 @@ import { capture } from './event-capture.ts';
 import type { Ground } from './ground.ts';
 import { newInconsistencies } from './inconsistencies.ts';
 import { type OpenTransaction, openTransaction } from './open-transaction.ts';
+import { isSameJson } from './same-json.ts';
 import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
 import { refusingSql } from './sql-failure.ts';
 
@@ -392,22 +393,6 @@ export function isSameEndpoint(
 
 function connectsAlike(before: Source | undefined, after: Source): boolean {
   return before !== undefined && isSameJson(before.configuration, after.configuration);
-}
-
-/** Would both be written as the same JSON text? Parts two drafts share are not looked into. */
-function isSameJson(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
-  if (Array.isArray(a) !== Array.isArray(b)) return false;
-  const [mine, theirs] = [writtenEntries(a), writtenEntries(b)];
-  return (
-    mine.length === theirs.length &&
-    mine.every(([key, value], i) => key === theirs[i]![0] && isSameJson(value, theirs[i]![1]))
-  );
-}
-
-function writtenEntries(value: object): readonly (readonly [string, unknown])[] {
-  return Object.entries(value).filter(([, inner]) => inner !== undefined);
 }
 
 /** Keys of objects inside a source have its name in the second place: `table/default/public/author`. */
