@@ -20,8 +20,8 @@ import { Store, type StoredDocument, type Versions } from '../store/store.ts';
 import { type Watch, watch } from '../store/watch.ts';
 import { Ground, trustsOf } from './ground.ts';
 import { Recovery } from './recovery.ts';
+import { isSameEndpoint } from './same-place.ts';
 import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
-import { isSameEndpoint } from './work.ts';
 
 /** Name of the variable a source made from `--database-url` reads. */
 export const DATABASE_URL_VARIABLE = 'ENGINE_GRAPHQL_DATABASE_URL';

@@ -22,6 +22,7 @@ import type { Ground } from './ground.ts';
 import { newInconsistencies } from './inconsistencies.ts';
 import { type OpenTransaction, openTransaction } from './open-transaction.ts';
 import { isSameJson } from './same-json.ts';
+import { connectsAlike, isSameEndpoint } from './same-place.ts';
 import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
 import { refusingSql } from './sql-failure.ts';
 
@@ -379,20 +380,6 @@ export class Work {
 
 function identityOf(source: Source): string {
   return `${source.name}\n${JSON.stringify(source.configuration)}`;
-}
-
-/** Would the same be asked in the same way? */
-export function isSameEndpoint(
-  before: RemoteSchema | undefined,
-  { url, url_from_env, headers }: RemoteSchema['definition'],
-): boolean {
-  const known = before?.definition;
-  const same = [known?.url, known?.url_from_env, known?.headers ?? []];
-  return known !== undefined && isSameJson(same, [url, url_from_env, headers ?? []]);
-}
-
-function connectsAlike(before: Source | undefined, after: Source): boolean {
-  return before !== undefined && isSameJson(before.configuration, after.configuration);
 }
 
 /** Keys of objects inside a source have its name in the second place: `table/default/public/author`. */

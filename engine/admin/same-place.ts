@@ -1,0 +1,19 @@
+/** Whether a source or a remote schema, as it is configured now, is asked as it was before: then what it said still counts.
+ *  Not here: asking it (ground.ts). */
+import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
+import type { Source } from '../metadata/schema/source.ts';
+import { isSameJson } from './same-json.ts';
+
+/** Would the same be asked in the same way? */
+export function isSameEndpoint(
+  before: RemoteSchema | undefined,
+  { url, url_from_env, headers }: RemoteSchema['definition'],
+): boolean {
+  const known = before?.definition;
+  const same = [known?.url, known?.url_from_env, known?.headers ?? []];
+  return known !== undefined && isSameJson(same, [url, url_from_env, headers ?? []]);
+}
+
+export function connectsAlike(before: Source | undefined, after: Source): boolean {
+  return before !== undefined && isSameJson(before.configuration, after.configuration);
+}
