@@ -1,16 +1,8 @@
-/** `make bench`: what a request costs before it reaches Postgres, in microseconds at the median: the first time a text is seen
- *  (parse, validate, plan, render) and every time after (two look-ups and the check of its variables).
- *  In: a small blog of three tables, no database. Not here: whole requests beside other engines, which need a rig. */
-import { performance } from 'node:perf_hooks';
-import { planned } from '../execute/plan-cache.ts';
-import { prepareDocument } from '../plan/document.ts';
-import { planRequest } from '../plan/plan.ts';
-import { coerceVariables } from '../plan/variables.ts';
+/** `make bench`: what a request costs before it reaches Postgres (step.ts). In: a small blog of three tables, no database.
+ *  Not here: whole requests beside other engines, which need a rig. */
 import { resolveTables } from '../resolve/testing/small-world.ts';
 import { type RoleSchema, roleSchema } from '../schema/role-schemas.ts';
-import { renderPlan } from '../sql/plan.ts';
-
-type Query = { readonly name: string; readonly text: string; readonly variables: Record<string, unknown> };
+import { printSteps, type Query } from './step.ts';
 
 const QUERIES: readonly Query[] = [
   { name: 'list', text: '{ author { name } }', variables: {} },
@@ -46,31 +38,7 @@ const QUERIES: readonly Query[] = [
   },
 ];
 
-const ROUNDS = 2000;
-const role = blogAs('admin');
-
-console.log('microseconds at the median of 2,000'.padEnd(40), 'first time', '     again');
-for (const query of QUERIES) {
-  const first = median(() => compileOnce(role, query));
-  planned(role, { query: query.text, variables: query.variables });
-  const again = median(() => planned(role, { query: query.text, variables: query.variables }));
-  console.log(query.name.padEnd(40), first.toFixed(1).padStart(10), again.toFixed(1).padStart(10));
-}
-
-function compileOnce(schema: RoleSchema, { text, variables }: Query): void {
-  const document = prepareDocument(schema, text, null);
-  renderPlan(planRequest(document, coerceVariables(document, variables)));
-}
-
-function median(body: () => void): number {
-  for (let i = 0; i < 200; i++) body();
-  const times = Array.from({ length: ROUNDS }, () => {
-    const start = performance.now();
-    body();
-    return performance.now() - start;
-  });
-  return times.sort((a, b) => a - b)[ROUNDS / 2]! * 1000;
-}
+printSteps(blogAs('admin'), QUERIES);
 
 function blogAs(name: string): RoleSchema {
   const using = (columns: string[]) => ({ foreign_key_constraint_on: columns });
