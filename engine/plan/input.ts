@@ -121,11 +121,21 @@ function readObject(node: ValueNode, type: InputObject, context: InputContext): 
 }
 
 function requireFields(type: InputObject, fields: ReadonlyMap<string, Input>): void {
-  for (const field of Object.values(type.getFields())) {
-    if (isNonNullType(field.type) && field.default === undefined && !fields.has(field.name)) {
-      fail('missingValue', { name: field.name });
-    }
-  }
+  const missing = requiredOf(type).find((name) => !fields.has(name));
+  if (missing !== undefined) fail('missingValue', { name: missing });
+}
+
+/** A condition's type has a field a column, and is met at every level: they are looked through once. */
+const required = new WeakMap<InputObject, readonly string[]>();
+
+function requiredOf(type: InputObject): readonly string[] {
+  const known = required.get(type);
+  if (known) return known;
+  const fields = Object.values(type.getFields());
+  const names = fields.filter((field) => isNonNullType(field.type) && field.default === undefined);
+  const found = names.map(({ name }) => name);
+  required.set(type, found);
+  return found;
 }
 
 function readVariable(

@@ -12,9 +12,12 @@ import type { Leaf } from '../resolve/predicate.ts';
 type Part =
   | { readonly kind: 'syntax'; readonly text: string }
   | { readonly kind: 'authored'; readonly text: string }
-  | { readonly kind: 'parameter'; readonly leaf: Leaf };
+  | { readonly kind: 'parameter'; readonly leaf: Leaf }
+  | Fragment;
 
 export class Fragment {
+  readonly kind = 'fragment';
+  /** Fragments among them stay whole until all is compiled: what is deep inside is not copied at every level. */
   readonly parts: readonly Part[];
   constructor(parts: readonly Part[]) {
     this.parts = parts;
@@ -32,13 +35,14 @@ export type Statement = {
 /** Syntax with fragments between: sql`select ${id('a')} from ${table(name)}`. Only fragments may be interpolated. */
 export function sql(syntax: TemplateStringsArray, ...inserted: readonly Fragment[]): Fragment {
   const parts: Part[] = [];
-  syntax.forEach((text, i) => {
+  for (let i = 0; i < syntax.length; i++) {
+    const text = syntax[i]!;
     if (text !== '') parts.push({ kind: 'syntax', text });
     const next = inserted[i];
-    // Not by spreading: a statement may have more parts than a call takes arguments.
-    for (const part of next?.parts ?? []) parts.push(part);
-  });
-  return new Fragment(parts);
+    if (next && next.parts.length > 0) parts.push(next);
+  }
+  const [only] = parts;
+  return parts.length === 1 && only?.kind === 'fragment' ? only : new Fragment(parts);
 }
 
 export const empty = new Fragment([]);
@@ -125,30 +129,45 @@ export function catalogued(text: string): Fragment {
 }
 
 export function join(fragments: readonly Fragment[], separator: Fragment): Fragment {
-  return new Fragment(fragments.flatMap((f, i) => (i === 0 ? f.parts : [...separator.parts, ...f.parts])));
+  if (fragments.length === 1) return fragments[0]!;
+  return new Fragment(fragments.flatMap((fragment, i) => (i === 0 ? [fragment] : [separator, fragment])));
 }
 
 export const comma = sql`, `;
 
 /** Text and parameters. Leaves that are equal in value share one `$n`. */
 export function compile(fragment: Fragment): Statement {
-  const parameters: Leaf[] = [];
-  const numbers = new Map<string, number>();
-  let text = '';
-  for (const part of fragment.parts) {
-    if (part.kind !== 'parameter') {
-      text += part.text;
-      continue;
+  const compiling = new Compiling();
+  compiling.add(fragment);
+  const { text, parameters, isAuthored } = compiling;
+  return { text, parameters, isAuthored };
+}
+
+class Compiling {
+  text = '';
+  readonly parameters: Leaf[] = [];
+  isAuthored = false;
+  readonly #numbers = new Map<string, number>();
+
+  add({ parts }: Fragment): void {
+    for (const part of parts) {
+      if (part.kind === 'fragment') this.add(part);
+      else if (part.kind === 'parameter') this.text += `$${this.#numberOf(part.leaf)}`;
+      else {
+        this.text += part.text;
+        this.isAuthored ||= part.kind === 'authored';
+      }
     }
-    const key = JSON.stringify(part.leaf);
-    let number = numbers.get(key);
-    if (number === undefined) {
-      number = parameters.push(part.leaf);
-      numbers.set(key, number);
-    }
-    text += `$${number}`;
   }
-  return { text, parameters, isAuthored: fragment.parts.some(({ kind }) => kind === 'authored') };
+
+  #numberOf(leaf: Leaf): number {
+    const key = JSON.stringify(leaf);
+    const known = this.#numbers.get(key);
+    if (known !== undefined) return known;
+    const number = this.parameters.push(leaf);
+    this.#numbers.set(key, number);
+    return number;
+  }
 }
 
 function syntax(text: string): Fragment {
