@@ -95,6 +95,7 @@ beforeEach(async () => {
 });
 afterEach(() => {
   for (const service of [shop, blog]) service.misbehave(null);
+  shop.serve(SHOP, SHOP_RESOLVERS);
 });
 
 describe('from objects of a remote schema to rows', () => {
@@ -324,5 +325,265 @@ describe('into other remote schemas', () => {
         },
       },
     });
+  });
+});
+
+describe('faults', () => {
+  beforeEach(async () => {
+    await relate('User', 'account', rows('account', 'object', { nick: 'id' }));
+    await relate('User', 'sales', rows('sale', 'array', { nick: 'id' }));
+    await relate('User', 'post', remoteField({ post: { arguments: { id: '$id' } } }));
+    await relate('User', 'posts', remoteField({ posts: { arguments: { of: { author: '$id' } } } }));
+  });
+  const answerOf = (service: RemoteService, answer: unknown) =>
+    service.misbehave((_, response) =>
+      response.end(typeof answer === 'string' ? answer : JSON.stringify(answer)),
+    );
+
+  test('of the other side leave the rest, and are told where they are', async () => {
+    for (const answer of [
+      'nonsense',
+      '[]',
+      {},
+      { data: null },
+      { data: [] },
+      { data: {} },
+      { data: { f0: 7 } },
+    ]) {
+      answerOf(blog, answer);
+      const { data, errors } = await engine.graphql(
+        '{ text user(id: 1) { name best { mine: post { id } } } }',
+      );
+      expect(data).toEqual({ text: 'a text', user: { name: 'user 1', best: { mine: null } } });
+      expect(errors).toMatchObject([
+        { path: ['user', 'best', 'mine'], extensions: { code: 'remote-schema-error' } },
+      ]);
+    }
+    answerOf(blog, { data: { f0: [{ id: 1 }], f1: { id: 5 } } });
+    const one = await engine.graphql('{ users { posts { id } } }');
+    expect(one.data).toEqual({ users: [{ posts: [{ id: 1 }] }, { posts: null }, { posts: [{ id: 1 }] }] });
+    expect(one.errors).toMatchObject([{ path: ['users', 'posts'] }]);
+  });
+
+  test('one that hangs is waited for as long as it may take', async () => {
+    const definition = { url: blog.url, timeout_seconds: 1 };
+    await admin('update_remote_schema', { name: 'blog', definition });
+    blog.misbehave(() => {});
+    const { data, errors } = await engine.graphql('{ text user(id: 1) { name post { id } } }');
+    expect(data).toEqual({ text: 'a text', user: { name: 'user 1', post: null } });
+    expect(errors).toMatchObject([{ path: ['user', 'post'] }]);
+  });
+
+  test('a value that the database cannot read is no row', async () => {
+    const { data, errors } = await engine.graphql('{ text user(id: 1) { name account { id } } }');
+    expect(data).toEqual({ text: 'a text', user: { name: 'user 1', account: null } });
+    expect(errors).toMatchObject([{ path: ['user', 'account'], extensions: { code: 'data-exception' } }]);
+    const list = await engine.graphql('{ user(id: 1) { name sales { id } } }');
+    expect(list.errors).toMatchObject([{ extensions: { code: 'data-exception' } }]);
+    for (const value of [{ a: 1 }, [1], true, 'a\u0000b', '\ud800', [[null]]]) {
+      answerOf(shop, { data: { user: { k0_0: value } } });
+      const odd = await engine.graphql('{ user(id: 1) { account { id } } }');
+      expect(odd.errors?.[0]?.extensions.code ?? 'none').not.toBe('unexpected');
+      expect(odd.data).toEqual({ user: { account: null } });
+    }
+  });
+
+  test('what is no object where one should be has nothing joined', async () => {
+    answerOf(shop, `{"data":{"users":[7, null, 90071992547409931234, "x", [], {}, {"k0_0": 1}]}}`);
+    const { data } = await engine.graphql('{ users { post { id } } }');
+    expect((data as { users: unknown[] }).users.at(-1)).toEqual({ post: { id: 1 } });
+  });
+
+  test('errors of the first side are told as ever, and nothing is joined', async () => {
+    answerOf(shop, { data: { user: null }, errors: [{ message: 'no', path: ['user'] }] });
+    const before = blog.asked.length;
+    const { data, errors } = await engine.graphql('{ user(id: 1) { post { id } } }');
+    expect([data, errors]).toEqual([null, [{ message: 'no', path: ['user'] }]]);
+    expect(blog.asked).toHaveLength(before);
+  });
+});
+
+describe('operations', () => {
+  const name = { remote_schema: 'shop', type_name: 'User', name: 'post' };
+  const definition = remoteField({ post: { arguments: { id: '$id' } } });
+  const inconsistent = (why: string) => ({
+    status: 400,
+    body: {
+      code: 'invalid-configuration',
+      error: `Inconsistent object: in remote relationship "post": ${why}`,
+    },
+  });
+
+  test('create, change and drop one, and refuse one that is not there', async () => {
+    const missing = {
+      status: 400,
+      body: { code: 'not-exists', error: 'no relationship defined on remote schema "shop" with name "post"' },
+    };
+    expect(await admin('update_remote_schema_remote_relationship', { ...name, definition })).toMatchObject(
+      missing,
+    );
+    expect(await admin('delete_remote_schema_remote_relationship', name)).toMatchObject(missing);
+    expect(await relate('User', 'post', definition, 'nowhere')).toMatchObject({
+      status: 400,
+      body: { code: 'not-exists' },
+    });
+    expect(await relate('User', 'post', definition)).toMatchObject({ status: 200 });
+    expect(await relate('User', 'post', definition)).toMatchObject({
+      status: 400,
+      body: { code: 'already-exists' },
+    });
+    const other = remoteField({ post: { arguments: { id: 2 } } }, []);
+    expect(
+      await admin('update_remote_schema_remote_relationship', { ...name, definition: other }),
+    ).toMatchObject({
+      status: 200,
+    });
+    expect(await ask('{ user(id: 1) { post { id } } }')).toEqual({ user: { post: { id: 2 } } });
+    expect(await admin('delete_remote_schema_remote_relationship', name)).toMatchObject({ status: 200 });
+    const { errors } = await engine.graphql('{ user(id: 1) { post { id } } }');
+    expect(errors).toMatchObject([{ message: "field 'post' not found in type: 'User'" }]);
+    const { body } = await admin('export_metadata', {});
+    expect(JSON.stringify(body)).not.toContain('remote_relationships');
+  });
+
+  test('refuse what fits neither side', async () => {
+    const noObject = 'remote relationships on a remote schema can only be defined on object types';
+    expect(await relate('Nobody', 'post', definition)).toMatchObject(
+      inconsistent('no type named Nobody defined in remote schema "shop"'),
+    );
+    for (const type of ['Named', 'Thing', 'Genre', 'Query']) {
+      expect(await relate(type, 'post', definition)).toMatchObject(inconsistent(noObject));
+    }
+    const by = (key: string) => remoteField({ post: { arguments: { id: `$${key}` } } }, [key]);
+    for (const [key, why] of [
+      ['no', 'the type "User" has no field "no"'],
+      ['best', 'the field "best" of the type "User" is no plain value, and cannot be joined by'],
+      ['name', '"id" is of type Int!, which takes no such value'],
+      ['bookIds', '"id" is of type Int!, which is no list'],
+    ] as const) {
+      expect(await relate('User', 'post', by(key))).toMatchObject(inconsistent(why));
+    }
+    expect(await relate('Book', 'post', rows('account', 'object', { code: 'label' }))).toMatchObject({
+      status: 400,
+    });
+    expect(await relate('User', 'post', rows('account', 'object', { bookIds: 'id' }))).toMatchObject({
+      status: 400,
+    });
+    expect(await relate('User', 'post', rows('nothing', 'object', { id: 'id' }))).toMatchObject({
+      status: 400,
+    });
+    expect(await relate('User', 'name', definition)).toMatchObject({ status: 400 });
+    expect(await relate('User', 'post', by('big'))).toMatchObject({ status: 200 });
+  });
+
+  test('it is inconsistent while its type is gone, and comes back with it', async () => {
+    await relate('User', 'post', definition);
+    const exported = (await admin('export_metadata', {})).body;
+    shop.serve('type Query { text: String }', SHOP_RESOLVERS);
+    await admin('reload_metadata', {});
+    const { body } = await admin('get_inconsistent_metadata', {});
+    expect(body).toMatchObject({
+      is_consistent: false,
+      inconsistent_objects: [
+        {
+          type: 'remote_schema_remote_relationship',
+          name: 'remote_schema_remote_relationship remote_relationship post on type User in remote schema shop',
+          reason:
+            'Inconsistent object: in remote relationship "post": no type named User defined in remote schema "shop"',
+          definition: { ...name, definition },
+        },
+      ],
+    });
+    expect(await ask('{ text }')).toEqual({ text: 'a text' });
+    shop.serve(SHOP, SHOP_RESOLVERS);
+    await admin('reload_metadata', {});
+    expect(await ask('{ user(id: 1) { post { id } } }')).toEqual({ user: { post: { id: 1 } } });
+    expect(await admin('replace_metadata', exported as object)).toMatchObject({ status: 200 });
+    expect((await admin('export_metadata', {})).body).toEqual(exported);
+  });
+
+  test('what it leads to is not dropped under it, or takes it along', async () => {
+    await relate('User', 'post', definition);
+    await relate('User', 'account', rows('account', 'object', { id: 'id' }));
+    const dependent = (relationship: string) => ({
+      status: 400,
+      body: {
+        code: 'dependency-error',
+        error: expect.stringContaining(
+          `remote_relationship ${relationship} on type User in remote schema shop`,
+        ),
+      },
+    });
+    expect(await admin('remove_remote_schema', { name: 'blog' })).toMatchObject(dependent('post'));
+    expect(await admin('pg_untrack_table', { table: 'account' })).toMatchObject(dependent('account'));
+    await admin('rename_source', { name: 'default', new_name: 'main' });
+    await engine.admin('run_sql', { source: 'main', sql: 'alter table account rename column id to key' });
+    expect(await ask('{ user(id: 1) { account { key } } }')).toEqual({ user: { account: { key: 1 } } });
+    await engine.admin('run_sql', { source: 'main', sql: 'alter table account rename column key to id' });
+    expect(
+      await admin('pg_untrack_table', { source: 'main', table: 'account', cascade: true }),
+    ).toMatchObject({
+      status: 200,
+    });
+    expect(await ask('{ user(id: 1) { post { id } } }')).toEqual({ user: { post: { id: 1 } } });
+    expect(await admin('remove_remote_schema', { name: 'shop' })).toMatchObject({ status: 200 });
+    expect(await admin('remove_remote_schema', { name: 'blog' })).toMatchObject({ status: 200 });
+    await admin('rename_source', { name: 'main', new_name: 'default' });
+  });
+});
+
+describe('roles', () => {
+  const show = (remote_schema: string, schema: string) =>
+    admin('add_remote_schema_permissions', { remote_schema, role: 'user', definition: { schema } });
+  const asUser = (query: string, headers: Record<string, string> = {}) =>
+    engine.graphql(query, { role: 'user', headers });
+  const missing = (field: string, type: string) => [
+    { message: `field '${field}' not found in type: '${type}'` },
+  ];
+
+  test('have it where they see both sides, and of each no more than they may', async () => {
+    await relate('User', 'account', rows('account', 'object', { id: 'id' }));
+    await relate('User', 'sales', rows('sale', 'array', { id: 'account' }));
+    await show('shop', 'type User { name: String } type Query { users: [User!]! }');
+    const none = await asUser('{ users { account { id } } }');
+    expect(none.errors).toMatchObject(missing('account', 'User'));
+    const permission = { columns: ['label'], filter: { id: { _eq: 'X-Engine-Id' } } };
+    await admin('pg_create_select_permission', { table: 'account', role: 'user', permission });
+    const { data } = await asUser('{ users { name account { label } } }', { 'x-engine-id': '2' });
+    const second = { name: 'user 2', account: { label: 'account 2' } };
+    expect(data).toEqual({ users: [second, { name: 'user 1', account: null }, second] });
+    for (const [field, type, query] of [
+      ['id', 'account', '{ users { account { id } } }'],
+      ['id', 'User', '{ users { id account { label } } }'],
+      ['sales', 'User', '{ users { sales { id } } }'],
+      ['sales_aggregate', 'User', '{ users { sales_aggregate { aggregate { count } } } }'],
+    ] as const) {
+      expect((await asUser(query)).errors).toMatchObject(missing(field, type));
+    }
+    const type = await asUser('{ __type(name: "User") { fields { name } } }');
+    expect(type.data).toEqual({ __type: { fields: [{ name: 'account' }, { name: 'name' }] } });
+  });
+
+  test('into a remote schema as far as they see that, with what it presets', async () => {
+    await relate('User', 'posts', remoteField({ posts: { arguments: { of: { author: '$id' } } } }));
+    await relate(
+      'Post',
+      'writer',
+      remoteField({ user: { arguments: { id: '$id' } } }, ['id'], 'shop'),
+      'blog',
+    );
+    await show('shop', 'type User { name: String } type Query { users: [User!]! }');
+    expect((await asUser('{ users { posts { title } } }')).errors).toMatchObject(missing('posts', 'User'));
+    await show(
+      'blog',
+      `type Post { title: String } input Of { author: Int }
+       type Query { posts(of: Of, limit: Int @preset(value: 1)): [Post!]! }`,
+    );
+    const { data } = await asUser('{ users { posts { title } } }');
+    expect(data).toEqual({ users: [{ posts: [] }, { posts: [{ title: 'post 1' }] }, { posts: [] }] });
+    expect((await asUser('{ users { posts { id } } }')).errors).toMatchObject(missing('id', 'Post'));
+    expect((await asUser('{ users { posts { writer { name } } } }')).errors).toMatchObject(
+      missing('writer', 'Post'),
+    );
   });
 });

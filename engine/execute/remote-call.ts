@@ -57,10 +57,12 @@ export function failedRemote(error: unknown, { fields }: RemoteCall, { outward }
 }
 
 const OF_THE_REMOTE: ReadonlySet<string> = new Set(['remoteSchemaUnreachable', 'remoteAnswerInvalid']);
+/** Also a value of a remote schema that a database cannot read. */
+const OF_A_JOIN: ReadonlySet<string> = new Set([...OF_THE_REMOTE, 'dataException']);
 
-/** What cannot be asked, as it is told of a field that is null instead. Raises again what is no failure of a remote schema. */
+/** What cannot be joined, as it is told of a field that is null instead. Raises again what is no failure of the other side. */
 export function toldAt(error: unknown, path: RemoteField['path'], outward: Outward): unknown {
-  if (!(error instanceof EngineError) || !OF_THE_REMOTE.has(error.kind)) throw error;
+  if (!(error instanceof EngineError) || !OF_A_JOIN.has(error.kind)) throw error;
   return told(error, { path }, outward);
 }
 

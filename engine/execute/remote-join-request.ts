@@ -1,7 +1,7 @@
 /** What belongs to each of many keys, asked of a remote schema in one request: the root field once for each key, as `f0`, `f1`
  *  and so on, with the key's values in variables. Raises `remoteErrors` with what it answers, and what asking raises.
  *  Not here: which keys (remote-join.ts). Reference: features.md row 118. */
-import { fail } from '../errors/engine-error.ts';
+import { EngineError, fail } from '../errors/engine-error.ts';
 import type { FilledArgument, JoinStep, RemoteSchemaJoin } from '../plan/join-types.ts';
 import type { TypeNamePlaces } from '../plan/remote-types.ts';
 import { type RemoteNames, typeNameOf } from '../resolve/remote-names.ts';
@@ -17,13 +17,13 @@ import { written } from './written.ts';
 type Key = readonly unknown[];
 type Json = Readonly<Record<string, unknown>>;
 
-/** In the order of the keys. */
+/** In the order of the keys; an error stands where one is not what it should be. */
 export async function askForKeys(
   join: RemoteSchemaJoin,
   keys: readonly Key[],
   { plan, variables }: PlannedRequest,
   { session, outward }: CallContext,
-): Promise<readonly unknown[]> {
+): Promise<readonly (unknown | EngineError)[]> {
   const { remote } = join;
   const given = { ...variables.values };
   const document = new KeyedDocument(join, (argument, key) => {
@@ -46,12 +46,23 @@ export async function askForKeys(
   if (errors.length > 0 && !(remote.prioritizesData && data)) {
     fail('remoteErrors', {}, { internal: { errors } });
   }
+  const wrong = (reason: string) =>
+    new EngineError('remoteAnswerInvalid', { url: remote.endpoint.url, reason });
   return keys.map((_, i) => {
-    const found = along(data?.[`f${i}`], join.steps.slice(1));
+    const alias = `f${i}`;
+    if (data && !Object.hasOwn(data, alias)) return wrong(`its data has no "${alias}"`);
+    const found = along(data?.[alias], join.steps.slice(1));
+    if (!IS_SHAPED[join.shape](found)) return wrong(`"${alias}" is not of the type it should be`);
     if (join.typeNames) renameTypes(found, join.typeNames, remote.names);
     return found ?? null;
   });
 }
+
+const IS_SHAPED = {
+  object: (found: unknown) => found === null || isObject(found),
+  list: (found: unknown) => found === null || Array.isArray(found),
+  any: () => true,
+} as const;
 
 /** Raises `remoteAnswerInvalid`. */
 function responseOf(text: string, url: string, status: number) {
@@ -138,7 +149,7 @@ function overlaid(below: unknown, above: unknown): unknown {
 }
 
 function along(found: unknown, steps: readonly JoinStep[]): unknown {
-  return steps.reduce((value, { field }) => (isObject(value) ? value[field] : null), found);
+  return steps.reduce((value, { field }) => (isObject(value) ? (value[field] ?? null) : null), found);
 }
 
 /** Names of types that are called otherwise here. */

@@ -1,8 +1,9 @@
 /** Joins what is found elsewhere to a part of the response: collects the keys that stand in its places, asks once for all that
  *  are distinct, and puts the answers there; what the answers have joined to them comes after, level by level.
- *  Only parts with places are parsed. A remote schema that cannot be asked leaves its fields null, and is told of; errors it
- *  answers with are raised as `remoteErrors`. Not here: what is asked of a remote schema (remote-join-request.ts).
- *  Reference: features.md rows 118, 119; errors.txt. */
+ *  Only parts with places are parsed. A remote schema that cannot be asked, or a key that a database cannot read, leaves fields
+ *  null, and is told of; errors a remote schema answers with are raised as `remoteErrors`. Not here: what is asked of a remote schema (remote-join-request.ts).
+ *  Reference: features.md rows 118 to 120; errors.txt. */
+import { EngineError } from '../errors/engine-error.ts';
 import type { JoinPlaces, RowsJoin } from '../plan/join-types.ts';
 import { KEYS_VARIABLE } from '../plan/keyed-rows.ts';
 import type { TemplatePart } from '../sql/plan.ts';
@@ -154,23 +155,32 @@ function put(object: object, name: string, value: unknown): void {
   Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/** One for each of the keys. */
+/** One for each of the keys. Raises what the other side cannot do where the field is never null. */
 async function answersTo(
   number: number,
   { join, statement }: ReadyJoin,
   keys: readonly (readonly unknown[])[],
   { asked, context, path, errors }: Around & { readonly path: readonly string[] },
 ): Promise<readonly unknown[]> {
-  if (join.kind === 'rows') return rowsFor(number, join, statement!, keys, asked, context);
-  const whole = keys.flatMap((key, i) => (key.includes(null) ? [] : [i]));
-  if (whole.length === 0) return keys.map(() => null);
-  const wanted = whole.map((i) => keys[i]!);
-  const found = await askForKeys(join, wanted, asked, context).catch((error: unknown) => {
+  const nothing = keys.map(() => null);
+  const failed = (error: unknown): readonly unknown[] => {
     errors.push(toldAt(error, path, context.outward));
-    return wanted.map(() => null);
-  });
-  const answers: unknown[] = keys.map(() => null);
-  for (const [place, i] of whole.entries()) answers[i] = found[place];
+    return nothing;
+  };
+  if (join.kind === 'rows') {
+    const rows = rowsFor(number, join, statement!, keys, asked, context);
+    return join.isNullable ? rows.catch(failed) : rows;
+  }
+  const whole = keys.flatMap((key, i) => (key.includes(null) ? [] : [i]));
+  if (whole.length === 0) return nothing;
+  const wanted = whole.map((i) => keys[i]!);
+  const found = await askForKeys(join, wanted, asked, context).catch(failed);
+  const wrong = found.find((each) => each instanceof EngineError);
+  if (wrong) failed(wrong);
+  const answers: unknown[] = [...nothing];
+  for (const [place, i] of whole.entries()) {
+    answers[i] = found[place] instanceof EngineError ? null : found[place];
+  }
   return answers;
 }
 

@@ -5,7 +5,7 @@ import type { ValueNode } from 'graphql';
 import type { StepValue } from '../resolve/remote-types.ts';
 import type { ResolvedRemoteSchema } from '../resolve/types.ts';
 import type { UpstreamSchema } from '../resolve/upstream.ts';
-import type { RemoteVariable, TypeNamePlaces } from './remote-types.ts';
+import type { RemoteField, RemoteVariable, TypeNamePlaces } from './remote-types.ts';
 import type { QueryRoot } from './types.ts';
 
 /** Where in a JSON value there are keys, by response name: fields of its objects that are a join of that number, and fields
@@ -36,6 +36,8 @@ export type RowsJoin = {
   /** An object for each of the distinct keys, in their order; what belongs to the key is its member of that name. */
   readonly query: QueryRoot;
   readonly member: string;
+  /** One row or none, and not a list or what is told about one. */
+  readonly isNullable: boolean;
   /** How many values a key has. */
   readonly width: number;
   /** In what belongs to a key. */
@@ -48,6 +50,8 @@ export type RemoteSchemaJoin = {
   readonly remote: ResolvedRemoteSchema;
   readonly part: UpstreamSchema;
   readonly steps: readonly JoinStep[];
+  /** Of what is there. */
+  readonly shape: RemoteField['shape'];
   /** As GraphQL prints it; empty for a value that has no fields. */
   readonly selection: string;
   /** As GraphQL prints their definitions, and what they are. */

@@ -2,7 +2,14 @@
  *  statement of a source, or one document of a remote schema, for all rows or objects together. A plan holds no keys, so neither
  *  does the document: its text is put together when they are known (execute/remote-join.ts).
  *  Raises `notSupported` in a subscription. Reference: features.md rows 92, 118 to 120. */
-import { type ArgumentNode, type FieldNode, type GraphQLField, print, stripIgnoredCharacters } from 'graphql';
+import {
+  type ArgumentNode,
+  type FieldNode,
+  type GraphQLField,
+  isNonNullType,
+  print,
+  stripIgnoredCharacters,
+} from 'graphql';
 import { fail } from '../errors/engine-error.ts';
 import { callBeside } from '../resolve/function-call.ts';
 import { shownIfOf } from '../resolve/predicate.ts';
@@ -18,7 +25,7 @@ import type { JoinStep, RemoteSchemaJoin, RowsJoin } from './join-types.ts';
 import { keyedRows } from './keyed-rows.ts';
 import type { RemoteArguments } from './remote-arguments.ts';
 import { freePrefix } from './remote-keys.ts';
-import { RemoteSelection } from './remote-selection.ts';
+import { RemoteSelection, shapeOf } from './remote-selection.ts';
 import { planRelated, printedAs } from './table.ts';
 import type { Field } from './types.ts';
 
@@ -70,6 +77,7 @@ function planRowsJoin(
     source: related.target.source,
     query: keyedRows(fields, keys, context.joins.length),
     member,
+    isNullable: !isNonNullType(field.type),
     width: keys.length,
     places: placesInFields(fields)?.inner.get(member) ?? null,
   };
@@ -96,6 +104,7 @@ function planRemoteJoin(
     remote,
     part,
     steps: planned,
+    shape: shapeOf(field),
     selection: inner ? stripIgnoredCharacters(print(inner)) : '',
     definitions: definitions.map((node) => print(node)),
     variables,

@@ -6,9 +6,6 @@
 import {
   type DocumentNode,
   type FieldNode,
-  getNullableType,
-  isCompositeType,
-  isListType,
   isNonNullType,
   Kind,
   print,
@@ -18,7 +15,7 @@ import type { ResolvedRemoteSchema } from '../resolve/types.ts';
 import type { UpstreamSchema } from '../resolve/upstream.ts';
 import type { FieldOrigin } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
-import { RemoteSelection } from './remote-selection.ts';
+import { RemoteSelection, shapeOf } from './remote-selection.ts';
 import type { RemoteField } from './remote-types.ts';
 import type { SelectedField } from './selection.ts';
 import type { Call, Root } from './types.ts';
@@ -70,11 +67,9 @@ class RemoteDocument {
     // Whether it is included has been decided.
     const plain = nodes.map((node) => ({ ...node, directives: [] }));
     this.#nodes.push(this.#selection.field(plain, field!, alias, answer));
-    const type = getNullableType(field!.type);
-    const isObject = isCompositeType(type);
     this.#fields.push({
       path: [...path, alias],
-      shape: isListType(type) ? 'list' : isObject ? 'object' : 'any',
+      shape: shapeOf(field!),
       isNullable: !isNonNullType(field!.type),
       typeNames: this.#remote.names.renamesObjects ? answer.names.finished() : null,
       places: answer.keys.finished(),

@@ -9,7 +9,9 @@ import {
   type GraphQLCompositeType,
   type GraphQLField,
   getNamedType,
+  getNullableType,
   isCompositeType,
+  isListType,
   isObjectType,
   Kind,
   type NameNode,
@@ -27,7 +29,7 @@ import { readArguments } from './arguments.ts';
 import type { PlanContext } from './context.ts';
 import { RemoteArguments } from './remote-arguments.ts';
 import { RemoteKeys, type Step } from './remote-keys.ts';
-import type { RemoteVariable, TypeNamePlaces } from './remote-types.ts';
+import type { RemoteField, RemoteVariable, TypeNamePlaces } from './remote-types.ts';
 import { definitionOf, spreadType, subselections } from './selection.ts';
 import { printedType } from './variables.ts';
 
@@ -196,6 +198,13 @@ export class RemoteSelection {
     const ours = namedType(type);
     return type.replace(ours, this.#remote.names.upstreamTypes.get(ours) ?? ours);
   }
+}
+
+/** What JSON a field is answered with. */
+export function shapeOf(field: GraphQLField<unknown, unknown>): RemoteField['shape'] {
+  const type = getNullableType(field.type);
+  if (isListType(type)) return 'list';
+  return isCompositeType(type) ? 'object' : 'any';
 }
 
 /** Where `__typename` is asked for, by response name. */
