@@ -15,6 +15,7 @@ const SHOP = `
   type Shop implements Named { id: String! name: String! owner: User }
   type Query { user(id: Int!): User users: [User!]! things: [Thing] named: [Named!]! book(id: Int!): Book text: String }
   type Mutation { rename(id: Int!, name: String!): User }
+  type Subscription { renamed: User }
 `;
 const BLOG = `
   input Of { author: Int }
@@ -174,6 +175,9 @@ describe('fragments', () => {
       ... on Book { sales(order_by: {id: asc}) { id } owner { account { label } } }
       ... on Shop { sales { label } name }
     } }`);
+    expect(shop.asked.at(-1)!.query).toBe(
+      '{things{__typename ...on Book{k0_0:genre owner{k1_0:id}}...on Shop{k2_0:id name}}}',
+    );
     const account = { label: 'account 1' };
     expect(data).toEqual({
       things: [
@@ -394,6 +398,19 @@ describe('faults', () => {
     expect((data as { users: unknown[] }).users.at(-1)).toEqual({ post: { id: 1 } });
   });
 
+  test('a subscription that is handed on cannot have it', async () => {
+    const { errors } = await engine.graphql('subscription { renamed { post { id } } }');
+    expect(errors).toMatchObject([
+      {
+        message: 'Remote relationships are not allowed in subscriptions',
+        extensions: {
+          code: 'not-supported',
+          path: '$.selectionSet.renamed.selectionSet.post',
+        },
+      },
+    ]);
+  });
+
   test('errors of the first side are told as ever, and nothing is joined', async () => {
     answerOf(shop, { data: { user: null }, errors: [{ message: 'no', path: ['user'] }] });
     const before = blog.asked.length;
@@ -516,6 +533,14 @@ describe('operations', () => {
     });
     expect(await admin('remove_remote_schema', { name: 'blog' })).toMatchObject(dependent('post'));
     expect(await admin('pg_untrack_table', { table: 'account' })).toMatchObject(dependent('account'));
+    await database.sql('drop table if exists spare; create table spare (id int, more int)');
+    await admin('pg_track_table', { table: 'spare' });
+    await relate('User', 'spare', rows('spare', 'object', { id: 'more' }));
+    const sql = 'alter table spare drop column more';
+    expect(await engine.admin('run_sql', { sql })).toMatchObject(dependent('spare'));
+    expect(await engine.admin('run_sql', { sql, cascade: true })).toMatchObject({ status: 200 });
+    expect(JSON.stringify((await admin('export_metadata', {})).body)).not.toContain('more');
+    await admin('pg_untrack_table', { table: 'spare' });
     await admin('rename_source', { name: 'default', new_name: 'main' });
     await engine.admin('run_sql', { source: 'main', sql: 'alter table account rename column id to key' });
     expect(await ask('{ user(id: 1) { account { key } } }')).toEqual({ user: { account: { key: 1 } } });
