@@ -436,6 +436,12 @@ describe('from rows into another database', () => {
     );
     const writer = { name: 'Eve', post: { id: 1 }, sales_aggregate: { nodes: [{ id: 1 }, { id: 2 }] } };
     expect(data).toEqual({ author_by_pk: { sales: [{ writer }, { writer }] } });
+    remote.misbehave((_, response) => response.end('nonsense'));
+    const failed = await engine.graphql(
+      '{ author_by_pk(id: 1) { sales(limit: 1) { writer { post { id } } } } }',
+    );
+    expect(failed.data).toEqual({ author_by_pk: { sales: [{ writer: { post: null } }] } });
+    expect(failed.errors).toMatchObject([{ path: ['author_by_pk', 'sales', 'writer', 'post'] }]);
   });
 
   test('a role sees the rows it may read there, and no field where it may read none', async () => {
