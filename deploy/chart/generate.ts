@@ -1,7 +1,8 @@
-/** Writes what is derived in the charts: `npm run generate`; generate.test.ts compares it with what is committed.
+/** Writes what is derived in charts and for Argo CD: `npm run generate`; generate.test.ts compares it with what is committed.
  *  Not here: definitions of kinds (crds/generate.ts), docs/reference/chart.md (docs/pages). */
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { argocdConfig } from '../argocd/customization.ts';
 import { dashboard } from './dashboard.ts';
 import { valuesSchema, valuesYaml } from './print.ts';
 import { VALUES } from './values.ts';
@@ -14,6 +15,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ['charts/pergola/values.yaml', valuesYaml(VALUES)],
     ['charts/pergola/values.schema.json', valuesSchema(VALUES)],
     ['charts/pergola/files/dashboard.json', dashboard()],
+    ['deploy/argocd/argocd-cm.yaml', argocdConfig()],
   ]);
 }
 

@@ -1,284 +1,153 @@
-/** The chart on a real cluster: installed under the restricted pod security standard, pods become Ready, and a Table
- *  custom resource turns into a served field that its permission governs. In: KUBECONFIG and two images (deploy/e2e/run).
- *  The steps are one story and run in order. Not here: the operator's faults (operator/kubernetes). */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { setTimeout as sleep } from 'node:timers/promises';
+/** The chart on an empty cluster: installed under the restricted pod security standard, its pods become Ready, every example becomes
+ *  Ready and is served by each replica, and the operator does it with the rights of the chart alone.
+ *  The steps are one story and run in order. Not here: what becomes of it (upgrade.e2e.ts), operator's faults (operator/kubernetes). */
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { apply, get, kubectl, type Printed, run, until, waitFor } from './cluster.ts';
+import { Door } from './door.ts';
+import { AMINA, LIBRARY, MANIFEST, QUERY, RESOURCE_NAMES, SEED } from './examples.ts';
+import { CHART, createNamespace, createPostgres, install, removeAll, uniqueName } from './release.ts';
 
-const namespace = `pergola-e2e-${Date.now().toString(36)}`;
-const image = process.env['PERGOLA_IMAGE'] ?? '';
-const postgresImage = process.env['E2E_POSTGRES_IMAGE'] ?? '';
-const adminSecret = 'e2e-admin-secret';
-const repository = image.slice(0, image.lastIndexOf(':'));
-const tag = image.slice(image.lastIndexOf(':') + 1);
-let forward: ChildProcess | undefined;
-let engineUrl = '';
+const namespace = uniqueName('pergola-install');
+const ACCOUNT = `system:serviceaccount:${namespace}:pergola-operator`;
+let doors: readonly Door[] = [];
 
-beforeAll(() => {
-  apply(postgresManifest());
-  kubectl('-n', namespace, 'rollout', 'status', 'deployment/postgres', '--timeout=180s');
+beforeAll(async () => {
+  await createNamespace(namespace);
+  await createPostgres(namespace);
 });
 
 afterAll(async () => {
-  forward?.kill();
-  if (process.env['E2E_KEEP']) return;
-  run('helm', 'uninstall', 'pergola', '-n', namespace, '--wait');
-  kubectl('delete', 'namespace', namespace, '--wait=false');
+  for (const door of doors) door.close();
+  await removeAll(namespace);
 });
 
-test('helm install ends with every pod Ready under pod security "restricted"', () => {
-  run(
-    'helm',
-    'install',
-    'pergola',
-    'charts/pergola',
-    '-n',
-    namespace,
-    '--wait',
-    '--timeout',
-    '200s',
-    '--set',
-    `image.repository=${repository}`,
-    '--set',
-    `image.tag=${tag}`,
-    '--set',
-    'image.pullPolicy=Always',
-    '--set',
-    'engine.replicas=2',
-  );
-  const pods = JSON.parse(kubectl('-n', namespace, 'get', 'pods', '-o', 'json')) as {
-    items: { metadata: { name: string }; status: { conditions: { type: string; status: string }[] } }[];
-  };
-  const ready = pods.items.map((pod) => pod.status.conditions.find((c) => c.type === 'Ready')?.status);
-  expect(ready).toEqual(['True', 'True', 'True', 'True']);
+test('helm install ends with every pod Ready under pod security "restricted"', async () => {
+  await install(namespace, CHART, '--set', 'engine.replicas=2');
+  const { items } = await get('pods', '-n', namespace, '-l', 'app.kubernetes.io/name=pergola');
+  const ready = items.map((pod: Printed) => conditionOf(pod, 'Ready')?.status);
+  expect(ready).toEqual(['True', 'True', 'True']);
+  doors = items
+    .filter((pod: Printed) => pod.metadata.labels['app.kubernetes.io/component'] === 'engine')
+    .map((pod: Printed) => new Door(namespace, `pod/${pod.metadata.name}`));
+  expect(doors.length).toBe(2);
 });
 
-test('a Table custom resource becomes Ready and is served', async () => {
-  engineUrl = await forwardTo('service/pergola-engine', 8080);
-  await admin('run_sql', {
-    sql: `create table article (id int primary key, title text not null, author_id int not null, draft boolean not null);
-          insert into article values (1, 'first', 1, false), (2, 'second', 2, false), (3, 'hidden', 1, true)`,
-  });
-  apply(ourResources());
-  kubectl(
-    '-n',
-    namespace,
-    'wait',
-    '--for=condition=Ready',
-    'engine/main',
-    'table/article',
-    'tablepermission/article-reader',
-    '--timeout=90s',
-  );
-  const answer = await graphql('{ article(order_by: {id: asc}) { id title } }', 'reader', {
-    'x-engine-user-id': '1',
-  });
-  expect(answer).toEqual({ data: { article: [{ id: 1, title: 'first' }] } });
+test('every example becomes Ready', async () => {
+  await doors[0]!.admin('run_sql', { sql: SEED });
+  await apply(MANIFEST, '-n', namespace);
+  await waitFor(namespace, 'condition=Ready', ...RESOURCE_NAMES);
 });
 
-test('what the permission leaves out is not there for the role', async () => {
-  const answer = await graphql('{ article { draft } }', 'reader', { 'x-engine-user-id': '1' });
-  expect(answer.errors?.[0]?.message).toBe("field 'draft' not found in type: 'article'");
-  const stranger = await graphql('{ article { id } }', 'stranger');
-  expect(stranger.errors?.[0]?.message).toBe("field 'article' not found in type: 'query_root'");
-});
-
-test('a changed custom resource changes the answer', async () => {
-  apply(ourResources({ columns: '[id]' }));
-  await until(async () => {
-    const answer = await graphql('{ article { title } }', 'reader', { 'x-engine-user-id': '1' });
-    return answer.errors?.[0]?.message === "field 'title' not found in type: 'article'";
-  });
-});
-
-test('a broken custom resource says why, and holds nothing else back', async () => {
-  apply(brokenTable());
-  kubectl('-n', namespace, 'wait', '--for=condition=Ready=False', 'table/missing', '--timeout=60s');
-  const message = kubectl(
-    '-n',
-    namespace,
-    'get',
-    'table',
-    'missing',
-    '-o',
-    'jsonpath={.status.conditions[?(@.type=="Ready")].message}',
-  );
-  expect(message).toContain('missing');
-  const answer = await graphql('{ article { id } }', 'reader', { 'x-engine-user-id': '1' });
-  expect(answer).toEqual({ data: { article: [{ id: 1 }] } });
-});
-
-test('a deleted custom resource takes its field away', async () => {
-  kubectl('-n', namespace, 'delete', 'table/article', 'tablepermission/article-reader', '--wait=true');
-  await until(async () => {
-    const answer = await graphql('{ article { id } }', 'reader', { 'x-engine-user-id': '1' });
-    return answer.errors?.[0]?.message === "field 'article' not found in type: 'query_root'";
-  });
-});
-
-test('helm test passes, and an upgrade to the same chart keeps serving', async () => {
-  run('helm', 'test', 'pergola', '-n', namespace, '--timeout', '90s');
-  run(
-    'helm',
-    'upgrade',
-    'pergola',
-    'charts/pergola',
-    '-n',
-    namespace,
-    '--reuse-values',
-    '--wait',
-    '--timeout',
-    '200s',
-  );
-  forward?.kill();
-  engineUrl = await forwardTo('service/pergola-engine', 8080);
-  const response = await fetch(`${engineUrl}/healthz`);
-  expect(response.status).toBe(200);
-});
-
-function run(command: string, ...args: string[]): string {
-  return execFileSync(command, args, { encoding: 'utf8', stdio: ['pipe', 'pipe', 'inherit'] });
-}
-
-function kubectl(...args: string[]): string {
-  return run('kubectl', ...args);
-}
-
-function apply(manifest: string): void {
-  execFileSync('kubectl', ['apply', '-f', '-'], {
-    input: manifest,
-    encoding: 'utf8',
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-}
-
-async function forwardTo(target: string, port: number): Promise<string> {
-  forward = spawn('kubectl', ['-n', namespace, 'port-forward', target, `:${port}`], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const line = await new Promise<string>((resolve, reject) => {
-    forward?.stdout?.once('data', (chunk: Buffer) => resolve(chunk.toString()));
-    forward?.once('exit', () => reject(new Error('kubectl port-forward ended')));
-  });
-  return `http://${/127\.0\.0\.1:\d+/.exec(line)?.[0]}`;
-}
-
-type Answer = { data?: unknown; errors?: { message: string }[] };
-
-async function graphql(query: string, role: string, variables: Record<string, string> = {}): Promise<Answer> {
-  const headers = { 'x-engine-admin-secret': adminSecret, 'x-engine-role': role, ...variables };
-  return (await post('/v1/graphql', { query }, headers)) as Answer;
-}
-
-async function admin(type: string, args: unknown): Promise<unknown> {
-  return post('/v1/query', { type, args }, { 'x-engine-admin-secret': adminSecret });
-}
-
-async function post(path: string, body: unknown, headers: Record<string, string>): Promise<unknown> {
-  const response = await fetch(engineUrl + path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  });
-  expect(response.status).toBe(200);
-  return response.json();
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 120; i++) {
-    if (await holds()) return;
-    await sleep(250);
+test('what is Ready is answered by every replica, for the rows that are the caller’s', async () => {
+  for (const door of doors) {
+    const answer = await door.graphql(QUERY, 'reader', AMINA);
+    expect(answer).toEqual({
+      data: {
+        loan: [
+          {
+            book: { title: 'The Dispossessed', author: { name: 'Ursula K. Le Guin' } },
+            due_on: '2025-02-07',
+          },
+          { book: { title: 'Solaris', author: { name: 'Stanisław Lem' } }, due_on: '2025-03-29' },
+        ],
+      },
+    });
   }
-  expect.fail('it did not come true within 30 s');
-}
+});
 
-function postgresManifest(): string {
-  return `
-apiVersion: v1
-kind: Namespace
-metadata:
-  name: ${namespace}
-  labels: {pod-security.kubernetes.io/enforce: restricted}
----
-apiVersion: v1
-kind: Secret
-metadata: {name: pergola-database, namespace: ${namespace}}
-stringData: {url: "postgres://postgres:e2e@postgres.${namespace}.svc:5432/postgres"}
----
-apiVersion: v1
-kind: Secret
-metadata: {name: pergola-admin, namespace: ${namespace}}
-stringData: {admin-secret: ${adminSecret}}
----
-apiVersion: v1
-kind: Service
-metadata: {name: postgres, namespace: ${namespace}}
-spec:
-  selector: {app: postgres}
-  ports: [{port: 5432}]
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: postgres, namespace: ${namespace}}
-spec:
-  selector: {matchLabels: {app: postgres}}
-  template:
-    metadata: {labels: {app: postgres}}
-    spec:
-      automountServiceAccountToken: false
-      securityContext: {runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, seccompProfile: {type: RuntimeDefault}}
-      containers:
-        - name: postgres
-          image: ${postgresImage}
-          imagePullPolicy: IfNotPresent
-          env: [{name: POSTGRES_PASSWORD, value: e2e}]
-          ports: [{containerPort: 5432}]
-          readinessProbe: {tcpSocket: {port: 5432}, periodSeconds: 1}
-          securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
-          volumeMounts: [{name: data, mountPath: /data}]
-      volumes: [{name: data, emptyDir: {}}]
-`;
-}
+test('what a permission leaves out is not there for the role, on any replica', async () => {
+  for (const door of doors) {
+    const price = await door.graphql('{ book { pricePaid } }', 'reader', AMINA);
+    expect(price.errors?.[0]?.message).toBe("field 'pricePaid' not found in type: 'book'");
+    const stranger = await door.graphql('{ book { id } }', 'stranger');
+    expect(stranger.errors?.[0]?.message).toBe("field 'book' not found in type: 'query_root'");
+  }
+});
 
-function ourResources(change: { columns?: string } = {}): string {
-  return `
-apiVersion: pergola.dev/v1alpha1
-kind: Engine
-metadata: {name: main, namespace: ${namespace}}
-spec:
-  endpoint: {service: {name: pergola-engine, port: 8080}}
-  adminSecretRef: {name: pergola-admin, key: admin-secret}
----
-apiVersion: pergola.dev/v1alpha1
-kind: Table
-metadata: {name: article, namespace: ${namespace}}
-spec:
-  engineRef: {name: main}
-  source: default
-  table: {schema: public, name: article}
----
-apiVersion: pergola.dev/v1alpha1
-kind: TablePermission
-metadata: {name: article-reader, namespace: ${namespace}}
-spec:
-  engineRef: {name: main}
-  source: default
-  table: {schema: public, name: article}
-  role: reader
-  select:
-    columns: ${change.columns ?? '[id, title]'}
-    filter: {author_id: {_eq: X-Engine-User-Id}, draft: {_eq: false}}
-`;
-}
+test('a changed resource changes the answer, and back', async () => {
+  const hidden = '[{"op": "replace", "path": "/spec/select/columns", "value": ["id", "name"]}]';
+  await kubectl('-n', namespace, 'patch', 'tablepermission', 'reader-author', '--type=json', '-p', hidden);
+  await until('the column is hidden', async () => {
+    const answer = await doors[1]!.graphql('{ author { country } }', 'reader', AMINA);
+    return answer.errors?.[0]?.message === "field 'country' not found in type: 'author'";
+  });
+  await apply(MANIFEST, '-n', namespace);
+  await until('it is shown again', async () => {
+    const answer = await doors[1]!.graphql('{ author(limit: 1) { country } }', 'reader', AMINA);
+    return answer.errors === undefined;
+  });
+});
 
-function brokenTable(): string {
-  return `
-apiVersion: pergola.dev/v1alpha1
-kind: Table
-metadata: {name: missing, namespace: ${namespace}}
-spec:
-  engineRef: {name: main}
-  source: default
-  table: {schema: public, name: missing}
-`;
+test('a broken resource says what is wrong with which object, and holds nothing else back', async () => {
+  const broken = readFileSync(`${LIBRARY}/tables/author.yaml`, 'utf8').replaceAll('author', 'missing');
+  await apply(broken, '-n', namespace);
+  await waitFor(namespace, 'condition=Ready=False', 'table/missing');
+  const table = await get('table', 'missing', '-n', namespace);
+  expect(conditionOf(table, 'Ready')?.reason).toMatch(/^(RejectedByEngine|DependencyNotReady)$/);
+  expect(conditionOf(table, 'Ready')?.message).toContain('missing');
+  await waitFor(namespace, 'condition=Ready', ...RESOURCE_NAMES);
+  expect((await doors[0]!.graphql(QUERY, 'reader', AMINA)).errors).toBeUndefined();
+  await kubectl('-n', namespace, 'delete', 'table', 'missing');
+});
+
+test('helm test passes', async () => {
+  await run('helm', ['test', 'pergola', '-n', namespace, '--timeout', '300s']);
+});
+
+test('the operator may do what the chart says, and nothing else', async () => {
+  const may = (verb: string, what: string, ...where: readonly string[]) =>
+    kubectl('auth', 'can-i', verb, what, `--as=${ACCOUNT}`, ...where).then(
+      () => true,
+      () => false,
+    );
+  expect(await may('watch', 'tables.pergola.dev', '-A')).toBe(true);
+  expect(await may('patch', 'tables.pergola.dev', '--subresource=status', '-n', namespace)).toBe(true);
+  const refused = [
+    ['update', 'tables.pergola.dev'],
+    ['patch', 'tables.pergola.dev'],
+    ['delete', 'tables.pergola.dev'],
+    ['create', 'secrets'],
+    ['get', 'pods'],
+    ['create', 'pods'],
+    ['patch', 'namespaces'],
+    ['escalate', 'clusterroles.rbac.authorization.k8s.io'],
+    ['delete', 'leases.coordination.k8s.io'],
+    ['get', 'customresourcedefinitions.apiextensions.k8s.io'],
+  ] as const;
+  for (const [verb, what] of refused)
+    expect(await may(verb, what, '-n', namespace), `${verb} ${what}`).toBe(false);
+});
+
+test('and it asked for nothing it may not do', async () => {
+  const log = await kubectl('-n', namespace, 'logs', 'deployment/pergola-operator', '--tail=-1');
+  expect(log.split('\n').filter((line) => /forbidden|"status":40[13]/i.test(line))).toEqual([]);
+});
+
+test('a deleted resource takes its field away', async () => {
+  await kubectl('-n', namespace, 'delete', 'tablepermission/reader-loan', '--wait=true');
+  await until('the field is gone', async () => {
+    const answer = await doors[0]!.graphql('{ loan { id } }', 'reader', AMINA);
+    return answer.errors?.[0]?.message === "field 'loan' not found in type: 'query_root'";
+  });
+});
+
+test('every part that may be had is what the API server accepts', async () => {
+  const engine = ['autoscaling', 'ingress', 'networkPolicy'].map((part) => `engine.${part}.enabled=true`);
+  const operator = ['operator.networkPolicy.enabled=true', 'operator.replicas=2'];
+  const rest = [
+    'engine.ingress.hosts={a.example.org}',
+    'metrics.dashboard.enabled=true',
+    'postgres.enabled=true',
+  ];
+  const values = [...engine, ...operator, ...rest].flatMap((value) => ['--set', value]);
+  const objects = await run('helm', ['template', 'pergola', CHART, '-n', namespace, ...values]);
+  const asHelm = ['--server-side', '--field-manager=helm', '--force-conflicts', '--dry-run=server'];
+  const said = await apply(objects, '-n', namespace, '--validate=strict', ...asHelm);
+  const kinds = ['horizontalpodautoscaler', 'ingress', 'networkpolicy', 'poddisruptionbudget', 'statefulset'];
+  for (const kind of kinds) expect(said).toContain(kind);
+});
+
+function conditionOf(object: Printed, type: string): Printed {
+  return object.status?.conditions?.find((condition: Printed) => condition.type === type);
 }

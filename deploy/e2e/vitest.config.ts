@@ -1,11 +1,15 @@
-/** The end-to-end test apart from the others: it needs a cluster (deploy/e2e/run). */
+/** The end-to-end tests apart from the others: they need a cluster (deploy/e2e/run). */
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
     include: ['deploy/e2e/**/*.e2e.ts'],
-    testTimeout: 240_000,
-    hookTimeout: 240_000,
+    // One story after the other: they share the cluster. Each step has limits of its own.
+    fileParallelism: false,
+    testTimeout: 900_000,
+    hookTimeout: 900_000,
+    // A step that failed leaves nothing for the next to stand on.
+    bail: 1,
     ...(process.env['VITEST_JSON']
       ? { reporters: ['default', 'json'], outputFile: { json: process.env['VITEST_JSON'] } }
       : {}),

@@ -1,0 +1,244 @@
+/** GitOps for real: Argo CD's own controllers install Pergola, then a migration, resources and a client, from a Git repository. Everything
+ *  becomes Synced and Healthy with no ignoreDifferences; commits change the API, changes by hand are undone, what is broken is alone with
+ *  it, and nothing hangs when the namespace goes. In: E2E_ARGOCD_SERVER, what Argo CD calls this cluster; it reads folders of this machine.
+ *  The steps are one story and run in order. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { apply, get, kubectl, type Printed, until } from './cluster.ts';
+import { Door } from './door.ts';
+import { AMINA, ENGINE, QUERY, SEED } from './examples.ts';
+import { createNamespace, createPostgres, IMAGE, uniqueName } from './release.ts';
+import { Repository } from './repository.ts';
+
+const SERVER = process.env['E2E_ARGOCD_SERVER'] ?? '';
+const APPLICATIONS = ['root', 'pergola', 'api', 'library'];
+const namespace = uniqueName('pergola-argocd');
+const door = new Door(namespace, 'service/pergola-engine');
+const colon = IMAGE.lastIndexOf(':');
+let repository: Repository;
+
+const reason = SERVER === '' ? ' (skipped: E2E_ARGOCD_SERVER names no cluster of an Argo CD)' : '';
+
+describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
+  beforeAll(async () => {
+    repository = new Repository({
+      'server: https://kubernetes.default.svc': `server: ${SERVER}`,
+      'namespace: api': `namespace: ${namespace}`,
+      'engine: { replicas: 2 }': `engine: { replicas: 2 }\n        image: { repository: "${IMAGE.slice(0, colon)}", tag: "${IMAGE.slice(colon + 1)}" }`,
+      'image: pergola:0.1.0': `image: ${IMAGE}`,
+    });
+    for (const file of ['application', 'root', 'apps/pergola', 'apps/api']) {
+      repository.write(`deploy/argocd/${file}.yaml`, (text) =>
+        text.replace(/repoURL: .*/, `repoURL: ${repository.url}`),
+      );
+    }
+    repository.commit('where it is');
+    await kubectl(
+      '-n',
+      'argocd',
+      'patch',
+      'configmap',
+      'argocd-cm',
+      '--patch-file',
+      'deploy/argocd/argocd-cm.yaml',
+    );
+    await createNamespace(namespace);
+    await createPostgres(namespace);
+  });
+
+  afterAll(async () => {
+    door.close();
+    repository.dispose();
+    if (process.env['E2E_KEEP']) return;
+    await kubectl(
+      '-n',
+      'argocd',
+      'delete',
+      'applications.argoproj.io',
+      ...APPLICATIONS,
+      '--ignore-not-found',
+    );
+    await kubectl('delete', 'namespace', namespace, '--wait=false', '--ignore-not-found');
+  });
+
+  test('the Application of Applications installs Pergola, migrates, declares and starts a client, in this order', async () => {
+    await applyApplication('root');
+    await syncedAndHealthy('root');
+    await syncedAndHealthy('pergola');
+    await syncedAndHealthy('api');
+    expect(await door.graphql('{ article { id title } }', 'reader')).toEqual({
+      data: { article: [{ id: 1, title: 'first' }] },
+    });
+    const { items } = await get('pods', '-n', namespace, '-l', 'app=client');
+    expect(items[0].status.containerStatuses[0].restartCount).toBe(0);
+  });
+
+  test('an Application with every example is Synced and Healthy, applied by the server', async () => {
+    await door.admin('run_sql', { sql: SEED });
+    await applyApplication('library');
+    await syncedAndHealthy('library');
+    expect((await door.graphql(QUERY, 'reader', AMINA)).errors).toBeUndefined();
+  });
+
+  test('and applied by the client', async () => {
+    const patch = { spec: { syncPolicy: { syncOptions: ['ServerSideApply=false'] } } };
+    await kubectl(
+      '-n',
+      'argocd',
+      'patch',
+      'application',
+      'library',
+      '--type=merge',
+      '-p',
+      JSON.stringify(patch),
+    );
+    repository.write('deploy/examples/library/queries.yaml', (text) =>
+      text.replace('What the', 'All that the'),
+    );
+    await push('library', 'a comment');
+    await until('the comment is there', async () => {
+      const collection = await get('querycollection', 'front-desk', '-n', namespace);
+      return collection.spec.comment.startsWith('All that');
+    });
+    await syncedAndHealthy('library');
+    const { spec } = await get('application', 'library', '-n', 'argocd');
+    expect(spec).not.toHaveProperty('ignoreDifferences');
+  });
+
+  test('a commit changes the API', async () => {
+    const file = 'deploy/argocd/api/2-resources.yaml';
+    repository.write(file, (text) => text.replace('columns: [id, title]', 'columns: [id]'));
+    repository.write('deploy/argocd/api/3-client.yaml', (text) => text.replace('{ id title }', '{ id }'));
+    await push('api', 'titles are hidden');
+    await until('the title is hidden', async () => {
+      const answer = await door.graphql('{ article { title } }', 'reader');
+      return answer.errors?.[0]?.message === "field 'title' not found in type: 'article'";
+    });
+    await syncedAndHealthy('api');
+  });
+
+  test('a change by hand in the cluster is undone', async () => {
+    const everything = [{ op: 'replace', path: '/spec/select/columns', value: ['*'] }];
+    const patch = [
+      'patch',
+      'tablepermission',
+      'reader-article',
+      '--type=json',
+      '-p',
+      JSON.stringify(everything),
+    ];
+    await kubectl('-n', namespace, ...patch);
+    await until('the change is undone', async () => {
+      const { spec } = await get('tablepermission', 'reader-article', '-n', namespace);
+      return JSON.stringify(spec.select.columns) === '["id"]';
+    });
+    await syncedAndHealthy('api');
+    const answer = await door.graphql('{ article { title } }', 'reader');
+    expect(answer.errors?.[0]?.message).toBe("field 'title' not found in type: 'article'");
+  });
+
+  test('a change by hand in the engine is undone', async () => {
+    await door.metadata('pg_drop_select_permission', { source: 'default', table: 'article', role: 'reader' });
+    await until('the permission is back', async () => {
+      const answer = await door.graphql('{ article { id } }', 'reader');
+      return answer.errors === undefined;
+    });
+  });
+
+  test('a broken resource is Degraded alone, and says which field and why', async () => {
+    repository.add('deploy/argocd/api/broken.yaml', BROKEN);
+    await push('api', 'a permission on a column there is not');
+    await until('the Application is Degraded', async () => (await healthOf('api')).status === 'Degraded');
+    const { status } = await get('application', 'api', '-n', 'argocd');
+    const ours = status.resources.filter((x: Printed) => x.group === 'pergola.dev' && x.status === 'Synced');
+    const health = Object.fromEntries(ours.map((x: Printed) => [`${x.kind}/${x.name}`, x.health]));
+    const { 'TablePermission/writer-article': broken, ...others } = health as Record<string, Printed>;
+    expect(broken.status).toBe('Degraded');
+    expect(broken.message).toMatch(/^(RejectedByEngine|InvalidSpec): .*no_such_column/s);
+    expect(Object.values(others).map((x) => x.status)).toEqual(Object.values(others).map(() => 'Healthy'));
+    expect((await door.graphql('{ article { id } }', 'reader')).errors).toBeUndefined();
+  });
+
+  test('a resource that is pruned disappears from the engine', async () => {
+    repository.remove('deploy/argocd/api/broken.yaml');
+    const file = 'deploy/argocd/api/2-resources.yaml';
+    repository.write(file, (text) => text.slice(0, text.lastIndexOf('---')));
+    repository.remove('deploy/argocd/api/3-client.yaml');
+    await push('api', 'the permission and its client are gone');
+    await until('the role sees nothing', async () => {
+      const answer = await door.graphql('{ article { id } }', 'reader');
+      return answer.errors?.[0]?.message === "field 'article' not found in type: 'query_root'";
+    });
+    await syncedAndHealthy('api');
+  });
+
+  test('the namespace goes without anybody’s help', async () => {
+    door.close();
+    await kubectl('-n', 'argocd', 'delete', 'applications.argoproj.io', ...APPLICATIONS);
+    await apply(ENGINE.replace('name: main', 'name: left-behind'), '-n', namespace);
+    await kubectl('delete', 'namespace', namespace, '--wait=true', '--timeout=300s');
+  });
+});
+
+const BROKEN = `
+apiVersion: pergola.dev/v1alpha1
+kind: TablePermission
+metadata:
+  name: writer-article
+  annotations: {argocd.argoproj.io/sync-wave: "2"}
+spec:
+  engineRef: {name: main}
+  source: default
+  table: {schema: public, name: article}
+  role: writer
+  select: {columns: [no_such_column], filter: {}}
+`;
+
+async function applyApplication(name: string): Promise<void> {
+  const file = name === 'library' ? 'application' : name;
+  await kubectl('apply', '-f', `${repository.folder}/deploy/argocd/${file}.yaml`);
+}
+
+async function push(application: string, message: string): Promise<void> {
+  repository.commit(message);
+  await refresh(application);
+}
+
+/** Compare now instead of at the next interval. */
+async function refresh(application: string): Promise<void> {
+  const annotation = 'argocd.argoproj.io/refresh=hard';
+  await kubectl('-n', 'argocd', 'annotate', 'application', application, annotation, '--overwrite');
+}
+
+async function healthOf(application: string): Promise<Printed> {
+  const { status } = await get('application', application, '-n', 'argocd');
+  return status?.health ?? {};
+}
+
+/** With the commit that is the last one now. */
+async function syncedAndHealthy(application: string): Promise<void> {
+  let seen: Printed;
+  await until(`${application} is Synced and Healthy`, async () => {
+    seen = (await get('application', application, '-n', 'argocd')).status ?? {};
+    const isDone =
+      seen.sync?.status === 'Synced' &&
+      seen.health?.status === 'Healthy' &&
+      !seen.operationState?.phase?.startsWith('Run');
+    if (!isDone) throw new Error(JSON.stringify(summaryOf(seen)));
+    return true;
+  });
+}
+
+/** What is not as it should be. */
+function summaryOf({ sync, health, operationState, conditions, resources = [] }: Printed): Printed {
+  const left = resources.filter(
+    (x: Printed) => x.status !== 'Synced' || (x.health && x.health.status !== 'Healthy'),
+  );
+  return {
+    sync: sync?.status,
+    health: health?.status,
+    phase: operationState?.phase,
+    message: operationState?.message,
+    conditions,
+    left,
+  };
+}

@@ -1,0 +1,57 @@
+/** A client inside the cluster that asks the service without a pause (client-loop.mjs), and what it has to tell.
+ *  Not here: asking once, from outside (door.ts). */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { apply, kubectl, until, waitFor } from './cluster.ts';
+import { AMINA, QUERY } from './examples.ts';
+import { ADMIN_SECRET, CONTAINER_SECURITY, IMAGE, POD_SECURITY } from './release.ts';
+
+const SCRIPT = readFileSync(join(import.meta.dirname, 'client-loop.mjs'), 'utf8');
+
+export type Tally = { readonly asked: number; readonly failed: number; readonly failures: readonly string[] };
+
+export async function startClient(namespace: string): Promise<void> {
+  const env = {
+    URL: 'http://pergola-engine:8080/v1/graphql',
+    ADMIN_SECRET,
+    QUERY,
+    VARIABLES: JSON.stringify({ 'x-engine-role': 'reader', ...AMINA }),
+  };
+  await apply(`
+apiVersion: v1
+kind: Pod
+metadata: {name: client, namespace: ${namespace}}
+spec:
+  restartPolicy: Never
+  automountServiceAccountToken: false
+  terminationGracePeriodSeconds: 0
+  securityContext: ${POD_SECURITY}
+  containers:
+    - name: client
+      image: ${IMAGE}
+      imagePullPolicy: IfNotPresent
+      command: [node, --input-type=module, --eval, ${JSON.stringify(SCRIPT)}]
+      env: ${JSON.stringify(Object.entries(env).map(([name, value]) => ({ name, value })))}
+      securityContext: ${CONTAINER_SECURITY}
+`);
+  await waitFor(namespace, 'condition=Ready', 'pod/client');
+  await until('the client asks', async () => (await tally(namespace)).asked > 10);
+}
+
+/** Up to now. */
+export async function tally(namespace: string): Promise<Tally> {
+  const lines = (await kubectl('-n', namespace, 'logs', 'client')).trim().split('\n');
+  const counts = lines.findLast((line) => line.startsWith('{')) ?? '{"asked": 0, "failed": 0}';
+  return { ...JSON.parse(counts), failures: lines.filter((line) => line.startsWith('failed')) };
+}
+
+/** After at least so many more questions. */
+export async function askedMore(namespace: string, count = 50): Promise<Tally> {
+  const { asked } = await tally(namespace);
+  await until('the client asks on', async () => (await tally(namespace)).asked >= asked + count);
+  return tally(namespace);
+}
+
+export async function stopClient(namespace: string): Promise<void> {
+  await kubectl('-n', namespace, 'delete', 'pod', 'client', '--ignore-not-found');
+}

@@ -1,0 +1,67 @@
+/** A way into the cluster: kubectl's port-forward to one pod or service, opened anew when the pod behind it goes.
+ *  Not here: a client inside the cluster (client.ts). */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { until } from './cluster.ts';
+import { ADMIN_SECRET } from './release.ts';
+
+export type Answer = { readonly data?: unknown; readonly errors?: readonly { readonly message: string }[] };
+
+export class Door {
+  readonly #namespace: string;
+  readonly #target: string;
+  #forward: ChildProcess | undefined;
+  #url: string | undefined;
+
+  constructor(namespace: string, target: string) {
+    this.#namespace = namespace;
+    this.#target = target;
+  }
+
+  graphql(query: string, role: string, variables: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.#post('/v1/graphql', { query }, { 'x-engine-role': role, ...variables }) as Promise<Answer>;
+  }
+
+  admin(type: string, args: unknown): Promise<unknown> {
+    return this.#post('/v1/query', { type, args }, {});
+  }
+
+  metadata(type: string, args: unknown = {}): Promise<unknown> {
+    return this.#post('/v1/metadata', { type, args }, {});
+  }
+
+  close(): void {
+    this.#forward?.kill();
+    this.#url = undefined;
+  }
+
+  /** Tried again only where nothing was answered. */
+  async #post(path: string, body: unknown, headers: Readonly<Record<string, string>>): Promise<unknown> {
+    let answer: unknown;
+    await until(`POST ${path} to ${this.#target}`, async () => {
+      this.#url ??= await this.#open();
+      const response = await fetch(this.#url + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-engine-admin-secret': ADMIN_SECRET, ...headers },
+        body: JSON.stringify(body),
+      }).catch((error: unknown) => {
+        this.close();
+        throw error;
+      });
+      answer = await response.json();
+      return true;
+    });
+    return answer;
+  }
+
+  async #open(): Promise<string> {
+    const forward = spawn('kubectl', ['-n', this.#namespace, 'port-forward', this.#target, ':8080'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    this.#forward = forward;
+    const line = await new Promise<string>((resolve, reject) => {
+      forward.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString()));
+      forward.once('exit', () => reject(new Error('kubectl port-forward ended')));
+    });
+    return `http://${/127\.0\.0\.1:\d+/.exec(line)?.[0]}`;
+  }
+}

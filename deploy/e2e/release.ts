@@ -1,0 +1,103 @@
+/** What the tests install: a namespace under pod security "restricted", a Postgres that outlives releases, and the chart.
+ *  In: PERGOLA_IMAGE, E2E_POSTGRES_IMAGE (deploy/e2e/run). Not here: custom resources (examples.ts). */
+import { apply, kubectl, run, waitFor } from './cluster.ts';
+
+export const CHART = 'charts/pergola';
+/** The release before this one, as it was packaged; the next one's replaces it. */
+export const PREVIOUS_CHART = 'deploy/e2e/previous/pergola-0.2.0.tgz';
+export const ADMIN_SECRET = 'e2e-admin-secret';
+export const IMAGE = process.env['PERGOLA_IMAGE'] ?? '';
+export const POSTGRES_IMAGE = process.env['E2E_POSTGRES_IMAGE'] ?? '';
+
+const POSTGRES_PASSWORD = 'e2e';
+const colon = IMAGE.lastIndexOf(':');
+
+/** Values for the image under test. */
+export const IMAGE_VALUES = [
+  '--set',
+  `image.repository=${IMAGE.slice(0, colon)},image.tag=${IMAGE.slice(colon + 1)},image.pullPolicy=Always`,
+];
+
+/** Restricted, as every pod in it has to be. */
+export const POD_SECURITY =
+  '{runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, seccompProfile: {type: RuntimeDefault}}';
+export const CONTAINER_SECURITY = '{allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}';
+
+export function uniqueName(prefix: string): string {
+  return `${prefix}-${Date.now().toString(36)}`;
+}
+
+/** `upgrade --install` and the rest; each waits until what it made is ready. Definitions a former test's release has left are taken. */
+export function helm(namespace: string, verb: string, ...args: readonly string[]): Promise<string> {
+  return run('helm', [verb, 'pergola', ...args, '-n', namespace, '--wait', '--timeout', '300s']);
+}
+
+export function install(namespace: string, chart: string, ...values: readonly string[]): Promise<string> {
+  return helm(namespace, 'install', chart, '--take-ownership', ...IMAGE_VALUES, ...values);
+}
+
+export async function createNamespace(namespace: string): Promise<void> {
+  await apply(`
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: ${namespace}
+  labels: {pod-security.kubernetes.io/enforce: restricted}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: pergola-admin, namespace: ${namespace}}
+stringData: {admin-secret: ${ADMIN_SECRET}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: pergola-postgres, namespace: ${namespace}}
+stringData: {password: ${POSTGRES_PASSWORD}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: pergola-database, namespace: ${namespace}}
+stringData: {url: "postgres://postgres:${POSTGRES_PASSWORD}@postgres.${namespace}.svc:5432/postgres"}
+`);
+}
+
+/** One of the tests' own, which no release takes with it. */
+export async function createPostgres(namespace: string): Promise<void> {
+  await apply(`
+apiVersion: v1
+kind: Service
+metadata: {name: postgres, namespace: ${namespace}}
+spec:
+  selector: {app: postgres}
+  ports: [{port: 5432}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: postgres, namespace: ${namespace}}
+spec:
+  selector: {matchLabels: {app: postgres}}
+  template:
+    metadata: {labels: {app: postgres}}
+    spec:
+      automountServiceAccountToken: false
+      securityContext: ${POD_SECURITY}
+      containers:
+        - name: postgres
+          image: ${POSTGRES_IMAGE}
+          imagePullPolicy: IfNotPresent
+          env: [{name: POSTGRES_PASSWORD, value: ${POSTGRES_PASSWORD}}, {name: PGDATA, value: /data/postgres}]
+          ports: [{containerPort: 5432}]
+          readinessProbe: {tcpSocket: {port: 5432}, periodSeconds: 1}
+          securityContext: ${CONTAINER_SECURITY}
+          volumeMounts: [{name: data, mountPath: /data}]
+      volumes: [{name: data, emptyDir: {}}]
+`);
+  await waitFor(namespace, 'condition=Available', 'deployment/postgres');
+}
+
+/** Resources first, while there is an operator; E2E_KEEP=1 keeps everything to look at. */
+export async function removeAll(namespace: string): Promise<void> {
+  if (process.env['E2E_KEEP']) return;
+  await run('helm', ['uninstall', 'pergola', '-n', namespace, '--ignore-not-found', '--wait']);
+  await kubectl('delete', 'namespace', namespace, '--wait=false', '--ignore-not-found');
+}

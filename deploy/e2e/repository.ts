@@ -1,0 +1,54 @@
+/** A Git repository Argo CD reads: a folder of this machine with the charts, the examples and deploy/argocd, changed by commits.
+ *  The examples' own repository, server, namespace and image become those of the test. Not here: what Argo CD makes of it (argocd.ts). */
+import { execFileSync } from 'node:child_process';
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export class Repository {
+  readonly folder = mkdtempSync(join(tmpdir(), 'pergola-e2e-'));
+
+  /** `replaced`: texts of the examples → texts of the test. */
+  constructor(replaced: Readonly<Record<string, string>>) {
+    for (const part of ['charts', 'deploy/argocd', 'deploy/examples']) {
+      cpSync(part, join(this.folder, part), { recursive: true });
+    }
+    for (const file of globSync('deploy/argocd/**/*.yaml', { cwd: this.folder })) {
+      this.write(file, (text) =>
+        Object.entries(replaced).reduce((rest, [from, to]) => rest.replaceAll(from, to), text),
+      );
+    }
+    this.#git('init', '--quiet', '--initial-branch=main');
+    this.commit('everything');
+  }
+
+  get url(): string {
+    return `file://${this.folder}`;
+  }
+
+  write(file: string, change: (text: string) => string): void {
+    const path = join(this.folder, file);
+    writeFileSync(path, change(readFileSync(path, 'utf8')));
+  }
+
+  add(file: string, text: string): void {
+    writeFileSync(join(this.folder, file), text);
+  }
+
+  remove(file: string): void {
+    rmSync(join(this.folder, file));
+  }
+
+  commit(message: string): void {
+    this.#git('add', '--all');
+    this.#git('-c', 'user.name=e2e', '-c', 'user.email=e2e@example.org', 'commit', '--quiet', '-m', message);
+  }
+
+  dispose(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #git(...args: readonly string[]): void {
+    execFileSync('git', args, { cwd: this.folder, stdio: 'inherit' });
+  }
+}

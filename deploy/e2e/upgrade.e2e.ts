@@ -1,0 +1,106 @@
+/** What becomes of an installation: upgraded from the release before this one, rolled back, uninstalled and installed again, with
+ *  resources in the cluster and, as long as there is a release, a client that asks without a pause. No question fails, nothing is lost.
+ *  The steps are one story and run in order. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { askedMore, startClient, stopClient, tally } from './client.ts';
+import { apply, get, kubectl, type Printed, run, until, waitFor } from './cluster.ts';
+import { Door } from './door.ts';
+import { AMINA, MANIFEST, QUERY, RESOURCE_NAMES, SEED } from './examples.ts';
+import {
+  CHART,
+  createNamespace,
+  createPostgres,
+  helm,
+  install,
+  PREVIOUS_CHART,
+  removeAll,
+  uniqueName,
+} from './release.ts';
+
+const namespace = uniqueName('pergola-upgrade');
+const door = new Door(namespace, 'service/pergola-engine');
+/** The last nodes hear of an ending pod late where the machine is busy. */
+const VALUES = [
+  '--set',
+  'engine.replicas=2,engine.preStopSeconds=15,engine.terminationGracePeriodSeconds=90',
+];
+
+beforeAll(async () => {
+  await createNamespace(namespace);
+  await createPostgres(namespace);
+});
+
+afterAll(async () => {
+  door.close();
+  await stopClient(namespace);
+  await removeAll(namespace);
+});
+
+test('the release before this one serves the examples', async () => {
+  await install(namespace, PREVIOUS_CHART, ...VALUES);
+  await door.admin('run_sql', { sql: SEED });
+  await apply(MANIFEST, '-n', namespace);
+  await waitFor(namespace, 'condition=Ready', ...RESOURCE_NAMES);
+  await startClient(namespace);
+});
+
+test('an upgrade fails no question, changes no resource and upgrades the definitions', async () => {
+  const before = await generations();
+  await helm(namespace, 'upgrade', CHART, '--reset-then-reuse-values', '--take-ownership');
+  const { failed, failures } = await askedMore(namespace);
+  expect({ failed, failures }).toEqual({ failed: 0, failures: [] });
+  expect(await generations()).toEqual(before);
+  await waitFor(namespace, 'condition=Ready', ...RESOURCE_NAMES);
+  await expectDefinitionsOfTheChart();
+});
+
+test('going back fails no question either', async () => {
+  await run('helm', ['rollback', 'pergola', '1', '-n', namespace, '--wait', '--timeout', '300s']);
+  const { failed, failures } = await askedMore(namespace);
+  expect({ failed, failures }).toEqual({ failed: 0, failures: [] });
+  await waitFor(namespace, 'condition=Ready', ...RESOURCE_NAMES);
+});
+
+test('uninstalling leaves definitions, resources and data', async () => {
+  await stopClient(namespace);
+  const before = await generations();
+  await run('helm', ['uninstall', 'pergola', '-n', namespace, '--wait', '--timeout', '300s']);
+  expect(await generations()).toEqual(before);
+});
+
+test('installed again, everything is as it was, and nothing had to be written', async () => {
+  await install(namespace, CHART, ...VALUES);
+  door.close();
+  const { resource_version: found } = await exported();
+  await until('the operator has looked', async () => {
+    return /pergola_pass_total\{[^}]*result="unchanged"[^}]*\} [1-9]/.test(await operatorMetrics());
+  });
+  await waitFor(namespace, 'condition=Ready', ...RESOURCE_NAMES);
+  expect((await door.graphql(QUERY, 'reader', AMINA)).errors).toBeUndefined();
+  expect((await exported()).resource_version).toBe(found);
+  await startClient(namespace);
+  expect((await tally(namespace)).failed).toBe(0);
+});
+
+async function generations(): Promise<Record<string, number>> {
+  const { items } = await get('pergola', '-n', namespace);
+  return Object.fromEntries(
+    items.map(({ kind, metadata }: Printed) => [`${kind}/${metadata.name}`, metadata.generation]),
+  );
+}
+
+/** Nothing would change if they were applied once more; `kubectl diff` fails where something would. */
+async function expectDefinitionsOfTheChart(): Promise<void> {
+  const rendered = await run('helm', ['template', 'pergola', 'charts/pergola-crds']);
+  const asAnother = ['--server-side', '--field-manager=e2e', '--force-conflicts'];
+  await run('kubectl', ['diff', ...asAnother, '-f', '-'], rendered);
+}
+
+async function exported(): Promise<{ resource_version: number }> {
+  return (await door.metadata('export_metadata', {})) as { resource_version: number };
+}
+
+function operatorMetrics(): Promise<string> {
+  const service = `/api/v1/namespaces/${namespace}/services/pergola-operator:8081`;
+  return kubectl('get', '--raw', `${service}/proxy/metrics`);
+}
