@@ -8,6 +8,7 @@ import { type Environment, loadOptions, OptionsError } from './config/load-optio
 import { type Options, settingsOf } from './config/options.ts';
 import { optionsHelp } from './config/options-help.ts';
 import { eventFeeds } from './events/event-feed.ts';
+import { scheduledFeeds } from './events/scheduled-feed.ts';
 import { Worker } from './events/worker.ts';
 import { AsyncActions } from './execute/async-actions.ts';
 import { openServer } from './http/server.ts';
@@ -101,9 +102,10 @@ function openWorkers(
     batchSize: options.asyncActionsFetchBatchSize,
     observe,
   });
+  const around = { databases: state.sources, outward: { ...outward, headers: {} } };
+  const scheduled = scheduledFeeds({ ...around, metadataDatabase: state.ground.metadataDatabase });
   const events = new Worker({
-    feeds: () =>
-      eventFeeds(state.snapshot().model, { databases: state.sources, outward: { ...outward, headers: {} } }),
+    feeds: () => [...eventFeeds(state.snapshot().model, around), scheduled(state.snapshot())],
     intervalMs: options.eventsFetchInterval,
     batchSize: options.eventsFetchBatchSize,
     mostAtOnce: options.eventsHttpPoolSize,

@@ -1,7 +1,7 @@
 /** A declarative start: the document is what a directory says, whatever was stored. Judged first: a document that does not fit
  *  its databases is not stored, and the engine does not start. Nothing is written when nothing differs, so that replicas can
  *  start together. Not here: reading the directory (store/directory.ts). */
-import { canonicalMetadata, exportMetadata } from '../metadata/export.ts';
+import { canonicalMetadata, exportedPart, exportMetadata } from '../metadata/export.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import { isSameJson } from '../metadata/walk-schema.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
@@ -12,7 +12,7 @@ import type { EngineState } from './state.ts';
 /** Throws, with every reason, when the document is refused. */
 export async function declareMetadata(state: EngineState, metadata: Metadata, client: string): Promise<void> {
   const stored = state.snapshot().metadata;
-  if (isSameJson(canonicalMetadata(stored), canonicalMetadata(metadata))) return;
+  if (isSameJson(canonicalMetadata(exportedPart(stored)), canonicalMetadata(metadata))) return;
   const body = { type: 'replace_metadata', version: 2, args: { metadata: exportMetadata(metadata) } };
   const session = { role: ADMIN_ROLE, variables: {}, mayUseBackendOnly: false };
   const answer = await runAdmin(state, body, { endpoint: '/v1/metadata', session, client });

@@ -2,7 +2,7 @@
  *  clients keep here. Each changes the draft of a unit of work and says what to answer once it is committed.
  *  Not here: operations on one object (handlers/), SQL (run-sql.ts). Spec: "Endpoints"; reference features.md 1.15. */
 import { fail } from '../errors/engine-error.ts';
-import { exportMetadata as printMetadata } from '../metadata/export.ts';
+import { exportedPart, exportMetadata as printMetadata } from '../metadata/export.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import { parseMetadata } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
@@ -15,7 +15,7 @@ import type { AdminRequest } from './request.ts';
 import type { Work } from './work.ts';
 
 export function exportMetadata(work: Work, _args: ArgsOf<'export_metadata'>, request: AdminRequest): Answer {
-  const metadata = printMetadata(work.metadata);
+  const metadata = printMetadata(exportedPart(work.metadata));
   if (request.operation.version === 1) return () => metadata;
   return (published) => ({ resource_version: published.resourceVersion, metadata });
 }
@@ -44,7 +44,8 @@ export async function replaceMetadata(work: Work, args: ReplaceArgs, request: Ad
   const options: ReplaceOptions = isWrapped ? (args as ReplaceOptions) : {};
   const document = isWrapped ? (args as { metadata: unknown }).metadata : args;
   const next = keepConnection(parseMetadata(document), document, work.metadata);
-  const answer = await replaceDocument(work, next, options, request);
+  const whole = keepUnexported(next, work.metadata);
+  const answer = await replaceDocument(work, whole, options, request);
   return isWrapped ? answer : SUCCESS;
 }
 
@@ -182,6 +183,14 @@ function keepConnection(parsed: Metadata, document: unknown, current: Metadata):
   if (hasSources || !kept) return parsed;
   const tracked = parsed.sources.find((source) => source.name === 'default');
   return { ...parsed, sources: [{ ...bareSource(kept), ...pickTracked(tracked) }] };
+}
+
+/** Who replaces the document has never seen them. */
+function keepUnexported(next: Metadata, { cron_triggers: before = [] }: Metadata): Metadata {
+  const { cron_triggers: given = [] } = next;
+  const names = new Set(given.map(({ name }) => name));
+  const kept = before.filter((trigger) => !trigger.include_in_metadata && !names.has(trigger.name));
+  return kept.length === 0 ? next : { ...next, cron_triggers: [...given, ...kept] };
 }
 
 function pickTracked(source: Source | undefined): Partial<Source> {

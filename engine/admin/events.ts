@@ -2,19 +2,17 @@
  *  Not here: event triggers (handlers/event-triggers.ts), telling webhooks (events/). Reference: features.md rows 188–191. */
 import { fail } from '../errors/engine-error.ts';
 import { hasLog, makeLog } from '../events/capture.ts';
+import { cleanUp } from '../events/cleanup.ts';
 import { parseJson } from '../execute/parse-json.ts';
-import type { Database } from '../execute/pool.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import type { Source } from '../metadata/schema/source.ts';
-import type { ResolvedEventTrigger } from '../resolve/event-trigger.ts';
+import { cleanupScope, type ResolvedEventTrigger } from '../resolve/event-trigger.ts';
 import { type Answer, SUCCESS } from './answer.ts';
 import type { AdminRequest } from './request.ts';
 import { refusingSql } from './sql-failure.ts';
 import type { Work } from './work.ts';
 
 const PAGE = 100;
-const BATCH = 10_000;
-const TIMEOUT_SECONDS = 60;
 
 /** Raises `sourceNotFound`, `eventTriggerNotExists`, `eventTriggerNotManual`. */
 export async function invokeEventTrigger(
@@ -96,36 +94,15 @@ export async function getEvent(work: Work, args: ArgsOf<'get_event_by_id'>): Pro
   return () => ({ event, invocations });
 }
 
-/** Batch by batch, for as long as `timeout` says. Raises `sourceNotFound`, `eventTriggerNotExists`. */
+/** Raises `sourceNotFound`, `eventTriggerNotExists`, `queryExecutionFailed` when a batch takes too long. */
 export async function cleanUpEvents(work: Work, args: ArgsOf<'cleanup_event_trigger_logs'>): Promise<Answer> {
   const source = requireSource(work, args.source);
-  requireTrigger(work, args.source, args.event_trigger_name);
-  const { batch_size: most = BATCH, timeout = TIMEOUT_SECONDS } = args;
+  const { name } = requireTrigger(work, args.source, args.event_trigger_name);
   const database = work.ground.database(source);
-  const until = performance.now() + timeout * 1000;
-  const values = [args.event_trigger_name, args.clear_older_than, most, args.clean_invocation_logs ?? false];
-  await refusingSql({ source: source.name, statement: 'clean-up' }, async () => {
-    while ((await hasLog(database)) && performance.now() < until) {
-      if (((await deleteBatch(database, values)) ?? 0) < most) break;
-    }
-  });
-  return SUCCESS;
-}
-
-async function deleteBatch(database: Database, values: readonly unknown[]): Promise<number | null> {
-  const deleted = await database.query(
-    `with done as (
-       delete from pergola.event_log where id in (
-         select id from pergola.event_log
-          where trigger_name = $1 and (delivered or error or archived) and locked is null
-            and created_at < now() - $2::int * interval '1 hour'
-          limit $3 for update skip locked)
-       returning id),
-     told as (delete from pergola.event_invocation_log where $4::bool and event_id in (select id from done))
-     select id from done`,
-    values,
+  await refusingSql({ source: source.name, statement: 'clean-up' }, () =>
+    cleanUp(database, name, cleanupScope(args)),
   );
-  return deleted.rowCount;
+  return SUCCESS;
 }
 
 type Question = readonly [text: string, values: readonly unknown[]];

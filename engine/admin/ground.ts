@@ -25,6 +25,7 @@ import type { Catalogs, SourceCatalog } from './snapshot.ts';
 export type GroundOptions = {
   readonly store: Store;
   readonly actionCalls: ActionCalls;
+  readonly metadataDatabase: Database;
   readonly metadataDatabaseUrl: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly headerPrefix: string;
@@ -56,6 +57,11 @@ export class Ground {
   /** Of asynchronous actions. */
   get actionCalls(): ActionCalls {
     return this.#options.actionCalls;
+  }
+
+  /** Where scheduled events are. */
+  get metadataDatabase(): Database {
+    return this.#options.metadataDatabase;
   }
 
   get env(): GroundOptions['env'] {

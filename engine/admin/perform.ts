@@ -43,6 +43,13 @@ import type { AdminRequest } from './request.ts';
 import { listMetadataRevisions, rollbackMetadata } from './revisions.ts';
 import { runSql } from './run-sql.ts';
 import {
+  createScheduledEvent,
+  deleteScheduledEvent,
+  getCronTriggers,
+  getScheduledEventInvocations,
+  getScheduledEvents,
+} from './scheduled-events.ts';
+import {
   dumpInternalState,
   getSourceFunctions,
   getSourceKindCapabilities,
@@ -100,6 +107,11 @@ const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchO
   get_event_invocation_logs: getInvocationLogs,
   get_event_by_id: getEvent,
   cleanup_event_trigger_logs: cleanUpEvents,
+  get_cron_triggers: getCronTriggers,
+  create_scheduled_event: createScheduledEvent,
+  delete_scheduled_event: deleteScheduledEvent,
+  get_scheduled_events: getScheduledEvents,
+  get_scheduled_event_invocations: getScheduledEventInvocations,
   test_webhook_transform: testWebhookTransform,
 };
 

@@ -87,6 +87,7 @@ export class EngineState {
     this.ground = new Ground({
       store: new Store(this.#database, options.keptRevisions),
       actionCalls: actionCalls(this.#database),
+      metadataDatabase: this.#database,
       metadataDatabaseUrl: options.metadataDatabaseUrl,
       env: options.env,
       headerPrefix: options.headerPrefix ?? SESSION_PREFIX,

@@ -8,12 +8,13 @@
  *  (store/intents.ts). Several sources in one request commit one after the other: a crash in between leaves one ahead, which
  *  shows as inconsistent objects. */
 import type { PathStep } from '../errors/engine-error.ts';
+import { keepUpcoming, recurringOf } from '../events/upcoming.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
 import type { Resolution } from '../resolve/resolve.ts';
-import type { Inconsistency } from '../resolve/types.ts';
+import type { Inconsistency, Model } from '../resolve/types.ts';
 import type { ForeignTransaction } from '../store/intents.ts';
 import type { Authorship } from '../store/revisions.ts';
 import type { CatalogStates, Draft, Versions } from '../store/store.ts';
@@ -275,6 +276,7 @@ export class Work {
     const transaction = (source: Source) => this.transaction(source);
     await capture(this.base, after, { transaction, remade: this.recaptured });
     const versions = await this.#write(this.#draft(by));
+    await this.#keepUpcoming(model, versions);
     for (const finish of this.afterCommit) await finish();
     return {
       id: this.base.id,
@@ -293,6 +295,14 @@ export class Work {
     const open = [...this.#transactions.values()];
     this.#transactions.clear();
     await Promise.allSettled(open.map((transaction) => transaction.rollback()));
+  }
+
+  /** The next times of schedules that are others now. */
+  async #keepUpcoming(model: Model, { resource }: Versions): Promise<void> {
+    if (model === this.base.model) return;
+    const recurring = recurringOf(model);
+    if (isSameJson(recurring, recurringOf(this.base.model))) return;
+    await keepUpcoming(this.ground.metadataDatabase, recurring, resource);
   }
 
   async #write(draft: Draft | undefined): Promise<Versions> {

@@ -109,19 +109,19 @@ export const OPTIONS = {
     type: integer('MS', 0, 86_400_000),
     default: 1000,
     unit: 'ms',
-    doc: 'how often sources are asked for events their webhooks are to be told of; 0 is never',
+    doc: 'how often databases are asked for events, of rows and scheduled ones, that webhooks are to be told of; 0 is never',
   }),
   'events-fetch-batch-size': row({
     group: 'Databases',
     type: integer('COUNT', 1, 10_000),
     default: 100,
-    doc: 'how many events are taken from a source at once',
+    doc: 'how many events are taken from a database at once',
   }),
   'events-http-pool-size': row({
     group: 'Databases',
     type: integer('COUNT', 1, 10_000),
     default: 100,
-    doc: 'how many webhooks of event triggers are told at the same time',
+    doc: 'how many webhooks are told of events at the same time',
   }),
   'metadata-dir': row({
     group: 'Databases',

@@ -607,6 +607,26 @@ export const ERRORS = {
     (p) => `manual mode is not enabled for event trigger "${p.name}"`,
   ),
   eventNotExists: row<object>(400, 'not-exists', () => 'event not found'),
+  eventTriggerWithoutCleanup: row<Named>(
+    400,
+    'not-exists',
+    (p) => `cleanup config does not exist for the event trigger with name "${p.name}"`,
+  ),
+  cronTriggerExists: row<Named>(
+    400,
+    'already-exists',
+    (p) => `cron trigger with name: ${p.name} already exists`,
+  ),
+  cronTriggerNotExists: row<Named>(
+    400,
+    'not-exists',
+    (p) => `cron trigger with name: ${p.name} does not exist`,
+  ),
+  scheduleInvalid: row<{ schedule: string; reason: string }>(
+    400,
+    'parse-failed',
+    (p) => `"${p.schedule}" is not a cron schedule: ${p.reason}`,
+  ),
   eventBusy: row<object>(400, 'busy', () => 'event is already being processed'),
   customTypesInvalid: row<{ reason: string }>(
     400,

@@ -50,4 +50,10 @@ async function tell(
   const attempted = await attempt(trigger, messageOf(event, trigger, outward.headerPrefix), outward);
   const verdict = verdictOf(attempted, event.tries, trigger.retries);
   await noteAttempt(database, event, attempted, verdict);
+  outward.observe?.({
+    kind: 'event told',
+    trigger: 'row',
+    outcome: verdict.kind,
+    waitedSeconds: event.waitedSeconds,
+  });
 }

@@ -17,12 +17,15 @@ export type LoggedEvent = {
   readonly payload: Readonly<Record<string, unknown>>;
   /** Made before. */
   readonly tries: number;
+  /** Since it was to be told. */
+  readonly waitedSeconds: number;
 };
 
 type Text = Readonly<
   Record<'id' | 'created_at' | 'schema_name' | 'table_name' | 'trigger_name' | 'payload', string>
 > & {
   readonly tries: number;
+  readonly waited: number;
 };
 
 /** Takes the oldest that are due. */
@@ -41,7 +44,8 @@ export async function takeEvents(
          limit $2
          for update skip locked)
   returning id::text, trigger_name, schema_name, table_name, tries, payload::text,
-            to_json(created_at at time zone 'utc') #>> '{}' || 'Z' as created_at`,
+            to_json(created_at at time zone 'utc') #>> '{}' || 'Z' as created_at,
+            extract(epoch from now() - coalesce(next_retry_at, created_at))::float8 as waited`,
     [triggers, most, leaseSeconds],
   );
   return (taken.rows as readonly Text[]).map((row) => ({
@@ -52,6 +56,7 @@ export async function takeEvents(
     trigger: row.trigger_name,
     payload: parseJson(row.payload) as LoggedEvent['payload'],
     tries: row.tries,
+    waitedSeconds: row.waited,
   }));
 }
 

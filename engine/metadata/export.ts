@@ -23,6 +23,13 @@ export function exportMetadata(metadata: Metadata): JsonRecord {
   return walkSchema(asJsonSchema(Metadata), sortMetadata(metadata), { after: PRINTED }) as JsonRecord;
 }
 
+/** Without cron triggers that are kept out of it (`include_in_metadata`). */
+export function exportedPart(metadata: Metadata): Metadata {
+  const { cron_triggers: triggers, ...rest } = metadata;
+  const exported = triggers?.filter(({ include_in_metadata: isIncluded }) => isIncluded) ?? [];
+  return exported.length === (triggers?.length ?? 0) ? metadata : { ...rest, cron_triggers: exported };
+}
+
 /** Same meaning, same text: normal form, sorted. */
 export function canonicalMetadata(metadata: Metadata): Metadata {
   return toNormalForm(asJsonSchema(Metadata), sortMetadata(metadata)) as Metadata;

@@ -17,7 +17,7 @@ import {
   ResponseTransform,
   RoleName,
 } from './schema/common.ts';
-import { EventTrigger } from './schema/event.ts';
+import { CronTrigger, EventTrigger, OneOffEvent } from './schema/event.ts';
 import { ComputedField, FunctionConfiguration } from './schema/function.ts';
 import { LogicalModelField } from './schema/logical-model.ts';
 import { NativeQuery } from './schema/native-query.ts';
@@ -153,6 +153,26 @@ const Uuid = Type.String({ pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-f
 const page = {
   limit: Type.Optional(Type.Integer({ minimum: 0 })),
   offset: Type.Optional(Type.Integer({ minimum: 0 })),
+};
+const scheduledEventType = Type.Union([Type.Literal('cron'), Type.Literal('one_off')]);
+const ofScheduledEvents = {
+  type: scheduledEventType,
+  trigger_name: Type.Optional(ObjectName),
+  ...page,
+  get_rows_count: flag,
+};
+/** Which event triggers: of all sources, of some, or by name. */
+const cleanups = {
+  event_triggers: Type.Union([
+    Type.Object({ sources: Type.Union([Type.Literal('*'), Type.Array(ObjectName, { minItems: 1 })]) }),
+    Type.Array(
+      Type.Object({
+        source_name: Type.Optional(ObjectName),
+        event_triggers: Type.Array(ObjectName, { minItems: 1 }),
+      }),
+      { minItems: 1 },
+    ),
+  ]),
 };
 const ofRole = { table: QualifiedName, role: RoleName };
 const PermissionType = Type.Union([
@@ -549,6 +569,62 @@ export const OPERATIONS = {
       clean_invocation_logs: flag,
     }),
     { takesSource: true },
+  ),
+  pause_event_trigger_cleanups: row(
+    'edit',
+    'Stops the regular deletion of events of event triggers that have a `cleanup_config`.',
+    Type.Object(cleanups),
+  ),
+  resume_event_trigger_cleanups: row('edit', 'Goes on with it.', Type.Object(cleanups)),
+
+  // ── scheduled events ──
+  create_cron_trigger: row(
+    'edit',
+    'Tells a webhook something at the times of a cron schedule, or replaces what, where and when.',
+    Type.Object({ ...CronTrigger.properties, replace: flag }),
+  ),
+  delete_cron_trigger: row(
+    'edit',
+    'Forgets a cron trigger; what it was still to tell is not told.',
+    Type.Object({ name: ObjectName }),
+  ),
+  get_cron_triggers: row(
+    'read',
+    'Cron triggers, those that an export leaves out as well; what they do not say is filled in.',
+    nothing,
+  ),
+  create_scheduled_event: row(
+    'database',
+    'Tells a webhook something once, at a time.',
+    Type.Object({ ...OneOffEvent.properties, schedule_at: Type.String({ minLength: 1 }) }),
+  ),
+  delete_scheduled_event: row(
+    'database',
+    'Forgets a scheduled event, and what its webhook was told.',
+    Type.Object({ type: scheduledEventType, event_id: Uuid }),
+  ),
+  get_scheduled_events: row(
+    'read',
+    'Events of a cron trigger, or those that happen once, by their time.',
+    Type.Object({
+      ...ofScheduledEvents,
+      status: Type.Optional(
+        Type.Array(
+          Type.Union([
+            Type.Literal('scheduled'),
+            Type.Literal('locked'),
+            Type.Literal('delivered'),
+            Type.Literal('error'),
+            Type.Literal('dead'),
+          ]),
+        ),
+      ),
+    }),
+  ),
+  get_scheduled_event_invocations: row(
+    'read',
+    'What webhooks were told of scheduled events and answered, newest first.',
+    Type.Object({ ...ofScheduledEvents, event_id: Type.Optional(Uuid) }),
   ),
 
   // ── webhooks ──

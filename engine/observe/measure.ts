@@ -60,6 +60,14 @@ export function measure(registry: Registry, observation: Observation): void {
         observation.count,
       );
       break;
+    case 'event told':
+      registry.count('pergola_events_total', { trigger: observation.trigger, outcome: observation.outcome });
+      registry.observe(
+        'pergola_event_wait_seconds',
+        { trigger: observation.trigger },
+        observation.waitedSeconds,
+      );
+      break;
     case 'unexpected':
       registry.count('pergola_unexpected_errors_total', {});
       break;

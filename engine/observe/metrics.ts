@@ -90,6 +90,13 @@ export const METRICS = {
     'status',
   ),
   pergola_webhook_seconds: histogram('Time from such a request to its answer.', 'purpose'),
+  pergola_events_total: counter(
+    'Events webhooks were told of, or should have been: of a row, cron, one_off; delivered, to be told again, ' +
+      'failed for good, or dead, being later than its tolerance.',
+    'trigger',
+    'outcome',
+  ),
+  pergola_event_wait_seconds: histogram('Time from when an event was to be told until it is.', 'trigger'),
   pergola_spans_total: counter('Spans of traces: sent to the collector, or dropped.', 'result'),
   pergola_metadata_resource_version: gauge('Version of the metadata that is served.'),
   pergola_metadata_inconsistent_objects: gauge('Metadata objects that do not fit their database.'),

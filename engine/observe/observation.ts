@@ -19,6 +19,7 @@ export type Observation =
   /** Spans sent to the collector of traces, or lost: then `failure` says why. */
   | { readonly kind: 'spans exported'; readonly count: number; readonly failure: string | null }
   | WebsocketEvent
+  | EventTold
   /** Something in the engine's own life: the metadata published, a database gone. `event` is its room's own report. */
   | { readonly kind: 'state'; readonly event: { readonly kind: string; readonly [detail: string]: unknown } }
   /** A failure nobody foresaw; the client was told only that it happened. */
@@ -88,7 +89,13 @@ export type KeysRefreshed = {
 /** A service of the administrator's was asked something. */
 export type WebhookCalled = {
   readonly kind: 'webhook called';
-  readonly purpose: 'auth-hook' | 'input-validation' | 'action' | 'event-trigger' | 'remote-schema';
+  readonly purpose:
+    | 'auth-hook'
+    | 'input-validation'
+    | 'action'
+    | 'event-trigger'
+    | 'scheduled-trigger'
+    | 'remote-schema';
   /** As configured: what stands in it for the environment is not filled in. Without user, password and query string. */
   readonly url: string;
   readonly method: string;
@@ -96,6 +103,17 @@ export type WebhookCalled = {
   readonly status: number | null;
   readonly failure: string | null;
   readonly durationMs: number;
+};
+
+/** An attempt to tell a webhook of an event, and what is to become of the event. */
+export type EventTold = {
+  readonly kind: 'event told';
+  /** Of a row that changed, of a cron trigger, or one that happens once. */
+  readonly trigger: 'row' | 'cron' | 'one_off';
+  /** `dead`: it was not told, being too late. */
+  readonly outcome: 'delivered' | 'again' | 'failed' | 'dead';
+  /** Since it was to be told. */
+  readonly waitedSeconds: number;
 };
 
 export type Observe = (observation: Observation) => void;

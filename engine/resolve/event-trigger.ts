@@ -1,10 +1,11 @@
 /** Event triggers of one source: which fit, with the columns they watch and send, and the webhook they are sent to.
  *  Not here: what captures rows in the database (sql/event-trigger.ts), sending (events/). Reference: features.md 1.12. */
 import { fail } from '../errors/engine-error.ts';
-import type { Columns, RequestTransform, ResponseTransform } from '../metadata/schema/common.ts';
+import type { Columns, Header, RequestTransform, ResponseTransform } from '../metadata/schema/common.ts';
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
-import type { EventTrigger } from '../metadata/schema/event.ts';
+import type { CleanupConfig, EventTrigger } from '../metadata/schema/event.ts';
 import { eventTriggerSubject, type Inconsistencies } from './inconsistency.ts';
+import { parseSchedule } from './schedule.ts';
 import type { PartialSource } from './stages.ts';
 import type { InputValidation, ResolvedColumn, ResolvedTable } from './types.ts';
 
@@ -19,6 +20,20 @@ export type ResolvedEventTrigger = {
   readonly webhook: EventWebhook;
   readonly responseTransform?: ResponseTransform;
   readonly retries: Retries;
+  /** When and which of its events are deleted; absent: never, or not for now. */
+  readonly cleanup?: Cleanup;
+};
+
+export type Cleanup = { readonly schedule: string } & CleanupScope;
+
+/** What of the log of events is deleted, and how. */
+export type CleanupScope = {
+  readonly olderThanHours: number;
+  /** Deleted by one statement. */
+  readonly batchSize: number;
+  /** For each of them. */
+  readonly timeoutSeconds: number;
+  readonly withInvocations: boolean;
 };
 
 export type Capture = {
@@ -91,24 +106,53 @@ function resolveEventTrigger(
     webhook: webhookOf(trigger),
     ...(responseTransform ? { responseTransform } : {}),
     retries: { most: retries?.num_retries ?? 0, intervalSeconds: retries?.interval_sec ?? 10 },
+    ...cleanupOf(trigger),
   };
 }
 
+/** Reference: features.md row 191. */
+export function cleanupScope(
+  config: Pick<CleanupConfig, 'clear_older_than' | 'batch_size' | 'timeout' | 'clean_invocation_logs'>,
+): CleanupScope {
+  return {
+    olderThanHours: config.clear_older_than,
+    batchSize: config.batch_size ?? 10_000,
+    timeoutSeconds: config.timeout ?? 60,
+    withInvocations: config.clean_invocation_logs ?? false,
+  };
+}
+
+function cleanupOf({ cleanup_config: config }: EventTrigger): { readonly cleanup?: Cleanup } {
+  if (!config) return {};
+  parseSchedule(config.schedule);
+  return config.paused ? {} : { cleanup: { schedule: config.schedule, ...cleanupScope(config) } };
+}
+
 function webhookOf(trigger: EventTrigger): EventWebhook {
-  const { webhook, webhook_from_env: variable, headers = [], request_transform: transform } = trigger;
+  const { webhook, webhook_from_env: variable, retry_conf: retries } = trigger;
   if ((webhook === undefined) === (variable === undefined)) {
     refuse('expecting one of webhook and webhook_from_env');
   }
+  return eventWebhook(webhook ?? `{{${variable}}}`, trigger, retries?.timeout_sec ?? 60);
+}
+
+/** Raises `invalidConfiguration` for headers that would tell our own secrets. */
+export function eventWebhook(
+  url: string,
+  told: { readonly headers?: readonly Header[]; readonly request_transform?: RequestTransform },
+  timeoutSeconds: number,
+): EventWebhook {
+  const { headers = [], request_transform: transform } = told;
   for (const { value_from_env: name } of headers) {
     if (name?.startsWith(OWN_VARIABLES)) {
       refuse(`env variables starting with "${OWN_VARIABLES}" are not allowed in value_from_env: ${name}`);
     }
   }
   return {
-    url: webhook ?? `{{${variable}}}`,
+    url,
     headers,
     forwardsClientHeaders: false,
-    timeoutSeconds: trigger.retry_conf?.timeout_sec ?? 60,
+    timeoutSeconds,
     ...(transform ? { requestTransform: transform } : {}),
   };
 }

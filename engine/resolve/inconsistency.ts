@@ -7,7 +7,7 @@ import type { ErrorName } from '../errors/errors.ts';
 import { objectKey } from '../metadata/objects.ts';
 import type { Action, CustomTypes } from '../metadata/schema/action.ts';
 import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
-import type { EventTrigger } from '../metadata/schema/event.ts';
+import type { CronTrigger, EventTrigger } from '../metadata/schema/event.ts';
 import type { ComputedField, TrackedFunction } from '../metadata/schema/function.ts';
 import type { LogicalModel, LogicalModelPermission } from '../metadata/schema/logical-model.ts';
 import type { NativeQuery } from '../metadata/schema/native-query.ts';
@@ -175,6 +175,18 @@ export function eventTriggerSubject(source: string, table: QualifiedName, trigge
     definition: { ...trigger, source, table: { schema: table.schema, name: table.name } },
     key: objectKey('event_trigger', source, table.schema, table.name, name),
     context: `in table "${printQualified(table)}": in event trigger "${name}": `,
+    hasOneWording: true,
+  };
+}
+
+export function cronTriggerSubject(definition: CronTrigger): Subject {
+  const { name } = definition;
+  return {
+    type: 'cron_trigger',
+    name: `cron_trigger ${name}`,
+    definition,
+    key: objectKey('cron_trigger', name),
+    context: `in cron trigger "${name}": `,
     hasOneWording: true,
   };
 }

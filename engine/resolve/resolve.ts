@@ -1,10 +1,12 @@
 /** Metadata + catalogs → Model, in stages: sources, tables, names, native queries, relationships, permissions, roles, event
- *  triggers, actions, remote schemas, remote relationships, REST endpoints. Each stage sees only what the one before it kept.
+ *  triggers, actions, remote schemas, remote relationships, REST endpoints,
+ *  cron triggers. Each stage sees only what the one before it kept.
  *  Never fails: what does not fit becomes an Inconsistency and is left out of the model, with everything that hangs on it. */
 import type { Catalog } from '../catalog/types.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import { resolveActions } from './action.ts';
 import { TakenNames } from './conflicts.ts';
+import { resolveCronTriggers } from './cron-trigger.ts';
 import { resolveCustomTypes } from './custom-type.ts';
 import { eventTriggersOf } from './event-trigger.ts';
 import { resolveGuards } from './guard.ts';
@@ -83,7 +85,15 @@ export function resolve(
   );
   const guards = resolveGuards(metadata, options.enforcesAllowList ?? false);
   const routes = resolveEndpoints(metadata, (inconsistency) => found.all.push(inconsistency));
-  const objects = { sources: joined, actions, customTypes: types, remoteSchemas, typeRelationships };
+  const cronTriggers = resolveCronTriggers(metadata.cron_triggers ?? [], found);
+  const objects = {
+    sources: joined,
+    actions,
+    customTypes: types,
+    remoteSchemas,
+    typeRelationships,
+    cronTriggers,
+  };
   return {
     model: { ...objects, typeNames: names.types, roles, features, guards, routes },
     inconsistencies: found.all,

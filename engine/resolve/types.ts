@@ -10,6 +10,7 @@ import type { Header, QualifiedName } from '../metadata/schema/common.ts';
 import type { NamingConvention } from '../metadata/schema/source.ts';
 import type { RootFieldKind } from '../metadata/schema/table.ts';
 import type { ResolvedAction } from './action.ts';
+import type { ResolvedCronTrigger } from './cron-trigger.ts';
 import type { ActionTypes } from './custom-type.ts';
 import type { ResolvedEventTrigger } from './event-trigger.ts';
 import type { Guards } from './guard.ts';
@@ -29,6 +30,8 @@ export type Model = {
   readonly customTypes: ActionTypes;
   /** By name, in metadata order. */
   readonly remoteSchemas: ReadonlyMap<string, ResolvedRemoteSchema>;
+  /** By name, in metadata order. */
+  readonly cronTriggers: ReadonlyMap<string, ResolvedCronTrigger>;
   /** Those of all types but scalars; the owner of each, in words. */
   readonly typeNames: ReadonlyMap<string, string>;
   readonly typeRelationships: TypeRelationships;

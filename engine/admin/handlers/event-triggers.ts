@@ -1,10 +1,12 @@
-/** Operations on event triggers of a tracked table. Reference: features.md rows 181, 189.
+/** Operations on event triggers of a tracked table. Reference: features.md rows 181, 189, 191.
  *  Not here: what they mean over its columns (resolve/event-trigger.ts), events themselves (admin/events.ts). */
 import { fail } from '../../errors/engine-error.ts';
-import { objectKey, removeObject } from '../../metadata/objects.ts';
+import { findFragment, objectKey, removeObject } from '../../metadata/objects.ts';
+import type { ArgsOf } from '../../metadata/operations.ts';
+import type { EventTrigger } from '../../metadata/schema/event.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Handler } from './handler.ts';
-import { keyIn, putIn, requireSource, requireTable } from './locate.ts';
+import { editObject, keyIn, putIn, requireSource, requireTable } from './locate.ts';
 
 /** Raises `eventTriggerWithoutEvents`, and `eventTriggerExists` unless it is of the same table and to be replaced. */
 export const createEventTrigger: Handler<'create_event_trigger'> = (draft, args) => {
@@ -25,6 +27,45 @@ export const deleteEventTrigger: Handler<'delete_event_trigger'> = (draft, { sou
   const key = keyOfTrigger(draft, name, source);
   return key === undefined ? fail('eventTriggerNotExists', { name }) : removeObject(draft, key);
 };
+
+/** Raises `sourceNotFound`, `eventTriggerNotExists`, `eventTriggerWithoutCleanup`. */
+export const pauseCleanups: Handler<'pause_event_trigger_cleanups'> = (draft, args) =>
+  withCleanups(draft, args, true);
+
+/** Raises `sourceNotFound`, `eventTriggerNotExists`, `eventTriggerWithoutCleanup`. */
+export const resumeCleanups: Handler<'resume_event_trigger_cleanups'> = (draft, args) =>
+  withCleanups(draft, args, false);
+
+type CleanupArgs = ArgsOf<'pause_event_trigger_cleanups'>;
+
+function withCleanups(draft: Metadata, { event_triggers: wanted }: CleanupArgs, paused: boolean): Metadata {
+  const keys = 'sources' in wanted ? keysWithCleanup(draft, wanted.sources) : wanted.flatMap(namedIn(draft));
+  return keys.reduce((made, key) => {
+    const { cleanup_config: config, name } = findFragment(made, key) as EventTrigger;
+    if (!config) return fail('eventTriggerWithoutCleanup', { name });
+    return editObject(made, key, { cleanup_config: { ...config, paused } });
+  }, draft);
+}
+
+function keysWithCleanup(draft: Metadata, sources: '*' | readonly string[]): readonly string[] {
+  const wanted = sources === '*' ? draft.sources : sources.map((name) => requireSource(draft, name));
+  return wanted.flatMap((source) =>
+    source.tables.flatMap(({ table, event_triggers = [] }) =>
+      event_triggers
+        .filter(({ cleanup_config: config }) => config !== undefined)
+        .map(({ name }) => keyIn('event_trigger', { source: source.name, table }, name)),
+    ),
+  );
+}
+
+const namedIn =
+  (draft: Metadata) =>
+  ({ source_name: source = 'default', event_triggers: names }: Qualifier): readonly string[] => {
+    requireSource(draft, source);
+    return names.map((name) => keyOfTrigger(draft, name, source) ?? fail('eventTriggerNotExists', { name }));
+  };
+
+type Qualifier = { readonly source_name?: string; readonly event_triggers: readonly string[] };
 
 /** Of any source, or of one. */
 function keyOfTrigger({ sources }: Metadata, name: string, within?: string): string | undefined {

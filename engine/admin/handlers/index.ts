@@ -3,6 +3,7 @@
 import type { EditOperation } from '../../metadata/operations.ts';
 import * as actions from './actions.ts';
 import * as collections from './collections.ts';
+import * as cronTriggers from './cron-triggers.ts';
 import * as eventTriggers from './event-triggers.ts';
 import * as functions from './functions.ts';
 import type { Handler } from './handler.ts';
@@ -80,6 +81,10 @@ export const HANDLERS: { readonly [N in EditOperation]: Handler<N> } = {
   set_custom_types: actions.setCustomTypes,
   create_event_trigger: eventTriggers.createEventTrigger,
   delete_event_trigger: eventTriggers.deleteEventTrigger,
+  pause_event_trigger_cleanups: eventTriggers.pauseCleanups,
+  resume_event_trigger_cleanups: eventTriggers.resumeCleanups,
+  create_cron_trigger: cronTriggers.createCronTrigger,
+  delete_cron_trigger: cronTriggers.deleteCronTrigger,
   set_api_limits: limits.setApiLimits,
   set_opentelemetry_config: opentelemetry.setConfig,
   set_opentelemetry_status: opentelemetry.setStatus,

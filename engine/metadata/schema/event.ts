@@ -1,4 +1,4 @@
-/** Event triggers on tables and cron triggers. Spec: "Events"; features.md 1.12 and 1.13. */
+/** Event triggers on tables, cron triggers, and events at a time of their own. Spec: "Events"; features.md 1.12 and 1.13. */
 
 import {
   Columns,
@@ -13,6 +13,18 @@ import { type Static, Type } from './type.ts';
 
 const seconds = Type.Integer({ minimum: 0 });
 const Operation = Type.Object({ columns: Columns, payload: Type.Optional(Columns) });
+
+/** Deletes events that are done with, at the times of a cron schedule. */
+export const CleanupConfig = Type.Object({
+  schedule: Type.String(),
+  /** Hours. */
+  clear_older_than: Type.Integer({ minimum: 0 }),
+  batch_size: Type.Optional(Type.Integer({ minimum: 1 })),
+  timeout: Type.Optional(seconds),
+  clean_invocation_logs: Type.Optional(Type.Boolean()),
+  paused: Type.Optional(Type.Boolean()),
+});
+export type CleanupConfig = Static<typeof CleanupConfig>;
 
 export const EventTrigger = Type.Object({
   name: ObjectName,
@@ -34,26 +46,13 @@ export const EventTrigger = Type.Object({
   headers: Type.Optional(Type.Array(Header)),
   request_transform: Type.Optional(RequestTransform),
   response_transform: Type.Optional(ResponseTransform),
-  cleanup_config: Type.Optional(
-    Type.Object({
-      schedule: Type.String(),
-      /** Hours. */
-      clear_older_than: Type.Integer({ minimum: 0 }),
-      batch_size: Type.Optional(Type.Integer({ minimum: 1 })),
-      timeout: Type.Optional(seconds),
-      clean_invocation_logs: Type.Optional(Type.Boolean()),
-      paused: Type.Optional(Type.Boolean()),
-    }),
-  ),
+  cleanup_config: Type.Optional(CleanupConfig),
   trigger_on_replication: Type.Optional(Type.Boolean()),
 });
 export type EventTrigger = Static<typeof EventTrigger>;
 
-export const CronTrigger = Type.Object({
-  name: ObjectName,
-  webhook: EnvValue,
-  schedule: Type.String({ minLength: 1 }),
-  include_in_metadata: Type.Boolean(),
+/** What both kinds of scheduled events say of themselves and of whom they are told to. */
+const scheduled = {
   payload: Type.Optional(Type.Unknown()),
   headers: Type.Optional(Type.Array(Header)),
   comment: Type.Optional(Type.String()),
@@ -67,5 +66,17 @@ export const CronTrigger = Type.Object({
   ),
   request_transform: Type.Optional(RequestTransform),
   response_transform: Type.Optional(ResponseTransform),
+};
+
+export const CronTrigger = Type.Object({
+  name: ObjectName,
+  webhook: EnvValue,
+  schedule: Type.String({ minLength: 1 }),
+  include_in_metadata: Type.Boolean(),
+  ...scheduled,
 });
 export type CronTrigger = Static<typeof CronTrigger>;
+
+/** An event that happens once. It is no part of the document. */
+export const OneOffEvent = Type.Object({ webhook: EnvValue, ...scheduled });
+export type OneOffEvent = Static<typeof OneOffEvent>;

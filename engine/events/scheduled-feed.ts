@@ -1,0 +1,132 @@
+/** Scheduled events as a feed for the worker: at their time webhooks are told, or the log of an event trigger is cleaned up.
+ *  Not here: how often and how many (worker.ts), rows (scheduled-log.ts), the next times (upcoming.ts).
+ *  Reference: features.md rows 200, 202, 203. */
+import type { Database } from '../execute/pool.ts';
+import type { Message } from '../execute/webhook.ts';
+import { type Appointment, appointmentOf } from '../resolve/cron-trigger.ts';
+import type { Cleanup } from '../resolve/event-trigger.ts';
+import type { Model } from '../resolve/types.ts';
+import { cleanUp } from './cleanup.ts';
+import { attempt } from './deliver.ts';
+import type { EventSurroundings } from './event-feed.ts';
+import { verdictOf } from './retry.ts';
+import {
+  forgetScheduled,
+  noteDead,
+  noteTold,
+  releaseScheduled,
+  type ScheduledEvent,
+  takeScheduled,
+} from './scheduled-log.ts';
+import { keepUpcoming, recurringOf } from './upcoming.ts';
+import type { Feed } from './worker.ts';
+
+export type ScheduledSurroundings = EventSurroundings & { readonly metadataDatabase: Database };
+
+/** The model and the version of the document it is made from. */
+export type ModelVersion = { readonly model: Model; readonly resourceVersion: number };
+
+const KEEP_EVERY_MS = 60_000;
+
+/** Makes the feed of a model; its upcoming events are kept once a minute however many models there are. */
+export function scheduledFeeds(around: ScheduledSurroundings): (now: ModelVersion) => Feed {
+  const { metadataDatabase: database } = around;
+  let keptAt = Number.NEGATIVE_INFINITY;
+  return ({ model, resourceVersion }) => ({
+    name: 'metadata database',
+    take: async (most) => {
+      if (performance.now() - keptAt >= KEEP_EVERY_MS) {
+        await keepUpcoming(database, recurringOf(model), resourceVersion);
+        keptAt = performance.now();
+      }
+      const cleanups = cleanupsOf(model);
+      const timeouts = [
+        ...[...model.cronTriggers.values()].map(({ webhook }) => webhook.timeoutSeconds),
+        ...[...cleanups.values()].map(({ cleanup }) => cleanup.timeoutSeconds),
+      ];
+      const taken = await takeScheduled(database, {
+        crons: [...model.cronTriggers.keys()],
+        cleanups: [...cleanups.keys()],
+        most,
+        timeoutSeconds: Math.max(0, ...timeouts),
+      });
+      return taken.map((event) => ({
+        id: event.id,
+        perform: async () =>
+          event.type === 'cleanup'
+            ? cleanUpAt(event, cleanups.get(event.trigger!)!, around)
+            : tell(event, appointment(event, model), around),
+      }));
+    },
+    release: (ids) => releaseScheduled(database, ids),
+  });
+}
+
+function appointment({ trigger, definition }: ScheduledEvent, { cronTriggers }: Model): Appointment {
+  return definition ? appointmentOf(definition) : cronTriggers.get(trigger!)!;
+}
+
+async function tell(
+  event: ScheduledEvent,
+  to: Appointment,
+  { metadataDatabase: database, outward }: ScheduledSurroundings,
+): Promise<void> {
+  const trigger = event.type === 'cron' ? 'cron' : 'one_off';
+  const tellOutcome = (outcome: 'delivered' | 'again' | 'failed' | 'dead') =>
+    outward.observe?.({ kind: 'event told', trigger, outcome, waitedSeconds: event.waitedSeconds });
+  if (event.lateSeconds > to.toleranceSeconds) {
+    await noteDead(database, event.id);
+    tellOutcome('dead');
+    return;
+  }
+  const attempted = await attempt(to, messageOf(event, to), outward);
+  const verdict = verdictOf(attempted, event.tries, to.retries);
+  await noteTold(database, event.id, attempted, verdict);
+  tellOutcome(verdict.kind);
+}
+
+/** Reference: features.md row 202. */
+function messageOf(
+  { id, trigger, scheduledTime, createdAt }: ScheduledEvent,
+  { payload, comment }: Appointment,
+): Message {
+  const body = {
+    id,
+    ...(trigger === null ? {} : { name: trigger }),
+    scheduled_time: scheduledTime,
+    created_at: createdAt,
+    payload,
+    comment,
+  };
+  return { purpose: 'scheduled-trigger', body, sessionVariables: {} };
+}
+
+type CleanupIn = { readonly source: string; readonly cleanup: Cleanup };
+
+/** By event trigger. */
+function cleanupsOf({ sources }: Model): ReadonlyMap<string, CleanupIn> {
+  const found = [...sources.values()].flatMap(({ name: source, eventTriggers }) =>
+    [...eventTriggers.values()].flatMap(({ name, cleanup }): [string, CleanupIn][] =>
+      cleanup ? [[name, { source, cleanup }]] : [],
+    ),
+  );
+  return new Map(found);
+}
+
+/** What fails is left to the next time. */
+async function cleanUpAt(
+  { id, trigger }: ScheduledEvent,
+  { source, cleanup }: CleanupIn,
+  { databases, metadataDatabase, outward }: ScheduledSurroundings,
+): Promise<void> {
+  const tell = (event: { readonly kind: string; readonly [detail: string]: unknown }) =>
+    outward.observe?.({ kind: 'state', event: { ...event, source, trigger } });
+  try {
+    const deleted = await cleanUp(databases.get(source), trigger!, cleanup);
+    tell({ kind: 'events cleaned up', deleted });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    tell({ kind: 'cleanup of events interrupted', reason });
+  }
+  await forgetScheduled(metadataDatabase, id);
+}

@@ -1,0 +1,100 @@
+/** The next times of everything with a schedule, as rows of the metadata database: what is due stays due while no engine runs.
+ *  Rows follow the model: times of a schedule that is gone are forgotten, those of a new one are written. Done with every
+ *  change of the document, and now and then, since times pass.
+ *  Not here: what happens at a time (scheduled-feed.ts), cron (resolve/schedule.ts). Reference: features.md rows 191, 203. */
+import type { ClientBase } from 'pg';
+import type { Database } from '../execute/pool.ts';
+import { timesAfter } from '../resolve/schedule.ts';
+import type { Model } from '../resolve/types.ts';
+
+/** A schedule and whose it is. Names of event triggers are of their own in all sources. */
+export type Recurring = {
+  readonly type: 'cron' | 'cleanup';
+  readonly name: string;
+  readonly schedule: string;
+};
+
+/** Rows that wait for their time. Nobody reads those of a cleanup. */
+const AHEAD = { cron: 100, cleanup: 1 } as const;
+
+export function recurringOf({ cronTriggers, sources }: Model): readonly Recurring[] {
+  const crons = [...cronTriggers.values()].map(
+    ({ name, schedule }): Recurring => ({ type: 'cron', name, schedule }),
+  );
+  const cleanups = [...sources.values()].flatMap(({ eventTriggers }) =>
+    [...eventTriggers.values()].flatMap(({ name, cleanup }): Recurring[] =>
+      cleanup ? [{ type: 'cleanup', name, schedule: cleanup.schedule }] : [],
+    ),
+  );
+  return [...crons, ...cleanups];
+}
+
+/** Does nothing where `version` is not that of the stored document: then somebody knows better. */
+export async function keepUpcoming(
+  database: Database,
+  recurring: readonly Recurring[],
+  version: number,
+): Promise<void> {
+  await database.transaction({}, async (client) => {
+    const current = await client.query('select from pergola.metadata where resource_version = $1 for share', [
+      version,
+    ]);
+    if (current.rowCount === 0) return;
+    await forget(client, recurring);
+    if (recurring.length > 0) await write(client, recurring);
+  });
+}
+
+const WANTED = 'unnest($1::text[], $2::text[], $3::text[]) as wanted (type, name, schedule)';
+
+/** What was tried already is not forgotten, but given up. */
+async function forget(client: ClientBase, recurring: readonly Recurring[]): Promise<void> {
+  await client.query(
+    `delete from pergola.scheduled_event e
+      where type <> 'one_off' and status = 'scheduled' and tries = 0
+        and not exists (select from ${WANTED}
+                         where wanted.type = e.type and name = trigger_name and wanted.schedule = e.schedule)`,
+    columnsOf(recurring),
+  );
+  await client.query(
+    `update pergola.scheduled_event e set status = 'dead', next_retry_at = null, lease_ends_at = null
+      where type <> 'one_off' and (status = 'scheduled' or (status = 'locked' and lease_ends_at < now()))
+        and not exists (select from ${WANTED} where wanted.type = e.type and name = trigger_name)`,
+    columnsOf(recurring),
+  );
+}
+
+type Known = { readonly waiting: number; readonly from: number };
+
+async function write(client: ClientBase, recurring: readonly Recurring[]): Promise<void> {
+  const known = await client.query(
+    `select count(id)::int as waiting,
+            extract(epoch from greatest(now(), max(scheduled_time)))::float8 * 1000 as from
+       from unnest($1::text[], $2::text[], $3::text[]) with ordinality as wanted (type, name, schedule, place)
+       left join pergola.scheduled_event e
+         on e.type = wanted.type and trigger_name = name and status = 'scheduled' and scheduled_time > now()
+      group by place order by place`,
+    columnsOf(recurring),
+  );
+  const rows = (known.rows as readonly Known[]).flatMap(({ waiting, from }, i) => {
+    const { type, name, schedule } = recurring[i]!;
+    const missing = AHEAD[type] - waiting;
+    if (missing <= 0) return [];
+    return timesAfter(schedule, new Date(from), missing).map((time) => ({ type, name, schedule, time }));
+  });
+  if (rows.length === 0) return;
+  await client.query(
+    `insert into pergola.scheduled_event (type, trigger_name, schedule, scheduled_time)
+     select * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[])
+     on conflict do nothing`,
+    [...columnsOf(rows), rows.map(({ time }) => time.toISOString())],
+  );
+}
+
+function columnsOf(recurring: readonly Recurring[]): (readonly string[])[] {
+  return [
+    recurring.map(({ type }) => type),
+    recurring.map(({ name }) => name),
+    recurring.map(({ schedule }) => schedule),
+  ];
+}

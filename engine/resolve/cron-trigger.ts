@@ -1,0 +1,57 @@
+/** Cron triggers and events that happen once: whom they are told to, and how often it is tried.
+ *  Not here: times (schedule.ts), telling (events/scheduled-feed.ts). Reference: features.md 1.13. */
+import type { ResponseTransform } from '../metadata/schema/common.ts';
+import type { CronTrigger, OneOffEvent } from '../metadata/schema/event.ts';
+import { type EventWebhook, eventWebhook, type Retries } from './event-trigger.ts';
+import { cronTriggerSubject, type Inconsistencies } from './inconsistency.ts';
+import { parseSchedule } from './schedule.ts';
+
+/** What is told at a time, and to whom. */
+export type Appointment = {
+  readonly webhook: EventWebhook;
+  readonly responseTransform?: ResponseTransform;
+  readonly retries: Retries;
+  /** Later than this it is not told at all. */
+  readonly toleranceSeconds: number;
+  readonly payload: unknown;
+  readonly comment: string | null;
+};
+
+export type ResolvedCronTrigger = Appointment & { readonly name: string; readonly schedule: string };
+
+/** Reference: features.md row 200. */
+export const RETRY_DEFAULTS = {
+  num_retries: 0,
+  retry_interval_seconds: 10,
+  timeout_seconds: 60,
+  tolerance_seconds: 21_600,
+} as const;
+
+/** By name, in metadata order. */
+export function resolveCronTriggers(
+  triggers: readonly CronTrigger[],
+  found: Inconsistencies,
+): ReadonlyMap<string, ResolvedCronTrigger> {
+  const resolved = triggers.map((trigger) =>
+    found.attempt(cronTriggerSubject(trigger), () => {
+      const { name, schedule } = trigger;
+      parseSchedule(schedule);
+      return { name, schedule, ...appointmentOf(trigger) };
+    }),
+  );
+  return new Map(resolved.flatMap((trigger) => (trigger ? [[trigger.name, trigger]] : [])));
+}
+
+/** Raises `invalidConfiguration`. */
+export function appointmentOf(event: OneOffEvent): Appointment {
+  const { webhook: url, retry_conf: retries, response_transform: responseTransform } = event;
+  const told = { ...RETRY_DEFAULTS, ...retries };
+  return {
+    webhook: eventWebhook(typeof url === 'string' ? url : `{{${url.from_env}}}`, event, told.timeout_seconds),
+    ...(responseTransform ? { responseTransform } : {}),
+    retries: { most: told.num_retries, intervalSeconds: told.retry_interval_seconds },
+    toleranceSeconds: told.tolerance_seconds,
+    payload: event.payload ?? null,
+    comment: event.comment ?? null,
+  };
+}
