@@ -1,10 +1,11 @@
 /** JSON Schema → the structural OpenAPI v3 schema of a custom resource definition.
  *  Rules, after "Specifying a structural schema" in the Kubernetes documentation:
- *  - Every value has a type, or is an open object (`x-kubernetes-preserve-unknown-fields`).
+ *  - Every value has a type, or is open (`x-kubernetes-preserve-unknown-fields`): an open object, or with no type anything.
  *  - `additionalProperties: false` is left out: unknown fields are pruned. A record is `additionalProperties: {…}`.
  *  - `const` is an `enum` of one; a union of constants is an `enum`; a union with null is `nullable`; every other union is
  *    refused, because an API server would not let its branches have types. Neither are `$ref` and `uniqueItems` allowed.
- *  - Lists of objects are maps with keys that each item must have; other lists are `atomic` or `set`: it is always said.
+ *  - Lists of objects are maps with keys that each item must have, or sets of objects that are replaced whole; other lists are
+ *    `atomic` or `set`: it is always said.
  *  - No `default` in a spec: appliers would see a difference between what they sent and what is there.
  *  - Everything has an upper bound (`maxLength`, `maxItems`, `maxProperties`): the cost of rules is reckoned from bounds, and a
  *    resource must not be able to fill the store.
@@ -45,6 +46,7 @@ type Shape = {
   readonly 'x-kubernetes-preserve-unknown-fields'?: boolean;
   readonly 'x-kubernetes-list-type'?: string;
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
+  readonly 'x-kubernetes-map-type'?: string;
   readonly 'x-kubernetes-validations'?: readonly { readonly rule: string; readonly message: string }[];
 } & Readonly<Record<string, unknown>>;
 
@@ -81,6 +83,7 @@ const HANDLED_WORDS = [
   'x-kubernetes-preserve-unknown-fields',
   'x-kubernetes-list-type',
   'x-kubernetes-list-map-keys',
+  'x-kubernetes-map-type',
   'x-kubernetes-validations',
   'title',
   '$id',
@@ -101,7 +104,7 @@ function project(shape: Shape, path: string, options: StructuralOptions): Struct
 
 function value(shape: Shape, path: string, options: StructuralOptions): StructuralSchema {
   if (shape['x-kubernetes-preserve-unknown-fields'] === true) {
-    return { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+    return { ...pick(shape, ['type']), 'x-kubernetes-preserve-unknown-fields': true };
   }
   if (shape.const !== undefined) return { type: scalarType(shape.const, path), enum: [shape.const] };
   const plain = { type: shape.type, ...pick(shape, PLAIN_WORDS), ...pick(shape, ['enum']) };
@@ -143,6 +146,7 @@ function objectWords(shape: Shape, path: string, options: StructuralOptions): St
   ]);
   const required = shape.required ?? [];
   return {
+    ...pick(shape, ['x-kubernetes-map-type']),
     ...(required.length > 0 ? { required } : {}),
     properties: Object.fromEntries(properties),
   };
@@ -159,7 +163,9 @@ function listWords(shape: Shape, path: string, options: StructuralOptions): Stru
   if (shape['maxItems'] === undefined) throw new SchemaProblem(path, 'a list needs maxItems');
   const listType = shape['x-kubernetes-list-type'];
   const keys = shape['x-kubernetes-list-map-keys'] ?? [];
-  const isOfObjects = items.type === 'object' && items['x-kubernetes-preserve-unknown-fields'] !== true;
+  const isWhole = items['x-kubernetes-map-type'] === 'atomic' && listType === 'set';
+  const isOpen = items['x-kubernetes-preserve-unknown-fields'] === true;
+  const isOfObjects = items.type === 'object' && !isOpen && !isWhole;
   if (isOfObjects !== (listType === 'map') || listType === undefined) {
     throw new SchemaProblem(path, 'a list of objects is a map with keys; any other is atomic or a set');
   }

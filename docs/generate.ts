@@ -1,10 +1,11 @@
 /** Prints docs/reference from the tables: one page each. `npm run generate` writes them, generate.test.ts compares them.
- *  A page is a row of PAGES; to add one, add a row. Not here: prose (docs/guides), CRDs (crds/generate.ts). */
+ *  A page is a row of PAGES; kinds have one each. To add one, add a row. Not here: prose (docs/guides), CRDs (crds/generate.ts). */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { KINDS, type KindRow } from '../operator/kinds.ts';
 import { chartPage } from './pages/chart.ts';
 import { errorsPage } from './pages/errors.ts';
-import { kindsPage } from './pages/kinds.ts';
+import { fileOf, kindPage, kindsPage } from './pages/kinds.ts';
 import { metricsPage } from './pages/metrics.ts';
 import { operationsPage } from './pages/operations.ts';
 import { optionsPage } from './pages/options.ts';
@@ -22,6 +23,7 @@ export const PAGES: readonly Page[] = [
   { file: 'metrics.md', content: metricsPage },
   { file: 'kinds.md', content: kindsPage },
   { file: 'chart.md', content: chartPage },
+  ...KINDS.map((row: KindRow) => ({ file: fileOf(row.kind), content: () => kindPage(row) })),
 ];
 
 const REFERENCE = join(import.meta.dirname, 'reference');
@@ -31,6 +33,8 @@ export function pathOf(page: Page): string {
 }
 
 if (import.meta.main) {
-  mkdirSync(REFERENCE, { recursive: true });
-  for (const page of PAGES) writeFileSync(pathOf(page), page.content());
+  for (const page of PAGES) {
+    mkdirSync(dirname(pathOf(page)), { recursive: true });
+    writeFileSync(pathOf(page), page.content());
+  }
 }

@@ -68,7 +68,7 @@ function translate(
   if (isPaused(cr))
     return { reason: 'Paused', message: 'spec.suspend is true: its objects are left as they are' };
   try {
-    const objects = row.translate(cr.spec, contextOf(cr, snapshot, options)).map(normalised);
+    const objects = distinct(row.translate(cr.spec, contextOf(cr, snapshot, options)).map(normalised));
     const oversized = objects.find((o) => stableJson(o.definition).length > MOST_FRAGMENT_CHARACTERS);
     if (oversized)
       return { reason: 'InvalidSpec', message: `${describeKey(oversized.key)} is larger than 256 KiB` };
@@ -77,6 +77,20 @@ function translate(
   } catch (error) {
     return problemOf(error);
   }
+}
+
+/** A resource may say the same thing twice, as documents of one bundle do. Throws SpecProblem where it contradicts itself. */
+function distinct(objects: readonly MetadataObject[]): readonly MetadataObject[] {
+  const byKey = new Map<string, MetadataObject>();
+  for (const object of objects) {
+    const other = byKey.get(object.key);
+    if (other && hashOf(other) !== hashOf(object)) {
+      const message = `${describeKey(object.key)} is there twice, and different; remove one of them`;
+      throw new SpecProblem('InvalidSpec', message);
+    }
+    byKey.set(object.key, object);
+  }
+  return [...byKey.values()];
 }
 
 export function isPaused(cr: CustomResource): boolean {
@@ -100,6 +114,7 @@ function contextOf(cr: CustomResource, snapshot: CrSnapshot, options: ReconcileO
     valueFrom: (source: ValueSource, path: string) => {
       if (source.env !== undefined) return { from_env: source.env };
       if (source.file !== undefined) return { dynamic_from_file: source.file };
+      if (source.configMapKeyRef) return configMapValue(cr, source.configMapKeyRef, path, snapshot);
       const { name = '', key = '' } = source.secretKeyRef ?? {};
       if (!options.allowLiteralSecrets) {
         throw new SpecProblem(
@@ -117,6 +132,18 @@ function contextOf(cr: CustomResource, snapshot: CrSnapshot, options: ReconcileO
       );
     },
   };
+}
+
+function configMapValue(
+  { metadata: { namespace } }: CustomResource,
+  { name, key }: { readonly name: string; readonly key: string },
+  path: string,
+  { references }: CrSnapshot,
+): string {
+  const value = references.configMap(namespace, name, key);
+  if (value !== undefined) return value;
+  const missing = `${path}.configMapKeyRef: there is no key ${key} in a ConfigMap ${namespace}/${name}`;
+  throw new SpecProblem('DependencyNotReady', missing);
 }
 
 function problemOf(error: unknown): Outcome {

@@ -158,5 +158,5 @@ test.each<[InconsistentObject, string]>([
   [inconsistent('table/a/b/c', 'permission-error'), 'RejectedByEngine'],
   [inconsistent('source/a', 'not-exists'), 'SourceUnavailable'],
 ])('%o is %s', (found, reason) => {
-  expect(judge(found, [found]).reason).toBe(reason);
+  expect(judge(found, [found], undefined).reason).toBe(reason);
 });

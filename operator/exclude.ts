@@ -1,7 +1,7 @@
 /** Which decisions the engine can take: asks it what would be inconsistent, leaves out what is and what hangs on it, and asks
  *  again. One broken resource keeps nobody else waiting, and a change that would break what is not ours is not made.
  *  In: the live document, decisions, a dry run. Out: the document to write, and why the rest is left out.
- *  What waits for a database that does not answer is written all the same: it is right, only not yet.
+ *  What waits for a database or remote schema that does not answer is written all the same: it is right, only not yet.
  *  Not here: writing (reconcile.ts). */
 import {
   dependentsOf,
@@ -12,9 +12,11 @@ import {
   objectKey,
   objectsOf,
   parseKey,
+  referencesOf,
 } from '@pergola/engine/metadata';
 import { compose, inOrder } from './compose.ts';
 import { describeKey } from './fragment.ts';
+import type { Reason } from './kinds.ts';
 import type { InconsistentObject, Outcome } from './ports.ts';
 import { type Decision, isPut, isWrite } from './three-way.ts';
 
@@ -61,24 +63,48 @@ const UNSETTLED: Outcome = {
   message: 'the engine finds something new wrong with every version of the change; nothing was written',
 };
 
-/** What is wrong with an object that is ours, by its place and the engine's code. */
-export function judge(found: InconsistentObject, all: readonly InconsistentObject[]): Outcome {
+/** What is wrong with an object that is ours, by its place, what it refers to, and the engine's code. */
+export function judge(
+  found: InconsistentObject,
+  all: readonly InconsistentObject[],
+  object: MetadataObject | undefined,
+): Outcome {
   const message = `${describeKey(found.key)}: ${found.reason.replace(/^Inconsistent object: /, '')}`;
-  if (isTransient(found, all)) return { reason: 'SourceUnavailable', message };
+  const absent = absenceBehind(found, all, object);
+  if (absent) return { reason: absent, message };
   return { reason: found.code === 'not-exists' ? 'DependencyNotReady' : 'RejectedByEngine', message };
 }
 
-/** Its database does not answer: then nothing in it can be judged. */
-function isTransient({ key }: InconsistentObject, all: readonly InconsistentObject[]): boolean {
-  const source = sourceKeyOf(key);
-  return source !== undefined && all.some((other) => other.key === source);
+/** A database or remote schema that does not answer: then nothing in it, and nothing that leads there, can be judged. */
+function absenceBehind(
+  { key }: InconsistentObject,
+  all: readonly InconsistentObject[],
+  object: MetadataObject | undefined,
+): Reason | undefined {
+  const keys = [key, ...(object ? referencesOf(object, NO_OBJECTS) : [])];
+  const homes = new Set(keys.map(homeKeyOf));
+  const away = all.find((other) => homes.has(other.key) && isAway(other));
+  return away && (away.key.startsWith('source/') ? 'SourceUnavailable' : 'RemoteUnavailable');
 }
 
-/** The source an object is in, or is. */
-export function sourceKeyOf(key: string): string | undefined {
+/** What is said of a source is about its database; of a remote schema the engine says several things. */
+function isAway({ key, reason }: InconsistentObject): boolean {
+  return key.startsWith('source/') || reason.includes('HTTP exception occurred');
+}
+
+export function isAbsence({ reason }: Outcome): boolean {
+  return reason === 'SourceUnavailable' || reason === 'RemoteUnavailable';
+}
+
+const NO_OBJECTS: ReadonlyMap<string, MetadataObject> = new Map();
+
+/** The source or remote schema an object is in, or is. */
+export function homeKeyOf(key: string): string | undefined {
   const identity = parseKey(key);
-  if (!identity || rootOf(identity.kind) !== 'source') return undefined;
-  return objectKey('source', identity.segments[0] ?? '');
+  if (!identity) return undefined;
+  const root = rootOf(identity.kind);
+  if (root !== 'source' && root !== 'remote_schema') return undefined;
+  return objectKey(root, identity.segments[0] ?? '');
 }
 
 function rootOf(kind: ObjectKind): ObjectKind {
@@ -97,14 +123,20 @@ function withoutStranded(
   const keys = survivors(objects, deletable);
   return deletable.filter((decision) => {
     if (decision.action === 'delete') return true;
-    const { parent } = decision.claim!.object;
-    if (parent === null || keys.has(parent)) {
+    const missing = needsOf(decision.claim!.object).find((need) => !keys.has(need));
+    if (missing === undefined) {
       keys.add(decision.key);
       return true;
     }
-    excluded.set(decision.key, waitsFor(decision.key, parent, excluded.get(parent)));
+    excluded.set(decision.key, waitsFor(decision.key, missing, excluded.get(missing)));
     return false;
   });
+}
+
+/** The engine takes an entry of the allow list that is about no collection; a person who wrote one is waiting for it. */
+function needsOf(object: MetadataObject): readonly string[] {
+  if (object.kind === 'allowlist') return referencesOf(object, NO_OBJECTS);
+  return object.parent === null ? [] : [object.parent];
 }
 
 export function waitsFor(key: string, parent: string, why?: Outcome): Outcome {
@@ -172,11 +204,12 @@ async function guiltyOf(
   inconsistent: readonly InconsistentObject[],
 ): Promise<ReadonlyMap<string, Outcome>> {
   const guilty = new Map<string, Outcome>();
-  const puts = new Set(active.filter((d) => isPut(d.action)).map((d) => d.key));
+  const puts = new Map(active.filter((d) => isPut(d.action)).map((d) => [d.key, d]));
   const before = new Set(ground.inconsistent.map(({ key }) => key));
   for (const found of inconsistent) {
-    const outcome = judge(found, inconsistent);
-    if (puts.has(found.key) && outcome.reason !== 'SourceUnavailable') guilty.set(found.key, outcome);
+    const put = puts.get(found.key);
+    const outcome = judge(found, inconsistent, put?.claim?.object);
+    if (put && !isAbsence(outcome)) guilty.set(found.key, outcome);
   }
   if (guilty.size > 0) return guilty;
   for (const found of inconsistent) {

@@ -2,10 +2,23 @@
  *  (crds/), validation, the watches, and what the reconcile core needs: the metadata objects a resource stands for.
  *  The public surface of the package for crds/.
  *  Not here: the shape of each kind (kinds/), what happens to the objects (reconcile.ts). */
+import { action } from './kinds/action.ts';
+import { allowListEntry } from './kinds/allow-list-entry.ts';
+import { apiLimits } from './kinds/api-limits.ts';
+import { cronTrigger } from './kinds/cron-trigger.ts';
+import { customTypes } from './kinds/custom-types.ts';
 import { engine } from './kinds/engine.ts';
+import { engineSettings } from './kinds/engine-settings.ts';
+import { eventTrigger } from './kinds/event-trigger.ts';
+import { trackedFunction } from './kinds/function.ts';
+import { inheritedRole } from './kinds/inherited-role.ts';
 import type { KindRow } from './kinds/kind.ts';
+import { metadataBundle } from './kinds/metadata-bundle.ts';
 import { tablePermission } from './kinds/permission.ts';
 import { queryCollection } from './kinds/query-collection.ts';
+import { remoteRelationship } from './kinds/remote-relationship.ts';
+import { remoteSchema } from './kinds/remote-schema.ts';
+import { restEndpoint } from './kinds/rest-endpoint.ts';
 import { source } from './kinds/source.ts';
 import { table } from './kinds/table.ts';
 
@@ -30,7 +43,20 @@ export const KINDS = [
   source,
   table,
   tablePermission,
+  trackedFunction,
+  remoteSchema,
+  remoteRelationship,
+  customTypes,
+  action,
+  eventTrigger,
+  cronTrigger,
   queryCollection,
+  allowListEntry,
+  restEndpoint,
+  inheritedRole,
+  apiLimits,
+  engineSettings,
+  metadataBundle,
 ] as const satisfies readonly KindRow[];
 
 const BY_NAME: ReadonlyMap<string, KindRow> = new Map(KINDS.map((row) => [row.kind, row]));

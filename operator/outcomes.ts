@@ -3,7 +3,7 @@
  *  Pure. Not here: conditions (status.ts). */
 import type { Desired } from './desired.ts';
 import { differencesOf, summarise } from './difference.ts';
-import { judge, sourceKeyOf, waitsFor } from './exclude.ts';
+import { homeKeyOf, judge, waitsFor } from './exclude.ts';
 import { describeKey } from './fragment.ts';
 import { type CustomResource, crName, type Reason } from './kinds.ts';
 import type { InconsistentObject, Ledger, Outcome } from './ports.ts';
@@ -30,6 +30,7 @@ const SEVERITY: readonly Reason[] = [
   'PruneHeld',
   'DependencyNotReady',
   'SourceUnavailable',
+  'RemoteUnavailable',
 ];
 const MOST_MESSAGES = 3;
 
@@ -99,10 +100,10 @@ function issueOf(
     return waitsFor(key, claim.object.parent ?? key);
   }
   const found = inconsistent.get(key);
-  if (found) return judge(found, all);
-  // The engine names the source alone when its database does not answer.
-  const source = inconsistent.get(sourceKeyOf(key) ?? '');
-  return source && judge({ ...source, key }, all);
+  if (found) return judge(found, all, claim.object);
+  // The engine names the source or remote schema alone when it does not answer.
+  const home = inconsistent.get(homeKeyOf(key) ?? '');
+  return home && judge({ ...home, key }, all, claim.object);
 }
 
 function adoptionRequired({ key, live, claim }: Decision): Outcome {

@@ -60,6 +60,7 @@ export class EngineProblem extends Error {
 /** Looks up values that resources refer to. Undefined: there is none. */
 export type ReferenceLookup = {
   readonly secret: (namespace: string, name: string, key: string) => string | undefined;
+  readonly configMap: (namespace: string, name: string, key: string) => string | undefined;
 };
 
 /** Everything there is at one moment, for one engine. */

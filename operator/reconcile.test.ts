@@ -433,6 +433,7 @@ test('a secret in the metadata needs leave, and a Secret', async () => {
   ports.given = snapshotOf([source], {
     references: {
       secret: (...path) => (path.join('/') === 'default/db/url' ? 'postgres://secret' : undefined),
+      configMap: () => undefined,
     },
   });
   await reconcile(ports, OPTIONS);

@@ -40,16 +40,21 @@ function withKubernetesWords(instance: Ajv): Ajv {
   instance.addKeyword({
     keyword: 'x-kubernetes-list-map-keys',
     type: 'array',
-    validate: ([key]: readonly string[], items: readonly unknown[]) => repeatedKey(items, key!) === undefined,
+    validate: (keys: readonly string[], items: readonly unknown[]) => repeatedItem(items, keys) === undefined,
   });
   return instance;
 }
 
-function repeatedKey(items: readonly unknown[], key: string): unknown {
-  const seen = new Set<unknown>();
+/** What the keys of an item are when an earlier one has the same: `role "user"`. */
+function repeatedItem(items: readonly unknown[], keys: readonly string[]): string | undefined {
+  const seen = new Set<string>();
   return items
-    .map((item) => (item as Readonly<Record<string, unknown>> | null)?.[key])
-    .find((value) => value !== undefined && (seen.has(value) || !seen.add(value)));
+    .map((item) => {
+      const values = keys.map((key) => (item as Readonly<Record<string, unknown>> | null)?.[key]);
+      if (values.includes(undefined)) return undefined;
+      return keys.map((key, i) => `${key} ${printed(values[i])}`).join(', ');
+    })
+    .find((text) => text !== undefined && (seen.has(text) || !seen.add(text)));
 }
 
 /** A union says which branches fail; the branches' own complaints repeat it. */
@@ -80,9 +85,9 @@ function textOf(error: ErrorObject): string {
     case 'x-kubernetes-validations':
       return `${at}: ${brokenRule(schema as readonly Rule[], data)}`;
     case 'x-kubernetes-list-map-keys': {
-      const [key = ''] = schema as readonly string[];
-      const repeated = printed(repeatedKey(data as readonly unknown[], key));
-      return `${at} has two items with the ${key} ${repeated}; make them one, or give one another ${key}`;
+      const keys = schema as readonly string[];
+      const repeated = repeatedItem(data as readonly unknown[], keys);
+      return `${at} has two items with the ${repeated}; make them one, or give one another ${keys.join(' or ')}`;
     }
     default:
       return `${at} ${error.message ?? keyword}`;

@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { kindOf } from '../operator/kinds.ts';
 import { kubeBinaries } from './kube/binaries.ts';
 
 export type TestKube = {
@@ -254,7 +255,8 @@ function output(program: string, args: readonly string[], input: string): Promis
 export function pathOf({ apiVersion, kind, metadata }: KubeObject): string {
   const group = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const where = metadata.namespace === undefined ? '' : `/namespaces/${metadata.namespace}`;
-  return `${group}${where}/${kind.toLowerCase()}s/${metadata.name}`;
+  const plural = kindOf(kind)?.plural ?? `${kind.toLowerCase()}s`;
+  return `${group}${where}/${plural}/${metadata.name}`;
 }
 
 function asked(
@@ -275,7 +277,11 @@ function asked(
       response.on('data', (chunk: string) => {
         answer += chunk;
       });
-      response.once('end', () => resolve({ status: response.statusCode ?? 0, body: JSON.parse(answer) }));
+      response.once('end', () => {
+        const isJson = /json/.test(response.headers['content-type'] ?? '');
+        if (isJson) resolve({ status: response.statusCode ?? 0, body: JSON.parse(answer) });
+        else reject(new Error(`${method} ${url}: ${response.statusCode} ${answer}`));
+      });
       response.once('error', reject);
     });
     sent.once('error', reject);

@@ -1,30 +1,56 @@
-/** docs/reference/kinds.md: every kind of custom resource, its fields and rules, from KINDS and their schemas. */
+/** docs/reference/kinds.md and a page for every kind of custom resource: an example, its fields and rules, from KINDS, their
+ *  schemas and deploy/examples/every-kind. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { asJsonSchema, type JsonSchema } from '../../engine/metadata/walk-schema.ts';
 import { GROUP_VERSION, KINDS, type KindRow } from '../../operator/kinds.ts';
 import { code, page, table } from './markdown.ts';
 
 export function kindsPage(): string {
+  const rows = KINDS.map(({ kind, shortNames, description }: KindRow) => [
+    `[${kind}](${fileOf(kind)})`,
+    shortNames.map(code).join(', '),
+    description,
+  ]);
   return page(
     'Kinds',
-    'Generated from `operator/kinds.ts` by `make generate`.',
+    GENERATED,
     [
       `All kinds are of ${code(GROUP_VERSION)}, namespaced, in the category ${code('pergola')}. No field has a default: what is`,
-      'left out means what the description says, and Argo CD has nothing to fight over.',
+      'left out means what the description says, and Argo CD has nothing to fight over. Each page shows an example; together',
+      'they are `deploy/examples/every-kind`, which tests apply.',
     ].join('\n'),
-    ...KINDS.map(section),
+    table(['Kind', 'Short', 'What it is'], rows),
   );
 }
 
-function section(row: KindRow): string {
+/** Relative to docs/reference. */
+export function fileOf(kind: string): string {
+  return `kinds/${fileNameOf(kind)}.md`;
+}
+
+/** One kind: its fields, its rules, an example. */
+export function kindPage(row: KindRow): string {
   const rules: string[] = [];
   const fields = fieldsOf(asJsonSchema(row.spec), 'spec', rules);
-  return [
-    `## ${row.kind}`,
+  const example = readFileSync(join(EXAMPLES, `${fileNameOf(row.kind)}.yaml`), 'utf8').trimEnd();
+  return page(
+    row.kind,
+    GENERATED,
     row.description,
     `Plural ${code(row.plural)}, short ${row.shortNames.map(code).join(', ')}. A deleted resource's objects: ${row.deletionPolicy}.`,
+    `\`\`\`yaml\n${example}\n\`\`\``,
     table(['Field', 'Type', 'Required', 'Meaning'], fields),
     ...(rules.length > 0 ? [`Rules:\n\n${[...new Set(rules)].map((rule) => `- ${rule}`).join('\n')}`] : []),
-  ].join('\n\n');
+  );
+}
+
+const GENERATED = 'Generated from `operator/kinds.ts` by `make generate`.';
+const EXAMPLES = join(import.meta.dirname, '../../deploy/examples/every-kind');
+
+/** `RemoteSchema` → `remote-schema`. */
+function fileNameOf(kind: string): string {
+  return kind.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase();
 }
 
 type Documented = JsonSchema & {

@@ -39,10 +39,22 @@ export function splitActions(document: JsonRecord): { readonly sdl: string; read
   };
 }
 
+/** What the SDL says of actions and custom types; either may be absent. */
+export function printActionsSdl(document: JsonRecord): string {
+  return splitActions({ actions: [], custom_types: {}, ...document }).sdl;
+}
+
+export type ActionsSdl = { readonly actions: readonly ReadAction[]; readonly types: readonly ReadType[] };
+
+/** The fields of Query and Mutation, which are actions, and the types. Raises `parseFailed`. */
+export function readActionsSdl(sdl: string): ActionsSdl {
+  const { definitions } = parseSdl(sdl);
+  return { actions: definitions.flatMap(actionsIn), types: definitions.flatMap(typeIn) };
+}
+
 /** The inverse. Raises `parseFailed` for an action or type that only one of the two knows. */
 export function joinActions(sdl: string, settings: JsonRecord): JsonRecord {
-  const { definitions } = parseSdl(sdl);
-  const found = { actions: definitions.flatMap(actionsIn), types: definitions.flatMap(typeIn) };
+  const found = readActionsSdl(sdl);
   const ofActions = byName(settings['actions']);
   const ofTypes = byName(
     Object.values(isRecord(settings['custom_types']) ? settings['custom_types'] : {}).flat(),

@@ -2,6 +2,7 @@
  *  Not here: anything with I/O. */
 export { EngineError, fail, type PathStep, printPath, withPath } from '../errors/engine-error.ts';
 export { ERRORS, type ErrorName } from '../errors/errors.ts';
+export { type ActionsSdl, printActionsSdl, readActionsSdl } from './actions-sdl.ts';
 export * from './dependencies.ts';
 export * from './diff.ts';
 export { type Files, toDirectory } from './directory.ts';
@@ -9,7 +10,7 @@ export * from './export.ts';
 export * from './objects.ts';
 export * from './operations.ts';
 export * from './parse.ts';
-export type { Fragment } from './places.ts';
+export { CUSTOM_TYPE_CATEGORIES, type Fragment } from './places.ts';
 export { type DirectoryContent, DirectoryError, fromDirectory } from './read-directory.ts';
 export * from './schema/action.ts';
 export * from './schema/collection.ts';

@@ -8,6 +8,7 @@ import {
   type CrSource,
   DEFAULT_POLICIES,
   type Policies,
+  type ReferenceLookup,
   type StatusChange,
   type StatusSink,
 } from '../ports.ts';
@@ -45,7 +46,7 @@ export class FolderSource implements CrSource, StatusSink {
     return {
       resources: others.map((manifest) => this.#resourceOf(manifest)),
       isComplete: content.problems.length === 0,
-      references: { secret: (namespace, name, key) => secretIn(content, namespace, name, key) },
+      references: { secret: lookup(content.secrets), configMap: lookup(content.configMaps) },
     };
   }
 
@@ -87,9 +88,11 @@ function nameOf({ kind, namespace, name }: Manifest): string {
   return `${kind} ${namespace}/${name}`;
 }
 
-function secretIn(content: FolderContent, namespace: string, name: string, key: string): string | undefined {
-  const value = content.secrets.get(`${namespace}/${name}`)?.[key];
-  return value === undefined ? undefined : String(value);
+function lookup(holders: FolderContent['secrets']): ReferenceLookup['secret'] {
+  return (namespace, name, key) => {
+    const value = holders.get(`${namespace}/${name}`)?.[key];
+    return value === undefined ? undefined : String(value);
+  };
 }
 
 function problemsOfEngines(engines: readonly Manifest[]): readonly FileProblem[] {

@@ -1,4 +1,4 @@
-/** A folder → the documents in it that concern us: custom resources, the Engine's, Secrets; and what is wrong with its files.
+/** A folder → the documents in it that concern us: custom resources, Secrets and ConfigMaps; and what is wrong with its files.
  *  Reads *.yaml, *.yml and *.json, at any depth, with several documents a file and `kind: List`, as kubectl does. A file with
  *  anything wrong in it gives nothing: its resources count as unseen, and what they own is left alone.
  *  Documents of other groups are other programs' business. Not here: meaning of a spec (../validate.ts). */
@@ -28,6 +28,7 @@ export type FolderContent = {
   readonly manifests: readonly Manifest[];
   /** `namespace/name` → key → value. */
   readonly secrets: ReadonlyMap<string, Readonly<Record<string, string>>>;
+  readonly configMaps: ReadonlyMap<string, Readonly<Record<string, string>>>;
   readonly problems: readonly FileProblem[];
 };
 
@@ -44,12 +45,12 @@ export async function readFolder(folder: string): Promise<FolderContent> {
   const problems = contents.flatMap((content) => content.problems);
   const repeated = repetitions(contents.flatMap(({ manifests }) => manifests));
   const spoilt = new Set(repeated.map(({ place }) => fileOf(place)));
-  const secrets = contents.flatMap((content) => [...content.secrets]);
   return {
     manifests: contents
       .flatMap(({ manifests }) => manifests)
       .filter(({ place }) => !spoilt.has(fileOf(place))),
-    secrets: new Map(secrets),
+    secrets: new Map(contents.flatMap(({ secrets }) => [...secrets])),
+    configMaps: new Map(contents.flatMap(({ configMaps }) => [...configMaps])),
     problems: [...problems, ...repeated],
   };
 }
@@ -80,15 +81,20 @@ async function readOne(folder: string, file: string): Promise<FolderContent> {
     return [];
   });
   const manifests: Manifest[] = [];
-  const secrets = new Map<string, Readonly<Record<string, string>>>();
+  const values = { Secret: new Map<string, Values>(), ConfigMap: new Map<string, Values>() };
   for (const document of found) {
     const read = readDocument(document);
     if (read === undefined) continue;
     if ('message' in read) problems.push(read);
-    else if ('values' in read) secrets.set(read.id, read.values);
+    else if ('values' in read) values[read.holder].set(read.id, read.values);
     else manifests.push(read);
   }
-  return problems.length > 0 ? { manifests: [], secrets, problems } : { manifests, secrets, problems };
+  return {
+    manifests: problems.length > 0 ? [] : manifests,
+    secrets: values.Secret,
+    configMaps: values.ConfigMap,
+    problems,
+  };
 }
 
 /** Documents with the line each begins at; a List is its items. */
@@ -138,13 +144,19 @@ function itemsOf(document: unknown): readonly Fields[] {
   return Array.isArray(document['items']) ? document['items'].filter(isFields) : [];
 }
 
-type SecretDocument = { readonly id: string; readonly values: Readonly<Record<string, string>> };
+type Values = Readonly<Record<string, string>>;
+/** A document whose values resources may refer to. */
+type ValuesDocument = {
+  readonly holder: 'Secret' | 'ConfigMap';
+  readonly id: string;
+  readonly values: Values;
+};
 
 /** Undefined: not ours to read. */
-function readDocument(found: Found): Manifest | SecretDocument | FileProblem | undefined {
+function readDocument(found: Found): Manifest | ValuesDocument | FileProblem | undefined {
   const { fields, place } = found;
   const [apiVersion, kind] = [String(fields['apiVersion'] ?? ''), String(fields['kind'] ?? '')];
-  if (apiVersion === 'v1' && kind === 'Secret') return secretOf(found);
+  if (apiVersion === 'v1' && (kind === 'Secret' || kind === 'ConfigMap')) return valuesOf(kind, found);
   if (apiVersion.split('/')[0] !== API_GROUP) return undefined;
   if (apiVersion !== GROUP_VERSION) {
     return { place, message: `apiVersion ${apiVersion} is not known; write ${GROUP_VERSION}` };
@@ -165,17 +177,23 @@ function readDocument(found: Found): Manifest | SecretDocument | FileProblem | u
   };
 }
 
-function secretOf({ fields }: Found): SecretDocument {
-  const metadata = isFields(fields['metadata']) ? fields['metadata'] : {};
-  const data = Object.entries(isFields(fields['data']) ? fields['data'] : {}).map(([key, value]) => [
+function valuesOf(holder: ValuesDocument['holder'], { fields }: Found): ValuesDocument {
+  const metadata = fieldsAt(fields, 'metadata');
+  const isSecret = holder === 'Secret';
+  const data = Object.entries(fieldsAt(fields, 'data')).map(([key, value]) => [
     key,
-    Buffer.from(String(value), 'base64').toString('utf8'),
+    isSecret ? Buffer.from(String(value), 'base64').toString('utf8') : String(value),
   ]);
-  const plain = isFields(fields['stringData']) ? fields['stringData'] : {};
+  const plain = isSecret ? (fieldsAt(fields, 'stringData') as Values) : {};
   return {
+    holder,
     id: `${namespaceOf(metadata)}/${String(metadata['name'])}`,
     values: { ...Object.fromEntries(data), ...plain },
   };
+}
+
+function fieldsAt(fields: Fields, key: string): Fields {
+  return isFields(fields[key]) ? fields[key] : {};
 }
 
 function namespaceOf(metadata: Fields): string {

@@ -22,11 +22,15 @@ export function closed<P extends TProperties>(properties: P, ...rules: readonly 
 }
 
 /** A list of objects that appliers merge by `key`; two items with the same one are refused. */
-export function keyedList<T extends TSchema>(key: string, item: T, maxItems = MOST_ITEMS) {
+export function keyedList<T extends TSchema>(
+  key: string | readonly string[],
+  item: T,
+  maxItems = MOST_ITEMS,
+) {
   return Type.Array(item, {
     maxItems,
     'x-kubernetes-list-type': 'map',
-    'x-kubernetes-list-map-keys': [key],
+    'x-kubernetes-list-map-keys': typeof key === 'string' ? [key] : key,
   });
 }
 
@@ -42,8 +46,30 @@ export const OPEN_OBJECT = {
   additionalProperties: true,
 } as const;
 
+/** Any JSON at all. */
+export const OPEN_VALUE = { 'x-kubernetes-preserve-unknown-fields': true } as const;
+
+/** Texts by names that are the user's own. */
+export function textRecord(maxProperties = 100, maxLength = 4096) {
+  return Type.Record(Type.String(), Type.String({ maxLength }), { maxProperties });
+}
+
+/** A value has exactly one of the fields. */
+export function exactlyOne(what: string, ...fields: readonly string[]): Rule {
+  const given = fields.map((field) => `has(self.${field})`).join(', ');
+  return {
+    rule: `[${given}].filter(given, given).size() == 1`,
+    message: `${what} has exactly one of ${fields.join(', ').replace(/, ([^,]*)$/, ' and $1')}; name one of them`,
+    holds: (value: object) => fields.filter((field) => field in value).length === 1,
+  };
+}
+
+/** Names that CEL keeps for itself are escaped: "Validation rules" in the Kubernetes documentation. */
+const CEL_WORDS: ReadonlySet<string> = new Set(['function']);
+
 export function immutable(field: string, remedy: string): Rule {
-  return { rule: `self.${field} == oldSelf.${field}`, message: `spec.${field} is immutable; ${remedy}` };
+  const name = CEL_WORDS.has(field) ? `__${field}__` : field;
+  return { rule: `self.${name} == oldSelf.${name}`, message: `spec.${field} is immutable; ${remedy}` };
 }
 
 /** `description` added to a schema, for `kubectl explain`. */
@@ -57,3 +83,7 @@ export const GraphqlName = Type.String({ pattern: '^[_A-Za-z][_0-9A-Za-z]*$', ma
 /** An identifier of Postgres. */
 export const Identifier = Type.String({ minLength: 1, maxLength: 255 });
 export const Comment = Type.String({ maxLength: 4096 });
+export const Variable = Type.String({ minLength: 1, maxLength: 255 });
+export const Url = Type.String({ minLength: 1, maxLength: 2048 });
+/** Definitions in the GraphQL schema language. */
+export const Sdl = Type.String({ minLength: 1, maxLength: 200_000 });

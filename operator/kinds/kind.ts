@@ -1,6 +1,6 @@
 /** What a row of KINDS says, and the fields all specs share.
  *  Not here: the rows (../kinds.ts). */
-import type { MetadataObject } from '@pergola/engine/metadata';
+import type { MetadataObject, ObjectKind } from '@pergola/engine/metadata';
 import { type Static, type TProperties, type TSchema, Type } from '@pergola/engine/metadata';
 import { closed, described, immutable, Name, type Rule } from './annotate.ts';
 import type { Reason } from './resource.ts';
@@ -14,9 +14,12 @@ export type PrinterColumn = {
   readonly priority?: 0 | 1;
 };
 
-/** Where a value that may be secret comes from; exactly one of the three. */
+type KeyRef = { readonly name: string; readonly key: string };
+
+/** Where a value comes from that the resource does not hold itself; exactly one of the four. */
 export type ValueSource = {
-  readonly secretKeyRef?: { readonly name: string; readonly key: string } | undefined;
+  readonly secretKeyRef?: KeyRef | undefined;
+  readonly configMapKeyRef?: KeyRef | undefined;
   readonly env?: string | undefined;
   readonly file?: string | undefined;
 };
@@ -39,6 +42,25 @@ export class SpecProblem extends Error {
   }
 }
 
+/** The objects of a document, to be described by resources. */
+export type Inventory = {
+  readonly all: (kind: ObjectKind) => readonly MetadataObject[];
+  /** Those nested in the object with the key. */
+  readonly under: (parent: string, kind: ObjectKind) => readonly MetadataObject[];
+};
+
+/** What a resource would say, without what all kinds have. Keys without a value are absent keys. */
+export type Draft = {
+  /** What the resource may be called; any text. */
+  readonly name: string;
+  readonly spec: object;
+  /** Values that belong into a Secret, by the key of a `secretKeyRef` whose name is OWN_SECRET. */
+  readonly secrets?: Readonly<Record<string, string>>;
+};
+
+/** Stands for the name of the Secret a draft brings along; whoever names the resource names that. */
+export const OWN_SECRET = '';
+
 export type DeletionPolicy = 'Delete' | 'Retain';
 
 export type KindRow = {
@@ -58,6 +80,9 @@ export type KindRow = {
   readonly target: (spec: unknown) => string;
   /** The metadata objects the resource stands for. `spec` fits the schema. */
   readonly translate: (spec: unknown, context: TranslateContext) => readonly MetadataObject[];
+  /** The inverse: the resources that stand for objects of this kind. What a spec cannot say may be wrong in it: whoever asks
+   *  translates it and compares. Absent: nothing is described by this kind. */
+  readonly describe?: (inventory: Inventory) => readonly Draft[];
 };
 
 /** A row whose functions know the type of its spec. */

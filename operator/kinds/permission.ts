@@ -6,6 +6,7 @@ import {
   type MetadataObject,
   type ObjectKind,
   objectKey,
+  type SelectPermission,
   SelectRule,
   type TSchema,
   Type,
@@ -13,7 +14,7 @@ import {
 } from '@pergola/engine/metadata';
 import { Comment, closed, Identifier, immutable, MetadataName, type Rule } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
-import { project, unproject } from './project.ts';
+import { describe, project, unproject } from './project.ts';
 
 /** In the order they are written. */
 const OPERATIONS = [
@@ -58,6 +59,26 @@ export function permissionObjects(
     kind,
     parent,
     definition: { role, permission: unproject(schema, rules[name]), comment: rules.comment },
+  }));
+}
+
+/** Rules by role, the inverse of `permissionObjects` for every role of a table. A comment that differs between operations has no
+ *  place. */
+export function describePermissions(
+  objects: (kind: ObjectKind) => readonly MetadataObject[],
+): readonly object[] | undefined {
+  const rules = OPERATIONS.flatMap(([name, kind, schema]) =>
+    objects(kind).map(({ definition }) => {
+      const { role, permission, comment } = definition as SelectPermission;
+      return { role, comment, rule: [name, describe(schema, permission)] as const };
+    }),
+  );
+  const byRole = [...Map.groupBy(rules, ({ role }) => role)];
+  if (byRole.length === 0) return undefined;
+  return byRole.map(([role, own]) => ({
+    role,
+    ...Object.fromEntries(own.map(({ rule }) => rule)),
+    comment: own[0]?.comment,
   }));
 }
 

@@ -1,10 +1,13 @@
 /** The metadata's schemas as custom resources spell them, and values back again: snake_case keys become camelCase.
  *  Boolean expressions and presets stay as they are. What a structural schema cannot say has one form instead of two:
  *  `columns: '*'` is `["*"]`, and null, which means absent, is not written.
- *  In: a schema of engine/metadata/schema. Out: the projected schema; for a value, the metadata it stands for. Pure.
+ *  In: a schema of engine/metadata/schema. Out: the projected schema; for a value, the metadata it stands for, and back. Pure.
  *  Not here: shapes that differ by more than that; their kinds declare them by hand. */
 import { type TSchema, Type } from '@pergola/engine/metadata';
 import { MOST_ITEMS, OPEN_OBJECT } from './annotate.ts';
+
+/** Of a record; none of the metadata's has more in practice. */
+const MOST_ENTRIES = 500;
 
 type Shape = {
   readonly type?: string;
@@ -28,6 +31,11 @@ export function unproject(schema: TSchema, value: unknown): unknown {
   return restored(schema as Shape, value);
 }
 
+/** The inverse of `unproject`. */
+export function describe(schema: TSchema, value: unknown): unknown {
+  return describedAs(schema as Shape, value);
+}
+
 export function camelCase(key: string): string {
   return key.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
@@ -38,7 +46,7 @@ function projected(shape: Shape): object {
   if (shape.type === 'array') return projectedList(shape);
   if (shape.patternProperties) {
     const [value = {}] = Object.values(shape.patternProperties);
-    return { type: 'object', additionalProperties: projected(value) };
+    return { type: 'object', maxProperties: MOST_ENTRIES, additionalProperties: projected(value) };
   }
   if (shape.properties) return projectedObject(shape.properties, shape.required ?? []);
   if (shape.const !== undefined) return { type: typeof shape.const, enum: [shape.const] };
@@ -91,6 +99,23 @@ function restored(shape: Shape, value: unknown): unknown {
     Object.entries(shape.properties)
       .filter(([key]) => given[camelCase(key)] !== undefined)
       .map(([key, inner]) => [key, restored(inner, given[camelCase(key)])]),
+  );
+}
+
+function describedAs(shape: Shape, value: unknown): unknown {
+  if (shape.anyOf) {
+    const branches = withoutNull(shape);
+    if (branches[0]?.const === '*') return value === '*' ? ['*'] : value;
+    return branches.length === 1 ? describedAs(branches[0]!, value) : value;
+  }
+  if (isOpen(shape)) return value;
+  if (Array.isArray(value)) return value.map((item) => describedAs(shape.items ?? {}, item));
+  if (!shape.properties || typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      camelCase(key),
+      describedAs(shape.properties?.[key] ?? {}, inner),
+    ]),
   );
 }
 

@@ -1,21 +1,15 @@
 /** QueryCollection: stored queries, and, when said, who may run them while the allow list is on. The entry of the allow list
  *  is an object of its own. */
-import { type MetadataObject, objectKey, type Static, Type } from '@pergola/engine/metadata';
-import { Comment, closed, described, immutable, keyedList, MetadataName, plainList } from './annotate.ts';
-import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
-
-const Scope = closed(
-  {
-    global: Type.Optional(Type.Boolean({ description: 'Every role.' })),
-    roles: Type.Optional(plainList(MetadataName, 500)),
-  },
-  {
-    rule: '(has(self.global) && self.global) != has(self.roles)',
-    message: 'scope has either global: true or roles; name one of them',
-    holds: (scope) => (scope.global === true) !== 'roles' in scope,
-  },
-);
-type Scope = Static<typeof Scope>;
+import {
+  type AllowListEntry,
+  type MetadataObject,
+  objectKey,
+  type QueryCollection,
+  Type,
+} from '@pergola/engine/metadata';
+import { AllowListScope, allowListObject, describeScope } from './allow-list-entry.ts';
+import { Comment, closed, described, immutable, keyedList, MetadataName } from './annotate.ts';
+import { type Draft, type Inventory, kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
 
 export const QueryCollectionSpec = specOf(
   'QueryCollection',
@@ -27,7 +21,7 @@ export const QueryCollectionSpec = specOf(
       closed({ name: MetadataName, query: Type.String({ minLength: 1, maxLength: 131_072 }) }),
     ),
     allowlist: Type.Optional(
-      described('Puts the collection on the allow list.', closed({ scope: Type.Optional(Scope) })),
+      described('Puts the collection on the allow list.', closed({ scope: Type.Optional(AllowListScope) })),
     ),
   },
   immutable('name', 'create a new QueryCollection object for another name'),
@@ -51,18 +45,18 @@ export const queryCollection = kindRow({
       parent: null,
       definition: { name: spec.name, comment: spec.comment, definition: { queries: spec.queries } },
     },
-    ...(spec.allowlist ? [allowlistEntry(spec.name, spec.allowlist.scope)] : []),
+    ...(spec.allowlist ? [allowListObject(spec.name, spec.allowlist.scope)] : []),
   ],
+  describe: (inventory) =>
+    inventory.all('query_collection').map((object) => describeCollection(object, inventory)),
 });
 
-function allowlistEntry(collection: string, scope: Scope | undefined): MetadataObject {
-  return {
-    key: objectKey('allowlist', collection),
-    kind: 'allowlist',
-    parent: null,
-    definition: {
-      collection,
-      scope: scope?.roles ? { global: false, roles: scope.roles } : { global: true },
-    },
-  };
+function describeCollection({ definition: given }: MetadataObject, inventory: Inventory): Draft {
+  const { name, comment, definition } = given as QueryCollection;
+  const entry = inventory
+    .all('allowlist')
+    .map((object) => object.definition as AllowListEntry)
+    .find(({ collection }) => collection === name);
+  const allowlist = entry && describeScope(entry);
+  return { name, spec: { name, comment, queries: definition.queries, ...(allowlist ? { allowlist } : {}) } };
 }

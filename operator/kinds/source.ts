@@ -1,9 +1,19 @@
 /** Source: a database the engine serves. Its URL is never written here: it is read from the engine's environment or a file,
  *  or, where that is allowed, from a Secret. Deleting the resource leaves the source unless it says otherwise. */
-import { IsolationLevel, objectKey, SourceCustomization, type Static, Type } from '@pergola/engine/metadata';
-import { closed, described, immutable, MetadataName, Name } from './annotate.ts';
-import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
-import { project, unproject } from './project.ts';
+import {
+  type ConnectionInfo,
+  type DatabaseUrl,
+  IsolationLevel,
+  type MetadataObject,
+  objectKey,
+  type Source,
+  SourceCustomization,
+  type Static,
+  Type,
+} from '@pergola/engine/metadata';
+import { closed, described, exactlyOne, immutable, keyedList, MetadataName, Name } from './annotate.ts';
+import { type Draft, kindRow, OBJECT_COLUMNS, OWN_SECRET, specOf, type TranslateContext } from './kind.ts';
+import { describe, project, unproject } from './project.ts';
 
 const UrlFrom = described(
   'Where the connection URL is kept: a variable of the engine, a file the engine reads, or a Secret.',
@@ -13,11 +23,7 @@ const UrlFrom = described(
       file: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
       secretKeyRef: Type.Optional(closed({ name: Name, key: Name })),
     },
-    {
-      rule: '[has(self.env), has(self.file), has(self.secretKeyRef)].filter(given, given).size() == 1',
-      message: 'urlFrom has exactly one of env, file and secretKeyRef; name one of them',
-      holds: (from) => Object.keys(from).length === 1,
-    },
+    exactlyOne('urlFrom', 'env', 'file', 'secretKeyRef'),
   ),
 );
 
@@ -34,17 +40,26 @@ const Pool = closed({
   retries: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
 });
 
+const CONNECTION = {
+  urlFrom: UrlFrom,
+  usePreparedStatements: Type.Optional(Type.Boolean()),
+  isolationLevel: Type.Optional(project(IsolationLevel)),
+  pool: Type.Optional(Pool),
+};
+const Connection = closed(CONNECTION);
+type Connection = Static<typeof Connection>;
+
+const Replica = closed({ name: described('For people.', MetadataName), ...CONNECTION });
+
 export const SourceSpec = specOf(
   'Source',
   {
     name: MetadataName,
     type: Type.Optional(Type.Literal('postgres')),
-    connection: closed({
-      urlFrom: UrlFrom,
-      usePreparedStatements: Type.Optional(Type.Boolean()),
-      isolationLevel: Type.Optional(project(IsolationLevel)),
-      pool: Type.Optional(Pool),
-    }),
+    connection: Connection,
+    readReplicas: Type.Optional(
+      described('Databases that queries may be sent to instead.', keyedList('name', Replica, 32)),
+    ),
     customization: Type.Optional(project(SourceCustomization)),
     extensionsSchema: Type.Optional(MetadataName),
   },
@@ -63,36 +78,83 @@ export const source = kindRow({
   selectableFields: ['.spec.engineRef.name', '.spec.name'],
   deletionPolicy: 'Retain',
   target: (spec) => `source ${spec.name}`,
-  translate: (spec, context) => [
-    {
-      key: objectKey('source', spec.name),
-      kind: 'source',
-      parent: null,
-      definition: {
-        name: spec.name,
-        kind: 'postgres',
-        configuration: {
-          connection_info: {
-            database_url: context.valueFrom(spec.connection.urlFrom, 'spec.connection.urlFrom'),
-            use_prepared_statements: spec.connection.usePreparedStatements,
-            isolation_level: spec.connection.isolationLevel,
-            pool_settings: spec.connection.pool && poolSettings(spec.connection.pool),
-          },
-          extensions_schema: spec.extensionsSchema,
-        },
-        customization: spec.customization && unproject(SourceCustomization, spec.customization),
-      },
-    },
-  ],
+  translate: (spec, context) => [sourceObject(spec, context)],
+  describe: (inventory) => inventory.all('source').map(describeSource),
 });
 
-function poolSettings(pool: NonNullable<SourceSpec['connection']['pool']>): unknown {
+function sourceObject(spec: SourceSpec, context: TranslateContext): MetadataObject {
   return {
-    max_connections: pool.maxConnections,
-    total_max_connections: pool.totalMaxConnections,
-    idle_timeout: pool.idleTimeoutSeconds,
-    retries: pool.retries,
-    pool_timeout: pool.poolTimeoutSeconds,
-    connection_lifetime: pool.connectionLifetimeSeconds,
+    key: objectKey('source', spec.name),
+    kind: 'source',
+    parent: null,
+    definition: {
+      name: spec.name,
+      kind: 'postgres',
+      configuration: {
+        connection_info: connectionInfo(spec.connection, 'spec.connection', context),
+        read_replicas: spec.readReplicas?.map((replica, i) =>
+          connectionInfo(replica, `spec.readReplicas[${i}]`, context),
+        ),
+        extensions_schema: spec.extensionsSchema,
+      },
+      customization: spec.customization && unproject(SourceCustomization, spec.customization),
+    },
   };
+}
+
+function connectionInfo(connection: Connection, path: string, context: TranslateContext): unknown {
+  const { pool } = connection;
+  return {
+    database_url: context.valueFrom(connection.urlFrom, `${path}.urlFrom`),
+    use_prepared_statements: connection.usePreparedStatements,
+    isolation_level: connection.isolationLevel,
+    pool_settings: pool && {
+      max_connections: pool.maxConnections,
+      total_max_connections: pool.totalMaxConnections,
+      idle_timeout: pool.idleTimeoutSeconds,
+      retries: pool.retries,
+      pool_timeout: pool.poolTimeoutSeconds,
+      connection_lifetime: pool.connectionLifetimeSeconds,
+    },
+  };
+}
+
+/** A URL that is written out in the metadata is kept in a Secret. */
+function describeSource({ definition }: MetadataObject): Draft {
+  const { name, configuration, customization } = definition as Source;
+  const secrets: Record<string, string> = {};
+  const describeConnection = (info: ConnectionInfo, key: string): object => {
+    const { database_url: url, pool_settings: pool } = info;
+    if (typeof url === 'string') secrets[key] = url;
+    return {
+      urlFrom: urlFromOf(url, key),
+      usePreparedStatements: info.use_prepared_statements,
+      isolationLevel: info.isolation_level,
+      pool: pool && {
+        maxConnections: pool.max_connections,
+        totalMaxConnections: pool.total_max_connections,
+        idleTimeoutSeconds: pool.idle_timeout,
+        poolTimeoutSeconds: pool.pool_timeout,
+        connectionLifetimeSeconds: pool.connection_lifetime,
+        retries: pool.retries,
+      },
+    };
+  };
+  const spec = {
+    name,
+    connection: describeConnection(configuration.connection_info, 'url'),
+    readReplicas: configuration.read_replicas?.map((replica, i) => ({
+      name: `replica-${i + 1}`,
+      ...describeConnection(replica, `replica-${i + 1}`),
+    })),
+    customization: customization && describe(SourceCustomization, customization),
+    extensionsSchema: configuration.extensions_schema,
+  };
+  return { name, spec, secrets };
+}
+
+function urlFromOf(url: DatabaseUrl, key: string): object | undefined {
+  if (typeof url === 'string') return { secretKeyRef: { name: OWN_SECRET, key } };
+  if ('from_env' in url) return { env: url.from_env };
+  return 'dynamic_from_file' in url ? { file: url.dynamic_from_file } : undefined;
 }

@@ -1,12 +1,16 @@
 /** Table: a tracked table or view with its names, relationships, and permissions for those who keep them together.
- *  Configuration and relationships differ in shape from the metadata's (maps keyed by users are lists here, `using` is spread
- *  out), so they are declared and translated by hand.
- *  Not here: permission rules (permission.ts). */
+ *  The configuration differs in shape from the metadata's (maps keyed by users are lists here), so it is declared and
+ *  translated by hand.
+ *  Not here: permission rules (permission.ts), relationships (relationship.ts), computed fields (computed-field.ts). */
 import {
   FederationConfig,
   type MetadataObject,
+  type ObjectKind,
   objectKey,
+  parseKey,
   type Static,
+  type Table,
+  type TableConfiguration,
   type TSchema,
   Type,
 } from '@pergola/engine/metadata';
@@ -21,9 +25,22 @@ import {
   MetadataName,
   plainList,
 } from './annotate.ts';
-import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
-import { PERMISSION_RULES, permissionObjects, SOME_OPERATION, TableName } from './permission.ts';
+import { ComputedFieldSpec, computedFieldObject, describeComputedField } from './computed-field.ts';
+import { type Draft, type Inventory, kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import {
+  describePermissions,
+  PERMISSION_RULES,
+  permissionObjects,
+  SOME_OPERATION,
+  TableName,
+} from './permission.ts';
 import { camelCase, project, unproject } from './project.ts';
+import {
+  ArrayRelationship,
+  describeRelationship,
+  ObjectRelationship,
+  relationshipObject,
+} from './relationship.ts';
 
 const ROOT_FIELDS = [
   'select',
@@ -72,50 +89,6 @@ const Configuration = closed({
   ),
 });
 
-const Manual = closed({
-  table: TableName,
-  columnMapping: described(
-    'Column of this table → column of the other.',
-    Type.Record(Type.String(), Identifier, { minProperties: 1, maxProperties: 100 }),
-  ),
-  insertionOrder: Type.Optional(Type.Union([Type.Literal('before_parent'), Type.Literal('after_parent')])),
-});
-
-const columns = plainList(Identifier, 32);
-const ONE_OF_TWO = {
-  rule: 'has(self.foreignKey) != has(self.manual)',
-  message: 'a relationship has either foreignKey or manual; name one of them',
-  holds: (relationship: object) => 'foreignKey' in relationship !== 'manual' in relationship,
-};
-
-const ObjectRelationship = closed(
-  {
-    name: GraphqlName,
-    foreignKey: Type.Optional(
-      described(
-        'Own columns that refer to the other table; with `table`, columns of that table that refer here.',
-        closed({ columns, table: Type.Optional(TableName) }),
-      ),
-    ),
-    manual: Type.Optional(Manual),
-    comment: Type.Optional(Comment),
-  },
-  ONE_OF_TWO,
-);
-
-const ArrayRelationship = closed(
-  {
-    name: GraphqlName,
-    foreignKey: Type.Optional(
-      described('Columns of the other table that refer here.', closed({ columns, table: TableName })),
-    ),
-    manual: Type.Optional(Manual),
-    comment: Type.Optional(Comment),
-  },
-  ONE_OF_TWO,
-);
-type Relationship = Static<typeof ObjectRelationship> | Static<typeof ArrayRelationship>;
-
 export const TableSpec = specOf(
   'Table',
   {
@@ -126,6 +99,7 @@ export const TableSpec = specOf(
     apolloFederationConfig: Type.Optional(project(FederationConfig)),
     objectRelationships: Type.Optional(keyedList('name', ObjectRelationship)),
     arrayRelationships: Type.Optional(keyedList('name', ArrayRelationship)),
+    computedFields: Type.Optional(keyedList('name', ComputedFieldSpec)),
     permissions: Type.Optional(
       keyedList('role', closed({ role: MetadataName, ...PERMISSION_RULES }, SOME_OPERATION), 500),
     ),
@@ -150,10 +124,12 @@ export const table = kindRow({
     tableObject(spec),
     ...(spec.objectRelationships ?? []).map((r) => relationshipObject('object_relationship', spec, r)),
     ...(spec.arrayRelationships ?? []).map((r) => relationshipObject('array_relationship', spec, r)),
+    ...(spec.computedFields ?? []).map((field) => computedFieldObject(spec, field)),
     ...(spec.permissions ?? []).flatMap(({ role, ...rules }) =>
       permissionObjects(spec.source, spec.table, role, rules),
     ),
   ],
+  describe: (inventory) => inventory.all('table').map((object) => describeTable(object, inventory)),
 });
 
 function tableKey({ source, table: name }: TableSpec): string {
@@ -200,24 +176,46 @@ function rootFieldsOf(
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
 }
 
-function relationshipObject(
-  kind: 'object_relationship' | 'array_relationship',
-  spec: TableSpec,
-  { name, foreignKey, manual, comment }: Relationship,
-): MetadataObject {
-  const using = manual
-    ? {
-        manual_configuration: {
-          remote_table: manual.table,
-          column_mapping: manual.columnMapping,
-          insertion_order: manual.insertionOrder,
-        },
-      }
-    : { foreign_key_constraint_on: foreignKey?.table ? foreignKey : foreignKey?.columns };
+function describeTable({ key, definition: given }: MetadataObject, inventory: Inventory): Draft {
+  const { table: name, is_enum, configuration, apollo_federation_config } = given as Table;
+  const parts = (kind: ObjectKind, describeOne: (object: MetadataObject) => object) => {
+    const found = inventory.under(key, kind).map(describeOne);
+    return found.length > 0 ? found : undefined;
+  };
   return {
-    key: objectKey(kind, spec.source, spec.table.schema, spec.table.name, name),
-    kind,
-    parent: tableKey(spec),
-    definition: { name, using, comment },
+    name: name.name,
+    spec: {
+      source: parseKey(key)?.segments[0],
+      table: name,
+      isEnum: is_enum,
+      configuration: configuration && describeConfiguration(configuration),
+      apolloFederationConfig: apollo_federation_config,
+      objectRelationships: parts('object_relationship', describeRelationship),
+      arrayRelationships: parts('array_relationship', describeRelationship),
+      computedFields: parts('computed_field', describeComputedField),
+      permissions: describePermissions((kind) => inventory.under(key, kind)),
+    },
+  };
+}
+
+function describeConfiguration(given: TableConfiguration): object {
+  const columns = Object.entries(given.column_config ?? {}).map(
+    ([name, { custom_name: customName, comment, nullable }]) => ({ name, customName, comment, nullable }),
+  );
+  const fields = Object.entries(given.custom_root_fields ?? {});
+  const part = (of: 'name' | 'comment') =>
+    fields.flatMap(([field, value]) => {
+      const text = typeof value === 'string' ? { name: value } : value;
+      return text?.[of] == null ? [] : [[camelCase(field), text[of]] as const];
+    });
+  const object = (entries: readonly (readonly [string, string])[]) =>
+    entries.length > 0 ? Object.fromEntries(entries) : undefined;
+  return {
+    customName: given.custom_name,
+    comment: given.comment,
+    columns: columns.length > 0 ? columns : undefined,
+    rootFields: object(part('name')),
+    rootFieldComments: object(part('comment')),
+    conflictIndexes: given.conflict_indexes,
   };
 }

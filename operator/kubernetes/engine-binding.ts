@@ -81,29 +81,28 @@ export function authorityOf(engine: CustomResource): readonly (Reference & { rea
   ];
 }
 
-/** Of resources only where values of Secrets may be used at all. */
+/** Secrets of resources only where values of Secrets may be used at all. */
 export function referencesOf(
   engine: CustomResource,
   resources: readonly CustomResource[],
 ): readonly Reference[] {
   const own = [adminSecretOf(engine), ...authorityOf(engine)].filter((reference) => reference !== undefined);
-  if (!engineSpecOf(engine).allowLiteralSecrets) return own;
-  return [
-    ...own,
-    ...resources.flatMap((cr) =>
-      secretNamesIn(cr.spec).map(
-        (name) => ({ kind: 'secrets', namespace: cr.metadata.namespace, name }) as const,
-      ),
-    ),
-  ];
+  const { allowLiteralSecrets = false } = engineSpecOf(engine);
+  const wanted = resources.flatMap(({ spec, metadata: { namespace } }) =>
+    namesIn(spec).map(({ kind, name }) => ({ kind, namespace, name })),
+  );
+  return [...own, ...wanted.filter(({ kind }) => kind === 'configmaps' || allowLiteralSecrets)];
 }
 
-/** Every `secretKeyRef`, wherever a kind has it. */
-function secretNamesIn(value: unknown): readonly string[] {
+const KEY_REFS = { secretKeyRef: 'secrets', configMapKeyRef: 'configmaps' } as const;
+
+/** Every `secretKeyRef` and `configMapKeyRef`, wherever a kind has it. */
+function namesIn(value: unknown): readonly Pick<Reference, 'kind' | 'name'>[] {
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, inner]) =>
-    key === 'secretKeyRef' && typeof inner?.name === 'string' ? [inner.name] : secretNamesIn(inner),
-  );
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const kind = KEY_REFS[key as keyof typeof KEY_REFS];
+    return kind && typeof inner?.name === 'string' ? [{ kind, name: inner.name }] : namesIn(inner);
+  });
 }
 
 /** Why the engine does not let a resource in; undefined when it does. `labelsOf` a namespace, where they are known. */

@@ -158,6 +158,7 @@ export class EnginePass {
       seesNamespace: (namespace) => cluster.sees(namespace),
       references: {
         secret: (namespace, name, key) => references.valueOf({ kind: 'secrets', namespace, name }, key),
+        configMap: (namespace, name, key) => references.valueOf({ kind: 'configmaps', namespace, name }, key),
       },
       refusal: (cr) => refusalOf(engine, cr.metadata.namespace, labelsOf),
     };

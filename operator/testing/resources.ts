@@ -60,5 +60,10 @@ export function snapshotOf(
   resources: readonly CustomResource[],
   given: Partial<CrSnapshot> = {},
 ): CrSnapshot {
-  return { resources, isComplete: true, references: { secret: () => undefined }, ...given };
+  return {
+    resources,
+    isComplete: true,
+    references: { secret: () => undefined, configMap: () => undefined },
+    ...given,
+  };
 }

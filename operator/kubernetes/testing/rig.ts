@@ -11,7 +11,14 @@ import { expect, vi } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../../testing/engine.ts';
 import type { TestKube } from '../../../testing/kube.ts';
-import { type Condition, type CrStatus, type CustomResource, GROUP_VERSION, KINDS } from '../../kinds.ts';
+import {
+  type Condition,
+  type CrStatus,
+  type CustomResource,
+  GROUP_VERSION,
+  KINDS,
+  kindOf,
+} from '../../kinds.ts';
 import { type Operator, startOperator } from '../operator.ts';
 import { loadOptions } from '../options.ts';
 
@@ -45,7 +52,7 @@ export async function createRig(kube: TestKube, schema: string): Promise<Rig> {
   const serverPort = await freePort();
   const running = { engine: undefined as TestEngine | undefined, operators: new Set<Operator>() };
   const path = (kind: string, name: string, namespace: string) =>
-    `/apis/${GROUP_VERSION}/namespaces/${namespace}/${kind.toLowerCase()}s/${name}`;
+    `/apis/${GROUP_VERSION}/namespaces/${namespace}/${pluralOf(kind)}/${name}`;
   const get: Rig['get'] = async (kind, name, namespace = HOME) =>
     (await kube.request('GET', path(kind, name, namespace))).body;
   const rig: Rig = {
@@ -66,8 +73,7 @@ export async function createRig(kube: TestKube, schema: string): Promise<Rig> {
       return operator;
     },
     get,
-    all: async (kind) =>
-      (await kube.request('GET', `/apis/${GROUP_VERSION}/${kind.toLowerCase()}s`)).body.items,
+    all: async (kind) => (await kube.request('GET', `/apis/${GROUP_VERSION}/${pluralOf(kind)}`)).body.items,
     remove: async (kind, name, namespace = HOME) => {
       await kube.request('DELETE', path(kind, name, namespace));
     },
@@ -85,6 +91,10 @@ export async function createRig(kube: TestKube, schema: string): Promise<Rig> {
   await kube.apply(engineSecret('first-secret'), engineResource(`http://127.0.0.1:${serverPort}`));
   await rig.startEngine();
   return rig;
+}
+
+function pluralOf(kind: string): string {
+  return kindOf(kind)!.plural;
 }
 
 function currentReady(cr: CustomResource, reason: string): Condition {

@@ -1,0 +1,76 @@
+/** AllowListEntry: puts a query collection that no resource owns on the allow list. A QueryCollection says it itself. */
+import {
+  type AllowListEntry,
+  type MetadataObject,
+  objectKey,
+  type Static,
+  Type,
+} from '@pergola/engine/metadata';
+import { closed, immutable, MetadataName, plainList } from './annotate.ts';
+import { type Draft, kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+
+export const AllowListScope = closed(
+  {
+    global: Type.Optional(Type.Boolean({ description: 'Every role.' })),
+    roles: Type.Optional(plainList(MetadataName, 500)),
+  },
+  {
+    rule: '(has(self.global) && self.global) != has(self.roles)',
+    message: 'scope has either global: true or roles; name one of them',
+    holds: (scope) => (scope.global === true) !== 'roles' in scope,
+  },
+);
+type AllowListScope = Static<typeof AllowListScope>;
+
+export const AllowListEntrySpec = specOf(
+  'AllowListEntry',
+  { collection: MetadataName, scope: Type.Optional(AllowListScope) },
+  immutable('collection', 'create a new AllowListEntry object for another collection'),
+);
+
+export const allowListEntry = kindRow({
+  kind: 'AllowListEntry',
+  plural: 'allowlistentries',
+  singular: 'allowlistentry',
+  shortNames: ['gqlal'],
+  description: 'A query collection of nobody’s resource whose queries may be run while the allow list is on.',
+  spec: AllowListEntrySpec,
+  columns: OBJECT_COLUMNS,
+  selectableFields: ['.spec.engineRef.name', '.spec.collection'],
+  deletionPolicy: 'Delete',
+  target: (spec) => `allow list entry ${spec.collection}`,
+  translate: (spec) => [allowListObject(spec.collection, spec.scope)],
+  describe: (inventory) => {
+    const owned = new Set(inventory.all('query_collection').map(({ key }) => nameIn(key)));
+    return inventory
+      .all('allowlist')
+      .filter(({ key }) => !owned.has(nameIn(key)))
+      .map(describeEntry);
+  },
+});
+
+function nameIn(key: string): string {
+  return key.slice(key.indexOf('/'));
+}
+
+export function allowListObject(collection: string, scope: AllowListScope | undefined): MetadataObject {
+  return {
+    key: objectKey('allowlist', collection),
+    kind: 'allowlist',
+    parent: null,
+    definition: {
+      collection,
+      scope: scope?.roles ? { global: false, roles: scope.roles } : { global: true },
+    },
+  };
+}
+
+function describeEntry({ definition }: MetadataObject): Draft {
+  const { collection } = definition as AllowListEntry;
+  return { name: collection, spec: { collection, ...describeScope(definition as AllowListEntry) } };
+}
+
+/** Every role is what absence means. */
+export function describeScope({ scope }: AllowListEntry): { readonly scope?: AllowListScope } {
+  return scope && !scope.global ? { scope: { roles: scope.roles } } : {};
+}

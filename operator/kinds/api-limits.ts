@@ -1,0 +1,147 @@
+/** ApiLimits: how much one request, and one caller, may ask for. An engine has one such object: of two resources the second is
+ *  in conflict with the first. Limits by role are lists here, which appliers merge by role. */
+import {
+  type ApiLimits,
+  type MetadataObject,
+  objectKey,
+  type Static,
+  type TSchema,
+  Type,
+} from '@pergola/engine/metadata';
+import { closed, described, keyedList, MetadataName, plainList } from './annotate.ts';
+import { type Draft, kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+
+const Count = Type.Integer({ minimum: 0 });
+const MOST_ROLES = 500;
+
+const perRole = <T extends TSchema>(value: T) => Type.Optional(keyedList('role', value, MOST_ROLES));
+
+const Limit = closed({
+  global: Type.Optional(Count),
+  perRole: perRole(closed({ role: MetadataName, limit: Count })),
+});
+const TimeLimit = closed({
+  globalSeconds: Type.Optional(Count),
+  perRole: perRole(closed({ role: MetadataName, seconds: Count })),
+});
+
+const RATE = {
+  maxRequestsPerMinute: Count,
+  uniqueParams: Type.Optional(
+    described(
+      'What separates callers of a role: IP, or session variables.',
+      plainList(Type.String({ maxLength: 255 }), 32),
+    ),
+  ),
+};
+const RateLimit = closed({
+  global: Type.Optional(closed(RATE)),
+  perRole: perRole(closed({ role: MetadataName, ...RATE })),
+});
+
+export const ApiLimitsSpec = specOf('ApiLimits', {
+  disabled: Type.Optional(Type.Boolean({ description: 'None of the limits holds for now.' })),
+  depth: Type.Optional(described('Levels of fields.', Limit)),
+  nodes: Type.Optional(described('Fields of a request.', Limit)),
+  batch: Type.Optional(described('Requests in one body.', Limit)),
+  time: Type.Optional(described('How long a request may take.', TimeLimit)),
+  rate: Type.Optional(described('Requests of one caller.', RateLimit)),
+});
+type ApiLimitsSpec = Static<typeof ApiLimitsSpec>;
+
+export const apiLimits = kindRow({
+  kind: 'ApiLimits',
+  plural: 'apilimits',
+  singular: 'apilimits',
+  shortNames: ['gqllim'],
+  description: 'How much requests may ask for; one of these for an engine.',
+  spec: ApiLimitsSpec,
+  columns: OBJECT_COLUMNS,
+  selectableFields: ['.spec.engineRef.name'],
+  deletionPolicy: 'Delete',
+  target: () => 'API limits',
+  translate: (spec) => [limitsObject(spec)],
+  describe: (inventory) => inventory.all('api_limits').map(describeLimits),
+});
+
+type Metadata<T> = { readonly global?: T; readonly per_role?: Readonly<Record<string, T>> };
+
+function limitsObject({ disabled, depth, nodes, batch, time, rate }: ApiLimitsSpec): MetadataObject {
+  const limit = (given: Static<typeof Limit> | undefined) =>
+    given && { global: given.global, per_role: byRole(given.perRole, (item) => item.limit) };
+  return {
+    key: objectKey('api_limits'),
+    kind: 'api_limits',
+    parent: null,
+    definition: {
+      disabled,
+      depth_limit: limit(depth),
+      node_limit: limit(nodes),
+      batch_limit: limit(batch),
+      time_limit: time && {
+        global: time.globalSeconds,
+        per_role: byRole(time.perRole, (item) => item.seconds),
+      },
+      rate_limit: rate && {
+        global: rate.global && rateOf(rate.global),
+        per_role: byRole(rate.perRole, rateOf),
+      },
+    },
+  };
+}
+
+function byRole<T extends { readonly role: string }>(
+  list: readonly T[] | undefined,
+  limitOf: (item: T) => unknown,
+): Readonly<Record<string, unknown>> | undefined {
+  return list && Object.fromEntries(list.map((item) => [item.role, limitOf(item)]));
+}
+
+type Rate = { readonly maxRequestsPerMinute: number; readonly uniqueParams?: readonly string[] };
+
+/** The address alone is a word of the metadata, and no list. */
+function rateOf({ maxRequestsPerMinute, uniqueParams }: Rate): unknown {
+  const isAddress = uniqueParams?.length === 1 && uniqueParams[0]?.toUpperCase() === 'IP';
+  return {
+    max_reqs_per_min: maxRequestsPerMinute,
+    unique_params: isAddress ? uniqueParams[0] : uniqueParams,
+  };
+}
+
+function describeLimits({ definition }: MetadataObject): Draft {
+  const given = definition as ApiLimits;
+  const limit = (value: Metadata<number> | undefined) =>
+    value && { global: value.global, perRole: roles(value.per_role, (limit) => ({ limit })) };
+  const { time_limit: time, rate_limit: rate } = given;
+  return {
+    name: 'limits',
+    spec: {
+      disabled: given.disabled,
+      depth: limit(given.depth_limit),
+      nodes: limit(given.node_limit),
+      batch: limit(given.batch_limit),
+      time: time && {
+        globalSeconds: time.global,
+        perRole: roles(time.per_role, (seconds) => ({ seconds })),
+      },
+      rate: rate && {
+        global: rate.global && describeRate(rate.global),
+        perRole: roles(rate.per_role, describeRate),
+      },
+    },
+  };
+}
+
+function roles<T>(
+  values: Readonly<Record<string, T>> | undefined,
+  describe: (value: T) => object,
+): readonly object[] | undefined {
+  return values && Object.entries(values).map(([role, value]) => ({ role, ...describe(value) }));
+}
+
+type MetadataRate = NonNullable<NonNullable<ApiLimits['rate_limit']>['global']>;
+
+function describeRate({ max_reqs_per_min, unique_params: params }: MetadataRate): Rate {
+  const uniqueParams = typeof params === 'string' ? [params] : params;
+  return { maxRequestsPerMinute: max_reqs_per_min, ...(uniqueParams ? { uniqueParams } : {}) };
+}

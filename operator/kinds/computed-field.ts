@@ -1,0 +1,53 @@
+/** Computed fields of a Table: what a database function says of each row. */
+import {
+  type ComputedField,
+  type MetadataObject,
+  objectKey,
+  type Static,
+  Type,
+} from '@pergola/engine/metadata';
+import { Comment, closed, described, GraphqlName, Identifier } from './annotate.ts';
+import { TableName } from './permission.ts';
+
+export const ComputedFieldSpec = closed({
+  name: GraphqlName,
+  function: described('The function’s schema and name in the database.', TableName),
+  tableArgument: Type.Optional(described('The argument that is the row; the first when absent.', Identifier)),
+  sessionArgument: Type.Optional(
+    described('The json argument that receives the session variables.', Identifier),
+  ),
+  comment: Type.Optional(Comment),
+});
+type ComputedFieldSpec = Static<typeof ComputedFieldSpec>;
+
+export function computedFieldObject(
+  { source, table }: { readonly source: string; readonly table: Static<typeof TableName> },
+  field: ComputedFieldSpec,
+): MetadataObject {
+  return {
+    key: objectKey('computed_field', source, table.schema, table.name, field.name),
+    kind: 'computed_field',
+    parent: objectKey('table', source, table.schema, table.name),
+    definition: {
+      name: field.name,
+      definition: {
+        function: field.function,
+        table_argument: field.tableArgument,
+        session_argument: field.sessionArgument,
+      },
+      comment: field.comment,
+    },
+  };
+}
+
+/** The inverse of `computedFieldObject`. */
+export function describeComputedField({ definition: given }: MetadataObject): object {
+  const { name, definition, comment } = given as ComputedField;
+  return {
+    name,
+    function: definition.function,
+    tableArgument: definition.table_argument,
+    sessionArgument: definition.session_argument,
+    comment,
+  };
+}

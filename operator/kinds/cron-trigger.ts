@@ -1,0 +1,114 @@
+/** CronTrigger: a webhook that is called on a schedule. */
+import {
+  type CronTrigger,
+  type MetadataObject,
+  objectKey,
+  type Static,
+  Type,
+} from '@pergola/engine/metadata';
+import {
+  Comment,
+  closed,
+  described,
+  exactlyOne,
+  immutable,
+  MetadataName,
+  OPEN_VALUE,
+  Url,
+} from './annotate.ts';
+import { type Draft, kindRow, OBJECT_COLUMNS, specOf, type TranslateContext } from './kind.ts';
+import { describeTransforms, TRANSFORMS, transformsOf } from './transform.ts';
+import { describeHeaders, FromEnv, Headers, headersOf, readValue, ValueFrom } from './value-source.ts';
+
+const seconds = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
+
+const Retry = closed({
+  numRetries: Type.Optional(Type.Integer({ minimum: 0, description: '0 when absent.' })),
+  retryIntervalSeconds: seconds('10 when absent.'),
+  timeoutSeconds: seconds('60 when absent.'),
+  toleranceSeconds: seconds('Runs that are later than this are left out; 21600 when absent.'),
+});
+
+export const CronTriggerSpec = specOf(
+  'CronTrigger',
+  {
+    name: MetadataName,
+    schedule: Type.String({ minLength: 1, maxLength: 255, description: 'A cron expression, in UTC.' }),
+    webhook: Type.Optional(described('May name variables of the engine: {{JOBS_URL}}/nightly.', Url)),
+    webhookFromEnv: Type.Optional(FromEnv),
+    webhookFrom: Type.Optional(ValueFrom),
+    payload: Type.Optional(described('Sent with each call; any JSON.', Type.Unsafe<unknown>(OPEN_VALUE))),
+    headers: Type.Optional(Headers),
+    retry: Type.Optional(Retry),
+    ...TRANSFORMS,
+    comment: Type.Optional(Comment),
+  },
+  immutable('name', 'create a new CronTrigger object for another name'),
+  exactlyOne('spec', 'webhook', 'webhookFromEnv', 'webhookFrom'),
+);
+type CronTriggerSpec = Static<typeof CronTriggerSpec>;
+
+export const cronTrigger = kindRow({
+  kind: 'CronTrigger',
+  plural: 'crontriggers',
+  singular: 'crontrigger',
+  shortNames: ['gqlcr'],
+  description: 'A webhook that is called on a schedule.',
+  spec: CronTriggerSpec,
+  columns: OBJECT_COLUMNS,
+  selectableFields: ['.spec.engineRef.name', '.spec.name'],
+  deletionPolicy: 'Delete',
+  target: (spec) => `cron trigger ${spec.name}`,
+  translate: (spec, context) => [triggerObject(spec, context)],
+  describe: (inventory) => inventory.all('cron_trigger').map(describeTrigger),
+});
+
+function triggerObject(spec: CronTriggerSpec, context: TranslateContext): MetadataObject {
+  const { name, schedule, payload, retry, comment } = spec;
+  const value = { text: spec.webhook, env: spec.webhookFromEnv, from: spec.webhookFrom };
+  const { text, env } = readValue(value, 'spec.webhookFrom', context);
+  return {
+    key: objectKey('cron_trigger', name),
+    kind: 'cron_trigger',
+    parent: null,
+    definition: {
+      name,
+      webhook: env === undefined ? text : { from_env: env },
+      schedule,
+      include_in_metadata: true,
+      payload,
+      headers: headersOf(spec.headers, context),
+      retry_conf: retry && {
+        num_retries: retry.numRetries,
+        retry_interval_seconds: retry.retryIntervalSeconds,
+        timeout_seconds: retry.timeoutSeconds,
+        tolerance_seconds: retry.toleranceSeconds,
+      },
+      ...transformsOf(spec),
+      comment,
+    },
+  };
+}
+
+function describeTrigger({ definition }: MetadataObject): Draft {
+  const trigger = definition as CronTrigger;
+  const { name, schedule, webhook, payload, retry_conf: retry, comment } = trigger;
+  return {
+    name,
+    spec: {
+      name,
+      schedule,
+      ...(typeof webhook === 'string' ? { webhook } : { webhookFromEnv: webhook.from_env }),
+      payload,
+      headers: describeHeaders(trigger.headers),
+      retry: retry && {
+        numRetries: retry.num_retries,
+        retryIntervalSeconds: retry.retry_interval_seconds,
+        timeoutSeconds: retry.timeout_seconds,
+        toleranceSeconds: retry.tolerance_seconds,
+      },
+      ...describeTransforms(trigger),
+      comment,
+    },
+  };
+}

@@ -1,0 +1,149 @@
+/** CustomTypes: types that actions share, in the schema language, and the relationships that it cannot say. Each type is an
+ *  object of its own. An Action may bring types of its own in the same form. */
+import {
+  type ActionsSdl,
+  CUSTOM_TYPE_CATEGORIES,
+  EngineError,
+  type MetadataObject,
+  objectKey,
+  printActionsSdl,
+  readActionsSdl,
+  type Static,
+  Type,
+} from '@pergola/engine/metadata';
+import { closed, described, GraphqlName, keyedList, MetadataName, Sdl, textRecord } from './annotate.ts';
+import { type Draft, kindRow, OBJECT_COLUMNS, SpecProblem, specOf } from './kind.ts';
+import { TableName } from './permission.ts';
+
+export const TypeRelationships = described(
+  'From types to rows of tables.',
+  keyedList(
+    ['typeName', 'name'],
+    closed({
+      typeName: GraphqlName,
+      name: GraphqlName,
+      type: Type.Union([Type.Literal('object'), Type.Literal('array')]),
+      source: Type.Optional(described('`default` when absent.', MetadataName)),
+      table: TableName,
+      fieldMapping: described('Fields of the type → columns of the table.', textRecord()),
+    }),
+    500,
+  ),
+);
+type TypeRelationships = Static<typeof TypeRelationships>;
+
+export const CustomTypesSpec = specOf('CustomTypes', {
+  sdl: described('Scalars, enums, inputs and object types.', Sdl),
+  relationships: Type.Optional(TypeRelationships),
+});
+
+export const customTypes = kindRow({
+  kind: 'CustomTypes',
+  plural: 'customtypes',
+  singular: 'customtypes',
+  shortNames: ['gqlct'],
+  description: 'Types that actions take and return.',
+  spec: CustomTypesSpec,
+  columns: OBJECT_COLUMNS,
+  selectableFields: ['.spec.engineRef.name'],
+  deletionPolicy: 'Delete',
+  target: (spec) => `types ${namesIn(spec.sdl)}`,
+  translate: (spec) => {
+    const { actions, types } = readSdl(spec.sdl);
+    if (actions.length > 0) {
+      throw new SpecProblem(
+        'InvalidSpec',
+        'spec.sdl: Query and Mutation belong into an Action, types into CustomTypes; move the fields there',
+      );
+    }
+    return typeObjects(types, spec.relationships);
+  },
+  describe: (inventory) => describeTypes(inventory.all('custom_type')),
+});
+
+/** Most that a list of resources shows of it. */
+const MOST_CHARACTERS = 200;
+
+function namesIn(sdl: string): string {
+  const names = [...sdl.matchAll(/\b(?:scalar|enum|input|type)\s+(\w+)/g)].map(([, name]) => name);
+  const text = names.join(', ');
+  return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text;
+}
+
+/** Throws SpecProblem. */
+export function readSdl(sdl: string): ActionsSdl {
+  try {
+    return readActionsSdl(sdl);
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    throw new SpecProblem('InvalidSpec', `spec.sdl: ${error.messageIn('newer')}`);
+  }
+}
+
+/** Throws SpecProblem for a relationship of a type that is not here. */
+export function typeObjects(
+  types: ActionsSdl['types'],
+  relationships: TypeRelationships = [],
+): readonly MetadataObject[] {
+  const objects = new Set(
+    types.filter(({ category }) => category === 'objects').map(({ type }) => type.name),
+  );
+  const stray = relationships.find(({ typeName }) => !objects.has(typeName));
+  if (stray) {
+    const { typeName, name } = stray;
+    throw new SpecProblem(
+      'InvalidSpec',
+      `spec.relationships: ${name} begins at ${typeName}, which spec.sdl does not declare as a type; add it there`,
+    );
+  }
+  return types.map(({ category, type }) => {
+    const own = relationships.filter(({ typeName }) => typeName === type.name);
+    const said = own.map(({ typeName: _, table, fieldMapping, ...rest }) => ({
+      ...rest,
+      remote_table: table,
+      field_mapping: fieldMapping,
+    }));
+    return {
+      key: objectKey('custom_type', type.name),
+      kind: 'custom_type',
+      parent: null,
+      definition: {
+        category,
+        definition: { ...type, ...(said.length > 0 ? { relationships: said } : {}) },
+      },
+    };
+  });
+}
+
+type CustomType = {
+  readonly category: (typeof CUSTOM_TYPE_CATEGORIES)[number];
+  readonly definition: {
+    readonly name: string;
+    readonly relationships?: readonly {
+      readonly name: string;
+      readonly type: 'object' | 'array';
+      readonly remote_table: TypeRelationships[number]['table'];
+      readonly source?: string;
+      readonly field_mapping: Readonly<Record<string, string>>;
+    }[];
+  };
+};
+
+function describeTypes(objects: readonly MetadataObject[]): readonly Draft[] {
+  if (objects.length === 0) return [];
+  const types = objects.map(({ definition }) => definition as CustomType);
+  const byCategory = CUSTOM_TYPE_CATEGORIES.map((category) => [
+    category,
+    types.filter((type) => type.category === category).map(({ definition }) => definition),
+  ]);
+  const relationships = types.flatMap(({ definition: { name: typeName, relationships: own = [] } }) =>
+    own.map(({ remote_table: table, field_mapping: fieldMapping, ...rest }) => ({
+      typeName,
+      ...rest,
+      table,
+      fieldMapping,
+    })),
+  );
+  const sdl = printActionsSdl({ custom_types: Object.fromEntries(byCategory) });
+  return [{ name: 'types', spec: { sdl, ...(relationships.length > 0 ? { relationships } : {}) } }];
+}

@@ -1,0 +1,92 @@
+/** EngineSettings: what holds for an engine as a whole and is no limit. Each part is an object of its own, so that different
+ *  resources may say different parts; hosts of the TLS allow list one by one. */
+import {
+  type MetadataObject,
+  MetricsConfig,
+  OpenTelemetry,
+  objectKey,
+  type Static,
+  Type,
+} from '@pergola/engine/metadata';
+import { closed, described, keyedList, MetadataName, plainList } from './annotate.ts';
+import { type Draft, type Inventory, kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { describe, project, unproject } from './project.ts';
+
+const TlsHost = closed({
+  host: MetadataName,
+  suffix: described('The port, or a path; "" for any.', Type.String({ maxLength: 255 })),
+  permissions: Type.Optional(plainList(Type.Literal('self-signed'), 1)),
+});
+
+export const EngineSettingsSpec = specOf('EngineSettings', {
+  introspection: Type.Optional(
+    closed({
+      disabledForRoles: described('Roles that may not ask for the schema.', plainList(MetadataName, 500)),
+    }),
+  ),
+  network: Type.Optional(
+    closed({
+      tlsAllowlist: described(
+        'Hosts whose certificates need no known authority.',
+        keyedList(['host', 'suffix'], TlsHost, 500),
+      ),
+    }),
+  ),
+  metrics: Type.Optional(described('What metrics look at.', project(MetricsConfig))),
+  openTelemetry: Type.Optional(described('Where traces, metrics and logs are sent.', project(OpenTelemetry))),
+});
+type EngineSettingsSpec = Static<typeof EngineSettingsSpec>;
+
+export const engineSettings = kindRow({
+  kind: 'EngineSettings',
+  plural: 'enginesettings',
+  singular: 'enginesettings',
+  shortNames: ['gqlset'],
+  description: 'What holds for an engine as a whole: introspection, TLS, telemetry.',
+  spec: EngineSettingsSpec,
+  columns: OBJECT_COLUMNS,
+  selectableFields: ['.spec.engineRef.name'],
+  deletionPolicy: 'Delete',
+  target: (spec) =>
+    Object.keys(spec)
+      .filter((key) => PARTS.has(key))
+      .join(', ') || 'nothing',
+  translate: (spec) => settingsObjects(spec),
+  describe: describeSettings,
+});
+
+const PARTS = new Set(['introspection', 'network', 'metrics', 'openTelemetry']);
+
+function settingsObjects(spec: EngineSettingsSpec): readonly MetadataObject[] {
+  const { introspection, network, metrics, openTelemetry } = spec;
+  const alone = (kind: 'introspection' | 'metrics_config' | 'opentelemetry', definition: unknown) =>
+    definition === undefined ? [] : [{ key: objectKey(kind), kind, parent: null, definition }];
+  return [
+    ...alone('introspection', introspection && { disabled_for_roles: introspection.disabledForRoles }),
+    ...(network?.tlsAllowlist ?? []).map(
+      ({ host, suffix, permissions }): MetadataObject => ({
+        key: objectKey('tls', host, suffix),
+        kind: 'tls',
+        parent: null,
+        definition: { host, ...(suffix === '' ? {} : { suffix }), permissions },
+      }),
+    ),
+    ...alone('metrics_config', metrics && unproject(MetricsConfig, metrics)),
+    ...alone('opentelemetry', openTelemetry && unproject(OpenTelemetry, openTelemetry)),
+  ];
+}
+
+function describeSettings(inventory: Inventory): readonly Draft[] {
+  const of = (kind: MetadataObject['kind']) => inventory.all(kind)[0]?.definition;
+  const introspection = of('introspection') as { readonly disabled_for_roles: readonly string[] } | undefined;
+  const hosts = inventory.all('tls').map(({ definition }) => ({ suffix: '', ...(definition as object) }));
+  const metrics = of('metrics_config');
+  const openTelemetry = of('opentelemetry');
+  const spec = {
+    introspection: introspection && { disabledForRoles: introspection.disabled_for_roles },
+    network: hosts.length > 0 ? { tlsAllowlist: hosts } : undefined,
+    metrics: metrics && describe(MetricsConfig, metrics),
+    openTelemetry: openTelemetry && describe(OpenTelemetry, openTelemetry),
+  };
+  return Object.values(spec).some((part) => part !== undefined) ? [{ name: 'settings', spec }] : [];
+}

@@ -1,0 +1,186 @@
+/** EventTrigger: changes of a table's rows that a webhook is told of. A kind of its own, and not a part of Table, because it is
+ *  the listening application's. */
+import {
+  type EventTrigger,
+  type MetadataObject,
+  objectKey,
+  parseKey,
+  type Static,
+  Type,
+} from '@pergola/engine/metadata';
+import {
+  closed,
+  described,
+  exactlyOne,
+  Identifier,
+  immutable,
+  MetadataName,
+  plainList,
+  type Rule,
+  Url,
+} from './annotate.ts';
+import { type Draft, kindRow, OBJECT_COLUMNS, specOf, type TranslateContext } from './kind.ts';
+import { TableName } from './permission.ts';
+import { describeTransforms, TRANSFORMS, transformsOf } from './transform.ts';
+import { describeHeaders, FromEnv, Headers, headersOf, readValue, ValueFrom } from './value-source.ts';
+
+const Columns = plainList(Identifier);
+const Operation = closed({
+  columns: described('Columns whose change counts; ["*"] is all.', Columns),
+  payload: Type.Optional(described('Columns that are sent; all when absent.', Columns)),
+});
+type Operation = Static<typeof Operation>;
+
+const seconds = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
+
+const Retry = closed({
+  numRetries: Type.Optional(Type.Integer({ minimum: 0, description: '0 when absent.' })),
+  intervalSeconds: seconds('10 when absent.'),
+  timeoutSeconds: seconds('60 when absent.'),
+});
+
+const Cleanup = closed({
+  schedule: Type.String({ maxLength: 255, description: 'A cron expression.' }),
+  clearOlderThanHours: Type.Integer({ minimum: 0 }),
+  batchSize: Type.Optional(Type.Integer({ minimum: 1 })),
+  timeoutSeconds: seconds('Of one batch.'),
+  cleanInvocationLogs: Type.Optional(Type.Boolean()),
+  paused: Type.Optional(Type.Boolean()),
+});
+
+const SOME_EVENT: Rule = {
+  rule: 'has(self.insert) || has(self.update) || has(self.delete) || (has(self.enableManual) && self.enableManual)',
+  message:
+    'spec: an event trigger without insert, update, delete and enableManual never fires; add an operation',
+  holds: (spec) => 'insert' in spec || 'update' in spec || 'delete' in spec || spec.enableManual === true,
+};
+
+export const EventTriggerSpec = specOf(
+  'EventTrigger',
+  {
+    source: MetadataName,
+    table: TableName,
+    name: MetadataName,
+    insert: Type.Optional(Operation),
+    update: Type.Optional(Operation),
+    delete: Type.Optional(Operation),
+    enableManual: Type.Optional(Type.Boolean({ description: 'Events may be made by hand too.' })),
+    triggerOnReplication: Type.Optional(
+      Type.Boolean({ description: 'Changes that replication brings count too.' }),
+    ),
+    webhook: Type.Optional(described('May name variables of the engine: {{JOBS_URL}}/indexed.', Url)),
+    webhookFromEnv: Type.Optional(FromEnv),
+    webhookFrom: Type.Optional(ValueFrom),
+    headers: Type.Optional(Headers),
+    retry: Type.Optional(Retry),
+    ...TRANSFORMS,
+    cleanup: Type.Optional(described('When old events are deleted from the log.', Cleanup)),
+  },
+  immutable('source', 'create a new EventTrigger object for a table of another source'),
+  immutable('table', 'create a new EventTrigger object for another database table'),
+  immutable('name', 'create a new EventTrigger object for another name'),
+  exactlyOne('spec', 'webhook', 'webhookFromEnv', 'webhookFrom'),
+  SOME_EVENT,
+);
+type EventTriggerSpec = Static<typeof EventTriggerSpec>;
+
+export const eventTrigger = kindRow({
+  kind: 'EventTrigger',
+  plural: 'eventtriggers',
+  singular: 'eventtrigger',
+  shortNames: ['gqlet'],
+  description: 'Changes of a table’s rows that a webhook is told of.',
+  spec: EventTriggerSpec,
+  columns: OBJECT_COLUMNS,
+  selectableFields: ['.spec.engineRef.name', '.spec.source', '.spec.name'],
+  deletionPolicy: 'Delete',
+  target: (spec) => `event trigger ${spec.name} of ${spec.source}/${spec.table.schema}.${spec.table.name}`,
+  translate: (spec, context) => [triggerObject(spec, context)],
+  describe: (inventory) => inventory.all('event_trigger').map(describeTrigger),
+});
+
+function triggerObject(spec: EventTriggerSpec, context: TranslateContext): MetadataObject {
+  const { source, table, name, retry, cleanup } = spec;
+  const value = { text: spec.webhook, env: spec.webhookFromEnv, from: spec.webhookFrom };
+  const webhook = readValue(value, 'spec.webhookFrom', context);
+  return {
+    key: objectKey('event_trigger', source, table.schema, table.name, name),
+    kind: 'event_trigger',
+    parent: objectKey('table', source, table.schema, table.name),
+    definition: {
+      name,
+      definition: {
+        insert: spec.insert && operationOf(spec.insert),
+        update: spec.update && operationOf(spec.update),
+        delete: spec.delete && operationOf(spec.delete),
+        enable_manual: spec.enableManual,
+      },
+      retry_conf: retry && {
+        num_retries: retry.numRetries,
+        interval_sec: retry.intervalSeconds,
+        timeout_sec: retry.timeoutSeconds,
+      },
+      webhook: webhook.text,
+      webhook_from_env: webhook.env,
+      headers: headersOf(spec.headers, context),
+      ...transformsOf(spec),
+      cleanup_config: cleanup && {
+        schedule: cleanup.schedule,
+        clear_older_than: cleanup.clearOlderThanHours,
+        batch_size: cleanup.batchSize,
+        timeout: cleanup.timeoutSeconds,
+        clean_invocation_logs: cleanup.cleanInvocationLogs,
+        paused: cleanup.paused,
+      },
+      trigger_on_replication: spec.triggerOnReplication,
+    },
+  };
+}
+
+function describeTrigger({ key, definition: given }: MetadataObject): Draft {
+  const trigger = given as EventTrigger;
+  const { name, definition, retry_conf: retry, cleanup_config: cleanup } = trigger;
+  const [source = '', schema = '', table = ''] = parseKey(key)?.segments ?? [];
+  const operation = (of: 'insert' | 'update' | 'delete') =>
+    definition[of] && describeOperation(definition[of]);
+  return {
+    name,
+    spec: {
+      source,
+      table: { schema, name: table },
+      name,
+      insert: operation('insert'),
+      update: operation('update'),
+      delete: operation('delete'),
+      enableManual: definition.enable_manual,
+      triggerOnReplication: trigger.trigger_on_replication,
+      webhook: trigger.webhook,
+      webhookFromEnv: trigger.webhook_from_env,
+      headers: describeHeaders(trigger.headers),
+      retry: retry && {
+        numRetries: retry.num_retries,
+        intervalSeconds: retry.interval_sec,
+        timeoutSeconds: retry.timeout_sec,
+      },
+      ...describeTransforms(trigger),
+      cleanup: cleanup && {
+        schedule: cleanup.schedule,
+        clearOlderThanHours: cleanup.clear_older_than,
+        batchSize: cleanup.batch_size,
+        timeoutSeconds: cleanup.timeout,
+        cleanInvocationLogs: cleanup.clean_invocation_logs,
+        paused: cleanup.paused,
+      },
+    },
+  };
+}
+
+function operationOf({ columns, payload }: Operation): unknown {
+  const all = (list: readonly string[] | undefined) => (list?.length === 1 && list[0] === '*' ? '*' : list);
+  return { columns: all(columns), payload: all(payload) };
+}
+
+function describeOperation({ columns, payload }: NonNullable<EventTrigger['definition']['insert']>): object {
+  const list = (given: typeof payload) => (given === '*' ? ['*'] : given);
+  return { columns: list(columns), payload: list(payload) };
+}

@@ -1,0 +1,39 @@
+/** InheritedRole: a role that may do what others may, together. */
+import { type InheritedRole, objectKey } from '@pergola/engine/metadata';
+import { described, immutable, MetadataName, plainList } from './annotate.ts';
+import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+
+export const InheritedRoleSpec = specOf(
+  'InheritedRole',
+  {
+    role: MetadataName,
+    roleSet: described('The roles it inherits from.', { ...plainList(MetadataName, 500), minItems: 1 }),
+  },
+  immutable('role', 'create a new InheritedRole object for another role'),
+);
+
+export const inheritedRole = kindRow({
+  kind: 'InheritedRole',
+  plural: 'inheritedroles',
+  singular: 'inheritedrole',
+  shortNames: ['gqlir'],
+  description: 'A role that may do what others may, together.',
+  spec: InheritedRoleSpec,
+  columns: OBJECT_COLUMNS,
+  selectableFields: ['.spec.engineRef.name', '.spec.role'],
+  deletionPolicy: 'Delete',
+  target: (spec) => `role ${spec.role} from ${spec.roleSet.join(', ')}`,
+  translate: ({ role, roleSet }) => [
+    {
+      key: objectKey('inherited_role', role),
+      kind: 'inherited_role',
+      parent: null,
+      definition: { role_name: role, role_set: roleSet },
+    },
+  ],
+  describe: (inventory) =>
+    inventory.all('inherited_role').map(({ definition }) => {
+      const { role_name: role, role_set: roleSet } = definition as InheritedRole;
+      return { name: role, spec: { role, roleSet } };
+    }),
+});

@@ -1,0 +1,142 @@
+/** MetadataBundle: metadata as the engine itself writes it, whole documents or single objects, where there is no resource for
+ *  each: the way from a metadata directory to resources, and a place for what no other kind can say.
+ *  A key that both a bundle and another resource say is a conflict, as between any two resources. */
+import {
+  EngineError,
+  type MetadataObject,
+  objectsOf,
+  parentKeyOf,
+  parseKey,
+  parseMetadata,
+  printPath,
+  type Static,
+  Type,
+} from '@pergola/engine/metadata';
+import { CORE_SCHEMA, load, YAMLException } from 'js-yaml';
+import { closed, described, keyedList, OPEN_OBJECT, type Rule } from './annotate.ts';
+import { kindRow, OBJECT_COLUMNS, SpecProblem, specOf, type TranslateContext } from './kind.ts';
+import { ConfigMapKeyRef } from './value-source.ts';
+
+const Document = Type.Unsafe<Readonly<Record<string, unknown>>>(OPEN_OBJECT);
+const Key = Type.String({ minLength: 1, maxLength: 2048 });
+
+const SOMETHING: Rule = {
+  rule: 'has(self.from) || has(self.metadata) || has(self.objects)',
+  message: 'spec: a bundle without from, metadata and objects holds nothing; add one',
+  holds: (spec) => 'from' in spec || 'metadata' in spec || 'objects' in spec,
+};
+
+export const MetadataBundleSpec = specOf(
+  'MetadataBundle',
+  {
+    from: Type.Optional(
+      described(
+        'Documents in ConfigMaps, JSON or YAML; a large one may be spread over several.',
+        Type.Array(
+          { ...closed({ configMapKeyRef: ConfigMapKeyRef }), 'x-kubernetes-map-type': 'atomic' },
+          { maxItems: 100, 'x-kubernetes-list-type': 'set' },
+        ),
+      ),
+    ),
+    metadata: Type.Optional(described('A document, version 3, as export_metadata gives it.', Document)),
+    objects: Type.Optional(
+      described(
+        'Single objects by key, as messages and plans name them: api_limits, native_query/default/overdue.',
+        keyedList('key', closed({ key: Key, definition: Document })),
+      ),
+    ),
+    exclude: Type.Optional(
+      described(
+        'Objects that are left out with all that is nested in them, by kind and name: table, default/public/author.',
+        keyedList(
+          ['kind', 'name'],
+          closed({
+            kind: Type.String({ minLength: 1, maxLength: 63 }),
+            name: Type.String({ maxLength: 2048 }),
+          }),
+        ),
+      ),
+    ),
+  },
+  SOMETHING,
+);
+type MetadataBundleSpec = Static<typeof MetadataBundleSpec>;
+
+export const metadataBundle = kindRow({
+  kind: 'MetadataBundle',
+  plural: 'metadatabundles',
+  singular: 'metadatabundle',
+  shortNames: ['gqlmb'],
+  description: 'Metadata as the engine writes it, in documents or object by object.',
+  spec: MetadataBundleSpec,
+  columns: OBJECT_COLUMNS,
+  selectableFields: ['.spec.engineRef.name'],
+  deletionPolicy: 'Delete',
+  target: (spec) =>
+    Object.keys(spec)
+      .filter((key) => PARTS.has(key))
+      .join(', '),
+  translate: (spec, context) => {
+    const documents = [
+      ...(spec.from ?? []).map(({ configMapKeyRef }, i) => ({
+        path: `spec.from[${i}]`,
+        document: documentIn(configMapKeyRef, `spec.from[${i}]`, context),
+      })),
+      ...(spec.metadata ? [{ path: 'spec.metadata', document: spec.metadata }] : []),
+    ];
+    const objects = documents.flatMap(({ path, document }) => objectsIn(document, path));
+    return [...objects, ...(spec.objects ?? []).map(objectOf)].filter(isKept(spec.exclude ?? []));
+  },
+});
+
+const PARTS = new Set(['from', 'metadata', 'objects']);
+
+function documentIn(
+  configMapKeyRef: Static<typeof ConfigMapKeyRef>,
+  path: string,
+  context: TranslateContext,
+): unknown {
+  const text = context.valueFrom({ configMapKeyRef }, path);
+  try {
+    return load(String(text), { schema: CORE_SCHEMA });
+  } catch (error) {
+    if (!(error instanceof YAMLException)) throw error;
+    throw new SpecProblem('InvalidSpec', `${path}: the document cannot be read: ${error.reason}`);
+  }
+}
+
+function objectsIn(document: unknown, path: string): readonly MetadataObject[] {
+  try {
+    return [...objectsOf(parseMetadata(document)).values()];
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    throw new SpecProblem('InvalidSpec', `${path}: ${error.messageIn('newer')} at ${printPath(error.path)}`);
+  }
+}
+
+function objectOf({
+  key,
+  definition,
+}: {
+  readonly key: string;
+  readonly definition: unknown;
+}): MetadataObject {
+  const identity = parseKey(key);
+  if (!identity) {
+    throw new SpecProblem(
+      'InvalidSpec',
+      `spec.objects: ${key} is no key of an object; write its kind and its names, the parent’s first: table/default/public/author`,
+    );
+  }
+  return { key, kind: identity.kind, parent: parentKeyOf(key), definition };
+}
+
+function isKept(excluded: NonNullable<MetadataBundleSpec['exclude']>): (object: MetadataObject) => boolean {
+  const names = new Set(excluded.map(({ kind, name }) => `${kind} ${name}`));
+  const isNamed = (key: string): boolean => {
+    const { kind, segments = [] } = parseKey(key) ?? {};
+    const parent = parentKeyOf(key);
+    return names.has(`${kind} ${segments.join('/')}`) || (parent !== null && isNamed(parent));
+  };
+  return ({ key }) => !isNamed(key);
+}

@@ -1,0 +1,148 @@
+/** RemoteRelationship: from a table, or from a type of a remote schema, to a remote schema or to a table of another source.
+ *  A kind of its own because it joins what two teams own. */
+import {
+  type MetadataObject,
+  objectKey,
+  parseKey,
+  type RemoteRelationship,
+  type Static,
+  Type,
+} from '@pergola/engine/metadata';
+import {
+  closed,
+  described,
+  exactlyOne,
+  GraphqlName,
+  immutable,
+  MetadataName,
+  OPEN_OBJECT,
+  plainList,
+  type Rule,
+  textRecord,
+} from './annotate.ts';
+import { type Draft, kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { TableName } from './permission.ts';
+
+const ToSource = closed({
+  source: MetadataName,
+  table: TableName,
+  relationshipType: Type.Union([Type.Literal('object'), Type.Literal('array')]),
+  fieldMapping: described('Fields here → columns there.', textRecord()),
+});
+const ToRemoteSchema = closed({
+  remoteSchema: MetadataName,
+  lhsFields: described(
+    'Fields here that arguments there are made of.',
+    plainList(Type.String({ maxLength: 255 }), 100),
+  ),
+  remoteField: described(
+    'The field there, with its arguments: {invoices: {arguments: {articleId: $id}}}.',
+    Type.Unsafe<Readonly<Record<string, unknown>>>(OPEN_OBJECT),
+  ),
+});
+
+const ONE_OWNER: Rule = {
+  rule: '(has(self.source) && has(self.table)) != (has(self.remoteSchema) && has(self.typeName))',
+  message:
+    'a remote relationship begins at source and table, or at remoteSchema and typeName; name one of them, both fields',
+  holds: (spec) => ('source' in spec && 'table' in spec) !== ('remoteSchema' in spec && 'typeName' in spec),
+};
+
+export const RemoteRelationshipSpec = specOf(
+  'RemoteRelationship',
+  {
+    source: Type.Optional(described('Source of the table it begins at.', MetadataName)),
+    table: Type.Optional(TableName),
+    remoteSchema: Type.Optional(described('Remote schema of the type it begins at.', MetadataName)),
+    typeName: Type.Optional(GraphqlName),
+    name: GraphqlName,
+    toSource: Type.Optional(ToSource),
+    toRemoteSchema: Type.Optional(ToRemoteSchema),
+  },
+  immutable('name', 'create a new RemoteRelationship object for another name'),
+  ONE_OWNER,
+  exactlyOne('spec', 'toSource', 'toRemoteSchema'),
+);
+type RemoteRelationshipSpec = Static<typeof RemoteRelationshipSpec>;
+
+export const remoteRelationship = kindRow({
+  kind: 'RemoteRelationship',
+  plural: 'remoterelationships',
+  singular: 'remoterelationship',
+  shortNames: ['gqlrr'],
+  description: 'A relationship that leads out of a source, or out of a remote schema.',
+  spec: RemoteRelationshipSpec,
+  columns: OBJECT_COLUMNS,
+  selectableFields: ['.spec.engineRef.name', '.spec.name'],
+  deletionPolicy: 'Delete',
+  target: (spec) => `${spec.name} of ${ownerOf(spec)}`,
+  translate: (spec) => [relationshipObject(spec)],
+  describe: (inventory) => [
+    ...inventory.all('remote_relationship').map(describeRelationship),
+    ...inventory.all('remote_schema_relationship').map(describeRelationship),
+  ],
+});
+
+function ownerOf({ source, table, remoteSchema, typeName }: RemoteRelationshipSpec): string {
+  return table ? `${source}/${table.schema}.${table.name}` : `${remoteSchema}/${typeName}`;
+}
+
+function relationshipObject(spec: RemoteRelationshipSpec): MetadataObject {
+  const { source = '', table, remoteSchema = '', typeName = '', name, toSource, toRemoteSchema } = spec;
+  const definition = {
+    to_source: toSource && {
+      source: toSource.source,
+      table: toSource.table,
+      relationship_type: toSource.relationshipType,
+      field_mapping: toSource.fieldMapping,
+    },
+    to_remote_schema: toRemoteSchema && {
+      remote_schema: toRemoteSchema.remoteSchema,
+      lhs_fields: toRemoteSchema.lhsFields,
+      remote_field: toRemoteSchema.remoteField,
+    },
+  };
+  if (table) {
+    return {
+      key: objectKey('remote_relationship', source, table.schema, table.name, name),
+      kind: 'remote_relationship',
+      parent: objectKey('table', source, table.schema, table.name),
+      definition: { name, definition },
+    };
+  }
+  return {
+    key: objectKey('remote_schema_relationship', remoteSchema, typeName, name),
+    kind: 'remote_schema_relationship',
+    parent: objectKey('remote_schema', remoteSchema),
+    definition: { type_name: typeName, name, definition },
+  };
+}
+
+function describeRelationship({ key, kind, definition: given }: MetadataObject): Draft {
+  const { name, definition } = given as RemoteRelationship;
+  const { to_source: source, to_remote_schema: schema } = definition;
+  const segments = parseKey(key)?.segments ?? [];
+  const [first = '', second = '', third = ''] = segments;
+  const owner =
+    kind === 'remote_relationship'
+      ? { source: first, table: { schema: second, name: third } }
+      : { remoteSchema: first, typeName: second };
+  return {
+    name: `${kind === 'remote_relationship' ? third : second}-${name}`,
+    spec: {
+      ...owner,
+      name,
+      toSource: source && {
+        source: source.source,
+        table: source.table,
+        relationshipType: source.relationship_type,
+        fieldMapping: source.field_mapping,
+      },
+      toRemoteSchema: schema && {
+        remoteSchema: schema.remote_schema,
+        lhsFields: schema.lhs_fields,
+        remoteField: schema.remote_field,
+      },
+    },
+  };
+}

@@ -1,0 +1,152 @@
+/** RemoteSchema: another GraphQL service, joined to this one, with the part of it each role sees. Each role's part is an object
+ *  of its own. Not here: relationships from its types (remote-relationship.ts). */
+import {
+  type MetadataObject,
+  objectKey,
+  type RemoteSchema,
+  RemoteSchemaDefinition,
+  type RemoteSchemaPermission,
+  type Static,
+  Type,
+} from '@pergola/engine/metadata';
+import {
+  Comment,
+  closed,
+  described,
+  exactlyOne,
+  GraphqlName,
+  immutable,
+  keyedList,
+  MetadataName,
+  Sdl,
+  textRecord,
+  Url,
+} from './annotate.ts';
+import {
+  type Draft,
+  type Inventory,
+  kindRow,
+  OBJECT_COLUMNS,
+  specOf,
+  type TranslateContext,
+} from './kind.ts';
+import { describe, unproject } from './project.ts';
+import { describeHeaders, FromEnv, Headers, headersOf, readValue, ValueFrom } from './value-source.ts';
+
+const Affix = Type.Optional(Type.String({ maxLength: 255 }));
+
+const Customization = closed({
+  rootFieldsNamespace: Type.Optional(
+    described('All its root fields under one field of this name.', GraphqlName),
+  ),
+  typeNames: Type.Optional(closed({ prefix: Affix, suffix: Affix, mapping: Type.Optional(textRecord(500)) })),
+  fieldNames: Type.Optional(
+    keyedList(
+      'parentType',
+      closed({
+        parentType: GraphqlName,
+        prefix: Affix,
+        suffix: Affix,
+        mapping: Type.Optional(textRecord(500)),
+      }),
+    ),
+  ),
+});
+const CUSTOMIZATION = RemoteSchemaDefinition.properties.customization;
+
+const Permission = closed({
+  role: MetadataName,
+  schema: described('What the role sees of the schema; arguments may carry @preset.', Sdl),
+  comment: Type.Optional(Comment),
+});
+
+export const RemoteSchemaSpec = specOf(
+  'RemoteSchema',
+  {
+    name: MetadataName,
+    url: Type.Optional(described('May name variables of the engine: {{BILLING_URL}}/graphql.', Url)),
+    urlFromEnv: Type.Optional(FromEnv),
+    urlFrom: Type.Optional(ValueFrom),
+    timeoutSeconds: Type.Optional(Type.Integer({ minimum: 0, description: '60 when absent.' })),
+    forwardClientHeaders: Type.Optional(Type.Boolean()),
+    headers: Type.Optional(Headers),
+    customization: Type.Optional(Customization),
+    permissions: Type.Optional(keyedList('role', Permission, 500)),
+    comment: Type.Optional(Comment),
+  },
+  immutable('name', 'create a new RemoteSchema object for another name'),
+  exactlyOne('spec', 'url', 'urlFromEnv', 'urlFrom'),
+);
+type RemoteSchemaSpec = Static<typeof RemoteSchemaSpec>;
+
+export const remoteSchema = kindRow({
+  kind: 'RemoteSchema',
+  plural: 'remoteschemas',
+  singular: 'remoteschema',
+  shortNames: ['gqlrs'],
+  description: 'A GraphQL service whose schema is joined to that of the engine.',
+  spec: RemoteSchemaSpec,
+  columns: OBJECT_COLUMNS,
+  selectableFields: ['.spec.engineRef.name', '.spec.name'],
+  deletionPolicy: 'Delete',
+  target: (spec) => `remote schema ${spec.name}`,
+  translate: (spec, context) => [
+    schemaObject(spec, context),
+    ...(spec.permissions ?? []).map(
+      ({ role, schema, comment }): MetadataObject => ({
+        key: objectKey('remote_schema_permission', spec.name, role),
+        kind: 'remote_schema_permission',
+        parent: objectKey('remote_schema', spec.name),
+        definition: { role, definition: { schema }, comment },
+      }),
+    ),
+  ],
+  describe: (inventory) => inventory.all('remote_schema').map((object) => describeSchema(object, inventory)),
+});
+
+function schemaObject(spec: RemoteSchemaSpec, context: TranslateContext): MetadataObject {
+  const url = readValue(
+    { text: spec.url, env: spec.urlFromEnv, from: spec.urlFrom },
+    'spec.urlFrom',
+    context,
+  );
+  return {
+    key: objectKey('remote_schema', spec.name),
+    kind: 'remote_schema',
+    parent: null,
+    definition: {
+      name: spec.name,
+      definition: {
+        url: url.text,
+        url_from_env: url.env,
+        headers: headersOf(spec.headers, context),
+        forward_client_headers: spec.forwardClientHeaders,
+        timeout_seconds: spec.timeoutSeconds,
+        customization: spec.customization && unproject(CUSTOMIZATION, spec.customization),
+      },
+      comment: spec.comment,
+    },
+  };
+}
+
+function describeSchema({ key, definition: given }: MetadataObject, inventory: Inventory): Draft {
+  const { name, definition, comment } = given as RemoteSchema;
+  const permissions = inventory.under(key, 'remote_schema_permission').map((permission) => {
+    const { role, definition: part, comment: said } = permission.definition as RemoteSchemaPermission;
+    return { role, schema: part.schema, comment: said };
+  });
+  return {
+    name,
+    spec: {
+      name,
+      url: definition.url,
+      urlFromEnv: definition.url_from_env,
+      timeoutSeconds: definition.timeout_seconds,
+      forwardClientHeaders: definition.forward_client_headers,
+      headers: describeHeaders(definition.headers),
+      customization: definition.customization && describe(CUSTOMIZATION, definition.customization),
+      permissions,
+      comment,
+    },
+  };
+}

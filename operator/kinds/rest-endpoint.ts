@@ -1,0 +1,63 @@
+/** RestEndpoint: a path under /api/rest that runs a stored query. */
+import {
+  type MetadataObject,
+  objectKey,
+  type RestEndpoint,
+  RestMethod,
+  type Static,
+  Type,
+} from '@pergola/engine/metadata';
+import { Comment, closed, described, immutable, MetadataName, plainList } from './annotate.ts';
+import { type Draft, kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+
+export const RestEndpointSpec = specOf(
+  'RestEndpoint',
+  {
+    name: MetadataName,
+    url: described(
+      'Below /api/rest; a part with a colon is a variable: articles/:id.',
+      Type.String({ minLength: 1, maxLength: 2048 }),
+    ),
+    methods: described('Of GET, POST, PUT, PATCH and DELETE.', { ...plainList(RestMethod, 5), minItems: 1 }),
+    query: described('The query, of a collection.', closed({ collection: MetadataName, name: MetadataName })),
+    comment: Type.Optional(Comment),
+  },
+  immutable('name', 'create a new RestEndpoint object for another name'),
+);
+type RestEndpointSpec = Static<typeof RestEndpointSpec>;
+
+export const restEndpoint = kindRow({
+  kind: 'RestEndpoint',
+  plural: 'restendpoints',
+  singular: 'restendpoint',
+  shortNames: ['gqlre'],
+  description: 'A path under /api/rest that runs a stored query.',
+  spec: RestEndpointSpec,
+  columns: OBJECT_COLUMNS,
+  selectableFields: ['.spec.engineRef.name', '.spec.name'],
+  deletionPolicy: 'Delete',
+  target: (spec) => `${spec.methods.join(', ')} /api/rest/${spec.url}`,
+  translate: (spec) => [endpointObject(spec)],
+  describe: (inventory) => inventory.all('rest_endpoint').map(describeEndpoint),
+});
+
+function endpointObject({ name, url, methods, query, comment }: RestEndpointSpec): MetadataObject {
+  return {
+    key: objectKey('rest_endpoint', name),
+    kind: 'rest_endpoint',
+    parent: null,
+    definition: {
+      name,
+      url,
+      methods,
+      comment,
+      definition: { query: { collection_name: query.collection, query_name: query.name } },
+    },
+  };
+}
+
+function describeEndpoint({ definition: given }: MetadataObject): Draft {
+  const { name, url, methods, definition, comment } = given as RestEndpoint;
+  const { collection_name: collection, query_name } = definition.query;
+  return { name, spec: { name, url, methods, query: { collection, name: query_name }, comment } };
+}

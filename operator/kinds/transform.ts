@@ -1,0 +1,117 @@
+/** How requests to webhooks and their answers are changed on the way, as Action, EventTrigger and CronTrigger have it.
+ *  The metadata's unions have one form here: a body without `action` is version 1's bare template, and query parameters that
+ *  are one template are `queryParamsTemplate`.
+ *  Not here: what the templates mean (engine/transform). */
+import { type RequestTransform, type ResponseTransform, type Static, Type } from '@pergola/engine/metadata';
+import { closed, described, plainList, textRecord } from './annotate.ts';
+
+const Template = Type.String({ maxLength: 65_536 });
+const Version = Type.Optional(Type.Union([Type.Literal(1), Type.Literal(2)]));
+const TemplateEngine = Type.Optional(Type.Literal('Kriti'));
+
+const Body = described(
+  'The body: made of a template, left out, or a form. Without an action the template is version 1’s.',
+  closed({
+    action: Type.Optional(
+      Type.Union([Type.Literal('transform'), Type.Literal('remove'), Type.Literal('x_www_form_urlencoded')]),
+    ),
+    template: Type.Optional(Template),
+    formTemplate: Type.Optional(textRecord()),
+  }),
+);
+type Body = Static<typeof Body>;
+
+export const RequestTransformSpec = closed({
+  version: Version,
+  method: Type.Optional(Type.String({ maxLength: 16 })),
+  url: Type.Optional(Template),
+  body: Type.Optional(Body),
+  queryParams: Type.Optional(textRecord()),
+  queryParamsTemplate: Type.Optional(Template),
+  requestHeaders: Type.Optional(
+    closed({
+      addHeaders: Type.Optional(textRecord()),
+      removeHeaders: Type.Optional(plainList(Type.String({ maxLength: 255 }), 100)),
+    }),
+  ),
+  templateEngine: TemplateEngine,
+});
+
+export const ResponseTransformSpec = closed({
+  version: Version,
+  body: Type.Optional(Body),
+  templateEngine: TemplateEngine,
+});
+
+export const TRANSFORMS = {
+  requestTransform: Type.Optional(
+    described('How the request to the webhook differs from the usual one.', RequestTransformSpec),
+  ),
+  responseTransform: Type.Optional(described('What is made of the webhook’s answer.', ResponseTransformSpec)),
+};
+
+type Transforms = {
+  readonly requestTransform?: Static<typeof RequestTransformSpec>;
+  readonly responseTransform?: Static<typeof ResponseTransformSpec>;
+};
+type MetadataTransforms = {
+  readonly request_transform?: RequestTransform;
+  readonly response_transform?: ResponseTransform;
+};
+
+export function transformsOf({ requestTransform: request, responseTransform: response }: Transforms): object {
+  return {
+    request_transform: request && {
+      version: request.version,
+      method: request.method,
+      url: request.url,
+      body: bodyOf(request.body),
+      query_params: request.queryParamsTemplate ?? request.queryParams,
+      request_headers: request.requestHeaders && {
+        add_headers: request.requestHeaders.addHeaders,
+        remove_headers: request.requestHeaders.removeHeaders,
+      },
+      template_engine: request.templateEngine,
+    },
+    response_transform: response && {
+      version: response.version,
+      body: bodyOf(response.body),
+      template_engine: response.templateEngine,
+    },
+  };
+}
+
+function bodyOf(body: Body | undefined): unknown {
+  if (body === undefined || body.action === undefined) return body?.template;
+  return { action: body.action, template: body.template, form_template: body.formTemplate };
+}
+
+/** The inverse of `transformsOf`. */
+export function describeTransforms(given: MetadataTransforms): object {
+  const { request_transform: request, response_transform: response } = given;
+  const params = request?.query_params;
+  return {
+    requestTransform: request && {
+      version: request.version,
+      method: request.method,
+      url: request.url,
+      body: describeBody(request.body),
+      ...(typeof params === 'string' ? { queryParamsTemplate: params } : { queryParams: params }),
+      requestHeaders: request.request_headers && {
+        addHeaders: request.request_headers.add_headers,
+        removeHeaders: request.request_headers.remove_headers,
+      },
+      templateEngine: request.template_engine,
+    },
+    responseTransform: response && {
+      version: response.version,
+      body: describeBody(response.body),
+      templateEngine: response.template_engine,
+    },
+  };
+}
+
+function describeBody(body: RequestTransform['body']): Body | undefined {
+  if (typeof body === 'string') return { template: body };
+  return body && ({ action: body.action, template: body.template, formTemplate: body.form_template } as Body);
+}
