@@ -5,7 +5,7 @@ import type { EngineAddress } from '../operator/engine-client.ts';
 
 export class FlagProblem extends Error {}
 
-export type Flag = { readonly value?: string; readonly doc: string };
+export type Flag = { readonly short?: string; readonly value?: string; readonly doc: string };
 
 const ENGINE_FLAGS = {
   engine: { value: 'URL', doc: 'the engine; default http://127.0.0.1:8080' },
@@ -17,6 +17,8 @@ const ENGINE_FLAGS = {
 export type Command = {
   readonly name: string;
   readonly summary: string;
+  /** The flag that may say the folder in place of a bare word. */
+  readonly folderFlag: string;
   /** Besides those every command has. */
   readonly flags: Readonly<Record<string, Flag>>;
 };
@@ -28,6 +30,12 @@ export type Asked = {
   readonly flag: (name: string) => string | boolean | undefined;
 };
 
+/** Of commands that write resources. */
+export const RESOURCE_FLAGS = {
+  'engine-ref': { value: 'NAME', doc: 'the Engine that resources name; default main' },
+  namespace: { short: 'n', value: 'NAME', doc: 'the namespace that resources say; default none' },
+} as const satisfies Record<string, Flag>;
+
 /** Undefined when help was asked for, and given. */
 export function parseFlags(command: Command, argv: readonly string[]): Asked | undefined {
   const flags: Readonly<Record<string, Flag>> = { ...command.flags, ...ENGINE_FLAGS };
@@ -36,10 +44,10 @@ export function parseFlags(command: Command, argv: readonly string[]): Asked | u
     process.stdout.write(help(command, flags));
     return undefined;
   }
-  const [folder, ...more] = positionals;
+  const text = (name: string) => (typeof values[name] === 'string' ? values[name] : undefined);
+  const [folder, ...more] = [text(command.folderFlag) ?? [], positionals].flat();
   if (folder === undefined || more.length > 0)
     throw new FlagProblem(`say one folder: pergola ${command.name} FOLDER`);
-  const text = (name: string) => (typeof values[name] === 'string' ? values[name] : undefined);
   const address = {
     url: text('engine') ?? 'http://127.0.0.1:8080',
     adminSecret: text('admin-secret') ?? process.env['ENGINE_GRAPHQL_ADMIN_SECRET'],
@@ -51,9 +59,12 @@ export function parseFlags(command: Command, argv: readonly string[]): Asked | u
 
 function parsed(flags: Readonly<Record<string, Flag>>, argv: readonly string[]) {
   const options = Object.fromEntries(
-    Object.entries(flags).map(([name, { value }]) => [
+    Object.entries(flags).map(([name, { value, short }]) => [
       name,
-      { type: value === undefined ? ('boolean' as const) : ('string' as const) },
+      {
+        type: value === undefined ? ('boolean' as const) : ('string' as const),
+        ...(short === undefined ? {} : { short }),
+      },
     ]),
   );
   try {
@@ -64,8 +75,9 @@ function parsed(flags: Readonly<Record<string, Flag>>, argv: readonly string[]) 
 }
 
 function help({ name, summary }: Command, flags: Readonly<Record<string, Flag>>): string {
-  const lines = Object.entries(flags).map(([flag, { value, doc }]) => {
-    const shown = value === undefined ? `--${flag}` : `--${flag} ${value}`;
+  const lines = Object.entries(flags).map(([flag, { short, value, doc }]) => {
+    const long = value === undefined ? `--${flag}` : `--${flag} ${value}`;
+    const shown = short === undefined ? long : `-${short}, ${long}`;
     return `  ${shown.padEnd(28)} ${doc}`;
   });
   return `pergola ${name} FOLDER: ${summary}\n\n${lines.join('\n')}\n`;

@@ -1,15 +1,28 @@
-/** `pergola export FOLDER --as metadata`: the metadata of an engine as a directory of YAML files, one a table.
- *  Files of an export before that have no object any more are removed. Exit codes: 0 written, 1 not, 2 flags.
- *  Not here: the files (engine/metadata/directory.ts). */
+/** `pergola export -o FOLDER --as metadata|crs`: the metadata of an engine as a directory of YAML files, one a table, or as custom
+ *  resources. Files of a metadata directory that have no object any more are removed; resources want a new folder.
+ *  Exit codes: 0 written, 1 not, 2 flags. Not here: the files (engine/metadata/directory.ts, write-resources.ts). */
 import { parseMetadata } from '../engine/metadata/index.ts';
 import { writeDirectory } from '../engine/store/directory.ts';
 import { operation, perform } from '../operator/engine-client.ts';
-import { type Asked, type Command, complain, FlagProblem, parseFlags } from './engine-flags.ts';
+import {
+  type Asked,
+  type Command,
+  complain,
+  FlagProblem,
+  parseFlags,
+  RESOURCE_FLAGS,
+} from './engine-flags.ts';
+import { writeResources } from './write-resources.ts';
 
 const COMMAND: Command = {
   name: 'export',
-  summary: 'write the metadata of an engine into a directory',
-  flags: { as: { value: 'FORM', doc: 'metadata: a directory of YAML files (the default)' } },
+  summary: 'write the metadata of an engine into a directory, or as custom resources',
+  folderFlag: 'output',
+  flags: {
+    output: { short: 'o', value: 'FOLDER', doc: 'the folder' },
+    as: { value: 'FORM', doc: 'metadata: a directory of YAML files (the default); crs: custom resources' },
+    ...RESOURCE_FLAGS,
+  },
 };
 
 export async function run(argv: readonly string[]): Promise<number> {
@@ -22,11 +35,16 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-async function exportInto({ folder, address, flag }: Asked): Promise<void> {
+async function exportInto(asked: Asked): Promise<void> {
+  const { folder, address, flag } = asked;
   const form = flag('as') ?? 'metadata';
-  if (form !== 'metadata') throw new FlagProblem(`--as ${form} is not known; there is --as metadata`);
+  if (form !== 'metadata' && form !== 'crs') {
+    throw new FlagProblem(`--as ${form} is not known; there are --as metadata and --as crs`);
+  }
   const answer = await perform<Exported>(address, operation('export_metadata', {}, 2));
-  const files = await writeDirectory(folder, parseMetadata(answer.metadata));
+  const metadata = parseMetadata(answer.metadata);
+  if (form === 'crs') return writeResources(metadata, folder, asked);
+  const files = await writeDirectory(folder, metadata);
   process.stdout.write(`${files.length} files in ${folder}, resource version ${answer.resource_version}\n`);
 }
 

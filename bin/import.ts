@@ -1,15 +1,21 @@
-/** `pergola import FOLDER`: a metadata directory becomes the metadata of an engine, in place of what it has.
+/** `pergola import -d FOLDER`: a metadata directory becomes the metadata of an engine, in place of what it has; with `-o FOLDER` it
+ *  becomes a folder of custom resources, and no engine is asked.
  *  Exit codes: 0 done, 1 not (it says why, object by object), 2 flags. Not here: reading the files
  *  (engine/metadata/read-directory.ts), judging them (the engine). */
 import { exportMetadata } from '../engine/metadata/index.ts';
 import { readDirectory } from '../engine/store/directory.ts';
 import { operation, perform } from '../operator/engine-client.ts';
-import { type Asked, type Command, complain, parseFlags } from './engine-flags.ts';
+import { type Asked, type Command, complain, parseFlags, RESOURCE_FLAGS } from './engine-flags.ts';
+import { writeResources } from './write-resources.ts';
 
 const COMMAND: Command = {
   name: 'import',
-  summary: 'make a metadata directory the metadata of an engine',
+  summary: 'make a metadata directory the metadata of an engine, or custom resources',
+  folderFlag: 'directory',
   flags: {
+    directory: { short: 'd', value: 'FOLDER', doc: 'the metadata directory' },
+    output: { short: 'o', value: 'FOLDER', doc: 'write custom resources here instead' },
+    ...RESOURCE_FLAGS,
     'dry-run': { doc: 'only say what would not fit the databases' },
     'allow-inconsistent': { doc: 'store it although some objects do not fit their database' },
   },
@@ -24,10 +30,17 @@ type Report = {
 export async function run(argv: readonly string[]): Promise<number> {
   try {
     const asked = parseFlags(COMMAND, argv);
-    return asked ? await importFrom(asked) : 0;
+    return asked ? await convert(asked) : 0;
   } catch (error) {
     return complain(COMMAND, error);
   }
+}
+
+async function convert(asked: Asked): Promise<number> {
+  const output = asked.flag('output');
+  if (typeof output !== 'string') return importFrom(asked);
+  await writeResources(readDirectory(asked.folder), output, asked);
+  return 0;
 }
 
 /** Always judged first: the judgement names every object, a refusal only the first. */

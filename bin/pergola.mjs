@@ -20,8 +20,8 @@ const COMMANDS = {
   plan: ['operator/commands/plan.ts', 'what a folder of custom resources would change in an engine'],
   apply: ['operator/commands/apply.ts', 'make an engine be what a folder of custom resources says'],
   watch: ['operator/commands/watch.ts', 'the same, again whenever a file changes'],
-  export: ['bin/export.ts', 'write the metadata of an engine into a directory of YAML files'],
-  import: ['bin/import.ts', 'make such a directory the metadata of an engine'],
+  export: ['bin/export.ts', 'write the metadata of an engine into a directory, or as custom resources'],
+  import: ['bin/import.ts', 'make such a directory the metadata of an engine, or custom resources'],
 };
 
 const HELP = `pergola: a governed GraphQL API over Postgres, declared as custom resources.

@@ -180,24 +180,7 @@ const REFUSED_AT_BIRTH: readonly (readonly [string, string, Spec, string])[] = [
     'supported values: "GET", "POST", "PUT", "PATCH", "DELETE"',
   ],
   ['MetadataBundle', 'nothing', { objects: undefined }, 'a bundle without from, metadata and objects'],
-  [
-    'MetadataBundle',
-    'the same ConfigMap twice',
-    { from: [{ configMapKeyRef: KEY }, { configMapKeyRef: KEY }] },
-    'Duplicate value',
-  ],
-  [
-    'QueryCollection',
-    'a scope that is both',
-    { allowlist: { scope: { global: true, roles: [] } } },
-    'scope has either global: true or roles',
-  ],
-  [
-    'QueryCollection',
-    'a scope that is nothing',
-    { allowlist: { scope: {} } },
-    'scope has either global: true or roles',
-  ],
+  ['MetadataBundle', 'a bundle from nowhere', { from: [{}] }, 'spec.from[0].configMapKeyRef: Required value'],
 ];
 
 /** What must not change later: kind, field, message, of every rule that compares with the old object. */

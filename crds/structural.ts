@@ -4,8 +4,8 @@
  *  - `additionalProperties: false` is left out: unknown fields are pruned. A record is `additionalProperties: {…}`.
  *  - `const` is an `enum` of one; a union of constants is an `enum`; a union with null is `nullable`; every other union is
  *    refused, because an API server would not let its branches have types. Neither are `$ref` and `uniqueItems` allowed.
- *  - Lists of objects are maps with keys that each item must have, or sets of objects that are replaced whole; other lists are
- *    `atomic` or `set`: it is always said.
+ *  - Lists of objects are maps with keys that each item must have, or, of objects without a scalar to be told apart by, atomic
+ *    through and through; other lists are `atomic` or `set`: it is always said.
  *  - No `default` in a spec: appliers would see a difference between what they sent and what is there.
  *  - Everything has an upper bound (`maxLength`, `maxItems`, `maxProperties`): the cost of rules is reckoned from bounds, and a
  *    resource must not be able to fill the store.
@@ -163,7 +163,7 @@ function listWords(shape: Shape, path: string, options: StructuralOptions): Stru
   if (shape['maxItems'] === undefined) throw new SchemaProblem(path, 'a list needs maxItems');
   const listType = shape['x-kubernetes-list-type'];
   const keys = shape['x-kubernetes-list-map-keys'] ?? [];
-  const isWhole = items['x-kubernetes-map-type'] === 'atomic' && listType === 'set';
+  const isWhole = items['x-kubernetes-map-type'] === 'atomic' && listType === 'atomic';
   const isOpen = items['x-kubernetes-preserve-unknown-fields'] === true;
   const isOfObjects = items.type === 'object' && !isOpen && !isWhole;
   if (isOfObjects !== (listType === 'map') || listType === undefined) {

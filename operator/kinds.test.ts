@@ -292,11 +292,8 @@ test.each(KINDS)('$kind has no defaults, and every list of objects has a key and
     expect([path, shape.default]).toEqual([path, undefined]);
     if (shape.type !== 'array') continue;
     expect([path, typeof shape['maxItems']]).toEqual([path, 'number']);
-    const isWhole = shape.items?.['x-kubernetes-map-type'] === 'atomic';
-    expect([path, shape['x-kubernetes-list-type']]).toEqual([
-      path,
-      isWhole ? 'set' : shape.items?.properties ? 'map' : 'atomic',
-    ]);
+    const isKeyed = shape.items?.properties && shape.items['x-kubernetes-map-type'] !== 'atomic';
+    expect([path, shape['x-kubernetes-list-type']]).toEqual([path, isKeyed ? 'map' : 'atomic']);
   }
 });
 

@@ -34,7 +34,7 @@ export const MetadataBundleSpec = specOf(
         'Documents in ConfigMaps, JSON or YAML; a large one may be spread over several.',
         Type.Array(
           { ...closed({ configMapKeyRef: ConfigMapKeyRef }), 'x-kubernetes-map-type': 'atomic' },
-          { maxItems: 100, 'x-kubernetes-list-type': 'set' },
+          { maxItems: 100, 'x-kubernetes-list-type': 'atomic' },
         ),
       ),
     ),

@@ -1,0 +1,73 @@
+/** `export --as crs` and `import -o`: an engine's metadata, and a metadata directory, become resources that give it back. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { run as apply } from '../operator/commands/apply.ts';
+import { type EveryKind, startEveryKind } from '../operator/testing/every-kind.ts';
+import { EVERY_KIND } from '../testing/examples.ts';
+import { run as exportTo } from './export.ts';
+import { run as importFrom } from './import.ts';
+
+let world: EveryKind;
+let folder: string;
+beforeAll(async () => {
+  world = await startEveryKind();
+  folder = await mkdtemp(join(tmpdir(), 'pergola-resources-'));
+}, 60_000);
+afterAll(async () => {
+  await world?.close();
+  await rm(folder, { recursive: true });
+});
+
+async function say(command: typeof apply, ...argv: string[]) {
+  const said = { out: '', err: '' };
+  const spies = (['stdout', 'stderr'] as const).map((stream) =>
+    vi.spyOn(process[stream], 'write').mockImplementation((text) => {
+      said[stream === 'stdout' ? 'out' : 'err'] += String(text);
+      return true;
+    }),
+  );
+  try {
+    return { code: await command(argv), ...said };
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+}
+
+const engine = () => ['--engine', world.engine.url, '--admin-secret', world.engine.adminSecret];
+const exported = async () => (await world.engine.admin('export_metadata', {})).body;
+async function forget(): Promise<void> {
+  await world.engine.admin('clear_metadata', {});
+  await world.engine.admin('set_catalog_state', { type: 'operator', state: {} });
+}
+
+test('metadata of every kind survives the way through resources, and through a directory', async () => {
+  expect(await say(apply, '-f', EVERY_KIND, ...engine())).toMatchObject({ code: 0, err: '' });
+  const before = await exported();
+  const [crs, directory, again] = ['crs', 'directory', 'again'].map((name) => join(folder, name));
+  expect(await say(exportTo, '-o', crs!, '--as', 'crs', ...engine())).toMatchObject({ code: 0, err: '' });
+  expect((await say(exportTo, directory!, ...engine())).code).toBe(0);
+  expect(await say(importFrom, '-d', directory!, '-o', again!)).toMatchObject({ code: 0, err: '' });
+  for (const resources of [crs!, again!]) {
+    await forget();
+    expect(await say(apply, '-f', resources, ...engine())).toMatchObject({ code: 0, err: '' });
+    expect(sorted(await exported())).toEqual(sorted(before));
+  }
+}, 60_000);
+
+test('a folder with something in it is not written to', async () => {
+  const { code, err } = await say(exportTo, '-o', join(folder, 'crs'), '--as', 'crs', ...engine());
+  expect([code, err]).toEqual([1, expect.stringContaining('is not empty; name a new folder')]);
+});
+
+/** The order in which objects stand beside each other says nothing. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted).toSorted((a, b) => (text(a) < text(b) ? -1 : 1));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, sorted(inner)]));
+}
+
+function text(value: unknown): string {
+  return JSON.stringify(value);
+}

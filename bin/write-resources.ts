@@ -1,0 +1,22 @@
+/** Metadata → a folder of custom resources, and a word about what came of it: what `import -o` and `export --as crs` share.
+ *  Not here: the resources (operator/describe.ts), the files (operator/folder/write-folder.ts). */
+import type { Metadata } from '../engine/metadata/index.ts';
+import { describeMetadata } from '../operator/describe.ts';
+import { SECRETS_FOLDER, writeFolder } from '../operator/folder/write-folder.ts';
+import type { Asked } from './engine-flags.ts';
+
+export async function writeResources(metadata: Metadata, folder: string, { flag }: Asked): Promise<void> {
+  const text = (name: string) => (typeof flag(name) === 'string' ? String(flag(name)) : undefined);
+  const description = describeMetadata(metadata, { name: text('engine-ref') ?? 'main' });
+  const files = await writeFolder(folder, description, text('namespace'));
+  process.stdout.write(`${files.length} files in ${folder}\n`);
+  const bundles = description.resources.filter(({ kind }) => kind === 'MetadataBundle').length;
+  if (bundles > 0) process.stdout.write('What no other kind can say is in metadatabundles/.\n');
+  if (description.secrets.length > 0) {
+    process.stderr.write(
+      `${folder}/${SECRETS_FOLDER} holds values that stood in the metadata as text: keep it out of version control. ` +
+        `Better give them to the engine as variables and write urlFrom.env; ` +
+        `as they are the Engine needs allowLiteralSecrets: true.\n`,
+    );
+  }
+}

@@ -1,0 +1,41 @@
+/** Described resources as a folder of manifests, one a file: `tables/author.yaml`; Secrets apart, for they belong elsewhere.
+ *  Not here: which resources (../describe.ts), reading a folder (read-folder.ts). */
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { dump } from 'js-yaml';
+import type { Description } from '../describe.ts';
+import { GROUP_VERSION, kindOf } from '../kinds.ts';
+
+export class FolderProblem extends Error {}
+
+/** The folder of Secrets; nobody means to commit it. */
+export const SECRETS_FOLDER = 'secrets';
+
+/** Paths of the files. Throws FolderProblem when the folder has something in it: what is left over would be applied too. */
+export async function writeFolder(
+  folder: string,
+  { resources, secrets }: Description,
+  namespace: string | undefined,
+): Promise<readonly string[]> {
+  await mkdir(folder, { recursive: true });
+  if ((await readdir(folder)).some((name) => !name.startsWith('.'))) {
+    throw new FolderProblem(`${folder} is not empty; name a new folder`);
+  }
+  const where = namespace === undefined ? {} : { namespace };
+  const files = [
+    ...resources.map(({ kind, name, spec }) => ({
+      file: `${kindOf(kind)!.plural}/${name}.yaml`,
+      document: { apiVersion: GROUP_VERSION, kind, metadata: { name, ...where }, spec },
+    })),
+    ...secrets.map(({ name, values }) => ({
+      file: `${SECRETS_FOLDER}/${name}.yaml`,
+      document: { apiVersion: 'v1', kind: 'Secret', metadata: { name, ...where }, stringData: values },
+    })),
+  ];
+  for (const { file, document } of files) {
+    const path = join(folder, file);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, dump(document, { lineWidth: -1, noRefs: true }));
+  }
+  return files.map(({ file }) => file);
+}
