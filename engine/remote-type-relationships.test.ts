@@ -160,6 +160,12 @@ describe('from objects of a remote schema to rows', () => {
     await relate('User', 'account', rows('account', 'object', { id: 'id' }));
     const data = await ask('{ user(id: 1) { k0_0: name account { k0_0: label } } }');
     expect(data).toEqual({ user: { k0_0: 'user 1', account: { k0_0: 'account 1' } } });
+    const odd = await ask(
+      '{ user(id: 1) { __proto__: account { id } best { account { id } __proto__: id } } }',
+    );
+    expect(JSON.stringify(odd)).toBe(
+      '{"user":{"__proto__":{"id":1},"best":{"account":{"id":3},"__proto__":3}}}',
+    );
   });
 });
 
