@@ -2,6 +2,7 @@
  *  Checks the envelope `{type, args, version, resource_version}` and looks each type up in OPERATIONS; `args` are parsed
  *  when their turn comes. Not here: performing (perform.ts, batch.ts). Spec: "Schema/metadata API". */
 import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
+import { withoutDigits } from '../execute/parse-json.ts';
 import { findOperation, type OperationRow } from '../metadata/operations.ts';
 import type { Session } from '../resolve/session.ts';
 
@@ -38,7 +39,7 @@ export function parseRequest(body: unknown, caller: Caller, path: readonly PathS
   const inner = [...path, 'args'];
   return {
     operation,
-    args: envelope.args,
+    args: operation.keepsDigits ? envelope.args : withoutDigits(envelope.args),
     path: inner,
     resourceVersion: envelope.resourceVersion,
     caller,

@@ -12,6 +12,7 @@ import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { renderPlan } from '../sql/plan.ts';
 import { textOfColumn } from '../wire/statement.ts';
 import { bind } from './bind.ts';
+import { parseJson } from './parse-json.ts';
 import { engineErrorOf } from './pg-errors.ts';
 import { type Row, runOn } from './pool.ts';
 
@@ -38,7 +39,7 @@ export async function insertObjects(
   } catch (error) {
     throw error instanceof EngineError ? error : engineErrorOf(error, statement.text, []);
   }
-  return JSON.parse(textOfColumn(row[0] ?? null) ?? '{"affected_rows":0}') as InsertResult;
+  return parseJson(textOfColumn(row[0] ?? null) ?? '{"affected_rows":0}') as InsertResult;
 }
 
 function planOf(table: ResolvedTable, request: InsertRequest): Plan {

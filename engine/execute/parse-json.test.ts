@@ -1,6 +1,6 @@
 /** Numbers survive their way through. */
 import { expect, test } from 'vitest';
-import { parseJson } from './parse-json.ts';
+import { parseJson, withoutDigits } from './parse-json.ts';
 
 test.each([
   '9007199254740993',
@@ -20,4 +20,16 @@ test('ordinary numbers are ordinary numbers', () => {
 test('what is no JSON is refused', () => {
   for (const text of ['', '{', 'nope', '12345678901234567890x'])
     expect(() => parseJson(text)).toThrow('invalid json');
+});
+
+test('what is nested deeper than anybody could walk is refused, strings of brackets are not', () => {
+  const nested = (levels: number) => `${'[{"a":'.repeat(levels / 2)}1${'}]'.repeat(levels / 2)}`;
+  expect(() => parseJson(nested(1000))).not.toThrow();
+  expect(() => parseJson(nested(1002))).toThrow('invalid json');
+  expect(parseJson(JSON.stringify('[\\"['.repeat(5000)))).toHaveLength(25_000 - 5000);
+});
+
+test('without digits, numbers are those of JavaScript', () => {
+  const value = parseJson('{"a":[9007199254740993,1e3,0.5],"b":"9007199254740993","c":null}');
+  expect(withoutDigits(value)).toEqual({ a: [9007199254740992, 1000, 0.5], b: '9007199254740993', c: null });
 });

@@ -56,6 +56,11 @@ async function performOperation(
     .send(status === 200 ? text : textToWire(text, prefix));
 }
 
+/** A session variable is text; what a client writes otherwise counts as its JSON. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
 /** `{query: {query, variables?, operationName?}, user?: {x-engine-role, …}, is_relay?}`; without a user, as the administrator. */
 async function explainAs({ options, state }: HttpContext, body: unknown): Promise<unknown> {
   if (!isObject(body)) return fail('parseFailed', { text: 'expected an object' });
@@ -63,7 +68,7 @@ async function explainAs({ options, state }: HttpContext, body: unknown): Promis
   const request = withPath('query', () => graphqlRequestFrom(body['query']));
   const user = body['user'] ?? {};
   if (!isObject(user)) return fail('parseFailed', { text: 'expected an object' }, { path: ['user'] });
-  const headers = Object.entries(user).map(([name, value]) => [name.toLowerCase(), String(value)]);
+  const headers = Object.entries(user).map(([name, value]) => [name.toLowerCase(), textOf(value)]);
   const session = trusted(Object.fromEntries(headers), options.headerPrefix);
   const isRelay = body['is_relay'] === true;
   return explain(request, { model: state.snapshot().model, session, isRelay, databases: state.sources });

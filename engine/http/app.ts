@@ -12,6 +12,7 @@ import fastify, {
 import { textToWire } from '../config/header-prefix.ts';
 import type { ApiName } from '../config/options.ts';
 import { EngineError, toAdminBody } from '../errors/engine-error.ts';
+import { parseJson } from '../execute/parse-json.ts';
 import { ADMIN_ENDPOINTS, adminRoutes } from './admin.ts';
 import { configRoutes, publicRoutes } from './config.ts';
 import { consoleRoutes } from './console.ts';
@@ -48,9 +49,9 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_, text, done) => {
     try {
-      done(null, JSON.parse(String(text)));
-    } catch {
-      done(new EngineError('invalidJson', {}));
+      done(null, parseJson(String(text)));
+    } catch (error) {
+      done(error as EngineError);
     }
   });
   app.addHook('onRequest', async (request, reply) => greet(context, request, reply));

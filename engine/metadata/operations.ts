@@ -59,6 +59,8 @@ export type OperationDeclaration = {
   readonly aliases?: readonly string[];
   /** Is `source` an argument, `default` when not said. */
   readonly takesSource: boolean;
+  /** Are there values among the arguments that are passed on as they are, with every digit of their numbers. */
+  readonly keepsDigits?: boolean;
   /** Other forms of the arguments, made into those of `args`. */
   readonly lenient?: (args: unknown) => unknown;
 };
@@ -534,10 +536,12 @@ export const OPERATIONS = {
   delete_event_trigger: sourced('edit', 'Forgets an event trigger; what waited to be told is archived.', {
     name: ObjectName,
   }),
-  invoke_event_trigger: sourced('database', 'Makes an event of an event trigger by hand.', {
-    name: ObjectName,
-    payload: Type.Unknown(),
-  }),
+  invoke_event_trigger: sourced(
+    'database',
+    'Makes an event of an event trigger by hand.',
+    { name: ObjectName, payload: Type.Unknown() },
+    { keepsDigits: true },
+  ),
   redeliver_event: sourced('database', 'Tells the webhook of an event again.', { event_id: Uuid }),
   get_event_logs: sourced('read', 'Events of an event trigger, newest first.', {
     name: ObjectName,
@@ -745,7 +749,7 @@ export const OPERATIONS = {
         }),
       ),
     },
-    { endpoints: SCHEMA, isPrefixed: false },
+    { endpoints: SCHEMA, isPrefixed: false, keepsDigits: true },
   ),
 
   // ── the document ──
@@ -809,6 +813,7 @@ export const OPERATIONS = {
       type: Type.Union([Type.Literal('cli'), Type.Literal('console'), Type.Literal('operator')]),
       state: Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object', additionalProperties: true }),
     }),
+    { keepsDigits: true },
   ),
 } as const satisfies Record<string, OperationDeclaration>;
 

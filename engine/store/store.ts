@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import { fail } from '../errors/engine-error.ts';
+import { parseJson } from '../execute/parse-json.ts';
 import type { Database } from '../execute/pool.ts';
 import { parseMetadata } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
@@ -256,9 +257,9 @@ function documentOf(row: DocumentRow | undefined): StoredDocument {
     versions: versionsOf(row),
     metadata: parseMetadata(JSON.parse(row.metadata)),
     catalogStates: {
-      cli: JSON.parse(row.cli_state),
-      console: JSON.parse(row.console_state),
-      operator: JSON.parse(row.operator_state),
+      cli: parseJson(row.cli_state),
+      console: parseJson(row.console_state),
+      operator: parseJson(row.operator_state),
     },
   };
 }
