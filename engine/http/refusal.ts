@@ -8,8 +8,19 @@ import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
 
 export function errorFrom(thrown: unknown, observe: Observe, requestId: string): EngineError {
   if (thrown instanceof EngineError) return thrown;
+  if (isCutOff(thrown)) return new EngineError('parseFailed', { text: 'the request ended before its body' });
   observe({ kind: 'unexpected', requestId, error: thrown });
   return new EngineError('unexpected', { text: 'internal server error' });
+}
+
+/** The client has gone in the middle of its body: nobody hears the answer, and it is no failure of ours. */
+function isCutOff(thrown: unknown): boolean {
+  return (
+    thrown instanceof Error &&
+    thrown.message === 'aborted' &&
+    'code' in thrown &&
+    thrown.code === 'ECONNRESET'
+  );
 }
 
 /** Everyone in dev mode; otherwise administrators, unless that is turned off. */

@@ -195,6 +195,12 @@ describe('read back', () => {
       'is outside of the directory',
     ],
     [
+      'an alias inside of its own anchor',
+      'network.yaml',
+      'a: &a [1, [*a]]',
+      'network.yaml: an alias is inside of its anchor',
+    ],
+    [
       'a file that includes itself',
       'network.yaml',
       '{a: !include network.yaml}',

@@ -140,10 +140,24 @@ class DirectoryReader {
   }
 }
 
+/** YAML can say so, JSON cannot. Each part is looked into once, however often it is referred to. */
+function holdsItself(value: unknown, around: Set<unknown>, known: Set<unknown>): boolean {
+  if (typeof value !== 'object' || value === null || known.has(value)) return false;
+  if (around.has(value)) return true;
+  around.add(value);
+  const isCycle = Object.values(value).some((inner) => holdsItself(inner, around, known));
+  around.delete(value);
+  known.add(value);
+  return isCycle;
+}
+
 function parseYaml(text: string, file: string): unknown {
   if (text.trim() === '') return undefined;
   try {
-    return load(text, { schema: SCHEMA });
+    const content = load(text, { schema: SCHEMA });
+    if (holdsItself(content, new Set(), new Set()))
+      throw new DirectoryError(`${file}: an alias is inside of its anchor`);
+    return content;
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error;
     throw new DirectoryError(`${file}: ${error.message}`, { cause: error });
