@@ -1,0 +1,77 @@
+/** Fuzzing: --requests random and hostile requests on every endpoint: none may end the engine, hang, answer with a failure
+ *  nobody foresaw, or leave memory behind. Out: numbers as it goes; --out JSON {passed, failed}; exit 1 on a problem.
+ *  The seed is printed, and with --seed S --block B --requests 500 the block that found something runs alone. A share runs in
+ *  `make test` (engine/fuzz.test.ts). */
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
+import { BLOCK_SIZE, fuzz } from '../testing/fuzz/run.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    requests: { type: 'string', default: '50000' },
+    seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
+    block: { type: 'string', default: '0' },
+    out: { type: 'string' },
+  },
+});
+/** Of a run long enough to tell: the last quarter beside the second, when what is kept by design is full. */
+const BLOCKS_TO_TELL = 20;
+const MOST_GROWTH_MB = 16;
+
+const seed = Number(options.seed);
+const blocks = Math.ceil(Number(options.requests) / BLOCK_SIZE);
+const startedAt = performance.now();
+const memory: number[] = [];
+const seen = new Set<string>();
+let failed = 0;
+let sent = 0;
+
+const folder = mkdtempSync(join(tmpdir(), 'pergola-fuzz-'));
+chmodSync(folder, 0o711);
+const postgres = await startEmbeddedPostgres({ folder, isDurable: false });
+console.log(`seed ${seed}`);
+try {
+  for await (const { block, problems, memoryMb } of fuzz(postgres.url, {
+    seed,
+    from: Number(options.block),
+    blocks,
+  })) {
+    sent += BLOCK_SIZE;
+    memory.push(memoryMb);
+    failed += problems.length;
+    for (const { what, request } of problems) show(block, what, request);
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
+    if (problems.length > 0 || memory.length % 10 === 0) {
+      console.log(
+        `${sent} requests in ${seconds} s, ${failed} problems, ${memoryMb.toFixed(1)} MB after a collection`,
+      );
+    }
+  }
+} finally {
+  await postgres.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+if (blocks >= BLOCKS_TO_TELL) {
+  const quarter = Math.floor(memory.length / 4);
+  const growth = median(memory.slice(-quarter)) - median(memory.slice(quarter, 2 * quarter));
+  console.log(`memory grew by ${growth.toFixed(1)} MB from the second quarter to the last`);
+  if (growth > MOST_GROWTH_MB) failed++;
+}
+console.log(`${sent - failed} passed, ${failed} failed`);
+if (options.out) writeFileSync(options.out, JSON.stringify({ passed: sent - failed, failed }));
+process.exitCode = failed > 0 ? 1 : 0;
+
+/** The same cause is shown once. */
+function show(block: number, what: string, request: string): void {
+  const cause = what.slice(0, 200);
+  if (seen.has(cause)) return;
+  seen.add(cause);
+  console.log(`\nblock ${block}: ${what.slice(0, 1500)}\n  near ${request.slice(0, 1500)}`);
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]!;
+}

@@ -1,0 +1,39 @@
+/** The engine a fuzz run asks, in a process of its own so that its memory is its alone and its end is seen.
+ *  In: the database's URL. Out, as messages: where it listens, what nobody foresaw, and its memory after a collection. */
+import { loadOptions } from '../../engine/config/load-options.ts';
+import { startEngine } from '../../engine/main.ts';
+
+export type FromChild =
+  | { readonly kind: 'ready'; readonly url: string }
+  | { readonly kind: 'unexpected'; readonly error: string }
+  | { readonly kind: 'memory'; readonly bytes: number };
+
+const [databaseUrl, adminSecret] = process.argv.slice(2);
+const flags = ['--database-url', databaseUrl!, '--admin-secret', adminSecret!, '--server-port', '0'];
+const options = loadOptions(
+  [...flags, '--server-host', '127.0.0.1', '--unauthorized-role', 'anonymous', '--enable-console', 'true'],
+  {},
+);
+const send = (message: FromChild) => process.send!(message);
+
+const engine = await startEngine(options, process.env, {
+  observe: (observation) => {
+    if (observation.kind !== 'unexpected') return;
+    const { error } = observation;
+    send({
+      kind: 'unexpected',
+      error: error instanceof Error ? (error.stack ?? String(error)) : String(error),
+    });
+  },
+  flush: () => {},
+});
+process.on('message', () => {
+  const collect = (globalThis as unknown as { gc: () => void }).gc;
+  // What the first frees may hold more by finalizers.
+  collect();
+  collect();
+  const { heapUsed, external } = process.memoryUsage();
+  send({ kind: 'memory', bytes: heapUsed + external });
+});
+process.on('disconnect', () => process.exit());
+send({ kind: 'ready', url: engine.url });

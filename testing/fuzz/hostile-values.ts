@@ -1,0 +1,161 @@
+/** Values along a JSON Schema, mostly of its shape and sometimes not: names that exist where a name belongs, so that a request
+ *  gets past the door, and what nobody would send in a place or two. In: choices. Out: JSON values. */
+
+import type { JsonSchema } from '../../engine/metadata/walk-schema.ts';
+import type { Choices } from '../../engine/oracle/testing/choices.ts';
+import { hostileJson, hostileText } from '../../engine/oracle/testing/hostile.ts';
+
+/** Nothing is looked for in a statement here (engine/oracle does); the texts need some marker. */
+const MARKER = 'fuzz';
+
+export const anyText = (choices: Choices): string => hostileText(choices, MARKER);
+export const anyJson = (choices: Choices): unknown => hostileJson(choices, MARKER);
+
+const NOWHERE = 'http://127.0.0.1:9/';
+const COLUMNS = ['id', 'name', 'age', 'tags', 'details', 'born', 'title', 'author_id', 'nowhere'];
+const NAMES = [
+  'author',
+  'book',
+  'books',
+  'mood',
+  'old_book',
+  'search_author',
+  'stored',
+  'authors',
+  'nothing',
+  'x',
+];
+const QUERIES = ['{ author { id } }', 'query authors { book { title } }', 'mutation { __typename }', '{', ''];
+
+/** What a property of that name mostly holds. */
+const TEXTS: Readonly<Record<string, readonly string[]>> = {
+  source: ['default', 'default', 'default', 'nothing'],
+  schema: ['public', 'public', 'pergola', 'pg_catalog'],
+  role: ['reader', 'writer', 'anonymous', 'admin', 'new'],
+  role_name: ['new', 'reader', 'admin'],
+  column: COLUMNS,
+  relationship: ['books', 'author', 'nothing'],
+  sql: [
+    'select 1',
+    'select * from author; select 2',
+    'alter table book rename to tome',
+    'alter table author rename column name to title',
+    'alter table author add column books int',
+    'drop table mood cascade',
+    'drop function search_author',
+    'create table x (id int primary key, "" text)',
+    'create table x (id int primary key); drop table x; create table "X""" (id int)',
+    'create or replace function search_author(search text) returns int language sql as $$ select 1 $$',
+    'begin',
+    'commit',
+    'rollback; select 1',
+    'begin; commit; create table y ()',
+    'copy author to stdout',
+    'copy author from stdin',
+    'set role nobody',
+    'set search_path = nowhere; create table z ()',
+    "select pg_notify('pergola_metadata', '9/9/9')",
+    'select pg_terminate_backend(pg_backend_pid())',
+    'listen x; notify x',
+    'declare c cursor for select 1; fetch c',
+    'insert into author (name) values (null)',
+    'alter type nothing add value 1',
+    'prepare p as select $1::int; execute p(1)',
+    'savepoint attempt; release savepoint attempt',
+    '--',
+    '',
+    ';;',
+  ],
+  database_url: [
+    'postgres://x@127.0.0.1:9/x',
+    'postgres://x:y@127.0.0.1:9/x?sslmode=require',
+    'postgres://',
+    'http://127.0.0.1:9',
+    '%',
+    '',
+  ],
+  url: [NOWHERE, 'authors/:id', ':a/:a', '{{NOTHING}}', 'file:///etc/passwd', 'http://[', ''],
+  webhook: [NOWHERE, '{{NOTHING}}', 'http://127.0.0.1:99999/', ''],
+  handler: [NOWHERE, '{{NOTHING}}', '/relative'],
+  host: ['127.0.0.1', ''],
+  query: QUERIES,
+  template: ['{{$body.x}}', '{{ if true }} 1 {{ end }}', '{{range', '{{$body.a[?].b}}', '"'],
+  request_transform: ['{{$body}}'],
+  order_by: ['asc', 'desc'],
+};
+
+export function valueFor(schema: JsonSchema, choices: Choices, key = '', depth = 0): unknown {
+  if (choices.chance(depth === 0 ? 2 : 6)) return anyJson(choices);
+  const inner = (of: JsonSchema, name = key) => valueFor(of, choices, name, depth + 1);
+  if (schema.anyOf) return inner(choices.of(schema.anyOf));
+  if (schema.const !== undefined) return schema.const;
+  switch (schema.type) {
+    case 'string':
+      return textFor(key, choices);
+    case 'integer':
+      return choices.of([0, 1, 2, 10, -1, 1.5, 2 ** 31, 2 ** 53 - 1, 1e21]);
+    case 'boolean':
+      return choices.chance(50);
+    case 'null':
+      return null;
+    case 'array':
+      return choices.times(choices.below(4), () => inner(schema.items ?? {}, key));
+    case 'object':
+      return objectOf(schema, choices, inner);
+    default:
+      return anyJson(choices);
+  }
+}
+
+function objectOf(
+  { properties = {}, required = [], patternProperties = {}, additionalProperties }: JsonSchema,
+  choices: Choices,
+  inner: (schema: JsonSchema, key: string) => unknown,
+): unknown {
+  const chosen = Object.entries(properties).filter(([key]) =>
+    choices.chance(required.includes(key) ? 97 : 30),
+  );
+  const known = chosen.map(([key, schema]) => [key, inner(schema, key)]);
+  const patterned = Object.values(patternProperties).flatMap((schema) =>
+    choices.times(choices.below(3), () => [textFor('column', choices), inner(schema, 'name')]),
+  );
+  if (additionalProperties === true) return condition(choices, 0);
+  return Object.fromEntries([...known, ...patterned]);
+}
+
+/** A boolean expression of sorts. */
+function condition(choices: Choices, depth: number): unknown {
+  const inner = () => condition(choices, depth + 1);
+  const value = () => choices.of([1, 'X-Engine-User-Id', null, ['a'], '$', {}]) ?? anyJson(choices);
+  switch (choices.below(depth > 4 ? 2 : 7)) {
+    case 0:
+      return {};
+    case 2:
+      return { [choices.of(['_and', '_or', '$and'])]: choices.times(choices.below(3), inner) };
+    case 3:
+      return { _not: inner() };
+    case 4:
+      return { _exists: { _table: { schema: 'public', name: choices.of(NAMES) }, _where: inner() } };
+    case 5:
+      return { [choices.of(['books', 'author', 'books_aggregate'])]: inner() };
+    default: {
+      const operator = choices.of([
+        '_eq',
+        '_in',
+        '_gt',
+        '_like',
+        '_is_null',
+        '_ceq',
+        '_contains',
+        '_cast',
+        '_none',
+      ]);
+      return { [choices.of(COLUMNS)]: { [operator]: value() } };
+    }
+  }
+}
+
+function textFor(key: string, choices: Choices): string {
+  if (choices.chance(8)) return anyText(choices);
+  return choices.of(TEXTS[key] ?? (key.endsWith('name') || key === '' ? NAMES : [...NAMES, ...COLUMNS]));
+}

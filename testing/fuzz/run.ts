@@ -1,0 +1,82 @@
+/** A fuzz run: blocks of requests, each of which begins with the same world and its own seed, so that one block alone repeats
+ *  what it found. In: a Postgres, seed, how many. Out: problems with the requests before them, and memory after each block.
+ *  Not here: what is sent (requests.ts) and judged (send.ts). */
+import fc from 'fast-check';
+import { buildClientSchema, getIntrospectionQuery } from 'graphql';
+import { toDirectory } from '../../engine/metadata/directory.ts';
+import { parseMetadata } from '../../engine/metadata/parse.ts';
+import { Choices, LARGEST } from '../../engine/oracle/testing/choices.ts';
+import { type Ground, makeRequest } from './requests.ts';
+import { send } from './send.ts';
+import { ADMIN_SECRET, Subject } from './subject.ts';
+import { admin, rebuild } from './world.ts';
+
+export const BLOCK_SIZE = 500;
+/** Numbers a request is told by. */
+const NUMBERS = 250;
+/** Requests on their way at once. */
+const AT_ONCE = 6;
+
+export type Problem = { readonly block: number; readonly what: string; readonly request: string };
+export type Block = {
+  readonly block: number;
+  readonly problems: readonly Problem[];
+  readonly memoryMb: number;
+};
+
+/** Blocks `from` and after; an engine that has ended is started again. */
+export async function* fuzz(
+  databaseUrl: string,
+  options: { readonly seed: number; readonly from: number; readonly blocks: number },
+): AsyncGenerator<Block> {
+  let subject = await Subject.start(databaseUrl);
+  try {
+    for (let block = options.from; block < options.from + options.blocks; block++) {
+      if (!subject.isAlive) subject = await Subject.start(databaseUrl);
+      const problems = await runBlock(subject, databaseUrl, options.seed, block);
+      const memoryMb = subject.isAlive ? await subject.memoryMb() : 0;
+      yield { block, problems, memoryMb };
+    }
+  } finally {
+    await subject.stop();
+  }
+}
+
+async function runBlock(
+  subject: Subject,
+  databaseUrl: string,
+  seed: number,
+  block: number,
+): Promise<readonly Problem[]> {
+  await rebuild(subject.url, databaseUrl);
+  const ground = await groundOf(subject.url);
+  const numbers = fc.array(fc.nat(LARGEST), { minLength: NUMBERS, maxLength: NUMBERS });
+  const requests = fc
+    .sample(numbers, { seed: seed + block, numRuns: BLOCK_SIZE })
+    .map((told) => makeRequest(new Choices(told), ground));
+  const problems: Problem[] = [];
+  const rest = requests.values();
+  const sendRest = async () => {
+    for (const request of rest) {
+      if (!subject.isAlive) return;
+      const wrong = await send(subject.url, request);
+      for (const what of [...(wrong === null ? [] : [wrong]), ...subject.takeProblems()]) {
+        problems.push({ block, what, request: JSON.stringify(request) });
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, sendRest));
+  return problems;
+}
+
+/** What requests are made along: the schema and the metadata of the world. */
+async function groundOf(url: string): Promise<Ground> {
+  const response = await fetch(`${url}/v1/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-engine-admin-secret': ADMIN_SECRET },
+    body: JSON.stringify({ query: getIntrospectionQuery() }),
+  });
+  const { data } = (await response.json()) as { data: never };
+  const metadata = parseMetadata(await admin(url, 'export_metadata', {}));
+  return { schema: buildClientSchema(data), directory: toDirectory(metadata) };
+}

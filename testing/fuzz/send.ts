@@ -1,0 +1,116 @@
+/** Sends a fuzz request and judges the answer: there is one in time, it is what it says it is, and what went wrong has a name.
+ *  Out: what is wrong, null when nothing is. Not here: what the engine itself reports (subject.ts). */
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { WebSocket } from 'ws';
+import { DirectoryError, fromDirectory } from '../../engine/metadata/read-directory.ts';
+import type { FuzzRequest, HttpRequest } from './requests.ts';
+
+/** How long an answer may take. Generous: what hangs, hangs for ever, and the machine may be busy with others. */
+const MOST_MS = 60_000;
+const agent = new Agent({ keepAlive: false });
+/** For whoever has said what there was to say on a socket and only waits for it to end. */
+const LINGER_MS = 30;
+
+export function send(url: string, request: FuzzRequest): Promise<string | null> {
+  switch (request.kind) {
+    case 'http':
+      return sendHttp(url, request);
+    case 'raw':
+      return sendRaw(url, request.bytes);
+    case 'websocket':
+      return openWebsocket(url, request);
+    case 'directory':
+      return Promise.resolve(readFiles(request.files));
+  }
+}
+
+function sendHttp(url: string, { method, path, headers, body }: HttpRequest): Promise<string | null> {
+  return new Promise((resolve) => {
+    const { hostname, port } = new URL(url);
+    const sent = httpRequest({
+      agent,
+      hostname,
+      port,
+      method,
+      path: path.replaceAll(/[^\u0021-\u00ff]/g, '?'),
+      headers,
+    });
+    sent.setTimeout(MOST_MS, () => {
+      sent.destroy();
+      resolve('no answer in time');
+    });
+    sent.once('error', (error) => resolve(`no answer: ${error.message}`));
+    sent.once('response', (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.once('end', () => resolve(judge(response, Buffer.concat(chunks).toString(), method)));
+      response.once('error', (error) => resolve(`half an answer: ${error.message}`));
+    });
+    sent.end(method === 'GET' || method === 'HEAD' ? undefined : body);
+  });
+}
+
+function judge({ statusCode = 0, headers }: IncomingMessage, text: string, method: string): string | null {
+  const isJson =
+    headers['content-type']?.includes('json') && !headers['content-encoding'] && method !== 'HEAD';
+  if (!isJson) return statusCode >= 500 && method !== 'HEAD' ? `${statusCode} ${text.slice(0, 300)}` : null;
+  try {
+    const body = JSON.parse(text) as { code?: string; error?: string; errors?: unknown };
+    const isNamed = body.code !== undefined || body.errors !== undefined || statusCode < 500;
+    return isNamed ? null : `${statusCode} without a code: ${text.slice(0, 300)}`;
+  } catch {
+    return `not JSON: ${statusCode} ${text.slice(0, 300)}`;
+  }
+}
+
+/** Whatever comes back, or nothing. */
+function sendRaw(url: string, bytes: string): Promise<null> {
+  return new Promise((resolve) => {
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname, () => socket.write(bytes, 'latin1'));
+    const end = setTimeout(() => socket.destroy(), LINGER_MS);
+    socket.on('error', () => {});
+    socket.on('data', () => {});
+    socket.once('close', () => {
+      clearTimeout(end);
+      resolve(null);
+    });
+  });
+}
+
+function openWebsocket(
+  url: string,
+  { path, protocol, messages }: Extract<FuzzRequest, { kind: 'websocket' }>,
+): Promise<string | null> {
+  return new Promise((resolve) => {
+    const socket = new WebSocket(url.replace('http', 'ws') + path, protocol);
+    const end = setTimeout(() => {
+      socket.terminate();
+      resolve('a socket that does not close');
+    }, MOST_MS);
+    let wrong: string | null = null;
+    socket.on('error', () => {});
+    socket.on('message', (data) => {
+      const text = String(data);
+      if (text.includes('internal server error')) wrong = text;
+    });
+    socket.once('close', () => {
+      clearTimeout(end);
+      resolve(wrong);
+    });
+    socket.once('open', () => {
+      for (const message of messages) socket.send(message);
+      setTimeout(() => socket.close(), LINGER_MS);
+    });
+  });
+}
+
+function readFiles(files: Readonly<Record<string, string>>): string | null {
+  try {
+    fromDirectory((file) => (Object.hasOwn(files, file) ? files[file] : undefined));
+    return null;
+  } catch (error) {
+    return error instanceof DirectoryError ? null : ((error as Error).stack ?? String(error));
+  }
+}
