@@ -28,13 +28,15 @@ export function send(url: string, request: FuzzRequest): Promise<string | null> 
 function sendHttp(url: string, { method, path, headers, body }: HttpRequest): Promise<string | null> {
   return new Promise((resolve) => {
     const { hostname, port } = new URL(url);
+    const text = method === 'GET' || method === 'HEAD' ? null : body;
     const sent = httpRequest({
       agent,
       hostname,
       port,
       method,
       path: path.replaceAll(/[^\u0021-\u00ff]/g, '?'),
-      headers,
+      // Of DELETE and OPTIONS the client would not say it by itself, and the body would be read as the next request.
+      headers: text === null ? headers : { ...headers, 'content-length': Buffer.byteLength(text) },
     });
     sent.setTimeout(MOST_MS, () => {
       sent.destroy();
@@ -47,7 +49,7 @@ function sendHttp(url: string, { method, path, headers, body }: HttpRequest): Pr
       response.once('end', () => resolve(judge(response, Buffer.concat(chunks).toString(), method)));
       response.once('error', (error) => resolve(`half an answer: ${error.message}`));
     });
-    sent.end(method === 'GET' || method === 'HEAD' ? undefined : body);
+    sent.end(text ?? undefined);
   });
 }
 
