@@ -34,6 +34,33 @@ test('a connection URL is never shown, a reference to one is', async () => {
   expect(between(undefined, at('postgres://user:password@host/db'))).not.toContain('password');
 });
 
+test('nor are those of replicas', () => {
+  const at = (...urls: string[]) => ({ read_replicas: urls.map((database_url) => ({ database_url })) });
+  expect(between(at('postgres://a:password@b'), at('postgres://a:password@b', 'postgres://c'))).toBe(
+    'read_replicas: [{"database_url":"(secret)"}] → [{"database_url":"(secret)"},{"database_url":"(secret)"}]',
+  );
+});
+
+test('values of headers are never shown, only that they differ, and variables by name', () => {
+  const at = (...headers: object[]) => ({ definition: { headers } });
+  const text = between(
+    at(
+      { name: 'authorization', value: 'token-1' },
+      { name: 'x-env', value_from_env: 'A' },
+      { name: 'same', value: 's' },
+    ),
+    at(
+      { name: 'authorization', value: 'token-2' },
+      { name: 'x-env', value_from_env: 'B' },
+      { name: 'same', value: 's' },
+    ),
+  );
+  expect(text).toBe(
+    'definition.headers.authorization: "(secret)" → "(secret)"; definition.headers.x-env: "A" → "B"',
+  );
+  expect(between(at(), at({ name: 'n', value: 'token' }))).toBe('definition.headers.n: + "(secret)"');
+});
+
 test('a long list of differences ends somewhere', () => {
   const many = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`f${i}`, i]));
   expect(summarise(differencesOf(object({}), object(many)))).toBe('f0: + 0; f1: + 1; f2: + 2; and 6 more');

@@ -14,6 +14,9 @@ export type Difference = {
 
 const SECRET_FIELDS = /(^|\.)(database_url|password)$/;
 
+/** Lists of `{name, value}` whose values may have come out of Secrets. */
+const HEADERS = /(^|\.)headers$/;
+
 export function differencesOf(
   before: MetadataObject | undefined,
   after: MetadataObject | undefined,
@@ -42,6 +45,7 @@ function printValue(value: unknown): string {
 function compare(path: string, before: unknown, after: unknown): readonly Difference[] {
   if (isSameJson(before, after)) return [];
   if (SECRET_FIELDS.test(path)) return [hidden(path, before, after)];
+  if (HEADERS.test(path)) return compareHeaders(path, before, after);
   if (isObject(before) && isObject(after)) return compareFields(path, before, after);
   if (Array.isArray(before) && Array.isArray(after)) return compareItems(path, before, after);
   const isNew = isObject(after) && before === undefined;
@@ -71,7 +75,7 @@ function compareItems(
   after: readonly unknown[],
 ): readonly Difference[] {
   const isScalar = [...before, ...after].every((item) => typeof item !== 'object' || item === null);
-  if (!isScalar) return [{ path, before, after }];
+  if (!isScalar) return [{ path, before: masked(before), after: masked(after) }];
   const gone = before.filter((item) => !after.includes(item));
   const fresh = after.filter((item) => !before.includes(item));
   if (gone.length + fresh.length === 0) return [{ path, before, after }];
@@ -79,6 +83,30 @@ function compareItems(
     ...gone.map((item) => ({ path: `${path}[]`, before: item })),
     ...fresh.map((item) => ({ path: `${path}[]`, after: item })),
   ];
+}
+
+/** One by one, by name; values hidden. A variable's name is told. */
+function compareHeaders(path: string, before: unknown, after: unknown): readonly Difference[] {
+  const byName = (list: unknown) =>
+    new Map(
+      (Array.isArray(list) ? list : []).filter(isObject).map((header) => [String(header['name']), header]),
+    );
+  const [old, fresh] = [byName(before), byName(after)];
+  const shown = (header: JsonObject | undefined) => header && (header['value_from_env'] ?? '(secret)');
+  return [...new Set([...old.keys(), ...fresh.keys()])]
+    .filter((name) => !isSameJson(old.get(name), fresh.get(name)))
+    .map((name) => ({
+      path: `${path}.${name}`,
+      ...side('before', shown(old.get(name))),
+      ...side('after', shown(fresh.get(name))),
+    }));
+}
+
+/** The same without connection URLs, as lists of replicas have them. */
+function masked(list: readonly unknown[]): unknown {
+  return JSON.parse(JSON.stringify(list), (key, value: unknown) =>
+    SECRET_FIELDS.test(key) && typeof value === 'string' ? '(secret)' : value,
+  );
 }
 
 /** What the metadata refers to may be told; what it holds may not. */

@@ -134,7 +134,7 @@ function engineResource(url: string) {
 
 /** The rights are read from the chart, so that a right the operator needs and the chart forgot fails here. */
 async function operatorToken(kube: TestKube): Promise<string> {
-  const chart = readFileSync(join(ROOT, 'charts/pergola/templates/_names.tpl'), 'utf8');
+  const chart = readFileSync(join(ROOT, 'charts/pergola/templates/_rules.tpl'), 'utf8');
   const granted = /define "pergola\.operatorRules" -}}\n([\s\S]*?)\n\{\{-? end/.exec(chart)?.[1] ?? '';
   const namespaces = { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'list', 'watch'] };
   const leases = {
