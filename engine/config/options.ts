@@ -25,6 +25,8 @@ export type ApiName = (typeof API_NAMES)[number];
 export const EXPERIMENTAL_FEATURES = [
   'naming_convention',
   'hide_aggregation_predicates',
+  'hide_update_many_fields',
+  'hide_stream_fields',
   'group_by',
   'disable_postgres_arrays',
   'nested_updates',

@@ -74,6 +74,28 @@ test('roots by key need all of the key', () => {
   expect(names(as('admin').roots.query)).not.toContain('author_view_by_pk');
 });
 
+test('root fields that came late can be hidden', () => {
+  const features = new Set(['hide_update_many_fields', 'hide_stream_fields']);
+  const { query, mutation, subscription } = roleSchema({ ...model, features }, 'admin', true).roots;
+  expect(names(as('admin').roots.mutation)).toContain('update_author_many');
+  expect(names(as('admin').roots.subscription)).toContain('author_stream');
+  expect(names(mutation)).toContain('update_author_by_pk');
+  expect(names(mutation).filter((name) => name.endsWith('_many'))).toEqual([]);
+  expect(names(subscription)).toEqual(names(query));
+});
+
+test('the directives of a schema are those a request may use', () => {
+  const { directives } = as('nobody').schema().toConfig();
+  const told = directives.map(
+    ({ name, args }) => `${name}(${args.map((arg) => `${arg.name}: ${arg.type}`)})`,
+  );
+  expect(told).toEqual([
+    'include(if: Boolean!)',
+    'skip(if: Boolean!)',
+    'cached(ttl: Int!,refresh: Boolean!)',
+  ]);
+});
+
 test('a permission chooses its roots; relationships still reach the table', () => {
   expect(names(as('nested').roots.query)).toEqual(['author_by_pk']);
   expect(as('nested').roots.subscription).toBeNull();

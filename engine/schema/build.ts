@@ -1,7 +1,11 @@
 /** Model × role → the root types, gathered from the concepts. A role that may do nothing gets a schema that says so, never
  *  an error. Not here: when it is built (role-schemas.ts). Reference: features.md rows 2–4, 9, 10, 12. */
 import {
+  DirectiveLocation,
+  GraphQLBoolean,
+  GraphQLDirective,
   GraphQLIncludeDirective,
+  GraphQLInt,
   GraphQLNonNull,
   GraphQLObjectType,
   GraphQLSchema,
@@ -90,11 +94,31 @@ export function wholeSchema(builder: SchemaBuilder): GraphQLSchema {
     ...buildRoots(builder),
     // Nothing but their interface may lead to them.
     types: [...nodeTables(builder).map((table) => objectType(builder, table)), ...remoteObjects(builder)],
-    directives: [GraphQLIncludeDirective, GraphQLSkipDirective],
+    directives: [GraphQLIncludeDirective, GraphQLSkipDirective, CACHED],
     // Names come from the database and were checked when tables were tracked; checking again costs more than building.
     assumeValid: true,
   });
 }
+
+/** For how long whoever is in between may keep the answer of an endpoint; elsewhere it means nothing here.
+ *  Reference: features.md row 31. */
+const CACHED = new GraphQLDirective({
+  name: 'cached',
+  description: 'whether the answer to this query may be kept',
+  locations: [DirectiveLocation.QUERY],
+  args: {
+    ttl: {
+      type: new GraphQLNonNull(GraphQLInt),
+      description: 'for how many seconds',
+      default: { value: 60 },
+    },
+    refresh: {
+      type: new GraphQLNonNull(GraphQLBoolean),
+      description: 'whether a kept answer is made again',
+      default: { value: false },
+    },
+  },
+});
 
 const PLACEHOLDER: FieldMap = {
   no_queries_available: {

@@ -57,10 +57,9 @@ function insertRoots(builder: SchemaBuilder, table: ResolvedTable): Roots {
 
 function updateRoots(builder: SchemaBuilder, table: ResolvedTable): Roots {
   if (!mayUpdate(builder, table)) return [];
-  const { update, update_by_pk, update_many } = table.rootFields;
+  const { update, update_by_pk } = table.rootFields;
   const operators = updateArguments(builder, table);
   const where = updateWhere(builder, table);
-  const updates = updatesInput(builder, table);
   const primaryKey = visibleKey(builder, table);
   return [
     root(builder, table, 'update', update, { ...operators, where }),
@@ -70,18 +69,21 @@ function updateRoots(builder: SchemaBuilder, table: ResolvedTable): Roots {
           [table.naming.names.pk_columns]: { type: nonNull(primaryKeyInput(builder, table, primaryKey)) },
         })
       : []),
-    [
-      update_many.name,
-      {
-        type: listOf(responseType(builder, table)),
-        description: update_many.description,
-        args: {
-          updates: { type: nonNull(listOf(nonNull(updates))), description: 'updates to execute, in order' },
-        },
-        extensions: fieldExtensions({ kind: 'update-many', table }),
-      },
-    ],
+    ...updateManyRoot(builder, table),
   ];
+}
+
+function updateManyRoot(builder: SchemaBuilder, table: ResolvedTable): Roots {
+  if (builder.model.features.has('hide_update_many_fields')) return [];
+  const { name, description } = table.rootFields.update_many;
+  const type = nonNull(listOf(nonNull(updatesInput(builder, table))));
+  const field: FieldConfig = {
+    type: listOf(responseType(builder, table)),
+    description,
+    args: { updates: { type, description: 'updates to execute, in order' } },
+    extensions: fieldExtensions({ kind: 'update-many', table }),
+  };
+  return [[name, field]];
 }
 
 function deleteRoots(builder: SchemaBuilder, table: ResolvedTable): Roots {

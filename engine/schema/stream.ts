@@ -9,8 +9,9 @@ import type { SchemaBuilder } from './builder.ts';
 import { countExtensions, type FieldConfig, fieldExtensions, inputExtensions } from './origin.ts';
 import { nonNullList, objectType } from './table.ts';
 
-/** None for a role that may read no column. */
+/** None for a role that may read no column, and where they are hidden. */
 export function streamRoot(builder: SchemaBuilder, table: ResolvedTable): [string, FieldConfig][] {
+  if (builder.model.features.has('hide_stream_fields')) return [];
   if (builder.selectableColumns(table).length === 0) return [];
   const { name, description } = table.rootFields.select_stream;
   const field: FieldConfig = {
