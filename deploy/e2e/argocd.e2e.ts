@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { apply, get, kubectl, type Printed, until } from './cluster.ts';
 import { Door } from './door.ts';
 import { AMINA, ENGINE, QUERY, SEED } from './examples.ts';
-import { createNamespace, createPostgres, IMAGE, uniqueName } from './release.ts';
+import { createNamespace, createPostgres, IMAGE, removeAll, uniqueName } from './release.ts';
 import { Repository } from './repository.ts';
 
 const SERVER = process.env['E2E_ARGOCD_SERVER'] ?? '';
@@ -57,7 +57,7 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
       ...APPLICATIONS,
       '--ignore-not-found',
     );
-    await kubectl('delete', 'namespace', namespace, '--wait=false', '--ignore-not-found');
+    await removeAll(namespace);
   });
 
   test('the Application of Applications installs Pergola, migrates, declares and starts a client, in this order', async () => {
@@ -148,13 +148,16 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
     repository.add('deploy/argocd/api/broken.yaml', BROKEN);
     await push('api', 'a permission with an operator there is not');
     await until('the Application is Degraded', async () => (await healthOf('api')).status === 'Degraded');
-    const { status } = await get('application', 'api', '-n', 'argocd');
-    const ours = status.resources.filter((x: Printed) => x.group === 'pergola.dev' && x.status === 'Synced');
-    const health = Object.fromEntries(ours.map((x: Printed) => [`${x.kind}/${x.name}`, x.health]));
-    const { 'TablePermission/writer-article': broken, ...others } = health as Record<string, Printed>;
-    expect(broken.status).toBe('Degraded');
-    expect(broken.message).toMatch(/^RejectedByEngine: .*Unknown operator : _equals/);
-    expect(Object.values(others).map((x) => x.status)).toEqual(Object.values(others).map(() => 'Healthy'));
+    await until('the sync has ended', async () => (await syncOf('api')).phase === 'Failed');
+    const { resources } = (await syncOf('api')).syncResult;
+    const failed = resources.filter((x: Printed) => x.hookPhase === 'Failed');
+    expect(failed.map(({ kind, name }: Printed) => `${kind}/${name}`)).toEqual([
+      'TablePermission/writer-article',
+    ]);
+    expect(failed[0].message).toMatch(/RejectedByEngine: .*Unknown operator : _equals/);
+    const { items } = await get('pergola', '-n', namespace);
+    const notReady = items.filter((x: Printed) => !x.status.conditions.some(isReady));
+    expect(notReady.map((x: Printed) => x.metadata.name)).toEqual(['writer-article']);
     expect((await door.graphql('{ article { id } }', 'reader')).errors).toBeUndefined();
   });
 
@@ -207,6 +210,15 @@ async function push(application: string, message: string): Promise<void> {
 async function refresh(application: string): Promise<void> {
   const annotation = 'argocd.argoproj.io/refresh=hard';
   await kubectl('-n', 'argocd', 'annotate', 'application', application, annotation, '--overwrite');
+}
+
+function isReady({ type, status }: Printed): boolean {
+  return type === 'Ready' && status === 'True';
+}
+
+/** The last one, or the one that goes on. */
+async function syncOf(application: string): Promise<Printed> {
+  return (await get('application', application, '-n', 'argocd')).status?.operationState ?? {};
 }
 
 async function healthOf(application: string): Promise<Printed> {

@@ -1,6 +1,6 @@
 /** What the tests install: a namespace under pod security "restricted", a Postgres that outlives releases, and the chart.
  *  In: PERGOLA_IMAGE, E2E_POSTGRES_IMAGE (deploy/e2e/run). Not here: custom resources (examples.ts). */
-import { apply, kubectl, run, waitFor } from './cluster.ts';
+import { apply, get, kubectl, run, waitFor } from './cluster.ts';
 
 export const CHART = 'charts/pergola';
 /** The release before this one, as it was packaged; the next one's replaces it. */
@@ -27,13 +27,13 @@ export function uniqueName(prefix: string): string {
   return `${prefix}-${Date.now().toString(36)}`;
 }
 
-/** `upgrade --install` and the rest; each waits until what it made is ready. Definitions a former test's release has left are taken. */
+/** Waits until what it made is ready. */
 export function helm(namespace: string, verb: string, ...args: readonly string[]): Promise<string> {
   return run('helm', [verb, 'pergola', ...args, '-n', namespace, '--wait', '--timeout', '300s']);
 }
 
 export function install(namespace: string, chart: string, ...values: readonly string[]): Promise<string> {
-  return helm(namespace, 'install', chart, '--take-ownership', ...IMAGE_VALUES, ...values);
+  return helm(namespace, 'install', chart, ...IMAGE_VALUES, ...values);
 }
 
 export async function createNamespace(namespace: string): Promise<void> {
@@ -95,9 +95,15 @@ spec:
   await waitFor(namespace, 'condition=Available', 'deployment/postgres');
 }
 
-/** Resources first, while there is an operator; E2E_KEEP=1 keeps everything to look at. */
+/** The cluster as it was: the next story installs definitions of its own. They stay where others have resources of them.
+ *  E2E_KEEP=1 keeps everything to look at. */
 export async function removeAll(namespace: string): Promise<void> {
   if (process.env['E2E_KEEP']) return;
   await run('helm', ['uninstall', 'pergola', '-n', namespace, '--ignore-not-found', '--wait']);
-  await kubectl('delete', 'namespace', namespace, '--wait=false', '--ignore-not-found');
+  await kubectl('delete', 'namespace', namespace, '--ignore-not-found', '--timeout=300s');
+  const names = (await kubectl('get', 'crd', '-o', 'name'))
+    .split('\n')
+    .filter((x) => x.endsWith('.pergola.dev'));
+  if (names.length === 0 || (await get('pergola', '-A')).items.length > 0) return;
+  await kubectl('delete', ...names);
 }

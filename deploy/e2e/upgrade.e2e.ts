@@ -46,7 +46,7 @@ test('the release before this one serves the examples', async () => {
 
 test('an upgrade fails no question, changes no resource and upgrades the definitions', async () => {
   const before = await generations();
-  await helm(namespace, 'upgrade', CHART, '--reset-then-reuse-values', '--take-ownership');
+  await helm(namespace, 'upgrade', CHART, '--reset-then-reuse-values');
   const { failed, failures } = await askedMore(namespace);
   expect({ failed, failures }).toEqual({ failed: 0, failures: [] });
   expect(await generations()).toEqual(before);
