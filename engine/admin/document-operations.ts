@@ -72,6 +72,8 @@ export async function replaceDocument(
     refuseWarnings(printInconsistencies(inconsistencies, false));
   }
   work.tolerate(added);
+  // A document that replaces its like is a version of its own all the same.
+  work.touchesResource = true;
   const report = reportOf(inconsistencies, options.include_keys === true);
   if (!options.include_keys) return () => report;
   return (published) => ({ ...report, resource_version: published.resourceVersion });

@@ -82,9 +82,9 @@ test.for([
   ],
   [
     { status: 200, body: '{"X-Other-Role":"admin"}' },
-    500,
-    'unexpected',
-    'the authentication hook failed: it named no x-engine-role',
+    400,
+    'invalid-params',
+    'x-engine-role not found in session variables',
   ],
 ] as const)('%j refuses the request', async ([given, status, code, message]) => {
   const error = await ask(given).catch((thrown: unknown) => thrown);

@@ -53,7 +53,7 @@ export async function sessionOfHook(
   const answer = objectFrom(response.body);
   const variables = variablesFrom(answer, prefix);
   const role = variables[`${SESSION_PREFIX}role`];
-  if (role === undefined || role === '') return fail('hookFailed', { reason: `it named no ${prefix}role` });
+  if (role === undefined || role === '') return fail('hookRoleMissing', { prefix });
   const now = Date.now();
   const freshMs = freshnessMs(cachingIn(answer) ?? cachingOf(response.headers), now);
   return {

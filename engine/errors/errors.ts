@@ -88,6 +88,11 @@ export const ERRORS = {
   roleNotAllowed: row<object>(400, 'access-denied', () => 'Your requested role is not in allowed roles'),
   hookUnauthorized: row<object>(401, 'access-denied', () => 'Authentication hook unauthorized this request'),
   hookFailed: row<Reason>(500, 'unexpected', (p) => `the authentication hook failed: ${p.reason}`),
+  hookRoleMissing: row<Prefixed>(
+    400,
+    'invalid-params',
+    (p) => `${p.prefix}role not found in session variables`,
+  ),
   backendOnlyNotBoolean: row<Prefixed>(
     400,
     'bad-request',
