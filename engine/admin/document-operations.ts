@@ -46,6 +46,8 @@ export async function replaceMetadata(work: Work, args: ReplaceArgs, request: Ad
   const next = keepConnection(parseMetadata(document), document, work.metadata);
   const whole = keepUnexported(next, work.metadata);
   const answer = await replaceDocument(work, whole, options, request);
+  // A document that replaces its like is a version of its own all the same.
+  if (!options.dry_run) work.touchesResource = true;
   return isWrapped ? answer : SUCCESS;
 }
 
@@ -72,8 +74,6 @@ export async function replaceDocument(
     refuseWarnings(printInconsistencies(inconsistencies, false));
   }
   work.tolerate(added);
-  // A document that replaces its like is a version of its own all the same.
-  work.touchesResource = true;
   const report = reportOf(inconsistencies, options.include_keys === true);
   if (!options.include_keys) return () => report;
   return (published) => ({ ...report, resource_version: published.resourceVersion });

@@ -231,9 +231,24 @@ describe('edits', () => {
 
   test('that change nothing leave the version alone', async () => {
     await engine.must(op('bulk', [op('track_table', 'author'), userMaySelect()]));
-    const { resourceVersion, metadata } = state();
-    await engine.must(op('replace_metadata', metadata));
+    const { resourceVersion } = state();
+    await engine.must(
+      op('set_permission_comment', { table: 'author', role: 'user', type: 'select', comment: null }),
+    );
     expect(state().resourceVersion).toBe(resourceVersion);
+  });
+
+  test('a document that replaces its like is a version of its own, a dry run of it is none', async () => {
+    const { resourceVersion, metadata } = state();
+    const replace = (dry_run: boolean) => ({
+      ...op('replace_metadata', { metadata, dry_run }),
+      version: 2,
+    });
+    await engine.must(replace(true));
+    expect(state().resourceVersion).toBe(resourceVersion);
+    await engine.must(replace(false));
+    expect(state().resourceVersion).toBe(resourceVersion + 1);
+    expect(state().metadata).toEqual(metadata);
   });
 
   test('a thousand tables: one more is tracked in well under 100 ms', async () => {

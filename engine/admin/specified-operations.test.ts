@@ -1,16 +1,18 @@
 /** The specification's list of operations and its table of states, row by row, on /v1/query: each is done once, from the state it
- *  needs, with the answer and the state after it. Rows of objects that are not there yet are found by OPERATIONS and then
- *  wait for their line here. Not here: errors (specified-errors.test.ts). Spec: "Operation list", "States and transitions". */
+ *  needs, with the answer and the state after it. Not here: errors (specified-errors.test.ts). Spec: "Operation list", "States and transitions". */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type RemoteService, startRemote } from '../../testing/remote.ts';
 import { findOperation } from '../metadata/operations.ts';
 import { op, startTestEngine, type TestEngine } from './testing/engine.ts';
 
 let engine: TestEngine;
+let service: RemoteService;
 /** The document of an engine that has just started. */
 let empty: unknown;
 
 beforeAll(async () => {
-  engine = await startTestEngine();
+  service = await startRemote('type Query { far: String }');
+  engine = await startTestEngine({ env: { REMOTE: service.url } });
   await engine.must(
     op('run_sql', {
       sql: `create table author (id int primary key, name text);
@@ -22,7 +24,10 @@ beforeAll(async () => {
     }),
   );
 });
-afterAll(() => engine.close());
+afterAll(async () => {
+  await engine.close();
+  await service.close();
+});
 beforeEach(async () => {
   empty ??= await engine.must(op('export_metadata'));
   await engine.must(op('replace_metadata', empty));
@@ -74,6 +79,7 @@ const trigger = op('create_event_trigger', {
   insert: { columns: '*' },
   enable_manual: true,
 });
+const remote = op('add_remote_schema', { name: 'far', definition: { url: '{{REMOTE}}' } });
 const allowed = op('add_collection_to_allowlist', { collection: 'c' });
 
 /** Type → the forms of its request, one for each version the specification lists. */
@@ -180,13 +186,9 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
     },
   ],
   delete_event_trigger: [{ after: [author, trigger], args: { name: 'told' } }],
-};
-
-/** Rows whose objects need a server on the other side, or are not there yet: tested where they are. */
-const ELSEWHERE: Readonly<Record<string, string>> = {
-  add_remote_schema: 'remote schemas',
-  remove_remote_schema: 'remote schemas',
-  reload_remote_schema: 'remote schemas',
+  add_remote_schema: [{ args: remote.args }],
+  remove_remote_schema: [{ after: [remote], args: { name: 'far' } }],
+  reload_remote_schema: [{ after: [remote], args: { name: 'far' } }],
 };
 
 /** The specification's list: 43 types, some in two versions. */
@@ -208,7 +210,7 @@ describe('an operation of the specification is done', () => {
   test('every type and version is known to /v1/query', () => {
     const unknown = LISTED.filter(([type, version]) => !findOperation(type, version, '/v1/query'));
     expect(unknown).toEqual([]);
-    expect(Object.keys(ROWS).length + Object.keys(ELSEWHERE).length).toBe(43);
+    expect(Object.keys(ROWS)).toHaveLength(43);
   });
 });
 
@@ -264,6 +266,22 @@ describe('a transition of the specification', () => {
     expect(
       await engine.query(op('set_table_is_enum', { table: name('author'), is_enum: true })),
     ).toMatchObject({ status: 400, body: { code: 'not-exists' } });
+  });
+
+  test('a remote schema is present after add_remote_schema, as it is now after reload, absent after remove', async () => {
+    const upstream = () => engine.state.snapshot().model.remoteSchemas.get('far')?.schema;
+    const fields = () => {
+      const query = upstream()?.types.get('Query');
+      return query?.kind === 'object' ? query.fields.map((field) => field.name) : [];
+    };
+    await engine.must(remote);
+    expect(fields()).toEqual(['far']);
+    service.serve('type Query { further: String }');
+    await engine.must(op('reload_remote_schema', { name: 'far' }));
+    expect(fields()).toEqual(['further']);
+    await engine.must(op('remove_remote_schema', { name: 'far' }));
+    expect(upstream()).toBeUndefined();
+    service.serve('type Query { far: String }');
   });
 
   test('metadata with inconsistent objects is consistent after drop_inconsistent_metadata', async () => {

@@ -29,12 +29,12 @@ export async function startTestEngine(
   const events: StateEvent[] = [];
   const state = new EngineState({
     metadataDatabaseUrl: database.url,
-    env: { ENGINE_GRAPHQL_DATABASE_URL: database.url },
     hasDatabaseUrl: true,
     stringifyNumericTypes: false,
     pollIntervalMs: 0,
     report: (event) => events.push(event),
     ...options,
+    env: { ENGINE_GRAPHQL_DATABASE_URL: database.url, ...options.env },
   });
   await state.start();
   const send: TestEngine['send'] = (body, endpoint, role = ADMIN_ROLE) =>
