@@ -251,7 +251,8 @@ describe('edits', () => {
     expect(state().metadata).toEqual(metadata);
   });
 
-  test('a thousand tables: one more is tracked in well under 100 ms', async () => {
+  // Making the tables takes long on a busy machine; what is measured is processor time.
+  test('a thousand tables: one more is tracked in well under 100 ms', { timeout: 180_000 }, async () => {
     const many = Array.from(
       { length: 1000 },
       (_, i) => `create table t${i} (id int primary key, a text, b int);`,

@@ -18,7 +18,14 @@ import {
   recordIntent,
 } from './intents.ts';
 import { migrate } from './migrate.ts';
-import { type Authorship, ENGINE_ITSELF, listRevisions, loadRevision, type Revision } from './revisions.ts';
+import {
+  type Authorship,
+  ENGINE_ITSELF,
+  listRevisions,
+  loadRevision,
+  noteRevision,
+  type Revision,
+} from './revisions.ts';
 
 /** NOTIFY channel; the payload is the three versions of the row and who wrote it: `7/2/1/0b1c…`. */
 export const CHANNEL = 'pergola_metadata';
@@ -154,7 +161,6 @@ export class Store {
     // The statement must see intents of those it had to wait for.
     await lockDocument(client);
     const states = draft.catalogStates ?? {};
-    const by = draft.by ?? ENGINE_ITSELF;
     const saved = await client.query(
       `with saved as (
        update pergola.metadata
@@ -166,18 +172,7 @@ export class Store {
               console_state = coalesce($7::json, console_state),
               operator_state = coalesce($8::json, operator_state)
         where resource_version = $1 and ${NO_INTENT}
-    returning resource_version, catalog_version, state_version),
-       noted as (
-       insert into pergola.revision (resource_version, author, client, operations, metadata)
-       select resource_version, $11, $12, $13::text[], $5::json
-         from saved where $5::json is not null and $14::int > 0),
-       forgotten as (
-       delete from pergola.revision
-        where $5::json is not null
-          and exists (select from saved)
-          and resource_version not in (
-              select resource_version from pergola.revision
-               order by resource_version desc limit greatest($14::int - 1, 0)))
+    returning resource_version, catalog_version, state_version)
        select ${VERSION_COLUMNS}, pg_notify($9, concat_ws('/', resource_version, catalog_version, state_version, $10::text))
          from saved`,
       [
@@ -191,14 +186,11 @@ export class Store {
         textOf(states.operator),
         CHANNEL,
         this.origin,
-        by.author,
-        by.client,
-        by.operations,
-        this.#keptRevisions,
       ],
     );
     const row = saved.rows[0];
     if (!row) fail('conflict', { version: String(expected) });
+    if (draft.metadata) await noteRevision(client, draft.by ?? ENGINE_ITSELF, this.#keptRevisions);
     return versionsOf(row);
   }
 }
