@@ -45,7 +45,9 @@ export async function startEngine(
       ? options.defaultNamingConvention
       : undefined,
     validatesNativeQueries: !options.disableNativeQueryValidation,
-    features: options.experimentalFeatures,
+    features: options.enableApolloFederation
+      ? [...options.experimentalFeatures, 'apollo_federation']
+      : options.experimentalFeatures,
     enforcesAllowList: options.enableAllowlist,
     enforcesRemotePermissions: options.enableRemoteSchemaPermissions,
     prioritizesRemoteData: options.remoteSchemaPrioritizeData,

@@ -30,6 +30,7 @@ export const EXPERIMENTAL_FEATURES = [
   'group_by',
   'disable_postgres_arrays',
   'nested_updates',
+  'apollo_federation',
 ] as const;
 
 export const LOG_TYPES = [
@@ -332,6 +333,12 @@ export const OPTIONS = {
     type: listOf(EXPERIMENTAL_FEATURES),
     default: [],
     doc: `features to switch on, comma-separated, of ${EXPERIMENTAL_FEATURES.join(', ')}`,
+  }),
+  'enable-apollo-federation': row({
+    group: 'API',
+    type: flag,
+    default: false,
+    doc: 'be a subgraph of a federated graph, as the feature apollo_federation says',
   }),
   'default-naming-convention': row({
     group: 'API',

@@ -6,6 +6,7 @@
 import { fail } from '../errors/engine-error.ts';
 import type { Session } from '../resolve/session.ts';
 import { answerAction } from './action.ts';
+import { answerEntities } from './entities.ts';
 import type { PlannedRequest, ReadyCall } from './plan-cache.ts';
 import type { Row } from './pool.ts';
 import { answerRemote, failedRemote } from './remote-call.ts';
@@ -120,5 +121,8 @@ function queried(ready: ReadyCall, asked: PlannedRequest, context: CallContext):
 async function outcomeOf(ready: ReadyCall, asked: PlannedRequest, context: CallContext): Promise<Outcome> {
   const { call } = ready;
   if (call.kind === 'remote') return answerRemote(call, asked, context);
+  if (call.kind === 'entities') {
+    return { fields: [await answerEntities({ ...ready, call }, asked, context)], errors: [], isUsable: true };
+  }
   return { fields: [await answerAction({ ...ready, call }, asked, context)], errors: [], isUsable: true };
 }

@@ -7,6 +7,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import type { CompiledPlan, CompiledStatement } from '../sql/plan.ts';
 import { printPlan, printResponse, printStatements } from './testing/print.ts';
 import { type GoldenRequest, respond } from './testing/respond.ts';
 import { openWorld, type World } from './testing/world.ts';
@@ -26,9 +27,14 @@ test.for(cases)('%s', async (name) => {
   const request = requestOf(folder);
   const { plan, compiled, response } = await respond(await worldOf(folder, request), request);
   compare(join(folder, 'plan.json'), plan && printPlan(plan));
-  compare(join(folder, 'statement.sql'), compiled && printStatements(compiled.statements));
+  compare(join(folder, 'statement.sql'), compiled && printStatements(statementsOf(compiled)));
   compare(join(folder, 'response.json'), printResponse(response));
 });
+
+/** With those that are run when a call has been answered, or is one to ourselves. */
+function statementsOf({ statements, calls }: CompiledPlan): readonly CompiledStatement[] {
+  return [...statements, ...calls.flatMap((call) => call.statements)];
+}
 
 /** Cases over the same fixture share a database; those that write have one of their own. */
 function worldOf(folder: string, request: GoldenRequest): Promise<World> {

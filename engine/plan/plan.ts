@@ -11,6 +11,7 @@ import { readArguments } from './arguments.ts';
 import { planConnection } from './connection.ts';
 import { PlanContext } from './context.ts';
 import type { PreparedDocument } from './document.ts';
+import { planEntities, planService } from './federation.ts';
 import { planCall } from './function.ts';
 import { planGroups } from './group-by.ts';
 import { introspectionJson, isIntrospection } from './introspection.ts';
@@ -87,6 +88,8 @@ function planRoots(
       return withPath(name, () => {
         const origin = fieldOrigin(field);
         if (origin.kind === 'remote') return remote.add(selected, origin);
+        if (origin.kind === 'service') return planService(selected, context);
+        if (origin.kind === 'entities') return planEntities(selected, context);
         remote.interrupt();
         if (origin.kind !== 'namespace') return planRoot(selected, field, origin, context);
         return { kind: 'namespace', alias, roots: planNamespace(field, nodes, context, [...path, alias]) };
@@ -109,7 +112,7 @@ function planNamespace(
 function planRoot(
   { alias, nodes }: SelectedField,
   field: GraphQLField<unknown, unknown>,
-  origin: Exclude<FieldOrigin, { kind: 'remote' | 'namespace' }>,
+  origin: Exclude<FieldOrigin, { kind: 'remote' | 'namespace' | 'service' | 'entities' }>,
   context: PlanContext,
 ): Root {
   switch (origin.kind) {
@@ -147,6 +150,7 @@ function planRoot(
     case 'page-info':
     case 'page-info-part':
     case 'node-id':
+    case 'sdl':
     case 'affected-rows':
     case 'returning':
       throw new Error(`${origin.kind} is no root field`);

@@ -85,7 +85,9 @@ export function spreadType(
     ? remoteSpread(on, remote)
     : isInterfaceType(type)
       ? findNodeType(type)(on)
-      : interfaceOf(type, on);
+      : isUnionType(type)
+        ? type.getTypes().find(({ name }) => name === on)
+        : interfaceOf(type, on);
   return other ?? fail('impossibleFragment', { on, type: type.name }, { path });
 }
 

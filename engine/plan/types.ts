@@ -11,6 +11,7 @@ import type { FunctionCall, Join, Leaf, NativeCall, Predicate, ShownIf } from '.
 import type { InputValidation, JsonForm } from '../resolve/types.ts';
 import type { ActionCall } from './action-types.ts';
 import type { Connection } from './connection-types.ts';
+import type { EntitiesCall } from './federation.ts';
 import type { RemoteJoin } from './join-types.ts';
 import type { RemoteCall } from './remote-types.ts';
 
@@ -57,8 +58,8 @@ export type Root =
   /** A part of what a call answers: its field of that number. */
   | { readonly kind: 'called'; readonly alias: string; readonly call: number; readonly field: number };
 
-/** A request to somebody else than a database. It goes out beside the statements of a query, and in its turn in a mutation. */
-export type Call = ActionCall | RemoteCall;
+/** A request to somebody else than a database, or for rows by keys that come with the request. It goes out beside the statements of a query, and in its turn in a mutation. */
+export type Call = ActionCall | RemoteCall | EntitiesCall;
 
 export type QueryRoot =
   /** A JSON array of rows. */

@@ -5,6 +5,7 @@ import { EngineError } from '../errors/engine-error.ts';
 import { printQualified } from '../metadata/schema/common.ts';
 import type { ResolvedAction } from './action.ts';
 import type { CustomType } from './custom-type.ts';
+import { ENTITIES_FIELD, FEDERATION_FEATURE, FEDERATION_TYPES, SERVICE_FIELD } from './federation.ts';
 import { takesArguments } from './function-call.ts';
 import {
   computedTypeName,
@@ -49,6 +50,9 @@ export class TakenNames {
 
   constructor(features: ReadonlySet<string>) {
     this.#features = features;
+    if (!features.has(FEDERATION_FEATURE)) return;
+    for (const field of [SERVICE_FIELD, ENTITIES_FIELD]) this.#fieldsOf('query_root').set(field, FEDERATION);
+    for (const type of FEDERATION_TYPES) this.#types.set(type, FEDERATION);
   }
 
   /** Takes the field that holds all others of the source, if there is one, and its types. */
@@ -187,6 +191,9 @@ export class TakenNames {
     return fields;
   }
 }
+
+/** Who has the fields and types of a subgraph. */
+const FEDERATION = 'federation';
 
 /** What is put behind the name of a logical model. */
 const NATIVE_TYPES = ['bool_exp', 'enum_name', 'order_by'];

@@ -58,6 +58,7 @@ function resolveAnew(
     primaryKey: primaryKeyOf(catalog, columns),
     uniqueKeys: keys,
     conflictIndexes: (configuration?.conflict_indexes ?? []).map((name) => indexOf(catalog, name)),
+    ...(definition.apollo_federation_config ? { isEntity: true } : {}),
     isPartitioned: catalog.kind === 'partitioned table',
     relationships: new Map(),
     computedFields: new Map(),

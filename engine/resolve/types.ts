@@ -116,6 +116,8 @@ export type ResolvedTable = {
   readonly columnByName: ReadonlyMap<string, ResolvedColumn>;
   /** Columns of the primary key, in key order; null without one. */
   readonly primaryKey: readonly ResolvedColumn[] | null;
+  /** Rows may be asked for by a federated graph. */
+  readonly isEntity?: true;
   /** The primary key first, then the unique ones. Those that are constraints can be named in `on_conflict`. */
   readonly uniqueKeys: readonly ResolvedKey[];
   /** Unique indexes that `on_conflict` can name, too, because the metadata says so. */

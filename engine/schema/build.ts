@@ -17,6 +17,7 @@ import type { ResolvedSource } from '../resolve/types.ts';
 import { actionRoots } from './action.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { connectionRoots } from './connection.ts';
+import { federationRoots } from './federation.ts';
 import { functionRoots } from './function.ts';
 import { mutationRoots } from './mutation.ts';
 import { nativeQueryRoots } from './native-query.ts';
@@ -32,7 +33,8 @@ export type Roots = {
 };
 
 export function buildRoots(builder: SchemaBuilder): Roots {
-  const query = readFields(builder, 'query');
+  const reads = readFields(builder, 'query');
+  const query = Object.keys(reads).length > 0 ? { ...reads, ...federationRoots(builder) } : reads;
   const mutationKind = builder.mayUseBackendOnly ? 'mutation_backend' : 'mutation_frontend';
   const mutation = {
     ...sourceFields(builder, mutationKind, (source) => ({

@@ -9,7 +9,12 @@ import { objectType } from './table.ts';
 
 /** Columns of the key that ids and cursors of the table's rows are made of; null where there are no such. */
 export function nodeKey(builder: SchemaBuilder, table: ResolvedTable): readonly ResolvedColumn[] | null {
-  const access = builder.isRelay ? builder.select(table) : null;
+  return builder.isRelay ? readableKey(builder, table) : null;
+}
+
+/** The primary key, where the role may read all of it, in every row. */
+export function readableKey(builder: SchemaBuilder, table: ResolvedTable): readonly ResolvedColumn[] | null {
+  const access = builder.select(table);
   const { primaryKey } = table;
   if (!access || !primaryKey) return null;
   const isShown = ({ name }: ResolvedColumn) => access.columns.has(name) && !access.cells.columns.has(name);

@@ -65,7 +65,11 @@ export type FieldOrigin =
   /** An action; where the answer to an asynchronous one is found; a value in an answer. */
   | { readonly kind: 'action' | 'action-result'; readonly action: ResolvedAction }
   | { readonly kind: 'output'; readonly field: CustomField }
-  | { readonly kind: 'returning'; readonly table: ResolvedTable };
+  | { readonly kind: 'returning'; readonly table: ResolvedTable }
+  /** Of a subgraph of a federated graph. */
+  | { readonly kind: 'service' }
+  | { readonly kind: 'sdl' }
+  | { readonly kind: 'entities' };
 
 /** Found elsewhere, by values of what it is a field of. */
 export type JoinedOrigin = {

@@ -83,7 +83,7 @@ export function renderPlan(plan: Plan): CompiledPlan {
   const turns: number[] = [];
   const answers = (plan.calls ?? []).map((call) => {
     if (call.kind === 'remote') return call.fields.map(({ places }) => places);
-    return [call.output && placesInOutput(call.output)];
+    return [call.kind === 'entities' ? null : call.output && placesInOutput(call.output)];
   });
   const template = placeAll(plan.roots, ['selectionSet'], { drafts, turns, answers });
   return {

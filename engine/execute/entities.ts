@@ -1,0 +1,72 @@
+/** The answer of `_entities`: representations are sorted by type, the keys of each go to its source as lists, and what comes back
+ *  is put in the order of the representations, unread. A row that is not there, or not the role's to read, is null.
+ *  Raises `validationFailed` for what represents nothing: then nothing is asked. Reference: features.md row 123. */
+import { fail } from '../errors/engine-error.ts';
+import { ENTITY, type EntitiesCall } from '../plan/federation.ts';
+import { KEYS_VARIABLE } from '../plan/keyed-rows.ts';
+import { ENTITIES_FIELD } from '../resolve/federation.ts';
+import { textOfColumn } from '../wire/statement.ts';
+import type { CallContext } from './calls.ts';
+import { JsonScanner } from './json-scanner.ts';
+import type { PlannedRequest, ReadyCall } from './plan-cache.ts';
+import { runPlan } from './run-plan.ts';
+import { written } from './written.ts';
+
+type ReadyEntities = ReadyCall & { readonly call: EntitiesCall };
+
+/** As JSON text. */
+export async function answerEntities(
+  { call, statements, joins }: ReadyEntities,
+  { variables }: PlannedRequest,
+  { session, databases }: CallContext,
+): Promise<string> {
+  const given = written(call.representations, variables.values);
+  const wanted = (Array.isArray(given) ? given : [given]).map((each, i) => entityOf(each, i, call));
+  const texts: string[] = wanted.map(() => 'null');
+  const places = call.joins.map((_, join) =>
+    wanted.flatMap((entity, i) => (entity.join === join ? [i] : [])),
+  );
+  const keys = call.joins.map(({ fields }, join) =>
+    fields.map((_, column) => places[join]!.map((i) => wanted[i]!.key[column])),
+  );
+  const binding = { session, variables: { ...variables.values, [KEYS_VARIABLE]: keys } };
+  const rows = await runPlan({ operation: 'query', statements }, binding, databases);
+  for (const [join, { statement, column }] of joins.entries()) {
+    const found = entitiesIn(textOfColumn(rows[statement]?.[column] ?? null) ?? '[]');
+    for (const [n, i] of places[join]!.entries()) texts[i] = found[n] ?? 'null';
+  }
+  return `[${texts.join(',')}]`;
+}
+
+type Wanted = { readonly join: number; readonly key: readonly unknown[] };
+
+function entityOf(representation: unknown, i: number, { joins }: EntitiesCall): Wanted {
+  const path = ['selectionSet', ENTITIES_FIELD, 'args', 'representations', i];
+  const refuse = (text: string) => fail('validationFailed', { text }, { path });
+  const fields = new Map(
+    Object.entries(typeof representation === 'object' && representation !== null ? representation : {}),
+  );
+  const typeName: unknown = fields.get('__typename');
+  if (typeof typeName !== 'string') return refuse('a representation is an object with a "__typename"');
+  const join = joins.findIndex((each) => each.typeName === typeName);
+  if (join < 0) return refuse(`'${typeName}' is no entity`);
+  const key = joins[join]!.fields.map((name) => {
+    return fields.get(name) ?? refuse(`a representation of '${typeName}' needs its key field '${name}'`);
+  });
+  return { join, key };
+}
+
+/** The text of each entity in a list of objects that hold one. */
+function entitiesIn(text: string): readonly string[] {
+  const scanner = new JsonScanner(Buffer.from(text));
+  const entities: string[] = [];
+  scanner.items(() =>
+    scanner.members((name) => {
+      scanner.peek();
+      const start = scanner.at;
+      scanner.skip();
+      if (name === ENTITY) entities.push(scanner.bytes.toString('utf8', start, scanner.at));
+    }),
+  );
+  return entities;
+}

@@ -1,0 +1,97 @@
+/** The root fields of a subgraph. `_service` is text; `_entities` is a call of the engine to itself: what is wanted is read when
+ *  the request runs, and the rows of each table are one column of their source's statement, however many there are.
+ *  A plan depends on which types are asked for, not on which rows. Raises `introspectionDisabled`, and `notSupported` for
+ *  what is found elsewhere. Not here: representations (execute/entities.ts). Reference: features.md row 123. */
+import { Kind, type ValueNode, visit } from 'graphql';
+import { fail } from '../errors/engine-error.ts';
+import { guardOf } from '../resolve/guard.ts';
+import { keyColumn } from '../resolve/remote-relationship.ts';
+import type { ResolvedTable } from '../resolve/types.ts';
+import { entityTables, subgraphSdl } from '../schema/federation.ts';
+import { objectType } from '../schema/table.ts';
+import type { KeyedRows } from './action-types.ts';
+import { readArguments } from './arguments.ts';
+import type { PlanContext } from './context.ts';
+import { placesInFields } from './join-places.ts';
+import { keyedRows } from './keyed-rows.ts';
+import { type SelectedField, selectedFields, subselections } from './selection.ts';
+import { objectTypeOf, planSelection } from './table.ts';
+import type { Field, Root } from './types.ts';
+import { literalValue } from './variables.ts';
+
+/** Rows of entities by their keys, in the order of the representations. */
+export type EntitiesCall = {
+  readonly kind: 'entities';
+  /** As the client wrote them. */
+  readonly representations: ValueNode;
+  /** One for each type that is asked for; `fields` are those of its key. */
+  readonly joins: readonly (KeyedRows & { readonly typeName: string })[];
+};
+
+/** Of each object in the rows. */
+export const ENTITY = 'entity';
+
+export function planService({ alias, field, nodes }: SelectedField, context: PlanContext): Root {
+  const { role } = context.document;
+  if (!guardOf(role.model, role.role).mayIntrospect) fail('introspectionDisabled', { role: role.role });
+  const type = objectTypeOf(field!);
+  const members = selectedFields(subselections(nodes), type, context).map((selected) => [
+    selected.alias,
+    selected.field ? subgraphSdl(role) : type.name,
+  ]);
+  return { kind: 'local', alias, json: JSON.stringify(Object.fromEntries(members)) };
+}
+
+export function planEntities({ alias, field, nodes }: SelectedField, context: PlanContext): Root {
+  readArguments(field!, nodes, context);
+  const { document, variables } = context;
+  const tables = new Map(entityTables(document.role.builder).map((table) => [table.typeName, table]));
+  const { value: representations } = nodes[0]!.arguments![0]!;
+  const namesIn = (value: unknown) => typeNamesIn(value).filter((name) => tables.has(name));
+  visit(representations, {
+    [Kind.VARIABLE]: ({ name }) => {
+      document.facets.set(name.value, (value) => namesIn(value).join(' '));
+    },
+  });
+  const asked = namesIn(literalValue(representations, (name) => variables[name]));
+  const joins = asked.map((typeName, place) => {
+    return { typeName, ...entityRows(tables.get(typeName)!, { nodes, place }, context) };
+  });
+  const call = { kind: 'entities', representations, joins } as const;
+  return { kind: 'called', alias, call: context.calls.push(() => call) - 1, field: 0 };
+}
+
+/** In a list of representations, or in one: each once, sorted. */
+function typeNamesIn(value: unknown): readonly string[] {
+  const list = Array.isArray(value) ? value : [value];
+  const names = list.map((item) => (item as { readonly __typename?: unknown } | null)?.__typename);
+  return [...new Set(names.filter((name) => typeof name === 'string'))].sort();
+}
+
+function entityRows(
+  table: ResolvedTable,
+  { nodes, place }: Pick<SelectedField, 'nodes'> & { readonly place: number },
+  context: PlanContext,
+): KeyedRows {
+  const key = table.primaryKey!;
+  const select = {
+    ...planSelection(table, objectType(context.document.role.builder, table), nodes, context),
+    where: context.filterOf(table),
+  };
+  if (placesInFields(select.fields)) {
+    fail('notSupported', { text: 'Remote relationships are not allowed in _entities' });
+  }
+  const mapping = key.map(({ name }, i) => [keyColumn(i), name] as const);
+  const rows: Field = {
+    kind: 'object',
+    alias: ENTITY,
+    join: { table: table.table, mapping, isUnique: true },
+    select,
+  };
+  const keys = key.map(({ type }, i) => ({ column: keyColumn(i), type }));
+  return {
+    source: table.source,
+    query: keyedRows([rows], keys, place),
+    fields: key.map(({ graphqlName }) => graphqlName),
+  };
+}

@@ -1,0 +1,125 @@
+/** The engine as a subgraph of a federated graph: `_service`, which tells its schema, and `_entities`, which finds rows by their
+ *  primary keys. An entity is a table whose metadata says so, to those who may read its whole key, in every row. With the
+ *  feature `apollo_federation`; not in the schema with connections. Not here: finding (plan/federation.ts).
+ *  Reference: features.md row 123; Apollo Federation, "Subgraph specification". */
+import {
+  type ConstDirectiveNode,
+  type DefinitionNode,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLScalarType,
+  GraphQLString,
+  GraphQLUnionType,
+  Kind,
+  parse,
+  print,
+  printSchema,
+} from 'graphql';
+import {
+  ANY_TYPE,
+  ENTITIES_FIELD,
+  ENTITY_TYPE,
+  FEDERATION_FEATURE,
+  FEDERATION_TYPES,
+  SERVICE_FIELD,
+  SERVICE_TYPE,
+} from '../resolve/federation.ts';
+import type { ResolvedTable } from '../resolve/types.ts';
+import type { SchemaBuilder } from './builder.ts';
+import { readableKey } from './node.ts';
+import { type FieldMap, fieldExtensions } from './origin.ts';
+import type { RoleSchema } from './role-schemas.ts';
+import { objectType } from './table.ts';
+
+/** Fields of the query root; a role that may read nothing else has none of them either. */
+export function federationRoots(builder: SchemaBuilder): FieldMap {
+  if (builder.isRelay || !builder.model.features.has(FEDERATION_FEATURE)) return {};
+  const service = { type: new GraphQLNonNull(serviceType(builder)), extensions: SERVICE };
+  if (entityTables(builder).length === 0) return { [SERVICE_FIELD]: service };
+  return {
+    [SERVICE_FIELD]: service,
+    [ENTITIES_FIELD]: {
+      type: new GraphQLNonNull(new GraphQLList(entityType(builder))),
+      args: {
+        representations: {
+          type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(anyType(builder)))),
+          description: 'names of types, each with the fields of a key',
+        },
+      },
+      extensions: fieldExtensions({ kind: 'entities' }),
+    },
+  };
+}
+
+const SERVICE = fieldExtensions({ kind: 'service' });
+
+/** Tables whose rows a federated graph may ask for. */
+export function entityTables(builder: SchemaBuilder): readonly ResolvedTable[] {
+  return [...builder.model.sources.values()].flatMap(({ tables }) =>
+    [...tables.values()].filter((table) => table.isEntity && readableKey(builder, table) !== null),
+  );
+}
+
+function serviceType(builder: SchemaBuilder): GraphQLObjectType {
+  return builder.named(SERVICE_TYPE, (name) => {
+    const sdl = { type: new GraphQLNonNull(GraphQLString), extensions: fieldExtensions({ kind: 'sdl' }) };
+    return new GraphQLObjectType({ name, fields: { sdl } });
+  });
+}
+
+function entityType(builder: SchemaBuilder): GraphQLUnionType {
+  return builder.named(ENTITY_TYPE, (name) => {
+    const types = () => entityTables(builder).map((table) => objectType(builder, table));
+    return new GraphQLUnionType({
+      name,
+      types,
+      description: 'A union of all types that use the @key directive',
+    });
+  });
+}
+
+function anyType(builder: SchemaBuilder): GraphQLScalarType {
+  return builder.named(ANY_TYPE, (name) => new GraphQLScalarType({ name }));
+}
+
+/** The role's schema as SDL: without what federation adds, with the keys of its entities. */
+export function subgraphSdl({ builder, schema }: RoleSchema): string {
+  const keys = new Map(
+    entityTables(builder).map((table) => [
+      table.typeName,
+      keyDirective(readableKey(builder, table)!.map(({ graphqlName }) => graphqlName)),
+    ]),
+  );
+  const { definitions } = parse(printSchema(schema()), { noLocation: true });
+  return definitions
+    .flatMap((node) => ownDefinition(node, keys) ?? [])
+    .map(print)
+    .join('\n\n');
+}
+
+function ownDefinition(
+  node: DefinitionNode,
+  keys: ReadonlyMap<string, ConstDirectiveNode>,
+): DefinitionNode | undefined {
+  if (!('name' in node) || !node.name) return node;
+  const { value: name } = node.name;
+  if (FEDERATION_TYPES.includes(name)) return undefined;
+  if (node.kind !== Kind.OBJECT_TYPE_DEFINITION) return node;
+  if (name === 'query_root') {
+    const added: readonly string[] = [SERVICE_FIELD, ENTITIES_FIELD];
+    return { ...node, fields: node.fields?.filter((field) => !added.includes(field.name.value)) };
+  }
+  const key = keys.get(name);
+  return key ? { ...node, directives: [key] } : node;
+}
+
+function keyDirective(fields: readonly string[]): ConstDirectiveNode {
+  const name = (value: string) => ({ kind: Kind.NAME, value }) as const;
+  const value = { kind: Kind.STRING, value: fields.join(' ') } as const;
+  return {
+    kind: Kind.DIRECTIVE,
+    name: name('key'),
+    arguments: [{ kind: Kind.ARGUMENT, name: name('fields'), value }],
+  };
+}
