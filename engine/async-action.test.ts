@@ -1,4 +1,6 @@
 /** Asynchronous actions of whole engines on one metadata database: told once, answered later, seen by who asked. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
@@ -181,6 +183,52 @@ test('calls that were left by an engine that is gone are made by the next; those
   await expect.poll(() => told.map(({ input }) => input.n).sort()).toEqual([101, 102]);
   await new Promise((resolve) => setTimeout(resolve, 200));
   expect(told).toHaveLength(2);
+});
+
+test('calls outlive an engine that is killed, and what it has done is not done again', async () => {
+  const child = spawn(process.execPath, ['bin/pergola.mjs', 'serve', '--server-port', '0'], {
+    env: {
+      PATH: process.env['PATH'],
+      HOOK: hook,
+      ENGINE_GRAPHQL_DATABASE_URL: database.url,
+      ENGINE_GRAPHQL_ADMIN_SECRET: 'other',
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let printed = '';
+  child.stderr.on('data', (chunk) => (printed += chunk));
+  await expect.poll(() => printed, { timeout: 20_000 }).toContain('serves GraphQL at');
+  const url = `${/http:\/\/localhost:\d+/.exec(printed)![0].replace('localhost', '127.0.0.1')}/v1/graphql`;
+  const begin = async (n: number) => {
+    const body = JSON.stringify({ query: `mutation { work(n: ${n}) }` });
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'x-engine-admin-secret': 'other' },
+      body,
+    });
+    return ((await response.json()) as { data: { work: string } }).data.work;
+  };
+  const done = await Promise.all([1, 2, 3].map(begin));
+  for (const id of done) await finished(id).toMatchObject({ note: 'done' });
+  let release = () => {};
+  open = new Promise((resolve) => (release = resolve));
+  const ids = await Promise.all([11, 12, 13, 14, 15, 16].map(begin));
+  await expect.poll(() => told.length).toBe(9);
+  child.kill('SIGKILL');
+  await once(child, 'close');
+  release();
+  // Those our own engine has claimed are answered; the others wait for the end of their leases.
+  const running = async () =>
+    Number(
+      (await database.sql("select count(*) from pergola.action_call where status = 'running'"))[0]!['count'],
+    );
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  const left = await running();
+  await database.sql("update pergola.action_call set lease_ends_at = now() where status = 'running'");
+  for (const id of ids) await finished(id).toMatchObject({ note: 'done' });
+  expect(told).toHaveLength(9 + left);
+  for (const n of [1, 2, 3]) expect(told.filter(({ input }) => input.n === n)).toHaveLength(1);
 });
 
 test('closing an engine waits for the calls under way', async () => {

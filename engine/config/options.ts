@@ -304,6 +304,13 @@ export const OPTIONS = {
     default: false,
     doc: 'arguments that are null are not sent to remote schemas',
   }),
+  'remote-schema-cache-size': row({
+    group: 'API',
+    type: integer('BYTES', 0),
+    default: 0,
+    unit: 'bytes',
+    doc: 'memory for answers of remote schemas that Cache-Control allows to keep; 0: none are kept',
+  }),
   'enabled-apis': row({
     group: 'API',
     type: listOf(API_NAMES),

@@ -27,6 +27,7 @@ export async function askRemote(
   asker: RemoteAsker,
 ): Promise<OutgoingAnswer> {
   const { outward, isRepeatable } = asker;
+  const { remoteCache } = outward;
   try {
     const url = filledIn(endpoint.url, outward.env);
     const headers = headersFor(endpoint, asker);
@@ -37,10 +38,13 @@ export async function askRemote(
       isRepeatable,
       trusts: outward.trusts,
     };
-    const answer = await witnessed(asking, outward, (traceHeaders) => {
-      const sent = Object.entries({ ...headers, ...traceHeaders });
-      return askOutside({ url, method: 'POST', headers: sent, body }, terms);
-    });
+    const ask = () =>
+      witnessed(asking, outward, (traceHeaders) => {
+        const sent = Object.entries({ ...headers, ...traceHeaders });
+        return askOutside({ url, method: 'POST', headers: sent, body }, terms);
+      });
+    const isKept = isRepeatable && remoteCache !== undefined;
+    const answer = await (isKept ? remoteCache.answer([url, headers, body], ask) : ask());
     if (answer.status < 300 || answer.status >= 400) return answer;
     throw new WebhookFailure(`Redirects are not followed (status ${answer.status})`);
   } catch (error) {

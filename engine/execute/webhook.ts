@@ -15,6 +15,7 @@ import { type HttpRequest, type PlainRequest, transformRequest } from '../transf
 import type { TemplateProblem } from '../transform/template.ts';
 import type { AsyncActions } from './async-actions.ts';
 import type { Environment } from './database-url.ts';
+import type { RemoteCache } from './remote-cache.ts';
 
 /** What a request to the outside may take from around the request that causes it. */
 export type Outward = {
@@ -32,6 +33,8 @@ export type Outward = {
   readonly showsInternal?: boolean;
   readonly exchange?: Noted;
   readonly asyncActions?: AsyncActions;
+  /** Absent: what remote schemas answer is not kept. */
+  readonly remoteCache?: RemoteCache;
   /** Actions' headers go before those of the client (--configured-header-precedence). */
   readonly prefersConfiguredHeaders?: boolean;
 };

@@ -10,7 +10,7 @@ import type { Arrived } from './operation.ts';
 import { showsInternal } from './refusal.ts';
 
 export function askerOf(
-  { state, options, observe, asyncActions }: HttpContext,
+  { state, options, observe, asyncActions, remoteCache }: HttpContext,
   session: Session,
   headers: IncomingHttpHeaders,
   { progress }: Arrived,
@@ -24,6 +24,7 @@ export function askerOf(
     observe,
     showsInternal: showsInternal(options, session),
     asyncActions,
+    ...(remoteCache && { remoteCache }),
     prefersConfiguredHeaders: options.configuredHeaderPrecedence,
     ...(exchange && { exchange }),
   };

@@ -4,6 +4,7 @@ import type { Authenticate } from '../auth/authenticate.ts';
 import type { Options } from '../config/options.ts';
 import type { AsyncActions } from '../execute/async-actions.ts';
 import type { RateLimiter } from '../execute/rate-limiter.ts';
+import type { RemoteCache } from '../execute/remote-cache.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { Registry } from '../observe/registry.ts';
 import type { CorsHeaders } from './cors.ts';
@@ -22,4 +23,6 @@ export type HttpContext = {
   readonly life: { isStopping: boolean };
   readonly rateLimiter: RateLimiter;
   readonly asyncActions: AsyncActions;
+  /** Null: off. */
+  readonly remoteCache: RemoteCache | null;
 };

@@ -14,6 +14,10 @@ export function metricsRoutes(app: FastifyInstance, context: HttpContext, regist
   readMetadata(registry, context.state);
   readSources(registry, context.state);
   readPlanCache(registry);
+  const { remoteCache } = context;
+  if (remoteCache) {
+    registry.read('pergola_remote_cache_requests_total', () => hitsAndMisses(remoteCache.counts));
+  }
   const secret = context.options.metricsSecret;
   app.get('/v1/metrics', async (request, reply) => {
     if (secret === undefined || !isBearer(request.headers.authorization, secret)) {
@@ -77,14 +81,15 @@ function readSources(registry: Registry, { sources }: EngineState): void {
 }
 
 function readPlanCache(registry: Registry): void {
-  registry.read('pergola_plan_cache_requests_total', () => {
-    const { hits, misses } = planCacheCounts();
-    return [
-      { labels: { result: 'hit' }, value: hits },
-      { labels: { result: 'miss' }, value: misses },
-    ];
-  });
+  registry.read('pergola_plan_cache_requests_total', () => hitsAndMisses(planCacheCounts()));
   registry.read('pergola_plan_cache_plans', () => one(planCacheCounts().plans));
+}
+
+function hitsAndMisses({ hits, misses }: { readonly hits: number; readonly misses: number }) {
+  return [
+    { labels: { result: 'hit' }, value: hits },
+    { labels: { result: 'miss' }, value: misses },
+  ];
 }
 
 function one(value: number) {

@@ -7,6 +7,7 @@ import type { EngineState } from '../admin/state.ts';
 import { openAuthenticator } from '../auth/authenticate.ts';
 import type { Options } from '../config/options.ts';
 import { RateLimiter } from '../execute/rate-limiter.ts';
+import { RemoteCache } from '../execute/remote-cache.ts';
 import type { Observe } from '../observe/observation.ts';
 import { buildApp } from './app.ts';
 import type { HttpContext } from './context.ts';
@@ -52,6 +53,7 @@ export async function openServer(
     life: { isStopping: false },
     rateLimiter: new RateLimiter(),
     asyncActions,
+    remoteCache: options.remoteSchemaCacheSize > 0 ? new RemoteCache(options.remoteSchemaCacheSize) : null,
   };
   const hasGraphql = options.enabledApis.includes('graphql');
   const answerGraphql = graphqlHandler(context);

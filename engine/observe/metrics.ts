@@ -80,6 +80,10 @@ export const METRICS = {
     'result',
   ),
   pergola_plan_cache_plans: gauge('Plans kept.'),
+  pergola_remote_cache_requests_total: counter(
+    'Requests to remote schemas that were answered from memory (hit) or not (miss), where --remote-schema-cache-size is set.',
+    'result',
+  ),
   pergola_jwk_refreshes_total: counter(
     'Fetches of the keys of identity providers: success or failed.',
     'result',
