@@ -85,8 +85,9 @@ test('subscriptions', async () => {
 });
 
 test('passing a query through costs little CPU beyond asking the service itself', async () => {
-  // 0.3 ms on a quiet machine; one that is busy counts more for the same work.
-  expect(await passThroughCpu(engine.url, url, engine.adminSecret)).toBeLessThan(3000);
+  const { direct, overhead } = await passThroughCpu(engine.url, url, engine.adminSecret);
+  // About as much again as the client needs to ask anybody (node engine/bench/remote.ts).
+  expect(overhead / direct).toBeLessThan(6);
 });
 
 test('what introspection tells of it builds a schema again', async () => {
