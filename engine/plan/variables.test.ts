@@ -127,8 +127,8 @@ test('a request of a few scalars is checked in microseconds', () => {
   );
   const given = { a: 1, b: 'x', c: [1, 2] };
   for (let i = 0; i < 20_000; i++) coerceVariables(document, given);
-  const started = performance.now();
+  const started = process.cpuUsage();
   for (let i = 0; i < 20_000; i++) coerceVariables(document, given);
-  const each = ((performance.now() - started) / 20_000) * 1000;
-  expect(each).toBeLessThan(50);
+  const { user, system } = process.cpuUsage(started);
+  expect((user + system) / 20_000).toBeLessThan(50);
 });
