@@ -18,6 +18,7 @@ import { configRoutes, publicRoutes } from './config.ts';
 import { consoleRoutes } from './console.ts';
 import type { HttpContext } from './context.ts';
 import { preflightHeaders } from './cors.ts';
+import { developerRoutes } from './developer.ts';
 import { exchangeOf, finish } from './exchange.ts';
 import { isGraphqlPath } from './graphql-path.ts';
 import { acceptsGzip, GZIP_HEADERS, gzipped } from './gzip.ts';
@@ -33,6 +34,7 @@ const ROUTES: Partial<Record<ApiName, (app: FastifyInstance, context: HttpContex
   metadata: adminRoutes,
   config: configRoutes,
   pgdump: pgDumpRoutes,
+  developer: developerRoutes,
 };
 
 export type MakeServer = (handle: (request: IncomingMessage, response: ServerResponse) => void) => Server;

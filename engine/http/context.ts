@@ -7,6 +7,7 @@ import type { RateLimiter } from '../execute/rate-limiter.ts';
 import type { RemoteCache } from '../execute/remote-cache.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { Registry } from '../observe/registry.ts';
+import type { LiveQueries } from '../subscribe/live-queries.ts';
 import type { CorsHeaders } from './cors.ts';
 import type { Tracing } from './tracing.ts';
 
@@ -22,6 +23,7 @@ export type HttpContext = {
   /** Whether requests should go elsewhere by now. */
   readonly life: { isStopping: boolean };
   readonly rateLimiter: RateLimiter;
+  readonly live: LiveQueries;
   readonly asyncActions: AsyncActions;
   /** Null: off. */
   readonly remoteCache: RemoteCache | null;

@@ -9,11 +9,13 @@ import type { Options } from '../config/options.ts';
 import { RateLimiter } from '../execute/rate-limiter.ts';
 import { RemoteCache } from '../execute/remote-cache.ts';
 import type { Observe } from '../observe/observation.ts';
+import { LiveQueries } from '../subscribe/live-queries.ts';
 import { buildApp } from './app.ts';
 import type { HttpContext } from './context.ts';
 import { corsPolicy } from './cors.ts';
 import { graphqlHandler } from './graphql.ts';
 import { isGraphqlPath } from './graphql-path.ts';
+import { errorFrom } from './refusal.ts';
 import { keepLast } from './repeated-headers.ts';
 import { isRest, restHandler } from './rest.ts';
 import { Tracing } from './tracing.ts';
@@ -52,6 +54,7 @@ export async function openServer(
     tracing: new Tracing(options, state, observe),
     life: { isStopping: false },
     rateLimiter: new RateLimiter(),
+    live: liveQueries(options, state, observe),
     asyncActions,
     remoteCache: options.remoteSchemaCacheSize > 0 ? new RemoteCache(options.remoteSchemaCacheSize) : null,
   };
@@ -101,6 +104,18 @@ export async function openServer(
       return cutOff;
     },
   };
+}
+
+function liveQueries(options: Options, state: EngineState, observe: Observe): LiveQueries {
+  return new LiveQueries({
+    refetchIntervalMs: options.liveQueriesMultiplexedRefetchInterval,
+    streamIntervalMs: options.streamingQueriesMultiplexedRefetchInterval,
+    // The other half is for requests.
+    mostAtOnce: Math.max(1, Math.floor(options.pgConnections / 2)),
+    model: () => state.snapshot().model,
+    databases: state.sources,
+    errorOf: (thrown) => errorFrom(thrown, observe, 'live query'),
+  });
 }
 
 /** Waits for a pause between requests. Until then every response tells its client to use the connection no more, so that

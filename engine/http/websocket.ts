@@ -5,11 +5,9 @@ import { type IncomingHttpHeaders, type IncomingMessage, type Server, STATUS_COD
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import { EngineError, toAdminBody } from '../errors/engine-error.ts';
-import { LiveQueries } from '../subscribe/live-queries.ts';
 import { addressOf } from './admit.ts';
 import type { HttpContext } from './context.ts';
 import { isGraphqlPath, isRelayPath } from './graphql-path.ts';
-import { errorFrom } from './refusal.ts';
 import { requestIdOf } from './request-id.ts';
 import { Connection } from './websocket-connection.ts';
 import { PROTOCOLS, protocolOf } from './websocket-messages.ts';
@@ -29,10 +27,10 @@ export function isWebsocketUpgrade(request: IncomingMessage): boolean {
 export function acceptWebsockets(server: Server, context: HttpContext): Websockets {
   const connections = new Set<Connection>();
   let isFinishing = false;
-  const live = liveQueries(context);
+  const { live } = context;
   context.registry?.read('pergola_websocket_connections', () => [{ labels: {}, value: connections.size }]);
   context.registry?.read('pergola_active_subscriptions', () => [{ labels: {}, value: live.size }]);
-  context.registry?.read('pergola_subscription_pollers', () => [{ labels: {}, value: live.pollers }]);
+  context.registry?.read('pergola_subscription_pollers', () => [{ labels: {}, value: live.pollers.length }]);
   const sockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -75,18 +73,6 @@ export function acceptWebsockets(server: Server, context: HttpContext): Websocke
       return cutOff;
     },
   };
-}
-
-function liveQueries({ options, state, observe }: HttpContext): LiveQueries {
-  return new LiveQueries({
-    refetchIntervalMs: options.liveQueriesMultiplexedRefetchInterval,
-    streamIntervalMs: options.streamingQueriesMultiplexedRefetchInterval,
-    // The other half is for requests.
-    mostAtOnce: Math.max(1, Math.floor(options.pgConnections / 2)),
-    model: () => state.snapshot().model,
-    databases: state.sources,
-    errorOf: (thrown) => errorFrom(thrown, observe, 'live query'),
-  });
 }
 
 function refusalOf({ options, corsHeaders }: HttpContext, request: IncomingMessage): EngineError | null {

@@ -31,11 +31,22 @@ export type LiveQueriesOptions = {
   readonly errorOf: (thrown: unknown) => EngineError;
 };
 
+/** A statement that is asked again and again. */
+export type Polled = {
+  readonly source: string;
+  readonly statement: string;
+  readonly isStream: boolean;
+  readonly intervalMs: number;
+  readonly cohorts: Poller['cohorts'];
+};
+
+type Asked = { readonly statement: ReadyStatement; readonly intervalMs: number; readonly poller: Poller };
+
 export class LiveQueries {
   readonly #options: LiveQueriesOptions;
   readonly #turns: Turns;
   /** By source, time limit and statement text. */
-  readonly #pollers = new Map<string, Poller>();
+  readonly #pollers = new Map<string, Asked>();
   readonly #subscriptions = new Set<Subscription>();
   /** Of those that ask no database. */
   readonly #rounds: Poller;
@@ -55,9 +66,15 @@ export class LiveQueries {
     return this.#subscriptions.size;
   }
 
-  /** Statements asked again and again. */
-  get pollers(): number {
-    return this.#pollers.size;
+  /** Statements asked again and again, and for whom. */
+  get pollers(): readonly Polled[] {
+    return [...this.#pollers.values()].map(({ statement, intervalMs, poller }) => ({
+      source: statement.source,
+      statement: statement.text,
+      isStream: isOfStream(statement),
+      intervalMs,
+      cohorts: poller.cohorts,
+    }));
   }
 
   /** Raises what planning raises, and `missingSessionVariable`. The returned function ends it. */
@@ -91,12 +108,12 @@ export class LiveQueries {
 
   #watch(...[statement, values, watcher, when]: Parameters<Surroundings['watch']>): () => void {
     const key = `${statement.source}\n${statement.timeLimitMs}\n${statement.text}`;
-    const poller = this.#pollers.get(key) ?? this.#newPoller(statement);
-    this.#pollers.set(key, poller);
-    const leave = poller.watch(values, watcher, when);
+    const asked = this.#pollers.get(key) ?? this.#newPoller(statement);
+    this.#pollers.set(key, asked);
+    const leave = asked.poller.watch(values, watcher, when);
     return () => {
       leave();
-      if (poller.isIdle && this.#pollers.get(key) === poller) this.#pollers.delete(key);
+      if (asked.poller.isIdle && this.#pollers.get(key) === asked) this.#pollers.delete(key);
     };
   }
 
@@ -113,13 +130,15 @@ export class LiveQueries {
     return poller.watch([], watcher);
   }
 
-  #newPoller(statement: ReadyStatement): Poller {
+  #newPoller(statement: ReadyStatement): Asked {
     const { refetchIntervalMs, streamIntervalMs } = this.#options;
-    return new Poller({
+    const intervalMs = isOfStream(statement) ? streamIntervalMs : refetchIntervalMs;
+    const poller = new Poller({
       ask: (values) => this.#turns.take(() => this.#ask(statement, values)),
-      intervalMs: isOfStream(statement) ? streamIntervalMs : refetchIntervalMs,
+      intervalMs,
       beforeRound: () => this.#renewAll(),
     });
+    return { statement, intervalMs, poller };
   }
 
   #ask(statement: ReadyStatement, values: Values): Promise<Outcome> {

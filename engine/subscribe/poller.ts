@@ -43,6 +43,14 @@ export class Poller {
     return this.#cohorts.size === 0;
   }
 
+  /** Watchers of each cohort, by the values they share. */
+  get cohorts(): readonly { readonly values: Values; readonly watchers: number }[] {
+    return [...this.#cohorts].map(([key, { size }]) => ({
+      values: JSON.parse(key) as Values,
+      watchers: size,
+    }));
+  }
+
   /** The returned function ends it; nothing is heard after. `next round`: who has just been told something can wait. */
   watch(values: Values, watcher: Watcher, when: 'now' | 'next round' = 'now'): () => void {
     const key = JSON.stringify(values);
@@ -57,7 +65,7 @@ export class Poller {
     this.#timer ??= setInterval(() => this.#round(), this.#options.intervalMs);
     return () => {
       leave();
-      if (joined.isEmpty && this.#cohorts.get(key) === joined) this.#cohorts.delete(key);
+      if (joined.size === 0 && this.#cohorts.get(key) === joined) this.#cohorts.delete(key);
       if (this.isIdle) this.#rest();
     };
   }
@@ -93,8 +101,8 @@ class Cohort {
     this.#ask = ask;
   }
 
-  get isEmpty(): boolean {
-    return this.#watching.size === 0;
+  get size(): number {
+    return this.#watching.size;
   }
 
   join(watcher: Watcher): () => void {
