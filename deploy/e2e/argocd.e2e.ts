@@ -148,9 +148,12 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
     repository.add('deploy/argocd/api/broken.yaml', BROKEN);
     await push('api', 'a permission with an operator there is not');
     await until('the Application is Degraded', async () => (await healthOf('api')).status === 'Degraded');
-    await until('the sync has ended', async () => (await syncOf('api')).phase === 'Failed');
-    const { resources } = (await syncOf('api')).syncResult;
-    const failed = resources.filter((x: Printed) => x.hookPhase === 'Failed');
+    let failed: Printed[] = [];
+    await until('the sync says what failed', async () => {
+      const resources = (await syncOf('api')).syncResult?.resources ?? [];
+      failed = resources.filter((x: Printed) => x.hookPhase === 'Failed');
+      return failed.length > 0;
+    });
     expect(failed.map(({ kind, name }: Printed) => `${kind}/${name}`)).toEqual([
       'TablePermission/writer-article',
     ]);
