@@ -168,6 +168,12 @@ const REFUSED_AT_BIRTH: readonly (readonly [string, string, Spec, string])[] = [
     'a header has exactly one of value',
   ],
   [
+    'QueryCollection',
+    'a scope that is both',
+    { allowlist: { scope: { global: true, roles: [] } } },
+    'scope has either global: true or roles',
+  ],
+  [
     'AllowListEntry',
     'a scope that is both',
     { scope: { global: true, roles: [] } },

@@ -68,6 +68,16 @@ test('enabled APIs are a comma-separated list of known names', () => {
   );
 });
 
+test('a feature that is always on may be named, one nobody knows may not', () => {
+  expect(load(['--experimental-features', 'inherited_roles,group_by']).experimentalFeatures).toEqual([
+    'inherited_roles',
+    'group_by',
+  ]);
+  expect(problemsOf(['--experimental-features', 'teleport'])[0]).toMatch(
+    /expects one of naming_convention, /,
+  );
+});
+
 test('an unknown flag is refused, with the nearest known one', () => {
   expect(problemsOf(['--admin-secrt', 'hush'])).toEqual([
     'there is no flag --admin-secrt; did you mean --admin-secret?',

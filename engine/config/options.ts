@@ -33,6 +33,13 @@ export const EXPERIMENTAL_FEATURES = [
   'apollo_federation',
 ] as const;
 
+/** Features of the family that are always on here: a configuration that names them is not refused. */
+export const STANDING_FEATURES = [
+  'inherited_roles',
+  'streaming_subscriptions',
+  'optimize_permission_filters',
+] as const;
+
 export const LOG_TYPES = [
   'startup',
   'http-log',
@@ -337,9 +344,9 @@ export const OPTIONS = {
   }),
   'experimental-features': row({
     group: 'API',
-    type: listOf(EXPERIMENTAL_FEATURES),
+    type: listOf([...EXPERIMENTAL_FEATURES, ...STANDING_FEATURES]),
     default: [],
-    doc: `features to switch on, comma-separated, of ${EXPERIMENTAL_FEATURES.join(', ')}`,
+    doc: `features to switch on, comma-separated, of ${EXPERIMENTAL_FEATURES.join(', ')}; on anyway are ${STANDING_FEATURES.join(', ')}`,
   }),
   'enable-apollo-federation': row({
     group: 'API',
