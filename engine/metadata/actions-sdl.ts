@@ -146,8 +146,10 @@ function described(item: JsonRecord, text: string): string {
   return `${print({ kind: Kind.STRING, value: description, block: isBlock })}\n${text}`;
 }
 
+/** Lines of GraphQL: a regular expression would take U+2028 in a description for the end of one. */
 function indent(text: string): string {
-  return text.replaceAll(/^(?=.)/gm, '  ');
+  const lines = text.split('\n').map((line) => (line === '' ? line : `  ${line}`));
+  return lines.join('\n');
 }
 
 // ── reading ──
