@@ -1,5 +1,6 @@
 /** Properties of a pass over random resources, random interference and random faults: what must hold whatever happens.
  *  One behaviour at a time: reconcile.test.ts. */
+import '../testing/seed.ts';
 import { isSameJson, type MetadataObject, objectKey, objectsOf } from '@pergola/engine/metadata';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -1,3 +1,4 @@
+import '../../testing/seed.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { JsonScanner, NotJson } from './json-scanner.ts';

@@ -1,4 +1,5 @@
 /** Actions and custom types as SDL and settings. */
+import '../../testing/seed.ts';
 import { assert, option, property, string } from 'fast-check';
 import { parse } from 'graphql';
 import { expect, test } from 'vitest';

@@ -1,4 +1,5 @@
 /** The difference of two documents. */
+import '../../testing/seed.ts';
 import { type Arbitrary, array, assert, constantFrom, property, record, subarray, tuple } from 'fast-check';
 import { expect, test } from 'vitest';
 import { applyChanges, changedKeys, diffMetadata } from './diff.ts';

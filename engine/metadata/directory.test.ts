@@ -1,4 +1,5 @@
 /** The metadata directory, written and read back. */
+import '../../testing/seed.ts';
 import { array, assert, constantFrom, property, string, tuple } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Files, toDirectory } from './directory.ts';

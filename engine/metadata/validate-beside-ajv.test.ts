@@ -1,4 +1,5 @@
 /** The validator beside a library's: they judge alike whatever is done to a document. What ours says is in parse.test.ts. */
+import '../../testing/seed.ts';
 import { readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import fc from 'fast-check';

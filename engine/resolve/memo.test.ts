@@ -1,4 +1,5 @@
 /** A resolve that remembers says what one that knows nothing would say, and keeps what an edit did not touch. */
+import '../../testing/seed.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Table } from '../metadata/schema/table.ts';

@@ -1,4 +1,5 @@
 /** Twins of fragment.ts: what may become text, and that values never do. */
+import '../../testing/seed.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { arrayOf, builtinType } from '../catalog/types.ts';

@@ -1,5 +1,6 @@
 /** Twins of plan.ts: how roots share statements, where failures are reported, and that no plan whatsoever puts a value
  *  into text. */
+import '../../testing/seed.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { OPERATORS, type OperatorName } from '../catalog/operators.ts';

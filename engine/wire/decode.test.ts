@@ -1,4 +1,5 @@
 /** Twins of decode.ts: streams of messages, cut anywhere. */
+import '../../testing/seed.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Decoder, failureAt, MOST_TEXT, rowAt } from './decode.ts';

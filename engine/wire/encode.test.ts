@@ -1,4 +1,5 @@
 /** Twins of encode.ts: what is written, read back field by field. */
+import '../../testing/seed.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Decoder } from './decode.ts';

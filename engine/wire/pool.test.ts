@@ -1,4 +1,5 @@
 /** Twins of pool.ts and connection.ts: a real Postgres, often through a proxy that cuts its stream. */
+import '../../testing/seed.ts';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
