@@ -3,7 +3,8 @@
 import { apply, get, kubectl, run, waitFor } from './cluster.ts';
 
 export const CHART = 'charts/pergola';
-/** The release before this one, as it was packaged; the next one's replaces it. */
+/** The release before this one, with its own templates and definitions; the next one's replaces it. It has definitions of the
+ *  kinds that came after it too: both charts run the one image under test, whose operator watches every kind. */
 export const PREVIOUS_CHART = 'deploy/e2e/previous/pergola-0.2.0.tgz';
 export const ADMIN_SECRET = 'e2e-admin-secret';
 export const IMAGE = process.env['PERGOLA_IMAGE'] ?? '';
