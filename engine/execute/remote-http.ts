@@ -4,7 +4,7 @@
  *  Reference: features.md rows 110–113. */
 import { EngineError } from '../errors/engine-error.ts';
 import { witnessed } from '../observe/webhook-call.ts';
-import { askOutside, NoAnswer, type OutgoingAnswer } from '../outgoing/http-client.ts';
+import { askOutside, LONGEST_MS, NoAnswer, type OutgoingAnswer } from '../outgoing/http-client.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import type { RemoteEndpoint } from '../resolve/types.ts';
 import { configuredHeaders, filledIn, forwardedHeaders, type Outward, WebhookFailure } from './webhook.ts';
@@ -61,7 +61,7 @@ export function timeoutMsOf(
   { timeoutSeconds }: RemoteEndpoint,
   { timeLimitMs }: Pick<RemoteAsker, 'timeLimitMs'>,
 ): number {
-  return Math.min(timeoutSeconds * 1000, timeLimitMs ?? Number.POSITIVE_INFINITY);
+  return Math.min(timeoutSeconds * 1000, timeLimitMs ?? LONGEST_MS, LONGEST_MS);
 }
 
 /** Told to administrators. */

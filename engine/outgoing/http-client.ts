@@ -75,7 +75,7 @@ const TLS_AGENT = new TlsAgent(KEPT);
 const FORGIVING_AGENT = new ForgivingAgent({ ...KEPT, rejectUnauthorized: false });
 
 /** Timers cannot wait longer. */
-const LONGEST_MS = 2 ** 31 - 1;
+export const LONGEST_MS = 2 ** 31 - 1;
 
 /** About the bytes on the connection, which are ours to say. */
 const OURS: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
