@@ -25,7 +25,7 @@ async function attemptOn(url: string, timeoutMs: number) {
 
 test('tells of every failed attempt and gives up with where, and why, and without the password', async () => {
   const port = await closedPort();
-  const { outcome, attempts } = await attemptOn(`postgres://someone:hunter2@127.0.0.1:${port}/meta`, 400);
+  const { outcome, attempts } = await attemptOn(`postgres://someone:hunter2@127.0.0.1:${port}/meta`, 1500);
   expect(attempts.length).toBeGreaterThan(1);
   expect(attempts[0]).toContain('ECONNREFUSED');
   expect(outcome).toBeInstanceOf(Error);
