@@ -10,7 +10,6 @@ import { guardOf } from '../resolve/guard.ts';
 import type { Leaf } from '../resolve/predicate.ts';
 import type { Model } from '../resolve/types.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
-import type { Statement } from '../sql/fragment.ts';
 import {
   type CompiledCall,
   type CompiledJoin,
@@ -20,6 +19,7 @@ import {
   renderPlan,
   type TemplatePart,
 } from '../sql/plan.ts';
+import { type QueryTag, tagged } from '../sql/query-tags.ts';
 import { Lru } from './lru.ts';
 import type { NamedStatement } from './pool.ts';
 import { bytesOf } from './splice.ts';
@@ -126,6 +126,7 @@ export function planned(role: RoleSchema, request: GraphqlRequest): PlannedReque
   const plan = ready(renderPlan(planRequest(document, variables)), {
     timeLimitMs: guardOf(role.model, role.role).timeLimitMs,
     sources: role.model.sources,
+    asked: { operation: document.operation.name?.value ?? null, digest: digestOf(request.query) },
   });
   // Planning may have found out that more of the variables matters.
   const isSameShape = document.byValue.size + document.facets.size === before;
@@ -200,8 +201,9 @@ function total(numbers: readonly number[]): number {
   return numbers.reduce((sum, number) => sum + number, 0);
 }
 
-/** What of the model running depends on. */
-type Surroundings = Pick<ReadyPlan, 'timeLimitMs'> & Pick<Model, 'sources'>;
+/** What of the model running depends on, and what a statement may say it is of. */
+type Surroundings = Pick<ReadyPlan, 'timeLimitMs'> &
+  Pick<Model, 'sources'> & { readonly asked: Pick<QueryTag, 'operation' | 'digest'> };
 
 function ready(
   { operation, validations, calls, joins, statements, template }: CompiledPlan,
@@ -236,27 +238,34 @@ function lengthOf(template: readonly TemplatePart[]): number {
 
 function readyStatement(statement: CompiledStatement, around: Surroundings): ReadyStatement {
   const { answer, steps, ...rest } = statement;
+  const source = around.sources.get(statement.source);
+  const tag = { ...around.asked, fields: statement.roots };
+  const tagOf = (text: string) => tagged(text, source?.queryTags ?? null, tag);
   return {
     ...rest,
-    preparation: preparationOf(statement, statement.isRepeatable),
+    preparation: preparationOf(tagOf(statement.text), statement.isRepeatable),
     timeLimitMs: around.timeLimitMs,
-    isWatched: around.sources.get(statement.source)?.hasTriggers ?? false,
+    isWatched: source?.hasTriggers ?? false,
     answer: answer && readyStatement({ ...statement, ...answer, answer: null }, around),
-    steps: readySteps(steps),
+    steps: readySteps(steps, tagOf),
   };
 }
 
-function readySteps(steps: readonly CompiledStep[]): readonly ReadyStep[] {
+function readySteps(steps: readonly CompiledStep[], tagOf: (text: string) => string): readonly ReadyStep[] {
   const known = new Map<string, Preparation>();
   return steps.map((step) => {
-    const preparation = known.get(step.text) ?? preparationOf(step);
+    const preparation = known.get(step.text) ?? preparationOf(tagOf(step.text));
     known.set(step.text, preparation);
     return { ...step, preparation };
   });
 }
 
 /** Named by its text, so that equal statements of different plans are prepared once and different ones never meet. */
-function preparationOf({ text }: Statement, isRead = false): Preparation {
-  const name = createHash('sha256').update(text).digest('base64url').slice(0, 32);
+function preparationOf(text: string, isRead = false): Preparation {
+  const name = digestOf(text);
   return { named: { name, text, isRead }, once: { name: '', text, isRead }, wasUsed: false };
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 32);
 }

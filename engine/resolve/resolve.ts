@@ -4,6 +4,7 @@
  *  Never fails: what does not fit becomes an Inconsistency and is left out of the model, with everything that hangs on it. */
 import type { Catalog } from '../catalog/types.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { QueryTags, Source } from '../metadata/schema/source.ts';
 import { resolveActions } from './action.ts';
 import { TakenNames } from './conflicts.ts';
 import { resolveCronTriggers } from './cron-trigger.ts';
@@ -67,7 +68,7 @@ export function resolve(
     const eventTriggers = eventTriggersOf(source, triggerNames, found);
     const hasTriggers = source.catalog.hasTriggers || eventTriggers.size > 0;
     const resolved = { name, naming, tables, nativeQueries, functions, eventTriggers, hasTriggers };
-    return [name, resolved] as const;
+    return [name, { ...resolved, queryTags: queryTagsOf(source.source) }] as const;
   });
   const around = { sources: new Map(sources), catalogs: catalogs.values(), names };
   const types = resolveCustomTypes(metadata.custom_types ?? {}, around, found);
@@ -116,4 +117,8 @@ function rolesOf(metadata: Metadata): ReadonlySet<string> {
     }
   }
   return roles;
+}
+
+function queryTagsOf({ query_tags: tags }: Source): QueryTags | null {
+  return tags && !tags.disabled ? tags : null;
 }

@@ -7,7 +7,7 @@ import type { CatalogIndex, PgType } from '../catalog/types.ts';
 import type { EngineError } from '../errors/engine-error.ts';
 import type { RestMethod } from '../metadata/schema/collection.ts';
 import type { Header, QualifiedName } from '../metadata/schema/common.ts';
-import type { NamingConvention } from '../metadata/schema/source.ts';
+import type { NamingConvention, QueryTags } from '../metadata/schema/source.ts';
 import type { RootFieldKind } from '../metadata/schema/table.ts';
 import type { ResolvedAction } from './action.ts';
 import type { ResolvedCronTrigger } from './cron-trigger.ts';
@@ -99,6 +99,8 @@ export type ResolvedSource = {
   readonly eventTriggers: ReadonlyMap<string, ResolvedEventTrigger>;
   /** Has a table of it triggers: they may ask who wrote. */
   readonly hasTriggers: boolean;
+  /** What its statements say of themselves; null: nothing. */
+  readonly queryTags: QueryTags | null;
 };
 
 export type ResolvedTable = {
