@@ -30,7 +30,7 @@ export function acceptWebsockets(server: Server, context: HttpContext): Websocke
   const { live } = context;
   context.registry?.read('pergola_websocket_connections', () => [{ labels: {}, value: connections.size }]);
   context.registry?.read('pergola_active_subscriptions', () => [{ labels: {}, value: live.size }]);
-  context.registry?.read('pergola_subscription_pollers', () => [{ labels: {}, value: live.pollers.length }]);
+  context.registry?.read('pergola_subscription_pollers', () => [{ labels: {}, value: live.pollerCount }]);
   const sockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,

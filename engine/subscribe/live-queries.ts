@@ -66,7 +66,12 @@ export class LiveQueries {
     return this.#subscriptions.size;
   }
 
-  /** Statements asked again and again, and for whom. */
+  /** Statements asked again and again. */
+  get pollerCount(): number {
+    return this.#pollers.size;
+  }
+
+  /** Those statements, and for whom: for a person who looks, as it reads the values of every cohort. */
   get pollers(): readonly Polled[] {
     return [...this.#pollers.values()].map(({ statement, intervalMs, poller }) => ({
       source: statement.source,
