@@ -126,7 +126,7 @@ export function planned(role: RoleSchema, request: GraphqlRequest): PlannedReque
   const plan = ready(renderPlan(planRequest(document, variables)), {
     timeLimitMs: guardOf(role.model, role.role).timeLimitMs,
     sources: role.model.sources,
-    asked: { operation: document.operation.name?.value ?? null, digest: digestOf(request.query) },
+    asked: { operation: document.operation.name?.value ?? null, text: request.query },
   });
   // Planning may have found out that more of the variables matters.
   const isSameShape = document.byValue.size + document.facets.size === before;
@@ -203,7 +203,7 @@ function total(numbers: readonly number[]): number {
 
 /** What of the model running depends on, and what a statement may say it is of. */
 type Surroundings = Pick<ReadyPlan, 'timeLimitMs'> &
-  Pick<Model, 'sources'> & { readonly asked: Pick<QueryTag, 'operation' | 'digest'> };
+  Pick<Model, 'sources'> & { readonly asked: Pick<QueryTag, 'operation'> & Pick<PlannedRequest, 'text'> };
 
 function ready(
   { operation, validations, calls, joins, statements, template }: CompiledPlan,
@@ -239,8 +239,13 @@ function lengthOf(template: readonly TemplatePart[]): number {
 function readyStatement(statement: CompiledStatement, around: Surroundings): ReadyStatement {
   const { answer, steps, ...rest } = statement;
   const source = around.sources.get(statement.source);
-  const tag = { ...around.asked, fields: statement.roots };
-  const tagOf = (text: string) => tagged(text, source?.queryTags ?? null, tag);
+  const tags = source?.queryTags;
+  const tag = tags && {
+    fields: statement.roots,
+    operation: around.asked.operation,
+    digest: digestOf(around.asked.text),
+  };
+  const tagOf = (text: string) => (tag ? tagged(text, tags, tag) : text);
   return {
     ...rest,
     preparation: preparationOf(tagOf(statement.text), statement.isRepeatable),

@@ -12,9 +12,8 @@ export type QueryTag = {
   readonly digest: string;
 };
 
-/** The statement's text with its comment, where the source wants one. */
-export function tagged(text: string, tags: QueryTags | null, tag: QueryTag): string {
-  if (!tags) return text;
+/** The statement's text with its comment. */
+export function tagged(text: string, tags: QueryTags, tag: QueryTag): string {
   const attributes = attributesOf(tag);
   for (const [, value] of attributes) {
     // What could end a comment is no name.
