@@ -2,7 +2,7 @@
  *  Not here: asking it (ground.ts). */
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import type { Source } from '../metadata/schema/source.ts';
-import { isSameJson } from './same-json.ts';
+import { isSameJsonText } from './same-json.ts';
 
 /** Would the same be asked in the same way? */
 export function isSameEndpoint(
@@ -11,9 +11,9 @@ export function isSameEndpoint(
 ): boolean {
   const known = before?.definition;
   const same = [known?.url, known?.url_from_env, known?.headers ?? []];
-  return known !== undefined && isSameJson(same, [url, url_from_env, headers ?? []]);
+  return known !== undefined && isSameJsonText(same, [url, url_from_env, headers ?? []]);
 }
 
 export function connectsAlike(before: Source | undefined, after: Source): boolean {
-  return before !== undefined && isSameJson(before.configuration, after.configuration);
+  return before !== undefined && isSameJsonText(before.configuration, after.configuration);
 }

@@ -22,7 +22,7 @@ import { capture } from './event-capture.ts';
 import type { Ground } from './ground.ts';
 import { newInconsistencies } from './inconsistencies.ts';
 import { type OpenTransaction, openTransaction } from './open-transaction.ts';
-import { isSameJson } from './same-json.ts';
+import { isSameJsonText } from './same-json.ts';
 import { connectsAlike, isSameEndpoint } from './same-place.ts';
 import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
 import { refusingSql } from './sql-failure.ts';
@@ -301,7 +301,7 @@ export class Work {
   async #keepUpcoming(model: Model, { resource }: Versions): Promise<void> {
     if (model === this.base.model) return;
     const recurring = recurringOf(model);
-    if (isSameJson(recurring, recurringOf(this.base.model))) return;
+    if (isSameJsonText(recurring, recurringOf(this.base.model))) return;
     await keepUpcoming(this.ground.metadataDatabase, recurring, resource);
   }
 
@@ -363,10 +363,10 @@ export class Work {
   /** What differs from the base; undefined when nothing does. */
   #draft(by: Authorship | undefined): Draft | undefined {
     const states = Object.entries(this.#states).filter(
-      ([kind, state]) => !isSameJson(state, this.base.catalogStates[kind as keyof CatalogStates]),
+      ([kind, state]) => !isSameJsonText(state, this.base.catalogStates[kind as keyof CatalogStates]),
     );
     const draft: Draft = {
-      ...(isSameJson(this.#metadata, this.base.metadata) ? {} : { metadata: this.#metadata }),
+      ...(isSameJsonText(this.#metadata, this.base.metadata) ? {} : { metadata: this.#metadata }),
       ...(states.length > 0 ? { catalogStates: Object.fromEntries(states) } : {}),
       ...(this.touchesResource ? { touchResource: true } : {}),
       ...(this.touchesCatalog ? { touchCatalog: true } : {}),
