@@ -63,7 +63,14 @@ const servers = new Map<string, EmbeddedPostgres>();
 const needs = needsOfGroups();
 const measured: Record<string, Group> = {};
 try {
-  for (const group of groups) measured[group] = await runGroup(group);
+  for (const group of groups) {
+    measured[group] = await runGroup(group);
+    if (lostOf(group) === 0) continue;
+    console.log(`${group} lost ${lostOf(group)}; once more, to tell a regression from a busy machine`);
+    const first = measured[group];
+    measured[group] = await runGroup(group);
+    if (lostOf(group) > 0) measured[group] = first;
+  }
 } finally {
   for (const server of servers.values()) await server.stop();
   rmSync(folder, { recursive: true, force: true });
@@ -152,14 +159,24 @@ function environmentOf(group: string): Record<string, string> {
   );
 }
 
+/** What one area passed by the baseline, and how many of those it passes no more. */
+function comparison(group: string, area: string, { passed }: Area): { before: number; lost: number } {
+  const before = baseline.groups[group]?.areas[area]?.passed ?? 0;
+  return { before, lost: isPart ? 0 : Math.max(0, before - passed) };
+}
+
+function lostOf(group: string): number {
+  const areas = Object.entries(measured[group]?.areas ?? {});
+  return areas.reduce((sum, [area, count]) => sum + comparison(group, area, count).lost, 0);
+}
+
 function report(): void {
   let passed = 0;
   let regressions = 0;
   for (const [group, { areas }] of Object.entries(measured)) {
     console.log(`\n${group}`);
     for (const [area, count] of Object.entries(areas)) {
-      const before = baseline.groups[group]?.areas[area]?.passed ?? 0;
-      const lost = isPart ? 0 : Math.max(0, before - count.passed);
+      const { before, lost } = comparison(group, area, count);
       passed += count.passed;
       regressions += lost;
       console.log(

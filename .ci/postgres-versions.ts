@@ -1,5 +1,5 @@
-/** The tests that need Postgres, on every major version we support besides the one `make test` runs on: all of them on the oldest
- *  and the newest, on those between the ones that read catalogs, run SQL and keep metadata.
+/** The tests that need Postgres, on every major version we support besides the one `make test` runs on: all of them on the oldest,
+ *  on those between the ones that read catalogs, run SQL and keep metadata.
  *  In: nothing; npm's prebuilt binaries are installed into a folder of the system's temporary one, kept between runs.
  *  Out: vitest's own report a version, `N passed, N failed` over all, --out JSON. `--version 13` runs one. */
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -22,7 +22,7 @@ const NEEDS_POSTGRES = /createDatabase|testing\/engine|postgresUrl|\/testing\/(s
 /** The oracle takes minutes and asks no other SQL than the rest does, and what is killed or sent at random depends on no version:
  *  `make test` runs them. */
 const NOT_HERE = ['engine/oracle/**', 'engine/crash.test.ts', 'engine/fuzz.test.ts'];
-const WHOLE = ['13', '17'];
+const WHOLE = ['13'];
 const BETWEEN = 'engine/{admin,catalog,golden,sql,store}/**/*.test.ts';
 
 const { values: options } = parseArgs({ options: { out: { type: 'string' }, version: { type: 'string' } } });

@@ -167,7 +167,7 @@ test('shown are the connections, the metadata and the process', async () => {
     expect(seen.get(name)).toBeGreaterThan(0);
   }
   // The others begin anew at each look, and are no number where nothing has been measured since.
-  expect(seen.get('nodejs_eventloop_lag_seconds')).toBeLessThan(1);
+  expect(seen.get('nodejs_eventloop_lag_seconds')).toBeLessThan(10);
 });
 
 test('what a client sends makes no series of its own', async () => {
