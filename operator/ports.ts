@@ -84,8 +84,9 @@ export interface CrSource {
 export type StatusChange = { readonly cr: CustomResource; readonly status: CrStatus };
 
 export interface StatusSink {
-  /** Only statuses that changed; never throws for a single one. */
-  publish(changes: readonly StatusChange[]): Promise<void>;
+  /** Only statuses that changed; never throws for a single one. Resolves to how many could not be written, and are worth another
+   *  try. */
+  publish(changes: readonly StatusChange[]): Promise<number>;
 }
 
 export interface Clock {

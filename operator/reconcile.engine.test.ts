@@ -46,6 +46,7 @@ async function pass(resources: readonly CustomResource[]) {
       sink: {
         publish: async (changes) => {
           for (const { cr, status } of changes) statuses.set(cr.metadata.uid, status);
+          return 0;
         },
       },
       clock: { now: () => new Date(), sleep: async () => {}, random: () => 0 },

@@ -55,6 +55,8 @@ export type Report = {
   readonly wasWritten: boolean;
   /** Why the pass did not end. */
   readonly problem?: EngineProblem;
+  /** Statuses that could not be written. */
+  readonly unpublished: number;
   /** Something waits for what may come by itself: worth another pass soon, after `EnginePort.reload`. */
   readonly isWaiting: boolean;
 };
@@ -64,11 +66,7 @@ const LEAST_PAUSE_MS = 50;
 const MOST_PAUSE_MS = 500;
 
 export async function reconcile(ports: Ports, options: ReconcileOptions): Promise<Report> {
-  const snapshot = await ports.source.snapshot();
-  const report = await attempt(ports, options, snapshot).catch((error: unknown) => {
-    if (error instanceof EngineProblem) return failed(snapshot, error);
-    throw error;
-  });
+  const { snapshot, report } = await attempt(ports, options);
   const context = { now: ports.clock.now(), progressDeadlineSeconds: options.progressDeadlineSeconds };
   const statuses = new Map(
     snapshot.resources.map((cr) => [
@@ -79,9 +77,11 @@ export async function reconcile(ports: Ports, options: ReconcileOptions): Promis
   const changes = snapshot.resources
     .map((cr) => ({ cr, status: statuses.get(cr.metadata.uid)! }))
     .filter(({ cr, status }) => isChanged(cr, status));
-  await ports.sink.publish(changes);
+  // Who was only overtaken knows nothing new of the resources: what they say of themselves still holds.
+  const isOvertaken = report.problem?.kind === 'conflict';
+  const unpublished = isOvertaken ? 0 : await ports.sink.publish(changes);
   const isWaiting = [...report.verdicts.values()].some(({ outcome }) => isPassing(outcome));
-  return { ...report, resources: snapshot.resources, statuses, isWaiting };
+  return { ...report, resources: snapshot.resources, statuses, unpublished, isWaiting };
 }
 
 /** Observe and decide; nothing is written. Throws EngineProblem. */
@@ -141,21 +141,22 @@ export function foresee(
   });
 }
 
-type Attempt = Omit<Report, 'statuses' | 'isWaiting' | 'resources'>;
+type Attempt = Omit<Report, 'statuses' | 'isWaiting' | 'resources' | 'unpublished'>;
 
-/** Again when somebody wrote in between; each try starts from what is there now. */
+/** Again when somebody wrote in between; each try starts from what is there now, in the engine and among the resources. */
 async function attempt(
-  { engine, clock }: Ports,
+  { engine, source, clock }: Ports,
   options: ReconcileOptions,
-  snapshot: CrSnapshot,
-): Promise<Attempt> {
+): Promise<{ readonly snapshot: CrSnapshot; readonly report: Attempt }> {
   for (let tries = 1; ; tries++) {
-    const made = await plan(engine, snapshot, options);
+    const snapshot = await source.snapshot();
     try {
-      return await carryOut(engine, made);
+      return { snapshot, report: await carryOut(engine, await plan(engine, snapshot, options)) };
     } catch (error) {
-      const isOvertaken = error instanceof EngineProblem && error.kind === 'conflict';
-      if (!isOvertaken || tries === MOST_TRIES) throw error;
+      if (!(error instanceof EngineProblem)) throw error;
+      if (error.kind !== 'conflict' || tries === MOST_TRIES) {
+        return { snapshot, report: failed(snapshot, error) };
+      }
       await clock.sleep(LEAST_PAUSE_MS + clock.random() * (MOST_PAUSE_MS - LEAST_PAUSE_MS));
     }
   }
@@ -200,8 +201,9 @@ export function outcomeOf({ kind, message }: EngineProblem): Outcome {
     case 'rejected':
       return { reason: 'RejectedByEngine', message };
     case 'unreachable':
-    case 'conflict':
       return { reason: 'EngineUnreachable', message };
+    case 'conflict':
+      return { reason: 'Applying', message: `${message}; trying again` };
   }
 }
 

@@ -50,8 +50,9 @@ export class FolderSource implements CrSource, StatusSink {
     };
   }
 
-  async publish(changes: readonly StatusChange[]): Promise<void> {
+  async publish(changes: readonly StatusChange[]): Promise<number> {
     for (const { cr, status } of changes) this.#statuses.set(cr.metadata.uid, status);
+    return 0;
   }
 
   #resourceOf(manifest: Manifest): CustomResource {

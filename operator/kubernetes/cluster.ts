@@ -14,9 +14,14 @@ export type ClusterOptions = {
   readonly namespaces: readonly string[];
   /** `namespace/name` of an Engine, there or not; whether it changed itself, or a resource bound to it. */
   readonly onChange: (engine: string, isItself: boolean) => void;
-  readonly onSynced: () => void;
+  /** One more kind can be read, or was found missing. */
+  readonly onSettled: () => void;
   readonly onProblem: (path: string, problem: Error) => void;
 };
+
+/** Whoever installed those that are there. */
+const INSTALL =
+  'helm template pergola-crds charts/pergola-crds | kubectl apply --server-side --force-conflicts -f -';
 
 type Stored = CustomResource & KubeObject;
 
@@ -43,13 +48,33 @@ export class Cluster {
     await Promise.all(this.#all().map((reflector) => reflector.stop()));
   }
 
+  /** All there is is known. */
   get isSynced(): boolean {
-    return this.#all().every(({ isSynced }) => isSynced);
+    return this.#all().every(({ isSynced, isAbsent }) => isSynced && !isAbsent);
   }
 
-  /** Why it is not in sync, or deaf. */
+  /** What can be known is known: kinds without a definition are not. Without engines there is nothing to do. */
+  get isSettled(): boolean {
+    const engines: readonly Reflector<Stored>[] = this.#kinds.get('Engine')!;
+    return (
+      engines.every(({ isSynced }) => isSynced) &&
+      this.#all().every(({ isSynced, isAbsent }) => isSynced || isAbsent)
+    );
+  }
+
+  /** Resolves when what is known is no older than the call. */
+  async refresh(): Promise<void> {
+    await Promise.all(this.#all().map((reflector) => reflector.refresh()));
+  }
+
+  /** Why it is not in sync, or deaf: what is missing altogether first. */
   get problems(): readonly string[] {
-    return this.#all().flatMap(({ path, problem }) => (problem === undefined ? [] : [`${path}: ${problem}`]));
+    const all = this.#all();
+    const missing = new Set(all.filter(({ isAbsent }) => isAbsent).map(({ path }) => definitionAt(path)));
+    const others = all.flatMap(({ path, problem, isAbsent }) =>
+      problem === undefined || isAbsent ? [] : [`${path}: ${problem.message}`],
+    );
+    return [...(missing.size === 0 ? [] : [missingText([...missing])]), ...others];
   }
 
   get counts(): ReflectorCounts {
@@ -142,19 +167,32 @@ export class Cluster {
     isSame: (before: T, after: T) => boolean,
     onChange: (before: T | undefined, after: T | undefined) => void,
   ): Reflector<T> {
-    const { transport, timers, onSynced, onProblem } = this.#options;
-    return new Reflector<T>({
+    const { transport, timers, onSettled, onProblem } = this.#options;
+    const reflector: Reflector<T> = new Reflector<T>({
       transport,
       timers,
       path,
       isSame,
       onChange,
-      onSynced: () => {
-        if (this.isSynced) onSynced();
-      },
-      onProblem: (problem) => onProblem(path, problem),
+      onSettled,
+      onProblem: (problem) =>
+        onProblem(path, reflector.isAbsent ? new Error(missingText([definitionAt(path)])) : problem),
     });
+    return reflector;
   }
+}
+
+/** `/apis/pergola.dev/v1alpha1/tables` → `tables.pergola.dev` */
+function definitionAt(path: string): string {
+  return `${path.slice(path.lastIndexOf('/') + 1)}.${API_GROUP}`;
+}
+
+function missingText(definitions: readonly string[]): string {
+  const are = definitions.length === 1 ? 'this definition is' : 'these definitions are';
+  return (
+    `${are} missing: ${definitions.join(', ')}; until they are there nothing is deleted from engines. ` +
+    `Install them with: ${INSTALL}`
+  );
 }
 
 /** Our own statuses change neither, and must not wake us. */

@@ -32,7 +32,9 @@ export type EnginePassOptions = {
   readonly timers: Timers;
   readonly metrics: Metrics;
   /** Stable name of this cluster. */
-  readonly clusterName: string;
+  readonly clusterName: () => string;
+  /** May we write: another replica may know better by now. */
+  readonly isLeading: () => boolean;
   readonly progressDeadlineSeconds: number;
   /** Nothing is deleted before: what is not there yet may still come. */
   readonly mayPruneAtMs: number;
@@ -55,9 +57,15 @@ type Sight = {
   readonly succeededAt: Date | undefined;
 };
 
-const BACKOFF = { leastMs: 1000, mostMs: 60_000 };
+/** Nobody should wait for a minute after an engine has come back. */
+const BACKOFF = { leastMs: 1000, mostMs: 30_000 };
+/** A status that could not be written, or a secret that could not be read, is tried again so soon. */
+const UNHEARD_MS = 5000;
 /** What waits for the database to change is looked at again so often. */
 const WAITING_MS = 30_000;
+
+/** The lease ran out while a pass was under way. */
+export class NotLeading extends Error {}
 
 export class EnginePass {
   readonly #options: EnginePassOptions;
@@ -88,20 +96,24 @@ export class EnginePass {
     );
   }
 
-  /** Never throws. */
+  /** Throws NotLeading. */
   async turn(key: string, isMarked: boolean): Promise<Turn> {
     const { cluster } = this.#options;
     const engine = cluster.engine(key);
     const resources = cluster.resourcesOf(key);
     if (!engine) return this.#withoutEngine(key, resources);
-    await this.#options.references.want(key, referencesOf(engine, resources));
+    if (!(await this.#options.references.want(key, referencesOf(engine, resources)))) {
+      // It may well be there: who does not know says nothing.
+      this.#memories.delete(key);
+      return { afterMs: UNHEARD_MS };
+    }
     const { port, problem } = this.#connect(key, engine);
     if (!problem && !(await this.#isDue(key, engine, port, isMarked))) {
       return { afterMs: intervalsOf(engine).versionMs };
     }
-    const report = await this.#pass(engine, resources, port);
-    await this.#report(key, engine, report, problem);
-    return this.#remember(key, engine, report);
+    const report = await this.#pass(engine, this.#fenced(port));
+    const unpublished = report.unpublished + (await this.#report(key, engine, report, problem));
+    return this.#remember(key, engine, { ...report, unpublished });
   }
 
   /** A secret that is missing is a problem of the Engine, and looks to its resources like an engine that lets nobody in. */
@@ -115,7 +127,9 @@ export class EnginePass {
     if (!wanted || adminSecret !== undefined) {
       return { port: line.portOf(key, engine, adminSecret), problem: undefined };
     }
-    const message = `there is no key ${wanted.key} in a Secret ${wanted.namespace}/${wanted.name}`;
+    const message =
+      references.refusalOf(wanted) ??
+      `there is no key ${wanted.key} in a Secret ${wanted.namespace}/${wanted.name}`;
     const refuse = () => Promise.reject(new EngineProblem('unauthorized', message));
     const port = { read: refuse, dryRun: refuse, write: refuse, version: refuse, reload: refuse };
     return { port, problem: { reason: 'SecretNotFound', message } };
@@ -138,19 +152,25 @@ export class EnginePass {
     return version !== memory.version;
   }
 
-  async #pass(
-    engine: CustomResource,
-    resources: readonly CustomResource[],
-    port: EnginePort,
-  ): Promise<Report> {
-    const { sink, clock, timers, mayPruneAtMs } = this.#options;
-    const mayPrune = timers.nowMs() >= mayPruneAtMs;
-    const source = { snapshot: async () => this.#snapshot(engine, resources, mayPrune) };
+  /** A process that was stopped in the middle must not finish what another has gone on with since. */
+  #fenced(port: EnginePort): EnginePort {
+    const write: EnginePort['write'] = async (change) => {
+      if (!this.#options.isLeading()) throw new NotLeading('the lease was not renewed; nothing is written');
+      return port.write(change);
+    };
+    return { ...port, write };
+  }
+
+  async #pass(engine: CustomResource, port: EnginePort): Promise<Report> {
+    const { sink, clock } = this.#options;
+    const source = { snapshot: async () => this.#snapshot(engine) };
     return reconcile({ engine: port, source, sink, clock }, this.#optionsOf(engine));
   }
 
-  #snapshot(engine: CustomResource, resources: readonly CustomResource[], isComplete: boolean): CrSnapshot {
-    const { cluster, references } = this.#options;
+  #snapshot(engine: CustomResource): CrSnapshot {
+    const { cluster, references, timers, mayPruneAtMs } = this.#options;
+    const resources = cluster.resourcesOf(`${engine.metadata.namespace}/${engine.metadata.name}`);
+    const isComplete = cluster.isSynced && timers.nowMs() >= mayPruneAtMs;
     const labelsOf = cluster.seesNamespaces ? (name: string) => cluster.labelsOf(name) : undefined;
     return {
       resources,
@@ -166,19 +186,20 @@ export class EnginePass {
 
   #optionsOf({ metadata, ...rest }: CustomResource): ReconcileOptions {
     const { clusterName, progressDeadlineSeconds } = this.#options;
-    const manager = `${clusterName}/${metadata.namespace}/${metadata.name}`;
+    const manager = `${clusterName()}/${metadata.namespace}/${metadata.name}`;
     return reconcileOptionsOf({ metadata, ...rest }, { manager, progressDeadlineSeconds });
   }
 
+  /** How many statuses could not be written: one, or none. */
   async #report(
     key: string,
     engine: CustomResource,
     report: Report,
     problem: Outcome | undefined,
-  ): Promise<void> {
+  ): Promise<number> {
     const { sink, metrics } = this.#options;
     const status = engineStatusOf(engine, report, this.#statusContext(), problem);
-    if (isChanged(engine, status)) await sink.publish([{ cr: engine, status }]);
+    const unpublished = isChanged(engine, status) ? await sink.publish([{ cr: engine, status }]) : 0;
     const result = report.problem ? 'failed' : report.wasWritten ? 'written' : 'unchanged';
     metrics.add('pergola_pass_total', { engine: key, result });
     this.#sights.set(key, {
@@ -187,6 +208,7 @@ export class EnginePass {
       succeededAt: report.problem ? this.#sights.get(key)?.succeededAt : this.#options.clock.now(),
     });
     this.#options.onReport(key, report);
+    return unpublished;
   }
 
   #remember(key: string, engine: CustomResource, report: Report): Turn {
@@ -206,8 +228,13 @@ export class EnginePass {
       return { afterMs: wait, notBeforeMs: wait };
     }
     const isHeldBack = now < mayPruneAtMs;
-    if (isHeldBack) this.#memories.get(key)!.version = undefined;
-    const next = [intervalsOf(engine).versionMs, ...(isHeldBack ? [mayPruneAtMs - now] : [])];
+    const isUnheard = report.unpublished > 0;
+    if (isHeldBack || isUnheard) this.#memories.get(key)!.version = undefined;
+    const next = [
+      intervalsOf(engine).versionMs,
+      ...(isHeldBack ? [mayPruneAtMs - now] : []),
+      ...(isUnheard ? [UNHEARD_MS] : []),
+    ];
     return { afterMs: Math.min(...next) };
   }
 
@@ -223,7 +250,8 @@ export class EnginePass {
     const changes = resources
       .map((cr) => ({ cr, status: statusOf(cr, verdict, this.#statusContext()) }))
       .filter(({ cr, status }) => isChanged(cr, status));
-    await sink.publish(changes);
+    const unpublished = await sink.publish(changes);
+    if (unpublished > 0) return { afterMs: UNHEARD_MS };
     return resources.length === 0 ? {} : { afterMs: progressDeadlineSeconds * 1000 };
   }
 

@@ -119,6 +119,24 @@ test('a leader that cannot renew gives up before another may begin', async () =>
   await leader.leave();
 });
 
+test('a leader that was stopped in its tracks does not lead when it goes on', async () => {
+  const [server, timers] = [new OneLease(), new ManualTimers()];
+  const leader = candidate(server, timers, 'leader');
+  await timers.pass(1000);
+  // Its answer is on the way while the process stands still.
+  const answer = Promise.withResolvers<void>();
+  const send = server.send.bind(server);
+  server.send = async <T>(asked: ApiRequest) => {
+    await answer.promise;
+    return send<T>(asked);
+  };
+  await timers.pass(30_000);
+  expect(leader.said).toEqual(['leads']);
+  expect(leader.elector.isLeading).toBe(false);
+  answer.resolve();
+  await leader.leave();
+});
+
 test('a leader that finds another in its place gives up at once', async () => {
   const [server, timers] = [new OneLease(), new ManualTimers()];
   const leader = candidate(server, timers, 'leader');

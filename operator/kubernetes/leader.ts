@@ -54,8 +54,9 @@ export class Elector {
     this.#path = `/apis/coordination.k8s.io/v1/namespaces/${options.namespace}/leases`;
   }
 
+  /** Also a process that was stopped for a while, and has not yet noticed, knows by the clock that it may not. */
   get isLeading(): boolean {
-    return this.#isLeading;
+    return this.#isLeading && this.#options.timers.nowMs() - this.#renewedAt <= RENEW_WITHIN_MS;
   }
 
   /** Until the signal; then the lease is free for the next. */

@@ -1,16 +1,16 @@
 /** The operator, put together: transport → watches → queue → one pass at a time for each engine; a lease decides which replica
- *  works. Standbys watch too, so that they can take over at once. Nothing starts before every kind is in sync: what has not
- *  been seen must not look deleted.
+ *  works. Standbys watch too, so that they can take over at once; they list anew when they do, for a watch may be deaf without
+ *  knowing. Nothing starts before every kind is in sync or known to be missing: what has not been seen must not look deleted.
  *  Not here: the parts, and what a pass is (../reconcile.ts). */
-import { createHash } from 'node:crypto';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Logger } from 'pino';
 import { systemClock } from '../folder/clock.ts';
 import { crName } from '../kinds.ts';
 import type { Report } from '../reconcile.ts';
 import { Cluster } from './cluster.ts';
+import { nameOfCluster } from './cluster-name.ts';
 import { EngineLine } from './engine-line.ts';
-import { EnginePass } from './engine-pass.ts';
+import { EnginePass, NotLeading } from './engine-pass.ts';
 import { serveHealth } from './health.ts';
 import { Elector } from './leader.ts';
 import { Metrics } from './metrics.ts';
@@ -30,6 +30,8 @@ export type Operator = {
 
 /** A pass that takes longer hangs. The longest that does not: eight tries of an engine that answers just in time. */
 const LONGEST_PASS_MS = 300_000;
+/** Whether the lease is still ours shows so soon. */
+const OVERTAKEN_MS = 2000;
 /** After what nobody foresaw. */
 const UNEXPECTED_MS = 30_000;
 /** A pass that runs when we are told to stop may end, within the time pods are given. */
@@ -40,9 +42,7 @@ export async function startOperator(
   options: OperatorOptions,
   log: Logger,
 ): Promise<Operator> {
-  const transport = await connect(config);
-  const clusterName = options.clusterName || (await nameOfCluster(transport, config));
-  const works = new Works(transport, clusterName, options, log);
+  const works = new Works(config, await connect(config), options, log);
   const { promise: ended, resolve: end } = Promise.withResolvers<boolean>();
   let stopping: Promise<void> | undefined;
   const stop = (isWanted: boolean) => {
@@ -53,26 +53,12 @@ export async function startOperator(
     log.error('the lease could not be kept; another replica may have it');
     void stop(false);
   });
-  log.info({ cluster: clusterName, namespaces: options.watchNamespaces, port: health.port }, 'watching');
+  log.info({ namespaces: options.watchNamespaces, port: health.port }, 'watching');
   return { healthPort: health.port, ended, stop: () => stop(true) };
 }
 
-/** Stable, and different for every cluster. Who may not see namespaces knows at least whom the API server is signed by. */
-async function nameOfCluster(transport: Transport, config: KubeConfig): Promise<string> {
-  try {
-    const path = '/api/v1/namespaces/kube-system';
-    const { metadata } = await transport.send<{ metadata: { uid: string } }>({ method: 'GET', path });
-    return metadata.uid;
-  } catch {
-    const { caData, caFile, server } = config.getCurrentCluster() ?? {};
-    return createHash('sha256')
-      .update(caData ?? caFile ?? server ?? '')
-      .digest('hex')
-      .slice(0, 24);
-  }
-}
-
 class Works {
+  readonly #config: KubeConfig;
   readonly #options: OperatorOptions;
   readonly #log: Logger;
   readonly #transport: Transport;
@@ -91,9 +77,15 @@ class Works {
   #elector: Elector | undefined;
   #electing: Promise<void> | undefined;
   #health: Awaited<ReturnType<typeof serveHealth>> | undefined;
+  #clusterName: string;
+  /** What we know is no older than our lease. */
+  #isFresh = false;
   #isOpen = false;
 
-  constructor(transport: Transport, clusterName: string, options: OperatorOptions, log: Logger) {
+  constructor(config: KubeConfig, transport: Transport, options: OperatorOptions, log: Logger) {
+    this.#config = config;
+    this.#clusterName = options.clusterName;
+    this.#isFresh = !options.leaderElect;
     this.#options = options;
     this.#log = log;
     this.#transport = transport;
@@ -105,7 +97,7 @@ class Works {
       namespaces: options.watchNamespaces,
       // A new address may be what a failing engine waits for.
       onChange: (engine, isItself) => this.#queue.mark(engine, { isUrgent: isItself }),
-      onSynced: () => this.#open(),
+      onSettled: () => this.#settle(),
     });
     this.#references = new References({
       ...shared,
@@ -120,7 +112,8 @@ class Works {
       clock: systemClock,
       timers,
       metrics: this.#metrics,
-      clusterName,
+      clusterName: () => this.#clusterName,
+      isLeading: () => this.#isLeading(),
       progressDeadlineSeconds: options.progressDeadlineSeconds,
       mayPruneAtMs: timers.nowMs() + options.pruneDelaySeconds * 1000,
       onReport: this.#onReport,
@@ -137,6 +130,7 @@ class Works {
     };
     this.#health = await serveHealth(health, healthHost, healthPort);
     this.#cluster.start();
+    void this.#learnName();
     if (this.#options.leaderElect) this.#elect(onLoss);
     return this.#health;
   }
@@ -163,22 +157,54 @@ class Works {
       namespace: this.#options.leaseNamespace,
       name: this.#options.leaseName,
       identity: this.#options.identity,
-      onLead: () => {
-        this.#log.info({ identity: this.#options.identity }, 'leading');
-        this.#open();
-      },
+      onLead: () => void this.#lead(),
       onLoss,
       onProblem: (problem) => this.#onProblem('the lease', problem),
     });
     this.#electing = this.#elector.run(this.#standing.signal);
   }
 
+  async #lead(): Promise<void> {
+    this.#log.info({ identity: this.#options.identity }, 'leading');
+    // One that has only just begun knows nothing old.
+    if (this.#cluster.isSettled) await this.#cluster.refresh();
+    this.#isFresh = true;
+    this.#open();
+  }
+
+  /** Who owns what is written under this name: without it nothing is. */
+  async #learnName(): Promise<void> {
+    const { signal } = this.#standing;
+    if (this.#clusterName === '') {
+      const sources = { transport: this.#transport, timers: systemTimers, config: this.#config };
+      const onProblem = (problem: Error) => this.#onProblem('the name of the cluster', problem);
+      this.#clusterName = await nameOfCluster({ ...sources, onProblem }, signal);
+    }
+    if (signal.aborted) return;
+    this.#log.info({ cluster: this.#clusterName }, 'this is the cluster');
+    this.#open();
+  }
+
+  #isLeading(): boolean {
+    return this.#elector?.isLeading ?? true;
+  }
+
+  /** One kind more, or less, to judge by. */
+  #settle(): void {
+    if (!this.#isOpen) this.#open();
+    else if (this.#cluster.isSynced) this.#markAll();
+  }
+
   #open(): void {
-    const isLeading = this.#elector?.isLeading ?? true;
-    if (this.#isOpen || !isLeading || !this.#cluster.isSynced) return;
+    const isReady = this.#isFresh && this.#clusterName !== '' && this.#cluster.isSettled;
+    if (this.#isOpen || !isReady || !this.#isLeading()) return;
     this.#isOpen = true;
-    for (const key of this.#cluster.engineKeys()) this.#queue.mark(key);
+    this.#markAll();
     this.#queue.open();
+  }
+
+  #markAll(): void {
+    for (const key of this.#cluster.engineKeys()) this.#queue.mark(key);
   }
 
   async #turn(key: string, isMarked: boolean): Promise<Turn> {
@@ -187,6 +213,10 @@ class Works {
     try {
       return await this.#pass.turn(key, isMarked);
     } catch (error) {
+      if (error instanceof NotLeading) {
+        this.#log.warn({ engine: key }, error.message);
+        return { afterMs: OVERTAKEN_MS };
+      }
       this.#log.error({ engine: key, error: (error as Error).stack }, 'a pass ended as nobody foresaw');
       return { afterMs: UNEXPECTED_MS, notBeforeMs: UNEXPECTED_MS };
     } finally {
@@ -200,6 +230,7 @@ class Works {
       transport: this.#transport,
       timers: systemTimers,
       signal: this.#writing.signal,
+      isLeading: () => this.#isLeading(),
       onWritten: (cr, object) => {
         this.#metrics.add('pergola_status_writes_total', { kind: cr.kind });
         this.#cluster.accept(cr, object);
@@ -235,10 +266,7 @@ class Works {
 
   #missing(): readonly string[] {
     if (this.#cluster.isSynced) return [];
-    return [
-      'not every kind has been read yet; are the definitions of this version installed?',
-      ...this.#cluster.problems,
-    ];
+    return ['not every kind has been read yet', ...this.#cluster.problems];
   }
 
   #readMetrics(): void {
@@ -246,7 +274,7 @@ class Works {
     const one = (read: () => number) => () => [{ labels: {}, value: read() }];
     metrics.read(
       'pergola_is_leader',
-      one(() => ((this.#elector?.isLeading ?? true) ? 1 : 0)),
+      one(() => (this.#isLeading() ? 1 : 0)),
     );
     metrics.read(
       'pergola_workqueue_depth',

@@ -4,7 +4,7 @@
 import { isSameJson } from '@pergola/engine/metadata';
 import { type KubeObject, Reflector } from './reflector.ts';
 import { pause, type Timers } from './timers.ts';
-import type { Transport } from './transport.ts';
+import { ApiProblem, type Transport } from './transport.ts';
 
 export type Reference = {
   readonly kind: 'secrets' | 'configmaps';
@@ -36,8 +36,9 @@ export class References {
     this.#options = options;
   }
 
-  /** All that `engine` wants, instead of what it wanted before. Resolves when it has been read, or has taken too long. */
-  async want(engine: string, references: readonly Reference[]): Promise<void> {
+  /** All that `engine` wants, instead of what it wanted before. Resolves to whether it has been read; what may not be read
+   *  counts as read, and is not there. */
+  async want(engine: string, references: readonly Reference[]): Promise<boolean> {
     if (references.length === 0) this.#wanted.delete(engine);
     else this.#wanted.set(engine, references);
     const all = new Map([...this.#wanted.values()].flat().map((reference) => [idOf(reference), reference]));
@@ -47,7 +48,7 @@ export class References {
       void reflector.stop();
     }
     for (const [id, reference] of all) if (!this.#reflectors.has(id)) this.#open(id, reference);
-    await this.#read(references.map(idOf));
+    return this.#read(references.map(idOf));
   }
 
   /** Undefined: there is none, or it may not be read. */
@@ -56,6 +57,12 @@ export class References {
     const value = holder?.data?.[key];
     if (value === undefined || reference.kind === 'configmaps') return value;
     return Buffer.from(value, 'base64').toString('utf8');
+  }
+
+  /** Why it may not be read; undefined when it may, or nobody has tried. */
+  refusalOf(reference: Reference): string | undefined {
+    const problem = this.#reflectors.get(idOf(reference))?.problem;
+    return isForbidden(problem) ? problem.message : undefined;
   }
 
   async stop(): Promise<void> {
@@ -78,26 +85,30 @@ export class References {
       fieldSelector: `metadata.name=${name}`,
       isSame: (before, after) => isSameJson(before.data ?? {}, after.data ?? {}),
       onChange: tell,
-      onSynced: () => {},
+      onSettled: () => {},
       onProblem: (problem) => onProblem(`${path}/${name}`, problem),
     });
     this.#reflectors.set(id, reflector);
     reflector.start();
   }
 
-  async #read(ids: readonly string[]): Promise<void> {
+  async #read(ids: readonly string[]): Promise<boolean> {
     const { timers } = this.#options;
     const until = timers.nowMs() + FIRST_READ_MS;
     const isOpen = () =>
       ids.some((id) => {
         const reflector = this.#reflectors.get(id);
-        // One that may not be read says so at once.
-        return reflector && !reflector.isSynced && reflector.problem === undefined;
+        return reflector && !reflector.isSynced && !isForbidden(reflector.problem);
       });
     while (isOpen() && timers.nowMs() < until && !this.#stop.signal.aborted) {
       await pause(timers, LOOK_MS, this.#stop.signal);
     }
+    return !isOpen();
   }
+}
+
+function isForbidden(problem: Error | undefined): problem is ApiProblem {
+  return problem instanceof ApiProblem && problem.status === 403;
 }
 
 function idOf({ kind, namespace, name }: Reference): string {

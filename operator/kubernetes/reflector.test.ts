@@ -43,7 +43,7 @@ async function started(list: readonly Answer[], watch: readonly Answer[], timers
     isSame: (a, b) => a.metadata.generation === b.metadata.generation,
     onChange: (before, after) =>
       changes.push(`${before ? (after ? '~' : '-') : '+'}${(after ?? before)!.metadata.name}`),
-    onSynced: () => changes.push('synced'),
+    onSettled: () => changes.push('settled'),
     onProblem: (problem) => problems.push(problem.message),
   });
   reflector.start();
@@ -56,7 +56,7 @@ test('a list in pages is one collection, and is in sync only as a whole', async 
   await started([listed(7, [thing('a', 1)], 'page-2'), listed(7, [thing('b', 2)])], [streaming()]);
   await until(() => expect(api.asked).toEqual(['list', 'list page-2', 'watch 7']));
   expect(names()).toEqual(['a', 'b']);
-  expect(changes).toEqual(['+a', '+b', 'synced']);
+  expect(changes).toEqual(['+a', '+b', 'settled']);
 });
 
 test('events are taken, and after a break it goes on from the last one', async () => {
@@ -67,7 +67,7 @@ test('events are taken, and after a break it goes on from the last one', async (
   ];
   await started([listed(7, [thing('a', 1, { generation: 1 })])], [breaking(...first), streaming()]);
   await until(() => expect(api.asked.at(-1)).toBe('watch 10'));
-  expect(changes).toEqual(['+a', 'synced', '+b', '~a', '-b']);
+  expect(changes).toEqual(['+a', 'settled', '+b', '~a', '-b']);
   expect(api.asked.filter((asked) => asked.startsWith('list'))).toHaveLength(1);
 });
 
@@ -77,7 +77,7 @@ test('a bookmark moves on where it would go on from, and is no change', async ()
     [breaking(event('BOOKMARK', { metadata: { resourceVersion: '99' } })), streaming()],
   );
   await until(() => expect(api.asked.at(-1)).toBe('watch 99'));
-  expect(changes).toEqual(['synced']);
+  expect(changes).toEqual(['settled']);
 });
 
 test('a version the server forgot is listed anew at once; what is gone by then is a deletion', async () => {
@@ -87,7 +87,7 @@ test('a version the server forgot is listed anew at once; what is gone by then i
     [streaming(gone), streaming()],
   );
   await until(() => expect(api.asked).toEqual(['list', 'watch 7', 'list', 'watch 20']));
-  expect(changes).toEqual(['+a', '+b', 'synced', '-a', '+c']);
+  expect(changes).toEqual(['+a', '+b', 'settled', '-a', '+c']);
   expect(problems).toEqual([]);
 });
 
@@ -143,8 +143,7 @@ test('a server that is away looks like nothing happened, not like everything was
   );
   await until(() => expect(problems.some((problem) => problem.includes('could not find'))).toBe(true));
   expect(names()).toEqual(['a']);
-  expect(reflector.isSynced).toBe(true);
-  expect(reflector.problem).toBeDefined();
+  expect([reflector.isSynced, reflector.isAbsent]).toEqual([true, true]);
 });
 
 test('a collection that does not exist yet is in sync once it does', async () => {
@@ -175,7 +174,38 @@ test('our own status is known at once, and no change when the watch brings it or
   stream!.write(event('MODIFIED', thing('a', 12, { generation: 1 })));
   stream!.write(event('MODIFIED', thing('a', 13, { generation: 2 })));
   await until(() => expect(version()).toBe('13'));
-  expect(changes).toEqual(['+a', 'synced', '~a']);
+  expect(changes).toEqual(['+a', 'settled', '~a']);
+});
+
+test('what somebody else changed just before our status is a change, though the watch has nothing newer', async () => {
+  let stream: Parameters<Answer>[0] | undefined;
+  const open: Answer = (response) => {
+    response.flushHeaders();
+    stream = response;
+  };
+  await started([listed(7, [thing('a', 1, { generation: 1 })])], [open]);
+  await until(() => expect(stream).toBeDefined());
+  reflector.accept(thing('a', 12, { generation: 2 }) as KubeObject);
+  stream!.write(event('MODIFIED', thing('a', 11, { generation: 2 })));
+  stream!.write(event('MODIFIED', thing('a', 12, { generation: 2 })));
+  stream!.write(event('ADDED', thing('b', 13)));
+  await until(() => expect(names()).toEqual(['a', 'b']));
+  expect(changes).toEqual(['+a', 'settled', '~a', '+b']);
+});
+
+test('read anew it is no older than the question, however deaf the watch was', async () => {
+  await started([listed(7, [thing('a', 1)]), listed(20, [thing('b', 20)])], [streaming()]);
+  await until(() => expect(api.asked).toEqual(['list', 'watch 7']));
+  await reflector.refresh();
+  expect(names()).toEqual(['b']);
+  await until(() => expect(api.asked).toEqual(['list', 'watch 7', 'list', 'watch 20']));
+});
+
+test('of a collection nobody defined reading anew ends too, and tells so', async () => {
+  await started([refused(404, 'the server could not find the requested resource')], [streaming()]);
+  await until(() => expect(changes).toContain('settled'));
+  await reflector.refresh();
+  expect([reflector.isAbsent, reflector.isSynced]).toEqual([true, false]);
 });
 
 test('who wrote which field, and what kubectl sent, is not kept', async () => {

@@ -28,8 +28,8 @@ export type ReflectorOptions<T extends KubeObject> = {
   /** Differences nobody acts on, our own writes above all. */
   readonly isSame: (before: T, after: T) => boolean;
   readonly onChange: (before: T | undefined, after: T | undefined) => void;
-  /** It became in sync; called once. */
-  readonly onSynced: () => void;
+  /** It became in sync, or it was found that there is no such collection. */
+  readonly onSettled: () => void;
   /** Something went wrong, and will be tried again. */
   readonly onProblem: (problem: Error) => void;
 };
@@ -42,6 +42,8 @@ const LEAST_WATCH_SECONDS = 300;
 /** The server ends a watch after between once and twice that, so that many watches do not end together. */
 const SILENCE_MS = 150_000;
 const BACKOFF = { leastMs: 500, mostMs: 30_000 };
+/** A collection that is not there may be defined any moment. */
+const ABSENT_BACKOFF = { leastMs: 500, mostMs: 5000 };
 /** A watch that fails so often in a row may be asking for a version there will never be; listing settles that. */
 const FAILURES_BEFORE_LIST = 3;
 /** A watch that ends at once and brings nothing is no better than a failure. */
@@ -57,10 +59,13 @@ export class Reflector<T extends KubeObject> {
   #version: string | undefined;
   #failures = 0;
   #isSynced = false;
+  /** The watch, or the pause before it: ended when the list must be read again now. */
+  #waiting = new AbortController();
+  readonly #awaited: (() => void)[] = [];
   #running: Promise<void> | undefined;
   #counts = { lists: 0, watches: 0, failures: 0 };
   /** Why it is not in sync, or does not hear. */
-  problem: string | undefined;
+  problem: Error | undefined;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -72,6 +77,11 @@ export class Reflector<T extends KubeObject> {
 
   get isSynced(): boolean {
     return this.#isSynced;
+  }
+
+  /** The API server knows no such collection: its definition is missing. */
+  get isAbsent(): boolean {
+    return this.problem instanceof ApiProblem && this.problem.status === 404;
   }
 
   get counts(): ReflectorCounts {
@@ -92,24 +102,33 @@ export class Reflector<T extends KubeObject> {
     await this.#running;
   }
 
-  /** What the API answered to a write of ours: known at once, not only when the watch says so. */
+  /** Lists anew; resolves when what is known is no older than the call. */
+  refresh(): Promise<void> {
+    this.#version = undefined;
+    this.#waiting.abort();
+    return new Promise((resolve) => this.#awaited.push(resolve));
+  }
+
+  /** What the API answered to a write of ours: known at once, not only when the watch says so. It may hold a change of somebody
+   *  else's as well, of which the watch then has nothing new to say. */
   accept(object: T): void {
     const key = keyOf(object);
     const known = this.#objects.get(key);
     if (known?.metadata.uid !== object.metadata.uid || !isNewer(object, known)) return;
-    this.#objects.set(key, slim(object));
+    this.#put(key, slim(object));
     this.#ahead.set(key, object.metadata.resourceVersion);
   }
 
   async #run(): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
+      this.#waiting = new AbortController();
       try {
-        if (this.#version === undefined) await this.#list();
+        if (this.#version === undefined || this.#awaited.length > 0) await this.#list();
         await this.#watch();
       } catch (error) {
         if (signal.aborted) return;
-        await this.#recover(error as Error);
+        if (!this.#waiting.signal.aborted) await this.#recover(error as Error);
       }
     }
   }
@@ -122,10 +141,18 @@ export class Reflector<T extends KubeObject> {
     if (isForgotten || this.#failures % FAILURES_BEFORE_LIST === 0) this.#version = undefined;
     // The first time there is nothing wrong: the list just has to be read again.
     if (isForgotten && this.#failures === 1) return;
-    this.problem = error.message;
+    this.problem = error;
     onProblem(error);
+    if (this.isAbsent) this.#miss();
     const asked = error instanceof ApiProblem ? (error.retryAfterMs ?? 0) : 0;
-    await pause(timers, Math.max(asked, backoffMs(timers, this.#failures, BACKOFF)), this.#stop.signal);
+    const range = this.isAbsent ? ABSENT_BACKOFF : BACKOFF;
+    await pause(timers, Math.max(asked, backoffMs(timers, this.#failures, range)), this.#waitingSignal());
+  }
+
+  /** Of what is not there nothing more can be known. */
+  #miss(): void {
+    for (const known of this.#awaited.splice(0)) known();
+    this.#options.onSettled();
   }
 
   /** In pages; a list that the server forgot between pages is begun again by #recover. */
@@ -133,6 +160,7 @@ export class Reflector<T extends KubeObject> {
     this.#counts.lists++;
     const found = new Map<string, T>();
     let page: List<T>;
+    const asked = this.#awaited.length;
     let next = '';
     do {
       page = await this.#page(next);
@@ -141,10 +169,16 @@ export class Reflector<T extends KubeObject> {
     } while (next !== '');
     this.#replace(found);
     this.#version = page.metadata.resourceVersion;
+    const isNews = !this.#isSynced || this.isAbsent;
     this.problem = undefined;
-    if (this.#isSynced) return;
     this.#isSynced = true;
-    this.#options.onSynced();
+    for (const known of this.#awaited.splice(0, asked)) known();
+    if (!isNews) return;
+    this.#options.onSettled();
+  }
+
+  #waitingSignal(): AbortSignal {
+    return AbortSignal.any([this.#stop.signal, this.#waiting.signal]);
   }
 
   #page(next: string): Promise<List<T>> {
@@ -178,7 +212,7 @@ export class Reflector<T extends KubeObject> {
         allowWatchBookmarks: 'true',
         timeoutSeconds: String(seconds),
       },
-      signal: this.#stop.signal,
+      signal: this.#waitingSignal(),
       silenceMs: SILENCE_MS,
     });
     let count = 0;

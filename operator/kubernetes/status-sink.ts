@@ -1,6 +1,6 @@
 /** Statuses to the API server: server-side apply on the status subresource, a dozen at a time, those first whose Ready turns.
- *  Specs, labels and annotations are never written. One that cannot be written is reported and left for the next pass, which
- *  finds it different again.
+ *  Specs, labels and annotations are never written. One that cannot be written is reported and counted: the next pass finds it
+ *  different again, and comes soon.
  *  Not here: which statuses changed (../status.ts). */
 import { type CustomResource, kindOf } from '../kinds.ts';
 import type { StatusChange, StatusSink } from '../ports.ts';
@@ -15,6 +15,8 @@ export type StatusSinkOptions = {
   readonly transport: Transport;
   readonly timers: Timers;
   readonly signal: AbortSignal;
+  /** May we still: somebody else may know better by now. */
+  readonly isLeading: () => boolean;
   /** The resource as the API server has it now. */
   readonly onWritten: (cr: CustomResource, object: KubeObject) => void;
   readonly onProblem: (cr: CustomResource, error: Error) => void;
@@ -28,12 +30,16 @@ export function statusSink(options: StatusSinkOptions): StatusSink {
   return {
     publish: async (changes) => {
       const waiting = changes.toSorted((a, b) => Number(turns(b)) - Number(turns(a)));
+      const mayGoOn = () => !options.signal.aborted && options.isLeading();
+      let failures = 0;
       const lane = async () => {
-        for (let next = waiting.shift(); next && !options.signal.aborted; next = waiting.shift()) {
-          await write(options, next);
+        while (waiting.length > 0 && mayGoOn()) {
+          const isHeard = await write(options, waiting.shift()!);
+          if (!isHeard) failures++;
         }
       };
       await Promise.all(Array.from({ length: Math.min(IN_FLIGHT, changes.length) }, lane));
+      return failures + waiting.length;
     },
   };
 }
@@ -43,7 +49,8 @@ function turns({ cr, status }: StatusChange): boolean {
   return conditionOf(cr, 'Ready')?.status !== ready;
 }
 
-async function write(options: StatusSinkOptions, { cr, status }: StatusChange): Promise<void> {
+/** Whether it was written, or need not be. */
+async function write(options: StatusSinkOptions, { cr, status }: StatusChange): Promise<boolean> {
   const { name, namespace, uid } = cr.metadata;
   const path = `/apis/${cr.apiVersion}/namespaces/${namespace}/${kindOf(cr.kind)!.plural}/${name}/status`;
   for (let tries = 1; ; tries++) {
@@ -56,10 +63,14 @@ async function write(options: StatusSinkOptions, { cr, status }: StatusChange): 
         // The uid keeps the status of a resource from its namesake that came after it.
         body: { apiVersion: cr.apiVersion, kind: cr.kind, metadata: { name, namespace, uid }, status },
       });
-      return options.onWritten(cr, written);
+      options.onWritten(cr, written);
+      return true;
     } catch (error) {
-      if (isGone(error)) return;
-      if (!isBusy(error) || tries === MOST_TRIES) return options.onProblem(cr, error as Error);
+      if (isGone(error)) return true;
+      if (!isBusy(error) || tries === MOST_TRIES) {
+        options.onProblem(cr, error as Error);
+        return false;
+      }
       await pause(options.timers, (error as ApiProblem).retryAfterMs ?? BUSY_MS, options.signal);
     }
   }

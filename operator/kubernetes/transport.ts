@@ -52,6 +52,9 @@ export class ApiProblem extends Error {
 const TIMEOUT_MS = 30_000;
 /** An API server's own is three minutes; ours must be shorter. */
 const KEEP_ALIVE_MS = 60_000;
+/** Silence after which the kernel asks whether the other end is there; ten seconds later a connection nobody answers on is
+ *  closed. Watches are silent for minutes. */
+const PROBE_MS = 15_000;
 /** Tokens in files are renewed long before they end. */
 const IDENTITY_MS = 10_000;
 /** An event is an object, and objects end at some 1.5 MB; beyond it there is no line end to wait for. */
@@ -73,7 +76,13 @@ function dispatcherFor(config: KubeConfig, options: RequestOptions): Dispatcher 
   const wanted = config.createDispatcherOptions(config.getCurrentCluster(), options as AgentOptions);
   switch (wanted.type) {
     case 'agent':
-      return new Agent({ ...pool, connect: wanted.connect as Agent.Options['connect'] & object });
+      return new Agent({
+        ...pool,
+        connect: {
+          keepAliveInitialDelay: PROBE_MS,
+          ...(wanted.connect as Agent.Options['connect'] & object),
+        },
+      });
     case 'proxy':
       return new ProxyAgent({ ...pool, uri: wanted.uri, requestTls: wanted.requestTls as object });
     case 'socks':

@@ -33,9 +33,10 @@ export class ScriptedPorts implements Ports {
   };
 
   readonly sink = {
-    publish: async (changes: readonly StatusChange[]): Promise<void> => {
+    publish: async (changes: readonly StatusChange[]): Promise<number> => {
       this.published = changes;
       for (const { cr, status } of changes) this.#statuses.set(cr.metadata.uid, status);
+      return 0;
     },
   };
 
