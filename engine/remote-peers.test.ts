@@ -1,7 +1,7 @@
 /** A remote schema served by somebody else's library, in a process of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../testing/engine.ts';
 import { openSocket } from '../testing/websocket.ts';
@@ -84,10 +84,14 @@ test('subscriptions', async () => {
   socket.socket.terminate();
 });
 
-test('passing a query through costs little CPU beyond asking the service itself', async () => {
-  const { direct, overhead } = await passThroughCpu(engine.url, url, engine.adminSecret);
-  // About as much again as the client needs to ask anybody (node engine/bench/remote.ts).
-  expect(overhead / direct).toBeLessThan(6);
+test('passing a query through costs little CPU beside asking the service itself', async () => {
+  const apart = await createDatabase();
+  onTestFinished(apart.drop);
+  const asked = { databaseUrl: apart.url, serviceUrl: url };
+  const { engine, direct } = await passThroughCpu(asked, { warming: 200, requests: 100, rounds: 3 });
+  // About three times what a client needs to ask anybody; a machine that is busy is slower at both. In microseconds:
+  // node engine/bench/remote.ts.
+  expect(engine / direct).toBeLessThan(8);
 });
 
 test('what introspection tells of it builds a schema again', async () => {
