@@ -60,7 +60,12 @@ export function readAnswer(
 }
 
 const [OPEN_BRACE, OPEN_BRACKET, NULL, QUOTE] = [0x7b, 0x5b, 0x6e, 0x22];
-const FIRST_BYTES = { object: OPEN_BRACE, list: OPEN_BRACKET, any: null } as const;
+const BEGINS_AS: Readonly<Record<RemoteField['shape'], (first: number) => boolean>> = {
+  object: (first) => first === OPEN_BRACE,
+  list: (first) => first === OPEN_BRACKET,
+  leaf: (first) => first !== OPEN_BRACE && first !== OPEN_BRACKET,
+  any: () => true,
+};
 
 export function isErrorList(value: unknown): value is readonly RemoteError[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null);
@@ -92,13 +97,12 @@ function fieldAt(
     return;
   }
   const first = scanner.peek();
-  const expected = FIRST_BYTES[field.shape];
   const isNull = first === NULL;
   const start = scanner.at;
   const replaced: Replacement[] = [];
   if (field.typeNames) replaceNames(scanner, field.typeNames, call, replaced);
   else scanner.skip();
-  const isAsTyped = isNull ? field.isNullable : expected === null || first === expected;
+  const isAsTyped = isNull ? field.isNullable : BEGINS_AS[field.shape](first);
   if (isAsTyped) found.set(key, cutOut(scanner.bytes, start, scanner.at, replaced));
   else if (!isNull) {
     const reason = `"${key}" is not of the type it should be`;

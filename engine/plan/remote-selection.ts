@@ -11,8 +11,10 @@ import {
   getNamedType,
   getNullableType,
   isCompositeType,
+  isEnumType,
   isListType,
   isObjectType,
+  isSpecifiedScalarType,
   Kind,
   type NameNode,
   parseType,
@@ -204,7 +206,8 @@ export class RemoteSelection {
 export function shapeOf(field: GraphQLField<unknown, unknown>): RemoteField['shape'] {
   const type = getNullableType(field.type);
   if (isListType(type)) return 'list';
-  return isCompositeType(type) ? 'object' : 'any';
+  if (isCompositeType(type)) return 'object';
+  return isEnumType(type) || isSpecifiedScalarType(type) ? 'leaf' : 'any';
 }
 
 /** Where `__typename` is asked for, by response name. */
