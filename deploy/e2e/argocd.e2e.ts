@@ -2,19 +2,28 @@
  *  becomes Synced and Healthy with no ignoreDifferences; commits change the API, changes by hand are undone, what is broken is alone with
  *  it, and nothing hangs when the namespace goes. In: E2E_ARGOCD_SERVER, what Argo CD calls this cluster; it reads folders of this machine.
  *  The steps are one story and run in order. */
+import { globSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { KINDS } from '../../operator/kinds.ts';
 import { apply, get, kubectl, type Printed, until } from './cluster.ts';
 import { Door } from './door.ts';
-import { AMINA, ENGINE, QUERY, SEED } from './examples.ts';
+import { EVERY_KIND, environmentOf, READER_QUERY, READER_SEES, SEED, startBilling } from './every-kind.ts';
+import { ENGINE } from './examples.ts';
 import { createNamespace, createPostgres, IMAGE, removeAll, uniqueName } from './release.ts';
 import { Repository } from './repository.ts';
 
 const SERVER = process.env['E2E_ARGOCD_SERVER'] ?? '';
-const APPLICATIONS = ['root', 'pergola', 'api', 'library'];
+const APPLICATIONS = ['root', 'pergola', 'api', 'every-kind'];
 const namespace = uniqueName('pergola-argocd');
 const door = new Door(namespace, 'service/pergola-engine');
 const colon = IMAGE.lastIndexOf(':');
 let repository: Repository;
+
+const ENGINE_VALUES = {
+  replicas: 2,
+  options: { 'enable-remote-schema-permissions': true },
+  extraEnv: environmentOf('postgres'),
+};
 
 const reason = SERVER === '' ? ' (skipped: E2E_ARGOCD_SERVER names no cluster of an Argo CD)' : '';
 
@@ -23,7 +32,7 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
     repository = new Repository({
       'server: https://kubernetes.default.svc': `server: ${SERVER}`,
       'namespace: api': `namespace: ${namespace}`,
-      'engine: { replicas: 2 }': `engine: { replicas: 2 }\n        image: { repository: "${IMAGE.slice(0, colon)}", tag: "${IMAGE.slice(colon + 1)}" }`,
+      'engine: { replicas: 2 }': `engine: ${JSON.stringify(ENGINE_VALUES)}\n        image: { repository: "${IMAGE.slice(0, colon)}", tag: "${IMAGE.slice(colon + 1)}" }`,
       'image: pergola:0.1.0': `image: ${IMAGE}`,
     });
     for (const file of ['application', 'root', 'apps/pergola', 'apps/api']) {
@@ -31,6 +40,15 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
         text.replace(/repoURL: .*/, `repoURL: ${repository.url}`),
       );
     }
+    // The Engine `main` is in deploy/argocd/api; this one shares its engine with it.
+    for (const file of globSync(`${EVERY_KIND}/*.yaml`)) {
+      repository.write(file, (text) =>
+        text
+          .replaceAll('engineRef: { name: main }', 'engineRef: { name: every-kind }')
+          .replace('name: main', 'name: every-kind'),
+      );
+    }
+    repository.write('deploy/argocd/application.yaml', (text) => text.replaceAll('library', 'every-kind'));
     repository.commit('where it is');
     await kubectl(
       '-n',
@@ -43,6 +61,7 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
     );
     await createNamespace(namespace);
     await createPostgres(namespace);
+    await startBilling(namespace);
   });
 
   afterAll(async () => {
@@ -65,42 +84,38 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
     await syncedAndHealthy('root');
     await syncedAndHealthy('pergola');
     await syncedAndHealthy('api');
-    expect(await door.graphql('{ article { id title } }', 'reader')).toEqual({
-      data: { article: [{ id: 1, title: 'first' }] },
+    expect(await door.graphql('{ headline { id title } }', 'reader')).toEqual({
+      data: { headline: [{ id: 1, title: 'first' }] },
     });
     const { items } = await get('pods', '-n', namespace, '-l', 'app=client');
     expect(items[0].status.containerStatuses[0].restartCount).toBe(0);
   });
 
-  test('an Application with every example is Synced and Healthy, applied by the server', async () => {
+  test('an Application with every kind is Synced and Healthy, applied by the server', async () => {
     await door.admin('run_sql', { sql: SEED });
-    await applyApplication('library');
-    await syncedAndHealthy('library');
-    expect((await door.graphql(QUERY, 'reader', AMINA)).errors).toBeUndefined();
+    await applyApplication('every-kind');
+    await syncedAndHealthy('every-kind');
+    const { resources } = (await get('application', 'every-kind', '-n', 'argocd')).status;
+    const kinds = resources.filter((x: Printed) => x.group === 'pergola.dev').map((x: Printed) => x.kind);
+    expect(new Set(kinds)).toEqual(new Set(KINDS.map(({ kind }) => kind)));
+    expect(await door.graphql(READER_QUERY, 'reader')).toEqual(READER_SEES);
   });
 
-  test('and applied by the client', async () => {
+  test('and applied by the client, which applies every one of them again', async () => {
     const patch = { spec: { syncPolicy: { syncOptions: ['ServerSideApply=false'] } } };
-    await kubectl(
-      '-n',
-      'argocd',
-      'patch',
-      'application',
-      'library',
-      '--type=merge',
-      '-p',
-      JSON.stringify(patch),
-    );
-    repository.write('deploy/examples/library/queries.yaml', (text) =>
-      text.replace('What the', 'All that the'),
-    );
-    await push('library', 'a comment');
+    const merge = ['--type=merge', '-p', JSON.stringify(patch)];
+    await kubectl('-n', 'argocd', 'patch', 'application', 'every-kind', ...merge);
+    repository.write(`${EVERY_KIND}/table.yaml`, (text) => text.replace('What the', 'All that the'));
+    await push('every-kind', 'a comment');
     await until('the comment is there', async () => {
-      const collection = await get('querycollection', 'front-desk', '-n', namespace);
-      return collection.spec.comment.startsWith('All that');
+      const table = await get('table.pergola.dev', 'article', '-n', namespace);
+      return table.spec.configuration.comment.startsWith('All that');
     });
-    await syncedAndHealthy('library');
-    const { spec } = await get('application', 'library', '-n', 'argocd');
+    await syncedAndHealthy('every-kind');
+    const { items } = await get('pergola', '-n', namespace);
+    const ofServer = items.filter((x: Printed) => isOfEveryKind(x) && !x.metadata.annotations[LAST_APPLIED]);
+    expect(ofServer.map((x: Printed) => `${x.kind}/${x.metadata.name}`)).toEqual([]);
+    const { spec } = await get('application', 'every-kind', '-n', 'argocd');
     expect(spec).not.toHaveProperty('ignoreDifferences');
   });
 
@@ -110,8 +125,8 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
     repository.write('deploy/argocd/api/3-client.yaml', (text) => text.replace('{ id title }', '{ id }'));
     await push('api', 'titles are hidden');
     await until('the title is hidden', async () => {
-      const answer = await door.graphql('{ article { title } }', 'reader');
-      return answer.errors?.[0]?.message === "field 'title' not found in type: 'article'";
+      const answer = await door.graphql('{ headline { title } }', 'reader');
+      return answer.errors?.[0]?.message === "field 'title' not found in type: 'headline'";
     });
     await syncedAndHealthy('api');
   });
@@ -121,25 +136,29 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
     const patch = [
       'patch',
       'tablepermission',
-      'reader-article',
+      'reader-headline',
       '--type=json',
       '-p',
       JSON.stringify(everything),
     ];
     await kubectl('-n', namespace, ...patch);
     await until('the change is undone', async () => {
-      const { spec } = await get('tablepermission', 'reader-article', '-n', namespace);
+      const { spec } = await get('tablepermission', 'reader-headline', '-n', namespace);
       return JSON.stringify(spec.select.columns) === '["id"]';
     });
     await syncedAndHealthy('api');
-    const answer = await door.graphql('{ article { title } }', 'reader');
-    expect(answer.errors?.[0]?.message).toBe("field 'title' not found in type: 'article'");
+    const answer = await door.graphql('{ headline { title } }', 'reader');
+    expect(answer.errors?.[0]?.message).toBe("field 'title' not found in type: 'headline'");
   });
 
   test('a change by hand in the engine is undone', async () => {
-    await door.metadata('pg_drop_select_permission', { source: 'default', table: 'article', role: 'reader' });
+    await door.metadata('pg_drop_select_permission', {
+      source: 'default',
+      table: 'headline',
+      role: 'reader',
+    });
     await until('the permission is back', async () => {
-      const answer = await door.graphql('{ article { id } }', 'reader');
+      const answer = await door.graphql('{ headline { id } }', 'reader');
       return answer.errors === undefined;
     });
   });
@@ -155,13 +174,13 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
       return failed.length > 0;
     });
     expect(failed.map(({ kind, name }: Printed) => `${kind}/${name}`)).toEqual([
-      'TablePermission/writer-article',
+      'TablePermission/writer-headline',
     ]);
     expect(failed[0].message).toMatch(/RejectedByEngine: .*Unknown operator : _equals/);
     const { items } = await get('pergola', '-n', namespace);
     const notReady = items.filter((x: Printed) => !x.status.conditions.some(isReady));
-    expect(notReady.map((x: Printed) => x.metadata.name)).toEqual(['writer-article']);
-    expect((await door.graphql('{ article { id } }', 'reader')).errors).toBeUndefined();
+    expect(notReady.map((x: Printed) => x.metadata.name)).toEqual(['writer-headline']);
+    expect((await door.graphql('{ headline { id } }', 'reader')).errors).toBeUndefined();
   });
 
   test('a resource that is pruned disappears from the engine', async () => {
@@ -171,8 +190,8 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
     repository.remove('deploy/argocd/api/3-client.yaml');
     await push('api', 'the permission and its client are gone');
     await until('the role sees nothing', async () => {
-      const answer = await door.graphql('{ article { id } }', 'reader');
-      return answer.errors?.[0]?.message === "field 'article' not found in type: 'query_root'";
+      const answer = await door.graphql('{ headline { id } }', 'reader');
+      return answer.errors?.[0]?.message === "field 'headline' not found in type: 'query_root'";
     });
     await syncedAndHealthy('api');
   });
@@ -185,22 +204,25 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
   });
 });
 
+/** What only an apply of the client leaves. */
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
 const BROKEN = `
 apiVersion: pergola.dev/v1alpha1
 kind: TablePermission
 metadata:
-  name: writer-article
+  name: writer-headline
   annotations: {argocd.argoproj.io/sync-wave: "2"}
 spec:
   engineRef: {name: main}
   source: default
-  table: {schema: public, name: article}
+  table: {schema: public, name: headline}
   role: writer
   select: {columns: [id], filter: {title: {_equals: none}}}
 `;
 
 async function applyApplication(name: string): Promise<void> {
-  const file = name === 'library' ? 'application' : name;
+  const file = name === 'every-kind' ? 'application' : name;
   await kubectl('apply', '-f', `${repository.folder}/deploy/argocd/${file}.yaml`);
 }
 
@@ -213,6 +235,10 @@ async function push(application: string, message: string): Promise<void> {
 async function refresh(application: string): Promise<void> {
   const annotation = 'argocd.argoproj.io/refresh=hard';
   await kubectl('-n', 'argocd', 'annotate', 'application', application, annotation, '--overwrite');
+}
+
+function isOfEveryKind({ metadata, spec }: Printed): boolean {
+  return (spec.engineRef?.name ?? metadata.name) === 'every-kind';
 }
 
 function isReady({ type, status }: Printed): boolean {

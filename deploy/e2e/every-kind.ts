@@ -1,0 +1,68 @@
+/** The examples documents show, one of every kind at least (deploy/examples/every-kind), and what they speak of: tables, variables of the
+ *  engine, a remote schema. Not here: the library, which is one API (examples.ts). */
+import { globSync, readFileSync } from 'node:fs';
+import { apply, waitFor } from './cluster.ts';
+import { CONTAINER_SECURITY, IMAGE, POD_SECURITY } from './release.ts';
+
+export const EVERY_KIND = 'deploy/examples/every-kind';
+export const SEED = readFileSync(`${EVERY_KIND}/seed.sql`, 'utf8');
+
+/** For `kubectl apply`. */
+export const MANIFEST = globSync(`${EVERY_KIND}/*.yaml`)
+  .map((file) => readFileSync(file, 'utf8'))
+  .join('\n---\n');
+
+/** A row, and with it rows of the remote schema. */
+export const READER_QUERY = '{ author(where: {id: {_eq: 1}}) { name invoices { id } } }';
+export const READER_SEES = { data: { author: [{ name: 'Ursula', invoices: [{ id: 'i1' }] }] } };
+
+/** Variables the examples name; nobody asks the last three. */
+export function environmentOf(postgres: string) {
+  const variables = {
+    ARCHIVE_URL: `postgres://postgres:e2e@${postgres}:5432/postgres`,
+    BILLING_URL: 'http://billing:4000/graphql',
+    BILLING_TOKEN: 'token',
+    AUTH_URL: 'http://auth.example.org',
+    AUTH_KEY: 'key',
+    JOBS_URL: 'http://jobs.example.org',
+  };
+  return Object.entries(variables).map(([name, value]) => ({ name, value }));
+}
+
+/** The billing service: a GraphQL server of a few lines, in the image under test. */
+export async function startBilling(namespace: string): Promise<void> {
+  const script = `
+    import { buildSchema, graphql } from 'graphql';
+    import { createServer } from 'node:http';
+    const schema = buildSchema('type Query { invoices(authorId: Int!): [Invoice] } type Invoice { id: ID, total: Int }');
+    const rootValue = { invoices: () => [{ id: 'i1', total: 3 }] };
+    createServer(async (request, response) => {
+      const { query: source, variables: variableValues } = await new Response(request).json();
+      const answer = await graphql({ schema, source, rootValue, variableValues });
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
+    }).listen(4000);`;
+  await apply(`
+apiVersion: v1
+kind: Service
+metadata: {name: billing, namespace: ${namespace}}
+spec:
+  selector: {app: billing}
+  ports: [{port: 4000}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: billing, namespace: ${namespace}, labels: {app: billing}}
+spec:
+  automountServiceAccountToken: false
+  terminationGracePeriodSeconds: 0
+  securityContext: ${POD_SECURITY}
+  containers:
+    - name: billing
+      image: ${IMAGE}
+      imagePullPolicy: Always
+      command: [node, --input-type=module, --eval, ${JSON.stringify(script)}]
+      readinessProbe: {tcpSocket: {port: 4000}, periodSeconds: 1}
+      securityContext: ${CONTAINER_SECURITY}
+`);
+  await waitFor(namespace, 'condition=Ready', 'pod/billing');
+}
