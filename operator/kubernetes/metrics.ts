@@ -23,6 +23,10 @@ export const METRICS = {
   pergola_engine_polls_total: counter('Questions after the version of an engine.', 'engine'),
   pergola_status_writes_total: counter('Statuses written.', 'kind'),
   pergola_status_failures_total: counter('Statuses that could not be written.', 'kind'),
+  pergola_events_total: counter(
+    'Events of resources, by what came of them: written, counted (in a series), dropped, failed.',
+    'result',
+  ),
   pergola_objects: gauge(
     'Metadata objects of an engine, by state: owned, foreign, failing, drifted.',
     'engine',

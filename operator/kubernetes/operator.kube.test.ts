@@ -176,6 +176,19 @@ await describeKube('the operator', (kube) => {
     await rig.ready('TablePermission', 'rival', 'Applied');
   });
 
+  test('Events tell what became of it, where people look', async () => {
+    const told = await eventually(async () => {
+      const described = await rig.kube.kubectl(['describe', 'tablepermission', 'rival', '-n', HOME]);
+      expect(described).toMatch(/Warning +Conflict[^\n]*belongs to TablePermission api\/t9-user/);
+      expect(described).toMatch(/Normal +Applied[^\n]*1 object applied/);
+      return (await rig.kube.request('GET', `/apis/events.k8s.io/v1/namespaces/${HOME}/events`)).body.items;
+    });
+    const { related } = told.find(
+      ({ regarding }: { regarding: KubeObject['metadata'] }) => regarding.name === 'rival',
+    );
+    expect(related).toMatchObject({ kind: 'Engine', namespace: HOME, name: 'main' });
+  });
+
   test('deleting a resource removes its objects and nothing else', async () => {
     await rig.remove('TablePermission', 't10-user');
     await eventually(async () =>

@@ -5,12 +5,13 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Logger } from 'pino';
 import { systemClock } from '../folder/clock.ts';
-import { crName } from '../kinds.ts';
+import { type CrStatus, crName } from '../kinds.ts';
 import type { Report } from '../reconcile.ts';
 import { Cluster } from './cluster.ts';
 import { nameOfCluster } from './cluster-name.ts';
 import { EngineLine } from './engine-line.ts';
 import { EnginePass, NotLeading } from './engine-pass.ts';
+import { Events } from './events.ts';
 import { serveHealth } from './health.ts';
 import { Elector } from './leader.ts';
 import { Metrics } from './metrics.ts';
@@ -67,6 +68,7 @@ class Works {
   readonly #cluster: Cluster;
   readonly #references: References;
   readonly #line: EngineLine;
+  readonly #events: Events;
   readonly #pass: EnginePass;
   /** Key → since when its pass runs. */
   readonly #running = new Map<string, number>();
@@ -104,6 +106,15 @@ class Works {
       onChange: (engine) => this.#queue.mark(engine, { isUrgent: true }),
     });
     this.#line = new EngineLine(this.#references);
+    this.#events = new Events({
+      transport,
+      timers,
+      now: systemClock.now,
+      identity: options.identity,
+      signal: this.#writing.signal,
+      onResult: (result) => this.#metrics.add('pergola_events_total', { result }),
+      onProblem: (problem) => this.#onProblem('events', problem),
+    });
     this.#pass = new EnginePass({
       cluster: this.#cluster,
       references: this.#references,
@@ -141,6 +152,7 @@ class Works {
     const closed = this.#queue.close();
     await Promise.race([closed, pause(systemTimers, FAREWELL_MS, this.#standing.signal)]);
     this.#writing.abort();
+    await this.#events.stop();
     await this.#line.stop();
     await closed;
     this.#standing.abort();
@@ -234,6 +246,7 @@ class Works {
       onWritten: (cr, object) => {
         this.#metrics.add('pergola_status_writes_total', { kind: cr.kind });
         this.#cluster.accept(cr, object);
+        this.#events.record(cr, (object as unknown as { readonly status: CrStatus }).status);
       },
       onProblem: (cr, error) => {
         this.#metrics.add('pergola_status_failures_total', { kind: cr.kind });

@@ -1,4 +1,4 @@
-{{/* What the operator may do where it watches: read our kinds and what they name, and write only their status. */}}
+{{/* What the operator may do where it watches: read our kinds and what they name, write only their status, and tell Events of it. */}}
 {{- define "pergola.operatorRules" -}}
 - apiGroups: [pergola.dev]
   resources: ["*"]
@@ -6,6 +6,9 @@
 - apiGroups: [pergola.dev]
   resources: ["*/status"]
   verbs: [patch]
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create, patch]
 - apiGroups: [""]
   resources: [secrets, configmaps]
   verbs: [list, watch]
