@@ -8,6 +8,7 @@ import { describeKey, hashOf, normalised, stableJson } from './fragment.ts';
 import { type KindRow, SpecProblem, type TranslateContext, type ValueSource } from './kinds/kind.ts';
 import { type CustomResource, crName, kindOf } from './kinds.ts';
 import { isOwnedBy } from './ledger.ts';
+import { pauseOf } from './pause.ts';
 import type { CrSnapshot, Ledger, LedgerEntry, Outcome, Policies, ReconcileOptions } from './ports.ts';
 import { problemsOf } from './validate.ts';
 
@@ -65,8 +66,8 @@ function translate(
   if (refusal !== undefined) return { reason: 'RefNotPermitted', message: refusal };
   const problems = problemsOf(row, cr.spec);
   if (problems.length > 0) return { reason: 'InvalidSpec', message: problems.join('; ') };
-  if (isPaused(cr))
-    return { reason: 'Paused', message: 'spec.suspend is true: its objects are left as they are' };
+  const pause = pauseOf(cr, snapshot.at);
+  if (pause) return pause;
   try {
     const objects = distinct(row.translate(cr.spec, contextOf(cr, snapshot, options)).map(normalised));
     const oversized = objects.find((o) => stableJson(o.definition).length > MOST_FRAGMENT_CHARACTERS);
@@ -91,10 +92,6 @@ function distinct(objects: readonly MetadataObject[]): readonly MetadataObject[]
     byKey.set(object.key, object);
   }
   return [...byKey.values()];
-}
-
-export function isPaused(cr: CustomResource): boolean {
-  return cr.spec['suspend'] === true;
 }
 
 function policiesOf(cr: CustomResource, row: KindRow, general: Policies): Claim['policies'] {

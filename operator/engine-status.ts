@@ -29,6 +29,16 @@ export function engineStatusOf(
   };
 }
 
+/** Of an engine nobody looks at for now: what was known of it, and why. */
+export function heldStatusOf(cr: CustomResource, outcome: Outcome, context: StatusContext): CrStatus {
+  return {
+    ...cr.status,
+    observedGeneration: cr.metadata.generation,
+    target: kindOf('Engine')!.target(cr.spec),
+    conditions: conditionsOf(cr, progressDrafts(cr, outcome, context), context),
+  };
+}
+
 export function outcomeOfPass({ plan, problem }: Report): Outcome {
   if (problem) return outcomeOf(problem);
   const hold = plan?.pruneHold;

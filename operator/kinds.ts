@@ -33,6 +33,7 @@ export {
   type CustomResource,
   crName,
   GROUP_VERSION,
+  type ObservedVersion,
   REASONS,
   type Reason,
   STATUS,

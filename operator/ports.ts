@@ -63,8 +63,13 @@ export type ReferenceLookup = {
   readonly configMap: (namespace: string, name: string, key: string) => string | undefined;
 };
 
+/** Of what a status says besides conditions: where its values come from. */
+export type Observed = Pick<CrStatus, 'observedSecrets' | 'observedConfigMaps'>;
+
 /** Everything there is at one moment, for one engine. */
 export type CrSnapshot = {
+  /** When it was so. */
+  readonly at: Date;
   /** Of every kind but Engine. */
   readonly resources: readonly CustomResource[];
   /** False while some resources cannot be seen (a kind not synced, a file that does not parse): then nothing is deleted, and
@@ -75,6 +80,8 @@ export type CrSnapshot = {
   readonly references: ReferenceLookup;
   /** Why the engine does not let the resource in; undefined when it does. */
   readonly refusal?: ((cr: CustomResource) => string | undefined) | undefined;
+  /** Which versions of Secrets and ConfigMaps the resource was read with. */
+  readonly observed?: ((cr: CustomResource) => Observed) | undefined;
 };
 
 export interface CrSource {

@@ -7,6 +7,7 @@ import { type Settled, settle, survivors } from './exclude.ts';
 import type { CrStatus, CustomResource } from './kinds.ts';
 import { isSameLedger, nextLedger, readLedger } from './ledger.ts';
 import { type Verdict, verdictsOf } from './outcomes.ts';
+import { wantsPlan } from './pause.ts';
 import {
   type Clock,
   type CrSnapshot,
@@ -20,6 +21,7 @@ import {
   type ReconcileOptions,
   type StatusSink,
 } from './ports.ts';
+import { planLines, released } from './preview.ts';
 import { isChanged, isPassing, statusOf } from './status.ts';
 import { type Decision, decide, isWrite, type PruneHold } from './three-way.ts';
 
@@ -68,11 +70,14 @@ const MOST_PAUSE_MS = 500;
 export async function reconcile(ports: Ports, options: ReconcileOptions): Promise<Report> {
   const { snapshot, report } = await attempt(ports, options);
   const context = { now: ports.clock.now(), progressDeadlineSeconds: options.progressDeadlineSeconds };
+  const plans = report.problem ? NO_PLANS : await preview(ports.engine, snapshot, options);
   const statuses = new Map(
-    snapshot.resources.map((cr) => [
-      cr.metadata.uid,
-      statusOf(cr, report.verdicts.get(cr.metadata.uid)!, context),
-    ]),
+    snapshot.resources.map((cr) => {
+      const { uid } = cr.metadata;
+      const lines = plans.get(uid);
+      const extras = { ...snapshot.observed?.(cr), ...(lines ? { plan: lines } : {}) };
+      return [uid, statusOf(cr, report.verdicts.get(uid)!, context, extras)];
+    }),
   );
   const changes = snapshot.resources
     .map((cr) => ({ cr, status: statuses.get(cr.metadata.uid)! }))
@@ -82,6 +87,33 @@ export async function reconcile(ports: Ports, options: ReconcileOptions): Promis
   const unpublished = isOvertaken ? 0 : await ports.sink.publish(changes);
   const isWaiting = [...report.verdicts.values()].some(({ outcome }) => isPassing(outcome));
   return { ...report, resources: snapshot.resources, statuses, unpublished, isWaiting };
+}
+
+const NO_PLANS: ReadonlyMap<string, readonly string[]> = new Map();
+
+/** By uid: what would happen to resources that are asked for their plan. None where the engine does not answer. */
+async function preview(
+  engine: EnginePort,
+  snapshot: CrSnapshot,
+  options: ReconcileOptions,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const resources = released(snapshot.resources);
+  if (!resources) return NO_PLANS;
+  try {
+    const made = await plan(engine, { ...snapshot, resources }, options);
+    const verdicts = foresee(made, made.settled.inconsistent);
+    return new Map(
+      snapshot.resources
+        .filter(wantsPlan)
+        .map((cr) => [
+          cr.metadata.uid,
+          planLines(cr, made.settled.applied, verdicts.get(cr.metadata.uid)!.outcome),
+        ]),
+    );
+  } catch (error) {
+    if (error instanceof EngineProblem) return NO_PLANS;
+    throw error;
+  }
 }
 
 /** Observe and decide; nothing is written. Throws EngineProblem. */

@@ -12,7 +12,7 @@ import {
   type Reason,
 } from './kinds.ts';
 import type { Verdict } from './outcomes.ts';
-import type { Outcome } from './ports.ts';
+import type { Observed, Outcome } from './ports.ts';
 
 /** Reasons that may pass by themselves; when they last too long they count as stalled. All other failures do at once. */
 const PASSING: ReadonlySet<Reason> = new Set([
@@ -33,7 +33,15 @@ export type Draft = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
 export type StatusContext = { readonly now: Date; readonly progressDeadlineSeconds: number };
 
-export function statusOf(cr: CustomResource, verdict: Verdict, context: StatusContext): CrStatus {
+/** What a status says besides conditions. */
+export type Extras = Observed & Pick<CrStatus, 'plan'>;
+
+export function statusOf(
+  cr: CustomResource,
+  verdict: Verdict,
+  context: StatusContext,
+  extras: Extras = {},
+): CrStatus {
   const { outcome, drift } = verdict;
   const message = drift === undefined ? outcome.message : `${outcome.message}; drift is left: ${drift}`;
   const drafts = [
@@ -45,6 +53,7 @@ export function statusOf(cr: CustomResource, verdict: Verdict, context: StatusCo
     observedGeneration: cr.metadata.generation,
     target: targetOf(cr),
     ...(lastAppliedTime === undefined ? {} : { lastAppliedTime }),
+    ...extras,
     conditions: conditionsOf(cr, drafts, context),
   };
 }

@@ -13,6 +13,7 @@ import {
   type StatusSink,
 } from '../ports.ts';
 import { problemsOf } from '../validate.ts';
+import { systemClock } from './clock.ts';
 import { type FileProblem, type FolderContent, type Manifest, readFolder } from './read-folder.ts';
 
 /** What an Engine document in the folder says about the one engine there is. */
@@ -44,6 +45,7 @@ export class FolderSource implements CrSource, StatusSink {
     this.engine = engineOf(engines);
     this.places = new Map(others.map((manifest) => [nameOf(manifest), manifest.place]));
     return {
+      at: systemClock.now(),
       resources: others.map((manifest) => this.#resourceOf(manifest)),
       isComplete: content.problems.length === 0,
       references: { secret: lookup(content.secrets), configMap: lookup(content.configMaps) },

@@ -60,6 +60,14 @@ export type Condition = {
   readonly lastTransitionTime: string;
 };
 
+const observed = (what: string) =>
+  Type.Array(Type.Object({ name: text('', 253), resourceVersion: text('', 253) }), {
+    maxItems: 1600,
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': ['name'],
+    description: `Versions of the ${what} it was read with; never their values.`,
+  });
+
 /** Born with `observedGeneration: -1`, so that a resource nobody has looked at is not taken for a current one. */
 export const STATUS = Type.Object(
   {
@@ -85,6 +93,15 @@ export const STATUS = Type.Object(
     pruneHash: Type.Optional(
       text('Value of the annotation pergola.dev/confirm-prune that releases the deletions held back.', 64),
     ),
+    observedSecrets: Type.Optional(observed('Secrets')),
+    observedConfigMaps: Type.Optional(observed('ConfigMaps')),
+    plan: Type.Optional(
+      Type.Array(Type.String({ maxLength: 1024 }), {
+        maxItems: 50,
+        'x-kubernetes-list-type': 'atomic',
+        description: 'What would happen; while the annotation pergola.dev/plan is "true".',
+      }),
+    ),
     conditions: Type.Optional(
       Type.Array(STATUS_CONDITION, {
         maxItems: 8,
@@ -95,6 +112,8 @@ export const STATUS = Type.Object(
   },
   { default: { observedGeneration: -1 } },
 );
+
+export type ObservedVersion = { readonly name: string; readonly resourceVersion: string };
 
 export type CrStatus = {
   readonly observedGeneration: number;
@@ -108,6 +127,9 @@ export type CrStatus = {
     readonly drifted: number;
   };
   readonly pruneHash?: string;
+  readonly observedSecrets?: readonly ObservedVersion[];
+  readonly observedConfigMaps?: readonly ObservedVersion[];
+  readonly plan?: readonly string[];
   readonly conditions: readonly Condition[];
 };
 

@@ -86,12 +86,22 @@ export function referencesOf(
   engine: CustomResource,
   resources: readonly CustomResource[],
 ): readonly Reference[] {
-  const own = [adminSecretOf(engine), ...authorityOf(engine)].filter((reference) => reference !== undefined);
+  return [...ownReferencesOf(engine), ...resources.flatMap((cr) => referencesOfResource(engine, cr))];
+}
+
+/** Its admin secret and its authority. */
+export function ownReferencesOf(engine: CustomResource): readonly Reference[] {
+  return [adminSecretOf(engine), ...authorityOf(engine)].filter((reference) => reference !== undefined);
+}
+
+export function referencesOfResource(
+  engine: CustomResource,
+  { spec, metadata: { namespace } }: CustomResource,
+): readonly Reference[] {
   const { allowLiteralSecrets = false } = engineSpecOf(engine);
-  const wanted = resources.flatMap(({ spec, metadata: { namespace } }) =>
-    namesIn(spec).map(({ kind, name }) => ({ kind, namespace, name })),
-  );
-  return [...own, ...wanted.filter(({ kind }) => kind === 'configmaps' || allowLiteralSecrets)];
+  return namesIn(spec)
+    .filter(({ kind }) => kind === 'configmaps' || allowLiteralSecrets)
+    .map(({ kind, name }) => ({ kind, namespace, name }));
 }
 
 const KEY_REFS = { secretKeyRef: 'secrets', configMapKeyRef: 'configmaps' } as const;

@@ -2,8 +2,9 @@
  *  resources, then the Engine's own status; and when to look again.
  *  An engine nobody describes gets no pass: its resources are told so.
  *  Not here: a pass (../reconcile.ts), whose turn it is (queue.ts). */
-import { engineStatusOf } from '../engine-status.ts';
+import { engineStatusOf, heldStatusOf } from '../engine-status.ts';
 import type { CustomResource } from '../kinds.ts';
+import { nextResumption, pauseOf } from '../pause.ts';
 import {
   type Clock,
   type CrSnapshot,
@@ -15,8 +16,17 @@ import {
 } from '../ports.ts';
 import { type Report, reconcile } from '../reconcile.ts';
 import { isChanged, statusOf } from '../status.ts';
+import { announce } from './announcement.ts';
 import type { Cluster } from './cluster.ts';
-import { adminSecretOf, intervalsOf, reconcileOptionsOf, referencesOf, refusalOf } from './engine-binding.ts';
+import {
+  adminSecretOf,
+  intervalsOf,
+  ownReferencesOf,
+  reconcileOptionsOf,
+  referencesOf,
+  referencesOfResource,
+  refusalOf,
+} from './engine-binding.ts';
 import type { EngineLine } from './engine-line.ts';
 import type { Metrics } from './metrics.ts';
 import type { Turn } from './queue.ts';
@@ -48,6 +58,8 @@ type Memory = {
   reloadedAt: number;
   failures: number;
   isWaiting: boolean;
+  /** When the first pause ends by itself, by the wall clock. */
+  resumesAt: number | undefined;
 };
 
 /** What the last pass over an engine has seen, for metrics. */
@@ -102,6 +114,8 @@ export class EnginePass {
     const engine = cluster.engine(key);
     const resources = cluster.resourcesOf(key);
     if (!engine) return this.#withoutEngine(key, resources);
+    const pause = pauseOf(engine, this.#options.clock.now());
+    if (pause) return this.#paused(key, engine, pause);
     if (!(await this.#options.references.want(key, referencesOf(engine, resources)))) {
       // It may well be there: who does not know says nothing.
       this.#memories.delete(key);
@@ -114,6 +128,19 @@ export class EnginePass {
     const report = await this.#pass(engine, this.#fenced(port));
     const unpublished = report.unpublished + (await this.#report(key, engine, report, problem));
     return this.#remember(key, engine, { ...report, unpublished });
+  }
+
+  /** Nothing is read or written; resources keep the statuses they have. */
+  async #paused(key: string, engine: CustomResource, pause: Outcome): Promise<Turn> {
+    const status = heldStatusOf(engine, pause, this.#statusContext());
+    const unpublished = isChanged(engine, status)
+      ? await this.#options.sink.publish([{ cr: engine, status }])
+      : 0;
+    this.#memories.delete(key);
+    if (unpublished > 0) return { afterMs: UNHEARD_MS };
+    const now = this.#options.clock.now();
+    const end = nextResumption([engine], now);
+    return end === undefined ? {} : { afterMs: end - now.getTime() };
   }
 
   /** A secret that is missing is a problem of the Engine, and looks to its resources like an engine that lets nobody in. */
@@ -147,6 +174,8 @@ export class EnginePass {
       return true;
     }
     if (now - memory.passedAt >= intervalsOf(engine).fullMs) return true;
+    if (memory.resumesAt !== undefined && this.#options.clock.now().getTime() >= memory.resumesAt)
+      return true;
     this.#options.metrics.add('pergola_engine_polls_total', { engine: key });
     const version = await port.version().catch(ignoreEngine);
     return version !== memory.version;
@@ -162,17 +191,24 @@ export class EnginePass {
   }
 
   async #pass(engine: CustomResource, port: EnginePort): Promise<Report> {
-    const { sink, clock } = this.#options;
+    const { sink, clock, timers, cluster } = this.#options;
+    const announcement = announce(() => cluster.resourcesOf(keyOf(engine)), {
+      sink,
+      timers,
+      context: () => this.#statusContext(),
+    });
     const source = { snapshot: async () => this.#snapshot(engine) };
-    return reconcile({ engine: port, source, sink, clock }, this.#optionsOf(engine));
+    const ports = { engine: port, source, sink: announcement.sink, clock };
+    return reconcile(ports, this.#optionsOf(engine)).finally(announcement.end);
   }
 
   #snapshot(engine: CustomResource): CrSnapshot {
-    const { cluster, references, timers, mayPruneAtMs } = this.#options;
-    const resources = cluster.resourcesOf(`${engine.metadata.namespace}/${engine.metadata.name}`);
+    const { cluster, references, timers, clock, mayPruneAtMs } = this.#options;
+    const resources = cluster.resourcesOf(keyOf(engine));
     const isComplete = cluster.isSynced && timers.nowMs() >= mayPruneAtMs;
     const labelsOf = cluster.seesNamespaces ? (name: string) => cluster.labelsOf(name) : undefined;
     return {
+      at: clock.now(),
       resources,
       isComplete,
       seesNamespace: (namespace) => cluster.sees(namespace),
@@ -181,6 +217,7 @@ export class EnginePass {
         configMap: (namespace, name, key) => references.valueOf({ kind: 'configmaps', namespace, name }, key),
       },
       refusal: (cr) => refusalOf(engine, cr.metadata.namespace, labelsOf),
+      observed: (cr) => references.observed(referencesOfResource(engine, cr)),
     };
   }
 
@@ -197,8 +234,9 @@ export class EnginePass {
     report: Report,
     problem: Outcome | undefined,
   ): Promise<number> {
-    const { sink, metrics } = this.#options;
-    const status = engineStatusOf(engine, report, this.#statusContext(), problem);
+    const { sink, metrics, references } = this.#options;
+    const observed = references.observed(ownReferencesOf(engine));
+    const status = { ...engineStatusOf(engine, report, this.#statusContext(), problem), ...observed };
     const unpublished = isChanged(engine, status) ? await sink.publish([{ cr: engine, status }]) : 0;
     const result = report.problem ? 'failed' : report.wasWritten ? 'written' : 'unchanged';
     metrics.add('pergola_pass_total', { engine: key, result });
@@ -212,8 +250,10 @@ export class EnginePass {
   }
 
   #remember(key: string, engine: CustomResource, report: Report): Turn {
-    const { timers, mayPruneAtMs } = this.#options;
+    const { timers, clock, mayPruneAtMs } = this.#options;
     const now = timers.nowMs();
+    const wallNow = clock.now();
+    const resumesAt = nextResumption(report.resources, wallNow);
     const before = this.#memories.get(key);
     const failures = report.problem ? (before?.failures ?? 0) + 1 : 0;
     this.#memories.set(key, {
@@ -222,6 +262,7 @@ export class EnginePass {
       reloadedAt: report.isWaiting && before?.isWaiting ? before.reloadedAt : now,
       failures,
       isWaiting: report.isWaiting,
+      resumesAt,
     });
     if (failures > 0) {
       const wait = backoffMs(timers, failures, BACKOFF);
@@ -234,6 +275,7 @@ export class EnginePass {
       intervalsOf(engine).versionMs,
       ...(isHeldBack ? [mayPruneAtMs - now] : []),
       ...(isUnheard ? [UNHEARD_MS] : []),
+      ...(resumesAt === undefined ? [] : [resumesAt - wallNow.getTime()]),
     ];
     return { afterMs: Math.min(...next) };
   }
@@ -259,6 +301,10 @@ export class EnginePass {
     const { clock, progressDeadlineSeconds } = this.#options;
     return { now: clock.now(), progressDeadlineSeconds };
   }
+}
+
+function keyOf({ metadata }: CustomResource): string {
+  return `${metadata.namespace}/${metadata.name}`;
 }
 
 function ignoreEngine(error: unknown): undefined {

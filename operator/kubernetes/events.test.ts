@@ -27,7 +27,6 @@ function setUp(refuse: (request: ApiRequest) => Error | undefined = () => undefi
     timers,
     now: () => new Date(Date.UTC(2025, 5, 1) + timers.nowMs()),
     identity: 'replica-1',
-    signal: new AbortController().signal,
     onResult: (result) => results.push(result),
     onProblem: (error) => problems.push(error.message),
   });
@@ -46,7 +45,7 @@ const statusFor = (cr: CustomResource, reason: Reason, message?: string): CrStat
 test('an Event is about the resource, related to its Engine, with the reason of the condition', async () => {
   const { events, sent } = setUp();
   events.record(table('author'), statusFor(table('author'), 'InvalidSpec', 'spec.table is missing'));
-  await events.stop();
+  await events.settled();
   expect(sent[0]).toMatchObject({
     method: 'POST',
     path: '/apis/events.k8s.io/v1/namespaces/default/events',
@@ -63,7 +62,7 @@ test('an Event is about the resource, related to its Engine, with the reason of 
   });
   const engine = resource('Engine', 'main', {});
   events.record(engine, statusFor(engine, 'EngineUnreachable'));
-  await events.stop();
+  await events.settled();
   expect(sent[1]!.body).not.toHaveProperty('related');
 });
 
@@ -72,9 +71,9 @@ test('the same one again is counted in its series, for a while', async () => {
   const [well, ill] = [withStatus(table('author'), 'Applied'), withStatus(table('author'), 'Conflict')];
   for (let time = 0; time < 2; time++) {
     events.record(ill, well.status!);
-    await events.stop();
+    await events.settled();
     events.record(well, ill.status!);
-    await events.stop();
+    await events.settled();
   }
   expect(sent.map(({ method, body }) => [method, body['reason'] ?? body.series?.count])).toEqual([
     ['POST', 'Applied'],
@@ -85,7 +84,7 @@ test('the same one again is counted in its series, for a while', async () => {
   expect(sent[2]!.path).toBe(`${sent[0]!.path}/${(sent[0]!.body['metadata'] as { name: string }).name}`);
   await timers.pass(400_000);
   events.record(ill, well.status!);
-  await events.stop();
+  await events.settled();
   expect(sent[4]!.method).toBe('POST');
 });
 
@@ -94,13 +93,13 @@ test('who has many is told of some, and of more once time has passed; others are
   const say = (name: string, count: number) =>
     events.record(table(name), statusFor(table(name), 'InvalidSpec', `problem ${count}`));
   for (let count = 0; count < 20; count++) say('author', count);
-  await events.stop();
+  await events.settled();
   expect(sent.length).toBe(10);
   expect(results.filter((result) => result === 'dropped').length).toBe(10);
   say('article', 0);
   await timers.pass(120_000);
   for (let count = 0; count < 20; count++) say('author', count);
-  await events.stop();
+  await events.settled();
   expect(sent.length).toBe(13);
 });
 
@@ -108,11 +107,18 @@ test('when thousands turn at once, what waits is bounded, and warnings have more
   const { events, sent } = setUp();
   for (let n = 0; n < 2000; n++) events.record(table(`t${n}`), statusFor(table(`t${n}`), 'Applied'));
   for (let n = 0; n < 2000; n++) events.record(table(`t${n}`), statusFor(table(`t${n}`), 'Conflict'));
-  await events.stop();
+  await events.settled();
   const count = (type: string) => sent.filter(({ body }) => body['type'] === type).length;
   expect(count('Normal')).toBeLessThan(510);
   expect(count('Warning')).toBeGreaterThan(490);
   expect(sent.length).toBeLessThan(1010);
+});
+
+test('what waits when the operator stops is not told any more', async () => {
+  const { events, sent } = setUp();
+  for (let n = 0; n < 20; n++) events.record(table(`t${n}`), statusFor(table(`t${n}`), 'Applied'));
+  await events.stop();
+  expect(sent.length).toBeLessThan(5);
 });
 
 test('an Event the API server has forgotten is written anew', async () => {
@@ -122,7 +128,7 @@ test('an Event the API server has forgotten is written anew', async () => {
   );
   const say = async () => {
     events.record(table('author'), statusFor(table('author'), 'Conflict'));
-    await events.stop();
+    await events.settled();
   };
   await say();
   await say();
@@ -136,7 +142,7 @@ test('one that is refused is lost, and said to be; where its namespace goes it i
   const { events, results, problems } = setUp(() => refusals.shift());
   for (const name of ['author', 'article', 'comment']) {
     events.record(table(name), statusFor(table(name), 'Conflict'));
-    await events.stop();
+    await events.settled();
   }
   expect(results).toEqual(['failed', 'failed', 'written']);
   expect(problems).toEqual(['no rights']);
@@ -146,7 +152,7 @@ test('notes and names are as long as the API server takes them', async () => {
   const { events, sent } = setUp();
   const cr = table(`${'a'.repeat(199)}.${'b'.repeat(50)}`);
   events.record(cr, statusFor(cr, 'InvalidSpec', '…'.repeat(2000)));
-  await events.stop();
+  await events.settled();
   const { note, metadata } = sent[0]!.body as unknown as { note: string; metadata: { name: string } };
   expect(Buffer.byteLength(note)).toBeLessThanOrEqual(1024);
   expect(note).toMatch(/^…+$/);

@@ -14,7 +14,6 @@ export type EventsOptions = {
   readonly now: () => Date;
   /** Which replica tells it. */
   readonly identity: string;
-  readonly signal: AbortSignal;
   readonly onResult: (result: EventResult) => void;
   readonly onProblem: (error: Error) => void;
 };
@@ -38,6 +37,8 @@ const SERIES_MS = 360_000;
 const MOST_WAITING = { Normal: 500, Warning: 1000 } as const;
 const IN_FLIGHT = 2;
 const MOST_VOICES = 2000;
+/** So long at most whoever stops waits for it. */
+const TIMEOUT_MS = 5000;
 /** Of a note, by the API server; a name has room for what makes it unique. */
 const MOST_NOTE_BYTES = 1024;
 const MOST_NAME_CHARACTERS = 200;
@@ -48,6 +49,7 @@ export class Events {
   readonly #waiting: Told[] = [];
   readonly #lanes = new Set<Promise<void>>();
   #made = 0;
+  #isStopped = false;
 
   constructor(options: EventsOptions) {
     this.#options = options;
@@ -55,6 +57,7 @@ export class Events {
 
   /** `status` was written in place of the one the resource has. */
   record(cr: CustomResource, status: CrStatus): void {
+    if (this.#isStopped) return;
     for (const transition of transitionsOf(cr.status, status)) {
       const voice = this.#voiceOf(cr.metadata.uid);
       if (voice.tokens < 1 || this.#waiting.length >= MOST_WAITING[transition.type]) {
@@ -67,9 +70,15 @@ export class Events {
     }
   }
 
-  /** Resolves once what is under way has ended; the signal ends it. */
+  /** Resolves once all that waits is written. */
+  async settled(): Promise<void> {
+    while (this.#lanes.size > 0) await Promise.all(this.#lanes);
+  }
+
+  /** What waits is lost; resolves once what is under way has ended. */
   async stop(): Promise<void> {
-    await Promise.all(this.#lanes);
+    this.#isStopped = true;
+    await this.settled();
   }
 
   #pump(): void {
@@ -79,13 +88,13 @@ export class Events {
   }
 
   async #drain(): Promise<void> {
-    const { signal, onResult, onProblem } = this.#options;
-    for (let next = this.#waiting.shift(); next && !signal.aborted; next = this.#waiting.shift()) {
+    const { onResult, onProblem } = this.#options;
+    for (let next = this.#waiting.shift(); next && !this.#isStopped; next = this.#waiting.shift()) {
       try {
         onResult(await this.#tell(next));
       } catch (error) {
         onResult('failed');
-        if (!signal.aborted && !isMoot(error)) onProblem(error as Error);
+        if (!isMoot(error)) onProblem(error as Error);
       }
     }
   }
@@ -103,12 +112,12 @@ export class Events {
 
   /** False: the API server keeps Events for an hour, or less. */
   async #count(series: Series): Promise<boolean> {
-    const { transport, now, signal } = this.#options;
+    const { transport, now } = this.#options;
     series.count += 1;
     const body = { series: { count: series.count, lastObservedTime: microTime(now()) } };
     const contentType = 'application/merge-patch+json';
     try {
-      await transport.send({ method: 'PATCH', path: series.path, body, contentType, signal });
+      await transport.send({ method: 'PATCH', path: series.path, body, contentType, timeoutMs: TIMEOUT_MS });
       return true;
     } catch (error) {
       if (error instanceof ApiProblem && error.status === 404) return false;
@@ -117,7 +126,7 @@ export class Events {
   }
 
   async #create({ cr, transition }: Told): Promise<string> {
-    const { transport, now, signal, identity } = this.#options;
+    const { transport, now, identity } = this.#options;
     const { namespace } = cr.metadata;
     const path = `/apis/events.k8s.io/v1/namespaces/${namespace}/events`;
     const time = now();
@@ -137,7 +146,7 @@ export class Events {
       regarding: regardingOf(cr),
       ...(cr.kind === 'Engine' ? {} : { related: engineOf(cr) }),
     };
-    await transport.send({ method: 'POST', path, body, signal });
+    await transport.send({ method: 'POST', path, body, timeoutMs: TIMEOUT_MS });
     return `${path}/${name}`;
   }
 

@@ -111,7 +111,6 @@ class Works {
       timers,
       now: systemClock.now,
       identity: options.identity,
-      signal: this.#writing.signal,
       onResult: (result) => this.#metrics.add('pergola_events_total', { result }),
       onProblem: (problem) => this.#onProblem('events', problem),
     });

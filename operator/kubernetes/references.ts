@@ -2,6 +2,8 @@
  *  nobody names any more. A change of one is a change for the engines that want it.
  *  Out: values by key. Not here: who names what (engine-binding.ts). */
 import { isSameJson } from '@pergola/engine/metadata';
+import type { ObservedVersion } from '../kinds.ts';
+import type { Observed } from '../ports.ts';
 import { type KubeObject, Reflector } from './reflector.ts';
 import { pause, type Timers } from './timers.ts';
 import { ApiProblem, type Transport } from './transport.ts';
@@ -63,6 +65,22 @@ export class References {
   refusalOf(reference: Reference): string | undefined {
     const problem = this.#reflectors.get(idOf(reference))?.problem;
     return isForbidden(problem) ? problem.message : undefined;
+  }
+
+  /** Versions of those that are there. */
+  observed(references: readonly Reference[]): Observed {
+    const versionsOf = (kind: Reference['kind']): readonly ObservedVersion[] => {
+      const ids = new Set(references.filter((reference) => reference.kind === kind).map(idOf));
+      const holders = [...ids].flatMap((id) => [...(this.#reflectors.get(id)?.objects.values() ?? [])]);
+      return holders
+        .map(({ metadata: { name, resourceVersion } }) => ({ name, resourceVersion }))
+        .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    };
+    const [secrets, configMaps] = [versionsOf('secrets'), versionsOf('configmaps')];
+    return {
+      ...(secrets.length > 0 ? { observedSecrets: secrets } : {}),
+      ...(configMaps.length > 0 ? { observedConfigMaps: configMaps } : {}),
+    };
   }
 
   async stop(): Promise<void> {

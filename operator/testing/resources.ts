@@ -61,6 +61,7 @@ export function snapshotOf(
   given: Partial<CrSnapshot> = {},
 ): CrSnapshot {
   return {
+    at: new Date('2025-06-01T12:00:00Z'),
     resources,
     isComplete: true,
     references: { secret: () => undefined, configMap: () => undefined },

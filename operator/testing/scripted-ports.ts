@@ -25,6 +25,7 @@ export class ScriptedPorts implements Ports {
   readonly source = {
     snapshot: async (): Promise<CrSnapshot> => ({
       ...this.given,
+      at: this.time,
       resources: this.given.resources.map((cr) => {
         const status = this.#statuses.get(cr.metadata.uid);
         return status ? { ...cr, status } : cr;
