@@ -201,7 +201,7 @@ describeHelm('charts', (helm) => {
     ]);
   });
 
-  test('the operator may read what it needs and write nothing but status and its lease', async () => {
+  test('the operator may read what it needs and write nothing but status, Events and its lease', async () => {
     const objects = await helm.template();
     const bound = [find(objects, 'ClusterRole', 'api-pergola-operator'), find(objects, 'Role')];
     const writing = bound
@@ -209,6 +209,7 @@ describeHelm('charts', (helm) => {
       .filter(({ verbs }) => verbs.some((verb: string) => !['get', 'list', 'watch'].includes(verb)));
     expect(writing).toEqual([
       { apiGroups: ['pergola.dev'], resources: ['*/status'], verbs: ['patch'] },
+      { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
       { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
       {
         apiGroups: ['coordination.k8s.io'],
