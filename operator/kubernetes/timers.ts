@@ -10,10 +10,13 @@ export type Timers = {
   readonly random: () => number;
 };
 
+/** What the runtime can wait for, 24 days; what is due later is looked at then. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 export const systemTimers: Timers = {
   nowMs: () => performance.now(),
   after: (ms, run) => {
-    const timer = setTimeout(run, ms);
+    const timer = setTimeout(run, Math.min(ms, LONGEST_MS));
     return () => clearTimeout(timer);
   },
   random: Math.random,

@@ -1,0 +1,172 @@
+/** What people at the cluster ask of the operator by annotations, and what it lets them see meanwhile: pauses, plans, a pass at once,
+ *  `Applying`, versions of Secrets and ConfigMaps. A real API server, the real engine, the rights of the chart.
+ *  The tests are one story: each starts from what the one before left. */
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { describeKube, type KubeObject } from '../../testing/kube.ts';
+import { GROUP_VERSION, kindOf } from '../kinds.ts';
+import type { Operator } from './operator.ts';
+import { createRig, HOME, type Rig } from './testing/rig.ts';
+
+const SCHEMA =
+  "create table author (id serial primary key, name text); insert into author (name) values ('Ann')";
+
+function cr(kind: string, name: string, spec: object): KubeObject {
+  const metadata = { name, namespace: HOME };
+  return { apiVersion: GROUP_VERSION, kind, metadata, spec: { engineRef: { name: 'main' }, ...spec } };
+}
+
+const AUTHOR = { source: 'default', table: { schema: 'public', name: 'author' } };
+const tracked = cr('Table', 'author', AUTHOR);
+const permission = (columns: readonly string[]) =>
+  cr('TablePermission', 'reader', { ...AUTHOR, role: 'reader', select: { columns, filter: {} } });
+
+const nightly = cr('CronTrigger', 'nightly', {
+  name: 'nightly',
+  schedule: '0 3 * * *',
+  webhookFrom: { configMapKeyRef: { name: 'webhooks', key: 'nightly' } },
+  headers: [{ name: 'x-key', valueFrom: { secretKeyRef: { name: 'keys', key: 'nightly' } } }],
+});
+const holder = (kind: 'Secret' | 'ConfigMap', name: string, value: string): KubeObject => ({
+  apiVersion: 'v1',
+  kind,
+  metadata: { name, namespace: HOME },
+  data: { nightly: kind === 'Secret' ? Buffer.from(value).toString('base64') : value },
+});
+
+await describeKube('people and the operator', (kube) => {
+  let rig: Rig;
+  let operator: Operator;
+
+  beforeAll(async () => {
+    rig = await createRig(kube(), SCHEMA);
+    operator = await rig.startOperator();
+  }, 90_000);
+  afterAll(() => rig?.close(), 30_000);
+
+  const eventually = <T>(look: () => Promise<T> | T, seconds = 25) =>
+    vi.waitFor(look, { timeout: seconds * 1000, interval: 50 });
+  const namesSeen = async () =>
+    (await rig.engine().graphql('{ author { name } }', { role: 'reader' })).errors === undefined;
+  const patch = async (kind: string, name: string, change: object) => {
+    const path = `/apis/${GROUP_VERSION}/namespaces/${HOME}/${kindOf(kind)!.plural}/${name}`;
+    const { status } = await rig.kube.request('PATCH', path, change, 'application/merge-patch+json');
+    expect(status).toBe(200);
+  };
+  const annotate = (kind: string, name: string, annotations: Readonly<Record<string, string | null>>) =>
+    patch(kind, name, { metadata: { annotations } });
+  const metadata = async () => JSON.stringify((await rig.engine().admin<object>('export_metadata', {})).body);
+  const passes = async () => {
+    const text = await (await fetch(`http://127.0.0.1:${operator.healthPort}/metrics`)).text();
+    return [...text.matchAll(/^pergola_pass_total\{.*\} (\d+)$/gm)].reduce(
+      (sum, [, n]) => sum + Number(n),
+      0,
+    );
+  };
+
+  test('a resource is paused until the time it says, and then goes on by itself', async () => {
+    await rig.kube.apply(tracked, permission(['id']));
+    await rig.ready('TablePermission', 'reader', 'Applied');
+    await annotate('TablePermission', 'reader', { 'pergola.dev/pause-until': '2999-01-01T00:00:00Z' });
+    await rig.kube.apply(permission(['id', 'name']));
+    const { message } = await rig.ready('TablePermission', 'reader', 'Paused');
+    expect(message).toContain('2999-01-01');
+    expect(await namesSeen()).toBe(false);
+    const soon = new Date(Date.now() + 2000).toISOString();
+    await annotate('TablePermission', 'reader', { 'pergola.dev/pause-until': soon });
+    await rig.ready('TablePermission', 'reader', 'Applied');
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(soon));
+    expect(await namesSeen()).toBe(true);
+  });
+
+  test('a plan says what would be, and lets it happen when it is no longer asked for', async () => {
+    await annotate('TablePermission', 'reader', { 'pergola.dev/plan': 'true' });
+    await rig.kube.apply(permission(['id']));
+    await eventually(async () => {
+      const { status } = await rig.get('TablePermission', 'reader');
+      expect(status?.plan).toEqual([
+        '~ select permission default/public/author/reader',
+        '    permission.columns[]: - "name"',
+      ]);
+    });
+    await rig.ready('TablePermission', 'reader', 'Paused');
+    expect(await namesSeen()).toBe(true);
+    await annotate('TablePermission', 'reader', { 'pergola.dev/plan': null });
+    await rig.ready('TablePermission', 'reader', 'Applied');
+    expect(await namesSeen()).toBe(false);
+    expect((await rig.get('TablePermission', 'reader')).status).not.toHaveProperty('plan');
+  });
+
+  test('an engine is left alone while its Engine is paused', async () => {
+    await annotate('Engine', 'main', { 'pergola.dev/pause-until': '2999-01-01T00:00:00Z' });
+    await rig.ready('Engine', 'main', 'Paused');
+    await rig.kube.apply(permission(['id', 'name']));
+    await annotate('Engine', 'main', { 'pergola.dev/pause-until': '2999-01-02T00:00:00Z' });
+    await eventually(async () =>
+      expect((await rig.ready('Engine', 'main', 'Paused')).message).toContain('01-02'),
+    );
+    expect(await namesSeen()).toBe(false);
+    await annotate('Engine', 'main', { 'pergola.dev/pause-until': null });
+    await rig.ready('TablePermission', 'reader', 'Applied');
+    await rig.ready('Engine', 'main', 'Applied');
+    expect(await namesSeen()).toBe(true);
+  });
+
+  test('a pass at once is had by any new value', async () => {
+    const before = await passes();
+    await annotate('Table', 'author', { 'pergola.dev/reconcile-now': '1' });
+    await eventually(async () => expect(await passes()).toBeGreaterThan(before));
+    const between = await passes();
+    await annotate('Engine', 'main', { 'pergola.dev/reconcile-now': '1' });
+    await eventually(async () => expect(await passes()).toBeGreaterThan(between));
+  });
+
+  test('while the engine takes long to answer, a new generation says that it is being applied', async () => {
+    const holding = new pg.Client({ connectionString: rig.database.url });
+    await holding.connect();
+    await holding.query('begin; lock table pergola.metadata in exclusive mode');
+    await rig.kube.apply(permission(['id']));
+    await rig.ready('TablePermission', 'reader', 'Applying');
+    const { status } = await rig.get('TablePermission', 'reader');
+    expect(status?.conditions.map(({ type, status }) => `${type}=${status}`)).toEqual([
+      'Ready=Unknown',
+      'Reconciling=True',
+    ]);
+    await holding.end();
+    await rig.ready('TablePermission', 'reader', 'Applied');
+  });
+
+  test('a value out of a Secret or ConfigMap is in the engine, its version in the status, and the value is not', async () => {
+    await patch('Engine', 'main', { spec: { allowLiteralSecrets: true } });
+    const [url, key] = ['http://one.example.org/hook', 'first-key'];
+    await rig.kube.apply(holder('ConfigMap', 'webhooks', url), holder('Secret', 'keys', key), nightly);
+    await rig.ready('CronTrigger', 'nightly', 'Applied');
+    expect(await metadata()).toContain(url);
+    expect(await metadata()).toContain(key);
+    const { status } = await rig.get('CronTrigger', 'nightly');
+    expect(status?.observedConfigMaps).toEqual([{ name: 'webhooks', resourceVersion: expect.any(String) }]);
+    expect(status?.observedSecrets).toEqual([{ name: 'keys', resourceVersion: expect.any(String) }]);
+    expect(JSON.stringify(status)).not.toMatch(/one\.example|first-key/);
+    expect((await rig.get('Engine', 'main')).status?.observedSecrets?.map(({ name }) => name)).toEqual([
+      'engine-admin',
+    ]);
+  });
+
+  test('when one of them changes, so does the engine, long before the next full comparison', async () => {
+    const versions = async () => {
+      const { observedSecrets, observedConfigMaps } = (await rig.get('CronTrigger', 'nightly')).status!;
+      return [observedSecrets?.[0]?.resourceVersion, observedConfigMaps?.[0]?.resourceVersion];
+    };
+    const before = await versions();
+    await rig.kube.apply(holder('Secret', 'keys', 'second-key'));
+    await eventually(async () => expect(await metadata()).toContain('second-key'));
+    await rig.kube.apply(holder('ConfigMap', 'webhooks', 'http://two.example.org/hook'));
+    await eventually(async () => expect(await metadata()).toContain('two.example.org'));
+    expect(await metadata()).not.toMatch(/first-key|one\.example/);
+    await eventually(async () => {
+      const after = await versions();
+      expect(after[0]).not.toBe(before[0]);
+      expect(after[1]).not.toBe(before[1]);
+    });
+  });
+});
