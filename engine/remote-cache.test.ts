@@ -73,6 +73,15 @@ test('joins are kept, too', async () => {
   expect([await sent(ask), await sent(ask)]).toEqual([1, 0]);
 });
 
+test('nothing of what was kept is given once the remote schema has been reloaded', async () => {
+  const ask = () => engine.graphql('{ f: n }');
+  expect([await sent(ask), await sent(ask)]).toEqual([1, 0]);
+  await engine.admin('reload_remote_schema', { name: 'counter' });
+  expect([await sent(ask), await sent(ask)]).toEqual([1, 0]);
+  await engine.admin('reload_metadata', { reload_remote_schemas: ['counter'] });
+  expect([await sent(ask), await sent(ask)]).toEqual([1, 0]);
+});
+
 test('hits and misses are counted', async () => {
   const text = await (await engine.fetch('/v1/metrics')).text();
   expect(text).toMatch(/pergola_remote_cache_requests_total\{result="hit"\} [1-9]/);

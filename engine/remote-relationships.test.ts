@@ -67,8 +67,10 @@ const asked = () => remote.asked.at(-1)!;
 
 beforeAll(async () => {
   [database, elsewhere] = await Promise.all([createDatabase(), createDatabase()]);
-  await database.sql(`create table author (id int primary key, name text, code text, boss int references author);
-    insert into author values (1, 'Ada', 'x', null), (2, 'Bo', null, 1), (3, 'Cy', 'x', 1);
+  await database.sql(`create table author (id int primary key, name text, code text, boss int references author,
+      favourites int[]);
+    insert into author
+      values (1, 'Ada', 'x', null, '{1,3}'), (2, 'Bo', null, 1, '{}'), (3, 'Cy', 'x', 1, null);
     create function twice(author) returns int language sql stable as 'select $1.id * 2';
     create table many (id int primary key);
     insert into many select generate_series(1, 1000);`);
@@ -173,6 +175,17 @@ describe('from rows into a remote schema', () => {
       ],
     });
     expect(fields.find(({ name }) => name === 'greeted')).toMatchObject({ args: [] });
+  });
+
+  test('an array is a list of keys', async () => {
+    const only = { only: { ids: '$favourites' } };
+    await relate('favoured', { posts: { arguments: only } }, ['favourites']);
+    const { data } = await engine.graphql('{ author(order_by: {id: asc}) { favoured { id } } }');
+    expect(data).toEqual({
+      author: [{ favoured: [{ id: 1 }, { id: 3 }] }, { favoured: [] }, { favoured: null }],
+    });
+    const { body } = await relate('first', { post: { arguments: { id: '$favourites' } } }, ['favourites']);
+    expect(body.error).toContain('"id" is of type Int!, which is no list');
   });
 
   test('at any depth, in aggregates, and in what a mutation returns', async () => {
@@ -337,7 +350,8 @@ describe('roles', () => {
     const nothing = await engine.graphql('{ author { post { id } } }', { role: 'user' });
     expect(nothing.errors).toMatchObject(missing('post'));
     await show('user', 'type Post { id: Int! } type Query { post(id: Int!): Post }');
-    const { data } = await engine.graphql('{ author { post { id } } }', { role: 'user' });
+    const query = '{ author(order_by: {id: asc}) { post { id } } }';
+    const { data } = await engine.graphql(query, { role: 'user' });
     expect(data).toEqual({ author: [{ post: { id: 1 } }, { post: { id: 2 } }] });
     const hidden = await engine.graphql('{ author { post { text } } }', { role: 'user' });
     expect(hidden.errors).toMatchObject([{ message: "field 'text' not found in type: 'Post'" }]);
@@ -363,7 +377,8 @@ describe('roles', () => {
       `type Post { id: Int! } input Only { ids: [Int!] } input Where { id: Number } input Number { gt: Int }
        type Query { post(id: Int! @preset(value: 4)): Post posts(where: Where, only: Only @preset(value: {ids: [3]})): [Post!]! }`,
     );
-    const { data } = await engine.graphql('{ author { later { id } post { id } } }', { role: 'user' });
+    const query = '{ author(order_by: {id: asc}) { later { id } post { id } } }';
+    const { data } = await engine.graphql(query, { role: 'user' });
     expect(data).toEqual({
       author: [
         { later: [{ id: 3 }], post: { id: 1 } },

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { lifetimeMsOf, RemoteCache } from './remote-cache.ts';
 
+const OWNER = {};
 const FRESH = { 'cache-control': 'max-age=60' };
 const answerOf = (body: string, headers = FRESH, status = 200) => ({
   status,
@@ -14,7 +15,7 @@ async function asksFor(body: string, headers = FRESH, status = 200): Promise<num
   const cache = new RemoteCache(1_000_000);
   let asked = 0;
   for (let i = 0; i < 2; i++) {
-    await cache.answer(['same'], async () => {
+    await cache.answer(OWNER, ['same'], async () => {
       asked++;
       return answerOf(body, headers, status);
     });
@@ -44,7 +45,7 @@ test.each([
 test('a kept answer is given until its time is over', async () => {
   let now = 0;
   const cache = new RemoteCache(1_000_000, () => now);
-  const ask = (sent: string, body: string) => cache.answer([sent], async () => answerOf(body));
+  const ask = (sent: string, body: string) => cache.answer(OWNER, [sent], async () => answerOf(body));
   await ask('a', '{"data":1}');
   now = 59_999;
   expect(String((await ask('a', '{"data":2}')).body)).toBe('{"data":1}');
@@ -66,7 +67,7 @@ test('no more is kept than there is room for', async () => {
   const body = `{"data":"${'x'.repeat(3000)}"}`;
   const isKept = async (name: string) => {
     const before = cache.counts.hits;
-    await cache.answer([name], async () => answerOf(body));
+    await cache.answer(OWNER, [name], async () => answerOf(body));
     return cache.counts.hits > before;
   };
   for (const name of ['a', 'b', 'c']) await isKept(name);
@@ -75,7 +76,7 @@ test('no more is kept than there is room for', async () => {
 
 test("a failure is nobody else's", async () => {
   const cache = new RemoteCache(10_000);
-  const refused = cache.answer(['a'], () => Promise.reject(new Error('down')));
+  const refused = cache.answer(OWNER, ['a'], () => Promise.reject(new Error('down')));
   await expect(refused).rejects.toThrow('down');
-  expect((await cache.answer(['a'], async () => answerOf('{"data":1}'))).status).toBe(200);
+  expect((await cache.answer(OWNER, ['a'], async () => answerOf('{"data":1}'))).status).toBe(200);
 });

@@ -1,6 +1,7 @@
 /** Answers of remote schemas that they allow to be kept (`Cache-Control`), in this process, in bounded memory, for queries and
  *  joins alone. An answer is given again only to a request that is the same in everything the service was told: address,
- *  document, variables and every header, so session variables, role and forwarded headers; whoever asks otherwise asks anew.
+ *  document, variables and every header, so session variables, role and forwarded headers; whoever asks otherwise asks anew,
+ *  and so does everybody once the remote schema has been reloaded.
  *  We are a cache that many share: what is `private` is not kept, nor what sets cookies or comes with errors.
  *  In: what is sent, and a way to ask. Out: an answer. Not here: asking (remote-http.ts). Source: RFC 9111, 3, 4.2, 5.2.2. */
 import { createHash } from 'node:crypto';
@@ -17,6 +18,8 @@ const ENTRY_BYTES = 2000;
 export class RemoteCache {
   readonly #kept: Lru<string, Kept>;
   readonly #now: () => number;
+  readonly #owners = new WeakMap<object, number>();
+  #ownerCount = 0;
   #hits = 0;
   #misses = 0;
 
@@ -29,9 +32,15 @@ export class RemoteCache {
     return { hits: this.#hits, misses: this.#misses };
   }
 
-  /** `sent`: all the service is told. */
-  async answer(sent: readonly unknown[], ask: () => Promise<OutgoingAnswer>): Promise<OutgoingAnswer> {
-    const key = createHash('sha256').update(JSON.stringify(sent)).digest('base64');
+  /** `sent`: all the service is told. What was kept under another `owner` is not found. */
+  async answer(
+    owner: object,
+    sent: readonly unknown[],
+    ask: () => Promise<OutgoingAnswer>,
+  ): Promise<OutgoingAnswer> {
+    const key = createHash('sha256')
+      .update(JSON.stringify([this.#numberOf(owner), sent]))
+      .digest('base64');
     const kept = this.#kept.get(key);
     if (kept && kept.until > this.#now()) {
       this.#hits += 1;
@@ -46,6 +55,12 @@ export class RemoteCache {
       this.#kept.set(key, { answer, until: askedAt + lifetimeMs }, length + ENTRY_BYTES);
     }
     return answer;
+  }
+
+  #numberOf(owner: object): number {
+    const number = this.#owners.get(owner) ?? this.#ownerCount++;
+    this.#owners.set(owner, number);
+    return number;
   }
 }
 

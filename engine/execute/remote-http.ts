@@ -7,6 +7,7 @@ import { witnessed } from '../observe/webhook-call.ts';
 import { askOutside, LONGEST_MS, NoAnswer, type OutgoingAnswer } from '../outgoing/http-client.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import type { RemoteEndpoint } from '../resolve/types.ts';
+import type { UpstreamSchema } from '../resolve/upstream.ts';
 import { configuredHeaders, filledIn, forwardedHeaders, type Outward, WebhookFailure } from './webhook.ts';
 
 export type RemoteAsker = {
@@ -16,6 +17,8 @@ export type RemoteAsker = {
   readonly timeLimitMs?: number | null;
   /** May be asked a second time when a connection that lay idle turns out to be dead. */
   readonly isRepeatable: boolean;
+  /** What the service said of itself when it was last introspected: its answers are kept no longer than that. */
+  readonly schema?: UpstreamSchema;
 };
 
 /** Longer answers are cut off: they would not leave room for others. */
@@ -26,7 +29,7 @@ export async function askRemote(
   body: string,
   asker: RemoteAsker,
 ): Promise<OutgoingAnswer> {
-  const { outward, isRepeatable } = asker;
+  const { outward, isRepeatable, schema } = asker;
   const { remoteCache } = outward;
   try {
     const url = filledIn(endpoint.url, outward.env);
@@ -43,8 +46,8 @@ export async function askRemote(
         const sent = Object.entries({ ...headers, ...traceHeaders });
         return askOutside({ url, method: 'POST', headers: sent, body }, terms);
       });
-    const isKept = isRepeatable && remoteCache !== undefined;
-    const answer = await (isKept ? remoteCache.answer([url, headers, body], ask) : ask());
+    const isKept = isRepeatable && schema !== undefined && remoteCache !== undefined;
+    const answer = await (isKept ? remoteCache.answer(schema, [url, headers, body], ask) : ask());
     if (answer.status < 300 || answer.status >= 400) return answer;
     throw new WebhookFailure(`Redirects are not followed (status ${answer.status})`);
   } catch (error) {

@@ -41,6 +41,7 @@ export async function askForKeys(
     outward,
     timeLimitMs,
     isRepeatable: true,
+    schema: remote.schema,
   });
   const { data, errors } = responseOf(answer.body.toString(), remote.endpoint.url, answer.status);
   if (errors.length > 0 && !(remote.prioritizesData && data)) {

@@ -64,11 +64,12 @@ function parsed(text: string): { readonly data?: unknown; readonly errors?: unkn
 export async function callRemote(
   call: RemoteCall,
   variables: Variables,
-  asker: Omit<RemoteAsker, 'isRepeatable'>,
+  asker: Omit<RemoteAsker, 'isRepeatable' | 'schema'>,
 ): Promise<Pieces & { readonly setCookies: readonly string[] }> {
-  const { isRepeatable } = call;
+  const { isRepeatable, remote } = call;
   const body = JSON.stringify(requestOf(call, variables, asker.session));
-  const answer = await askRemote(call.remote.endpoint, body, { ...asker, isRepeatable });
+  const { endpoint, schema } = remote;
+  const answer = await askRemote(endpoint, body, { ...asker, isRepeatable, schema });
   return { ...readAnswer(answer, call), setCookies: answer.headers['set-cookie'] ?? [] };
 }
 

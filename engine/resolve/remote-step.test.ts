@@ -21,10 +21,14 @@ const SCHEMA = readIntrospection(
 );
 
 const KEYS = new Map(
-  Object.entries({ id: 'Int', name: 'String', price: 'numeric' }).map(([key, name]): [string, JoinKey] => {
-    const column = { scalar: { name }, json: 'bare' };
-    return [key, { kind: 'column', column } as unknown as JoinKey];
-  }),
+  Object.entries({ id: 'Int', name: 'String', price: 'numeric', ids: ['Int'] }).map(
+    ([key, name]): [string, JoinKey] => {
+      const scalar = Array.isArray(name)
+        ? { name: '_int4', element: { name: name[0], element: null } }
+        : { name, element: null };
+      return [key, { kind: 'column', column: { scalar, json: 'bare' } } as unknown as JoinKey];
+    },
+  ),
 );
 
 function problem(field: object): string | null {
@@ -46,6 +50,7 @@ test.each([
   [{ user: { arguments: { id: '$id' } } }],
   [{ user: { arguments: { id: 3, kind: 'A' }, field: { posts: { arguments: { first: 2 } } } } }],
   [{ users: { arguments: { ids: '$id' } } }],
+  [{ users: { arguments: { ids: '$ids', any: '$ids', where: { any: { of: '$ids' } } } } }],
   [{ users: { arguments: { ids: ['$id', 1], where: { id: { eq: '$id' }, any: { deep: ['$name'] } } } } }],
   [{ users: { arguments: { any: ['$id', { a: '$name' }], factor: '$price', name: '$name' } } }],
   // What it does not give, the client does.
@@ -61,6 +66,7 @@ test('what does not fit is told', () => {
   expect(ofUsers({ where: { id: { eq: ['$id'] } } })).toBe('"eq" is of type Int, which is no list');
   expect(ofUsers({ where: '$id' })).toBe('"where" is of type Where, which takes no such value');
   expect(ofUsers({ ids: ['$name'] })).toBe('"ids" is of type Int!, which takes no such value');
+  expect(ofUsers({ name: '$ids' })).toBe('"name" is of type String, which is no list');
   expect(ofUsers({ name: { a: 1 } })).toBe('"name" is of type String, which is no input object');
   expect(problem({ user: { arguments: { id: 'abc' } } })).toBe(
     '"id" is of type Int!, which takes no such value',

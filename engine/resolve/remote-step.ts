@@ -208,11 +208,18 @@ function literalKind(value: unknown): JsonKind {
   return typeof value === 'boolean' ? 'boolean' : 'string';
 }
 
-/** Of a key that is a list, one of the values; null: it is none. */
+/** Of a key that is a list, one of the values; null: it is none. Postgres does not say how deeply the values of an array lie:
+ *  one that has lists of lists is the service's to refuse. */
 function listKey(key: JoinKey): JoinKey | null {
-  const element = key.kind === 'upstream' ? elementType(key.field.type) : null;
-  if (key.kind !== 'upstream' || element === null) return null;
-  return { ...key, field: { ...key.field, type: element } };
+  if (key.kind === 'upstream') {
+    const element = elementType(key.field.type);
+    return element === null ? null : { ...key, field: { ...key.field, type: element } };
+  }
+  const { element } = (key.kind === 'column' ? key.column : key.returns).scalar;
+  if (element === null) return null;
+  return key.kind === 'column'
+    ? { ...key, column: { ...key.column, scalar: element } }
+    : { ...key, returns: { ...key.returns, scalar: element } };
 }
 
 /** By the scalar's name in GraphQL. */

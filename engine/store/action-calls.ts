@@ -1,5 +1,6 @@
 /** Calls of asynchronous actions in the metadata database, shared by every replica: whoever claims one has it alone until its
  *  lease ends. A lease outlives the time the webhook has, so a call is made again only when the engine that made it is gone.
+ *  Of two answers the first counts: what somebody has been told stays as it is.
  *  Not here: making calls (execute/async-actions.ts), the table (migrations/). Reference: features.md row 133. */
 import type { ActionCalls } from '../execute/async-actions.ts';
 import type { Database } from '../execute/pool.ts';
@@ -40,7 +41,7 @@ export function actionCalls(database: Database): ActionCalls {
         `update pergola.action_call
             set status = case when $3::json is null then 'answered' else 'failed' end,
                 response = $2, errors = $3, lease_ends_at = null, client_headers = '{}'
-          where id = $1`,
+          where id = $1 and status = 'running'`,
         [id, response, errors],
       );
     },
