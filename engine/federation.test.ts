@@ -162,6 +162,57 @@ describe('entities', () => {
     });
   });
 
+  test('have what belongs to them elsewhere, each type its own', async () => {
+    const service = await startRemote('type Query { far(id: Int): String }', {
+      'Query.far': (_: unknown, { id }: { id: number }) => `far ${id}`,
+    });
+    await admin('add_remote_schema', { name: 'service', definition: { url: service.url } });
+    await admin('pg_add_source', {
+      name: 'films',
+      configuration: { connection_info: { database_url: other.url } },
+    });
+    await admin('pg_track_table', { source: 'films', table: 'film' });
+    const relate = (table: string, definition: object) =>
+      admin('pg_create_remote_relationship', { table, name: 'far', definition });
+    const remote_field = { far: { arguments: { id: '$id' } } };
+    await relate('author', {
+      to_remote_schema: { remote_schema: 'service', lhs_fields: ['id'], remote_field },
+    });
+    const field_mapping = { title: 'title' };
+    const to_source = { source: 'films', table: 'film', relationship_type: 'array', field_mapping };
+    await relate('book', { to_source });
+    await other.sql("insert into film values ('6ba7b810-9dad-11d1-80b4-00c04fd430c9', 'A')");
+    const them = [
+      { __typename: 'author', id: 2 },
+      { __typename: 'book', isbn: 'a', edition: 1 },
+      { __typename: 'author', id: 99 },
+      { __typename: 'author', id: 1 },
+      { __typename: 'book', isbn: 'b', edition: 1 },
+    ];
+    const query = `query ($them: [_Any!]!) {
+      all: _entities(representations: $them) { ... on author { far books { far { title } } } ... on book { far { title } } } }`;
+    const ask = () => engine.graphql(query, { variables: { them } });
+    const books = (...found: (string | null)[]) =>
+      found.map((title) => ({ far: title === null ? [] : [{ title }] }));
+    expect(await ask()).toEqual({
+      data: {
+        all: [
+          { far: 'far 2', books: books(null) },
+          ...books('A'),
+          null,
+          { far: 'far 1', books: books('A', null) },
+          ...books(null),
+        ],
+      },
+    });
+    expect(service.asked).toHaveLength(1);
+    service.misbehave((_, response) => response.end('nonsense'));
+    const { data, errors } = await ask();
+    expect(data).toMatchObject({ all: [{ far: null }, ...books('A'), null, { far: null }, ...books(null)] });
+    expect(errors).toMatchObject([{ path: ['all', 'far'] }]);
+    await service.close();
+  });
+
   test('are those the role may read: no other rows, columns or tables', async () => {
     await permit('author', { columns: ['id', 'name'], filter: { id: { _eq: 'X-Engine-User-Id' } } });
     const user = { role: 'user', headers: { 'x-engine-user-id': '1' } };

@@ -121,8 +121,6 @@ function queried(ready: ReadyCall, asked: PlannedRequest, context: CallContext):
 async function outcomeOf(ready: ReadyCall, asked: PlannedRequest, context: CallContext): Promise<Outcome> {
   const { call } = ready;
   if (call.kind === 'remote') return answerRemote(call, asked, context);
-  if (call.kind === 'entities') {
-    return { fields: [await answerEntities({ ...ready, call }, asked, context)], errors: [], isUsable: true };
-  }
+  if (call.kind === 'entities') return answerEntities({ ...ready, call }, asked, context);
   return { fields: [await answerAction({ ...ready, call }, asked, context)], errors: [], isUsable: true };
 }

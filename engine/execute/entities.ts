@@ -1,25 +1,28 @@
 /** The answer of `_entities`: representations are sorted by type, the keys of each go to its source as lists, and what comes back
- *  is put in the order of the representations, unread. A row that is not there, or not the role's to read, is null.
- *  Raises `validationFailed` for what represents nothing: then nothing is asked. Reference: features.md row 123. */
+ *  is put in the order of the representations, unread unless something is joined to it. A row that is not there, or not the
+ *  role's to read, is null. Raises `validationFailed` for what represents nothing: then nothing is asked. Reference: features.md row 123. */
 import { fail } from '../errors/engine-error.ts';
 import { ENTITY, type EntitiesCall } from '../plan/federation.ts';
+import type { JoinPlaces } from '../plan/join-types.ts';
 import { KEYS_VARIABLE } from '../plan/keyed-rows.ts';
 import { ENTITIES_FIELD } from '../resolve/federation.ts';
 import { textOfColumn } from '../wire/statement.ts';
-import type { CallContext } from './calls.ts';
+import type { CallContext, Outcome } from './calls.ts';
 import { JsonScanner } from './json-scanner.ts';
+import { parseJson } from './parse-json.ts';
 import type { PlannedRequest, ReadyCall } from './plan-cache.ts';
+import { type Around, graft } from './remote-join.ts';
 import { runPlan } from './run-plan.ts';
 import { written } from './written.ts';
 
 type ReadyEntities = ReadyCall & { readonly call: EntitiesCall };
 
-/** As JSON text. */
 export async function answerEntities(
   { call, statements, joins }: ReadyEntities,
-  { variables }: PlannedRequest,
-  { session, databases }: CallContext,
-): Promise<string> {
+  asked: PlannedRequest,
+  context: CallContext,
+): Promise<Outcome> {
+  const { variables } = asked;
   const given = written(call.representations, variables.values);
   const wanted = (Array.isArray(given) ? given : [given]).map((each, i) => entityOf(each, i, call));
   const texts: string[] = wanted.map(() => 'null');
@@ -29,13 +32,29 @@ export async function answerEntities(
   const keys = call.joins.map(({ fields }, join) =>
     fields.map((_, column) => places[join]!.map((i) => wanted[i]!.key[column])),
   );
-  const binding = { session, variables: { ...variables.values, [KEYS_VARIABLE]: keys } };
-  const rows = await runPlan({ operation: 'query', statements }, binding, databases);
-  for (const [join, { statement, column }] of joins.entries()) {
+  const binding = { session: context.session, variables: { ...variables.values, [KEYS_VARIABLE]: keys } };
+  const rows = await runPlan({ operation: 'query', statements }, binding, context.databases);
+  const errors: unknown[] = [];
+  const filling = joins.map(async ({ statement, column }, join) => {
     const found = entitiesIn(textOfColumn(rows[statement]?.[column] ?? null) ?? '[]');
-    for (const [n, i] of places[join]!.entries()) texts[i] = found[n] ?? 'null';
-  }
-  return `[${texts.join(',')}]`;
+    const whole = await joined(found, call.joins[join]!.places, [call.alias], { asked, context, errors });
+    for (const [n, i] of places[join]!.entries()) texts[i] = whole[n] ?? 'null';
+  });
+  await Promise.all(filling);
+  return { fields: [`[${texts.join(',')}]`], errors, isUsable: true };
+}
+
+/** With what is found elsewhere; where nothing is, unread. */
+async function joined(
+  entities: readonly string[],
+  places: JoinPlaces | null,
+  path: readonly string[],
+  around: Around,
+): Promise<readonly string[]> {
+  if (!places) return entities;
+  const values = entities.map((text) => parseJson(text));
+  await graft(values, places, path, around);
+  return values.map((value) => JSON.stringify(value));
 }
 
 type Wanted = { readonly join: number; readonly key: readonly unknown[] };

@@ -40,7 +40,7 @@ export async function withJoins(
   return { template: await Promise.all(parts), errors };
 }
 
-type Around = {
+export type Around = {
   readonly asked: PlannedRequest;
   readonly context: CallContext;
   /** Of remote schemas that could not be asked. */
@@ -53,7 +53,7 @@ type Slot = { readonly object: object; readonly alias: string; readonly keys: re
 type Found = { readonly slots: Slot[]; readonly path: readonly string[] };
 
 /** Changes the value. `path`: where it is in the response. */
-async function graft(
+export async function graft(
   value: unknown,
   places: JoinPlaces,
   path: readonly string[],

@@ -1,7 +1,7 @@
 /** The root fields of a subgraph. `_service` is text; `_entities` is a call of the engine to itself: what is wanted is read when
  *  the request runs, and the rows of each table are one column of their source's statement, however many there are.
- *  A plan depends on which types are asked for, not on which rows. Raises `introspectionDisabled`, and `notSupported` for
- *  what is found elsewhere. Not here: representations (execute/entities.ts). Reference: features.md row 123. */
+ *  A plan depends on which types are asked for, not on which rows. Raises `introspectionDisabled`.
+ *  Not here: representations (execute/entities.ts). Reference: features.md row 123. */
 import { Kind, type ValueNode, visit } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
 import { guardOf } from '../resolve/guard.ts';
@@ -13,6 +13,7 @@ import type { KeyedRows } from './action-types.ts';
 import { readArguments } from './arguments.ts';
 import type { PlanContext } from './context.ts';
 import { placesInFields } from './join-places.ts';
+import type { JoinPlaces } from './join-types.ts';
 import { keyedRows } from './keyed-rows.ts';
 import { type SelectedField, selectedFields, subselections } from './selection.ts';
 import { objectTypeOf, planSelection } from './table.ts';
@@ -24,8 +25,16 @@ export type EntitiesCall = {
   readonly kind: 'entities';
   /** As the client wrote them. */
   readonly representations: ValueNode;
-  /** One for each type that is asked for; `fields` are those of its key. */
-  readonly joins: readonly (KeyedRows & { readonly typeName: string })[];
+  /** Of the field in the response. */
+  readonly alias: string;
+  readonly joins: readonly EntityRows[];
+};
+
+/** Of one type that is asked for; `fields` are those of its key. */
+type EntityRows = KeyedRows & {
+  readonly typeName: string;
+  /** What is found elsewhere, in an entity. */
+  readonly places: JoinPlaces | null;
 };
 
 /** Of each object in the rows. */
@@ -55,9 +64,9 @@ export function planEntities({ alias, field, nodes }: SelectedField, context: Pl
   });
   const asked = namesIn(literalValue(representations, (name) => variables[name]));
   const joins = asked.map((typeName, place) => {
-    return { typeName, ...entityRows(tables.get(typeName)!, { nodes, place }, context) };
+    return entityRows(tables.get(typeName)!, { nodes, place }, context);
   });
-  const call = { kind: 'entities', representations, joins } as const;
+  const call = { kind: 'entities', representations, alias, joins } as const;
   return { kind: 'called', alias, call: context.calls.push(() => call) - 1, field: 0 };
 }
 
@@ -72,15 +81,12 @@ function entityRows(
   table: ResolvedTable,
   { nodes, place }: Pick<SelectedField, 'nodes'> & { readonly place: number },
   context: PlanContext,
-): KeyedRows {
+): EntityRows {
   const key = table.primaryKey!;
   const select = {
     ...planSelection(table, objectType(context.document.role.builder, table), nodes, context),
     where: context.filterOf(table),
   };
-  if (placesInFields(select.fields)) {
-    fail('notSupported', { text: 'Remote relationships are not allowed in _entities' });
-  }
   const mapping = key.map(({ name }, i) => [keyColumn(i), name] as const);
   const rows: Field = {
     kind: 'object',
@@ -90,6 +96,8 @@ function entityRows(
   };
   const keys = key.map(({ type }, i) => ({ column: keyColumn(i), type }));
   return {
+    typeName: table.typeName,
+    places: placesInFields(select.fields),
     source: table.source,
     query: keyedRows([rows], keys, place),
     fields: key.map(({ graphqlName }) => graphqlName),
