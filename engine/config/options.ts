@@ -94,6 +94,18 @@ export const OPTIONS = {
     unit: 'ms',
     doc: 'how often the results of live queries are looked at',
   }),
+  'live-queries-multiplexed-batch-size': row({
+    group: 'Databases',
+    type: integer('COUNT', 1, 10_000),
+    default: 100,
+    doc: 'most live queries that differ only in values asked as one statement',
+  }),
+  'streaming-queries-multiplexed-batch-size': row({
+    group: 'Databases',
+    type: integer('COUNT', 1, 10_000),
+    default: 100,
+    doc: 'the same of streaming subscriptions',
+  }),
   'streaming-queries-multiplexed-refetch-interval': row({
     group: 'Databases',
     type: integer('MS', 10, 86_400_000),

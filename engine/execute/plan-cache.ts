@@ -37,8 +37,10 @@ export type Preparation = {
   wasUsed: boolean;
 };
 
-export type ReadyStatement = Omit<CompiledStatement, 'answer' | 'steps'> & {
+export type ReadyStatement = Omit<CompiledStatement, 'answer' | 'forMany' | 'steps'> & {
   readonly preparation: Preparation;
+  /** Of the statement that asks for many at once. */
+  readonly forMany: Preparation | null;
   /** Of the whole request. */
   readonly timeLimitMs: number | null;
   /** Its source has triggers, which may ask who writes. */
@@ -180,8 +182,9 @@ function weightOf({ statements: own, calls, joins, template }: ReadyPlan, key: s
     key,
     ...calls.map(({ call }) => (call.kind === 'remote' ? call.query : '')),
     ...joins.map(({ join }) => (join.kind === 'remote' ? join.selection : '')),
-    ...statements.flatMap(({ text, answer, steps }) => [
+    ...statements.flatMap(({ text, forMany, answer, steps }) => [
       text,
+      forMany?.once.text ?? '',
       answer?.text ?? '',
       ...steps.map((s) => s.text),
     ]),
@@ -237,7 +240,7 @@ function lengthOf(template: readonly TemplatePart[]): number {
 }
 
 function readyStatement(statement: CompiledStatement, around: Surroundings): ReadyStatement {
-  const { answer, steps, ...rest } = statement;
+  const { answer, forMany, steps, ...rest } = statement;
   const source = around.sources.get(statement.source);
   const tags = source?.queryTags;
   const tag = tags && {
@@ -249,6 +252,7 @@ function readyStatement(statement: CompiledStatement, around: Surroundings): Rea
   return {
     ...rest,
     preparation: preparationOf(tagOf(statement.text), statement.isRepeatable),
+    forMany: forMany === null ? null : preparationOf(tagOf(forMany), statement.isRepeatable, true),
     timeLimitMs: around.timeLimitMs,
     isWatched: source?.hasTriggers ?? false,
     answer: answer && readyStatement({ ...statement, ...answer, answer: null }, around),
@@ -266,9 +270,9 @@ function readySteps(steps: readonly CompiledStep[], tagOf: (text: string) => str
 }
 
 /** Named by its text, so that equal statements of different plans are prepared once and different ones never meet. */
-function preparationOf(text: string, isRead = false): Preparation {
-  const name = digestOf(text);
-  return { named: { name, text, isRead }, once: { name: '', text, isRead }, wasUsed: false };
+function preparationOf(text: string, isRead = false, hasRows = false): Preparation {
+  const once = { name: '', text, isRead, hasRows };
+  return { named: { ...once, name: digestOf(text) }, once, wasUsed: false };
 }
 
 function digestOf(text: string): string {

@@ -3,6 +3,7 @@
  *  Not here: what an SQLSTATE means (pg-errors.ts). Reference: features.md rows 58, 60. */
 import { fail } from '../errors/engine-error.ts';
 import type { Statement } from '../sql/fragment.ts';
+import { arrayLiteral } from '../wire/encode.ts';
 import { textOfColumn, type Value } from '../wire/statement.ts';
 import { type Binding, bind } from './bind.ts';
 import { type Deadline, deadlineAfter } from './deadline.ts';
@@ -51,6 +52,31 @@ export async function runStatement(
       throw engineErrorOf(error, statement.text, statement.errorPath);
   }
   return runOne(runOf(statement, databases.get(source)), statement, values);
+}
+
+/** The statement's row for each of many, in their order, asked as one statement. Raises what `runStatement` does: then it is
+ *  not known whose values were at fault. */
+export async function runForMany(
+  statement: ReadyStatement,
+  valuesOfEach: readonly (readonly Value[])[],
+  databases: Databases,
+): Promise<readonly Row[]> {
+  const { forMany } = statement;
+  if (!forMany) throw new Error('the statement is the same for all');
+  const lists = statement.parameters.map((_, i) => valuesOfEach.map((values) => asText(values[i]!)));
+  const together = { ...statement, text: forMany.once.text, preparation: forMany };
+  const columns = await runStatement(together, lists, databases);
+  const width = columns.length / valuesOfEach.length;
+  const rows: Row[] = [];
+  for (let at = 0; at < columns.length; at += width) {
+    rows[Number(textOfColumn(columns[at]!)) - 1] = columns.slice(at + 1, at + width);
+  }
+  return rows;
+}
+
+/** As an element of a list of texts, where an array would be a dimension. */
+function asText(value: Value): Value {
+  return Array.isArray(value) ? arrayLiteral(value) : value;
 }
 
 /** SQL that somebody else wrote may call functions that write: not here. What has a time limit needs a transaction to set it

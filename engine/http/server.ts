@@ -110,6 +110,8 @@ function liveQueries(options: Options, state: EngineState, observe: Observe): Li
   return new LiveQueries({
     refetchIntervalMs: options.liveQueriesMultiplexedRefetchInterval,
     streamIntervalMs: options.streamingQueriesMultiplexedRefetchInterval,
+    batchSize: options.liveQueriesMultiplexedBatchSize,
+    streamBatchSize: options.streamingQueriesMultiplexedBatchSize,
     // The other half is for requests.
     mostAtOnce: Math.max(1, Math.floor(options.pgConnections / 2)),
     model: () => state.snapshot().model,

@@ -4,7 +4,18 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { arrayOf, builtinType } from '../catalog/types.ts';
 import type { Leaf } from '../resolve/predicate.ts';
-import { comma, compile, id, integer, join, literal, param, qualified, sql } from './fragment.ts';
+import {
+  comma,
+  compile,
+  compileForMany,
+  id,
+  integer,
+  join,
+  literal,
+  param,
+  qualified,
+  sql,
+} from './fragment.ts';
 
 const int4 = builtinType('int4');
 const constant = (value: string): Leaf => ({ kind: 'constant', value, type: int4 });
@@ -21,6 +32,16 @@ describe('identifiers', () => {
   test('cannot contain a zero byte', () => {
     expect(() => id('a\0b')).toThrow(RangeError);
   });
+});
+
+test('a statement for many takes a list for each parameter, and says whose row is whose', () => {
+  const statement = sql`select ${param(constant('1'))} + ${param(constant('2'))} * ${param(constant('1'))}`;
+  expect(compileForMany(statement)).toBe(
+    'select "each"."turn", "answer".* from ' +
+      'unnest($1::text[], $2::text[]) with ordinality as "each"("1", "2", "turn") left join lateral (' +
+      'select "each"."1"::"pg_catalog"."int4" + "each"."2"::"pg_catalog"."int4" * "each"."1"::"pg_catalog"."int4"' +
+      ') "answer" on true',
+  );
 });
 
 describe('parameters', () => {

@@ -143,16 +143,34 @@ export function compile(fragment: Fragment): Statement {
   return { text, parameters, isAuthored };
 }
 
+/** The same statement for many at once, each with values of its own: every parameter is the list of its values' texts, the
+ *  first column tells whose row it is, from 1 on, and the others are the statement's. PostgreSQL manual, "LATERAL
+ *  Subqueries". */
+export function compileForMany(fragment: Fragment): string {
+  const compiling = new Compiling((number) => `"each"."${number}"`);
+  compiling.add(fragment);
+  const numbers = compiling.parameters.map((_, i) => i + 1);
+  const lists = numbers.map((number) => `$${number}::text[]`).join(', ');
+  const columns = [...numbers, 'turn'].map((name) => `"${name}"`).join(', ');
+  const each = `unnest(${lists}) with ordinality as "each"(${columns})`;
+  return `select "each"."turn", "answer".* from ${each} left join lateral (${compiling.text}) "answer" on true`;
+}
+
 class Compiling {
   text = '';
   readonly parameters: Leaf[] = [];
   isAuthored = false;
   readonly #numbers = new Map<string, number>();
+  readonly #reference: (number: number) => string;
+
+  constructor(reference = (number: number) => `$${number}`) {
+    this.#reference = reference;
+  }
 
   add({ parts }: Fragment): void {
     for (const part of parts) {
       if (part.kind === 'fragment') this.add(part);
-      else if (part.kind === 'parameter') this.text += `$${this.#numberOf(part.leaf)}`;
+      else if (part.kind === 'parameter') this.text += this.#reference(this.#numberOf(part.leaf));
       else {
         this.text += part.text;
         this.isAuthored ||= part.kind === 'authored';

@@ -6,7 +6,7 @@ import type { JoinPlaces, RemoteJoin } from '../plan/join-types.ts';
 import type { Call, MutationOutput, MutationRoot, Plan, QueryRoot, Root, Validation } from '../plan/types.ts';
 import { aggregateQuery } from './aggregate.ts';
 import { connectionQuery } from './connection.ts';
-import { comma, compile, type Fragment, join, type Statement, sql } from './fragment.ts';
+import { comma, compile, compileForMany, type Fragment, join, type Statement, sql } from './fragment.ts';
 import { groupsQuery } from './group-by.ts';
 import type { StepQuery } from './insert.ts';
 import { type Action, type MutationQuery, mutationQuery } from './mutation.ts';
@@ -22,6 +22,8 @@ export type CompiledStatement = Statement & {
   readonly roots: readonly string[];
   /** It only reads: it may be run again when a connection is lost. */
   readonly isRepeatable: boolean;
+  /** Of a subscription: as it is asked for many at once, who differ only in values (`compileForMany`). */
+  readonly forMany: string | null;
   /** What answers instead, when the first column holds the written rows. */
   readonly answer: Statement | null;
   /** Where its failures are reported: an insert's at its objects, any other at the request as a whole. */
@@ -91,7 +93,7 @@ export function renderPlan(plan: Plan): CompiledPlan {
     validations: plan.validations ?? [],
     calls: (plan.calls ?? []).map((call, i) => compileCall(call, turns[i]!)),
     joins: (plan.joins ?? []).map(compileJoin),
-    statements: drafts.map(finish),
+    statements: drafts.map((draft) => finish(draft, plan.operation)),
     template: mergeText(template),
   };
 }
@@ -190,7 +192,7 @@ function compileCall(call: Call, after: number): CompiledCall {
   if (call.kind === 'remote') return { call, after, statements: [], joins: [] };
   const drafts: Draft[] = [];
   const joins = call.joins.map(({ source, query }) => addQuery({ alias: 'keys', source, query }, drafts));
-  return { call, after, statements: drafts.map(finish), joins };
+  return { call, after, statements: drafts.map((draft) => finish(draft)), joins };
 }
 
 function compileJoin(join: RemoteJoin): CompiledJoin {
@@ -229,7 +231,7 @@ function queryOf(root: QueryRoot, aliases: Aliases): Fragment {
   return root.kind === 'row' ? rowQuery(root.select, aliases) : rowsQuery(root.select, aliases);
 }
 
-function finish(draft: Draft): CompiledStatement {
+function finish(draft: Draft, operation?: Plan['operation']): CompiledStatement {
   if (draft.kind === 'mutation') {
     const { steps, write, answer } = draft.mutation;
     return {
@@ -238,6 +240,7 @@ function finish(draft: Draft): CompiledStatement {
       source: draft.source,
       roots: [draft.alias],
       isRepeatable: false,
+      forMany: null,
       answer: answer && compile(answer),
       errorPath: draft.errorPath,
     };
@@ -246,8 +249,10 @@ function finish(draft: Draft): CompiledStatement {
   // One root is the statement; several are scalar subqueries beside each other.
   const columns = roots.map((root) => sql`(${root.query})`);
   const query = roots.length === 1 ? roots[0]!.query : sql`select ${join(columns, comma)}`;
+  const statement = compile(query);
   return {
-    ...compile(query),
+    ...statement,
+    forMany: operation === 'subscription' && statement.parameters.length > 0 ? compileForMany(query) : null,
     steps: [],
     source,
     roots: roots.map((root) => root.alias),

@@ -8,10 +8,11 @@ import { type EngineError, fail } from '../errors/engine-error.ts';
 import { answerPlanned, understood } from '../execute/answer.ts';
 import type { PlannedRequest, ReadyStatement } from '../execute/plan-cache.ts';
 import type { Row } from '../execute/pool.ts';
-import { type Databases, runStatement, valuesOf } from '../execute/run-plan.ts';
+import { type Databases, runForMany, runStatement, valuesOf } from '../execute/run-plan.ts';
 import { bodyText, splice } from '../execute/splice.ts';
 import type { Model } from '../resolve/types.ts';
 import { textOfColumn } from '../wire/statement.ts';
+import { Multiplexer } from './multiplexer.ts';
 import { type Outcome, Poller, type Values } from './poller.ts';
 import { RemoteSubscription } from './remote-subscription.ts';
 import { Stream } from './stream.ts';
@@ -22,6 +23,9 @@ export type LiveQueriesOptions = {
   readonly refetchIntervalMs: number;
   /** Between two batches of a stream. */
   readonly streamIntervalMs: number;
+  /** Cohorts asked in one statement: of live queries, of streams. */
+  readonly batchSize: number;
+  readonly streamBatchSize: number;
   /** Statements asked at the same time, over all live queries. */
   readonly mostAtOnce: number;
   /** The current one. */
@@ -136,10 +140,16 @@ export class LiveQueries {
   }
 
   #newPoller(statement: ReadyStatement): Asked {
-    const { refetchIntervalMs, streamIntervalMs } = this.#options;
-    const intervalMs = isOfStream(statement) ? streamIntervalMs : refetchIntervalMs;
-    const poller = new Poller({
+    const { refetchIntervalMs, streamIntervalMs, batchSize, streamBatchSize, databases } = this.#options;
+    const isStream = isOfStream(statement);
+    const intervalMs = isStream ? streamIntervalMs : refetchIntervalMs;
+    const multiplexer = new Multiplexer({
       ask: (values) => this.#turns.take(() => this.#ask(statement, values)),
+      askForMany: (each) => this.#turns.take(() => runForMany(statement, each, databases)),
+      most: statement.forMany ? (isStream ? streamBatchSize : batchSize) : 1,
+    });
+    const poller = new Poller({
+      ask: (values) => multiplexer.ask(values),
       intervalMs,
       beforeRound: () => this.#renewAll(),
     });

@@ -9,7 +9,7 @@
  *  A cohort is asked when somebody joins it, even between rounds, because what it knows may be older than what the newcomer
  *  has just written; it is never asked twice at the same time, so outcomes come in order.
  *  A failure is an outcome like any other: the next round may succeed.
- *  Not here: what an outcome means to a client (live-queries.ts), several cohorts in one statement. */
+ *  Not here: what an outcome means to a client (live-queries.ts), several cohorts in one statement (multiplexer.ts). */
 import type { EngineError } from '../errors/engine-error.ts';
 import type { Row } from '../execute/pool.ts';
 import { isSameColumn, type Value } from '../wire/statement.ts';
@@ -143,5 +143,7 @@ class Cohort {
 function isSame(a: Outcome, b: Outcome): boolean {
   if (a.kind === 'failure') return b.kind === 'failure' && a.error.message === b.error.message;
   if (b.kind === 'failure') return false;
-  return a.row.length === b.row.length && a.row.every((column, i) => isSameColumn(column, b.row[i] ?? null));
+  // No row and one of nulls say the same.
+  const [row, other] = a.row.length < b.row.length ? [b.row, a.row] : [a.row, b.row];
+  return row.every((column, i) => isSameColumn(column, other[i] ?? null));
 }

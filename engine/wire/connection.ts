@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import type pg from 'pg';
 import { Decoder, failureAt, rowAt } from './decode.ts';
 import { Outbox } from './encode.ts';
-import type { NamedStatement, Row, Value } from './statement.ts';
+import type { Column, NamedStatement, Row, Value } from './statement.ts';
 
 /** One statement on its way. */
 export type Exchange = {
@@ -74,7 +74,7 @@ export class Connection {
   readonly #prepared = new Set<string>();
   readonly #queue: UnderWay[] = [];
   /** Of the oldest statement under way. */
-  #row: Row | null = null;
+  #row: Column[] | null = null;
   #failure: pg.DatabaseError | null = null;
   /** Sum of what the statements under way are expected to take. */
   #backlogMs = 0;
@@ -221,7 +221,8 @@ export class Connection {
   #receive(type: number, bytes: Buffer, start: number, end: number): void {
     switch (type) {
       case DATA_ROW:
-        this.#row ??= rowAt(bytes, start);
+        if (!this.#row) this.#row = rowAt(bytes, start);
+        else if (this.#queue[0]?.exchange.statement.hasRows) this.#row.push(...rowAt(bytes, start));
         return;
       case READY_FOR_QUERY:
         this.#finish();

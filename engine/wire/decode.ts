@@ -3,7 +3,7 @@
  *  that a row of 16 MB is copied once. PostgreSQL manual, "Message Formats".
  *  Not here: which statement a message belongs to (connection.ts). */
 import pg from 'pg';
-import type { Column, Row } from './statement.ts';
+import type { Column } from './statement.ts';
 
 /** A message's type, and where its body stands. The bytes may be kept: nobody writes to them again. */
 export type Receive = (type: number, bytes: Buffer, start: number, end: number) => void;
@@ -75,7 +75,7 @@ function lengthAt(bytes: Buffer, at: number): number {
 export const MOST_TEXT = 8192;
 
 /** DataRow: a count, then length and bytes of each column. */
-export function rowAt(bytes: Buffer, start: number): Row {
+export function rowAt(bytes: Buffer, start: number): Column[] {
   const row: Column[] = [];
   let at = start + 2;
   for (let rest = bytes.readUInt16BE(start); rest > 0; rest--) {

@@ -7,6 +7,8 @@ export type NamedStatement = {
   readonly text: string;
   /** It only reads: it may be asked again when its connection is lost, and may share a connection with others. */
   readonly isRead?: boolean;
+  /** Its answer is the columns of all its rows, one row after the other, instead of those of the first. */
+  readonly hasRows?: boolean;
   /** Milliseconds it keeps Postgres busy, a moving average; absent until it has followed another on a connection. */
   tookMs?: number;
 };
@@ -17,7 +19,7 @@ export type Value = string | Buffer | null | readonly Value[];
 /** A column in Postgres's text format: text where it is short, otherwise its bytes, which nobody need decode. */
 export type Column = string | Buffer | null;
 
-/** The columns of a statement's first row; empty when there was no row. */
+/** The columns of a statement's first row, or of all where it says so; empty when there was no row. */
 export type Row = readonly Column[];
 
 /** The column as text, however long it is. */

@@ -5,6 +5,7 @@ import pg from 'pg';
 import { createDatabase } from '../../../testing/database.ts';
 import { EngineError } from '../../errors/engine-error.ts';
 import { answer } from '../../execute/answer.ts';
+import type { Databases } from '../../execute/run-plan.ts';
 import { bodyText } from '../../execute/splice.ts';
 import { ADMIN_ROLE, type Session } from '../../resolve/session.ts';
 import type { Model } from '../../resolve/types.ts';
@@ -39,6 +40,7 @@ export function makeVariables(choices: Choices): Variables {
 export type Engine = {
   readonly ask: (request: Request, role: Role | null, variables: Variables) => Promise<Answer>;
   readonly model: Model;
+  readonly databases: Databases;
   readonly close: () => Promise<void>;
 };
 
@@ -106,6 +108,7 @@ async function openEngine(url: string, world: World): Promise<Engine> {
   const { model, sources } = await engineOn(url, metadataSource(world), metadataRoles(world));
   return {
     model,
+    databases: sources,
     ask: async ({ query, variables: given }, role, variables) => {
       const session = sessionOf(role, variables);
       return answer({ query, variables: given }, { model, session, databases: sources }).then(
@@ -120,7 +123,7 @@ async function openEngine(url: string, world: World): Promise<Engine> {
   };
 }
 
-function sessionOf(role: Role | null, variables: Variables): Session {
+export function sessionOf(role: Role | null, variables: Variables): Session {
   const name = role?.name ?? ADMIN_ROLE;
   const own = [...variables].map(([key, { value }]) => [`x-engine-${key}`, value] as const);
   return {
