@@ -36,7 +36,23 @@ export type TestKube = {
   readonly apply: (...objects: readonly KubeObject[]) => Promise<void>;
   /** A kubeconfig file for another token, of a ServiceAccount for example. */
   readonly kubeconfigFor: (token: string) => Promise<string>;
+  /** The API server killed, and started again where it was; resolves when it is ready. */
+  readonly restart: () => Promise<void>;
+  /** What ServiceAccounts have asked of it, in the order of the answers. */
+  readonly audit: () => Promise<readonly AuditEntry[]>;
   readonly stop: () => Promise<void>;
+};
+
+export type AuditEntry = {
+  readonly verb: string;
+  readonly user: { readonly username: string };
+  readonly objectRef?: {
+    readonly resource: string;
+    readonly subresource?: string;
+    readonly namespace?: string;
+    readonly name?: string;
+  };
+  readonly responseStatus?: { readonly code: number };
 };
 
 export type KubeObject = {
@@ -49,6 +65,15 @@ export type KubeObject = {
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever the path says; a test knows
 export type KubeBody = any;
+
+const AUDIT_LOG = 'audit.log';
+/** Tests act as administrators, whom this leaves out. A watch is answered when it begins. */
+const AUDIT_POLICY = {
+  apiVersion: 'audit.k8s.io/v1',
+  kind: 'Policy',
+  omitStages: ['RequestReceived'],
+  rules: [{ level: 'Metadata', userGroups: ['system:serviceaccounts'] }],
+};
 
 const READY_WITHIN_MS = 90_000;
 /** Ports are found free and then taken; another process may be quicker. */
@@ -112,10 +137,16 @@ async function startOnce(binaries: string): Promise<TestKube> {
   try {
     const [clientPort, peerPort, port] = await freePorts(3);
     children.push(startEtcd(binaries, folder, clientPort!, peerPort!));
-    children.push(await startApiServer(binaries, folder, { etcd: clientPort!, port: port!, token }));
+    const startApi = await apiServer(binaries, folder, { etcd: clientPort!, port: port!, token });
+    children.push(startApi());
     const url = `https://127.0.0.1:${port}`;
     await becomeReady(url, children, folder);
-    return await described({ binaries, folder, url, token, stop });
+    const restart = async () => {
+      await killed(children.pop()!);
+      children.push(startApi());
+      await becomeReady(url, children, folder);
+    };
+    return await described({ binaries, folder, url, token, restart, stop });
   } catch (error) {
     await stop();
     throw error;
@@ -133,17 +164,20 @@ function startEtcd(binaries: string, folder: string, clientPort: number, peerPor
   ]);
 }
 
-async function startApiServer(
+/** What starts it, as often as wanted. */
+async function apiServer(
   binaries: string,
   folder: string,
   { etcd, port, token }: { readonly etcd: number; readonly port: number; readonly token: string },
-): Promise<ChildProcess> {
+): Promise<() => ChildProcess> {
   const tokens = join(folder, 'tokens.csv');
   await writeFile(tokens, `${token},admin,admin,system:masters\n`, { mode: 0o600 });
   const serviceAccountKey = join(folder, 'service-account.key');
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   await writeFile(serviceAccountKey, privateKey.export({ type: 'sec1', format: 'pem' }), { mode: 0o600 });
-  return started(join(binaries, 'kube-apiserver'), join(folder, 'kube-apiserver.log'), [
+  const policy = join(folder, 'audit-policy.json');
+  await writeFile(policy, JSON.stringify(AUDIT_POLICY));
+  const args = [
     `--etcd-servers=http://127.0.0.1:${etcd}`,
     '--bind-address=127.0.0.1',
     '--advertise-address=127.0.0.1',
@@ -160,7 +194,11 @@ async function startApiServer(
     '--service-cluster-ip-range=10.0.0.0/24',
     '--endpoint-reconciler-type=none',
     '--profiling=false',
-  ]);
+    `--audit-policy-file=${policy}`,
+    `--audit-log-path=${join(folder, AUDIT_LOG)}`,
+    '--audit-log-mode=blocking',
+  ];
+  return () => started(join(binaries, 'kube-apiserver'), join(folder, 'kube-apiserver.log'), args);
 }
 
 function started(program: string, log: string, args: readonly string[]): ChildProcess {
@@ -207,10 +245,11 @@ type Running = {
   readonly folder: string;
   readonly url: string;
   readonly token: string;
+  readonly restart: () => Promise<void>;
   readonly stop: () => Promise<void>;
 };
 
-async function described({ binaries, folder, url, token, stop }: Running): Promise<TestKube> {
+async function described({ binaries, folder, url, token, restart, stop }: Running): Promise<TestKube> {
   const authority = join(folder, 'certificates', 'apiserver.crt');
   const ca = readFileSync(authority, 'utf8');
   const kubeconfigFor = async (other: string) => {
@@ -238,7 +277,15 @@ async function described({ binaries, folder, url, token, stop }: Running): Promi
     agent.destroy();
     await stop();
   };
-  return { url, kubeconfig, token, ca, kubectl, request: ask, apply, kubeconfigFor, stop: stopAll };
+  const audit = async () => {
+    const text = await readFile(join(folder, AUDIT_LOG), 'utf8').catch(() => '');
+    return text
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as AuditEntry);
+  };
+  const asking = { kubectl, request: ask, apply, kubeconfigFor, audit };
+  return { url, kubeconfig, token, ca, ...asking, restart, stop: stopAll };
 }
 
 function output(program: string, args: readonly string[], input: string): Promise<string> {

@@ -27,12 +27,20 @@ const OPERATOR = 'pergola-operator';
 /** Of the engine and the operator. */
 export const HOME = 'api';
 
+const FLAGS = [
+  ...['--health-port', '0', '--health-host', '127.0.0.1'],
+  ...['--prune-delay-seconds', '0', '--lease-namespace', HOME],
+];
+
 export type Rig = {
   readonly kube: TestKube;
   readonly database: TestDatabase;
   readonly engine: () => TestEngine;
   readonly startEngine: (adminSecret?: string) => Promise<void>;
   readonly stopEngine: () => Promise<void>;
+  /** Flags and kubeconfig for an operator in a process of its own. */
+  readonly flags: readonly string[];
+  readonly kubeconfig: string;
   readonly startOperator: (flags?: readonly string[]) => Promise<Operator>;
   readonly get: (kind: string, name: string, namespace?: string) => Promise<CustomResource>;
   readonly all: (kind: string) => Promise<readonly CustomResource[]>;
@@ -42,13 +50,19 @@ export type Rig = {
   readonly close: () => Promise<void>;
 };
 
-export async function createRig(kube: TestKube, schema: string): Promise<Rig> {
+/** `grant` gives rights to somebody and resolves to their token. */
+export async function createRig(
+  kube: TestKube,
+  schema: string,
+  grant: (kube: TestKube) => Promise<string> = operatorToken,
+): Promise<Rig> {
   const database = await createDatabase();
   await database.sql(schema);
   await kube.kubectl(['apply', '--server-side', '-f', join(ROOT, 'crds/generated')]);
   const definitions = KINDS.map(({ plural }) => `crd/${plural}.pergola.dev`);
   await kube.kubectl(['wait', '--for=condition=Established', '--timeout=30s', ...definitions]);
-  const kubeconfig = await kube.kubeconfigFor(await operatorToken(kube));
+  await kube.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: HOME } });
+  const kubeconfig = await kube.kubeconfigFor(await grant(kube));
   const serverPort = await freePort();
   const running = { engine: undefined as TestEngine | undefined, operators: new Set<Operator>() };
   const path = (kind: string, name: string, namespace: string) =>
@@ -63,11 +77,12 @@ export async function createRig(kube: TestKube, schema: string): Promise<Rig> {
       running.engine = await startTestEngine({ databaseUrl: database.url, serverPort, adminSecret });
     },
     stopEngine: async () => running.engine?.close(),
+    flags: FLAGS,
+    kubeconfig,
     startOperator: async (flags = []) => {
       const config = new KubeConfig();
       config.loadFromFile(kubeconfig);
-      const fixed = ['--health-port', '0', '--health-host', '127.0.0.1', '--prune-delay-seconds', '0'];
-      const options = loadOptions([...fixed, '--lease-namespace', HOME, ...flags], {})!;
+      const options = loadOptions([...FLAGS, ...flags], {})!;
       const operator = await startOperator(config, options, pino({ level: 'silent' }));
       running.operators.add(operator);
       return operator;
@@ -146,7 +161,6 @@ async function operatorToken(kube: TestKube): Promise<string> {
   const apiVersion = 'rbac.authorization.k8s.io/v1';
   const metadata = { name: OPERATOR };
   await kube.apply(
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: HOME } },
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: OPERATOR, namespace: HOME } },
     {
       apiVersion,
@@ -162,7 +176,12 @@ async function operatorToken(kube: TestKube): Promise<string> {
       subjects: [{ kind: 'ServiceAccount', name: OPERATOR, namespace: HOME }],
     },
   );
-  const path = `/api/v1/namespaces/${HOME}/serviceaccounts/${OPERATOR}/token`;
+  return tokenOf(kube, OPERATOR);
+}
+
+/** Of a ServiceAccount in HOME. */
+export async function tokenOf(kube: TestKube, name: string): Promise<string> {
+  const path = `/api/v1/namespaces/${HOME}/serviceaccounts/${name}/token`;
   const asked = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
   return (await kube.request('POST', path, asked)).body.status.token;
 }

@@ -1,0 +1,190 @@
+/** The operator killed at every step of its work, against a real API server and the real engine, while resources change and a person
+ *  changes metadata: whatever had been done, the next process goes on from there. The tests are one story.
+ *  Not here: faults of the cluster itself (deploy/e2e/chaos.e2e.ts). */
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { PERSON_SCHEMA, Person } from '../../testing/chaos/person.ts';
+import { type Supervised, startSupervised } from '../../testing/chaos/supervised.ts';
+import { describeKube, type KubeObject } from '../../testing/kube.ts';
+import { GROUP_VERSION } from '../kinds.ts';
+import { createRig, HOME, type Rig, readyOf } from './testing/rig.ts';
+
+const TABLES = 8;
+const SCHEMA = `
+${PERSON_SCHEMA}
+do $$ begin
+  for i in 1..${TABLES} loop execute format('create table t%s (id serial primary key, owner text, note text)', i); end loop;
+end $$;
+`;
+
+function cr(kind: string, name: string, spec: object): KubeObject {
+  const common = { engineRef: { name: 'main' }, source: 'default' };
+  return {
+    apiVersion: GROUP_VERSION,
+    kind,
+    metadata: { name, namespace: HOME },
+    spec: { ...common, ...spec },
+  };
+}
+
+const tableCr = (name: string, customName: string) =>
+  cr('Table', name, { table: { schema: 'public', name }, configuration: { customName } });
+
+const permissionCr = (name: string, columns: readonly string[]) =>
+  cr('TablePermission', name, {
+    table: { schema: 'public', name },
+    role: 'user',
+    select: { columns, filter: { owner: { _eq: 'X-Engine-User-Id' } } },
+  });
+
+/** On a machine that has other things to do. */
+const PATIENCE_MS = 180_000;
+
+await describeKube('the operator under chaos', (kube) => {
+  let rig: Rig;
+  let operator: Supervised;
+  let person: Person;
+  /** What the resources say, by table. */
+  const said = new Map<string, { readonly customName: string; readonly columns: readonly string[] }>();
+
+  beforeAll(async () => {
+    rig = await createRig(kube(), SCHEMA);
+    person = new Person((type, args) => rig.engine().admin(type, args));
+    await person.arrive();
+    for (let i = 1; i < TABLES; i++) await say(`t${i}`, 'first', ['id']);
+    const first = await rig.startOperator();
+    await converged();
+    await first.stop();
+  }, PATIENCE_MS);
+  afterAll(async () => {
+    await person?.rest();
+    await operator?.stop();
+    await rig?.close();
+  }, PATIENCE_MS);
+
+  async function say(name: string, word: string, columns: readonly string[]) {
+    const customName = `${name}_${word}`;
+    said.set(name, { customName, columns });
+    await rig.kube.apply(tableCr(name, customName), permissionCr(name, columns));
+  }
+
+  async function unsay(name: string) {
+    said.delete(name);
+    await rig.remove('TablePermission', name);
+    await rig.remove('Table', name);
+  }
+
+  /** Every resource Ready at its generation, and the engine as they say. */
+  async function converged(): Promise<number> {
+    const began = performance.now();
+    await vi.waitFor(
+      async () => {
+        const resources = [...(await rig.all('Table')), ...(await rig.all('TablePermission'))];
+        const states = resources.map(({ kind, metadata: { name, generation }, status }) => {
+          const ready = readyOf(status);
+          return `${kind} ${name} ${ready?.observedGeneration === generation && ready.status}`;
+        });
+        expect(states.filter((state) => !state.endsWith('true') && !state.endsWith('True'))).toEqual([]);
+        expect(await owned()).toEqual(expected());
+      },
+      { timeout: 60_000, interval: 100 },
+    );
+    return performance.now() - began;
+  }
+
+  const expected = () =>
+    Object.fromEntries(
+      [...said].map(([name, { customName, columns }]) => [
+        name,
+        {
+          table: { name, schema: 'public' },
+          configuration: { custom_name: customName },
+          select_permissions: [
+            { role: 'user', permission: { columns, filter: { owner: { _eq: 'X-Engine-User-Id' } } } },
+          ],
+        },
+      ]),
+    );
+
+  async function owned(): Promise<Record<string, unknown>> {
+    type Exported = { sources: { tables: { table: { name: string }; configuration?: object }[] }[] };
+    const { body } = await rig.engine().admin<Exported>('export_metadata', {});
+    const tables = body.sources.flatMap((source) => source.tables);
+    return Object.fromEntries(
+      tables.filter(({ table }) => /^t\d/.test(table.name)).map((table) => [table.table.name, table]),
+    );
+  }
+
+  test(
+    'a missing definition is named, with what installs it; meanwhile the rest goes on and nothing is deleted',
+    async () => {
+      const definition = await removeDefinition('crontriggers');
+      const alone = await rig.startOperator();
+      const readiness = async () => (await fetch(`http://127.0.0.1:${alone.healthPort}/readyz`)).text();
+      await vi.waitFor(async () => {
+        const text = await readiness();
+        expect(text).toContain('this definition is missing: crontriggers.pergola.dev');
+        expect(text).toContain('kubectl apply --server-side');
+      }, 20_000);
+      await say('t1', 'meanwhile', ['id']);
+      await converged();
+      await unsay('t2');
+      await rig.ready('Table', 't1', 'Applied');
+      await say('t3', 'later', ['id']);
+      await rig.ready('Table', 't3', 'Applied');
+      expect(Object.keys(await owned())).toContain('t2');
+      await rig.kube.apply(definition);
+      await converged();
+      expect(await readiness()).toBe('ok\n');
+      await alone.stop();
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    'killed around its write, it goes on from what had been done',
+    async () => {
+      operator = await startSupervised([...rig.flags, '--identity', 'chaos'], rig.kubeconfig);
+      person.hammer();
+      for (const [turn, step] of ['sent', 'verify', 'status'].entries()) {
+        const { kills } = await operator.ask(`/arm/${step}`);
+        await say(`t${turn + 3}`, step, ['id', 'owner']);
+        if (step === 'sent') await unsay('t1');
+        await vi.waitFor(async () => expect((await operator.ask('/')).kills).toBeGreaterThan(kills), 60_000);
+      }
+      await converged();
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    'the API server is killed and comes back: what changed then is applied, and what was lost is read again',
+    async () => {
+      const restarted = rig.kube.restart();
+      await operator.ask('/cut');
+      await restarted;
+      await say('t2', 'again', ['id']);
+      await say('t4', 'after', ['id', 'note']);
+      await converged();
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    'and what is not theirs is as it was',
+    async () => {
+      await person.rest();
+      expect(person.done).toBeGreaterThan(0);
+      const { now, before } = await person.compare();
+      expect(now).toBe(before);
+    },
+    PATIENCE_MS,
+  );
+
+  async function removeDefinition(plural: string): Promise<KubeObject> {
+    const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${plural}.pergola.dev`;
+    const { apiVersion, kind, metadata, spec } = (await rig.kube.request('GET', path)).body;
+    await rig.kube.request('DELETE', path);
+    await vi.waitFor(async () => expect((await rig.kube.request('GET', path)).status).toBe(404), 20_000);
+    return { apiVersion, kind, metadata: { name: metadata.name }, spec };
+  }
+});

@@ -1,0 +1,148 @@
+/** Least privilege: what the operator asks the API server for, by its audit log, is what the chart grants, no less and no more;
+ *  everything else is denied. Not here: what it does with it (operator.kube.test.ts), the chart's other objects
+ *  (deploy/chart/templates.test.ts). */
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { EVERY_KIND } from '../../testing/examples.ts';
+import { describeHelm, type Helm } from '../../testing/helm.ts';
+import { type AuditEntry, describeKube, type KubeObject, pathOf, type TestKube } from '../../testing/kube.ts';
+import { GROUP_VERSION, KINDS } from '../kinds.ts';
+import { createRig, HOME, type Rig, tokenOf } from './testing/rig.ts';
+
+const CLUSTER_WIDE = ['ClusterRole', 'ClusterRoleBinding'];
+const RIGHTS = [...CLUSTER_WIDE, 'Role', 'RoleBinding', 'ServiceAccount'];
+const ACCOUNT = `system:serviceaccount:${HOME}:pergola-operator`;
+/** Requests that name one object, of resources that are granted by name. */
+const NAMING = ['get', 'update'];
+const NAMED = ['leases', 'namespaces'];
+
+type Rule = {
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resourceNames?: readonly string[];
+};
+
+/** On a machine that has other things to do. */
+const PATIENCE_MS = 120_000;
+
+await describeKube('the rights of the chart', (kube) => {
+  describeHelm('as helm renders them', (helm) => {
+    test(
+      'for every namespace: all are used, and no other is missed',
+      async () => {
+        await compare(kube(), await rightsOf(helm, {}), [], []);
+      },
+      PATIENCE_MS,
+    );
+
+    test(
+      'for some namespaces: but for a question who the cluster is, all and no other',
+      async () => {
+        const rights = await rightsOf(helm, { operator: { watchNamespaces: [HOME] } });
+        await compare(kube(), rights, ['--watch-namespaces', HOME], ['get namespaces kube-system']);
+      },
+      PATIENCE_MS,
+    );
+
+    test(
+      'one that is missing is told where it is missed, and nothing is lost',
+      async () => {
+        const rights = (await rightsOf(helm, {})).map((right) => withoutResource(right, 'secrets'));
+        await withOperator(kube(), rights, [], async (rig) => {
+          const { message } = await rig.ready('Engine', 'main', 'SecretNotFound');
+          expect(message).toContain('cannot list resource "secrets"');
+        });
+      },
+      PATIENCE_MS,
+    );
+  });
+});
+
+/** Of the operator, as its release has them. */
+async function rightsOf(helm: Helm, values: object): Promise<readonly KubeObject[]> {
+  const objects = await helm.template(values);
+  return objects
+    .filter(({ kind, metadata }) => RIGHTS.includes(kind) && metadata.name.includes('pergola-operator'))
+    .map((object) =>
+      CLUSTER_WIDE.includes(object.kind)
+        ? object
+        : { ...object, metadata: { ...object.metadata, namespace: HOME } },
+    );
+}
+
+async function compare(
+  kube: TestKube,
+  rights: readonly KubeObject[],
+  flags: readonly string[],
+  refused: readonly string[],
+): Promise<void> {
+  const before = (await kube.audit()).length;
+  await withOperator(kube, rights, flags, async () => {
+    const files = globSync('*.yaml', { cwd: EVERY_KIND }).filter((file) => file !== 'engine.yaml');
+    await kube.kubectl(['apply', '-n', HOME, ...files.flatMap((file) => ['-f', join(EVERY_KIND, file)])]);
+    await vi.waitFor(
+      async () => {
+        const asked = (await kube.audit()).slice(before).filter(({ user }) => user.username === ACCOUNT);
+        const isDenied = ({ responseStatus }: AuditEntry) => responseStatus?.code === 403;
+        const allowed = asked.filter((entry) => !isDenied(entry));
+        expect(distinct(allowed.map(requestOf))).toEqual(distinct(rights.flatMap(grantsOf)));
+        expect(distinct(asked.filter(isDenied).map(requestOf))).toEqual(refused);
+      },
+      { timeout: 60_000, interval: 200 },
+    );
+  });
+}
+
+/** A cluster as new, and as new again afterwards. */
+async function withOperator(
+  kube: TestKube,
+  rights: readonly KubeObject[],
+  flags: readonly string[],
+  body: (rig: Rig) => Promise<void>,
+): Promise<void> {
+  const rig = await createRig(kube, '', async () => {
+    await kube.apply(...rights);
+    return tokenOf(kube, 'pergola-operator');
+  });
+  try {
+    await rig.startOperator(flags);
+    await body(rig);
+  } finally {
+    await rig.close();
+    for (const right of rights) await kube.request('DELETE', pathOf(right));
+    const leases = `/apis/coordination.k8s.io/v1/namespaces/${HOME}/leases`;
+    const kinds = KINDS.map(({ plural }) => `/apis/${GROUP_VERSION}/namespaces/${HOME}/${plural}`);
+    for (const collection of [leases, ...kinds]) await kube.request('DELETE', collection);
+  }
+}
+
+/** `patch tables/status`, `get leases pergola-operator`. */
+function requestOf({ verb, objectRef }: AuditEntry): string {
+  const { resource = '', subresource, name } = objectRef ?? {};
+  const what = subresource === undefined ? resource : `${resource}/${subresource}`;
+  return NAMING.includes(verb) && NAMED.includes(what) ? `${verb} ${what} ${name}` : `${verb} ${what}`;
+}
+
+/** The same, of what a role grants; a star is every kind of ours. */
+function grantsOf({ rules = [] }: KubeObject & { readonly rules?: readonly Rule[] }): readonly string[] {
+  return rules.flatMap(({ resources, verbs, resourceNames }) =>
+    resources
+      .flatMap((resource) => KINDS.map(({ plural }) => resource.replace('*', plural)))
+      .flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`))
+      .flatMap((grant) => (resourceNames ? resourceNames.map((name) => `${grant} ${name}`) : [grant])),
+  );
+}
+
+function withoutResource(right: KubeObject & { readonly rules?: readonly Rule[] }, gone: string): KubeObject {
+  if (right.rules === undefined) return right;
+  const rules = right.rules.map((rule) => ({
+    ...rule,
+    resources: rule.resources.filter((resource) => resource !== gone),
+  }));
+  return { ...right, rules };
+}
+
+function distinct(lines: readonly string[]): readonly string[] {
+  return [...new Set(lines)].sort();
+}

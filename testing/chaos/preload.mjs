@@ -1,0 +1,174 @@
+/** Chaos for the operator, loaded before it (NODE_OPTIONS=--import): what was to be the operator only supervises another process
+ *  that is it, starts that anew whenever it is gone, and does on request what fate does. In: CHAOS_PORT, and GET
+ *  /arm/STEP (killed there), /arm/stop-STEP (stopped in its tracks there), /signal/NAME, /cut (connections to the API server),
+ *  /away/MS (cut, and none comes about so long), /. Out: { port, starts, kills, conflicts, steps }.
+ *  One file of plain JavaScript without imports of ours: pods mount it. Not here: what is changed meanwhile (person.ts). */
+import { spawn } from 'node:child_process';
+import { subscribe } from 'node:diagnostics_channel';
+import { createServer } from 'node:http';
+import { registerHooks } from 'node:module';
+
+/** A module of the operator → what it exports instead; `real` is what it exports, `reached(step)` may never return. */
+const SEAMS = {
+  '/operator/engine-client.ts': `export const engineClient = (address) => {
+    const port = real.engineClient(address);
+    const write = async (change) => {
+      // What its connections have become meanwhile it learns before it goes on.
+      if (reached('send')) await new Promise((resolve) => setTimeout(resolve, 5));
+      return port.write(change).catch((error) => { if (error.kind === 'conflict') told('conflicts'); throw error; });
+    };
+    return { ...port, write };
+  };`,
+  '/operator/kubernetes/leader.ts': `export const Elector = class extends real.Elector {
+    constructor(options) {
+      super({ ...options, onLead: () => { reached('lead'); options.onLead(); } });
+    }
+  };`,
+  '/operator/kubernetes/queue.ts': `export const Queue = class extends real.Queue {
+    mark(...given) { super.mark(...given); reached('collect'); }
+  };`,
+  '/operator/reconcile.ts': `export const reconcile = (ports, options) => {
+    const { engine, source, sink } = ports;
+    const snapshot = async () => { const taken = await source.snapshot(); reached('snapshot'); return taken; };
+    const read = async () => { const read = await engine.read(); reached('read'); return read; };
+    const dryRun = async (document) => { const found = await engine.dryRun(document); reached('dryRun'); return found; };
+    const write = async (change) => {
+      reached('write');
+      const written = engine.write(change);
+      written.catch(() => {});
+      // On its way: the request is sent, nobody will hear the answer.
+      if (isArmed('sent')) { await new Promise((resolve) => setTimeout(resolve, 5)); reached('sent'); }
+      const answer = await written;
+      reached('verify');
+      return answer;
+    };
+    const publish = async (changes) => {
+      if (changes.length > 0 && isArmed('status')) { await sink.publish(changes.slice(0, 1)); reached('status'); }
+      return sink.publish(changes);
+    };
+    return real.reconcile({ ...ports, engine: { ...engine, read, dryRun, write }, source: { snapshot }, sink: { publish } }, options);
+  };`,
+  '/operator/desired.ts': `export const desire = (...given) => {
+    reached('translate'); const desired = real.desire(...given); reached('claim'); return desired;
+  };`,
+  '/operator/three-way.ts': `export const decide = (...given) => { reached('diff'); return real.decide(...given); };`,
+  '/operator/compose.ts': `export const compose = (...given) => { reached('compose'); return real.compose(...given); };`,
+};
+const STEPS = [
+  'lead',
+  'collect',
+  'snapshot',
+  'read',
+  'translate',
+  'claim',
+  'diff',
+  'compose',
+  'dryRun',
+  'write',
+  'send',
+  'sent',
+  'verify',
+  'status',
+];
+
+if (process.env.CHAOS_CHILD === undefined) await supervise();
+else suffer();
+
+function suffer() {
+  let armed = process.env.CHAOS_CHILD;
+  const cut = severed();
+  process.on('message', ({ arm, awayMs }) => {
+    if (arm !== undefined) armed = arm;
+    if (awayMs !== undefined) cut(awayMs);
+  });
+  // Nobody waits for messages alone.
+  process.channel?.unref();
+  globalThis.chaos = {
+    isArmed: (step) => armed === step,
+    reached: (step) => {
+      if (armed === step) process.kill(process.pid, 'SIGKILL');
+      if (armed !== `stop-${step}`) return false;
+      armed = '';
+      return process.kill(process.pid, 'SIGSTOP');
+    },
+    told: (what) => process.send({ what }, () => {}),
+  };
+  registerHooks({
+    resolve: (specifier, context, next) => {
+      const found = next(specifier, context);
+      const isSeam = Object.keys(SEAMS).some((file) => found.url.endsWith(file));
+      return isSeam && !context.parentURL?.endsWith('?chaos')
+        ? { ...found, url: `${found.url}?chaos` }
+        : found;
+    },
+    load: (url, context, next) => {
+      if (!url.endsWith('?chaos')) return next(url, context);
+      const real = url.slice(0, -'?chaos'.length);
+      const [, changed] = Object.entries(SEAMS).find(([file]) => real.endsWith(file));
+      const source = `export * from '${real}'; import * as real from '${real}';
+        const { isArmed, reached, told } = globalThis.chaos; ${changed}`;
+      return { format: 'module', source, shortCircuit: true };
+    },
+  });
+}
+
+/** Of all connections with TLS, which are those to the API server. */
+function severed() {
+  const sockets = new Set();
+  let awayUntil = 0;
+  subscribe('undici:client:connected', ({ connectParams, socket }) => {
+    if (connectParams.protocol !== 'https:') return;
+    if (performance.now() < awayUntil) return socket.destroy();
+    sockets.add(socket.once('close', () => sockets.delete(socket)));
+  });
+  return (awayMs) => {
+    awayUntil = performance.now() + awayMs;
+    for (const socket of sockets) socket.destroy();
+  };
+}
+
+/** Never returns: the operator runs in the other process only. */
+async function supervise() {
+  const told = { port: 0, starts: 0, kills: 0, conflicts: 0, steps: STEPS };
+  let armed = '';
+  let child;
+  const start = () => {
+    told.starts++;
+    child = spawn(process.execPath, process.argv.slice(1), {
+      env: { ...process.env, CHAOS_CHILD: armed },
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    child.on('message', ({ what }) => told[what]++);
+    child.once('exit', (_code, signal) => {
+      if (signal === 'SIGKILL') {
+        told.kills++;
+        armed = '';
+      }
+      if (armed.startsWith('stop-')) armed = '';
+      start();
+    });
+  };
+  start();
+  const control = createServer((request, response) => {
+    const [, verb, name] = request.url.split('/');
+    if (verb === 'arm') {
+      armed = name;
+      child.send({ arm: armed }, () => {});
+    } else if (verb === 'signal') child.kill(name);
+    else if (verb === 'cut') child.send({ awayMs: 0 }, () => {});
+    else if (verb === 'away') child.send({ awayMs: Number(name) }, () => {});
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(told));
+  });
+  for (const signal of ['SIGTERM', 'SIGINT']) {
+    process.on(signal, () => {
+      child.removeAllListeners('exit').once('exit', (code) => process.exit(code ?? 1));
+      // One that was stopped hears nothing else.
+      child.kill('SIGCONT');
+      child.kill(signal);
+    });
+  }
+  await new Promise((resolve) => control.listen(Number(process.env.CHAOS_PORT ?? 0), resolve));
+  told.port = control.address().port;
+  console.log(JSON.stringify({ chaos: told.port }));
+  await new Promise(() => {});
+}
