@@ -4,6 +4,7 @@ import type { CrStatus, CustomResource, Reason } from './kinds.ts';
 import type { Verdict } from './outcomes.ts';
 import { isChanged, statusOf } from './status.ts';
 import { table } from './testing/resources.ts';
+import { SITUATIONS } from './testing/situations.ts';
 
 const NOON = new Date('2025-06-01T12:00:00Z');
 const context = (secondsLater = 0) => ({
@@ -55,6 +56,10 @@ test.each([
 ] as const)('%s', (reason, conditions, meaning) => {
   const status = statusOf(table('author'), verdict(reason), context());
   expect([shown(status), kstatus(table('author'), status)]).toEqual([conditions, meaning]);
+});
+
+test.each(SITUATIONS)('kstatus of a resource $name: $kstatus', ({ cr, kstatus: expected }) => {
+  expect(kstatus(cr, cr.status!)).toBe(expected);
 });
 
 test('every condition, and the status, say which generation they are about', () => {

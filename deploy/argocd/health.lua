@@ -14,7 +14,8 @@ if obj.spec ~= nil and obj.spec.suspend then
 end
 
 local ready = found("Ready")
-if ready == nil or obj.status.observedGeneration ~= obj.metadata.generation then
+local generation = obj.metadata.generation
+if ready == nil or obj.status.observedGeneration ~= generation or ready.observedGeneration ~= generation then
   return { status = "Progressing", message = "the operator has not seen this generation yet" }
 end
 if ready.status == "True" then

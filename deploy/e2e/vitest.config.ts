@@ -3,7 +3,8 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['deploy/e2e/**/*.e2e.ts'],
+    // What Argo CD's program says of a health is asked where that is, too.
+    include: ['deploy/e2e/**/*.e2e.ts', 'deploy/argocd/health.test.ts'],
     // One story after the other: they share the cluster. Each step has limits of its own.
     fileParallelism: false,
     testTimeout: 900_000,

@@ -1,0 +1,133 @@
+/** Every situation a resource can be in, as the API server would show it, and what those who wait for it must read out of it: Argo CD's
+ *  health and kstatus (Flux, `kubectl wait`). The table of docs/guides/gitops.md, row by row; statuses are made by the operator's own code.
+ *  Not here: asking Argo CD (deploy/argocd/health.test.ts), kstatus's rules (../status.test.ts). */
+import type { CrStatus, CustomResource, Reason } from '../kinds.ts';
+import type { Verdict } from '../outcomes.ts';
+import { statusOf } from '../status.ts';
+import { table } from './resources.ts';
+
+export type Situation = {
+  readonly name: string;
+  readonly cr: CustomResource;
+  readonly argo: 'Healthy' | 'Progressing' | 'Degraded' | 'Suspended';
+  /** What the message of its health has in it. */
+  readonly says: string;
+  readonly kstatus: 'Current' | 'InProgress' | 'Failed';
+};
+
+const NOON = Date.parse('2025-06-01T12:00:00Z');
+const fresh = table('author', { generation: 2 });
+
+/** `fresh` as a pass leaves it; `seconds` after noon. */
+function after(reason: Reason, message: string, more: Partial<Verdict> = {}, before = fresh, seconds = 0) {
+  const verdict = { outcome: { reason, message }, wasWritten: false, failing: [], ...more };
+  const context = { now: new Date(NOON + seconds * 1000), progressDeadlineSeconds: 300 };
+  return { ...before, status: statusOf(before, verdict, context) };
+}
+
+const born: CrStatus = { observedGeneration: -1, conditions: [] };
+const served = after('Applied', '1 object applied');
+const edited = { ...served, metadata: { ...served.metadata, generation: 3 } };
+const waiting = after('DependencyNotReady', 'table public.author is not there');
+
+export const SITUATIONS: readonly Situation[] = [
+  {
+    name: 'just made',
+    cr: { ...fresh, status: born },
+    argo: 'Progressing',
+    says: 'not seen',
+    kstatus: 'InProgress',
+  },
+  {
+    name: 'changed, and not looked at',
+    cr: edited,
+    argo: 'Progressing',
+    says: 'not seen',
+    kstatus: 'InProgress',
+  },
+  {
+    name: 'being applied for more than a second',
+    cr: after('Applying', 'the engine is being asked', {}, edited),
+    argo: 'Progressing',
+    says: 'Applying: the engine is being asked',
+    kstatus: 'InProgress',
+  },
+  { name: 'applied and verified', cr: served, argo: 'Healthy', says: '1 object applied', kstatus: 'Current' },
+  {
+    name: 'applied, with drift that is left by policy',
+    cr: after('Applied', '1 object applied', { drift: 'limit: 1 → 2' }),
+    argo: 'Healthy',
+    says: 'drift is left: limit: 1 → 2',
+    kstatus: 'Current',
+  },
+  {
+    name: 'waiting for a dependency',
+    cr: waiting,
+    argo: 'Progressing',
+    says: 'DependencyNotReady: table public.author is not there',
+    kstatus: 'InProgress',
+  },
+  ...(
+    [
+      'EngineUnreachable',
+      'EngineRejectedCredentials',
+      'SourceUnavailable',
+      'RemoteUnavailable',
+      'SecretNotFound',
+    ] as const
+  ).map(
+    (reason): Situation => ({
+      name: `waiting: ${reason}`,
+      cr: after(reason, 'no answer'),
+      argo: 'Progressing',
+      says: `${reason}: no answer`,
+      kstatus: 'InProgress',
+    }),
+  ),
+  {
+    name: 'waiting for longer than the deadline',
+    cr: after('DependencyNotReady', 'table public.author is not there', {}, waiting, 301),
+    argo: 'Degraded',
+    says: 'DependencyNotReady: table public.author is not there',
+    kstatus: 'Failed',
+  },
+  ...(
+    [
+      'InvalidSpec',
+      'RejectedByEngine',
+      'Conflict',
+      'RefNotPermitted',
+      'AdoptionRequired',
+      'PruneHeld',
+    ] as const
+  ).map(
+    (reason): Situation => ({
+      name: `refused: ${reason}`,
+      cr: after(reason, 'spec.select.filter.title._equals: Unknown operator'),
+      argo: 'Degraded',
+      says: `${reason}: spec.select.filter.title._equals: Unknown operator`,
+      kstatus: 'Failed',
+    }),
+  ),
+  {
+    name: 'refused, while the last good version is served',
+    cr: after('RejectedByEngine', 'no such column; serving generation 2', {}, edited),
+    argo: 'Degraded',
+    says: 'serving generation 2',
+    kstatus: 'Failed',
+  },
+  {
+    name: 'suspended by its spec',
+    cr: after('Paused', 'spec.suspend is true', {}, { ...fresh, spec: { ...fresh.spec, suspend: true } }),
+    argo: 'Suspended',
+    says: 'spec.suspend is set',
+    kstatus: 'InProgress',
+  },
+  {
+    name: 'paused until a time, or asked for its plan',
+    cr: after('Paused', 'paused until 2025-06-01T18:00:00.000Z'),
+    argo: 'Suspended',
+    says: 'Paused: paused until 2025-06-01T18:00:00.000Z',
+    kstatus: 'InProgress',
+  },
+];
