@@ -55,9 +55,18 @@ const EVERYTHING = parseMetadata({
       kind: 'postgres',
       configuration: {
         connection_info: { database_url: 'postgres://secret', pool_settings: { max_connections: 3 } },
-        read_replicas: [{ database_url: { from_env: 'REPLICA' } }],
+        read_replicas: [
+          { database_url: { from_env: 'REPLICA' } },
+          {
+            database_url: {
+              connection_parameters: { host: 'h', port: 5432, database: 'd', username: 'u', password: 'p' },
+            },
+          },
+        ],
       },
       customization: { root_fields: { prefix: 'a_' }, naming_convention: 'graphql-default' },
+      query_tags: { disabled: false, format: 'standard', omit_request_id: true },
+      health_check: { test: { sql: 'SELECT 3' }, interval: 7, retries: 2 },
       tables: [
         {
           table: { schema: 'public', name: 'a' },
@@ -240,7 +249,9 @@ test('a bundle holds only what has no kind of its own', () => {
 
 test('a URL that stands in the metadata goes into a Secret, and into no resource', () => {
   const { resources, secrets } = describe(EVERYTHING);
-  expect(secrets).toEqual([{ name: 'source-default', values: { url: 'postgres://secret' } }]);
+  expect(secrets).toEqual([
+    { name: 'source-default', values: { url: 'postgres://secret', 'replica-2': 'p' } },
+  ]);
   expect(JSON.stringify(resources)).not.toContain('postgres://');
 });
 

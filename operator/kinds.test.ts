@@ -7,7 +7,10 @@ import { type CustomResource, KINDS, kindOf } from './kinds.ts';
 import { problemsOf } from './validate.ts';
 
 const context: TranslateContext = {
-  valueFrom: ({ env, file }) => (env ? { from_env: env } : { dynamic_from_file: file ?? '' }),
+  valueFrom: ({ env, file, secretKeyRef }) => {
+    if (secretKeyRef) return `${secretKeyRef.key} of ${secretKeyRef.name}`;
+    return env ? { from_env: env } : { dynamic_from_file: file ?? '' };
+  },
 };
 
 function translate(kind: string, spec: string) {
@@ -171,6 +174,33 @@ deletionPolicy: Delete
       },
       customization: { root_fields: { namespace: 'app' }, naming_convention: 'graphql-default' },
     },
+  });
+});
+
+test('a Source may have its URL in parts, a password out of a Secret, tags and a check of its health', () => {
+  const [source] = translate(
+    'Source',
+    `
+name: app
+connection:
+  parameters: {host: db, port: 5432, database: app, username: me, passwordFrom: {secretKeyRef: {name: db, key: password}}}
+readReplicas: [{name: near, parameters: {host: near, port: 5433, database: app, username: me}}]
+queryTags: {format: sqlcommenter, omitRequestId: true}
+healthCheck: {sql: SELECT 2, intervalSeconds: 5, timeoutSeconds: 2, retries: 1, retryIntervalSeconds: 3}
+`,
+  );
+  const parts = { database: 'app', username: 'me' };
+  expect(source?.definition).toMatchObject({
+    configuration: {
+      connection_info: {
+        database_url: {
+          connection_parameters: { ...parts, host: 'db', port: 5432, password: 'password of db' },
+        },
+      },
+      read_replicas: [{ database_url: { connection_parameters: { ...parts, host: 'near', port: 5433 } } }],
+    },
+    query_tags: { format: 'sqlcommenter', omit_request_id: true },
+    health_check: { test: { sql: 'SELECT 2' }, interval: 5, timeout: 2, retries: 1, retry_interval: 3 },
   });
 });
 

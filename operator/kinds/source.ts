@@ -1,11 +1,14 @@
 /** Source: a database the engine serves. Its URL is never written here: it is read from the engine's environment or a file,
- *  or, where that is allowed, from a Secret. Deleting the resource leaves the source unless it says otherwise. */
+ *  or, where that is allowed, from a Secret. Deleting the resource leaves the source unless it says otherwise.
+ *  Not here: `ssl_configuration`, `connection_template`, `connection_set`, which engines keep and do not act on; a MetadataBundle has them. */
 import {
   type ConnectionInfo,
   type DatabaseUrl,
+  type HealthCheck,
   IsolationLevel,
   type MetadataObject,
   objectKey,
+  QueryTags,
   type Source,
   SourceCustomization,
   type Static,
@@ -27,6 +30,22 @@ const UrlFrom = described(
   ),
 );
 
+const Parameters = described(
+  'The parts of the connection URL, where no place holds all of it.',
+  closed({
+    host: MetadataName,
+    port: Type.Integer({ minimum: 1, maximum: 65535 }),
+    database: MetadataName,
+    username: MetadataName,
+    passwordFrom: Type.Optional(
+      described(
+        'A Secret in this namespace, where the Engine allows literal secrets; without one none is sent.',
+        closed({ secretKeyRef: closed({ name: Name, key: Name }) }),
+      ),
+    ),
+  }),
+);
+
 const seconds = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
 const connections = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, description }));
@@ -41,15 +60,30 @@ const Pool = closed({
 });
 
 const CONNECTION = {
-  urlFrom: UrlFrom,
+  urlFrom: Type.Optional(UrlFrom),
+  parameters: Type.Optional(Parameters),
   usePreparedStatements: Type.Optional(Type.Boolean()),
   isolationLevel: Type.Optional(project(IsolationLevel)),
   pool: Type.Optional(Pool),
 };
-const Connection = closed(CONNECTION);
+const ONE_URL = exactlyOne('a connection', 'urlFrom', 'parameters');
+const Connection = closed(CONNECTION, ONE_URL);
 type Connection = Static<typeof Connection>;
 
-const Replica = closed({ name: described('For people.', MetadataName), ...CONNECTION });
+const Replica = closed({ name: described('For people.', MetadataName), ...CONNECTION }, ONE_URL);
+
+const Health = described(
+  'What GET /healthz/sources asks the database, and how often; SELECT 1 once a second when absent.',
+  closed({
+    sql: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
+    intervalSeconds: Type.Integer({ minimum: 0 }),
+    timeoutSeconds: seconds('10 when absent.'),
+    retries: Type.Optional(Type.Integer({ minimum: 0, description: '3 when absent.' })),
+    retryIntervalSeconds: seconds('10 when absent.'),
+  }),
+);
+type Health = Static<typeof Health>;
+type Checked = NonNullable<Static<typeof HealthCheck>>;
 
 export const SourceSpec = specOf(
   'Source',
@@ -61,6 +95,10 @@ export const SourceSpec = specOf(
       described('Databases that queries may be sent to instead.', keyedList('name', Replica, 32)),
     ),
     customization: Type.Optional(project(SourceCustomization)),
+    queryTags: Type.Optional(
+      described('Comments that tell Postgres which request a statement is of.', project(QueryTags)),
+    ),
+    healthCheck: Type.Optional(Health),
     extensionsSchema: Type.Optional(MetadataName),
   },
   immutable('name', 'create a new Source object for another name'),
@@ -98,6 +136,8 @@ function sourceObject(spec: SourceSpec, context: TranslateContext): MetadataObje
         extensions_schema: spec.extensionsSchema,
       },
       customization: spec.customization && unproject(SourceCustomization, spec.customization),
+      query_tags: spec.queryTags && unproject(QueryTags, spec.queryTags),
+      health_check: spec.healthCheck && healthCheck(spec.healthCheck),
     },
   };
 }
@@ -105,7 +145,7 @@ function sourceObject(spec: SourceSpec, context: TranslateContext): MetadataObje
 function connectionInfo(connection: Connection, path: string, context: TranslateContext): unknown {
   const { pool } = connection;
   return {
-    database_url: context.valueFrom(connection.urlFrom, `${path}.urlFrom`),
+    database_url: databaseUrl(connection, path, context),
     use_prepared_statements: connection.usePreparedStatements,
     isolation_level: connection.isolationLevel,
     pool_settings: pool && {
@@ -119,15 +159,46 @@ function connectionInfo(connection: Connection, path: string, context: Translate
   };
 }
 
-/** A URL that is written out in the metadata is kept in a Secret. */
+function databaseUrl({ urlFrom, parameters }: Connection, path: string, context: TranslateContext): unknown {
+  if (!parameters) return context.valueFrom(urlFrom ?? {}, `${path}.urlFrom`);
+  const { passwordFrom, ...rest } = parameters;
+  const password = passwordFrom && context.valueFrom(passwordFrom, `${path}.parameters.passwordFrom`);
+  return { connection_parameters: { ...rest, ...(password === undefined ? {} : { password }) } };
+}
+
+function healthCheck({
+  sql,
+  intervalSeconds,
+  timeoutSeconds,
+  retries,
+  retryIntervalSeconds,
+}: Health): object {
+  return {
+    test: sql === undefined ? undefined : { sql },
+    interval: intervalSeconds,
+    timeout: timeoutSeconds,
+    retries,
+    retry_interval: retryIntervalSeconds,
+  };
+}
+
+/** A URL or password that is written out in the metadata is kept in a Secret. */
 function describeSource({ definition }: MetadataObject): Draft {
-  const { name, configuration, customization } = definition as Source;
+  const {
+    name,
+    configuration,
+    customization,
+    query_tags: queryTags,
+    health_check: health,
+  } = definition as Source;
   const secrets: Record<string, string> = {};
   const describeConnection = (info: ConnectionInfo, key: string): object => {
     const { database_url: url, pool_settings: pool } = info;
-    if (typeof url === 'string') secrets[key] = url;
+    const secret = typeof url === 'string' ? url : passwordIn(url);
+    if (secret !== undefined) secrets[key] = secret;
     return {
       urlFrom: urlFromOf(url, key),
+      parameters: parametersOf(url, key),
       usePreparedStatements: info.use_prepared_statements,
       isolationLevel: info.isolation_level,
       pool: pool && {
@@ -148,6 +219,8 @@ function describeSource({ definition }: MetadataObject): Draft {
       ...describeConnection(replica, `replica-${i + 1}`),
     })),
     customization: customization && describe(SourceCustomization, customization),
+    queryTags: queryTags && describe(QueryTags, queryTags),
+    healthCheck: health && describeHealth(health),
     extensionsSchema: configuration.extensions_schema,
   };
   return { name, spec, secrets };
@@ -157,4 +230,26 @@ function urlFromOf(url: DatabaseUrl, key: string): object | undefined {
   if (typeof url === 'string') return { secretKeyRef: { name: OWN_SECRET, key } };
   if ('from_env' in url) return { env: url.from_env };
   return 'dynamic_from_file' in url ? { file: url.dynamic_from_file } : undefined;
+}
+
+function parametersOf(url: DatabaseUrl, key: string): object | undefined {
+  if (typeof url === 'string' || !('connection_parameters' in url)) return undefined;
+  const { password: _password, ...rest } = url.connection_parameters;
+  const isSecret = passwordIn(url) !== undefined;
+  return { ...rest, ...(isSecret ? { passwordFrom: { secretKeyRef: { name: OWN_SECRET, key } } } : {}) };
+}
+
+function passwordIn(url: DatabaseUrl): string | undefined {
+  if (typeof url === 'string' || !('connection_parameters' in url)) return undefined;
+  return url.connection_parameters.password ?? undefined;
+}
+
+function describeHealth({ test, interval, timeout, retries, retry_interval }: Checked): object {
+  return {
+    sql: test?.sql,
+    intervalSeconds: interval,
+    timeoutSeconds: timeout,
+    retries,
+    retryIntervalSeconds: retry_interval,
+  };
 }
