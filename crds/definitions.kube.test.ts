@@ -33,7 +33,7 @@ const REFUSED_AT_BIRTH: readonly (readonly [string, string, Spec, string])[] = [
     'goes with from: Selector',
   ],
   ['Engine', 'no selector', { allowedNamespaces: { from: 'Selector' } }, 'goes with from: Selector'],
-  ['Source', 'no URL at all', { connection: { urlFrom: null } }, 'a connection has exactly one of'],
+  ['Source', 'no URL at all', { connection: {} }, 'a connection has exactly one of'],
   ['Source', 'no place for the URL', { connection: { urlFrom: {} } }, 'urlFrom has exactly one of'],
   [
     'Source',
