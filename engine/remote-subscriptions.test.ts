@@ -15,6 +15,7 @@ let database: TestDatabase;
 let engine: TestEngine;
 let remote: RemoteService;
 let peers: RemotePeer[];
+const observed: unknown[] = [];
 const add = (definition: object = {}) =>
   engine.admin('add_remote_schema', { name: 'clock', definition: { url: remote.url, ...definition } });
 
@@ -26,6 +27,8 @@ beforeAll(async () => {
     databaseUrl: database.url,
     enableRemoteSchemaPermissions: true,
     liveQueriesMultiplexedRefetchInterval: 50,
+    enabledApis: ['metadata', 'graphql', 'metrics'],
+    log: { observe: (observation) => void observed.push(observation), flush: () => {} },
   });
 });
 afterAll(async () => {
@@ -101,6 +104,27 @@ describe('a subscription to a remote schema', () => {
     expect(headers).toMatchObject(told);
     expect(init.payload).toMatchObject({ headers: told });
     expect(JSON.stringify([headers, init])).not.toContain(engine.adminSecret);
+  });
+
+  test('is counted, and its beginning is told like any request', async () => {
+    const count = async () => /^pergola_remote_subscriptions (\d+)$/m.exec(await metrics())?.[1];
+    const metrics = async () => (await engine.fetch('/v1/metrics')).text();
+    observed.length = 0;
+    const client = await subscribe('subscription { ticks { n } }');
+    await asked();
+    await expect.poll(count).toBe('1');
+    const called = { kind: 'webhook called', purpose: 'remote-schema', url: remote.url, method: 'GET' };
+    await expect.poll(() => observed).toContainEqual(expect.objectContaining({ ...called, status: 101 }));
+    client.socket.terminate();
+    await expect.poll(count).toBe('0');
+    observed.length = 0;
+    await subscribe('subscription { ticks { n } }');
+    await expect.poll(() => peers.length).toBe(2);
+    peers[1]!.socket.close(4403, 'Forbidden');
+    const failure = expect.stringContaining('Forbidden');
+    await expect
+      .poll(() => observed)
+      .toContainEqual(expect.objectContaining({ ...called, status: null, failure }));
   });
 
   test('ends at the service when the client ends it, and when the client is gone', async () => {

@@ -5,6 +5,7 @@
  *  (subscribe/remote-subscription.ts). Source: graphql-ws PROTOCOL.md, subscriptions-transport-ws PROTOCOL.md. */
 import { type RawData, WebSocket } from 'ws';
 import type { EngineError } from '../errors/engine-error.ts';
+import { witnessed } from '../observe/webhook-call.ts';
 import { openOutside } from '../outgoing/websocket-client.ts';
 import type { RemoteEndpoint } from '../resolve/types.ts';
 import { JsonScanner } from './json-scanner.ts';
@@ -42,13 +43,20 @@ const KEEPALIVE_MS = 10_000;
 /** Signs of life that may stay unanswered. */
 const MOST_UNHEARD = 3;
 const ID = '1';
+/** Switching Protocols. RFC 9110, 15.2.2. */
+const SWITCHED = 101;
 
 let open = 0;
 
+/** Now, in this process. */
+export const openRemoteSockets = () => open;
+
 export class RemoteSocket {
   readonly #subscribing: RemoteSubscribing;
-  readonly #headers: Readonly<Record<string, string>> = {};
-  readonly #socket: WebSocket | null = null;
+  #headers: Readonly<Record<string, string>> = {};
+  #socket: WebSocket | null = null;
+  /** Whether the service has taken it is told to those who observe. */
+  readonly #begun = Promise.withResolvers<{ readonly status: number }>();
   #timer: NodeJS.Timeout | undefined;
   #unheard = 0;
   #isOver = false;
@@ -58,8 +66,17 @@ export class RemoteSocket {
     this.#subscribing = subscribing;
     const { endpoint, asker } = subscribing;
     open += 1;
+    const asking = { purpose: 'remote-schema', url: endpoint.url, method: 'GET' } as const;
+    witnessed(asking, asker.outward, (traceHeaders) => {
+      this.#open(traceHeaders);
+      return this.#begun.promise;
+    }).catch(() => {});
+  }
+
+  #open(traceHeaders: Readonly<Record<string, string>>): void {
+    const { endpoint, asker } = this.#subscribing;
     try {
-      this.#headers = headersFor(endpoint, asker);
+      this.#headers = { ...headersFor(endpoint, asker), ...traceHeaders };
       this.#socket = openOutside({
         url: filledIn(endpoint.url, asker.outward.env),
         protocols: Object.keys(PROTOCOLS),
@@ -124,6 +141,7 @@ export class RemoteSocket {
   }
 
   #begin(): void {
+    this.#begun.resolve({ status: SWITCHED });
     clearTimeout(this.#timer);
     this.#timer = setInterval(() => this.#signOfLife(), KEEPALIVE_MS);
     this.#send({ type: this.#protocol.start, id: ID, payload: this.#subscribing.request });
@@ -143,6 +161,7 @@ export class RemoteSocket {
   }
 
   #lose(message: string): void {
+    this.#begun.reject(new Error(message));
     this.#finish({ kind: 'lost', error: unreachable(this.#subscribing.endpoint, message) });
   }
 
@@ -158,6 +177,7 @@ export class RemoteSocket {
 
   #end(): void {
     this.#isOver = true;
+    this.#begun.reject(new Error('it was ended before it had begun'));
     open -= 1;
     clearTimeout(this.#timer);
     const socket = this.#socket;

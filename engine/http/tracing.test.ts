@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { startRemote } from '../../testing/remote.ts';
+import { type RemotePeer, startRemote } from '../../testing/remote.ts';
+import { openSocket } from '../../testing/websocket.ts';
 import { type Collector, type ReadSpan, startCollector } from '../observe/testing/otlp.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
@@ -114,6 +115,28 @@ test('a remote schema is asked within it, and told so', async () => {
   expect(asked).toMatchObject({ traceId: TRACE, parentSpanId: named(spans, 'graphql')!.spanId, kind: 3 });
   expect(asked.attributes).toEqual({ 'http.request.method': 'POST', 'url.full': remote.url });
   expect(remote.asked.at(-1)?.headers).toMatchObject({ traceparent: `00-${TRACE}-${asked.spanId}-01` });
+});
+
+test('so is it for a subscription, until it has begun', async () => {
+  const remote = await startRemote('type Query { near: String } type Subscription { ticks: Int }');
+  onTestFinished(remote.close);
+  await engine.admin('add_remote_schema', { name: 'clock', definition: { url: `${remote.url}?key=secret` } });
+  const peers: RemotePeer[] = [];
+  remote.takeSockets('graphql-transport-ws', (peer) => peers.push(peer));
+  const client = await openSocket(engine.url, 'graphql-transport-ws');
+  onTestFinished(() => client.socket.terminate());
+  const headers = { 'x-engine-admin-secret': engine.adminSecret, ...JOINED };
+  client.send({ type: 'connection_init', payload: { headers } });
+  await client.next();
+  const spans = await spansOf(async () => {
+    client.send({ type: 'subscribe', id: 'a', payload: { query: 'subscription { ticks }' } });
+    await expect.poll(() => peers.length).toBe(1);
+    peers[0]!.send({ type: 'connection_ack' });
+  }, 3);
+  const asked = named(spans, 'remote-schema')!;
+  expect(asked).toMatchObject({ parentSpanId: named(spans, 'graphql')!.spanId, kind: 3, failure: null });
+  expect(asked.attributes).toEqual({ 'http.request.method': 'GET', 'url.full': remote.url });
+  expect(peers[0]!.headers).toMatchObject({ traceparent: expect.stringContaining(asked.spanId) });
 });
 
 test('a failure is one, with its code; without a caller there is a trace of its own', async () => {

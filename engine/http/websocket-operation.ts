@@ -64,6 +64,7 @@ export function startOperation(start: Start): Operation | null {
       session,
       isRelay,
       outward: askerOf(context, session, start.headers, arrival).outward,
+      span: arrival.progress.span,
       sink: {
         next: outlet.next,
         latest: outlet.latest,

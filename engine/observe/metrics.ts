@@ -57,6 +57,9 @@ export const METRICS = {
   pergola_subscription_pollers: gauge(
     'Distinct statements that running subscriptions have asked again and again.',
   ),
+  pergola_remote_subscriptions: gauge(
+    'Subscriptions handed on to remote schemas, each a connection of its own.',
+  ),
   pergola_postgres_statement_seconds: histogram(
     'Time from sending a statement (begin and commit included) to its answer, or from the answer before it.',
     'source',

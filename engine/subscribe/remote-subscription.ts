@@ -35,7 +35,7 @@ export class RemoteSubscription implements Subscription {
 
   /** Plans under the model, and asks the service unless it has been asked just that. */
   begin(model: Model): void {
-    const { request, session, outward, isRelay = false } = this.ask;
+    const { request, session, outward, span = null, isRelay = false } = this.ask;
     const planned = understood(request, { model, session, isRelay });
     const call = callOf(planned);
     const { endpoint } = call.remote;
@@ -46,7 +46,7 @@ export class RemoteSubscription implements Subscription {
     if (asked === this.#asked) return;
     this.#asked = asked;
     this.#close();
-    const asker = { session, outward, timeLimitMs: planned.plan.timeLimitMs };
+    const asker = { session, outward: { ...outward, span }, timeLimitMs: planned.plan.timeLimitMs };
     const socket = new RemoteSocket({
       ...asking,
       asker,

@@ -3,6 +3,7 @@
 import type { EngineError } from '../errors/engine-error.ts';
 import type { GraphqlRequest, PlannedRequest, ReadyStatement } from '../execute/plan-cache.ts';
 import type { Outward } from '../execute/webhook.ts';
+import type { Span } from '../observe/span.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 import type { Values, Watcher } from './poller.ts';
@@ -33,6 +34,8 @@ export type Ask = {
   readonly sink: Sink;
   /** For what others than databases are asked. */
   readonly outward: Outward;
+  /** Of the operation that begins it: what is asked then is within it, what is asked again and again is not. */
+  readonly span?: Span | null;
 };
 
 export type Subscription = {
