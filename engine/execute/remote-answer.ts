@@ -63,7 +63,6 @@ const [OPEN_BRACE, OPEN_BRACKET, NULL, QUOTE] = [0x7b, 0x5b, 0x6e, 0x22];
 const BEGINS_AS: Readonly<Record<RemoteField['shape'], (first: number) => boolean>> = {
   object: (first) => first === OPEN_BRACE,
   list: (first) => first === OPEN_BRACKET,
-  leaf: (first) => first !== OPEN_BRACE && first !== OPEN_BRACKET,
   any: () => true,
 };
 

@@ -11,10 +11,8 @@ import {
   getNamedType,
   getNullableType,
   isCompositeType,
-  isEnumType,
   isListType,
   isObjectType,
-  isSpecifiedScalarType,
   Kind,
   type NameNode,
   parseType,
@@ -206,8 +204,7 @@ export class RemoteSelection {
 export function shapeOf(field: GraphQLField<unknown, unknown>): RemoteField['shape'] {
   const type = getNullableType(field.type);
   if (isListType(type)) return 'list';
-  if (isCompositeType(type)) return 'object';
-  return isEnumType(type) || isSpecifiedScalarType(type) ? 'leaf' : 'any';
+  return isCompositeType(type) ? 'object' : 'any';
 }
 
 /** Where `__typename` is asked for, by response name. */

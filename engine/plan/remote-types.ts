@@ -28,7 +28,8 @@ export type RemoteVariable =
 export type RemoteField = {
   /** Its name in the answer, and the whole way to it in ours. */
   readonly path: readonly string[];
-  readonly shape: 'object' | 'list' | 'leaf' | 'any';
+  /** A value is passed on whatever it is: the reference does, and services rely on it. */
+  readonly shape: 'object' | 'list' | 'any';
   readonly isNullable: boolean;
   /** Where names of types stand in it that are other names here; null: nowhere. */
   readonly typeNames: TypeNamePlaces | null;
