@@ -8,18 +8,27 @@ import { expect, test } from 'vitest';
 /** Room → rooms it may import; a room may always import itself. A folder of the engine, or a package's own folder. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'engine/errors': [],
-  'engine/config': ['engine/errors', 'engine/observe'],
+  'engine/json': ['engine/errors'],
+  'engine/config': ['engine/json', 'engine/errors', 'engine/observe'],
   'engine/observe': ['engine/errors'],
-  'engine/metadata': ['engine/errors'],
-  'engine/transform': ['engine/metadata'],
-  'engine/catalog': ['engine/metadata', 'engine/errors'],
-  'engine/resolve': ['engine/metadata', 'engine/catalog', 'engine/errors'],
+  'engine/metadata': ['engine/json', 'engine/errors'],
+  'engine/transform': ['engine/json', 'engine/metadata'],
+  'engine/catalog': ['engine/json', 'engine/metadata', 'engine/errors'],
+  'engine/resolve': ['engine/json', 'engine/metadata', 'engine/catalog', 'engine/errors'],
   'engine/schema': ['engine/resolve', 'engine/catalog', 'engine/metadata', 'engine/errors'],
-  'engine/plan': ['engine/schema', 'engine/resolve', 'engine/catalog', 'engine/metadata', 'engine/errors'],
+  'engine/plan': [
+    'engine/json',
+    'engine/schema',
+    'engine/resolve',
+    'engine/catalog',
+    'engine/metadata',
+    'engine/errors',
+  ],
   'engine/sql': ['engine/plan', 'engine/resolve', 'engine/catalog', 'engine/metadata'],
   'engine/wire': [],
   'engine/outgoing': ['engine/metadata'],
   'engine/execute': [
+    'engine/json',
     'engine/wire',
     'engine/sql',
     'engine/plan',
@@ -33,6 +42,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/outgoing',
   ],
   'engine/events': [
+    'engine/json',
     'engine/execute',
     'engine/sql',
     'engine/resolve',
@@ -40,8 +50,9 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/metadata',
     'engine/observe',
   ],
-  'engine/store': ['engine/metadata', 'engine/execute', 'engine/observe', 'engine/errors'],
+  'engine/store': ['engine/json', 'engine/metadata', 'engine/execute', 'engine/observe', 'engine/errors'],
   'engine/admin': [
+    'engine/json',
     'engine/metadata',
     'engine/store',
     'engine/events',
@@ -68,6 +79,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'engine/auth': ['engine/config', 'engine/resolve', 'engine/errors', 'engine/observe', 'engine/outgoing'],
   'engine/http': [
+    'engine/json',
     'engine/wire',
     'engine/admin',
     'engine/subscribe',
@@ -92,6 +104,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 
 /** Rooms without I/O, clock or chance; the listed files are their shells. */
 const PURE = [
+  'engine/json',
   'engine/errors',
   'engine/metadata',
   'engine/transform',

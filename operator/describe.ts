@@ -4,10 +4,12 @@
  *  In: a document. Out: resources without namespace, and the Secrets they name. Pure. Not here: files (folder/write-folder.ts). */
 import {
   EngineError,
+  isRecord,
   type Metadata,
   type MetadataObject,
   type ObjectKind,
   objectsOf,
+  parseJson,
 } from '@pergola/engine/metadata';
 import { hashOf, normalised, stableJson } from './fragment.ts';
 import { MOST_ITEMS } from './kinds/annotate.ts';
@@ -70,12 +72,11 @@ function inventoryOf(objects: ReadonlyMap<string, MetadataObject>): Inventory {
 
 /** Plain JSON, without keys that have no value or an empty list: appliers would keep them. */
 function specOf(draft: Draft, engineRef: object, secret: string): DescribedResource['spec'] {
-  const text = JSON.stringify({ engineRef, ...draft.spec }, (_, value: unknown) =>
-    value === null ? undefined : value,
-  );
-  return JSON.parse(text, (key, value) =>
-    key === 'secretKeyRef' ? { ...value, name: value.name || secret } : value,
-  );
+  const text = JSON.stringify({ engineRef, ...draft.spec }, (key, value: unknown) => {
+    if (key === 'secretKeyRef' && isRecord(value)) return { ...value, name: value['name'] || secret };
+    return value === null ? undefined : value;
+  });
+  return parseJson(text) as DescribedResource['spec'];
 }
 
 /** Keys of the objects the spec stands for; undefined when it is not exactly what it was made from. */

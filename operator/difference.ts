@@ -1,7 +1,7 @@
 /** What differs between two versions of a metadata object, field by field, for people: in plans, in messages about drift and
  *  adoption. Values that may be secret are never shown.
  *  Not here: whether a difference matters (three-way.ts: both sides are in normal form). */
-import { isSameJson, type MetadataObject } from '@pergola/engine/metadata';
+import { isRecord, isSameJson, type MetadataObject, parseJson } from '@pergola/engine/metadata';
 
 export type Difference = {
   /** `permission.filter.author_id`, `columns[2]`; empty for the whole. */
@@ -46,10 +46,10 @@ function compare(path: string, before: unknown, after: unknown): readonly Differ
   if (isSameJson(before, after)) return [];
   if (SECRET_FIELDS.test(path)) return [hidden(path, before, after)];
   if (HEADERS.test(path)) return compareHeaders(path, before, after);
-  if (isObject(before) && isObject(after)) return compareFields(path, before, after);
+  if (isRecord(before) && isRecord(after)) return compareFields(path, before, after);
   if (Array.isArray(before) && Array.isArray(after)) return compareItems(path, before, after);
-  const isNew = isObject(after) && before === undefined;
-  const isGone = isObject(before) && after === undefined;
+  const isNew = isRecord(after) && before === undefined;
+  const isGone = isRecord(before) && after === undefined;
   if (isNew || isGone) return compareFields(path, isGone ? before : {}, isNew ? after : {});
   return [{ path, ...side('before', before), ...side('after', after) }];
 }
@@ -63,7 +63,7 @@ function compareFields(path: string, before: JsonObject, after: JsonObject): rea
   return keys.flatMap((key) => {
     const at = path === '' ? key : `${path}.${key}`;
     const [old, fresh] = [before[key], after[key]];
-    const isEmptyNow = isObject(fresh) && Object.keys(fresh).length === 0 && old === undefined;
+    const isEmptyNow = isRecord(fresh) && Object.keys(fresh).length === 0 && old === undefined;
     return isEmptyNow ? [{ path: at, after: {} }] : compare(at, old, fresh);
   });
 }
@@ -74,10 +74,11 @@ function compareItems(
   before: readonly unknown[],
   after: readonly unknown[],
 ): readonly Difference[] {
-  const isScalar = [...before, ...after].every((item) => typeof item !== 'object' || item === null);
+  const isScalar = [...before, ...after].every((item) => !isRecord(item) && !Array.isArray(item));
   if (!isScalar) return [{ path, before: masked(before), after: masked(after) }];
-  const gone = before.filter((item) => !after.includes(item));
-  const fresh = after.filter((item) => !before.includes(item));
+  const isIn = (list: readonly unknown[]) => (item: unknown) => list.some((other) => isSameJson(other, item));
+  const gone = before.filter((item) => !isIn(after)(item));
+  const fresh = after.filter((item) => !isIn(before)(item));
   if (gone.length + fresh.length === 0) return [{ path, before, after }];
   return [
     ...gone.map((item) => ({ path: `${path}[]`, before: item })),
@@ -89,7 +90,7 @@ function compareItems(
 function compareHeaders(path: string, before: unknown, after: unknown): readonly Difference[] {
   const byName = (list: unknown) =>
     new Map(
-      (Array.isArray(list) ? list : []).filter(isObject).map((header) => [String(header['name']), header]),
+      (Array.isArray(list) ? list : []).filter(isRecord).map((header) => [String(header['name']), header]),
     );
   const [old, fresh] = [byName(before), byName(after)];
   const shown = (header: JsonObject | undefined) => header && (header['value_from_env'] ?? '(secret)');
@@ -104,9 +105,10 @@ function compareHeaders(path: string, before: unknown, after: unknown): readonly
 
 /** The same without connection URLs, as lists of replicas have them. */
 function masked(list: readonly unknown[]): unknown {
-  return JSON.parse(JSON.stringify(list), (key, value: unknown) =>
+  const text = JSON.stringify(list, (key, value: unknown) =>
     SECRET_FIELDS.test(key) && typeof value === 'string' ? '(secret)' : value,
   );
+  return parseJson(text);
 }
 
 /** What the metadata refers to may be told; what it holds may not. */
@@ -117,8 +119,4 @@ function hidden(path: string, before: unknown, after: unknown): Difference {
 
 function side(name: 'before' | 'after', value: unknown): Partial<Difference> {
   return value === undefined ? {} : { [name]: value };
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

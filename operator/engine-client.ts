@@ -6,6 +6,7 @@ import {
   exportMetadata,
   type Metadata,
   type OperationName,
+  parseJson,
   parseMetadata,
 } from '@pergola/engine/metadata';
 import {
@@ -147,7 +148,7 @@ function causeOf(error: unknown): string {
 
 function parsed(text: string, address: EngineAddress): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (cause) {
     throw new EngineProblem('unreachable', `the answer of ${address.url} is no JSON: is an engine there?`, {
       cause,

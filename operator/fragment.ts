@@ -1,12 +1,18 @@
 /** Metadata objects in the form in which they are compared: normal form, and a hash of it for the ledger.
  *  Not here: what normal form is (engine/metadata). */
 import { createHash } from 'node:crypto';
-import { type MetadataObject, normaliseObject, parseKey } from '@pergola/engine/metadata';
+import {
+  isRecord,
+  type MetadataObject,
+  normaliseObject,
+  parseJson,
+  parseKey,
+} from '@pergola/engine/metadata';
 
 /** Raises the engine's `parseFailed` when the object is none. */
 export function normalised(object: MetadataObject): MetadataObject {
   // Keys without a value are absent keys; only JSON knows no difference.
-  const json: unknown = JSON.parse(JSON.stringify(object.definition));
+  const json = parseJson(JSON.stringify(object.definition));
   return { ...object, definition: normaliseObject(object.kind, json) };
 }
 
@@ -22,9 +28,7 @@ export function shortHash(text: string): string {
 
 export function stableJson(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
+    isRecord(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
   );
 }
 

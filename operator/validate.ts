@@ -2,6 +2,7 @@
  *  The same schemas the definitions are made of, with their lists' keys and rules, so that a folder is held to what an API
  *  server would refuse; transition rules aside, for which a folder has no old object.
  *  Not here: meaning, which only the engine knows. */
+import { withNearestNumbers } from '@pergola/engine/metadata';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { KindRow } from './kinds/kind.ts';
 import type { Rule } from './kinds.ts';
@@ -10,7 +11,7 @@ const MOST_PROBLEMS = 5;
 
 export function problemsOf(row: KindRow, spec: unknown): readonly string[] {
   const validator = compiled(row);
-  if (validator(spec)) return [];
+  if (validator(withNearestNumbers(spec))) return [];
   const texts = (validator.errors ?? []).filter(isTelling).map(textOf);
   const unique = [...new Set(texts)];
   const rest = unique.length - MOST_PROBLEMS;

@@ -1,9 +1,10 @@
 /** A declarative start: the document is what a directory says, whatever was stored. Judged first: a document that does not fit
  *  its databases is not stored, and the engine does not start. Nothing is written when nothing differs, so that replicas can
  *  start together. Not here: reading the directory (store/directory.ts). */
+
+import { isSameJson } from '../json/value.ts';
 import { canonicalMetadata, exportedPart, exportMetadata } from '../metadata/export.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
-import { isSameJson } from '../metadata/walk-schema.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 import type { PrintedInconsistency } from './inconsistencies.ts';
 import { runAdmin } from './run.ts';

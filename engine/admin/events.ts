@@ -3,7 +3,7 @@
 import { fail } from '../errors/engine-error.ts';
 import { hasLog, makeLog } from '../events/capture.ts';
 import { cleanUp } from '../events/cleanup.ts';
-import { parseJson } from '../execute/parse-json.ts';
+import { parseJson } from '../json/parse-json.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import { cleanupScope, type ResolvedEventTrigger } from '../resolve/event-trigger.ts';

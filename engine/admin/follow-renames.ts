@@ -1,6 +1,7 @@
 /** The document after tables and columns of one source got new names in the database: every place that names one says the
  *  new name. Pure, total: places it cannot understand stay, and resolve reports them.
  *  Not here: finding out what was renamed (catalog/changes.ts), boolean expressions (rename-bool-exp.ts). */
+import { isRecord } from '../json/value.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type {
@@ -158,7 +159,7 @@ function renameVariables(
   const visit = (value: unknown): unknown => {
     if (typeof value === 'string') return value.startsWith('$') ? `$${column(value.slice(1))}` : value;
     if (Array.isArray(value)) return value.map(visit);
-    if (typeof value !== 'object' || value === null) return value;
+    if (!isRecord(value)) return value;
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, visit(inner)]));
   };
   return visit(field) as Record<string, unknown>;

@@ -1,6 +1,7 @@
 /** A permission's boolean expression after columns and tables got new names. Pure.
  *  The expression is raw metadata: a key is a column, a relationship or a connective, told apart by the relationships of the
  *  table it is about. Not here: the rest of the document (follow-renames.ts), what the expression means (resolve/). */
+import { isRecord } from '../json/value.ts';
 import type { BoolExp, QualifiedName } from '../metadata/schema/common.ts';
 
 /** New names for the objects of one source; whatever has no new name is returned as it is. Names given are the old ones. */
@@ -90,8 +91,4 @@ function qualifiedOf(value: unknown): QualifiedName | undefined {
     schema: typeof value['schema'] === 'string' ? value['schema'] : 'public',
     name: value['name'],
   };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

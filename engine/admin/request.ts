@@ -1,8 +1,10 @@
 /** The body of an admin request → operations to perform, in the order given; a batch is a tree of them.
  *  Checks the envelope `{type, args, version, resource_version}` and looks each type up in OPERATIONS; `args` are parsed
  *  when their turn comes. Not here: performing (perform.ts, batch.ts). Spec: "Schema/metadata API". */
+
 import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
-import { withoutDigits } from '../execute/parse-json.ts';
+import { nearestNumber } from '../json/number.ts';
+import { isRecord, nameOfJson } from '../json/value.ts';
 import { findOperation, type OperationRow } from '../metadata/operations.ts';
 import type { Session } from '../resolve/session.ts';
 
@@ -39,7 +41,7 @@ export function parseRequest(body: unknown, caller: Caller, path: readonly PathS
   const inner = [...path, 'args'];
   return {
     operation,
-    args: operation.keepsDigits ? envelope.args : withoutDigits(envelope.args),
+    args: envelope.args,
     path: inner,
     resourceVersion: envelope.resourceVersion,
     caller,
@@ -93,13 +95,15 @@ function parseEnvelope(body: unknown, path: readonly PathStep[]): Envelope {
   };
 }
 
-function parseVersion(version: unknown, path: readonly PathStep[]): number | null {
+function parseVersion(given: unknown, path: readonly PathStep[]): number | null {
+  const version = nearestNumber(given);
   if (version === undefined || version === null) return null;
   if (version === 1 || version === 2) return version;
   refuseNumber(version, 'expected 1 or 2', path);
 }
 
-function parseResourceVersion(version: unknown, path: readonly PathStep[]): number | null {
+function parseResourceVersion(given: unknown, path: readonly PathStep[]): number | null {
+  const version = nearestNumber(given);
   if (version === undefined || version === null) return null;
   if (typeof version === 'number' && Number.isSafeInteger(version) && version >= 0) return version;
   refuseNumber(version, 'expected a non-negative integer', path);
@@ -130,15 +134,4 @@ function refuseType(
   }
   const command = endpoint === '/v2/query' ? 'query command' : 'metadata command';
   fail('parseFailed', { text: `unknown ${command} "${type}"` }, { path: [...path, 'type'] });
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function nameOfJson(value: unknown): string {
-  if (value === null || value === undefined) return 'Null';
-  if (Array.isArray(value)) return 'Array';
-  const name = typeof value;
-  return name.charAt(0).toUpperCase() + name.slice(1);
 }

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { fail } from '../errors/engine-error.ts';
 import { iso } from '../events/scheduled-log.ts';
-import { parseJson } from '../execute/parse-json.ts';
+import { parseJson } from '../json/parse-json.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import { appointmentOf, RETRY_DEFAULTS } from '../resolve/cron-trigger.ts';
 import { type Answer, SUCCESS } from './answer.ts';

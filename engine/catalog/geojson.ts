@@ -1,15 +1,14 @@
 /** What is wrong with a GeoJSON geometry, found before Postgres sees it: PostGIS reports it as an internal error.
  *  In: a JSON value. Out: a sentence, or null when it is one of RFC 7946's geometries. Members that are no geometry's own
  *  (`crs`, `bbox`) are left to PostGIS. Texts: errors.txt of the reference. */
+import { isNumber } from '../json/number.ts';
+import { isRecord } from '../json/value.ts';
 
-type Members = Readonly<Record<string, unknown>>;
 type Rule = (value: unknown) => string | null;
 
 export function geojsonProblem(value: unknown): string | null {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return NO_OBJECT;
-  }
-  const { type, geometries, coordinates } = value as Members;
+  if (!isRecord(value)) return NO_OBJECT;
+  const { type, geometries, coordinates } = value;
   if (type === 'GeometryCollection') return listOf(geojsonProblem, 'geometries')(geometries);
   const rule = typeof type === 'string' && Object.hasOwn(COORDINATES, type) ? COORDINATES[type] : undefined;
   return rule ? rule(coordinates) : `unexpected geometry type: ${typeof type === 'string' ? type : 'none'}`;
@@ -42,12 +41,6 @@ function position(value: unknown): string | null {
     return 'a Position is a list of numbers';
   }
   return value.length < 2 ? 'A Position needs at least 2 elements' : null;
-}
-
-/** One with more digits than JavaScript holds arrives as `JSON.rawJSON`. */
-function isNumber(value: unknown): boolean {
-  const { isRawJSON } = JSON as unknown as { isRawJSON(value: unknown): boolean };
-  return typeof value === 'number' || isRawJSON(value);
 }
 
 const positions = listOf(position, 'coordinates');

@@ -3,6 +3,7 @@
  *  Session variables occur in the values of permission filters, checks and presets and of rate-limit parameters;
  *  strings elsewhere (comments, SQL, GraphQL documents) are none of our business.
  *  Not here: request headers (auth/session-variables.ts). */
+import { isRecord } from '../json/value.ts';
 
 export const OWN_PREFIX = 'x-engine-';
 
@@ -28,18 +29,13 @@ export function textToWire(text: string, prefix: string): string {
 function rewrite(value: unknown, from: string, to: string, isInside: boolean): unknown {
   if (typeof value === 'string') return isInside ? rename(value, from, to) : value;
   if (Array.isArray(value)) return value.map((item) => rewrite(item, from, to, isInside));
-  if (typeof value !== 'object' || value === null || isRawJSON(value)) return value;
+  if (!isRecord(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [
       isInside ? rename(key, from, to) : key,
       rewrite(item, from, to, isInside || KEYS_WITH_SESSION_VARIABLES.has(key)),
     ]),
   );
-}
-
-/** A number with all its digits (execute/parse-json.ts). */
-function isRawJSON(value: object): boolean {
-  return (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON(value);
 }
 
 function rename(text: string, from: string, to: string): string {

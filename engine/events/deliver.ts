@@ -1,7 +1,7 @@
 /** Telling a webhook of an event: what it is sent, and what is written down of that and of its answer. Never raises: what
  *  goes wrong is an attempt without an answer. Not here: events (event-log.ts), when one is told again (retry.ts).
  *  Reference: features.md rows 182, 185, 192. */
-import { parseJson } from '../execute/parse-json.ts';
+
 import {
   callWebhook,
   listed,
@@ -11,6 +11,7 @@ import {
   type WebhookAnswer,
   WebhookFailure,
 } from '../execute/webhook.ts';
+import { parseJson } from '../json/parse-json.ts';
 import type { ResponseTransform } from '../metadata/schema/common.ts';
 import type { ResolvedEventTrigger } from '../resolve/event-trigger.ts';
 import { SESSION_PREFIX } from '../resolve/session.ts';

@@ -3,8 +3,8 @@
  *  Not here: the table (event-log.sql), who writes events (sql/event-trigger.ts), telling (deliver.ts), what administrators
  *  read of it (admin/events.ts). Reference: features.md rows 185–187. */
 
-import { parseJson } from '../execute/parse-json.ts';
 import type { Database } from '../execute/pool.ts';
+import { parseJson } from '../json/parse-json.ts';
 import type { Attempt } from './deliver.ts';
 import type { Verdict } from './retry.ts';
 

@@ -2,8 +2,9 @@
  *  lease ends. A lease outlives the time the webhook has, so an event is told twice only when the engine that told it is gone.
  *  Not here: the tables (store/migrations/), which events there are (upcoming.ts), what administrators read and write
  *  (admin/scheduled-events.ts). Reference: features.md row 203. */
-import { parseJson } from '../execute/parse-json.ts';
+
 import type { Database } from '../execute/pool.ts';
+import { parseJson } from '../json/parse-json.ts';
 import type { OneOffEvent } from '../metadata/schema/event.ts';
 import type { Attempt } from './deliver.ts';
 import type { Verdict } from './retry.ts';

@@ -1,6 +1,8 @@
 /** What an action's webhook answered, against the type it should be of; and the part of it that was asked for, as JSON text.
  *  Both walk the answer the same way, so that the n-th object met is the one of the n-th joined row.
  *  Not here: calling (action.ts), what to keep (plan/action.ts). Reference: features.md row 132; messages: errors.txt. */
+import { isNumber, wholeText } from '../json/number.ts';
+import { isRecord, nameOfJson } from '../json/value.ts';
 import type { OutputField, OutputPlan } from '../plan/action-types.ts';
 import type { TypeUse } from '../resolve/custom-type.ts';
 
@@ -47,30 +49,24 @@ export function checkOutput(
 
 /** What was found in place of the named type; null where it fits. */
 function mismatch({ fields }: OutputPlan, name: string, found: unknown): string | null {
-  const kind = Array.isArray(found) ? 'array' : typeof found === 'object' ? 'object' : scalarName(found);
+  const kind = Array.isArray(found) ? 'array' : isRecord(found) ? 'object' : scalarName(found);
   if (fields) return kind === 'object' ? null : kind;
   const takes = SCALAR_CHECKS[name];
   return !takes || takes(found) ? null : kind;
 }
 
 function scalarName(found: unknown): string {
-  const type = typeof found;
-  return `scalar ${type.charAt(0).toUpperCase()}${type.slice(1)}`;
+  return `scalar ${nameOfJson(found)}`;
 }
 
 /** GraphQL's own; others are what their services say. */
 const SCALAR_CHECKS: Readonly<Record<string, (found: unknown) => boolean>> = {
-  Int: (found) => Number.isInteger(found) || isExactNumber(found),
-  Float: (found) => typeof found === 'number' || isExactNumber(found),
+  Int: (found) => wholeText(found) !== undefined,
+  Float: isNumber,
   String: (found) => typeof found === 'string',
   Boolean: (found) => typeof found === 'boolean',
-  ID: (found) => typeof found === 'string' || typeof found === 'number' || isExactNumber(found),
+  ID: (found) => typeof found === 'string' || isNumber(found),
 };
-
-/** A number with more digits than JavaScript holds: see parse-json.ts. */
-function isExactNumber(found: unknown): boolean {
-  return (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON(found);
-}
 
 /** What was asked for, with the joined rows. The value has been checked. */
 export function outputText(plan: OutputPlan, value: unknown, rows: JoinedRows): string {

@@ -3,6 +3,7 @@
  *  Raises `actionRefused` with what the webhook says, and `actionFailed`. Reference: features.md rows 131, 132, 136, 139.
  *  Not here: the shape of answers (action-output.ts), HTTP (webhook.ts). */
 import { fail } from '../errors/engine-error.ts';
+import { parseJson } from '../json/parse-json.ts';
 import type { ActionCall } from '../plan/action-types.ts';
 import { KEYS_VARIABLE } from '../plan/keyed-rows.ts';
 import type { ResolvedAction } from '../resolve/action.ts';
@@ -14,7 +15,6 @@ import { textOfColumn } from '../wire/statement.ts';
 import { checkOutput, type JoinedRows, outputText } from './action-output.ts';
 import type { AsyncActions } from './async-actions.ts';
 import type { CallContext } from './calls.ts';
-import { parseJson } from './parse-json.ts';
 import type { PlannedRequest, ReadyCall } from './plan-cache.ts';
 import { runPlan } from './run-plan.ts';
 import {

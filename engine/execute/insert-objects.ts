@@ -3,6 +3,7 @@
  *  many rows, and the columns asked back. Raises what Postgres raises, as ERRORS rows. Not here: permissions; it is admin's. */
 import type pg from 'pg';
 import { EngineError, fail, withPath } from '../errors/engine-error.ts';
+import { parseJson } from '../json/parse-json.ts';
 import { textOf } from '../plan/scalar-value.ts';
 import { printedAs } from '../plan/table.ts';
 import type { Field, Insert, OnConflict, Plan } from '../plan/types.ts';
@@ -12,7 +13,6 @@ import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { renderPlan } from '../sql/plan.ts';
 import { textOfColumn } from '../wire/statement.ts';
 import { bind } from './bind.ts';
-import { parseJson } from './parse-json.ts';
 import { engineErrorOf } from './pg-errors.ts';
 import { type Row, runOn } from './pool.ts';
 

@@ -1,21 +1,22 @@
 /** What belongs to each of many keys, asked of a remote schema in one request: the root field once for each key, as `f0`, `f1`
  *  and so on, with the key's values in variables. Raises `remoteErrors` with what it answers, and what asking raises.
  *  Not here: which keys (remote-join.ts). Reference: features.md row 118. */
+
 import { EngineError, fail } from '../errors/engine-error.ts';
+import { parseJson } from '../json/parse-json.ts';
+import { isRecord } from '../json/value.ts';
 import type { FilledArgument, JoinStep, RemoteSchemaJoin } from '../plan/join-types.ts';
 import type { TypeNamePlaces } from '../plan/remote-types.ts';
 import { type RemoteNames, typeNameOf } from '../resolve/remote-names.ts';
 import { withPresets } from '../resolve/remote-preset.ts';
 import type { StepValue } from '../resolve/remote-types.ts';
 import type { CallContext } from './calls.ts';
-import { parseJson } from './parse-json.ts';
 import type { PlannedRequest } from './plan-cache.ts';
 import { askRemote } from './remote-http.ts';
 import { valuesOf } from './remote-schema.ts';
 import { written } from './written.ts';
 
 type Key = readonly unknown[];
-type Json = Readonly<Record<string, unknown>>;
 
 /** In the order of the keys; an error stands where one is not what it should be. */
 export async function askForKeys(
@@ -60,7 +61,7 @@ export async function askForKeys(
 }
 
 const IS_SHAPED = {
-  object: (found: unknown) => found === null || isObject(found),
+  object: (found: unknown) => found === null || isRecord(found),
   list: (found: unknown) => found === null || Array.isArray(found),
   any: () => true,
 } as const;
@@ -75,16 +76,12 @@ function responseOf(text: string, url: string, status: number) {
   } catch {
     return refuse('it is no JSON');
   }
-  if (!isObject(body)) return refuse('it is no object');
+  if (!isRecord(body)) return refuse('it is no object');
   const { data = null, errors = [] } = body;
   if (!Array.isArray(errors)) return refuse('its errors are none');
-  if (data !== null && !isObject(data)) return refuse('its data is no object');
+  if (data !== null && !isRecord(data)) return refuse('its data is no object');
   if (data === null && errors.length === 0) return refuse('there is no data');
   return { data, errors };
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The document, a root field at a time. */
@@ -142,7 +139,7 @@ function filled(value: StepValue, key: Key): unknown {
 
 /** Both objects in one; anything else takes the place of what is there. */
 function overlaid(below: unknown, above: unknown): unknown {
-  if (!isObject(below) || !isObject(above)) return above;
+  if (!isRecord(below) || !isRecord(above)) return above;
   const members = Object.entries(above).map(([name, value]) => {
     return [name, Object.hasOwn(below, name) ? overlaid(below[name], value) : value];
   });
@@ -150,13 +147,13 @@ function overlaid(below: unknown, above: unknown): unknown {
 }
 
 function along(found: unknown, steps: readonly JoinStep[]): unknown {
-  return steps.reduce((value, { field }) => (isObject(value) ? (value[field] ?? null) : null), found);
+  return steps.reduce((value, { field }) => (isRecord(value) ? (value[field] ?? null) : null), found);
 }
 
 /** Names of types that are called otherwise here. */
 function renameTypes(value: unknown, places: TypeNamePlaces, names: RemoteNames): void {
   if (Array.isArray(value)) for (const item of value) renameTypes(item, places, names);
-  if (!isObject(value)) return;
+  if (!isRecord(value)) return;
   const object = value as Record<string, unknown>;
   for (const [alias, member] of Object.entries(object)) {
     const inner = places.inner.get(alias);

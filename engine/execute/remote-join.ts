@@ -3,13 +3,15 @@
  *  Only parts with places are parsed. A remote schema that cannot be asked, or a key that a database cannot read, leaves fields
  *  null, and is told of; errors a remote schema answers with are raised as `remoteErrors`. Not here: what is asked of a remote schema (remote-join-request.ts).
  *  Reference: features.md rows 118 to 120; errors.txt. */
+
 import { EngineError } from '../errors/engine-error.ts';
+import { parseJson } from '../json/parse-json.ts';
+import { isRecord } from '../json/value.ts';
 import type { JoinPlaces, RowsJoin } from '../plan/join-types.ts';
 import { KEYS_VARIABLE } from '../plan/keyed-rows.ts';
 import type { TemplatePart } from '../sql/plan.ts';
 import { textOfColumn } from '../wire/statement.ts';
 import type { CallContext } from './calls.ts';
-import { parseJson } from './parse-json.ts';
 import type { PlannedRequest, ReadyJoin, ReadyStatement } from './plan-cache.ts';
 import type { Row } from './pool.ts';
 import { toldAt } from './remote-call.ts';
@@ -78,7 +80,7 @@ function collect(
     for (const item of value) collect(item, places, path, found);
     return;
   }
-  if (!isObject(value)) return;
+  if (!isRecord(value)) return;
   const note = (join: number, alias: string, keys: readonly unknown[]) => {
     put(value, alias, null);
     const known = found.get(join) ?? { slots: [], path: [...path, alias] };
@@ -139,15 +141,10 @@ async function fill(
 /** Fragments on an interface and on an object of it may ask for parts of one field. */
 function merged(one: unknown, other: unknown): unknown {
   if (Array.isArray(one) && Array.isArray(other)) return one.map((item, i) => merged(item, other[i]));
-  if (!isObject(one) || !isObject(other)) return one ?? other;
+  if (!isRecord(one) || !isRecord(other)) return one ?? other;
   const object = { ...one };
   for (const [name, member] of Object.entries(other)) put(object, name, merged(object[name], member));
   return object;
-}
-
-/** A number with many digits is a frozen object: see parse-json.ts. */
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !Object.isFrozen(value);
 }
 
 /** `__proto__` is a name like any other. Assigning is twice as fast. */

@@ -1,6 +1,8 @@
 /** What a client wrote, as the value it stands for: for webhooks, which are told of arguments and not of plans.
  *  In: a literal × the request's variables. Out: JSON, digits and all. */
+
 import { Kind, type ValueNode } from 'graphql';
+import { numberFrom } from '../json/number.ts';
 import type { Variables } from './bind.ts';
 
 /** A literal with its variables filled in, digits and all; undefined for a variable that was not given. */
@@ -19,15 +21,10 @@ export function written(node: ValueNode, variables: Variables): unknown {
       );
     case Kind.INT:
     case Kind.FLOAT:
-      return exactNumber(node.value);
+      return numberFrom(node.value);
     case Kind.NULL:
       return null;
     default:
       return node.value;
   }
-}
-
-function exactNumber(digits: string): unknown {
-  const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
-  return String(Number(digits)) === digits ? Number(digits) : rawJSON(digits);
 }

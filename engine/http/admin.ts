@@ -8,10 +8,11 @@ import { trusted } from '../auth/authenticate.ts';
 import { fromWire, textToWire, toWire } from '../config/header-prefix.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { explain } from '../execute/explain.ts';
+import { isRecord } from '../json/value.ts';
 import { openapiDocument } from '../plan/openapi.ts';
 import type { HttpContext } from './context.ts';
 import { adminSessionOf, exchangeOf, sessionOf } from './exchange.ts';
-import { graphqlRequestFrom, isObject } from './graphql-request.ts';
+import { graphqlRequestFrom } from './graphql-request.ts';
 import { showsInternal } from './refusal.ts';
 import { VERSION } from './version.ts';
 
@@ -63,11 +64,11 @@ function textOf(value: unknown): string {
 
 /** `{query: {query, variables?, operationName?}, user?: {x-engine-role, …}, is_relay?}`; without a user, as the administrator. */
 async function explainAs({ options, state }: HttpContext, body: unknown): Promise<unknown> {
-  if (!isObject(body)) return fail('parseFailed', { text: 'expected an object' });
+  if (!isRecord(body)) return fail('parseFailed', { text: 'expected an object' });
   if (body['query'] === undefined) fail('parseFailed', { text: 'key "query" not found' });
   const request = withPath('query', () => graphqlRequestFrom(body['query']));
   const user = body['user'] ?? {};
-  if (!isObject(user)) return fail('parseFailed', { text: 'expected an object' }, { path: ['user'] });
+  if (!isRecord(user)) return fail('parseFailed', { text: 'expected an object' }, { path: ['user'] });
   const headers = Object.entries(user).map(([name, value]) => [name.toLowerCase(), textOf(value)]);
   const session = trusted(Object.fromEntries(headers), options.headerPrefix);
   const isRelay = body['is_relay'] === true;

@@ -12,7 +12,7 @@ import fastify, {
 import { textToWire } from '../config/header-prefix.ts';
 import type { ApiName } from '../config/options.ts';
 import { EngineError, toAdminBody } from '../errors/engine-error.ts';
-import { parseJson } from '../execute/parse-json.ts';
+import { parseJson } from '../json/parse-json.ts';
 import { ADMIN_ENDPOINTS, adminRoutes } from './admin.ts';
 import { configRoutes, publicRoutes } from './config.ts';
 import { consoleRoutes } from './console.ts';

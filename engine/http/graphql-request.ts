@@ -1,21 +1,23 @@
 /** A parsed body → one GraphQL request, or `parseFailed` with the path of what is wrong. Pure.
  *  Unknown keys are let through unread, and so are `extensions` but for persisted queries, which there are none of.
  *  Spec: "GraphQL API". */
+
 import { fail } from '../errors/engine-error.ts';
 import type { GraphqlRequest } from '../execute/plan-cache.ts';
+import { isRecord } from '../json/value.ts';
 
 export function graphqlRequestFrom(body: unknown): GraphqlRequest {
-  if (!isObject(body))
+  if (!isRecord(body))
     return fail('parseFailed', { text: `expected an object, but encountered ${nameOf(body)}` });
   const { query, operationName = null, variables = null, extensions } = body;
-  if (isObject(extensions) && (extensions['persistedQuery'] ?? null) !== null)
+  if (isRecord(extensions) && (extensions['persistedQuery'] ?? null) !== null)
     fail('persistedQueriesDisabled', {});
   if (query === undefined) return fail('parseFailed', { text: 'key "query" not found' });
   if (typeof query !== 'string') return unexpected('query', 'a string', query);
   if (operationName !== null && typeof operationName !== 'string') {
     return unexpected('operationName', 'a string', operationName);
   }
-  if (variables !== null && !isObject(variables)) return unexpected('variables', 'an object', variables);
+  if (variables !== null && !isRecord(variables)) return unexpected('variables', 'an object', variables);
   // An empty name is none: clients send it for documents with one operation.
   return { query, operationName: operationName === '' ? null : operationName, variables };
 }
@@ -26,10 +28,6 @@ function unexpected(key: string, expected: string, found: unknown): never {
     { text: `expected ${expected}, but encountered ${nameOf(found)}` },
     { path: [key] },
   );
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** As the JSON standard calls it. */

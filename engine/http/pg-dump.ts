@@ -3,9 +3,9 @@
 import type { FastifyInstance } from 'fastify';
 import { EngineError, fail } from '../errors/engine-error.ts';
 import { cleanDump, forbiddenOption, pgDump } from '../execute/pg-dump.ts';
+import { isRecord } from '../json/value.ts';
 import type { HttpContext } from './context.ts';
 import { adminSessionOf } from './exchange.ts';
-import { isObject } from './graphql-request.ts';
 
 export function pgDumpRoutes(app: FastifyInstance, { state }: HttpContext): void {
   app.post('/v1alpha1/pg_dump', async (request, reply) => {
@@ -25,7 +25,7 @@ type DumpRequest = {
 };
 
 function dumpRequestFrom(body: unknown): DumpRequest {
-  if (!isObject(body)) return fail('parseFailed', { text: 'expected an object' });
+  if (!isRecord(body)) return fail('parseFailed', { text: 'expected an object' });
   const { opts, clean_output: isClean = false, source = 'default' } = body;
   if (!Array.isArray(opts) || !opts.every((option) => typeof option === 'string')) {
     fail('parseFailed', { text: 'expected an array of strings' }, { path: ['opts'] });

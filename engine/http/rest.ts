@@ -6,13 +6,13 @@ import type { IncomingMessage } from 'node:http';
 import { textToWire } from '../config/header-prefix.ts';
 import { fail, toAdminBody } from '../errors/engine-error.ts';
 import { answerEndpoint, type EndpointArguments } from '../execute/endpoint.ts';
-import { parseJson } from '../execute/parse-json.ts';
+import { parseJson } from '../json/parse-json.ts';
+import { isRecord } from '../json/value.ts';
 import type { Match, Routes } from '../resolve/routes.ts';
 import { addressOf, admit } from './admit.ts';
 import { askerOf } from './asker.ts';
 import type { HttpContext } from './context.ts';
 import type { Exchange } from './exchange.ts';
-import { isObject } from './graphql-request.ts';
 import { type Arrived, answered, arrived } from './operation.ts';
 import { readBody } from './read-body.ts';
 import { errorFrom, showsInternal } from './refusal.ts';
@@ -106,7 +106,7 @@ function textsOf(given: URLSearchParams): readonly (readonly [string, readonly s
 function valuesOf(body: string): Readonly<Record<string, unknown>> {
   if (body.trim() === '') return {};
   const values = parseJson(body) ?? {};
-  return isObject(values) ? values : fail('parseFailed', { text: 'expected an object' });
+  return isRecord(values) ? values : fail('parseFailed', { text: 'expected an object' });
 }
 
 function refusal(context: HttpContext, exchange: Exchange, operation: Arrived, thrown: unknown): Answer {

@@ -7,12 +7,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { RawData, WebSocket } from 'ws';
 import { textToWire } from '../config/header-prefix.ts';
-import { parseJson } from '../execute/parse-json.ts';
+import { parseJson } from '../json/parse-json.ts';
+import { isRecord } from '../json/value.ts';
 import type { WebsocketEvent } from '../observe/observation.ts';
 import type { Session } from '../resolve/session.ts';
 import type { LiveQueries } from '../subscribe/live-queries.ts';
 import type { HttpContext } from './context.ts';
-import { isObject } from './graphql-request.ts';
 import { errorFrom } from './refusal.ts';
 import { type Protocol, readMessage } from './websocket-messages.ts';
 import { type Operation, type Outlet, refuse, startOperation } from './websocket-operation.ts';
@@ -304,7 +304,7 @@ export class Connection {
 
   /** The text of an operation is told only when it failed. */
   #observeOperation(id: string, request: unknown, type: OperationEvent, failure: unknown = null): void {
-    const { query = null, operationName = null } = isObject(request) ? request : {};
+    const { query = null, operationName = null } = isRecord(request) ? request : {};
     this.#observe('operation', {
       request_id: this.#options.id,
       operation_id: id,

@@ -3,7 +3,7 @@
  *  `graphql-ws` is the older one, of the library subscriptions-transport-ws; `graphql-transport-ws` the newer, of the
  *  library graphql-ws, whose document PROTOCOL.md names the messages and close codes.
  *  Not here: which message may come when (websocket-protocol.ts). Reference: features.md rows 93, 94. */
-import { isObject } from './graphql-request.ts';
+import { isRecord } from '../json/value.ts';
 
 export type ClientMessage =
   | { readonly kind: 'init'; readonly headers: Readonly<Record<string, string>> }
@@ -38,8 +38,8 @@ export type Protocol = {
 type Fields = Readonly<Record<string, unknown>>;
 
 const init = ({ payload }: Fields): ClientMessage => {
-  const headers = isObject(payload) ? (payload['headers'] ?? {}) : {};
-  if (!isObject(headers)) return malformed('"headers" of connection_init must be an object');
+  const headers = isRecord(payload) ? (payload['headers'] ?? {}) : {};
+  if (!isRecord(headers)) return malformed('"headers" of connection_init must be an object');
   const texts = Object.entries(headers).filter(([, value]) => value !== null && typeof value !== 'object');
   return {
     kind: 'init',
@@ -108,7 +108,7 @@ export function readMessage(
   parse: (text: string) => unknown,
 ): ClientMessage {
   const message = parsed(text, parse);
-  if (!isObject(message)) return malformed('expected a message as a JSON object');
+  if (!isRecord(message)) return malformed('expected a message as a JSON object');
   const { type } = message;
   if (typeof type !== 'string') return malformed('expected a message with a "type"');
   if (!Object.hasOwn(protocol.client, type)) return malformed(`unexpected type of message: ${type}`);

@@ -3,10 +3,10 @@ import '../../testing/seed.ts';
 import { assert, option, property, string } from 'fast-check';
 import { parse } from 'graphql';
 import { expect, test } from 'vitest';
+import { isRecord } from '../json/value.ts';
 import { joinActions, splitActions } from './actions-sdl.ts';
 import { exportMetadata } from './export.ts';
 import { parseMetadata } from './parse.ts';
-import { isRecord } from './walk-schema.ts';
 
 const DOCUMENT = {
   actions: [

@@ -13,8 +13,8 @@ import {
   print,
 } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
+import { isRecord, type JsonRecord } from '../json/value.ts';
 import { CUSTOM_TYPE_CATEGORIES } from './places.ts';
-import { isRecord, type JsonRecord } from './walk-schema.ts';
 
 type Category = (typeof CUSTOM_TYPE_CATEGORIES)[number];
 type Named = JsonRecord & { readonly name: string };

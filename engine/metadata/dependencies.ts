@@ -2,10 +2,11 @@
  *  In: the document, a key, and `Links` for what only a database knows. Out: keys that must go when the key goes.
  *  Not here: columns, which are no objects (resolve/ finds permissions and relationships that lost theirs).
  *  Source: reference metadata-model.md section 5. */
+
+import { isRecord, type JsonRecord } from '../json/value.ts';
 import { type MetadataObject, metadataOf, objectKey, objectsOf, parentKeyOf, parseKey } from './objects.ts';
 import type { QualifiedName } from './schema/common.ts';
 import type { Metadata } from './schema/metadata.ts';
-import { isRecord, type JsonRecord } from './walk-schema.ts';
 
 /** Where a relationship leads that says only which column it follows. Undefined where nobody knows. */
 export type Links = (source: string, table: QualifiedName, relationship: string) => QualifiedName | undefined;

@@ -1,6 +1,8 @@
 /** The difference of two documents, object by object, and its application.
  *  `applyChanges(a, diffMetadata(a, b))` means the same as `b`; the order of objects in lists is not part of the meaning.
  *  Pure. Not here: normal form (normal-form.ts): documents are compared as they are given. */
+
+import { isSameJson } from '../json/value.ts';
 import {
   bare,
   childKinds,
@@ -15,7 +17,6 @@ import {
 } from './objects.ts';
 import type { Fragment } from './places.ts';
 import type { Metadata } from './schema/metadata.ts';
-import { isSameJson } from './walk-schema.ts';
 
 /** `before` and `after` are own fragments, without nested objects; undefined where there is none. */
 export type Change = {

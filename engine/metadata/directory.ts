@@ -3,11 +3,11 @@
  *  other, actions and custom types are one file of SDL and one of settings (actions-sdl.ts).
  *  In: the document. Out: path → text, the same for equal documents. Pure. Not here: reading it back (read-directory.ts),
  *  the disk (store/directory.ts). Spec: "Metadata directory (format version 3)". */
-import { dump } from 'js-yaml';
+import type { JsonRecord } from '../json/value.ts';
 import { splitActions } from './actions-sdl.ts';
 import { exportMetadata } from './export.ts';
 import type { Metadata } from './schema/metadata.ts';
-import type { JsonRecord } from './walk-schema.ts';
+import { printYaml } from './yaml.ts';
 
 /** Files whose whole content is the value of one key. */
 export const FILES = [
@@ -39,13 +39,14 @@ export type Files = ReadonlyMap<string, string>;
 /** Keys that are not in the document have no file. */
 export function toDirectory(metadata: Metadata): Files {
   const document = exportMetadata(metadata);
-  const files = new Map([[VERSION_FILE, yaml({ version: document['version'] })]]);
+  const files = new Map([[VERSION_FILE, printYaml({ version: document['version'] })]]);
   writeSources(document['sources'] as readonly JsonRecord[], files);
   if (document['actions'] || document['custom_types']) {
     const { sdl, settings } = splitActions(document);
-    files.set(ACTIONS_SDL_FILE, sdl).set(ACTIONS_FILE, yaml(settings));
+    files.set(ACTIONS_SDL_FILE, sdl).set(ACTIONS_FILE, printYaml(settings));
   }
-  for (const { file, key } of FILES) if (document[key] !== undefined) files.set(file, yaml(document[key]));
+  for (const { file, key } of FILES)
+    if (document[key] !== undefined) files.set(file, printYaml(document[key]));
   return files;
 }
 
@@ -59,7 +60,7 @@ function writeSources(sources: readonly JsonRecord[], files: Map<string, string>
       ...writeList('function', source['functions'], folder, files),
     };
   });
-  files.set(DATABASES_FILE, yaml(entries));
+  files.set(DATABASES_FILE, printYaml(entries));
 }
 
 /** `databases/<folder>/tables/tables.yaml` and a file for each table; nothing where there is none, which an empty list of
@@ -76,10 +77,10 @@ function writeList(
   const names = items.map((item: JsonRecord) => {
     const named = item[what] as { readonly schema: string; readonly name: string };
     const name = nameOf(fileName(`${named.schema}_${named.name}`));
-    files.set(`databases/${folder}/${list}/${name}.yaml`, yaml(item));
+    files.set(`databases/${folder}/${list}/${name}.yaml`, printYaml(item));
     return `${INCLUDE}${name}.yaml`;
   });
-  files.set(`databases/${folder}/${list}/${list}.yaml`, yaml(names));
+  files.set(`databases/${folder}/${list}/${list}.yaml`, printYaml(names));
   return { [list]: `${INCLUDE}${folder}/${list}/${list}.yaml` };
 }
 
@@ -98,10 +99,6 @@ function namer(taken: readonly string[] = []): (name: string) => string {
     known.add(free.toLowerCase());
     return free;
   };
-}
-
-function yaml(value: unknown): string {
-  return dump(value, { lineWidth: -1, noRefs: true });
 }
 
 /** The file a value names in place of itself. */

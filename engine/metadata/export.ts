@@ -1,6 +1,8 @@
 /** How the document is shown to clients: sorted, keys in the order of the schema, in the forms other tools write.
  *  `parseMetadata(exportMetadata(m))` is `canonicalMetadata(m)`. Pure.
  *  Not here: normal form (normal-form.ts). Spec: "export_metadata"; order: reference metadata-model.md section 2. */
+
+import { isRecord, type JsonRecord } from '../json/value.ts';
 import { toNormalForm } from './normal-form.ts';
 import { childKinds, OBJECTS, type ObjectKind } from './objects.ts';
 import type { Fragment } from './places.ts';
@@ -8,7 +10,7 @@ import { Metadata } from './schema/metadata.ts';
 import { ForeignKeyOn, ObjectRelationshipUsing } from './schema/relationship.ts';
 import { RemoteFieldNames, RemoteTypeNames } from './schema/remote-schema.ts';
 import { TableConfiguration } from './schema/table.ts';
-import { asJsonSchema, isRecord, type JsonRecord, rewriting, walkSchema } from './walk-schema.ts';
+import { asJsonSchema, rewriting, walkSchema } from './walk-schema.ts';
 
 const PRINTED = rewriting([
   [TableConfiguration, repeatColumnNames],

@@ -2,6 +2,8 @@
  *  Not here: anything with I/O. */
 export { EngineError, fail, type PathStep, printPath, withPath } from '../errors/engine-error.ts';
 export { ERRORS, type ErrorName } from '../errors/errors.ts';
+export { parseJson } from '../json/parse-json.ts';
+export { isRecord, isSameJson, withNearestNumbers } from '../json/value.ts';
 export { type ActionsSdl, printActionsSdl, readActionsSdl } from './actions-sdl.ts';
 export * from './dependencies.ts';
 export * from './diff.ts';
@@ -27,4 +29,4 @@ export * from './schema/remote-schema.ts';
 export * from './schema/source.ts';
 export * from './schema/table.ts';
 export { type Static, type TProperties, type TSchema, Type } from './schema/type.ts';
-export { isSameJson } from './walk-schema.ts';
+export { printYaml, YAML_SCHEMA } from './yaml.ts';

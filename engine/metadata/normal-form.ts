@@ -2,6 +2,8 @@
  *  LENIENT lists the other forms that are read; DEFAULTS the values that mean the same as saying nothing.
  *  In: anything. Out: the same in normal form where it is understood, else as it was. Pure, total, idempotent.
  *  Not here: refusing what is wrong (validate.ts), printing (export.ts). */
+
+import { isRecord, type JsonRecord } from '../json/value.ts';
 import { ActionDefinition } from './schema/action.ts';
 import { AllowListEntry } from './schema/collection.ts';
 import { QualifiedName } from './schema/common.ts';
@@ -24,14 +26,7 @@ import {
 import { RemoteSchemaDefinition } from './schema/remote-schema.ts';
 import { ConnectionInfo, Source, SourceConfiguration, SourceCustomization } from './schema/source.ts';
 import { CustomRootFields, Table, TableConfiguration } from './schema/table.ts';
-import {
-  isRecord,
-  type JsonRecord,
-  type JsonSchema,
-  type Rewrites,
-  rewriting,
-  walkSchema,
-} from './walk-schema.ts';
+import { type JsonSchema, type Rewrites, rewriting, walkSchema } from './walk-schema.ts';
 
 const LENIENT: Rewrites = new Map([
   ...rewriting([

@@ -3,6 +3,7 @@
  *  operator's client are derived from it. `/v1/query` knows a row by its key and, where it is about a source, by its newer
  *  name with `pg_`; `/v1/metadata` by the newer name alone.
  *  Not here: what an operation does (admin/). Spec: "Operation list"; newer ones: reference features.md 1.15. */
+import { isRecord } from '../json/value.ts';
 import { ActionDefinition, CustomTypes } from './schema/action.ts';
 import { AllowListScope, QueryCollection, RestEndpoint } from './schema/collection.ts';
 import {
@@ -59,8 +60,6 @@ export type OperationDeclaration = {
   readonly aliases?: readonly string[];
   /** Is `source` an argument, `default` when not said. */
   readonly takesSource: boolean;
-  /** Are there values among the arguments that are passed on as they are, with every digit of their numbers. */
-  readonly keepsDigits?: boolean;
   /** Other forms of the arguments, made into those of `args`. */
   readonly lenient?: (args: unknown) => unknown;
 };
@@ -536,12 +535,10 @@ export const OPERATIONS = {
   delete_event_trigger: sourced('edit', 'Forgets an event trigger; what waited to be told is archived.', {
     name: ObjectName,
   }),
-  invoke_event_trigger: sourced(
-    'database',
-    'Makes an event of an event trigger by hand.',
-    { name: ObjectName, payload: Type.Unknown() },
-    { keepsDigits: true },
-  ),
+  invoke_event_trigger: sourced('database', 'Makes an event of an event trigger by hand.', {
+    name: ObjectName,
+    payload: Type.Unknown(),
+  }),
   redeliver_event: sourced('database', 'Tells the webhook of an event again.', { event_id: Uuid }),
   get_event_logs: sourced('read', 'Events of an event trigger, newest first.', {
     name: ObjectName,
@@ -749,7 +746,7 @@ export const OPERATIONS = {
         }),
       ),
     },
-    { endpoints: SCHEMA, isPrefixed: false, keepsDigits: true },
+    { endpoints: SCHEMA, isPrefixed: false },
   ),
 
   // ── the document ──
@@ -813,7 +810,6 @@ export const OPERATIONS = {
       type: Type.Union([Type.Literal('cli'), Type.Literal('console'), Type.Literal('operator')]),
       state: Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object', additionalProperties: true }),
     }),
-    { keepsDigits: true },
   ),
 } as const satisfies Record<string, OperationDeclaration>;
 
@@ -884,8 +880,4 @@ function nestDefinition(args: unknown): unknown {
 function nameCollection(args: unknown): unknown {
   if (!isRecord(args) || 'collection' in args || !('name' in args)) return args;
   return { ...args, collection: args['name'] };
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -4,6 +4,8 @@
  *  Not here: meaning, which needs a database (resolve/). Spec: "Errors", parse-failed; "replace_metadata". */
 
 import { fail } from '../errors/engine-error.ts';
+import { nearestNumber } from '../json/number.ts';
+import { isRecord, type JsonRecord, nameOfJson } from '../json/value.ts';
 import { refuseCycles } from './inherited-roles.ts';
 import { toNormalForm } from './normal-form.ts';
 import { bare, childKinds, OBJECTS, type ObjectKind, withRequired } from './objects.ts';
@@ -11,8 +13,8 @@ import { type ArgsOf, OPERATIONS, type OperationDeclaration, type OperationName 
 import type { Fragment } from './places.ts';
 import { Metadata } from './schema/metadata.ts';
 import type { TSchema } from './schema/type.ts';
-import { nameOfJson, validate } from './validate.ts';
-import { asJsonSchema, isRecord, type JsonRecord } from './walk-schema.ts';
+import { validate } from './validate.ts';
+import { asJsonSchema } from './walk-schema.ts';
 import { refuseIllFormed } from './well-formed.ts';
 
 /** Arguments in normal form, `source` filled in. */
@@ -48,7 +50,7 @@ function parseAs(model: TSchema, value: unknown): unknown {
 
 function upgrade(value: unknown): unknown {
   if (!isRecord(value)) return value;
-  const { version } = value;
+  const version = nearestNumber(value['version']);
   if (version === 3 || 'sources' in value) return { ...value, version: version ?? 3 };
   if (version !== undefined && version !== 1 && version !== 2) refuseVersion(version);
   const { tables = [], functions = [], ...rest } = value;

@@ -2,8 +2,9 @@
  *  out of the directory; a failure says in which file it is, and where in it.
  *  In: a function that reads a file. Out: the metadata, and the files it came from. Pure but for that function.
  *  Not here: writing (directory.ts), the disk (store/directory.ts). Spec: "Metadata directory"; metadata-model.md section 3. */
-import { CORE_SCHEMA, defineScalarTag, load, mergeTag, YAMLException } from 'js-yaml';
+import { defineScalarTag, load, YAMLException } from 'js-yaml';
 import { EngineError, type PathStep, printPath } from '../errors/engine-error.ts';
+import { isRecord, type JsonRecord } from '../json/value.ts';
 import { joinActions } from './actions-sdl.ts';
 import {
   ACTIONS_FILE,
@@ -16,7 +17,7 @@ import {
 } from './directory.ts';
 import { parseMetadata } from './parse.ts';
 import type { Metadata } from './schema/metadata.ts';
-import { isRecord, type JsonRecord } from './walk-schema.ts';
+import { YAML_SCHEMA } from './yaml.ts';
 
 /** What is wrong with a directory, in words that start with the file. */
 export class DirectoryError extends Error {}
@@ -70,7 +71,7 @@ const includeTag = defineScalarTag('!include', {
   resolve: (file) => INCLUDE + file,
   identify: () => false,
 });
-const SCHEMA = CORE_SCHEMA.withTags(mergeTag, includeTag);
+const SCHEMA = YAML_SCHEMA.withTags(includeTag);
 
 class DirectoryReader {
   readonly files = new Set<string>();

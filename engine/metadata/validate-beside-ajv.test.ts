@@ -5,11 +5,12 @@ import { Ajv } from 'ajv';
 import fc from 'fast-check';
 import { load } from 'js-yaml';
 import { expect, test } from 'vitest';
+import { isRecord } from '../json/value.ts';
 import { toNormalForm } from './normal-form.ts';
 import { parseMetadata } from './parse.ts';
 import { Metadata } from './schema/metadata.ts';
 import { validate } from './validate.ts';
-import { asJsonSchema, isRecord } from './walk-schema.ts';
+import { asJsonSchema } from './walk-schema.ts';
 
 const schema = asJsonSchema(Metadata);
 const isFine = new Ajv({ strict: false }).compile(schema);

@@ -3,15 +3,9 @@
  *  take over a large document. Parents are judged before what is nested in them.
  *  Not here: lenient forms (normal-form.ts). Wording: reference errors.txt, parse-failed. JSON Schema, "Validation". */
 import { fail, type PathStep } from '../errors/engine-error.ts';
+import { isRecord, type JsonRecord, nameOfJson } from '../json/value.ts';
 import { GraphqlName } from './schema/common.ts';
-import {
-  asJsonSchema,
-  chooseBranch,
-  hasType,
-  isRecord,
-  type JsonRecord,
-  type JsonSchema,
-} from './walk-schema.ts';
+import { asJsonSchema, chooseBranch, hasType, type JsonSchema } from './walk-schema.ts';
 
 /** Raises `parseFailed`; paths are relative to the value. */
 export function validate(schema: JsonSchema, value: unknown): void {
@@ -251,12 +245,4 @@ function printed(value: unknown): string {
   if (typeof value === 'object' && value !== null) return nameOfJson(value);
   const text = JSON.stringify(value) ?? 'nothing';
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
-}
-
-/** `Object`, `Array`, `String`, `Number`, `Boolean`, `Null`. */
-export function nameOfJson(value: unknown): string {
-  if (value === null || value === undefined) return 'Null';
-  if (Array.isArray(value)) return 'Array';
-  const name = typeof value;
-  return `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 }

@@ -2,6 +2,8 @@
  *  The result has the schema's keys in the schema's order; keys it does not know are dropped unless it is open.
  *  Wrong values are left as they are: validate.ts says what is wrong with them. Pure, total.
  *  Not here: which forms are rewritten into which (normal-form.ts, export.ts). */
+import { isNumber, nearestNumber } from '../json/number.ts';
+import { isRecord, isSameJson, type JsonRecord } from '../json/value.ts';
 import type { TSchema } from './schema/type.ts';
 
 /** The part of JSON Schema that TypeBox makes of our models. */
@@ -24,8 +26,6 @@ export type JsonSchema = {
   readonly items?: JsonSchema;
   readonly anyOf?: readonly JsonSchema[];
 };
-
-export type JsonRecord = Readonly<Record<string, unknown>>;
 
 /** A TypeBox value is JSON Schema; its own types do not say so. */
 export function asJsonSchema(schema: TSchema): JsonSchema {
@@ -65,6 +65,7 @@ export function walkSchema(schema: JsonSchema, value: unknown, rules: Rules): un
     const { items } = schema;
     return Array.isArray(value) && items ? walkList(items, value, rules) : value;
   }
+  if (isNumeric(schema)) return nearestNumber(value);
   if (schema.patternProperties) return walkRecord(schema, value, rules);
   if (!schema.properties) return value;
   const rewritten = rules.before?.get(schema.properties)?.(value) ?? value;
@@ -81,35 +82,21 @@ export function chooseBranch(branches: readonly JsonSchema[], value: unknown): J
   );
 }
 
-export function isRecord(value: unknown): value is JsonRecord {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Equality of JSON values; the order of keys does not count. */
-export function isSameJson(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (Array.isArray(a) || Array.isArray(b)) {
-    return (
-      Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((v, i) => isSameJson(v, b[i]))
-    );
-  }
-  if (!isRecord(a) || !isRecord(b)) return false;
-  const keys = Object.keys(a);
-  return (
-    keys.length === Object.keys(b).length &&
-    keys.every((key) => Object.hasOwn(b, key) && isSameJson(a[key], b[key]))
-  );
-}
-
 function walkList(items: JsonSchema, list: readonly unknown[], rules: Rules): readonly unknown[] {
   if (isPlain(items)) return list;
   const walked = list.map((item) => walkSchema(items, item, rules));
   return walked.every((item, i) => item === list[i]) ? list : walked;
 }
 
-/** Text, numbers and the like, which have one form. */
-function isPlain({ type, anyOf, properties, patternProperties }: JsonSchema): boolean {
-  return !anyOf && !properties && !patternProperties && type !== 'array';
+/** Text and the like, which has one form. */
+function isPlain(schema: JsonSchema): boolean {
+  const { type, anyOf, properties, patternProperties } = schema;
+  return !anyOf && !properties && !patternProperties && type !== 'array' && !isNumeric(schema);
+}
+
+/** The engine counts with these; only values that are handed on keep how they were written. */
+function isNumeric({ type }: JsonSchema): boolean {
+  return type === 'integer' || type === 'number';
 }
 
 function walkRecord(schema: JsonSchema, value: unknown, rules: Rules): unknown {
@@ -186,7 +173,7 @@ export function hasType(schema: JsonSchema, value: unknown): boolean {
       return value === null;
     case 'integer':
     case 'number':
-      return typeof value === 'number';
+      return isNumber(value);
     default:
       return typeof value === schema.type;
   }

@@ -2,7 +2,7 @@
  *  metadata comes in, because it would fail later, in keys and statements made of it. Raises `parseFailed` with its path.
  *  PostgreSQL manual, "Character Types" and "JSON Types". */
 import { fail, type PathStep } from '../errors/engine-error.ts';
-import { isRecord } from './walk-schema.ts';
+import { isRecord } from '../json/value.ts';
 
 export function refuseIllFormed(value: unknown): void {
   const path = pathOfIllFormed(value);

@@ -2,6 +2,7 @@
  *  Select.limit). An offset may be written as text, for those beyond 32 bits. Reference: features.md row 27. */
 import { GraphQLInt, Kind, type ValueNode } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
+import { nearestNumber } from '../json/number.ts';
 import type { Arguments } from './arguments.ts';
 import type { PlanContext } from './context.ts';
 import { foundIn, type Input, readInput, valueByValue } from './input.ts';
@@ -22,7 +23,7 @@ export function readCount(node: ValueNode, takesText: boolean, context: PlanCont
 /** The digits; null when it was not given. */
 export function countOf(input: Input | undefined, context: PlanContext): string | null {
   if (input?.kind !== 'leaf') return null;
-  const value = valueByValue(input, context);
+  const value = nearestNumber(valueByValue(input, context));
   return typeof value === 'number' && value < 0 ? refuse('an integer') : String(value);
 }
 

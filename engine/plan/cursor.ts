@@ -3,11 +3,12 @@
  *  decides the plan. Raises `validationFailed` for what is no cursor of this order.
  *  Not here: cursors in answers (sql/connection.ts). Reference: features.md row 124. */
 import { fail } from '../errors/engine-error.ts';
+import { isRecord, type JsonRecord } from '../json/value.ts';
 import type { Leaf, LeafValue } from '../resolve/predicate.ts';
 import type { Connection } from './connection-types.ts';
 import type { PlanContext } from './context.ts';
 import type { Input } from './input.ts';
-import { kindOf, opened } from './opaque.ts';
+import { opened } from './opaque.ts';
 import { textOf } from './scalar-value.ts';
 
 /** A value each key, null where the cursor's row has none. */
@@ -30,7 +31,7 @@ export function planCursor(
 
 function valueIn(cursor: unknown, names: readonly string[]): unknown {
   return names.reduce<unknown>(
-    (value, name) => (isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined),
+    (value, name) => (isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined),
     cursor,
   );
 }
@@ -44,18 +45,14 @@ const MOST_LEVELS = 20;
 
 function outline(value: unknown, level: number): string {
   if (value === null) return 'n';
-  if (!isObject(value) || level > MOST_LEVELS) return 's';
+  if (!isRecord(value) || level > MOST_LEVELS) return 's';
   const members = Object.entries(value).map(([k, v]) => `${JSON.stringify(k)}:${outline(v, level + 1)}`);
   return `{${members.join(',')}}`;
 }
 
-function cursorOf(given: unknown): Readonly<Record<string, unknown>> {
+function cursorOf(given: unknown): JsonRecord {
   const cursor = opened(String(given));
-  return isObject(cursor) ? cursor : invalid();
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return kindOf(value) === 'Object';
+  return isRecord(cursor) ? cursor : invalid();
 }
 
 function invalid(): never {

@@ -83,10 +83,7 @@ function readScalar(node: ValueNode, type: GraphQLScalarType, context: InputCont
   // Variables inside a JSON literal are read by value: the literal is one parameter.
   const value = literalValue(node, (name) => valueOfVariable(name, context));
   checkScalar(type, node.kind === Kind.ENUM ? ENUM : value, []);
-  // Digits beyond a double's are kept as they were written; Postgres reads them exactly.
-  const isLong = node.kind === Kind.INT || node.kind === Kind.FLOAT ? String(value) !== node.value : false;
-  const exact = isLong && (node.kind === Kind.INT || node.kind === Kind.FLOAT) ? node.value : value;
-  return { kind: 'leaf', type: type.name, from: { kind: 'literal', value: exact } };
+  return { kind: 'leaf', type: type.name, from: { kind: 'literal', value } };
 }
 
 /** No scalar takes it but those that take anything. */

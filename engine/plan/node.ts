@@ -6,6 +6,7 @@ import type { FieldNode, GraphQLField } from 'graphql';
 import { scalarOf } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
+import { nameOfJson } from '../json/value.ts';
 import { printQualified } from '../metadata/schema/common.ts';
 import { and, type Leaf, type LeafValue, type Predicate } from '../resolve/predicate.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
@@ -14,7 +15,7 @@ import { objectType } from '../schema/table.ts';
 import { readArguments } from './arguments.ts';
 import type { PlanContext } from './context.ts';
 import type { Input } from './input.ts';
-import { kindOf, opened } from './opaque.ts';
+import { opened } from './opaque.ts';
 import { textOf } from './scalar-value.ts';
 import { planSelection } from './table.ts';
 import type { Select } from './types.ts';
@@ -58,7 +59,7 @@ export function planNode(
 /** What of an id a plan depends on: the table, and what kinds of values the key has. */
 function facetOf(value: unknown): string {
   const { schema, name, values } = nodeIdOf(value);
-  return JSON.stringify([schema, name, values.map(kindOf)]);
+  return JSON.stringify([schema, name, values.map(nameOfJson)]);
 }
 
 function nodeIdOf(given: unknown): NodeId {
@@ -69,11 +70,11 @@ function nodeIdOf(given: unknown): NodeId {
     return malformed(`Failed reading: not a valid json value at '${bytes}'`);
   }
   if (!Array.isArray(value)) {
-    return malformed(`parsing node id failed, expected Array, but encountered ${kindOf(value)}`);
+    return malformed(`parsing node id failed, expected Array, but encountered ${nameOfJson(value)}`);
   }
   const [version, schema, name, ...values] = value as readonly unknown[];
   if (value.length === 0) return malformed('unexpected GUID format, found empty list');
-  if (kindOf(version) !== 'Number') {
+  if (nameOfJson(version) !== 'Number') {
     return malformed('unexpected GUID format, needs to start with a version number');
   }
   if (version !== 1) {
@@ -84,7 +85,7 @@ function nodeIdOf(given: unknown): NodeId {
   }
   if (typeof schema !== 'string' || typeof name !== 'string') {
     const other = typeof schema === 'string' ? name : schema;
-    return malformed(`parsing Text failed, expected String, but encountered ${kindOf(other)}`);
+    return malformed(`parsing Text failed, expected String, but encountered ${nameOfJson(other)}`);
   }
   return { schema, name, values };
 }
@@ -114,7 +115,7 @@ function alignedKey(key: readonly ResolvedColumn[], values: readonly unknown[]):
 /** What the JSON of a key's value may be; Postgres has the last word on text. */
 function checked(value: unknown, { name, type }: ResolvedColumn): unknown {
   const kinds = kindsOf(type);
-  const found = kindOf(value);
+  const found = nameOfJson(value);
   if (kinds === null || kinds.expected.includes(found)) return value;
   const text = `parsing ${kinds.name} failed, expected ${kinds.expected[0]}, but encountered ${found}`;
   return fail('parseFailed', { text: `value of column '${name}' in node id: ${text}` });

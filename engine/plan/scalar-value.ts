@@ -6,25 +6,18 @@ import { geojsonProblem, geojsonTextProblem } from '../catalog/geojson.ts';
 import { scalarOf } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
 import { fail, type PathStep } from '../errors/engine-error.ts';
+import { isNumber, nearestNumber, wholeText } from '../json/number.ts';
+import { isRecord } from '../json/value.ts';
 import { scalarOrigin } from '../schema/origin.ts';
 
 type Check = { readonly expected: string; readonly takes: (value: unknown) => boolean };
 
-/** A number with more digits than JavaScript holds arrives as `JSON.rawJSON`, digits intact; its text, or `undefined`. */
-function digitsOf(value: unknown): string | undefined {
-  const { isRawJSON } = JSON as unknown as {
-    isRawJSON(value: unknown): value is { readonly rawJSON: string };
-  };
-  return isRawJSON(value) ? value.rawJSON : undefined;
-}
-
-const isInt32 = (value: unknown) => Number.isInteger(value) && Math.abs(value as number) <= 2 ** 31;
+const isInteger = (value: unknown) => wholeText(value) !== undefined;
+const isInt32 = (value: unknown) => isInteger(value) && Math.abs(Number(wholeText(value))) <= 2 ** 31;
 const isText = (value: unknown) => typeof value === 'string';
-const isNumber = (value: unknown) => typeof value === 'number' || digitsOf(value) !== undefined;
-const isInteger = (value: unknown) => Number.isInteger(value) || /^-?\d+$/.test(digitsOf(value) ?? '');
 
 const BUILT_IN_CHECKS: Readonly<Record<string, Check>> = {
-  Int: { expected: 'a 32-bit integer', takes: (v) => isInt32(v) && v !== 2 ** 31 },
+  Int: { expected: 'a 32-bit integer', takes: (v) => isInt32(v) && nearestNumber(v) !== 2 ** 31 },
   Float: { expected: 'a float', takes: isNumber },
   String: { expected: 'a string', takes: isText },
   Boolean: { expected: 'a boolean', takes: (v) => typeof v === 'boolean' },
@@ -38,7 +31,7 @@ const CHECKS = {
   string: { expected: 'a string', takes: isText },
   boolean: { expected: 'a boolean', takes: (v: unknown) => typeof v === 'boolean' },
   json: { expected: 'a JSON value', takes: () => true },
-  geojson: { expected: 'an object', takes: (v: unknown) => typeof v === 'object' },
+  geojson: { expected: 'an object', takes: isRecord },
   any: { expected: 'a value', takes: () => true },
 } as const satisfies Record<string, Check>;
 
@@ -75,8 +68,13 @@ export function textOf(value: unknown, type: PgType): ValueText {
     if (Array.isArray(value)) return value.map((item) => textOf(item, element));
     return typeof value === 'string' ? value : [textOf(value, element)];
   }
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  const isWhole = isNumber(value) && WHOLE.has(scalarOf(type).input);
+  const whole = isWhole ? wholeText(value) : undefined;
+  return whole ?? (typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
+
+/** Types that are not read from `1.0`. */
+const WHOLE: ReadonlySet<string> = new Set(['int', 'big-int']);
 
 function isJson(type: PgType): boolean {
   const real = type.base ?? type;

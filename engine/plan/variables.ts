@@ -3,6 +3,7 @@
  *  variables a plan has read by value (`limit`, `offset`, `path` …). Plans are kept by shape, so a value that is not in it
  *  must be one any plan of that shape can take: that is why all of it is checked here, on every request.
  *  Out: values for binding, and the shape as text. Raises the reference's errors. Not here: their use (input.ts). */
+
 import {
   GraphQLBoolean,
   type GraphQLInputObjectType,
@@ -16,6 +17,8 @@ import {
   type ValueNode,
 } from 'graphql';
 import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
+import { numberFrom } from '../json/number.ts';
+import { isRecord } from '../json/value.ts';
 import { ArrayType, enumOrigin } from '../schema/origin.ts';
 import type { PreparedDocument } from './document.ts';
 import { checkScalar, describe } from './scalar-value.ts';
@@ -159,19 +162,18 @@ function shapeOfObject(
   byValue: boolean,
   path: readonly PathStep[],
 ): string {
-  if (typeof value !== 'object' || Array.isArray(value)) {
+  if (!isRecord(value)) {
     const found = describe(value);
     return fail('expectedButFound', { expected: 'an object', type: type.name, found }, { path });
   }
-  const given = value as Record<string, unknown>;
   const fields = type.getFields();
-  const members = Object.keys(given).map((name) => {
+  const members = Object.keys(value).map((name) => {
     const field =
       fields[name] ?? fail('notFoundInType', { field: name, type: type.name }, { path: [...path, name] });
-    return `${name}:${shapeOf(given[name], field.type, byValue, [...path, name])}`;
+    return `${name}:${shapeOf(value[name], field.type, byValue, [...path, name])}`;
   });
   for (const { name, type: expected, default: standard } of Object.values(fields)) {
-    if (isNonNullType(expected) && standard === undefined && !Object.hasOwn(given, name)) {
+    if (isNonNullType(expected) && standard === undefined && !Object.hasOwn(value, name)) {
       fail('missingValue', { name }, { path });
     }
   }
@@ -196,7 +198,7 @@ export function literalValue(node: ValueNode, variable?: (name: string) => unkno
       return null;
     case Kind.INT:
     case Kind.FLOAT:
-      return Number(node.value);
+      return numberFrom(node.value);
     case Kind.STRING:
     case Kind.BOOLEAN:
     case Kind.ENUM:

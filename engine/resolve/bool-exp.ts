@@ -17,6 +17,7 @@ import {
 import { scalarOf } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
+import { isRecord, type JsonRecord, nameOfJson } from '../json/value.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import { checkEnumValue } from './enum.ts';
 import { callBeside } from './function-call.ts';
@@ -31,7 +32,7 @@ import {
   type Predicate,
 } from './predicate.ts';
 import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from './types.ts';
-import { kindOf, leafOf, listLeafOf } from './value.ts';
+import { leafOf, listLeafOf } from './value.ts';
 
 /** Where a condition stands. */
 export type Scope = {
@@ -117,7 +118,7 @@ function conditions(value: unknown, scope: Scope, level: number): readonly Predi
   return value.map((item, i) => withPath(i, () => resolveBoolExp(item, scope, level)));
 }
 
-function exists(value: Readonly<Record<string, unknown>>, scope: Scope, level: number): Predicate {
+function exists(value: JsonRecord, scope: Scope, level: number): Predicate {
   const name = withPath('_table', () => tableName(value['_table']));
   const table = scope.tables.get(qualifiedKey(name));
   if (!table) return fail('tableNotTracked', { table: printQualified(name) }, { path: ['_table'] });
@@ -136,19 +137,15 @@ function tableName(value: unknown): QualifiedName {
 function columnCondition(column: ComparedColumn, value: unknown, scope: Scope): Predicate {
   // To a rule, a column of an enum is the text it is in the database, and may be compared as such.
   const compared = column.enum ? { ...column, scalar: scalarOf(column.type) } : column;
-  if (isObject(value)) return operations(compared, value, scope);
-  if (Array.isArray(value) && value.length > 0 && value.every(isObject)) {
+  if (isRecord(value)) return operations(compared, value, scope);
+  if (Array.isArray(value) && value.length > 0 && value.every(isRecord)) {
     return and(...value.map((item, i) => withPath(i, () => operations(compared, item, scope))));
   }
   checkEnumValue(column, value);
   return compare(column, '_eq', leafOf(value, column.type));
 }
 
-function operations(
-  column: ComparedColumn,
-  value: Readonly<Record<string, unknown>>,
-  scope: Scope,
-): Predicate {
+function operations(column: ComparedColumn, value: JsonRecord, scope: Scope): Predicate {
   const entries = Object.entries(value);
   return and(...entries.map(([key, item]) => withPath(key, () => operation(column, key, item, scope))));
 }
@@ -164,7 +161,7 @@ function operation(column: ComparedColumn, key: string, value: unknown, scope: S
   refuseOtherFamilies(column, OPERATORS[operator]);
   if (operator === '_is_null') {
     if (typeof value !== 'boolean') {
-      const text = `parsing Bool failed, expected Boolean, but encountered ${kindOf(value)}`;
+      const text = `parsing Bool failed, expected Boolean, but encountered ${nameOfJson(value)}`;
       return fail('parseFailed', { text });
     }
     return { kind: 'is-null', left: refTo(column), isNull: value };
@@ -271,12 +268,8 @@ function refTo({ name, type, call, cast }: ComparedColumn): ColumnRef {
   return { column: name, type, ...(call ? { call } : {}), ...(cast ? { cast } : {}) };
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function objectOf(value: unknown): Readonly<Record<string, unknown>> {
-  if (isObject(value)) return value;
-  const text = `parsing Object failed, expected Object, but encountered ${kindOf(value)}`;
+function objectOf(value: unknown): JsonRecord {
+  if (isRecord(value)) return value;
+  const text = `parsing Object failed, expected Object, but encountered ${nameOfJson(value)}`;
   return fail('parseFailed', { text });
 }

@@ -2,8 +2,10 @@
  *  GraphQL schema (an object that lacks a field of its interface, a union of nothing), is refused in the reference's words.
  *  Raises `remoteSchemaInvalid`. Not here: asking (execute/remote-schema.ts). Source: GraphQL specification, "Introspection";
  *  message texts: errors.txt of the reference, remote-schema-error. */
+
 import { parseConstValue } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
+import { isRecord } from '../json/value.ts';
 import type {
   UpstreamField,
   UpstreamInput,
@@ -115,7 +117,7 @@ function printedType(json: unknown, path: Path): string {
 }
 
 function objectAt(value: unknown, path: Path): Json {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json;
+  if (isRecord(value)) return value;
   return refuse(path, `expected Object, but encountered ${nameOf(value)}`);
 }
 

@@ -1,8 +1,10 @@
 /** What the engine itself gives to arguments of a remote schema, as a permission's `@preset` says: values, and session variables
  *  where only the request knows. In: presets and a session. Out: JSON values for the variables that are sent along.
  *  Not here: reading `@preset` (remote-permission.ts), the sent document (plan/remote-schema.ts). Reference: features.md row 115. */
+
 import type { ConstValueNode } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
+import { isRecord } from '../json/value.ts';
 import type { Session } from './session.ts';
 import { elementType, namedType, nullableType, type UpstreamSchema } from './upstream.ts';
 
@@ -23,17 +25,16 @@ export function hasPresets(schema: UpstreamSchema, type: string, seen = new Set<
 
 /** A client's value of the type, with what is preset inside it. */
 export function withPresets(value: unknown, type: string, schema: UpstreamSchema, session: Session): unknown {
-  if (value === null || typeof value !== 'object' || !hasPresets(schema, type)) return value;
+  if (!hasPresets(schema, type)) return value;
   const element = elementType(type);
   if (Array.isArray(value)) return value.map((item) => withPresets(item, element ?? type, schema, session));
   const named = schema.types.get(namedType(type));
-  if (named?.kind !== 'input') return value;
-  const given = value as Readonly<Record<string, unknown>>;
+  if (named?.kind !== 'input' || !isRecord(value)) return value;
   return Object.fromEntries(
     named.fields.flatMap((field): [string, unknown][] => {
       if (field.preset) return [[field.name, presetValue(field.preset, schema, session)]];
-      if (!Object.hasOwn(given, field.name)) return [];
-      return [[field.name, withPresets(given[field.name], field.type, schema, session)]];
+      if (!Object.hasOwn(value, field.name)) return [];
+      return [[field.name, withPresets(value[field.name], field.type, schema, session)]];
     }),
   );
 }

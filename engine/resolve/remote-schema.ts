@@ -2,7 +2,9 @@
  *  each role sees. What does not fit, or could not be asked, is inconsistent, alone: an upstream that is down takes nothing
  *  else along; a role's part that no longer fits leaves that role without.
  *  Not here: asking (execute/remote-schema.ts), names that are taken (conflicts.ts). Reference: features.md 1.8. */
+
 import { type EngineError, fail } from '../errors/engine-error.ts';
+import { isRecord } from '../json/value.ts';
 import type { InheritedRole } from '../metadata/schema/policy.ts';
 import type {
   RemoteSchema,
@@ -142,7 +144,7 @@ function withInherited(
 function canonical({ types, roots }: UpstreamSchema): string {
   const write = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map((item) => JSON.stringify(write(item))).sort();
-    if (typeof value !== 'object' || value === null) return value;
+    if (!isRecord(value)) return value;
     const members = Object.entries(value).filter(([key]) => key !== 'description');
     return members
       .map(([key, inner]) => [key, JSON.stringify(key === 'preset' ? inner : write(inner))])

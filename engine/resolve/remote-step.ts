@@ -2,7 +2,10 @@
  *  literals and, as `$name`, values of where the relationship starts.
  *  In: `remote_field` of the metadata. Out: RemoteSteps; what does not fit a schema, or a role's part of one, as text.
  *  Not here: the other side (remote-relationship.ts), the sent document (plan/). Reference: features.md row 118. */
+
 import { fail } from '../errors/engine-error.ts';
+import { isNumber, wholeText } from '../json/number.ts';
+import { isRecord } from '../json/value.ts';
 import type { JoinKey, RemoteStep, StepValue } from './remote-types.ts';
 import {
   BUILT_IN_SCALARS,
@@ -25,11 +28,11 @@ export function readSteps(
   const used: string[] = [];
   const steps: RemoteStep[] = [];
   for (let level: unknown = written; level !== undefined && level !== null; ) {
-    const members = isObject(level) ? Object.entries(level) : [];
+    const members = isRecord(level) ? Object.entries(level) : [];
     if (members.length !== 1) return invalid('"remote_field" names exactly one field at each level');
     const [field, about] = members[0]!;
-    const { arguments: given = {}, field: next }: Json = isObject(about) ? about : {};
-    if (!isObject(given)) return invalid(`the arguments of the field "${field}" are no object`);
+    const { arguments: given = {}, field: next }: Json = isRecord(about) ? about : {};
+    if (!isRecord(given)) return invalid(`the arguments of the field "${field}" are no object`);
     steps.push({
       field,
       arguments: new Map(Object.entries(given).map(([name, value]) => [name, read(value)])),
@@ -40,7 +43,7 @@ export function readSteps(
 
   function read(value: unknown): StepValue {
     if (Array.isArray(value)) return { kind: 'list', items: value.map(read) };
-    if (isObject(value)) {
+    if (isRecord(value)) {
       return {
         kind: 'object',
         fields: new Map(Object.entries(value).map(([name, item]) => [name, read(item)])),
@@ -56,10 +59,6 @@ export function readSteps(
 
 function invalid(text: string): never {
   return fail('remoteRelationshipInvalid', { text });
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Why the schema cannot be asked like that; null: it can. */
@@ -204,7 +203,7 @@ function fits(
 
 function literalKind(value: unknown): JsonKind {
   if (value === null) return 'null';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  if (isNumber(value)) return wholeText(value) === undefined ? 'number' : 'integer';
   return typeof value === 'boolean' ? 'boolean' : 'string';
 }
 

@@ -1,10 +1,13 @@
 /** A value written in the metadata (permission rules, presets) → Leaf: a constant as Postgres reads it, or a session
  *  variable. In: a JSON value and the type it is compared with or stored as. Out: Leaf, cast in SQL.
  *  Not here: operators (bool-exp.ts), values of requests (plan/input.ts). Spec: "Permission arguments". */
+
 import { geojsonProblem } from '../catalog/geojson.ts';
 import { scalarOf } from '../catalog/scalars.ts';
 import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
+import { isNumber, numberText, wholeText } from '../json/number.ts';
+import { nameOfJson } from '../json/value.ts';
 import type { Leaf, LeafValue } from './predicate.ts';
 import { isSessionVariable } from './session.ts';
 
@@ -47,14 +50,15 @@ function textOf(value: unknown, type: PgType): LeafValue {
   if (family === 'json' || family === 'jsonb') return JSON.stringify(value);
   if (type.element)
     return Array.isArray(value) ? arrayLiteral(value, type.element) : textOf(value, TEXT_LIKE);
-  if (typeof value === 'object') {
+  if (typeof value === 'object' && !isNumber(value)) {
     if (input === 'geojson') {
       const problem = geojsonProblem(value);
       return problem ? fail('parseFailed', { text: problem }) : JSON.stringify(value);
     }
     return fail('parseFailed', { text: wrongKind(name, value) });
   }
-  const text = String(value);
+  const isWhole = input === 'int' || input === 'big-int';
+  const text = (isWhole ? wholeText(value) : undefined) ?? numberText(value) ?? String(value);
   if (!FORMS[input].test(text)) return fail('parseFailed', { text: wrongKind(name, value) });
   return text;
 }
@@ -86,13 +90,5 @@ const FORMS = {
 } as const;
 
 function wrongKind(expected: string, value: unknown): string {
-  return `parsing ${expected} failed, expected ${expected}, but encountered ${kindOf(value)}`;
-}
-
-/** What a JSON value is called in messages. */
-export function kindOf(value: unknown): string {
-  if (value === null) return 'Null';
-  if (Array.isArray(value)) return 'Array';
-  const kind = typeof value;
-  return kind.charAt(0).toUpperCase() + kind.slice(1);
+  return `parsing ${expected} failed, expected ${expected}, but encountered ${nameOfJson(value)}`;
 }

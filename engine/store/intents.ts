@@ -2,8 +2,10 @@
  *  Two databases cannot commit at once. An engine that ends between the two commits leaves its intent behind, and while there
  *  is one nobody writes: whoever finds it asks the databases whether they have committed, and writes it or forgets it.
  *  Not here: asking them (admin/ground.ts), when to look (store.ts). PostgreSQL manual, "Transaction ID and Snapshot Information". */
+
 import type { ClientBase } from 'pg';
 import type { Database } from '../execute/pool.ts';
+import { parseJson } from '../json/parse-json.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Draft } from './store.ts';
 
@@ -43,7 +45,7 @@ export async function listIntents(database: Queryable): Promise<readonly Intent[
   return found.rows.map(({ id, expected, draft, transactions }) => ({
     id,
     expected: Number(expected),
-    draft: JSON.parse(draft),
+    draft: parseJson(draft) as Draft,
     transactions: JSON.parse(transactions),
   }));
 }

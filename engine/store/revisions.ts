@@ -1,9 +1,11 @@
 /** Revisions: the document as it was stored at each of its last versions, with who wrote it and with which operations.
  *  Written in the transaction that writes the document (store.ts), so there is one for every version or none of it.
  *  In: the metadata database. Out: what there is, and the document of one. Not here: going back (admin/revisions.ts). */
+
 import type { ClientBase } from 'pg';
 import { fail } from '../errors/engine-error.ts';
 import type { Database } from '../execute/pool.ts';
+import { parseJson } from '../json/parse-json.ts';
 import { parseMetadata } from '../metadata/parse.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 
@@ -61,5 +63,5 @@ export async function loadRevision(database: Queryable, version: number): Promis
     [version],
   );
   const row = found.rows[0] ?? fail('revisionNotExists', { version });
-  return parseMetadata(JSON.parse(row.metadata));
+  return parseMetadata(parseJson(row.metadata));
 }

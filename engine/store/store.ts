@@ -5,8 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import { fail } from '../errors/engine-error.ts';
-import { parseJson } from '../execute/parse-json.ts';
 import type { Database } from '../execute/pool.ts';
+import { parseJson } from '../json/parse-json.ts';
 import { parseMetadata } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
 import {
@@ -247,7 +247,7 @@ function documentOf(row: DocumentRow | undefined): StoredDocument {
   return {
     id: row.id,
     versions: versionsOf(row),
-    metadata: parseMetadata(JSON.parse(row.metadata)),
+    metadata: parseMetadata(parseJson(row.metadata)),
     catalogStates: {
       cli: parseJson(row.cli_state),
       console: parseJson(row.console_state),

@@ -1,5 +1,7 @@
 /** Values of templates: the examples people write, and every function. */
+
 import { expect, test } from 'vitest';
+import { withNearestNumbers } from '../json/value.ts';
 import { rendered, renderedText, scopeOf, TransformError } from './render.ts';
 
 const BODY = {
@@ -86,7 +88,12 @@ test.each([
     [[1, 2], 'ab', { a: 2 }],
   ],
 ] as const)('%s is %j', (source, value) => {
-  expect(evaluated(source)).toEqual(value);
+  expect(withNearestNumbers(evaluated(source))).toEqual(value);
+});
+
+test('numbers keep how they were written, and are compared as what they come to', () => {
+  const written = evaluated('[1.50, {{ 1.0 == 1 }}, {{ 12345678901234567890 > 1.50 }}, {{ [1.0] == [1] }}]');
+  expect(JSON.stringify(written)).toBe('[1.50,true,true,true]');
 });
 
 test('a URL is text with expressions', () => {

@@ -1,6 +1,8 @@
 /** Template × bindings → a JSON value. Raises TemplateError where a name, an attribute or a type is wrong.
  *  Not here: functions (functions.ts), what is bound (request.ts, response.ts). Reference: features.md row 137. */
-import { FUNCTIONS, FunctionProblem, nameOfType } from './functions.ts';
+import { isNumber, isSameAmount, nearestNumber } from '../json/number.ts';
+import { isRecord, nameOfJson } from '../json/value.ts';
+import { FUNCTIONS, FunctionProblem } from './functions.ts';
 import { type BinaryOperator, type Span, type Template, TemplateError } from './template.ts';
 
 /** Names with their `$`, `$body` for example. */
@@ -63,15 +65,14 @@ function valueAt({ name, steps, span }: Of<'path'>, { bindings }: Scope): unknow
 /** Undefined where there is none. */
 function memberOf(value: unknown, key: string | number): unknown {
   if (typeof key === 'number') return Array.isArray(value) ? value[key] : undefined;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-  return Object.hasOwn(value, key) ? (value as Readonly<Record<string, unknown>>)[key] : undefined;
+  return isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
 function missing(value: unknown, key: string | number, span: Span): TemplateError {
   const isIndex = typeof key === 'number' && Array.isArray(value);
   return isIndex
     ? new TemplateError('Index Error', `Index out of range: ${key}.`, span)
-    : new TemplateError('Attribute Error', `'${nameOfType(value)}' has no attribute '${key}'.`, span);
+    : new TemplateError('Attribute Error', `'${nameOfJson(value)}' has no attribute '${key}'.`, span);
 }
 
 function evaluateRange({ index, item, over, body, span }: Of<'range'>, scope: Scope): unknown {
@@ -125,16 +126,17 @@ function compared(
   }
 }
 
-function orderOf(left: unknown, right: unknown, span: Span): number {
+function orderOf(one: unknown, other: unknown, span: Span): number {
+  const [left, right] = [nearestNumber(one), nearestNumber(other)];
   const isOrdered = (typeof left === 'number' || typeof left === 'string') && typeof left === typeof right;
   if (isOrdered) return left === right ? 0 : left < (right as typeof left) ? -1 : 1;
-  const types = `'${nameOfType(left)}' and '${nameOfType(right)}'`;
+  const types = `'${nameOfJson(left)}' and '${nameOfJson(right)}'`;
   throw new TemplateError('Type Error', `Cannot compare ${types}.`, span);
 }
 
 function isIn(value: unknown, container: unknown, span: Span): boolean {
   if (Array.isArray(container)) return container.some((item) => isEqual(item, value));
-  if (nameOfType(container) !== 'Object') {
+  if (nameOfJson(container) !== 'Object') {
     throw new TemplateError('Type Error', `${printed(container)} is not an Object or Array.`, span);
   }
   if (typeof value === 'string') return Object.hasOwn(container as object, value);
@@ -142,11 +144,12 @@ function isIn(value: unknown, container: unknown, span: Span): boolean {
 }
 
 function isEqual(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
-  if (Array.isArray(a) !== Array.isArray(b)) return false;
-  const [ours, theirs] = [Object.entries(a), Object.entries(b)];
-  return ours.length === theirs.length && ours.every(([key, value]) => isEqual(value, memberAt(b, key)));
+  if (a === b || isSameAmount(a, b)) return true;
+  if (nameOfJson(a) !== nameOfJson(b) || typeof a !== 'object' || isNumber(a)) return false;
+  const [ours, theirs] = [Object.entries(a as object), Object.entries(b as object)];
+  return (
+    ours.length === theirs.length && ours.every(([key, value]) => isEqual(value, memberAt(b as object, key)))
+  );
 }
 
 function memberAt(value: object, key: string): unknown {

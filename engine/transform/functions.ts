@@ -1,6 +1,8 @@
 /** FUNCTIONS: what templates can call; each takes one JSON value. A function that cannot take what it was given throws a
  *  FunctionProblem, and evaluate.ts knows where. Reference: features.md row 137.
  *  Not here: `getSessionVariable`, which knows the request (request.ts). */
+import { nearestNumber } from '../json/number.ts';
+import { isRecord, nameOfJson } from '../json/value.ts';
 
 export class FunctionProblem extends Error {}
 
@@ -24,14 +26,6 @@ export const FUNCTIONS: ReadonlyMap<string, TemplateFunction> = new Map<string, 
   ['concat', concat],
 ]);
 
-/** As messages call it. */
-export function nameOfType(value: unknown): string {
-  if (value === null) return 'Null';
-  if (Array.isArray(value)) return 'Array';
-  const name = typeof value;
-  return name.charAt(0).toUpperCase() + name.slice(1);
-}
-
 /** All but RFC 3986's unreserved characters. */
 function escapeUri(value: string): string {
   const escaped = encodeURIComponent(value.toWellFormed());
@@ -47,16 +41,18 @@ function isEmpty(value: unknown): boolean {
 function sizeOf(value: unknown): number {
   if (value === null) return 0;
   if (typeof value === 'string') return [...value].length;
-  return typeof value === 'object' ? Object.keys(value).length : Number(value);
+  const isCollection = Array.isArray(value) || isRecord(value);
+  return isCollection ? Object.keys(value).length : Number(nearestNumber(value));
 }
 
 function inverse(value: unknown): unknown {
   if (typeof value === 'boolean') return !value;
   if (typeof value === 'string') return [...value].reverse().join('');
   if (Array.isArray(value)) return value.toReversed();
-  if (typeof value !== 'number') return value;
-  if (value === 0) throw new FunctionProblem('Zero has no inverse');
-  return 1 / value;
+  const number = nearestNumber(value);
+  if (typeof number !== 'number') return value;
+  if (number === 0) throw new FunctionProblem('Zero has no inverse');
+  return 1 / number;
 }
 
 function first(value: unknown): unknown {
@@ -101,9 +97,9 @@ function sequence(value: unknown): readonly unknown[] {
 }
 
 function object(value: unknown): object {
-  return nameOfType(value) === 'Object' ? (value as object) : refuse('an object', value);
+  return nameOfJson(value) === 'Object' ? (value as object) : refuse('an object', value);
 }
 
 function refuse(expected: string, value: unknown): never {
-  throw new FunctionProblem(`Expected ${expected}, but encountered ${nameOfType(value)}`);
+  throw new FunctionProblem(`Expected ${expected}, but encountered ${nameOfJson(value)}`);
 }

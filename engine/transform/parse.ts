@@ -1,6 +1,7 @@
 /** Text → Template, by recursive descent over the characters: strings hold expressions, so there are no tokens without
  *  knowing where one stands. Raises TemplateError (`Parse Error`) at the first thing that cannot be.
  *  Not here: values (evaluate.ts). Reference: the Kriti language, its README and grammar. */
+import { numberFrom } from '../json/number.ts';
 import {
   BINARY_OPERATORS,
   type BinaryOperator,
@@ -118,7 +119,7 @@ class Parser {
   #number(): Template | undefined {
     const start = this.#at;
     const digits = this.#match(NUMBER);
-    return digits && { kind: 'literal', value: Number(digits[0]), span: this.#since(start) };
+    return digits && { kind: 'literal', value: numberFrom(digits[0]), span: this.#since(start) };
   }
 
   #string(): Template {

@@ -22,7 +22,7 @@ let folder: string;
 beforeAll(async () => {
   database = await createDatabase();
   await database.sql(`
-    create table author (id int primary key, name text, born int);
+    create table author (id int primary key, name text, born int, worth numeric not null default 12345678901234567891);
     insert into author values (1, 'Lem', 1921)`);
   engine = await startTestEngine({ databaseUrl: database.url });
 });
@@ -118,6 +118,19 @@ test('a plan tells a change field by field, drift as drift, and what goes', asyn
   );
   await rm(join(folder, 'reader.yaml'));
   expect((await say(plan)).out).toContain('- select permission default/public/author/reader');
+});
+
+test('numbers are those of the file, however many digits they have, and leave nothing to plan', async () => {
+  const worth = (amount: string) =>
+    reader('name').replace('filter: {}', `filter: {worth: {_lte: ${amount}}}`);
+  await write('reader.yaml', worth('12345678901234567890.0'));
+  expect((await say(apply)).code).toBe(0);
+  expect(await asReader('name')).toEqual({ data: { author: [] } });
+  expect((await say(plan)).out).toBe('No difference.\n');
+  await write('reader.yaml', worth('12345678901234567891'));
+  expect((await say(plan)).out).toContain('worth._lte: 12345678901234567890.0 → 12345678901234567891');
+  expect((await say(apply)).code).toBe(0);
+  expect(await asReader('name')).toEqual({ data: { author: [{ name: 'Lem' }] } });
 });
 
 test('a resource that is not Ready makes apply fail, after all others were applied', async () => {

@@ -4,7 +4,8 @@
  *  Documents of other groups are other programs' business. Not here: meaning of a spec (../validate.ts). */
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join, relative } from 'node:path';
-import { CORE_SCHEMA, loadAll, mergeTag, YAMLException } from 'js-yaml';
+import { isRecord, parseJson, YAML_SCHEMA } from '@pergola/engine/metadata';
+import { loadAll, YAMLException } from 'js-yaml';
 import { API_GROUP, GROUP_VERSION, KINDS, kindOf } from '../kinds.ts';
 
 /** A resource as it is written. */
@@ -36,7 +37,6 @@ type Fields = Readonly<Record<string, unknown>>;
 type Found = { readonly fields: Fields; readonly place: string };
 
 const EXTENSIONS = new Set(['.yaml', '.yml', '.json']);
-const SCHEMA = CORE_SCHEMA.withTags(mergeTag);
 export const DEFAULT_NAMESPACE = 'default';
 
 export async function readFolder(folder: string): Promise<FolderContent> {
@@ -114,7 +114,7 @@ async function documentsOf(file: string, name: string): Promise<readonly Found[]
 function parse(text: string, linesBefore: number): readonly unknown[] {
   try {
     // What comes out is plain JSON: no dates, no shared anchors.
-    return JSON.parse(JSON.stringify(loadAll(text, { schema: SCHEMA })));
+    return parseJson(JSON.stringify(loadAll(text, { schema: YAML_SCHEMA }))) as readonly unknown[];
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error;
     throw new SyntaxProblem(linesBefore + (error.mark?.line ?? 0) + 1, error.reason);
@@ -139,9 +139,9 @@ function linesBeforeContent(text: string): number {
 }
 
 function itemsOf(document: unknown): readonly Fields[] {
-  if (!isFields(document)) return [];
+  if (!isRecord(document)) return [];
   if (document['kind'] !== 'List') return [document];
-  return Array.isArray(document['items']) ? document['items'].filter(isFields) : [];
+  return Array.isArray(document['items']) ? document['items'].filter(isRecord) : [];
 }
 
 type Values = Readonly<Record<string, string>>;
@@ -163,7 +163,7 @@ function readDocument(found: Found): Manifest | ValuesDocument | FileProblem | u
   }
   const kinds = KINDS.map((row) => row.kind).join(', ');
   if (!kindOf(kind)) return { place, message: `there is no kind ${kind || '(none)'}; there are ${kinds}` };
-  const metadata = isFields(fields['metadata']) ? fields['metadata'] : {};
+  const metadata = isRecord(fields['metadata']) ? fields['metadata'] : {};
   const name = metadata['name'];
   if (typeof name !== 'string' || name === '')
     return { place, message: `${kind}: metadata.name is required` };
@@ -172,7 +172,7 @@ function readDocument(found: Found): Manifest | ValuesDocument | FileProblem | u
     name,
     namespace: namespaceOf(metadata),
     annotations: (metadata['annotations'] ?? {}) as Readonly<Record<string, string>>,
-    spec: isFields(fields['spec']) ? fields['spec'] : {},
+    spec: isRecord(fields['spec']) ? fields['spec'] : {},
     place,
   };
 }
@@ -193,7 +193,7 @@ function valuesOf(holder: ValuesDocument['holder'], { fields }: Found): ValuesDo
 }
 
 function fieldsAt(fields: Fields, key: string): Fields {
-  return isFields(fields[key]) ? fields[key] : {};
+  return isRecord(fields[key]) ? fields[key] : {};
 }
 
 function namespaceOf(metadata: Fields): string {
@@ -215,8 +215,4 @@ function problemOf(error: unknown, name: string): FileProblem {
 
 function fileOf(place: string): string {
   return place.replace(/:\d+$/, '');
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

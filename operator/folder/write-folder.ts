@@ -2,7 +2,7 @@
  *  Not here: which resources (../describe.ts), reading a folder (read-folder.ts). */
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { dump } from 'js-yaml';
+import { printYaml } from '@pergola/engine/metadata';
 import type { Description } from '../describe.ts';
 import { GROUP_VERSION, kindOf } from '../kinds.ts';
 
@@ -35,7 +35,7 @@ export async function writeFolder(
   for (const { file, document } of files) {
     const path = join(folder, file);
     await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, dump(document, { lineWidth: -1, noRefs: true }));
+    await writeFile(path, printYaml(document));
   }
   return files.map(({ file }) => file);
 }

@@ -11,8 +11,9 @@ import {
   printPath,
   type Static,
   Type,
+  YAML_SCHEMA,
 } from '@pergola/engine/metadata';
-import { CORE_SCHEMA, load, YAMLException } from 'js-yaml';
+import { load, YAMLException } from 'js-yaml';
 import { closed, described, keyedList, OPEN_OBJECT, type Rule } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, SpecProblem, specOf, type TranslateContext } from './kind.ts';
 import { ConfigMapKeyRef } from './value-source.ts';
@@ -98,7 +99,7 @@ function documentIn(
 ): unknown {
   const text = context.valueFrom({ configMapKeyRef }, path);
   try {
-    return load(String(text), { schema: CORE_SCHEMA });
+    return load(String(text), { schema: YAML_SCHEMA });
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error;
     throw new SpecProblem('InvalidSpec', `${path}: the document cannot be read: ${error.reason}`);

@@ -3,7 +3,7 @@
  *  `columns: '*'` is `["*"]`, and null, which means absent, is not written.
  *  In: a schema of engine/metadata/schema. Out: the projected schema; for a value, the metadata it stands for, and back. Pure.
  *  Not here: shapes that differ by more than that; their kinds declare them by hand. */
-import { type TSchema, Type } from '@pergola/engine/metadata';
+import { isRecord, type TSchema, Type } from '@pergola/engine/metadata';
 import { MOST_ITEMS, OPEN_OBJECT } from './annotate.ts';
 
 /** Of a record; none of the metadata's has more in practice. */
@@ -110,7 +110,7 @@ function describedAs(shape: Shape, value: unknown): unknown {
   }
   if (isOpen(shape)) return value;
   if (Array.isArray(value)) return value.map((item) => describedAs(shape.items ?? {}, item));
-  if (!shape.properties || typeof value !== 'object' || value === null) return value;
+  if (!shape.properties || !isRecord(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
       camelCase(key),

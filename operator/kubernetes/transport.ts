@@ -5,6 +5,7 @@
  *  Not here: when to ask again (reflector.ts, status-sink.ts). */
 import type { AgentOptions, RequestOptions } from 'node:https';
 import type { KubeConfig } from '@kubernetes/client-node';
+import { parseJson } from '@pergola/engine/metadata';
 import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
 
 export type ApiRequest = {
@@ -141,7 +142,7 @@ class HttpTransport implements Transport {
       asked.silenceMs,
       false,
     );
-    for await (const line of linesOf(response.body)) yield JSON.parse(line) as WatchEvent;
+    for await (const line of linesOf(response.body)) yield parseJson(line) as WatchEvent;
   }
 
   close(): Promise<void> {
@@ -152,7 +153,7 @@ class HttpTransport implements Transport {
     const limit = AbortSignal.timeout(asked.timeoutMs ?? TIMEOUT_MS);
     const signal = asked.signal ? AbortSignal.any([asked.signal, limit]) : limit;
     const response = await this.#open({ ...asked, signal }, asked.timeoutMs ?? TIMEOUT_MS, isRefused);
-    return (await response.body.json()) as T;
+    return parseJson(await response.body.text()) as T;
   }
 
   async #open(asked: ApiRequest, silenceMs: number, isRefused: boolean): Promise<Dispatcher.ResponseData> {

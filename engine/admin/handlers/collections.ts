@@ -1,12 +1,12 @@
 /** Operations on query collections and the allow list over them. Reference: features.md 1.15, "collections".
  *  Not here: are the documents valid GraphQL (plan/), who is held to the list (http/). */
 import { fail } from '../../errors/engine-error.ts';
+import { isSameJson } from '../../json/value.ts';
 import { endpointsOf } from '../../metadata/collection-users.ts';
 import { dependentsOf, removeObjects } from '../../metadata/dependencies.ts';
 import { objectKey, putObject, removeObject } from '../../metadata/objects.ts';
 import type { AllowListEntry, AllowListScope, QueryCollection } from '../../metadata/schema/collection.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
-import { isSameJson } from '../../metadata/walk-schema.ts';
 import type { Handler } from './handler.ts';
 import { editObject } from './locate.ts';
 

@@ -1,6 +1,7 @@
 /** Permissions after a relationship got a new name: every boolean expression that goes through it says the new one.
  *  Pure, total: parts it cannot understand stay as they are.
  *  Not here: the relationship itself (relationships.ts). */
+import { isRecord } from '../../json/value.ts';
 import { fieldOf, type Links, noLinks, qualifiedOf, type Scope } from '../../metadata/dependencies.ts';
 import { objectsOf } from '../../metadata/objects.ts';
 import type { BoolExp, QualifiedName } from '../../metadata/schema/common.ts';
@@ -68,8 +69,4 @@ function renameInExists(exists: unknown, rename: Rename, scope: Scope): unknown 
   const table = qualifiedOf(exists['_table']);
   if (!table || !('_where' in exists)) return exists;
   return { ...exists, _where: renameIn(exists['_where'], table, rename, scope) };
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
