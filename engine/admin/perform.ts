@@ -58,8 +58,8 @@ import {
   getViewDefinition,
   listSourceKinds,
   suggestRelationships,
-  testConnectionTemplate,
 } from './source-reads.ts';
+import { testConnectionTemplate } from './test-connection-template.ts';
 import { testWebhookTransform } from './test-webhook-transform.ts';
 import type { Work } from './work.ts';
 

@@ -142,11 +142,7 @@ test('several functions are tracked or none, and a refusal names the one', async
 });
 
 test('what there is not is refused by name', async () => {
-  const context = { headers: {}, session: { 'x-engine-role': 'user' }, query: { operation_type: 'query' } };
-  for (const asked of [
-    op('pg_test_connection_template', { source_name: 'default', request_context: context }),
-    op('get_source_kind_capabilities', { name: 'postgres' }),
-  ]) {
+  for (const asked of [op('get_source_kind_capabilities', { name: 'postgres' })]) {
     expect(await engine.metadata(asked)).toMatchObject({
       status: 400,
       body: { code: 'not-supported', path: '$.args' },

@@ -22,11 +22,6 @@ export function getSourceKindCapabilities(_: Work, { name }: ArgsOf<'get_source_
   return fail('notSupported', { text: `source kind "${name}" has no capabilities to tell` });
 }
 
-/** As where the reference has no templates either. Raises `notSupported`. */
-export function testConnectionTemplate(): never {
-  return fail('notSupported', { text: 'connection templates are not supported' });
-}
-
 export async function getSourceTables(work: Work, args: ArgsOf<'get_source_tables'>): Promise<Answer> {
   const catalog = await catalogOf(work, requireSource(work, args.source));
   const names = namesOf(catalog.tables.values());

@@ -767,6 +767,8 @@ export const ERRORS = {
   ),
   // ── guards ──
   /** `internal` says what is wrong with the template, and where. */
+  /** A source's connection template that comes to no connection for a request. */
+  templateResolutionFailed: row<Text>(400, 'template-resolution-failed', (p) => p.text),
   requestTransformInvalid: row<object>(400, 'validation-failed', () => 'request transform validation failed'),
   responseTransformInvalid: row<object>(
     400,

@@ -3,7 +3,7 @@
  *  Raises ERRORS rows, which the caller encodes. Not here: HTTP, who asks (auth/). Spec: "GraphQL API". */
 import { fail } from '../errors/engine-error.ts';
 import type { Span } from '../observe/span.ts';
-import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
+import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
 import type { Row } from '../wire/statement.ts';
@@ -13,7 +13,7 @@ import { type Databases, runPlan } from './run-plan.ts';
 import { type Body, splice } from './splice.ts';
 import { traced } from './traced.ts';
 import { validateInputs } from './validate-input.ts';
-import type { Outward } from './webhook.ts';
+import { type Outward, sessionVariablesOf } from './webhook.ts';
 
 export type AnswerContext = {
   readonly model: Model;
@@ -97,18 +97,41 @@ function answeredByOthers(
   const span = progress?.span ?? null;
   return answerWithCalls(asked, {
     session,
-    databases: span ? traced(databases, span) : databases,
+    databases: databasesFor(asked, { session, databases, outward }, span),
     outward: { ...outward, span },
   });
 }
 
+/** As the request's sources choose them, and with its trace. */
+function databasesFor(
+  { plan }: PlannedRequest,
+  context: Pick<AnswerContext, 'session' | 'databases' | 'outward'>,
+  span: Span | null,
+): Databases {
+  const chosen = chosenFor(plan, context);
+  return span ? traced(chosen, span) : chosen;
+}
+
+/** Connection templates are not for administrators. */
+export function chosenFor(
+  { operation, operationName }: Pick<PlannedRequest['plan'], 'operation' | 'operationName'>,
+  { session, databases, outward = ALONE }: Pick<AnswerContext, 'session' | 'databases' | 'outward'>,
+): Databases {
+  if (!databases.chosenFor || session.role === ADMIN_ROLE) return databases;
+  return databases.chosenFor({
+    headers: outward.headers,
+    session: sessionVariablesOf(session, outward.headerPrefix),
+    query: { operation_type: operation, ...(operationName !== null && { operation_name: operationName }) },
+  });
+}
+
 async function rowsOf(
-  { plan, variables }: PlannedRequest,
+  { plan, variables, text }: PlannedRequest,
   { session, databases, outward = ALONE, progress }: Omit<AnswerContext, 'model'>,
 ): Promise<readonly Row[]> {
   if (progress) progress.plan = plan;
   const span = progress?.span ?? null;
   const asker = { session, variables: variables.values, trace: span?.place ?? null };
   if (plan.validations.length > 0) await validateInputs(plan.validations, asker, { ...outward, span });
-  return runPlan(plan, asker, span ? traced(databases, span) : databases);
+  return runPlan(plan, asker, databasesFor({ plan, variables, text }, { session, databases, outward }, span));
 }

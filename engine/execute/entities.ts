@@ -2,6 +2,7 @@
  *  is put in the order of the representations, unread unless something is joined to it. A row that is not there, or not the
  *  role's to read, is null. Raises `validationFailed` for what represents nothing: then nothing is asked. Reference: features.md row 123. */
 import { fail } from '../errors/engine-error.ts';
+import { parseJson } from '../json/parse-json.ts';
 import { ENTITY, type EntitiesCall } from '../plan/federation.ts';
 import type { JoinPlaces } from '../plan/join-types.ts';
 import { KEYS_VARIABLE } from '../plan/keyed-rows.ts';
@@ -9,7 +10,6 @@ import { ENTITIES_FIELD } from '../resolve/federation.ts';
 import { textOfColumn } from '../wire/statement.ts';
 import type { CallContext, Outcome } from './calls.ts';
 import { JsonScanner } from './json-scanner.ts';
-import { parseJson } from './parse-json.ts';
 import type { PlannedRequest, ReadyCall } from './plan-cache.ts';
 import { type Around, graft } from './remote-join.ts';
 import { runPlan } from './run-plan.ts';

@@ -54,6 +54,7 @@ export type ReadyStep = CompiledStep & { readonly preparation: Preparation };
 
 export type ReadyPlan = {
   readonly operation: CompiledPlan['operation'];
+  readonly operationName: string | null;
   readonly validations: CompiledPlan['validations'];
   /** Of the role. */
   readonly timeLimitMs: number | null;
@@ -223,6 +224,7 @@ function ready(
   const isFixed = operation === 'query' && asksNobody && lengthOf(template) >= LEAST_FIXED;
   return {
     operation,
+    operationName: around.asked.operation,
     validations,
     statements: readyAll(statements),
     calls: calls.map((call) => ({ ...call, statements: readyAll(call.statements) })),

@@ -3,6 +3,7 @@
  *  Not here: what an SQLSTATE means (pg-errors.ts). Reference: features.md rows 58, 60. */
 import { fail } from '../errors/engine-error.ts';
 import type { Statement } from '../sql/fragment.ts';
+import type { RoutedRequest } from '../transform/connection.ts';
 import { arrayLiteral } from '../wire/encode.ts';
 import { textOfColumn, type Value } from '../wire/statement.ts';
 import { type Binding, bind } from './bind.ts';
@@ -16,6 +17,10 @@ import { SESSION_SETTINGS, sessionSettings } from './session-settings.ts';
 export interface Databases {
   /** `read`: of what only reads, a replica's will do. */
   get(source: string, access?: 'read'): Database;
+  /** As connection templates choose them for a request. Absent: there are no templates here. */
+  readonly chosenFor?: (request: RoutedRequest) => Databases;
+  /** What was chosen: requests with the same see the same database. Absent: all do. */
+  readonly choiceOf?: (source: string) => string;
 }
 
 /** The protocol counts a statement's parameters in 16 bits. */

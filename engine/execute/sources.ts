@@ -2,16 +2,24 @@
  *  connection is tried out, the published one keeps its pool. `publish` says which configurations are current; pools of
  *  no current one are closed once their work is done. Not here: pools themselves (pool.ts). */
 import { fail } from '../errors/engine-error.ts';
-import type { Source } from '../metadata/schema/source.ts';
+import type { ConnectionInfo, Source } from '../metadata/schema/source.ts';
+import { type Route, type RoutedRequest, type Router, routerOf } from '../transform/connection.ts';
+import { TransformError } from '../transform/render.ts';
 import type { Timed } from '../wire/pool.ts';
 import { connectionUrl, type Environment } from './database-url.ts';
 import { type Database, openDatabase, type PoolOptions } from './pool.ts';
 import { Replicas } from './replicas.ts';
+import type { Databases } from './run-plan.ts';
 
 /** How long a URL read from a file is trusted. */
 const FILE_AGE_MS = 1000;
 
-type Found = { readonly database: Database; readonly replicas: Replicas | null; readonly until: number };
+type Found = {
+  readonly database: Database;
+  readonly replicas: Replicas | null;
+  readonly router: Router | null;
+  readonly until: number;
+};
 
 /** Told how long a statement of a source took, or a wait for one of its connections. */
 export type SourceTimed = (source: string, ...told: Parameters<Timed>) => void;
@@ -41,6 +49,41 @@ export class Sources {
     return access === undefined || replicas === null ? database : (replicas.pick() ?? database);
   }
 
+  /** Each source's template is asked once: what it chose stays chosen for as long as the request lasts. */
+  readonly chosenFor = (request: RoutedRequest): Databases => {
+    const isPlain = ({ configuration }: Source) => !configuration.connection_template;
+    if ([...this.#published.values()].every(isPlain)) return this;
+    const routes = new Map<string, Route>();
+    const routeOf = (name: string): Route => {
+      const route = routes.get(name) ?? routed(this.#find(name).router, request);
+      routes.set(name, route);
+      return route;
+    };
+    return {
+      get: (name, access) => this.#at(name, routeOf(name), access, request),
+      choiceOf: (name) => JSON.stringify(Object.values(routeOf(name))),
+    };
+  };
+
+  #at(
+    name: string,
+    { routing_to, value }: Route,
+    access: 'read' | undefined,
+    { query }: RoutedRequest,
+  ): Database {
+    if (routing_to === 'default') return this.get(name, access);
+    const { database, replicas } = this.#find(name);
+    if (routing_to === 'primary') return database;
+    if (routing_to === 'read_replicas') {
+      if (query.operation_type === 'mutation') refuseRoute('a mutation cannot go to read replicas');
+      if (replicas === null) refuseRoute(`source "${name}" has no read replicas`);
+      return replicas.pick() ?? database;
+    }
+    const source = this.#published.get(name);
+    const member = source && membersOf(source).find((one) => one.name === memberName(source, String(value)));
+    return member ? this.database(member) : refuseRoute(`connection "${value}" is gone`);
+  }
+
   #find(name: string): Found {
     const known = this.#found.get(name);
     if (known && (known.until === Number.POSITIVE_INFINITY || known.until > performance.now())) return known;
@@ -50,7 +93,18 @@ export class Sources {
     const isInFile = isRecord(source.configuration.connection_info.database_url, 'dynamic_from_file');
     const until = isInFile ? performance.now() + FILE_AGE_MS : Number.POSITIVE_INFINITY;
     const replicas = replicasOf(source).flatMap((replica) => this.#databaseOf(replica));
-    const found = { database, replicas: replicas.length > 0 ? new Replicas(replicas) : null, until };
+    const { connection_template: template, connection_set: set } = source.configuration;
+    const found = {
+      database,
+      replicas: replicas.length > 0 ? new Replicas(replicas) : null,
+      router: template
+        ? routerOf(
+            template.template,
+            (set ?? []).map((member) => member.name),
+          )
+        : null,
+      until,
+    };
     this.#found.set(name, found);
     return found;
   }
@@ -66,10 +120,11 @@ export class Sources {
     return database;
   }
 
-  /** Every published source whose database is open, and replicas as `name replica 1`. */
+  /** Every published source whose database is open, replicas as `name replica 1` and members of its connection set as `name
+   *  connection member`. */
   open(): readonly (readonly [name: string, database: Database])[] {
     return [...this.#published.values()].flatMap((source) => {
-      return [source, ...replicasOf(source)].flatMap(({ name, configuration }) => {
+      return connectionsOf(source).flatMap(({ name, configuration }) => {
         const database = this.#keyOf({ ...source, configuration }).map((key) => this.#open.get(key))[0];
         return database ? [[name, database] as const] : [];
       });
@@ -91,7 +146,7 @@ export class Sources {
     this.#published = new Map(sources.map((source) => [source.name, source]));
     this.#found.clear();
     const used = sources
-      .flatMap((source) => [source, ...replicasOf(source)])
+      .flatMap(connectionsOf)
       .flatMap((each) => this.#keyOf(each).map((key) => ({ key, name: each.name })));
     this.#names = new Map(
       [...Map.groupBy(used, ({ key }) => key)].map(([key, same]) => [key, same.map(({ name }) => name)]),
@@ -136,14 +191,43 @@ export class Sources {
   }
 }
 
-/** A replica is a source like its own, but for where it is. */
+/** The source itself, and whatever else it is at. */
+function connectionsOf(source: Source): readonly Source[] {
+  return [source, ...replicasOf(source), ...membersOf(source)];
+}
+
 function replicasOf(source: Source): readonly Source[] {
-  const { read_replicas, ...configuration } = source.configuration;
-  return (read_replicas ?? []).map((connection_info, i) => ({
-    ...source,
-    name: `${source.name} replica ${i + 1}`,
-    configuration: { ...configuration, connection_info },
-  }));
+  const { read_replicas } = source.configuration;
+  return (read_replicas ?? []).map((info, i) => elsewhere(source, `${source.name} replica ${i + 1}`, info));
+}
+
+function membersOf(source: Source): readonly Source[] {
+  const { connection_set } = source.configuration;
+  return (connection_set ?? []).map(({ name, connection_info }) => {
+    return elsewhere(source, memberName(source, name), connection_info);
+  });
+}
+
+function memberName(source: Source, member: string): string {
+  return `${source.name} connection ${member}`;
+}
+
+/** A source like this one, but for where it is. */
+function elsewhere(source: Source, name: string, connection_info: ConnectionInfo): Source {
+  return { ...source, name, configuration: { connection_info } };
+}
+
+function routed(router: Router | null, request: RoutedRequest): Route {
+  try {
+    return router?.(request) ?? { routing_to: 'default', value: null };
+  } catch (error) {
+    if (!(error instanceof TransformError)) throw error;
+    return refuseRoute(error.message);
+  }
+}
+
+function refuseRoute(text: string): never {
+  return fail('templateResolutionFailed', { text });
 }
 
 function isRecord(value: unknown, key: string): boolean {

@@ -37,7 +37,13 @@ import {
   RemoteRelationshipDefinition,
 } from './schema/relationship.ts';
 import { RemoteSchemaDefinition, RemoteSchemaPermission } from './schema/remote-schema.ts';
-import { HealthCheck, QueryTags, SourceConfiguration, SourceCustomization } from './schema/source.ts';
+import {
+  ConnectionTemplate,
+  HealthCheck,
+  QueryTags,
+  SourceConfiguration,
+  SourceCustomization,
+} from './schema/source.ts';
 import { CustomRootFields, FederationConfig, TableConfiguration } from './schema/table.ts';
 import { type Static, type TProperties, type TSchema, Type } from './schema/type.ts';
 
@@ -259,11 +265,22 @@ export const OPERATIONS = {
   ),
   pg_test_connection_template: row(
     'read',
-    'Always refused: connections are not chosen by templates.',
+    'Which connection of a source its connection template, or another, chooses for a request.',
     Type.Object({
       source_name: ObjectName,
-      request_context: Type.Unknown(),
-      connection_template: Type.Optional(Type.Unknown()),
+      request_context: Type.Object({
+        headers: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+        session: Type.Optional(Type.Record(Type.String(), Type.String())),
+        query: Type.Optional(
+          Type.Object({
+            operation_type: Type.Optional(
+              Type.Union([Type.Literal('query'), Type.Literal('mutation'), Type.Literal('subscription')]),
+            ),
+            operation_name: Type.Optional(Type.String()),
+          }),
+        ),
+      }),
+      connection_template: Type.Optional(ConnectionTemplate),
     }),
   ),
   list_source_kinds: row('read', 'Kinds of databases a source may be.', nothing),

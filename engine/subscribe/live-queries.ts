@@ -5,7 +5,7 @@
  *  In: request, session and a sink. Out: texts of responses to the sink, and a `stop`.
  *  Not here: sockets (http/), asking again (poller.ts). Reference: features.md 1.7. */
 import { type EngineError, fail } from '../errors/engine-error.ts';
-import { answerPlanned, understood } from '../execute/answer.ts';
+import { answerPlanned, chosenFor, understood } from '../execute/answer.ts';
 import type { PlannedRequest, ReadyStatement } from '../execute/plan-cache.ts';
 import type { Row } from '../execute/pool.ts';
 import { type Databases, runForMany, runStatement, valuesOf } from '../execute/run-plan.ts';
@@ -49,7 +49,7 @@ type Asked = { readonly statement: ReadyStatement; readonly intervalMs: number; 
 export class LiveQueries {
   readonly #options: LiveQueriesOptions;
   readonly #turns: Turns;
-  /** By source, time limit and statement text. */
+  /** By source, connection, time limit and statement text. */
   readonly #pollers = new Map<string, Asked>();
   readonly #subscriptions = new Set<Subscription>();
   /** Of those that ask no database. */
@@ -92,22 +92,30 @@ export class LiveQueries {
     const surroundings: Surroundings = {
       isCurrent: () => this.#options.model() === live.model,
       renew: () => this.#renew(live),
-      watch: (...watched) => this.#watch(...watched),
+      watch: (...watched) => this.#watch(databases(), ...watched),
       watchCalls: (...watched) => this.#watchCalls(...watched),
       everyRound: () => this.#rounds.watch([], () => {}),
       over: () => this.#stop(live),
       fail: (thrown) => this.#fail(live, thrown),
     };
-    const live: Subscription = new (this.#kindOf(ask, model))(ask, surroundings);
+    const { plan } = understood(ask.request, { ...ask, model });
+    const databases = this.#chooser(plan, ask);
+    const live: Subscription = new (kindOf(plan))(ask, surroundings);
     live.begin(model);
     this.#subscriptions.add(live);
     return () => this.#stop(live);
   }
 
-  #kindOf(ask: Ask, model: Model): new (ask: Ask, surroundings: Surroundings) => Subscription {
-    const { statements, calls } = understood(ask.request, { ...ask, model }).plan;
-    if (statements.some(isOfStream)) return Stream;
-    return calls.some(({ call }) => call.kind === 'remote') ? RemoteSubscription : LiveQuery;
+  /** Chosen once for each state of the metadata: whoever shares a poller has chosen the same. */
+  #chooser(plan: PlannedRequest['plan'], ask: Ask): () => Databases {
+    let known: { readonly model: Model; readonly databases: Databases } | undefined;
+    return () => {
+      const model = this.#options.model();
+      if (known?.model !== model) {
+        known = { model, databases: chosenFor(plan, { ...ask, databases: this.#options.databases }) };
+      }
+      return known.databases;
+    };
   }
 
   #stop(live: Subscription): void {
@@ -115,9 +123,13 @@ export class LiveQueries {
     this.#subscriptions.delete(live);
   }
 
-  #watch(...[statement, values, watcher, when]: Parameters<Surroundings['watch']>): () => void {
-    const key = `${statement.source}\n${statement.timeLimitMs}\n${statement.text}`;
-    const asked = this.#pollers.get(key) ?? this.#newPoller(statement);
+  #watch(
+    databases: Databases,
+    ...[statement, values, watcher, when]: Parameters<Surroundings['watch']>
+  ): () => void {
+    const { source, timeLimitMs, text } = statement;
+    const key = [source, databases.choiceOf?.(source), timeLimitMs, text].join('\n');
+    const asked = this.#pollers.get(key) ?? this.#newPoller(statement, databases);
     this.#pollers.set(key, asked);
     const leave = asked.poller.watch(values, watcher, when);
     return () => {
@@ -139,12 +151,12 @@ export class LiveQueries {
     return poller.watch([], watcher);
   }
 
-  #newPoller(statement: ReadyStatement): Asked {
-    const { refetchIntervalMs, streamIntervalMs, batchSize, streamBatchSize, databases } = this.#options;
+  #newPoller(statement: ReadyStatement, databases: Databases): Asked {
+    const { refetchIntervalMs, streamIntervalMs, batchSize, streamBatchSize } = this.#options;
     const isStream = isOfStream(statement);
     const intervalMs = isStream ? streamIntervalMs : refetchIntervalMs;
     const multiplexer = new Multiplexer({
-      ask: (values) => this.#turns.take(() => this.#ask(statement, values)),
+      ask: (values) => this.#turns.take(() => this.#ask(statement, values, databases)),
       askForMany: (each) => this.#turns.take(() => runForMany(statement, each, databases)),
       most: statement.forMany ? (isStream ? streamBatchSize : batchSize) : 1,
     });
@@ -156,8 +168,8 @@ export class LiveQueries {
     return { statement, intervalMs, poller };
   }
 
-  #ask(statement: ReadyStatement, values: Values): Promise<Outcome> {
-    return this.#outcome(() => runStatement(statement, values, this.#options.databases));
+  #ask(statement: ReadyStatement, values: Values, databases: Databases): Promise<Outcome> {
+    return this.#outcome(() => runStatement(statement, values, databases));
   }
 
   async #outcome(ask: () => Promise<Row>): Promise<Outcome> {
@@ -178,7 +190,8 @@ export class LiveQueries {
   #renew(live: Subscription): void {
     const model = this.#options.model();
     try {
-      if (!(live instanceof this.#kindOf(live.ask, model))) fail('subscriptionChanged', {});
+      if (!(live instanceof kindOf(understood(live.ask.request, { ...live.ask, model }).plan)))
+        fail('subscriptionChanged', {});
       live.begin(model);
     } catch (error) {
       this.#fail(live, error);
@@ -189,6 +202,17 @@ export class LiveQueries {
     this.#stop(live);
     live.ask.sink.ended(this.#options.errorOf(thrown));
   }
+}
+
+function kindOf({
+  statements,
+  calls,
+}: PlannedRequest['plan']): new (
+  ask: Ask,
+  surroundings: Surroundings,
+) => Subscription {
+  if (statements.some(isOfStream)) return Stream;
+  return calls.some(({ call }) => call.kind === 'remote') ? RemoteSubscription : LiveQuery;
 }
 
 /** Its rows are those after a cursor. */

@@ -48,10 +48,12 @@ function printed(value: unknown): string {
 
 type Of<K extends Template['kind']> = Extract<Template, { kind: K }>;
 
-function valueAt({ name, steps, span }: Of<'path'>, { bindings }: Scope): unknown {
+function valueAt({ name, steps, span }: Of<'path'>, scope: Scope): unknown {
+  const { bindings } = scope;
   if (!bindings.has(name)) throw new TemplateError('Name Error', `Variable '${name}' not in scope`, span);
   let value = bindings.get(name);
-  for (const { key, isOptional } of steps) {
+  for (const { key: given, isOptional } of steps) {
+    const key = typeof given === 'object' ? keyFrom(evaluate(given, scope), given.span) : given;
     const found = memberOf(value, key);
     if (found === undefined) {
       if (isOptional) return null;
@@ -60,6 +62,11 @@ function valueAt({ name, steps, span }: Of<'path'>, { bindings }: Scope): unknow
     value = found;
   }
   return value;
+}
+
+function keyFrom(value: unknown, span: Span): string | number {
+  if (typeof value === 'string' || typeof value === 'number') return value;
+  throw new TemplateError('Type Error', `${printed(value)} is not a String.`, span);
 }
 
 /** Undefined where there is none. */

@@ -18,7 +18,7 @@ const NAME = /\$?[A-Za-z][\w$-]*|\$/y;
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const ESCAPE = /\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])/y;
 const PLAIN = /[^"\\{]+/y;
-const QUOTED = /'([^']*)'/y;
+const QUOTED = /'([^']*)'|"([^"]*)"/y;
 /** For messages: what somebody would call the next thing. */
 const TOKEN = /\$?\w[\w$-]*|"|:=|==|!=|>=|<=|&&|\|\||\?\?|\{\{|[\s\S]/y;
 
@@ -242,9 +242,14 @@ class Parser {
     if (this.#source[this.#at] !== '[') return { key: this.#name(), isOptional };
     this.#expect('[');
     const quoted = this.#match(QUOTED);
-    const key = quoted ? quoted[1]! : Number(this.#match(/\d+/y)?.[0] ?? this.#unexpected());
+    const key = quoted ? (quoted[1] ?? quoted[2]!) : this.#placeOrPath();
     this.#expect(']');
     return { key, isOptional };
+  }
+
+  #placeOrPath(): number | Template {
+    if (this.#source[this.#at] === '$') return this.#nested(() => this.#named());
+    return Number(this.#match(/\d+/y)?.[0] ?? this.#unexpected());
   }
 
   /** What joins a step to the one before it. */

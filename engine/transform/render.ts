@@ -40,7 +40,8 @@ export function parsed(source: string): Template {
   return explained(source, () => parseTemplate(source));
 }
 
-function explained<T>(source: string, body: () => T): T {
+/** What is wrong with a template is told with its place in the text. */
+export function explained<T>(source: string, body: () => T): T {
   try {
     return body();
   } catch (error) {

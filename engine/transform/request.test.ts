@@ -47,18 +47,16 @@ test('parameters may be one text', () => {
   );
 });
 
-test('headers are removed, added and replaced, whatever their case', () => {
-  const request_headers = {
-    remove_headers: ['X-Kept'],
-    add_headers: { 'X-Role': '{{$session_variables["x-engine-role"]}}' },
-  };
-  expect(() => made({ request_headers })).toThrow(TransformError);
-  const quoted = { ...request_headers, add_headers: { 'X-Role': `{{$session_variables['x-engine-role']}}` } };
-  expect([...made({ request_headers: quoted }).headers]).toEqual([
-    ['content-type', 'application/json'],
-    ['x-role', 'user'],
-  ]);
-});
+test.each([`{{$session_variables['x-engine-role']}}`, '{{$session_variables["x-engine-role"]}}'])(
+  'headers are removed, added and replaced, whatever their case: %s',
+  (role) => {
+    const request_headers = { remove_headers: ['X-Kept'], add_headers: { 'X-Role': role } };
+    expect([...made({ request_headers }).headers]).toEqual([
+      ['content-type', 'application/json'],
+      ['x-role', 'user'],
+    ]);
+  },
+);
 
 test('a body is made from a template, in both versions', () => {
   const value = { n: 'Ada' };

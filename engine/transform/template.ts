@@ -34,8 +34,9 @@ export type Template = { readonly span: Span } & (
     }
 );
 
-/** A member of an object or an item of an array; an optional one that is not there makes the whole path null. */
-export type Step = { readonly key: string | number; readonly isOptional: boolean };
+/** A member of an object or an item of an array, its name or place perhaps found out by a path of its own; an optional one
+ *  that is not there makes the whole path null. */
+export type Step = { readonly key: string | number | Template; readonly isOptional: boolean };
 
 /** From the loosest to the tightest; within a row from the left. */
 export const BINARY_OPERATORS = [['??'], ['||'], ['&&'], ['==', '!=', '>=', '<=', '>', '<', 'in']] as const;

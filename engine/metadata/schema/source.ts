@@ -64,12 +64,16 @@ export const ConnectionInfo = Type.Object({
 });
 export type ConnectionInfo = Static<typeof ConnectionInfo>;
 
+/** Chooses one of a source's connections for a request; its language is that of transforms. */
+export const ConnectionTemplate = Type.Object({
+  version: Type.Optional(Type.Integer({ minimum: 1, maximum: 1 })),
+  template: Type.String(),
+});
+
 export const SourceConfiguration = Type.Object({
   connection_info: ConnectionInfo,
   read_replicas: Type.Optional(nullable(Type.Array(ConnectionInfo))),
-  connection_template: Type.Optional(
-    nullable(Type.Object({ version: Type.Optional(Type.Integer()), template: Type.String() })),
-  ),
+  connection_template: Type.Optional(nullable(ConnectionTemplate)),
   connection_set: Type.Optional(
     nullable(Type.Array(Type.Object({ name: ObjectName, connection_info: ConnectionInfo }))),
   ),
