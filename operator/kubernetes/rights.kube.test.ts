@@ -8,7 +8,7 @@ import { EVERY_KIND } from '../../testing/examples.ts';
 import { describeHelm, type Helm } from '../../testing/helm.ts';
 import { type AuditEntry, describeKube, type KubeObject, pathOf, type TestKube } from '../../testing/kube.ts';
 import { GROUP_VERSION, KINDS } from '../kinds.ts';
-import { createRig, HOME, type Rig, tokenOf } from './testing/rig.ts';
+import { createRig, HOME, type Rig, readyOf, tokenOf } from './testing/rig.ts';
 
 const CLUSTER_WIDE = ['ClusterRole', 'ClusterRoleBinding'];
 const RIGHTS = [...CLUSTER_WIDE, 'Role', 'RoleBinding', 'ServiceAccount'];
@@ -78,9 +78,10 @@ async function compare(
   refused: readonly string[],
 ): Promise<void> {
   const before = (await kube.audit()).length;
-  await withOperator(kube, rights, flags, async () => {
+  await withOperator(kube, rights, flags, async (rig) => {
     const files = globSync('*.yaml', { cwd: EVERY_KIND }).filter((file) => file !== 'engine.yaml');
     await kube.kubectl(['apply', '-n', HOME, ...files.flatMap((file) => ['-f', join(EVERY_KIND, file)])]);
+    await turnTwice(rig);
     await vi.waitFor(
       async () => {
         const asked = (await kube.audit()).slice(before).filter(({ user }) => user.username === ACCOUNT);
@@ -92,6 +93,24 @@ async function compare(
       { timeout: 60_000, interval: 200 },
     );
   });
+}
+
+/** So that an Event is told that was told before. */
+async function turnTwice(rig: Rig): Promise<void> {
+  const [role] = await rig.all('InheritedRole');
+  for (const suspend of [true, false, true]) {
+    const spec = { ...role!.spec, suspend };
+    const { apiVersion, kind, metadata } = role!;
+    const { name, namespace } = metadata;
+    await rig.kube.apply({ apiVersion, kind, metadata: { name, namespace }, spec });
+    await vi.waitFor(
+      async () => {
+        const { reason } = readyOf((await rig.get(kind, name)).status) ?? {};
+        expect(reason === 'Paused').toBe(suspend);
+      },
+      { timeout: 30_000, interval: 50 },
+    );
+  }
 }
 
 /** A cluster as new, and as new again afterwards. */
