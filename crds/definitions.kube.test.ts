@@ -210,6 +210,13 @@ const slug = (text: string) => text.toLowerCase().replaceAll(/[^a-z]+/g, '-');
 await describeKube('the definitions', (kube) => {
   beforeAll(() => install(kube()));
 
+  test('the API server keeps every definition as it is written: what it drops is a difference for ever to Argo CD', async () => {
+    for (const row of KINDS as readonly KindRow[]) {
+      const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${row.plural}.pergola.dev`;
+      expect((await kube().request('GET', path)).body.spec).toMatchObject(definition(row).spec as object);
+    }
+  });
+
   test('every kind has a good resource, and the API server takes it as it is', async () => {
     for (const { kind, plural } of KINDS as readonly KindRow[]) {
       await kube().apply(cr(kind, 'good', GOOD[kind]!));

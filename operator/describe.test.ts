@@ -63,6 +63,8 @@ const EVERYTHING = parseMetadata({
             },
           },
         ],
+        connection_template: { version: 1, template: '{{$.default}}' },
+        connection_set: [{ name: 'west', connection_info: { database_url: { from_env: 'WEST' } } }],
       },
       customization: { root_fields: { prefix: 'a_' }, naming_convention: 'graphql-default' },
       query_tags: { disabled: false, format: 'standard', omit_request_id: true },

@@ -177,7 +177,7 @@ deletionPolicy: Delete
   });
 });
 
-test('a Source may have its URL in parts, a password out of a Secret, tags and a check of its health', () => {
+test('a Source may have its URL in parts, a password out of a Secret, a template, tags and a check of its health', () => {
   const [source] = translate(
     'Source',
     `
@@ -185,6 +185,8 @@ name: app
 connection:
   parameters: {host: db, port: 5432, database: app, username: me, passwordFrom: {secretKeyRef: {name: db, key: password}}}
 readReplicas: [{name: near, parameters: {host: near, port: 5433, database: app, username: me}}]
+connectionTemplate: {template: "{{$.default}}"}
+connectionSet: [{name: west, urlFrom: {env: WEST_URL}}]
 queryTags: {format: sqlcommenter, omitRequestId: true}
 healthCheck: {sql: SELECT 2, intervalSeconds: 5, timeoutSeconds: 2, retries: 1, retryIntervalSeconds: 3}
 `,
@@ -197,6 +199,8 @@ healthCheck: {sql: SELECT 2, intervalSeconds: 5, timeoutSeconds: 2, retries: 1, 
           connection_parameters: { ...parts, host: 'db', port: 5432, password: 'password of db' },
         },
       },
+      connection_template: { template: '{{$.default}}' },
+      connection_set: [{ name: 'west', connection_info: { database_url: { from_env: 'WEST_URL' } } }],
       read_replicas: [{ database_url: { connection_parameters: { ...parts, host: 'near', port: 5433 } } }],
     },
     query_tags: { format: 'sqlcommenter', omit_request_id: true },

@@ -61,12 +61,15 @@ export type Condition = {
 };
 
 const observed = (what: string) =>
-  Type.Array(Type.Object({ name: text('', 253), resourceVersion: text('', 253) }), {
-    maxItems: 1600,
-    'x-kubernetes-list-type': 'map',
-    'x-kubernetes-list-map-keys': ['name'],
-    description: `Versions of the ${what} it was read with; never their values.`,
-  });
+  Type.Array(
+    Type.Object({ name: Type.String({ maxLength: 253 }), resourceVersion: Type.String({ maxLength: 253 }) }),
+    {
+      maxItems: 1600,
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['name'],
+      description: `Versions of the ${what} it was read with; never their values.`,
+    },
+  );
 
 /** Born with `observedGeneration: -1`, so that a resource nobody has looked at is not taken for a current one. */
 export const STATUS = Type.Object(

@@ -1,8 +1,9 @@
 /** Source: a database the engine serves. Its URL is never written here: it is read from the engine's environment or a file,
  *  or, where that is allowed, from a Secret. Deleting the resource leaves the source unless it says otherwise.
- *  Not here: `ssl_configuration`, `connection_template`, `connection_set`, which engines keep and do not act on; a MetadataBundle has them. */
+ *  Not here: `ssl_configuration`, which engines keep and do not act on; a MetadataBundle has it. */
 import {
   type ConnectionInfo,
+  ConnectionTemplate,
   type DatabaseUrl,
   type HealthCheck,
   IsolationLevel,
@@ -70,6 +71,8 @@ const ONE_URL = exactlyOne('a connection', 'urlFrom', 'parameters');
 const Connection = closed(CONNECTION, ONE_URL);
 type Connection = Static<typeof Connection>;
 
+/** Of a set a template chooses from. */
+const Member = closed({ name: MetadataName, ...CONNECTION }, ONE_URL);
 const Replica = closed({ name: described('For people.', MetadataName), ...CONNECTION }, ONE_URL);
 
 const Health = described(
@@ -93,6 +96,12 @@ export const SourceSpec = specOf(
     connection: Connection,
     readReplicas: Type.Optional(
       described('Databases that queries may be sent to instead.', keyedList('name', Replica, 32)),
+    ),
+    connectionTemplate: Type.Optional(
+      described('Chooses, for each request, which connection it takes.', project(ConnectionTemplate)),
+    ),
+    connectionSet: Type.Optional(
+      described('Connections the template may choose besides, by name.', keyedList('name', Member, 32)),
     ),
     customization: Type.Optional(project(SourceCustomization)),
     queryTags: Type.Optional(
@@ -133,6 +142,12 @@ function sourceObject(spec: SourceSpec, context: TranslateContext): MetadataObje
         read_replicas: spec.readReplicas?.map((replica, i) =>
           connectionInfo(replica, `spec.readReplicas[${i}]`, context),
         ),
+        connection_template:
+          spec.connectionTemplate && unproject(ConnectionTemplate, spec.connectionTemplate),
+        connection_set: spec.connectionSet?.map(({ name, ...connection }, i) => ({
+          name,
+          connection_info: connectionInfo(connection, `spec.connectionSet[${i}]`, context),
+        })),
         extensions_schema: spec.extensionsSchema,
       },
       customization: spec.customization && unproject(SourceCustomization, spec.customization),
@@ -191,6 +206,7 @@ function describeSource({ definition }: MetadataObject): Draft {
     query_tags: queryTags,
     health_check: health,
   } = definition as Source;
+  const { connection_template: template } = configuration;
   const secrets: Record<string, string> = {};
   const describeConnection = (info: ConnectionInfo, key: string): object => {
     const { database_url: url, pool_settings: pool } = info;
@@ -217,6 +233,11 @@ function describeSource({ definition }: MetadataObject): Draft {
     readReplicas: configuration.read_replicas?.map((replica, i) => ({
       name: `replica-${i + 1}`,
       ...describeConnection(replica, `replica-${i + 1}`),
+    })),
+    connectionTemplate: template && describe(ConnectionTemplate, template),
+    connectionSet: configuration.connection_set?.map((member) => ({
+      name: member.name,
+      ...describeConnection(member.connection_info, `set-${member.name}`),
     })),
     customization: customization && describe(SourceCustomization, customization),
     queryTags: queryTags && describe(QueryTags, queryTags),
