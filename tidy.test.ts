@@ -79,6 +79,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'engine/auth': ['engine/config', 'engine/resolve', 'engine/errors', 'engine/observe', 'engine/outgoing'],
   'engine/http': [
+    'engine/outgoing',
     'engine/json',
     'engine/wire',
     'engine/admin',

@@ -24,6 +24,7 @@ const ANSWERS: Readonly<Record<string, (body: string) => unknown>> = {
   '/action': () => ({ text: 'said' }),
   '/validate': () => null,
   '/event': () => null,
+  '/traces': () => ({}),
   '/remote': (body) => {
     const { query: source } = JSON.parse(body);
     return graphql({ schema: SCHEMA, source, rootValue: { far: 'away' } });
@@ -109,6 +110,43 @@ describe('a host that is not on it is told nothing by', () => {
     const secret = jwtSecret.parse(JSON.stringify({ jwk_url: `${service.url}/keys?token=secret` }));
     const failed = await start({ jwtSecret: secret }).catch((error: Error) => error.message);
     expect(failed).toBe(`the keys at ${service.url}/keys cannot be had: DEPTH_ZERO_SELF_SIGNED_CERT`);
+  });
+});
+
+describe('a collector of traces', () => {
+  const exported = (failure: unknown) =>
+    vi.waitFor(() => expect(seen).toContainEqual({ kind: 'spans exported', count: 1, failure }), {
+      timeout: 15_000,
+    });
+  const traced = async () => {
+    seen.length = 0;
+    asked.length = 0;
+    await engine.graphql('{ book { title } }');
+  };
+  beforeAll(() =>
+    must('set_opentelemetry_config', {
+      status: 'enabled',
+      data_types: ['traces'],
+      exporter_otlp: { otlp_traces_endpoint: `${service.url}/traces` },
+      batch_span_processor: { max_export_batch_size: 1 },
+    }),
+  );
+  afterAll(async () => {
+    await must('set_opentelemetry_status', { status: 'disabled' });
+    await forbid();
+  });
+
+  test('is told nothing before it is on it', async () => {
+    await traced();
+    await exported(expect.stringContaining('self-signed certificate'));
+    expect(asked).toEqual([]);
+  });
+
+  test('is told of what comes after it is on it', async () => {
+    await allow();
+    await traced();
+    await exported(null);
+    expect(asked).toContain('/traces');
   });
 });
 

@@ -54,6 +54,14 @@ function configView({ options, state }: HttpContext): unknown {
     is_remote_schema_permissions_enabled: options.enableRemoteSchemaPermissions,
     enabled_apis: options.enabledApis,
     header_prefix: options.headerPrefix,
+    live_queries: {
+      batch_size: options.liveQueriesMultiplexedBatchSize,
+      refetch_delay: options.liveQueriesMultiplexedRefetchInterval / 1000,
+    },
+    streaming_queries: {
+      batch_size: options.streamingQueriesMultiplexedBatchSize,
+      refetch_delay: options.streamingQueriesMultiplexedRefetchInterval / 1000,
+    },
     console_assets_dir: null,
     experimental_features: options.experimentalFeatures,
   };

@@ -180,6 +180,8 @@ test('the config API is for administrators and tells no secret', async () => {
   const config = await send('/v1alpha1/config', { headers: secret() });
   expect(config.status).toBe(200);
   expect(config.body).toMatchObject({ is_admin_secret_set: true, is_jwt_set: false, jwt: [] });
+  expect(config.body.live_queries).toEqual({ batch_size: 100, refetch_delay: 1 });
+  expect(config.body.streaming_queries).toEqual({ batch_size: 100, refetch_delay: 1 });
   expect(config.body.resource_version).toEqual(expect.any(Number));
   expect(JSON.stringify(config.body)).not.toContain(engine.adminSecret);
   expect((await send('/v1alpha1/config', { headers: asUser() })).status).toBe(400);

@@ -8,6 +8,7 @@ import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { Span } from '../observe/span.ts';
 import { type ExporterOptions, SpanExporter, type TraceHeaders } from '../observe/span-exporter.ts';
+import { agentFor } from '../outgoing/http-client.ts';
 import { VERSION } from './version.ts';
 
 type OpenTelemetry = NonNullable<Metadata['opentelemetry']>;
@@ -19,7 +20,7 @@ export class Tracing {
   readonly #options: Options;
   readonly #state: EngineState;
   readonly #observe: Observe;
-  #configured: OpenTelemetry | null | undefined = null;
+  #configured: { readonly [K in 'opentelemetry' | 'network']: Metadata[K] } | null = null;
   #exporter: SpanExporter | null = null;
 
   constructor(options: Options, state: EngineState, observe: Observe) {
@@ -30,8 +31,11 @@ export class Tracing {
 
   /** A span for an operation, within the caller's trace if there is one; null where none is to be recorded. */
   begin(name: string, headers: TraceHeaders): Span | null {
-    const { opentelemetry } = this.#state.snapshot().metadata;
-    if (opentelemetry !== this.#configured) this.#configure(opentelemetry);
+    const { metadata } = this.#state.snapshot();
+    const { opentelemetry, network } = metadata;
+    const known = this.#configured;
+    if (known?.opentelemetry !== opentelemetry || known?.network !== network || !known)
+      this.#configure(metadata);
     return this.#exporter?.begin(name, headers) ?? null;
   }
 
@@ -39,11 +43,17 @@ export class Tracing {
     await this.#exporter?.close();
   }
 
-  #configure(opentelemetry: OpenTelemetry | undefined): void {
-    this.#configured = opentelemetry;
+  #configure({ opentelemetry, network }: Metadata): void {
+    this.#configured = { opentelemetry, network };
     void this.#exporter?.close();
     const exporting = exportingOf(opentelemetry, this.#options, this.#state.env);
-    this.#exporter = exporting && new SpanExporter(exporting, this.#observe);
+    this.#exporter = exporting && new SpanExporter(this.#connected(exporting), this.#observe);
+  }
+
+  /** Over connections that obey the allow list; whether an endpoint is a URL at all the exporter says. */
+  #connected(exporting: ExporterOptions): ExporterOptions {
+    const url = URL.parse(exporting.endpoint);
+    return url ? { ...exporting, agent: agentFor(url, this.#state.trusts) } : exporting;
   }
 }
 

@@ -2,6 +2,7 @@
  *  for. A batch the collector does not take is dropped and told.
  *  The library is loaded when the first exporter is made, and at once: the operation that is to be traced is already here.
  *  Not here: where to and whether (http/tracing.ts), what is in a trace. */
+import type { Agent } from 'node:http';
 import { createRequire } from 'node:module';
 import type { TextMapPropagator } from '@opentelemetry/api';
 import type { SpanExporter as OtelExporter, TracerProvider } from '@opentelemetry/sdk-trace';
@@ -21,6 +22,8 @@ export type ExporterOptions = {
   readonly resource: Readonly<Record<string, string>>;
   readonly propagators: readonly Propagator[];
   readonly batchSize: number;
+  /** Its connections; without one, the library's own. */
+  readonly agent?: Agent;
 };
 
 /** For a batch, with the times it is tried again. */
@@ -85,8 +88,9 @@ export class SpanExporter {
   }
 }
 
-function exporterOf({ otlp }: Library, { endpoint, headers }: ExporterOptions): OtelExporter {
-  return new otlp.OTLPTraceExporter({ url: endpoint, headers, timeoutMillis: TIMEOUT_MS });
+function exporterOf({ otlp }: Library, { endpoint, headers, agent }: ExporterOptions): OtelExporter {
+  const own = agent && { httpAgentOptions: () => agent };
+  return new otlp.OTLPTraceExporter({ url: endpoint, headers, timeoutMillis: TIMEOUT_MS, ...own });
 }
 
 function propagatorOf({ core, b3 }: Library, names: readonly Propagator[]): TextMapPropagator {

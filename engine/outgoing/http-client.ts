@@ -2,7 +2,7 @@
  *  the answer's size, and the hosts whose certificates are trusted although nobody known has signed them. Node's own client and
  *  not fetch: a third of its CPU, the body arrives in one buffer of its size, and services are not told what library calls.
  *  Redirects are answers like others: nothing follows them, they could lead anywhere. Raises NoAnswer.
- *  Not here: what is asked and what an answer means (auth/, execute/), traces on their way to a collector (observe/). */
+ *  Not here: what is asked and what an answer means (auth/, execute/), how traces are sent over them (observe/). */
 import {
   Agent,
   type ClientRequest,
@@ -74,6 +74,12 @@ const AGENT = new Agent(KEPT);
 const TLS_AGENT = new TlsAgent(KEPT);
 const FORGIVING_AGENT = new ForgivingAgent({ ...KEPT, rejectUnauthorized: false });
 
+/** The connections a URL is asked over, for who brings a client of its own, too. */
+export function agentFor(url: URL, trusts?: Trusts): Agent {
+  if (url.protocol !== 'https:') return AGENT;
+  return trusts?.(url) ? FORGIVING_AGENT : TLS_AGENT;
+}
+
 /** Timers cannot wait longer. */
 export const LONGEST_MS = 2 ** 31 - 1;
 
@@ -102,9 +108,8 @@ function opened({ url, method, headers }: OutgoingRequest, { trusts }: Terms): C
   try {
     const parsed = new URL(url);
     const isTls = parsed.protocol === 'https:';
-    const tlsAgent = isTls && trusts?.(parsed) ? FORGIVING_AGENT : TLS_AGENT;
     const sent = Object.fromEntries([...headers].filter(([name]) => !OURS.has(name)));
-    const options = { method, headers: sent, agent: isTls ? tlsAgent : AGENT };
+    const options = { method, headers: sent, agent: agentFor(parsed, trusts) };
     return isTls ? requestHttps(parsed, options) : requestHttp(parsed, options);
   } catch (error) {
     throw new NoAnswer('invalid', codeOf(error) ?? 'the request is invalid');
