@@ -2,18 +2,17 @@
  *  needs to ask the service itself. Engine (`pergola serve`, as it is installed) and service (a GraphQL Yoga server) are processes
  *  of their own. `node engine/bench/remote.ts` prints the median of many rounds and fails above a millisecond; the test beside remote peers
  *  holds how it compares with the client. */
-import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../../bin/embedded-postgres.ts';
+import { type EngineApart, startEngineApart } from '../../testing/engine-apart.ts';
 
 const QUERY = 'query ($size: Int!) { shelf(size: $size) { id title genre printed } }';
 const BODY = JSON.stringify({ query: QUERY, variables: { size: 10 } });
-const SECRET = 'of the bench';
 const CLIENTS = 16;
 /** Microseconds. */
 const MOST = 1000;
@@ -23,83 +22,47 @@ export type Rounds = { readonly requests: number; readonly warming: number; read
 /** Microseconds of CPU a request at the median: of the engine, and of the client that asks the service itself. */
 export type PassThrough = { readonly engine: number; readonly direct: number };
 
-/** Tells its parent, when asked, what CPU it has used. */
-const PROBE = `data:text/javascript,${encodeURIComponent(
-  `process.on('message', () => process.send(process.cpuUsage())); process.channel.unref();`,
-)}`;
-
 export async function passThroughCpu(
   { databaseUrl, serviceUrl }: { readonly databaseUrl: string; readonly serviceUrl: string },
   { requests, warming, rounds }: Rounds,
 ): Promise<PassThrough> {
   const engine = await startEngineApart(databaseUrl);
   const agent = new Agent({ keepAlive: true });
+  const client = { agent, headers: { 'content-type': 'application/json', ...secretOf(engine) } };
+  const cpu = async () => (await engine.usage()).microseconds;
   try {
-    await post(`${engine.url}/v1/metadata`, agent, ADD(serviceUrl));
+    await post(`${engine.url}/v1/metadata`, client, ADD(serviceUrl));
     const [toEngine, toService] = [`${engine.url}/v1/graphql`, serviceUrl];
-    await times(warming, () => askShelf(toEngine, agent));
-    await times(warming, () => askShelf(toService, agent));
+    await times(warming, () => askShelf(toEngine, client));
+    await times(warming, () => askShelf(toService, client));
     const ofEngine: number[] = [];
     const ofClient: number[] = [];
     for (let round = 0; round < rounds; round++) {
-      ofEngine.push(await cpuOf(() => times(requests, () => askShelf(toEngine, agent)), engine.cpu));
-      ofClient.push(await cpuOf(() => times(requests, () => askShelf(toService, agent)), ownCpu));
+      ofEngine.push(await cpuOf(() => times(requests, () => askShelf(toEngine, client)), cpu));
+      ofClient.push(await cpuOf(() => times(requests, () => askShelf(toService, client)), ownCpu));
     }
     return { engine: median(ofEngine) / requests, direct: median(ofClient) / requests };
   } finally {
     agent.destroy();
-    engine.process.kill();
+    engine.close();
   }
 }
 
 const ADD = (url: string) =>
   JSON.stringify({ type: 'add_remote_schema', args: { name: 'library', definition: { url } } });
 
-type EngineApart = {
-  readonly url: string;
-  readonly process: ChildProcess;
-  readonly cpu: () => Promise<number>;
-};
+type Client = { readonly agent: Agent; readonly headers: Readonly<Record<string, string>> };
 
-async function startEngineApart(databaseUrl: string): Promise<EngineApart> {
-  const port = await freePort();
-  const flags = ['--database-url', databaseUrl, '--server-port', String(port), '--admin-secret', SECRET];
-  const engine = fork('bin/pergola.mjs', ['serve', ...flags], {
-    execArgv: ['--import', PROBE],
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
-  const url = `http://127.0.0.1:${port}`;
-  const isThere = () =>
-    fetch(`${url}/healthz`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  while (engine.exitCode === null && !(await isThere())) await new Promise((next) => setTimeout(next, 50));
-  const cpu = async () => {
-    engine.send('cpu');
-    const [usage] = (await once(engine, 'message')) as [NodeJS.CpuUsage];
-    return usage.user + usage.system;
-  };
-  return { url, process: engine, cpu };
-}
+const secretOf = ({ adminSecret }: EngineApart) => ({ 'x-engine-admin-secret': adminSecret });
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  await new Promise((closed) => server.close(closed));
-  return typeof address === 'object' && address ? address.port : 0;
-}
-
-async function askShelf(url: string, agent: Agent): Promise<void> {
-  const { data } = JSON.parse(await post(url, agent, BODY)) as { data?: { shelf: readonly unknown[] } };
+async function askShelf(url: string, client: Client): Promise<void> {
+  const { data } = JSON.parse(await post(url, client, BODY)) as { data?: { shelf: readonly unknown[] } };
   if (data?.shelf.length !== 10) throw new Error('the service has not answered');
 }
 
-function post(url: string, agent: Agent, body: string): Promise<string> {
-  const headers = { 'content-type': 'application/json', 'x-engine-admin-secret': SECRET };
+function post(url: string, client: Client, body: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const asking = request(url, { method: 'POST', headers, agent }, async (response) => {
+    const asking = request(url, { method: 'POST', ...client }, async (response) => {
       let text = '';
       for await (const chunk of response) text += String(chunk);
       resolve(text);
