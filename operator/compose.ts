@@ -1,14 +1,8 @@
 /** The next document: the live one with only the decided keys put or removed. Everything else is the same value as before, so
  *  that what nobody owns stays as it is, to the byte.
  *  Pure. Not here: which keys (three-way.ts), which of them fit (exclude.ts). */
-import {
-  type Metadata,
-  OBJECT_KINDS,
-  type ObjectKind,
-  parseKey,
-  putObject,
-  removeObject,
-} from '@pergola/engine/metadata';
+import { type Edit, type Metadata, OBJECT_KINDS, type ObjectKind, parseKey } from '@pergola/engine/metadata';
+import { edited } from './fragment.ts';
 import { type Decision, isPut } from './three-way.ts';
 
 const RANK: ReadonlyMap<ObjectKind, number> = new Map(OBJECT_KINDS.map((kind, rank) => [kind, rank]));
@@ -19,15 +13,17 @@ export function inOrder(decisions: readonly Decision[]): readonly Decision[] {
   return [...byRank.filter((d) => d.action === 'delete').reverse(), ...byRank.filter((d) => isPut(d.action))];
 }
 
+/** The decisions as edits of the document, in the order in which they can be made. */
+export function editsOf(decisions: readonly Decision[]): readonly Edit[] {
+  return inOrder(decisions).map(({ key, action, claim }) => ({
+    key,
+    definition: action === 'delete' ? undefined : claim!.object.definition,
+  }));
+}
+
 /** Every put's parent must exist or be put too. */
 export function compose(live: Metadata, decisions: readonly Decision[]): Metadata {
-  return inOrder(decisions).reduce(
-    (document, decision) =>
-      decision.action === 'delete'
-        ? removeObject(document, decision.key)
-        : putObject(document, decision.claim!.object),
-    live,
-  );
+  return edited(live, editsOf(decisions));
 }
 
 function rankOf({ key }: Decision): number {

@@ -64,17 +64,46 @@ function translate(
   if (!row) return { reason: 'InvalidSpec', message: `there is no kind ${cr.kind}` };
   const refusal = snapshot.refusal?.(cr);
   if (refusal !== undefined) return { reason: 'RefNotPermitted', message: refusal };
-  const problems = problemsOf(row, cr.spec);
-  if (problems.length > 0) return { reason: 'InvalidSpec', message: problems.join('; ') };
+  const said = saidBy(cr, row, snapshot, options);
+  if ('reason' in said && said.isMalformed) return said;
   const pause = pauseOf(cr, snapshot.at);
   if (pause) return pause;
+  if ('reason' in said) return said;
+  const policies = policiesOf(cr, row, options.policies);
+  return { claims: said.map((one) => ({ ...one, cr, policies })) };
+}
+
+/** What a spec comes to, or why to nothing: `isMalformed` even of one that is paused. */
+type Said = readonly Pick<Claim, 'object' | 'hash'>[] | (Outcome & { readonly isMalformed?: boolean });
+
+/** Of specs that speak for themselves: the same value says the same again. Watches keep it the same value while its generation
+ *  is (kubernetes/reflector.ts). */
+const saidBefore = new WeakMap<CustomResource['spec'], Said>();
+
+function saidBy(cr: CustomResource, row: KindRow, snapshot: CrSnapshot, options: ReconcileOptions): Said {
+  const known = saidBefore.get(cr.spec);
+  if (known) return known;
+  const { valueFrom } = contextOf(cr, snapshot, options);
+  let isAlone = true;
+  const said = translateSpec(cr, row, {
+    valueFrom: (source, path) => {
+      isAlone = false;
+      return valueFrom(source, path);
+    },
+  });
+  if (isAlone) saidBefore.set(cr.spec, said);
+  return said;
+}
+
+function translateSpec(cr: CustomResource, row: KindRow, context: TranslateContext): Said {
+  const problems = problemsOf(row, cr.spec);
+  if (problems.length > 0) return { reason: 'InvalidSpec', message: problems.join('; '), isMalformed: true };
   try {
-    const objects = distinct(row.translate(cr.spec, contextOf(cr, snapshot, options)).map(normalised));
+    const objects = distinct(row.translate(cr.spec, context).map(normalised));
     const oversized = objects.find((o) => stableJson(o.definition).length > MOST_FRAGMENT_CHARACTERS);
     if (oversized)
       return { reason: 'InvalidSpec', message: `${describeKey(oversized.key)} is larger than 256 KiB` };
-    const policies = policiesOf(cr, row, options.policies);
-    return { claims: objects.map((object) => ({ object, hash: hashOf(object), cr, policies })) };
+    return objects.map((object) => ({ object, hash: hashOf(object) }));
   } catch (error) {
     return problemOf(error);
   }

@@ -1,7 +1,6 @@
 /** What the client makes of answers a healthy engine does not give. Requests a healthy one answers: reconcile.engine.test.ts. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { emptyMetadata } from '@pergola/engine/metadata';
 import { afterEach, expect, test } from 'vitest';
 import { engineClient } from './engine-client.ts';
 import type { EngineProblem } from './ports.ts';
@@ -84,7 +83,7 @@ test('the secret goes in a header of the given prefix, and no request leaves wit
     response.end('{"inconsistent_objects":[]}');
   });
   const client = engineClient({ url: `${url}/`, adminSecret: 's', headerPrefix: 'x-other-' });
-  await client.dryRun(emptyMetadata);
+  await client.dryRun([]);
   await client.version();
   await client.reload();
   expect(headers).toEqual(['s', 's', 's']);

@@ -3,8 +3,7 @@
  *  Not here: when to ask again (reconcile.ts and its callers). */
 import {
   type ArgsOf,
-  exportMetadata,
-  type Metadata,
+  type Edit,
   type OperationName,
   parseJson,
   parseMetadata,
@@ -35,10 +34,11 @@ const TIMEOUT_MS = 30_000;
 export function engineClient(address: EngineAddress): EnginePort {
   return {
     read: () => read(address),
-    dryRun: async (metadata) => {
-      const args = { ...replacement(metadata), dry_run: true };
-      return (await perform<Report>(address, operation('replace_metadata', args, 2))).inconsistent_objects;
+    dryRun: async (edits) => {
+      const args = { ...patchOf(edits), dry_run: true };
+      return (await perform<Report>(address, operation('patch_metadata', args))).inconsistent_objects;
     },
+    inconsistent: (version) => inconsistentAt(address, version),
     write: (change) => write(address, change),
     version: async () => {
       const config = await request<{ resource_version: number }>(address, '/v1alpha1/config', undefined);
@@ -50,7 +50,13 @@ export function engineClient(address: EngineAddress): EnginePort {
   };
 }
 
-type Request = { readonly type: string; readonly version?: number; readonly args: unknown };
+type Request = {
+  readonly type: string;
+  readonly version?: number;
+  /** Refused with `conflict` where the engine is at another one. */
+  readonly resource_version?: number;
+  readonly args: unknown;
+};
 
 type Report = { readonly inconsistent_objects: readonly InconsistentObject[] };
 
@@ -58,8 +64,13 @@ export function operation<N extends OperationName>(type: N, args: ArgsOf<N>, ver
   return { type, version, args };
 }
 
-function replacement(metadata: Metadata): ArgsOf<'replace_metadata'> {
-  return { metadata: exportMetadata(metadata), allow_inconsistent_metadata: true, include_keys: true };
+function patchOf(edits: readonly Edit[]): ArgsOf<'patch_metadata'> {
+  return {
+    put: edits.filter(({ definition }) => definition !== undefined),
+    remove: edits.filter(({ definition }) => definition === undefined).map(({ key }) => key),
+    allow_inconsistent_metadata: true,
+    include_keys: true,
+  };
 }
 
 async function read(address: EngineAddress): Promise<EngineReading> {
@@ -81,19 +92,32 @@ async function read(address: EngineAddress): Promise<EngineReading> {
   };
 }
 
+/** Undefined: the engine is at another version. */
+async function inconsistentAt(
+  address: EngineAddress,
+  version: number,
+): Promise<readonly InconsistentObject[] | undefined> {
+  const asked = operation('get_inconsistent_metadata', { include_keys: true });
+  try {
+    const report = await perform<Report>(address, { ...asked, resource_version: version });
+    return report.inconsistent_objects;
+  } catch (error) {
+    if (error instanceof EngineProblem && error.kind === 'conflict') return undefined;
+    throw error;
+  }
+}
+
 async function write(address: EngineAddress, change: EngineWrite): ReturnType<EnginePort['write']> {
-  const { metadata, ledger, expectedVersion } = change;
-  const answers = await perform<unknown[]>(address, {
+  const { edits, ledger, expectedVersion, mustFit } = change;
+  const [patched] = await perform<[Report & { readonly resource_version: number }]>(address, {
     type: 'bulk_atomic',
     resource_version: expectedVersion,
     args: [
-      ...(metadata ? [operation('replace_metadata', replacement(metadata), 2)] : []),
-      operation('set_catalog_state', { type: 'operator', state: ledger }),
+      operation('patch_metadata', { ...patchOf(edits), allow_inconsistent_metadata: !mustFit }),
+      operation('patch_catalog_state', { type: 'operator', patch: ledger }),
     ],
-  } as Request);
-  if (!metadata) return { resourceVersion: expectedVersion, inconsistent: [] };
-  const replaced = answers[0] as Report & { readonly resource_version: number };
-  return { resourceVersion: replaced.resource_version, inconsistent: replaced.inconsistent_objects };
+  });
+  return { resourceVersion: patched.resource_version, inconsistent: patched.inconsistent_objects };
 }
 
 /** One request to /v1/metadata. Throws EngineProblem. */
@@ -160,12 +184,17 @@ function problemOf(status: number, text: string, { url }: EngineAddress): Engine
   const said = errorText(text);
   if (status === 401 || status === 403) return new EngineProblem('unauthorized', refused(said, url));
   const { code } = codeOf(text);
+  if (code === INCONSISTENT)
+    return new EngineProblem('inconsistent', `${url} finds the change does not fit: ${said}`);
   if (code === 'access-denied') return new EngineProblem('unauthorized', refused(said, url));
   if (status === 409)
     return new EngineProblem('conflict', `the metadata of ${url} changed meanwhile: ${said}`);
   const isTheirs = status >= 500 || status === 404 || status === 429 || status === 408;
   return new EngineProblem(isTheirs ? 'unreachable' : 'rejected', `${url} answers ${status}: ${said}`);
 }
+
+/** What the engine says of a document that does not fit (ERRORS, `inconsistentMetadata`). */
+const INCONSISTENT = 'unexpected';
 
 function refused(said: string, url: string): string {
   return `${url} does not accept the admin secret: ${said}`;

@@ -1,6 +1,6 @@
 /** The status of an Engine resource: does the engine answer, how much of it is ours, is anything held back.
  *  Pure. Not here: statuses of the other kinds (status.ts), the pass itself (reconcile.ts). */
-import { objectsOf } from '@pergola/engine/metadata';
+import { objectsIn } from './fragment.ts';
 import { type CrStatus, type CustomResource, kindOf } from './kinds.ts';
 import type { Outcome } from './ports.ts';
 import { outcomeOf, type Report } from './reconcile.ts';
@@ -81,7 +81,7 @@ function countsOf({ plan, verdicts }: Report): NonNullable<CrStatus['objects']> 
   const owned = ownedBy(plan!);
   const failing = [...verdicts.values()].reduce((sum, verdict) => sum + verdict.failing.length, 0);
   const drifted = plan!.decisions.filter(({ action }) => action === 'reportDrift').length;
-  return { owned, foreign: objectsOf(plan!.settled.document).size - owned, failing, drifted };
+  return { owned, foreign: objectsIn(plan!.settled.document).size - owned, failing, drifted };
 }
 
 function ownedBy({ nextLedger }: NonNullable<Report['plan']>): number {

@@ -1,6 +1,7 @@
 /** What is left out when the engine finds something wrong, and what is not. */
 import { type MetadataObject, objectsOf, putObject } from '@pergola/engine/metadata';
 import { expect, test } from 'vitest';
+import { compose } from './compose.ts';
 import type { Claim } from './desired.ts';
 import { judge, settle } from './exclude.ts';
 import type { InconsistentObject } from './ports.ts';
@@ -39,9 +40,9 @@ async function run(
       live,
       inconsistent: judgeBy(objectsOf(live)),
       owned: new Set(given.owned ?? decisions.map(({ key }) => key)),
-      dryRun: async (document) => {
+      dryRun: async (active) => {
         dryRuns++;
-        return judgeBy(objectsOf(document));
+        return judgeBy(objectsOf(compose(live, active)));
       },
     },
     decisions,

@@ -10,12 +10,11 @@ import {
   OBJECTS,
   type ObjectKind,
   objectKey,
-  objectsOf,
   parseKey,
   referencesOf,
 } from '@pergola/engine/metadata';
 import { compose, inOrder } from './compose.ts';
-import { describeKey } from './fragment.ts';
+import { describeKey, objectsIn } from './fragment.ts';
 import type { Reason } from './kinds.ts';
 import type { InconsistentObject, Outcome } from './ports.ts';
 import { type Decision, isPut, isWrite } from './three-way.ts';
@@ -38,7 +37,8 @@ export type Ground = {
   readonly inconsistent: readonly InconsistentObject[];
   /** Keys of ours, whether they change or not: only what is not ours must not break. */
   readonly owned: ReadonlySet<string>;
-  readonly dryRun: (document: Metadata) => Promise<readonly InconsistentObject[]>;
+  /** What would be inconsistent with these decisions made. */
+  readonly dryRun: (decisions: readonly Decision[]) => Promise<readonly InconsistentObject[]>;
 };
 
 export async function settle(ground: Ground, decisions: readonly Decision[]): Promise<Settled> {
@@ -48,7 +48,7 @@ export async function settle(ground: Ground, decisions: readonly Decision[]): Pr
     active = withoutStranded(ground, active, excluded);
     if (active.length === 0) break;
     const document = compose(ground.live, active);
-    const inconsistent = await ground.dryRun(document);
+    const inconsistent = await ground.dryRun(active);
     const guilty = await guiltyOf(ground, active, document, inconsistent);
     if (guilty.size === 0) return { document, applied: active, excluded, inconsistent };
     for (const [key, outcome] of guilty) excluded.set(key, outcome);
@@ -118,7 +118,7 @@ function withoutStranded(
   active: readonly Decision[],
   excluded: Map<string, Outcome>,
 ): readonly Decision[] {
-  const objects = objectsOf(ground.live);
+  const objects = objectsIn(ground.live);
   const deletable = withoutHostages(active, objects, ground.owned, excluded);
   const keys = survivors(objects, deletable);
   return deletable.filter((decision) => {
@@ -246,7 +246,7 @@ async function bisect(
   let [low, high] = [0, active.length - 1];
   while (low < high) {
     const middle = (low + high) >> 1;
-    const inconsistent = await ground.dryRun(compose(ground.live, active.slice(0, middle + 1)));
+    const inconsistent = await ground.dryRun(active.slice(0, middle + 1));
     if (inconsistent.some(({ key }) => key === found.key)) high = middle;
     else low = middle + 1;
   }

@@ -2,9 +2,14 @@
  *  Not here: what normal form is (engine/metadata). */
 import { createHash } from 'node:crypto';
 import {
+  type Edit,
+  editObjects,
   isRecord,
+  type Metadata,
   type MetadataObject,
   normaliseObject,
+  objectsOf,
+  parentKeyOf,
   parseJson,
   parseKey,
 } from '@pergola/engine/metadata';
@@ -14,6 +19,40 @@ export function normalised(object: MetadataObject): MetadataObject {
   // Keys without a value are absent keys; only JSON knows no difference.
   const json = parseJson(JSON.stringify(object.definition));
   return { ...object, definition: normaliseObject(object.kind, json) };
+}
+
+const objects = new WeakMap<Metadata, ReadonlyMap<string, MetadataObject>>();
+
+/** The objects of a document: it is immutable, and a pass asks several times. */
+export function objectsIn(metadata: Metadata): ReadonlyMap<string, MetadataObject> {
+  const known = objects.get(metadata) ?? objectsOf(metadata);
+  objects.set(metadata, known);
+  return known;
+}
+
+/** The document with the edits made. What is known of its objects is made of what was, so that it costs what the edits do. */
+export function edited(metadata: Metadata, edits: readonly Edit[]): Metadata {
+  const after = editObjects(metadata, edits);
+  const before = objects.get(metadata);
+  const isPutting = edits.every(({ definition }) => definition !== undefined);
+  if (before && isPutting && after !== metadata) {
+    const puts = edits.map(({ key, definition }): [string, MetadataObject] => {
+      return [key, { key, kind: parseKey(key)!.kind, parent: parentKeyOf(key), definition }];
+    });
+    objects.set(after, new Map([...before, ...puts]));
+  }
+  return after;
+}
+
+const hashes = new WeakMap<object, string>();
+
+/** Of an object as the engine has it. Remembered with its definition, which is the same value from one pass to the next where
+ *  nothing changed (remembering.ts). */
+export function hashOfLive(object: MetadataObject): string {
+  const definition = object.definition as object;
+  const known = hashes.get(definition) ?? hashOf(normalised(object));
+  hashes.set(definition, known);
+  return known;
 }
 
 /** Equal for equal meaning; `object` is in normal form. */

@@ -85,7 +85,7 @@ function planOf(made: Awaited<ReturnType<typeof plan>>, engine: ScriptedEngine):
     ),
     pruneHold: made.pruneHold ?? null,
     writes: engine.writes.length,
-    document: engine.writes[0]?.metadata ?? null,
+    document: engine.writes[0]?.edits.length ? engine.metadata : null,
     owners: Object.fromEntries(
       Object.entries(engine.ledger.objects).map(([key, { cr, generation }]) => [
         describeKey(key),

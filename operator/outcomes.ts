@@ -99,6 +99,7 @@ function issueOf(
     // Gone with what it was nested in.
     return waitsFor(key, claim.object.parent ?? key);
   }
+  if (inconsistent.size === 0) return undefined;
   const found = inconsistent.get(key);
   if (found) return judge(found, all, claim.object);
   // The engine names the source or remote schema alone when it does not answer.

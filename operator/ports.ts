@@ -1,7 +1,7 @@
 /** What the reconcile core needs of its surroundings: an engine, a place resources come from, a place statuses go to, a clock.
  *  Folder mode and Kubernetes implement them; tests script them.
  *  Not here: the core itself (reconcile.ts), the engine over HTTP (engine-client.ts). */
-import type { Metadata } from '@pergola/engine/metadata';
+import type { Edit, Metadata } from '@pergola/engine/metadata';
 import type { CrStatus, CustomResource, DeletionPolicy, Reason } from './kinds.ts';
 
 /** An object the engine keeps but cannot serve. */
@@ -24,21 +24,25 @@ export type EngineReading = {
 };
 
 export type EngineWrite = {
-  /** The whole document; null leaves it and writes the ledger alone. */
-  readonly metadata: Metadata | null;
-  readonly ledger: Ledger;
+  /** What of the document changes; none writes the ledger alone. */
+  readonly edits: readonly Edit[];
+  readonly ledger: LedgerPatch;
   /** The version the change was composed on; another one is refused with EngineProblem `conflict`. */
   readonly expectedVersion: number;
+  /** Refuse it with EngineProblem `inconsistent` if anything would be inconsistent afterwards. */
+  readonly mustFit: boolean;
 };
 
 export interface EnginePort {
   read(): Promise<EngineReading>;
-  /** What would be inconsistent if this were the document. Nothing is stored. */
-  dryRun(metadata: Metadata): Promise<readonly InconsistentObject[]>;
+  /** What would be inconsistent if these were made in the document as it is now. Nothing is stored. */
+  dryRun(edits: readonly Edit[]): Promise<readonly InconsistentObject[]>;
   write(change: EngineWrite): Promise<{
     readonly resourceVersion: number;
     readonly inconsistent: readonly InconsistentObject[];
   }>;
+  /** What is inconsistent, if the engine is at that version still; else undefined. */
+  inconsistent(version: number): Promise<readonly InconsistentObject[] | undefined>;
   /** Only the current version: cheap enough to ask every few seconds. */
   version(): Promise<number>;
   /** Lets the engine look at its databases again. */
@@ -46,7 +50,7 @@ export interface EnginePort {
 }
 
 /** Why an engine could not do what it was asked. */
-export type EngineProblemKind = 'unreachable' | 'unauthorized' | 'rejected' | 'conflict';
+export type EngineProblemKind = 'unreachable' | 'unauthorized' | 'rejected' | 'conflict' | 'inconsistent';
 
 export class EngineProblem extends Error {
   readonly kind: EngineProblemKind;
@@ -147,6 +151,12 @@ export type Ledger = {
   /** Who wrote it last. */
   readonly manager: string;
   readonly objects: Readonly<Record<string, LedgerEntry>>;
+};
+
+/** A JSON Merge Patch of the ledger: entries that are new or others now, null for those that go. */
+export type LedgerPatch = {
+  readonly manager: string;
+  readonly objects: Readonly<Record<string, LedgerEntry | null>>;
 };
 
 /** A resource's outcome, before it becomes conditions. */

@@ -21,7 +21,8 @@ test('everything is written at once, and a second pass writes nothing', async ()
   const again = await reconcile(ports, OPTIONS);
   expect(again.wasWritten).toBe(false);
   expect(ports.engine.writes).toHaveLength(1);
-  expect(ports.engine.dryRuns).toBe(1);
+  // The engine judges what it writes; asking it before as well would be twice.
+  expect(ports.engine.dryRuns).toBe(0);
   expect(ports.published).toEqual([]);
 });
 
@@ -260,7 +261,7 @@ test('an object that exists and is equal is adopted without a change of the docu
   });
   ports.resources = [table('author')];
   await reconcile(ports, OPTIONS);
-  expect(ports.engine.writes.map(({ metadata }) => metadata)).toEqual([null]);
+  expect(ports.engine.writes.map(({ edits }) => edits)).toEqual([[]]);
   expect(Object.keys(ports.engine.ledger.objects)).toEqual(['table/default/public/author']);
 });
 

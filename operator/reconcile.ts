@@ -1,11 +1,13 @@
 /** One pass: observe → decide → leave out what does not fit → one compare-and-swap write → report. The only file that knows
  *  the order. Folder mode and Kubernetes run the same pass over their own ports; when to run it is theirs.
  *  Not here: each step. A pass never throws for what an engine or a resource does wrong: the report says it. */
-import { type Metadata, objectsOf } from '@pergola/engine/metadata';
+import type { Metadata } from '@pergola/engine/metadata';
+import { editsOf } from './compose.ts';
 import { type Desired, desire } from './desired.ts';
 import { type Settled, settle, survivors } from './exclude.ts';
+import { objectsIn } from './fragment.ts';
 import type { CrStatus, CustomResource } from './kinds.ts';
-import { isSameLedger, nextLedger, readLedger } from './ledger.ts';
+import { ledgerPatch, nextLedger, readLedger } from './ledger.ts';
 import { type Verdict, verdictsOf } from './outcomes.ts';
 import { wantsPlan } from './pause.ts';
 import {
@@ -122,10 +124,18 @@ export async function plan(
   snapshot: CrSnapshot,
   options: ReconcileOptions,
 ): Promise<Plan> {
-  const reading = await engine.read();
+  return planOn(await engine.read(), (edits) => engine.dryRun(edits), snapshot, options);
+}
+
+async function planOn(
+  reading: EngineReading,
+  dryRun: EnginePort['dryRun'],
+  snapshot: CrSnapshot,
+  options: ReconcileOptions,
+): Promise<Plan> {
   const ledger = readLedger(reading.operatorState, options.manager);
   const desired = desire(snapshot, ledger, options);
-  const { decisions, pruneHold } = decide(desired, ledger, objectsOf(reading.metadata), {
+  const { decisions, pruneHold } = decide(desired, ledger, objectsIn(reading.metadata), {
     ...options.policies,
     manager: options.manager,
     confirmPrune: options.confirmPrune,
@@ -136,7 +146,7 @@ export async function plan(
       live: reading.metadata,
       inconsistent: reading.inconsistent,
       owned: ownedKeys(ledger, desired),
-      dryRun: (document) => engine.dryRun(document),
+      dryRun: (active) => dryRun(editsOf(active)),
     },
     decisions,
   );
@@ -175,17 +185,28 @@ export function foresee(
 
 type Attempt = Omit<Report, 'statuses' | 'isWaiting' | 'resources' | 'unpublished'>;
 
-/** Again when somebody wrote in between; each try starts from what is there now, in the engine and among the resources. */
+/** Again when somebody wrote in between; each try starts from what is there now, in the engine and among the resources. Where all
+ *  is well with the engine a change is taken to fit, and only what it refuses is looked into: judging twice is half of what a
+ *  small change costs. */
 async function attempt(
   { engine, source, clock }: Ports,
   options: ReconcileOptions,
 ): Promise<{ readonly snapshot: CrSnapshot; readonly report: Attempt }> {
+  let isDoubtful = false;
   for (let tries = 1; ; tries++) {
     const snapshot = await source.snapshot();
     try {
-      return { snapshot, report: await carryOut(engine, await plan(engine, snapshot, options)) };
+      const reading = await engine.read();
+      const mustFit = !isDoubtful && reading.inconsistent.length === 0;
+      const dryRun: EnginePort['dryRun'] = mustFit ? async () => [] : (edits) => engine.dryRun(edits);
+      const made = await planOn(reading, dryRun, snapshot, options);
+      return { snapshot, report: await carryOut(engine, made, mustFit) };
     } catch (error) {
       if (!(error instanceof EngineProblem)) throw error;
+      if (error.kind === 'inconsistent') {
+        isDoubtful = true;
+        continue;
+      }
       if (error.kind !== 'conflict' || tries === MOST_TRIES) {
         return { snapshot, report: failed(snapshot, error) };
       }
@@ -194,19 +215,19 @@ async function attempt(
   }
 }
 
-async function carryOut(engine: EnginePort, made: Plan): Promise<Attempt> {
+async function carryOut(engine: EnginePort, made: Plan, mustFit: boolean): Promise<Attempt> {
   const { reading, settled } = made;
-  const hasChanges = changesDocument(made);
-  if (!hasChanges && isSameLedger(made.ledger, made.nextLedger)) {
+  const patch = ledgerPatch(made.ledger, made.nextLedger);
+  if (!changesDocument(made) && !patch) {
     return done(made, reading.resourceVersion, reading.inconsistent, false);
   }
   const written = await engine.write({
-    metadata: hasChanges ? settled.document : null,
-    ledger: made.nextLedger,
+    edits: editsOf(settled.applied),
+    ledger: patch ?? { manager: made.nextLedger.manager, objects: {} },
     expectedVersion: reading.resourceVersion,
+    mustFit,
   });
-  const inconsistent = hasChanges ? written.inconsistent : reading.inconsistent;
-  return done(made, written.resourceVersion, inconsistent, true);
+  return done(made, written.resourceVersion, written.inconsistent, true);
 }
 
 function done(
@@ -231,6 +252,7 @@ export function outcomeOf({ kind, message }: EngineProblem): Outcome {
     case 'unauthorized':
       return { reason: 'EngineRejectedCredentials', message };
     case 'rejected':
+    case 'inconsistent':
       return { reason: 'RejectedByEngine', message };
     case 'unreachable':
       return { reason: 'EngineUnreachable', message };
@@ -245,7 +267,7 @@ function ownedKeys(ledger: Ledger, desired: Desired): ReadonlySet<string> {
 }
 
 function keysOf(document: Metadata): ReadonlySet<string> {
-  return survivors(objectsOf(document), []);
+  return survivors(objectsIn(document), []);
 }
 
 export function writesOf({ settled }: Plan): readonly Decision[] {

@@ -4,7 +4,7 @@
  *  Pure. Not here: whether the engine accepts it (exclude.ts), the document (compose.ts). */
 import type { MetadataObject } from '@pergola/engine/metadata';
 import type { Claim, Desired } from './desired.ts';
-import { hashOf, normalised, shortHash } from './fragment.ts';
+import { hashOfLive, shortHash } from './fragment.ts';
 import type { Ledger, LedgerEntry, Policies } from './ports.ts';
 
 /** `own`: equal, and taken over; `adopt`: different, and overwritten; `hold`: left alone, still owned. */
@@ -82,7 +82,7 @@ function decideClaim(
 function actionOf(claim: Claim, entry: LedgerEntry | undefined, live: MetadataObject | undefined): Action {
   const { drift, adoption } = claim.policies;
   if (!live && !entry) return 'create';
-  const liveHash = live && hashOf(normalised(live));
+  const liveHash = live && hashOfLive(live);
   if (liveHash === claim.hash) {
     if (entry) return 'unchanged';
     return adoption === 'Never' ? 'refuseAdoption' : 'own';

@@ -3,6 +3,7 @@
  *  Not here: operations on one object (handlers/), SQL (run-sql.ts). Spec: "Endpoints"; reference features.md 1.15. */
 import { fail } from '../errors/engine-error.ts';
 import { exportedPart, exportMetadata as printMetadata } from '../metadata/export.ts';
+import { mergePatch } from '../metadata/merge-patch.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import { parseMetadata } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
@@ -155,6 +156,11 @@ export function getCatalogState(work: Work): Answer {
 
 export function setCatalogState(work: Work, args: ArgsOf<'set_catalog_state'>): Answer {
   work.setCatalogState(args.type, args.state);
+  return SUCCESS;
+}
+
+export function patchCatalogState(work: Work, { type, patch }: ArgsOf<'patch_catalog_state'>): Answer {
+  work.setCatalogState(type, mergePatch(work.catalogStates[type], patch));
   return SUCCESS;
 }
 

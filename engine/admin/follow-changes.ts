@@ -4,7 +4,8 @@
  *  Not here: what still does not fit afterwards and is dropped with `cascade` (run-sql.ts). Spec: "run_sql" rules 1–5. */
 import type { AlteredTable, CatalogChanges } from '../catalog/changes.ts';
 import { fail } from '../errors/engine-error.ts';
-import { objectKey, removeObject } from '../metadata/objects.ts';
+import { removeObject } from '../metadata/edit.ts';
+import { objectKey } from '../metadata/objects.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Table } from '../metadata/schema/table.ts';

@@ -1,7 +1,8 @@
 /** Inconsistencies as clients see and are refused with. Not here: finding them (resolve/). Spec: "replace_metadata",
  *  "get_inconsistent_metadata"; reference features.md 1.15. */
 import { fail, type PathStep } from '../errors/engine-error.ts';
-import { findObject, putObject, removeObject } from '../metadata/objects.ts';
+import { putObject, removeObject } from '../metadata/edit.ts';
+import { findObject } from '../metadata/objects.ts';
 import type { QueryCollection } from '../metadata/schema/collection.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Inconsistency } from '../resolve/types.ts';

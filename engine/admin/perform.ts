@@ -16,6 +16,7 @@ import {
   getInconsistentMetadata,
   getLogicalModels,
   getNativeQueries,
+  patchCatalogState,
   reloadMetadata,
   replaceMetadata,
   setCatalogState,
@@ -33,6 +34,7 @@ import { HANDLERS } from './handlers/index.ts';
 import { insertRows } from './insert.ts';
 import { linksOf } from './links.ts';
 import { managedChanges, refuseWarnings, type Warning } from './managed.ts';
+import { patchMetadata } from './patch-metadata.ts';
 import {
   addRemoteSchema,
   addRemoteSchemaPermission,
@@ -75,6 +77,7 @@ type Performer<N extends OperationName> = (
 const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchOperation>]: Performer<N> } = {
   export_metadata: exportMetadata,
   replace_metadata: replaceMetadata,
+  patch_metadata: patchMetadata,
   list_metadata_revisions: listMetadataRevisions,
   rollback_metadata: rollbackMetadata,
   clear_metadata: clearMetadata,
@@ -94,6 +97,7 @@ const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchO
   dump_internal_state: dumpInternalState,
   get_catalog_state: getCatalogState,
   set_catalog_state: setCatalogState,
+  patch_catalog_state: patchCatalogState,
   add_remote_schema: addRemoteSchema,
   reload_remote_schema: reloadRemoteSchema,
   introspect_remote_schema: introspectRemoteSchema,

@@ -2,7 +2,8 @@
  *  role a part. What is wrong is refused in its own words, before it is an inconsistency.
  *  Not here: the others (handlers/remote-schemas.ts). Spec: "Remote schema operations"; reference: features.md 1.8, 1.15. */
 import { fail } from '../errors/engine-error.ts';
-import { findObject, objectKey, putObject } from '../metadata/objects.ts';
+import { putObject } from '../metadata/edit.ts';
+import { findObject, objectKey } from '../metadata/objects.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import { readPermission } from '../resolve/remote-permission.ts';

@@ -120,9 +120,11 @@ function operationsIn(request: AdminRequest | EngineError): readonly AdminReques
   return request.operation.effect === 'batch' ? request.items.flatMap(operationsIn) : [request];
 }
 
+const STATE_WRITES: ReadonlySet<string> = new Set(['set_catalog_state', 'patch_catalog_state']);
+
 /** Only the operator does, and with what it changes. */
 function writesLedger({ operation, args }: AdminRequest): boolean {
-  const isState = operation.name === 'set_catalog_state' && typeof args === 'object' && args !== null;
+  const isState = STATE_WRITES.has(operation.name) && typeof args === 'object' && args !== null;
   return isState && 'type' in args && args.type === 'operator';
 }
 

@@ -3,8 +3,9 @@ import '../../testing/seed.ts';
 import { type Arbitrary, array, assert, constantFrom, property, record, subarray, tuple } from 'fast-check';
 import { expect, test } from 'vitest';
 import { applyChanges, changedKeys, diffMetadata } from './diff.ts';
+import { putObject, removeObject } from './edit.ts';
 import { canonicalMetadata } from './export.ts';
-import { type MetadataObject, metadataOf, objectsOf, putObject, removeObject } from './objects.ts';
+import { type MetadataObject, metadataOf, objectsOf } from './objects.ts';
 import { parseMetadata } from './parse.ts';
 import type { Metadata } from './schema/metadata.ts';
 

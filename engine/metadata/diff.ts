@@ -1,19 +1,17 @@
 /** The difference of two documents, object by object, and its application.
  *  `applyChanges(a, diffMetadata(a, b))` means the same as `b`; the order of objects in lists is not part of the meaning.
  *  Pure. Not here: normal form (normal-form.ts): documents are compared as they are given. */
-
 import { isSameJson } from '../json/value.ts';
+import { editObjects } from './edit.ts';
 import {
   bare,
   childKinds,
   type MetadataObject,
-  metadataOf,
   OBJECT_KINDS,
   OBJECTS,
   type ObjectKind,
   objectKey,
   objectsOf,
-  parentKeyOf,
 } from './objects.ts';
 import type { Fragment } from './places.ts';
 import type { Metadata } from './schema/metadata.ts';
@@ -67,13 +65,10 @@ function changedIn(owner: Owner, before: Fragment, after: Fragment): readonly st
 
 /** Objects that are changed keep their place, new ones follow their siblings. */
 export function applyChanges(metadata: Metadata, changes: readonly Change[]): Metadata {
-  if (changes.length === 0) return metadata;
-  const objects = new Map(objectsOf(metadata));
-  for (const { key, kind, action, after } of changes) {
-    if (action === 'delete') objects.delete(key);
-    else objects.set(key, { key, kind, parent: parentKeyOf(key), definition: after });
-  }
-  return metadataOf(objects.values());
+  return editObjects(
+    metadata,
+    changes.map(({ key, after }) => ({ key, definition: after })),
+  );
 }
 
 function deletion({ key, kind, definition }: MetadataObject): Change {

@@ -8,7 +8,9 @@ export { type ActionsSdl, printActionsSdl, readActionsSdl } from './actions-sdl.
 export * from './dependencies.ts';
 export * from './diff.ts';
 export { type Files, toDirectory } from './directory.ts';
+export * from './edit.ts';
 export * from './export.ts';
+export * from './merge-patch.ts';
 export * from './objects.ts';
 export * from './operations.ts';
 export * from './parse.ts';

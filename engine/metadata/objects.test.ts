@@ -1,5 +1,6 @@
 /** The document as keyed objects. */
 import { expect, test } from 'vitest';
+import { putObject, removeObject } from './edit.ts';
 import {
   childKinds,
   findFragment,
@@ -10,8 +11,6 @@ import {
   objectsOf,
   parentKeyOf,
   parseKey,
-  putObject,
-  removeObject,
 } from './objects.ts';
 import { parseMetadata } from './parse.ts';
 

@@ -1,8 +1,8 @@
 /** OBJECTS: every kind of metadata object, one row each: what it hangs on, where it sits in the document, what identifies it.
  *  Row order is the order in which objects can be made: parents and targets first.
- *  In and out: the document as a map from key to object and back (`objectsOf`, `metadataOf`), one object put or removed.
+ *  In and out: the document as a map from key to object and back (`objectsOf`, `metadataOf`), one object looked up.
  *  A key is `kind/segment/…`, each segment URI-encoded, the parent's segments first: `select_permission/default/public/author/user`.
- *  Not here: references between objects (dependencies.ts), normal form (normal-form.ts), reading places (places.ts). */
+ *  Not here: putting and removing objects (edit.ts), references between them (dependencies.ts), normal form (normal-form.ts), reading places (places.ts). */
 
 import {
   CUSTOM_TYPE_CATEGORIES,
@@ -199,24 +199,6 @@ export function metadataOf(objects: Iterable<MetadataObject>): Metadata {
   return compose(emptyMetadata, null, null, children) as Metadata;
 }
 
-/** Inserts the object at the end of its siblings, or replaces it where it is, keeping what is nested in it.
- *  The parent must exist. */
-export function putObject(metadata: Metadata, object: MetadataObject): Metadata {
-  const name = nameOf(object.key);
-  const fresh = object.definition as Fragment;
-  return change(metadata, chainOf(name), (siblings, index) => {
-    if (index < 0) return [...siblings, withRequired(name.kind, fresh)];
-    return siblings.with(index, { ...nestedOf(name.kind, siblings[index]!), ...fresh });
-  }) as Metadata;
-}
-
-/** Removes the object with everything nested in it; the same document when there is none. */
-export function removeObject(metadata: Metadata, key: string): Metadata {
-  const name = parseKey(key);
-  if (!name || !find(metadata, chainOf(name))) return metadata;
-  return change(metadata, chainOf(name), (siblings, index) => siblings.toSpliced(index, 1)) as Metadata;
-}
-
 /** The object's own fragment with what is nested in it. */
 export function findFragment(metadata: Metadata, key: string): unknown {
   const name = parseKey(key);
@@ -235,11 +217,19 @@ export function childKinds(parent: ObjectKind | null): readonly ObjectKind[] {
   return CHILDREN.get(parent) ?? [];
 }
 
-/** A fragment without nested objects. */
+/** A fragment without nested objects: the same value each time, and the fragment itself where there are none in it. */
 export function bare(kind: ObjectKind, fragment: Fragment): Fragment {
   const nested = NESTED_KEYS.get(kind)!;
-  return Object.fromEntries(Object.entries(fragment).filter(([key]) => !nested.has(key)));
+  const keys = Object.keys(fragment);
+  if (!keys.some((key) => nested.has(key))) return fragment;
+  const known = bares.get(fragment);
+  if (known?.kind === kind) return known.own;
+  const own = Object.fromEntries(Object.entries(fragment).filter(([key]) => !nested.has(key)));
+  bares.set(fragment, { kind, own });
+  return own;
 }
+
+const bares = new WeakMap<Fragment, { readonly kind: ObjectKind; readonly own: Fragment }>();
 
 /** A bare fragment with the lists its schema demands, empty. */
 export function withRequired(kind: ObjectKind, fragment: Fragment): Fragment {
@@ -287,7 +277,8 @@ function chainOf(name: ObjectIdentity): readonly Step[] {
   }));
 }
 
-function nameOf(key: string): ObjectIdentity {
+/** Throws for what is no key. */
+export function nameOf(key: string): ObjectIdentity {
   const name = parseKey(key);
   if (!name) throw new Error(`not the key of a metadata object: ${key}`);
   return name;
@@ -304,21 +295,6 @@ function find(owner: Fragment, chain: readonly Step[]): Fragment | undefined {
   const siblings = OBJECTS[step.kind].place.read(owner);
   const found = siblings[indexOf(step, siblings)];
   return found && find(found, rest);
-}
-
-function change(
-  owner: Fragment,
-  chain: readonly Step[],
-  edit: (siblings: readonly Fragment[], index: number) => readonly Fragment[],
-): Fragment {
-  const [step, ...rest] = chain;
-  if (!step) return owner;
-  const { place: at } = OBJECTS[step.kind];
-  const siblings = at.read(owner);
-  const index = indexOf(step, siblings);
-  if (rest.length === 0) return at.write(owner, edit(siblings, index));
-  if (index < 0) throw new Error(`no ${step.kind} ${step.own.join('.')} to hang an object on`);
-  return at.write(owner, siblings.with(index, change(siblings[index]!, rest, edit)));
 }
 
 function indexOf(step: Step, siblings: readonly Fragment[]): number {
@@ -361,7 +337,8 @@ function compose(
   }, fragment);
 }
 
-function nestedOf(kind: ObjectKind, fragment: Fragment): Fragment {
+/** What is nested in a fragment, without its own. */
+export function nestedOf(kind: ObjectKind, fragment: Fragment): Fragment {
   const own = bare(kind, fragment);
   return Object.fromEntries(Object.entries(fragment).filter(([key]) => !(key in own)));
 }

@@ -115,6 +115,7 @@ const ActionArgs = Type.Object({
   comment: Type.Optional(Comment),
 });
 const nothing = Type.Object({});
+const catalogStateType = Type.Union([Type.Literal('cli'), Type.Literal('console'), Type.Literal('operator')]);
 const remoteSchemaName = Type.Object({ name: ObjectName });
 const names = Type.Array(ObjectName);
 
@@ -783,6 +784,18 @@ export const OPERATIONS = {
     ),
     { versions: [1, 2] },
   ),
+  patch_metadata: row(
+    'state',
+    'Puts and removes objects by their keys, all at once; what they do not name stays as it is. `dry_run` only judges it.',
+    Type.Object({
+      put: Type.Optional(Type.Array(Type.Object({ key: Type.String(), definition: Type.Unknown() }))),
+      remove: Type.Optional(Type.Array(Type.String())),
+      allow_inconsistent_metadata: flag,
+      allow_warnings: flag,
+      dry_run: flag,
+      include_keys: flag,
+    }),
+  ),
   list_metadata_revisions: row(
     'read',
     'The last versions of the document that are kept, newest first: when, by whom and with which operations.',
@@ -824,8 +837,16 @@ export const OPERATIONS = {
     'state',
     'Replaces what one client keeps beside the document.',
     Type.Object({
-      type: Type.Union([Type.Literal('cli'), Type.Literal('console'), Type.Literal('operator')]),
+      type: catalogStateType,
       state: Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object', additionalProperties: true }),
+    }),
+  ),
+  patch_catalog_state: row(
+    'state',
+    'Changes parts of what one client keeps beside the document, as a JSON Merge Patch (RFC 7396) says.',
+    Type.Object({
+      type: catalogStateType,
+      patch: Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object', additionalProperties: true }),
     }),
   ),
 } as const satisfies Record<string, OperationDeclaration>;

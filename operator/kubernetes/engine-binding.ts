@@ -99,12 +99,21 @@ export function referencesOfResource(
   { spec, metadata: { namespace } }: CustomResource,
 ): readonly Reference[] {
   const { allowLiteralSecrets = false } = engineSpecOf(engine);
-  return namesIn(spec)
+  return namesInSpec(spec)
     .filter(({ kind }) => kind === 'configmaps' || allowLiteralSecrets)
     .map(({ kind, name }) => ({ kind, namespace, name }));
 }
 
 const KEY_REFS = { secretKeyRef: 'secrets', configMapKeyRef: 'configmaps' } as const;
+
+const namesBefore = new WeakMap<CustomResource['spec'], ReturnType<typeof namesIn>>();
+
+/** A spec is the same value as long as it says the same. */
+function namesInSpec(spec: CustomResource['spec']): ReturnType<typeof namesIn> {
+  const known = namesBefore.get(spec) ?? namesIn(spec);
+  namesBefore.set(spec, known);
+  return known;
+}
 
 /** Every `secretKeyRef` and `configMapKeyRef`, wherever a kind has it. */
 function namesIn(value: unknown): readonly Pick<Reference, 'kind' | 'name'>[] {

@@ -1,25 +1,55 @@
-/** Lines to engines: one client for each Engine resource, kept while what it says stays the same, with the authority it names.
+/** Lines to engines: one client for each Engine resource, kept while what it says stays the same, with the authority
+ *  it names and what it remembers of the engine.
  *  Not here: what is said (../engine-client.ts), where the authority comes from (references.ts). */
 import { Agent, fetch as undiciFetch } from 'undici';
-import { type EngineAddress, engineClient } from '../engine-client.ts';
+import { engineClient } from '../engine-client.ts';
 import type { CustomResource } from '../kinds.ts';
 import type { EnginePort } from '../ports.ts';
-import { authorityOf, urlOf } from './engine-binding.ts';
+import { remembering } from '../remembering.ts';
+import { authorityOf, intervalsOf, urlOf } from './engine-binding.ts';
 import type { References } from './references.ts';
 
-type Line = { readonly authority: string; readonly agent: Agent; readonly fetch: typeof fetch };
+type Line = {
+  /** What it was made for. */
+  readonly said: string;
+  readonly agent: Agent;
+  readonly port: EnginePort;
+};
+
+export type EngineLineOptions = {
+  readonly references: References;
+  readonly nowMs: () => number;
+  readonly onRequest: (engine: string) => void;
+};
 
 export class EngineLine {
   readonly #references: References;
+  readonly #nowMs: EngineLineOptions['nowMs'];
+  readonly #onRequest: EngineLineOptions['onRequest'];
   readonly #lines = new Map<string, Line>();
 
-  constructor(references: References) {
+  constructor({ references, nowMs, onRequest }: EngineLineOptions) {
     this.#references = references;
+    this.#nowMs = nowMs;
+    this.#onRequest = onRequest;
   }
 
   portOf(key: string, engine: CustomResource, adminSecret: string | undefined): EnginePort {
-    const address: EngineAddress = { url: urlOf(engine), adminSecret, fetch: this.#fetchOf(key, engine) };
-    return engineClient(address);
+    const url = urlOf(engine);
+    const authority = this.#authorityOf(engine);
+    const { fullMs } = intervalsOf(engine);
+    const said = JSON.stringify([url, adminSecret, authority, fullMs]);
+    const known = this.#lines.get(key);
+    if (known?.said === said) return known.port;
+    this.close(key);
+    const agent = new Agent({
+      connections: 4,
+      ...(authority === undefined ? {} : { connect: { ca: authority } }),
+    });
+    const client = engineClient({ url, adminSecret, fetch: fetchOver(agent, () => this.#onRequest(key)) });
+    const port = remembering(client, { nowMs: this.#nowMs, mostAgeMs: () => fullMs });
+    this.#lines.set(key, { said, agent, port });
+    return port;
   }
 
   /** Of an engine that is gone. */
@@ -33,22 +63,17 @@ export class EngineLine {
     this.#lines.clear();
   }
 
-  #fetchOf(key: string, engine: CustomResource): typeof fetch {
-    const authority = this.#authorityOf(engine) ?? '';
-    const known = this.#lines.get(key);
-    if (known?.authority === authority) return known.fetch;
-    this.close(key);
-    const agent = new Agent({ connections: 4, ...(authority === '' ? {} : { connect: { ca: authority } }) });
-    // The library's fetch and the built-in one are one design in two versions; only their types know.
-    const made = ((url: string, init: RequestInit) =>
-      undiciFetch(url, { ...init, dispatcher: agent } as never)) as unknown as typeof fetch;
-    this.#lines.set(key, { authority, agent, fetch: made });
-    return made;
-  }
-
   #authorityOf(engine: CustomResource): string | undefined {
     return authorityOf(engine)
       .map((reference) => this.#references.valueOf(reference, reference.key))
       .find((value) => value !== undefined);
   }
+}
+
+/** The library's fetch and the built-in one are one design in two versions; only their types know. */
+function fetchOver(agent: Agent, onRequest: () => void): typeof fetch {
+  return ((url: string, init: RequestInit) => {
+    onRequest();
+    return undiciFetch(url, { ...init, dispatcher: agent } as never);
+  }) as unknown as typeof fetch;
 }

@@ -158,7 +158,14 @@ export class EnginePass {
       references.refusalOf(wanted) ??
       `there is no key ${wanted.key} in a Secret ${wanted.namespace}/${wanted.name}`;
     const refuse = () => Promise.reject(new EngineProblem('unauthorized', message));
-    const port = { read: refuse, dryRun: refuse, write: refuse, version: refuse, reload: refuse };
+    const port = {
+      read: refuse,
+      dryRun: refuse,
+      write: refuse,
+      inconsistent: refuse,
+      version: refuse,
+      reload: refuse,
+    };
     return { port, problem: { reason: 'SecretNotFound', message } };
   }
 

@@ -21,6 +21,7 @@ export const METRICS = {
   ),
   pergola_pass_seconds_total: counter('Time spent in passes.', 'engine'),
   pergola_engine_polls_total: counter('Questions after the version of an engine.', 'engine'),
+  pergola_engine_requests_total: counter('Requests to an engine.', 'engine'),
   pergola_status_writes_total: counter('Statuses written.', 'kind'),
   pergola_status_failures_total: counter('Statuses that could not be written.', 'kind'),
   pergola_events_total: counter(

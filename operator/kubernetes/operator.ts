@@ -105,7 +105,11 @@ class Works {
       ...shared,
       onChange: (engine) => this.#queue.mark(engine, { isUrgent: true }),
     });
-    this.#line = new EngineLine(this.#references);
+    this.#line = new EngineLine({
+      references: this.#references,
+      nowMs: timers.nowMs,
+      onRequest: (engine) => this.#metrics.add('pergola_engine_requests_total', { engine }),
+    });
     this.#events = new Events({
       transport,
       timers,

@@ -115,7 +115,7 @@ export class Reflector<T extends KubeObject> {
     const key = keyOf(object);
     const known = this.#objects.get(key);
     if (known?.metadata.uid !== object.metadata.uid || !isNewer(object, known)) return;
-    this.#put(key, slim(object));
+    this.#put(key, this.#kept(key, object));
     this.#ahead.set(key, object.metadata.resourceVersion);
   }
 
@@ -164,7 +164,7 @@ export class Reflector<T extends KubeObject> {
     let next = '';
     do {
       page = await this.#page(next);
-      for (const item of page.items) found.set(keyOf(item), slim(item));
+      for (const item of page.items) found.set(keyOf(item), this.#kept(keyOf(item), item));
       next = page.metadata.continue ?? '';
     } while (next !== '');
     this.#replace(found);
@@ -234,7 +234,19 @@ export class Reflector<T extends KubeObject> {
     const ahead = this.#ahead.get(key);
     if (ahead !== undefined && type !== 'DELETED' && isOlder(metadata.resourceVersion, ahead)) return;
     this.#ahead.delete(key);
-    this.#put(key, type === 'DELETED' ? undefined : slim(object as T));
+    this.#put(key, type === 'DELETED' ? undefined : this.#kept(key, object as T));
+  }
+
+  /** What a resource wants is the same value as long as it is the same generation: whoever made something of it need not make
+   *  it again, and a status is not paid for with another spec. */
+  #kept(key: string, object: T): T {
+    const known = this.#objects.get(key) as (T & { readonly spec?: unknown }) | undefined;
+    const isSameGeneration =
+      known?.spec !== undefined &&
+      known.metadata.generation !== undefined &&
+      known.metadata.uid === object.metadata.uid &&
+      known.metadata.generation === object.metadata.generation;
+    return isSameGeneration ? { ...slim(object), spec: known.spec } : slim(object);
   }
 
   #heard(): void {

@@ -2,9 +2,12 @@
  *  one does, finds inconsistent what the test says, and fails when told to. What the engine itself does is tested against the
  *  real one (reconcile.engine.test.ts). */
 import {
+  type Edit,
+  editObjects,
   emptyMetadata,
   type Metadata,
   type MetadataObject,
+  mergePatch,
   objectsOf,
   putObject,
 } from '@pergola/engine/metadata';
@@ -42,23 +45,28 @@ export class ScriptedEngine implements EnginePort {
     return { resourceVersion, metadata, operatorState, inconsistent: this.#judged(metadata) };
   }
 
-  async dryRun(metadata: Metadata) {
+  async dryRun(edits: readonly Edit[]) {
     this.before('dryRun');
     this.dryRuns++;
-    return this.#judged(metadata);
+    return this.#judged(editObjects(this.metadata, edits));
+  }
+
+  async inconsistent(version: number) {
+    return version === this.resourceVersion ? this.#judged(this.metadata) : undefined;
   }
 
   async write(change: EngineWrite) {
     this.before('write');
     if (change.expectedVersion !== this.resourceVersion)
       throw new EngineProblem('conflict', 'another version');
+    const made = editObjects(this.metadata, structuredClone(change.edits));
+    if (change.mustFit && this.#judged(made).length > 0)
+      throw new EngineProblem('inconsistent', 'it does not fit');
     this.writes.push(change);
     // As over the wire: nothing is shared with the caller.
-    this.operatorState = structuredClone(change.ledger);
-    if (change.metadata) {
-      this.metadata = structuredClone(change.metadata);
-      this.resourceVersion++;
-    }
+    this.operatorState = mergePatch(this.operatorState, structuredClone(change.ledger));
+    this.metadata = made;
+    this.resourceVersion++;
     return { resourceVersion: this.resourceVersion, inconsistent: this.#judged(this.metadata) };
   }
 

@@ -1,7 +1,8 @@
 /** Operations on actions, their permissions and custom types. Reference: features.md 1.15, "actions".
  *  Not here: do the types fit (resolve/custom-type.ts, resolve/action.ts), calling (execute/action.ts). */
 import { fail } from '../../errors/engine-error.ts';
-import { findObject, objectKey, putObject, removeObject } from '../../metadata/objects.ts';
+import { putObject, removeObject } from '../../metadata/edit.ts';
+import { findObject, objectKey } from '../../metadata/objects.ts';
 import type { Header } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Handler } from './handler.ts';

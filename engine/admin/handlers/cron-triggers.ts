@@ -1,7 +1,8 @@
 /** Operations on cron triggers. Reference: features.md row 201.
  *  Not here: their schedule (resolve/schedule.ts), events of theirs (admin/scheduled-events.ts, events/upcoming.ts). */
 import { fail } from '../../errors/engine-error.ts';
-import { findObject, objectKey, putObject, removeObject } from '../../metadata/objects.ts';
+import { putObject, removeObject } from '../../metadata/edit.ts';
+import { findObject, objectKey } from '../../metadata/objects.ts';
 import { parseSchedule } from '../../resolve/schedule.ts';
 import type { Handler } from './handler.ts';
 

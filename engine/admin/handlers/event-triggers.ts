@@ -1,7 +1,8 @@
 /** Operations on event triggers of a tracked table. Reference: features.md rows 181, 189, 191.
  *  Not here: what they mean over its columns (resolve/event-trigger.ts), events themselves (admin/events.ts). */
 import { fail } from '../../errors/engine-error.ts';
-import { findFragment, objectKey, removeObject } from '../../metadata/objects.ts';
+import { removeObject } from '../../metadata/edit.ts';
+import { findFragment, objectKey } from '../../metadata/objects.ts';
 import type { ArgsOf } from '../../metadata/operations.ts';
 import type { EventTrigger } from '../../metadata/schema/event.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';

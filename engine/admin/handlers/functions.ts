@@ -2,7 +2,8 @@
  *  Not here: does the function exist, and does it fit (resolve/function.ts). */
 import { fail, withPath } from '../../errors/engine-error.ts';
 import { dependentsOf, removeObjects } from '../../metadata/dependencies.ts';
-import { findObject, objectKey, putObject, removeObject } from '../../metadata/objects.ts';
+import { putObject, removeObject } from '../../metadata/edit.ts';
+import { findObject, objectKey } from '../../metadata/objects.ts';
 import { printQualified, type QualifiedName } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import { printDependents } from '../dependents.ts';

@@ -1,8 +1,9 @@
 /** Operations on inherited roles. Reference: features.md row 146.
  *  Not here: are the parents known, and do they agree (resolve/role.ts). */
 import { fail } from '../../errors/engine-error.ts';
+import { putObject, removeObject } from '../../metadata/edit.ts';
 import { refuseCycles } from '../../metadata/inherited-roles.ts';
-import { findObject, objectKey, putObject, removeObject } from '../../metadata/objects.ts';
+import { findObject, objectKey } from '../../metadata/objects.ts';
 import type { Handler } from './handler.ts';
 
 /** A role that is inherited already gets other parents. Raises `roleInheritsItself`, `cyclicRoles`. */

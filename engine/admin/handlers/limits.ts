@@ -1,7 +1,8 @@
 /** Operations on API limits, introspection, metrics and trusted hosts. What is set replaces all that was said before.
  *  Not here: what they mean to a role (resolve/guard.ts). Reference: features.md rows 150, 151. */
 import { fail } from '../../errors/engine-error.ts';
-import { findObject, objectKey, putObject, removeObject } from '../../metadata/objects.ts';
+import { putObject, removeObject } from '../../metadata/edit.ts';
+import { findObject, objectKey } from '../../metadata/objects.ts';
 import type { Handler } from './handler.ts';
 
 export const setApiLimits: Handler<'set_api_limits'> = (draft, definition) =>

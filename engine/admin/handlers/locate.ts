@@ -1,7 +1,8 @@
 /** Finding what an operation is about, or refusing it: sources, tracked tables, objects of a table; and changing them in place.
  *  Not here: the operations themselves. */
 import { fail } from '../../errors/engine-error.ts';
-import { findObject, type ObjectKind, objectKey, putObject } from '../../metadata/objects.ts';
+import { putObject } from '../../metadata/edit.ts';
+import { findObject, type ObjectKind, objectKey } from '../../metadata/objects.ts';
 import { printQualified, type QualifiedName } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Source } from '../../metadata/schema/source.ts';

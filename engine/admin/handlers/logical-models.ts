@@ -2,7 +2,8 @@
  *  Not here: do the types exist in the database (resolve/logical-model.ts). */
 import { fail } from '../../errors/engine-error.ts';
 import { dependentsOf } from '../../metadata/dependencies.ts';
-import { findObject, objectKey, parseKey, putObject, removeObject } from '../../metadata/objects.ts';
+import { putObject, removeObject } from '../../metadata/edit.ts';
+import { findObject, objectKey, parseKey } from '../../metadata/objects.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import { printDependents } from '../dependents.ts';
 import type { Handler } from './handler.ts';

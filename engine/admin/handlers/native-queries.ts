@@ -2,7 +2,8 @@
  *  Not here: is the code valid, does it return what it should (resolve/native-query.ts, execute/native-query.ts). */
 import { fail } from '../../errors/engine-error.ts';
 import { dependentsOf } from '../../metadata/dependencies.ts';
-import { findObject, objectKey, putObject, removeObject } from '../../metadata/objects.ts';
+import { putObject, removeObject } from '../../metadata/edit.ts';
+import { findObject, objectKey } from '../../metadata/objects.ts';
 import { printDependents } from '../dependents.ts';
 import type { Handler } from './handler.ts';
 import { requireSource } from './locate.ts';

@@ -1,6 +1,7 @@
 /** Operations on traces: the whole configuration, or its status alone.
  *  Not here: what it does (http/tracing.ts). Reference: features.md 1.15, 1.17. */
-import { objectKey, putObject } from '../../metadata/objects.ts';
+import { putObject } from '../../metadata/edit.ts';
+import { objectKey } from '../../metadata/objects.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Handler } from './handler.ts';
 

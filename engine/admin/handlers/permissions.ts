@@ -1,7 +1,8 @@
 /** Operations on permissions of a tracked table. Spec: "Permission operations".
  *  Not here: what a rule means over the table's columns (resolve/). */
 import { fail } from '../../errors/engine-error.ts';
-import { findObject, removeObject } from '../../metadata/objects.ts';
+import { removeObject } from '../../metadata/edit.ts';
+import { findObject } from '../../metadata/objects.ts';
 import { printQualified } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Handler } from './handler.ts';

@@ -2,7 +2,8 @@
  *  Not here: is there a foreign key, is there a column of that name (resolve/). */
 import { fail } from '../../errors/engine-error.ts';
 import { dependentsOf, removeObjects } from '../../metadata/dependencies.ts';
-import { findObject, OBJECTS, type ObjectKind, removeObject } from '../../metadata/objects.ts';
+import { removeObject } from '../../metadata/edit.ts';
+import { findObject, OBJECTS, type ObjectKind } from '../../metadata/objects.ts';
 import { printQualified } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Table } from '../../metadata/schema/table.ts';

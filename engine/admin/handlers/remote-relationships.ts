@@ -1,7 +1,8 @@
 /** Operations on relationships that leave a source, or start in a remote schema. Reference: features.md rows 118 to 120, 1.15.
  *  Not here: does what they lead to exist (resolve/remote-relationship.ts). */
 import { fail } from '../../errors/engine-error.ts';
-import { findObject, objectKey, putObject, removeObject } from '../../metadata/objects.ts';
+import { putObject, removeObject } from '../../metadata/edit.ts';
+import { findObject, objectKey } from '../../metadata/objects.ts';
 import { printQualified } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Handler } from './handler.ts';

@@ -2,7 +2,8 @@
  *  Not here: those that do (admin/remote-schemas.ts), whether what is left fits (resolve/remote-schema.ts). */
 import { fail } from '../../errors/engine-error.ts';
 import { foreignDependentsOf } from '../../metadata/dependencies.ts';
-import { findObject, objectKey, removeObject } from '../../metadata/objects.ts';
+import { removeObject } from '../../metadata/edit.ts';
+import { findObject, objectKey } from '../../metadata/objects.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import { printDependents } from '../dependents.ts';
 import type { Handler } from './handler.ts';

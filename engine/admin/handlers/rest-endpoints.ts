@@ -1,7 +1,8 @@
 /** Operations on REST endpoints. Reference: features.md 1.15, "rest".
  *  Not here: is the URL sound, is the document there (resolve/rest-endpoint.ts), what an endpoint answers (http/rest.ts). */
 import { fail } from '../../errors/engine-error.ts';
-import { findObject, objectKey, putObject, removeObject } from '../../metadata/objects.ts';
+import { putObject, removeObject } from '../../metadata/edit.ts';
+import { findObject, objectKey } from '../../metadata/objects.ts';
 import type { Handler } from './handler.ts';
 
 /** Raises `endpointExists`. */

@@ -2,7 +2,8 @@
  *  Not here: connecting to them (admin/state.ts). */
 import { fail } from '../../errors/engine-error.ts';
 import { foreignDependentsOf, removeObjects } from '../../metadata/dependencies.ts';
-import { findObject, objectKey, putObject, removeObject } from '../../metadata/objects.ts';
+import { putObject, removeObject } from '../../metadata/edit.ts';
+import { findObject, objectKey } from '../../metadata/objects.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { RemoteRelationship } from '../../metadata/schema/relationship.ts';
 import { mapTypeRelationships } from '../../metadata/schema/remote-schema.ts';

@@ -2,7 +2,7 @@
  *  Not here: does the table exist in the database (resolve/). */
 import { fail, withPath } from '../../errors/engine-error.ts';
 import { foreignDependentsOf, type Links, removeObjects } from '../../metadata/dependencies.ts';
-import { putObject, removeObject } from '../../metadata/objects.ts';
+import { putObject, removeObject } from '../../metadata/edit.ts';
 import { printQualified } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Table } from '../../metadata/schema/table.ts';

@@ -1,0 +1,207 @@
+/** The operator beside thousands of resources, without a cluster: kube-apiserver and etcd, one Postgres, one engine and one
+ *  operator, each a process of its own. Prints how long the first sync takes, what one change takes, what the operator and the
+ *  engine weigh, and what they do while nothing changes.
+ *  In: --tables, --edits, --idle seconds; KUBEBUILDER_ASSETS, or Go to build the API server with. Not here: limits, which the
+ *  end-to-end test has (deploy/e2e/scale.e2e.ts). */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { KubeConfig } from '@kubernetes/client-node';
+import pg from 'pg';
+import { freePort, startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
+import { GROUP_VERSION, KINDS } from '../operator/kinds.ts';
+import { connect } from '../operator/kubernetes/transport.ts';
+import { startKube, type TestKube } from '../testing/kube.ts';
+import { ManyTables, percentile, schemaOf } from '../testing/scale.ts';
+import { type Engine, startEngine } from './engine.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    tables: { type: 'string', default: '5000' },
+    edits: { type: 'string', default: '100' },
+    idle: { type: 'string', default: '60' },
+    /** Folders for profiles of the processor. */
+    profile: { type: 'string' },
+    /** Of the operator. */
+    'node-options': { type: 'string', default: '' },
+  },
+});
+const TABLES = Number(options.tables);
+const SECRET = 'scale';
+const NAMESPACE = 'scale';
+
+const folder = mkdtempSync(join(tmpdir(), 'pergola-scale-'));
+chmodSync(folder, 0o711);
+const stops: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+try {
+  await run();
+} finally {
+  for (const stop of stops.reverse()) await stop();
+}
+
+async function run(): Promise<void> {
+  const postgres = await startEmbeddedPostgres({ folder, isDurable: false });
+  stops.push(() => postgres.stop());
+  const client = new pg.Client({ connectionString: postgres.url });
+  await client.connect();
+  for (const statement of schemaOf(TABLES)) await client.query(statement);
+  await client.end();
+  const engine = await startEngine({
+    ...process.env,
+    NODE_OPTIONS: profileOptions('engine'),
+    ENGINE_GRAPHQL_DATABASE_URL: postgres.url,
+    ENGINE_GRAPHQL_ADMIN_SECRET: SECRET,
+    ENGINE_GRAPHQL_ENABLED_LOG_TYPES: 'startup',
+  });
+  stops.push(engine.stop);
+  const kube = await startKube();
+  stops.push(kube.stop);
+  await prepare(kube, engine);
+  const config = new KubeConfig();
+  config.loadFromFile(kube.kubeconfig);
+  const transport = await connect(config);
+  stops.push(() => transport.close());
+  const tables = new ManyTables(transport, NAMESPACE);
+  stops.push(() => tables.stop());
+
+  let began = performance.now();
+  await tables.create(TABLES);
+  say('created by the API server s', since(began));
+  began = performance.now();
+  const operator = await startOperator(kube);
+  stops.push(operator.stop);
+  const peak = highest(() => operator.memoryMb());
+  const synced = tables.ready(TABLES);
+  const timer = setInterval(() => console.log(`  ${since(began)} s: ${tables.readyCount} Ready`), 5000);
+  await synced;
+  clearInterval(timer);
+  say('first sync, from the start of the operator s', since(began));
+  say('operator: memory, at most MB', peak.end());
+  say('operator: CPU of the first sync s', operator.cpuSeconds());
+  say('engine: memory MB', memoryMb(engine.pid));
+  await sleep(3000);
+  await measureEdits(tables, operator, engine);
+  await measureIdle(operator, engine);
+}
+
+async function prepare(kube: TestKube, engine: Engine): Promise<void> {
+  await kube.kubectl(['apply', '--server-side', '-f', 'crds/generated']);
+  const definitions = KINDS.map(({ plural }) => `crd/${plural}.pergola.dev`);
+  await kube.kubectl(['wait', '--for=condition=Established', '--timeout=60s', ...definitions]);
+  const data = { 'admin-secret': Buffer.from(SECRET).toString('base64') };
+  await kube.apply(
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } },
+    { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'engine-admin', namespace: NAMESPACE }, data },
+    {
+      apiVersion: GROUP_VERSION,
+      kind: 'Engine',
+      metadata: { name: 'main', namespace: NAMESPACE },
+      spec: { endpoint: { url: engine.url }, adminSecretRef: { name: 'engine-admin', key: 'admin-secret' } },
+    },
+  );
+}
+
+type Operator = {
+  readonly memoryMb: () => number;
+  readonly cpuSeconds: () => number;
+  readonly metric: (name: string) => Promise<number>;
+  readonly stop: () => Promise<void>;
+};
+
+async function startOperator(kube: TestKube): Promise<Operator> {
+  const port = await freePort();
+  const flags = ['--health-port', String(port), '--health-host', '127.0.0.1', '--lease-namespace', NAMESPACE];
+  const child: ChildProcess = spawn(process.execPath, ['bin/pergola.mjs', 'operator', ...flags], {
+    env: {
+      ...process.env,
+      KUBECONFIG: kube.kubeconfig,
+      NODE_OPTIONS: `${options['node-options']} ${profileOptions('operator')}`,
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const pid = child.pid!;
+  return {
+    memoryMb: () => memoryMb(pid),
+    cpuSeconds: () => cpuSeconds(pid),
+    metric: async (name) => {
+      const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+      const lines = page.split('\n').filter((line) => line.startsWith(name));
+      return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
+    },
+    stop: async () => {
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+}
+
+async function measureEdits(tables: ManyTables, operator: Operator, engine: Engine): Promise<void> {
+  const before = [operator.cpuSeconds(), cpuSeconds(engine.pid)];
+  const peak = highest(() => operator.memoryMb());
+  const edits = Number(options.edits);
+  const times: number[] = [];
+  for (let i = 0; i < edits; i++) times.push(await tables.edit((i * 37) % TABLES));
+  say('one change Ready, median ms', percentile(times, 50));
+  say('one change Ready, 99th percentile ms', percentile(times, 99));
+  say('operator: CPU of one change ms', ((operator.cpuSeconds() - before[0]!) * 1000) / edits);
+  say('engine: CPU of one change ms', ((cpuSeconds(engine.pid) - before[1]!) * 1000) / edits);
+  say('operator: memory meanwhile, at most MB', peak.end());
+}
+
+async function measureIdle(operator: Operator, engine: Engine): Promise<void> {
+  await sleep(5000);
+  const seconds = Number(options.idle);
+  const before = [
+    operator.cpuSeconds(),
+    await operator.metric('pergola_engine_requests_total'),
+    cpuSeconds(engine.pid),
+  ];
+  await sleep(seconds * 1000);
+  const requests = (await operator.metric('pergola_engine_requests_total')) - before[1]!;
+  say('operator: idle CPU, percent of a core', ((operator.cpuSeconds() - before[0]!) / seconds) * 100);
+  say('operator: requests to the engine a minute', (requests * 60) / seconds);
+  say('engine: idle CPU, percent of a core', ((cpuSeconds(engine.pid) - before[2]!) / seconds) * 100);
+  say('operator: memory MB', operator.memoryMb());
+  say('engine: memory MB', memoryMb(engine.pid));
+}
+
+function profileOptions(name: string): string {
+  return options.profile === undefined ? '' : `--cpu-prof --cpu-prof-dir=${join(options.profile, name)}`;
+}
+
+/** Looks every so often until it is ended. */
+function highest(look: () => number): { readonly end: () => number } {
+  let most = look();
+  const timer = setInterval(() => {
+    most = Math.max(most, look());
+  }, 200);
+  return {
+    end: () => {
+      clearInterval(timer);
+      return most;
+    },
+  };
+}
+
+function memoryMb(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+}
+
+/** Of the process and all its threads, in hundredths as Linux counts. */
+function cpuSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+function since(began: number): number {
+  return Math.round((performance.now() - began) / 10) / 100;
+}
+
+function say(what: string, value: number): void {
+  console.log(`  ${what.padEnd(50)} ${value.toFixed(2)}`);
+}

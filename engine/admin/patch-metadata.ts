@@ -1,0 +1,50 @@
+/** `patch_metadata`: the document with some objects put and some removed, by their keys. What is not named stays the same value, so
+ *  that a change beside thousands of tables costs what the change costs, not what a replacement would.
+ *  Out: what `replace_metadata` answers. Not here: judging and writing the whole (document-operations.ts). */
+import { fail, withPath } from '../errors/engine-error.ts';
+import { type Edit, editObjects } from '../metadata/edit.ts';
+import { refuseCycles } from '../metadata/inherited-roles.ts';
+import { OBJECTS, objectKey, parseKey } from '../metadata/objects.ts';
+import type { ArgsOf } from '../metadata/operations.ts';
+import { normaliseObject } from '../metadata/parse.ts';
+import type { Answer } from './answer.ts';
+import { replaceDocument } from './document-operations.ts';
+import type { AdminRequest } from './request.ts';
+import type { Work } from './work.ts';
+
+type PatchArgs = ArgsOf<'patch_metadata'>;
+
+/** Raises `parseFailed` for what is no key, no object, not the object its key says, or has nothing to hang on. */
+export function patchMetadata(work: Work, args: PatchArgs, request: AdminRequest): Promise<Answer> {
+  const next = editObjects(work.metadata, editsIn(args));
+  refuseCycles(next.inherited_roles ?? []);
+  return replaceDocument(work, next, args, request);
+}
+
+function editsIn({ put = [], remove = [] }: PatchArgs): readonly Edit[] {
+  const puts = new Set(put.map(({ key }) => key));
+  return [
+    ...remove.map((key, i) => withPath('remove', () => withPath(i, () => removal(key, puts)))),
+    ...put.map((one, i) => withPath('put', () => withPath(i, () => replacement(one)))),
+  ];
+}
+
+function removal(key: string, puts: ReadonlySet<string>): Edit {
+  if (!parseKey(key)) refuse(`${key} is not the key of a metadata object`);
+  if (puts.has(key)) refuse(`${key} is both put and removed`);
+  return { key, definition: undefined };
+}
+
+function replacement({ key, definition }: { readonly key: string; readonly definition?: unknown }): Edit {
+  const named = parseKey(key) ?? refuse(`${key} is not the key of a metadata object`);
+  const normal = withPath('definition', () => normaliseObject(named.kind, definition));
+  const said = OBJECTS[named.kind].identity.of(normal);
+  const above = named.segments.slice(0, named.segments.length - said.length);
+  const actual = objectKey(named.kind, ...above, ...said);
+  if (actual !== key) refuse(`the definition is that of ${actual}, not of ${key}`);
+  return { key, definition: normal };
+}
+
+function refuse(text: string): never {
+  return fail('parseFailed', { text });
+}

@@ -1,0 +1,140 @@
+/** Many Table resources for one engine, and how long the operator takes over them: made as fast as the API server takes them,
+ *  watched until they are Ready, edited one after the other. All of it over one keep-alive client, the operator's own transport.
+ *  In: a transport, a namespace with an Engine `main`. Not here: what runs (.ci/scale.ts, deploy/e2e/scale.e2e.ts), limits. */
+import { isDeepStrictEqual } from 'node:util';
+import { type CustomResource, GROUP_VERSION } from '../operator/kinds.ts';
+import { type KubeObject, Reflector } from '../operator/kubernetes/reflector.ts';
+import { systemTimers } from '../operator/kubernetes/timers.ts';
+import type { Transport } from '../operator/kubernetes/transport.ts';
+
+export const ROLES = ['reader', 'author', 'auditor'] as const;
+const COLUMNS = ['id', 'title', 'owner', 'amount', 'details', 'created_at', 'previous_id'];
+/** How many requests are under way at once. */
+const LANES = 16;
+
+/** Tables t0, t1, …, each but the first referring to the one before. Statements of some hundred tables each: one of all of them
+ *  would hold more locks than Postgres has by itself. */
+export function schemaOf(count: number): readonly string[] {
+  const tables = Array.from(
+    { length: count },
+    (_, i) =>
+      `create table t${i} (id int primary key, title text not null, owner text, amount numeric, details jsonb,
+        created_at timestamptz default now(), previous_id int references t${Math.max(0, i - 1)});`,
+  );
+  return Array.from({ length: Math.ceil(count / 250) }, (_, i) =>
+    tables.slice(i * 250, (i + 1) * 250).join('\n'),
+  );
+}
+
+export class ManyTables {
+  readonly #transport: Transport;
+  readonly #path: string;
+  readonly #reflector: Reflector<Seen>;
+  #look: () => void = () => {};
+
+  constructor(transport: Transport, namespace: string) {
+    this.#transport = transport;
+    this.#path = `/apis/${GROUP_VERSION}/namespaces/${namespace}/tables`;
+    this.#reflector = new Reflector<Seen>({
+      transport,
+      timers: systemTimers,
+      path: this.#path,
+      isSame: (before, after) => isDeepStrictEqual(before.status, after.status),
+      onChange: () => this.#look(),
+      onSettled: () => this.#look(),
+      onProblem: () => {},
+    });
+    this.#reflector.start();
+  }
+
+  /** Resolves when the API server has them all. */
+  async create(count: number): Promise<void> {
+    await inLanes(count, async (i) => {
+      await this.#transport.send({ method: 'POST', path: this.#path, body: tableResource(i) });
+    });
+  }
+
+  /** Until so many are Ready at their own generation. */
+  async ready(count: number): Promise<void> {
+    await this.#until(() => this.readyCount >= count);
+  }
+
+  get readyCount(): number {
+    return [...this.#reflector.objects.values()].filter(isReady).length;
+  }
+
+  /** Hides a column of one table from one role, or shows it again; milliseconds from the request until it is Ready so. */
+  async edit(i: number): Promise<number> {
+    const path = `${this.#path}/t${i}`;
+    const shown = await this.#transport.send<CustomResource>({ method: 'GET', path });
+    const { permissions } = shown.spec as { permissions: { select: { columns: string[] } }[] };
+    const columns = permissions[0]!.select.columns;
+    const value = columns.includes('amount') ? columns.filter((name) => name !== 'amount') : COLUMNS;
+    const began = performance.now();
+    const { metadata } = await this.#transport.send<CustomResource>({
+      method: 'PATCH',
+      path,
+      contentType: 'application/json-patch+json',
+      body: [{ op: 'replace', path: '/spec/permissions/0/select/columns', value }],
+    });
+    await this.#until(() => {
+      const seen = [...this.#reflector.objects.values()].find(({ metadata: { name } }) => name === `t${i}`);
+      return seen !== undefined && seen.metadata.generation! >= metadata.generation && isReady(seen);
+    });
+    return performance.now() - began;
+  }
+
+  async stop(): Promise<void> {
+    await this.#reflector.stop();
+  }
+
+  #until(holds: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      this.#look = () => {
+        if (!holds()) return;
+        this.#look = () => {};
+        resolve();
+      };
+      this.#look();
+    });
+  }
+}
+
+type Seen = KubeObject & Pick<CustomResource, 'status'>;
+
+function isReady({ metadata, status }: Seen): boolean {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return ready?.status === 'True' && ready.observedGeneration === metadata.generation;
+}
+
+function tableResource(i: number): object {
+  const previous = [{ name: 'previous', foreignKey: { columns: ['previous_id'] } }];
+  return {
+    apiVersion: GROUP_VERSION,
+    kind: 'Table',
+    metadata: { name: `t${i}` },
+    spec: {
+      engineRef: { name: 'main' },
+      source: 'default',
+      table: { schema: 'public', name: `t${i}` },
+      ...(i > 0 ? { objectRelationships: previous } : {}),
+      permissions: ROLES.map((role) => ({
+        role,
+        select: { columns: COLUMNS, filter: { owner: { _eq: 'X-Engine-User-Id' } } },
+      })),
+    },
+  };
+}
+
+async function inLanes(count: number, work: (i: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const lane = async () => {
+    while (next < count) await work(next++);
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+}
+
+export function percentile(values: readonly number[], percent: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))]!;
+}
