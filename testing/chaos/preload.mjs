@@ -2,6 +2,7 @@
  *  that is it, starts that anew whenever it is gone, and does on request what fate does. In: CHAOS_PORT, and GET
  *  /arm/STEP (killed there), /arm/stop-STEP (stopped in its tracks there), /signal/NAME, /cut (connections to the API server),
  *  /away/MS (cut, and none comes about so long), /. Out: { port, starts, kills, conflicts, steps }.
+ *  Any other path says how it stands, probes' too.
  *  One file of plain JavaScript without imports of ours: pods mount it. Not here: what is changed meanwhile (person.ts). */
 import { spawn } from 'node:child_process';
 import { subscribe } from 'node:diagnostics_channel';

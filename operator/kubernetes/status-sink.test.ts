@@ -1,0 +1,66 @@
+/** What becomes of statuses that cannot be written: counted, so that another pass comes soon. */
+import { expect, test } from 'vitest';
+import type { StatusChange } from '../ports.ts';
+import { statusOf } from '../status.ts';
+import { table } from '../testing/resources.ts';
+import { statusSink } from './status-sink.ts';
+import { ManualTimers } from './testing/manual-timers.ts';
+import { ApiProblem, type Transport } from './transport.ts';
+
+const outcome = { reason: 'Applied', message: '1 object applied' } as const;
+const context = { now: new Date(0), progressDeadlineSeconds: 300 };
+
+function changeOf(name: string): StatusChange {
+  const cr = table(name);
+  return { cr, status: statusOf(cr, { outcome, wasWritten: true, failing: [] }, context) };
+}
+
+/** Unwritten, as published, with the names the API server was asked for and complained of. */
+async function published(
+  names: readonly string[],
+  refuse: (name: string) => Error | undefined,
+  isLeading = () => true,
+) {
+  const asked: string[] = [];
+  const problems: string[] = [];
+  const send = async ({ path }: { path: string }) => {
+    const name = path.split('/').at(-2)!;
+    asked.push(name);
+    const error = refuse(name);
+    if (error) throw error;
+    return {};
+  };
+  const sink = statusSink({
+    transport: { send } as unknown as Transport,
+    timers: new ManualTimers(),
+    signal: new AbortController().signal,
+    isLeading,
+    onWritten: () => {},
+    onProblem: (cr) => problems.push(cr.metadata.name),
+  });
+  return { unwritten: await sink.publish(names.map(changeOf)), asked, problems };
+}
+
+test('what the API server does not take is counted, what is gone is not', async () => {
+  const answers: Record<string, Error> = {
+    lost: new Error('connect ECONNREFUSED'),
+    forbidden: new ApiProblem(403, 'forbidden'),
+    gone: new ApiProblem(404, 'not found'),
+  };
+  expect(await published(['well', 'lost', 'forbidden', 'gone'], (name) => answers[name])).toEqual({
+    unwritten: 2,
+    asked: ['well', 'lost', 'forbidden', 'gone'],
+    problems: ['lost', 'forbidden'],
+  });
+});
+
+test('who no longer leads writes none of the rest', async () => {
+  let left = 2;
+  const names = Array.from({ length: 20 }, (_, i) => `t${i}`);
+  const { unwritten, asked } = await published(
+    names,
+    () => undefined,
+    () => left-- > 0,
+  );
+  expect([unwritten, asked]).toEqual([18, ['t0', 't1']]);
+});
