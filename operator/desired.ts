@@ -186,18 +186,23 @@ function heldKeys(
   manager: string,
 ): ReadonlySet<string> {
   const silent = snapshot.resources.filter((cr) => outcomes.has(cr.metadata.uid));
-  const owns = (crs: readonly CustomResource[], entry: LedgerEntry) =>
-    crs.some((cr) => isOwnedBy(entry, cr, manager));
+  const [ownedBySilent, ownedBySeen] = [ownership(silent, manager), ownership(snapshot.resources, manager)];
   const mayBeUnseen = (entry: LedgerEntry) =>
     !snapshot.isComplete || snapshot.seesNamespace?.(namespaceOf(entry)) === false;
   const isHeld = (entry: LedgerEntry) =>
-    owns(silent, entry) ||
-    (mayBeUnseen(entry) && entry.manager === manager && !owns(snapshot.resources, entry));
+    ownedBySilent(entry) || (mayBeUnseen(entry) && entry.manager === manager && !ownedBySeen(entry));
   return new Set(
     Object.entries(ledger.objects)
       .filter(([, entry]) => isHeld(entry))
       .map(([key]) => key),
   );
+}
+
+/** `isOwnedBy` any of them, for thousands of entries and as many resources. */
+function ownership(crs: readonly CustomResource[], manager: string): (entry: LedgerEntry) => boolean {
+  const uids = new Set(crs.map(({ metadata }) => metadata.uid));
+  const names = new Set(crs.map(crName));
+  return (entry) => entry.manager === manager && (uids.has(entry.uid) || names.has(entry.cr));
 }
 
 /** `Table team-a/article` → `team-a`. */
