@@ -1,6 +1,6 @@
-/** The operator killed at every step of its work, against a real API server and the real engine, while resources change and a person
+/** The operator killed around its write, against a real API server and the real engine, while resources change and a person
  *  changes metadata: whatever had been done, the next process goes on from there. The tests are one story.
- *  Not here: faults of the cluster itself (deploy/e2e/chaos.e2e.ts). */
+ *  Not here: faults of the cluster itself (deploy/e2e/). */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { PERSON_SCHEMA, Person } from '../../testing/chaos/person.ts';
 import { type Supervised, startSupervised } from '../../testing/chaos/supervised.ts';

@@ -1,5 +1,5 @@
 /** An operator in a process of its own that chaos has its hands on (preload.mjs). In: its flags. Out: ways to hurt it, and how often
- *  it was. Not here: operators in pods (deploy/e2e/chaos.e2e.ts). */
+ *  it was. Not here: operators in pods (deploy/e2e/). */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
