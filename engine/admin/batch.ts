@@ -69,7 +69,7 @@ function refuseMixedAccess(request: AdminRequest): void {
 function accessModeOf(item: AdminRequest | EngineError): string | undefined {
   if (item instanceof EngineError) return undefined;
   const { effect, name } = item.operation;
-  if (effect === 'read' || effect === 'batch') return undefined;
+  if (effect === 'read' || effect === 'batch' || name === 'select' || name === 'count') return undefined;
   const isReadOnly =
     name === 'run_sql' &&
     typeof item.args === 'object' &&

@@ -31,7 +31,6 @@ import {
 } from './events.ts';
 import { dropAction } from './handlers/actions.ts';
 import { HANDLERS } from './handlers/index.ts';
-import { insertRows } from './insert.ts';
 import { linksOf } from './links.ts';
 import { managedChanges, refuseWarnings, type Warning } from './managed.ts';
 import { patchMetadata } from './patch-metadata.ts';
@@ -43,6 +42,7 @@ import {
 } from './remote-schemas.ts';
 import type { AdminRequest } from './request.ts';
 import { listMetadataRevisions, rollbackMetadata } from './revisions.ts';
+import { count, deleteRows, insertRows, selectRows, updateRows } from './rows.ts';
 import { runSql } from './run-sql.ts';
 import {
   createScheduledEvent,
@@ -103,7 +103,11 @@ const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchO
   introspect_remote_schema: introspectRemoteSchema,
   add_remote_schema_permissions: addRemoteSchemaPermission,
   run_sql: performSql,
+  select: selectRows,
+  count,
   insert: insertRows,
+  update: updateRows,
+  delete: deleteRows,
   drop_action: dropActionWithCalls,
   invoke_event_trigger: invokeEventTrigger,
   redeliver_event: redeliverEvent,

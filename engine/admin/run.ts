@@ -1,4 +1,4 @@
-/** One admin request: body in, status and body out; never throws. Only administrators; what may change the document waits
+/** One admin request: body in, status and body out; never throws. Only administrators, but for rows; what may change the document waits
  *  for its turn, works on a draft, and is tried again when another replica was faster and the client named no version.
  *  Not here: HTTP and authentication (http/), what each operation does (perform.ts). Spec: "Schema/metadata API". */
 import { EngineError, fail, toAdminBody } from '../errors/engine-error.ts';
@@ -8,7 +8,7 @@ import type { Authorship } from '../store/revisions.ts';
 import { dialectOf } from './answer.ts';
 import { managedChanges } from './managed.ts';
 import { perform } from './perform.ts';
-import { type AdminEndpoint, type AdminRequest, parseRequest } from './request.ts';
+import { type AdminEndpoint, type AdminRequest, type Caller, parseRequest } from './request.ts';
 import { mayChangeSchema, type RunSqlArgs } from './run-sql.ts';
 import { refuseAdded } from './settle.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -46,18 +46,37 @@ export async function runAdmin(
 ): Promise<AdminResponse> {
   const caller = {
     endpoint: context.endpoint,
-    showInternal: context.showInternal ?? true,
+    showInternal: mayShowInternal(context),
     author: context.session.variables[USER_ID] ?? context.session.role,
     client: context.client ?? null,
     session: context.session,
   };
   try {
-    // First of all: a stranger learns nothing of what would have been understood.
-    if (context.session.role !== ADMIN_ROLE) fail('adminOnly', {}, { path: ['args'] });
-    return { status: 200, body: await answer(state, parseRequest(body, caller)) };
+    const isAdmin = context.session.role === ADMIN_ROLE;
+    const request = isAdmin ? parseRequest(body, caller) : ofAnyRole(body, caller);
+    return { status: 200, body: await answer(state, request) };
   } catch (error) {
     return refusal(error, context);
   }
+}
+
+/** Rows may be asked for by any role. Otherwise a stranger learns nothing of what would have been understood. */
+function ofAnyRole(body: unknown, caller: Caller): AdminRequest {
+  let request: AdminRequest | undefined;
+  try {
+    request = parseRequest(body, caller);
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+  }
+  return request && isAboutRows(request) ? request : fail('adminOnly', {}, { path: ['args'] });
+}
+
+function isAboutRows(request: AdminRequest | EngineError): boolean {
+  if (request instanceof EngineError) return false;
+  const { effect } = request.operation;
+  return (
+    effect === 'rows' || (effect === 'batch' && request.items.length > 0 && request.items.every(isAboutRows))
+  );
 }
 
 function answer(state: EngineState, request: AdminRequest): Promise<unknown> {
@@ -143,7 +162,7 @@ function changesDocument(request: AdminRequest | EngineError): boolean {
   const { effect, name } = request.operation;
   if (effect === 'batch') return request.items.some(changesDocument);
   if (name === 'run_sql') return !isSqlText(request.args) || mayChangeSchema(request.args);
-  return effect !== 'read';
+  return effect !== 'read' && effect !== 'rows';
 }
 
 /** Enough of run_sql's arguments to know what they may do; arguments that are wrong wait their turn and fail there. */
@@ -151,10 +170,15 @@ function isSqlText(args: unknown): args is RunSqlArgs {
   return typeof args === 'object' && args !== null && 'sql' in args && typeof args.sql === 'string';
 }
 
+/** What Postgres has said is for administrators. */
+function mayShowInternal({ session, showInternal = true }: AdminContext): boolean {
+  return showInternal && session.role === ADMIN_ROLE;
+}
+
 function refusal(error: unknown, context: AdminContext): AdminResponse {
   const dialect = dialectOf(context.endpoint);
   if (error instanceof EngineError) {
-    return { status: error.status, body: toAdminBody(error, dialect, context.showInternal ?? true) };
+    return { status: error.status, body: toAdminBody(error, dialect, mayShowInternal(context)) };
   }
   const told = isUnreachable(error)
     ? new EngineError('sourceUnreachable', { source: '', reason: 'the metadata database does not answer' })

@@ -245,11 +245,11 @@ export const ERRORS = {
     (p) => `${p.type} on ${p.table} for role ${p.role} is not allowed`,
     { message: (p) => `${p.type} on "${p.table}" for role "${p.role}" is not allowed. ` },
   ),
-  selectNotPermitted: row<Named & { role: string }>(
+  selectNotPermitted: row<Named & { role: string; needs?: string }>(
     400,
     'permission-denied',
     (p) => `select on ${p.name} for role ${p.role} is not allowed.`,
-    { message: (p) => `select on "${p.name}" for role "${p.role}" is not allowed. ` },
+    { message: (p) => `select on "${p.name}" for role "${p.role}" is not allowed. ${onlyReaders(p.needs)}` },
   ),
   upsertNotPermitted: row<{ role: string }>(
     400,
@@ -907,3 +907,8 @@ export const ERRORS = {
 
 export type ErrorName = keyof typeof ERRORS;
 export type ErrorParams<N extends ErrorName> = (typeof ERRORS)[N] extends ErrorRow<infer P> ? P : never;
+
+function onlyReaders(operation: string | undefined): string {
+  if (operation === undefined) return '';
+  return `; "${operation}" is only allowed if the role has "select" permissions on the table`;
+}

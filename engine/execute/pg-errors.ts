@@ -16,7 +16,7 @@ export type DatabaseFailure = {
 type Entry = {
   readonly state: RegExp;
   /** Only failures whose message has this. */
-  readonly says?: string;
+  readonly says?: string | RegExp;
   readonly error: (failure: DatabaseFailure, path: readonly PathStep[], internal: unknown) => EngineError;
 };
 
@@ -66,6 +66,12 @@ const PG_ERRORS: readonly Entry[] = [
     error: ({ message }, path) => new EngineError('dataException', { text: message }, path),
   },
   {
+    // A path, query or pattern of ltree that is none. What Postgres says of a statement begins otherwise.
+    state: /^42601$/,
+    says: /^(?!syntax error at (or near|end))/,
+    error: ({ message }, path) => new EngineError('dataException', { text: message }, path),
+  },
+  {
     // The target of an upsert has lost its index since the database was last looked at,
     state: /^42P10$/,
     error: (_failure, path) =>
@@ -101,7 +107,7 @@ export function engineErrorOf(thrown: unknown, statement: string, path: readonly
   const internal = internalOf(failure, statement);
   if (failure.code === undefined) return unreachable(failure, path, internal);
   const entry = PG_ERRORS.find(
-    ({ state, says = '' }) => state.test(failure.code!) && failure.message.includes(says),
+    ({ state, says = '' }) => state.test(failure.code!) && failure.message.search(says) >= 0,
   );
   return entry?.error(failure, path, internal) ?? new EngineError('databaseQueryFailed', {}, path, internal);
 }

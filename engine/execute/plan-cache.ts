@@ -209,6 +209,11 @@ function total(numbers: readonly number[]): number {
 type Surroundings = Pick<ReadyPlan, 'timeLimitMs'> &
   Pick<Model, 'sources'> & { readonly asked: Pick<QueryTag, 'operation'> & Pick<PlannedRequest, 'text'> };
 
+/** A plan that was not made of a request's text, and is run once. */
+export function readyOnce(compiled: CompiledPlan, { sources }: Pick<Model, 'sources'>): ReadyPlan {
+  return ready(compiled, { timeLimitMs: null, sources, asked: { operation: null, text: '' } });
+}
+
 function ready(
   { operation, validations, calls, joins, statements, template }: CompiledPlan,
   around: Surroundings,

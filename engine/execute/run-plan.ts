@@ -146,7 +146,8 @@ async function inTransactions<T>(
   }
 }
 
-async function write(run: Run, statement: ReadyStatement, given: Binding): Promise<Row> {
+/** A statement with the steps before it and its answer, where somebody has opened a transaction. */
+export async function write(run: Run, statement: ReadyStatement, given: Binding): Promise<Row> {
   const binding = statement.steps.length === 0 ? given : await runSteps(run, statement.steps, given);
   const row = await runOne(run, statement, valuesOf(statement, binding));
   const { answer } = statement;

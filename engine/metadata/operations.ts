@@ -50,8 +50,8 @@ import { type Static, type TProperties, type TSchema, Type } from './schema/type
 export type Endpoint = '/v1/query' | '/v1/metadata' | '/v2/query';
 
 /** `edit`: a function from document to document (admin/handlers). `state`: changes the document or what lies beside it as a
- *  whole. `read`: changes nothing. `database`: runs SQL. `batch`: performs other operations. */
-export type Effect = 'edit' | 'state' | 'read' | 'database' | 'batch';
+ *  whole. `read`: changes nothing. `database`: runs SQL. `rows`: reads or writes rows as the caller's role, whoever that is. `batch`: performs other operations. */
+export type Effect = 'edit' | 'state' | 'read' | 'database' | 'rows' | 'batch';
 
 export type OperationDeclaration = {
   readonly effect: Effect;
@@ -108,7 +108,15 @@ function sourced<const E extends Effect, P extends TProperties>(
   return row(effect, summary, schema, { isPrefixed: true, takesSource: true, ...more });
 }
 
+/** About the rows of one tracked table. */
+function rows<P extends TProperties>(summary: string, args: P) {
+  const more = { endpoints: SCHEMA, isPrefixed: false };
+  return sourced('rows', summary, { table: QualifiedName, ...args }, more);
+}
+
 const flag = Type.Optional(Type.Boolean());
+const values = Type.Optional(Type.Record(Type.String(), Type.Unknown()));
+const returning = Type.Optional(Type.Array(Type.Unknown()));
 const ActionArgs = Type.Object({
   name: GraphqlName,
   definition: ActionDefinition,
@@ -750,22 +758,39 @@ export const OPERATIONS = {
   ),
 
   // ── rows ──
-  insert: sourced(
-    'database',
-    'Inserts rows into a tracked table, by column name.',
-    {
-      table: QualifiedName,
-      objects: Type.Array(Type.Record(Type.String(), Type.Unknown())),
-      returning: Type.Optional(Type.Array(ColumnName)),
-      on_conflict: Type.Optional(
+  select: rows('Rows of a tracked table, with columns and related rows by name.', {
+    columns: Type.Array(Type.Unknown()),
+    where: Type.Optional(Type.Unknown()),
+    order_by: Type.Optional(Type.Unknown()),
+    limit: Type.Optional(Type.Unknown()),
+    offset: Type.Optional(Type.Unknown()),
+  }),
+  count: rows('How many rows of a tracked table there are, or distinct values of columns.', {
+    where: Type.Optional(Type.Unknown()),
+    distinct: Type.Optional(Type.Array(ColumnName)),
+  }),
+  insert: rows('Inserts rows into a tracked table, by column name.', {
+    objects: Type.Array(Type.Record(Type.String(), Type.Unknown())),
+    returning,
+    on_conflict: Type.Optional(
+      nullable(
         Type.Object({
-          constraint: ObjectName,
+          constraint: Type.Optional(ObjectName),
+          constraint_on: Type.Optional(Type.Array(ColumnName)),
           action: Type.Union([Type.Literal('ignore'), Type.Literal('update')]),
         }),
       ),
-    },
-    { endpoints: SCHEMA, isPrefixed: false },
-  ),
+    ),
+  }),
+  update: rows('Updates rows of a tracked table.', {
+    where: Type.Unknown(),
+    $set: values,
+    $inc: values,
+    $mul: values,
+    $default: Type.Optional(Type.Array(ColumnName)),
+    returning,
+  }),
+  delete: rows('Deletes rows of a tracked table.', { where: Type.Unknown(), returning }),
 
   // ── the document ──
   export_metadata: row('read', 'The whole document.', nothing, { versions: [1, 2] }),

@@ -7,7 +7,9 @@ import { inputOrigin } from '../schema/origin.ts';
 import { type Input, leafOf } from './input.ts';
 import type { Assignment } from './types.ts';
 
-const KINDS: Readonly<Record<string, { kind: Assignment['kind']; type: (own: PgType) => PgType }>> = {
+const KINDS: Readonly<
+  Record<string, { kind: Exclude<Assignment['kind'], 'default'>; type: (own: PgType) => PgType }>
+> = {
   _set: { kind: 'set', type: (own) => own },
   _inc: { kind: 'increment', type: (own) => own },
   _append: { kind: 'append', type: (own) => own },

@@ -115,7 +115,10 @@ function insertOf(batch: Batch, rows: readonly Row[], determined: Determined, co
 
 /** Postgres does not tell which rows an upsert into a partitioned table has found and which it has made
  *  (`cannot retrieve a system column in this context`): both checks hold for all of them. */
-function checkedBy(check: Predicate, { table, onConflict }: Batch): Pick<Insert, 'check' | 'onConflict'> {
+export function checkedBy(
+  check: Predicate,
+  { table, onConflict }: Pick<Batch, 'table' | 'onConflict'>,
+): Pick<Insert, 'check' | 'onConflict'> {
   if (!table.isPartitioned || !onConflict?.check) return { check, onConflict };
   const both = and(check, onConflict.check);
   return { check: both, onConflict: { ...onConflict, check: both } };

@@ -294,7 +294,11 @@ export type OnConflict = {
   readonly target:
     | { readonly kind: 'constraint'; readonly name: string }
     /** The index that its SQL lets Postgres infer. */
-    | { readonly kind: 'index'; readonly index: CatalogIndex };
+    | { readonly kind: 'index'; readonly index: CatalogIndex }
+    /** The unique index of these columns. */
+    | { readonly kind: 'columns'; readonly columns: readonly string[] }
+    /** Whichever it is; nothing is updated. */
+    | { readonly kind: 'any' };
   /** Empty: do nothing. */
   readonly updateColumns: readonly string[];
   readonly presets: readonly Assignment[];
@@ -305,7 +309,7 @@ export type OnConflict = {
 
 export type Assignment =
   | {
-      readonly kind: 'set' | 'increment';
+      readonly kind: 'set' | 'increment' | 'multiply';
       readonly column: string;
       readonly type: PgType;
       readonly value: Leaf;
@@ -315,7 +319,9 @@ export type Assignment =
       readonly column: string;
       readonly type: PgType;
       readonly value: Leaf;
-    };
+    }
+  /** What the database gives a column nobody has written. */
+  | { readonly kind: 'default'; readonly column: string; readonly type: PgType };
 
 export type Update = {
   readonly kind: 'update';

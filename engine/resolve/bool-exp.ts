@@ -1,6 +1,7 @@
 /** A permission's JSON condition → Predicate over its table: the whole grammar, checked against columns and relationships.
  *  In: BoolExp as written. Out: Predicate with leaves for values. Raises an ERRORS row with the path into the condition.
- *  A relationship in a permission reaches every related row: the role's own permission on the target is not applied.
+ *  A relationship in a permission reaches every related row: the role's own permission on the target is not applied. Where the
+ *  condition is a request's (`reader`), it is, and nothing may be asked that the role may not read.
  *  Spec: BoolExp; grammar: features.md 1.3. */
 import {
   castOf,
@@ -19,6 +20,7 @@ import type { PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { isRecord, type JsonRecord, nameOfJson } from '../json/value.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
+import { accessOf } from './access.ts';
 import { checkEnumValue } from './enum.ts';
 import { callBeside } from './function-call.ts';
 import type { Lookup } from './memo.ts';
@@ -30,8 +32,10 @@ import {
   type Operand,
   or,
   type Predicate,
+  shownIfOf,
 } from './predicate.ts';
-import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from './types.ts';
+import { ADMIN_ROLE } from './session.ts';
+import type { ResolvedColumn, ResolvedComputedField, ResolvedTable, SelectAccess } from './types.ts';
 import { leafOf, listLeafOf } from './value.ts';
 
 /** Where a condition stands. */
@@ -44,6 +48,8 @@ export type Scope = {
   readonly tables: Lookup<ResolvedTable>;
   /** Names of relationships that lead out of the source, by the table's qualifiedKey. */
   readonly remote?: ReadonlyMap<string, ReadonlySet<string>>;
+  /** The role whose request this is, and no rule: values are values, and none means a session variable. */
+  readonly reader?: string;
 };
 
 /** Deeper conditions are refused: every later stage walks them recursively. */
@@ -71,7 +77,7 @@ function clause(key: string, value: unknown, scope: Scope, level: number): Predi
       return exists(objectOf(value), scope, level);
   }
   const column = scope.table.columnByName.get(key);
-  if (column) return columnCondition(column, value, scope);
+  if (column) return columnCondition({ ...column, ...readColumn(column, scope.table, scope) }, value, scope);
   const field = scope.table.computedFields.get(key);
   if (field) return computedCondition(field, value, scope, level);
   const relationship = scope.table.relationships.get(key);
@@ -83,7 +89,42 @@ function clause(key: string, value: unknown, scope: Scope, level: number): Predi
   const target = scope.tables.get(qualifiedKey(relationship.join.table));
   if (!target) return fail('notSupported', { text: `relationship "${key}" leads to a native query` });
   const where = resolveBoolExp(value, { ...scope, table: target }, level);
-  return { kind: 'related', join: relationship.join, where };
+  return { kind: 'related', join: relationship.join, where, ...filterOn(target, scope) };
+}
+
+/** What the reader sees of a table. Raises `selectNotPermitted`. */
+function accessIn(table: ResolvedTable, reader: string): SelectAccess {
+  const access = accessOf(table, reader).select;
+  return access ?? fail('selectNotPermitted', { name: table.table.name, role: reader });
+}
+
+/** The rows of a table that the reader reaches; all of them where the condition is a rule. */
+function filterOn(table: ResolvedTable, { reader }: Scope): { readonly filter?: Predicate } {
+  if (reader === undefined) return {};
+  const { filter } = accessIn(table, reader);
+  return filter.kind === 'true' ? {} : { filter };
+}
+
+/** In which rows the reader sees the column. Raises `columnNotPermitted`. */
+function readColumn(
+  { name }: Pick<ResolvedColumn, 'name'>,
+  table: ResolvedTable,
+  { reader }: Scope,
+): { readonly shownIf?: Predicate } {
+  if (reader === undefined) return {};
+  const { columns, cells } = accessIn(table, reader);
+  if (!columns.has(name)) fail('columnNotPermitted', { type: 'select', column: name, role: reader });
+  return shownIfOf({ shownIf: cells.columns.get(name) });
+}
+
+function readComputed(field: ResolvedComputedField, scope: Scope): { readonly shownIf?: Predicate } {
+  const { reader, table } = scope;
+  if (reader === undefined) return {};
+  const { computedFields, cells } = accessIn(table, reader);
+  if (computedFields && !computedFields.has(field.name)) {
+    fail('columnNotPermitted', { type: 'select', column: field.name, role: reader });
+  }
+  return shownIfOf({ shownIf: cells.computedFields.get(field.name) });
 }
 
 /** A computed field called with the row alone: its value compared, or a row it returns satisfying the condition. */
@@ -96,10 +137,12 @@ function computedCondition(
   const call = plainCall(field, scope.table);
   if (field.returns.kind === 'scalar') {
     const { type, scalar } = field.returns;
-    return columnCondition({ name: field.name, type, scalar, call }, value, scope);
+    const read = readComputed(field, scope);
+    return columnCondition({ name: field.name, type, scalar, call, ...read }, value, scope);
   }
   const target = scope.tables.get(qualifiedKey(field.returns.table))!;
-  return { kind: 'called', call, where: resolveBoolExp(value, { ...scope, table: target }, level) };
+  const where = resolveBoolExp(value, { ...scope, table: target }, level);
+  return { kind: 'called', call, where, ...filterOn(target, scope) };
 }
 
 function plainCall(field: ResolvedComputedField, table: ResolvedTable): FunctionCall {
@@ -119,6 +162,8 @@ function conditions(value: unknown, scope: Scope, level: number): readonly Predi
 }
 
 function exists(value: JsonRecord, scope: Scope, level: number): Predicate {
+  const { reader = ADMIN_ROLE } = scope;
+  if (reader !== ADMIN_ROLE) fail('notSupported', { text: 'a request cannot ask for rows of another table' });
   const name = withPath('_table', () => tableName(value['_table']));
   const table = scope.tables.get(qualifiedKey(name));
   if (!table) return fail('tableNotTracked', { table: printQualified(name) }, { path: ['_table'] });
@@ -137,12 +182,25 @@ function tableName(value: unknown): QualifiedName {
 function columnCondition(column: ComparedColumn, value: unknown, scope: Scope): Predicate {
   // To a rule, a column of an enum is the text it is in the database, and may be compared as such.
   const compared = column.enum ? { ...column, scalar: scalarOf(column.type) } : column;
+  if (scope.reader !== undefined && column.scalar.family === 'json' && !asksForNull(value)) {
+    fail('jsonColumnInWhere', {});
+  }
   if (isRecord(value)) return operations(compared, value, scope);
   if (Array.isArray(value) && value.length > 0 && value.every(isRecord)) {
     return and(...value.map((item, i) => withPath(i, () => operations(compared, item, scope))));
   }
   checkEnumValue(column, value);
-  return compare(column, '_eq', leafOf(value, column.type));
+  return compare(column, '_eq', leafOf(value, column.type, isRule(scope)));
+}
+
+/** Of a request nothing else can be asked of a json column: it has no operators. */
+function asksForNull(value: unknown): boolean {
+  return isRecord(value) && Object.keys(value).every((key) => /^[_$]is_null$/.test(key));
+}
+
+/** Do texts mean session variables? */
+function isRule({ reader }: Scope): boolean {
+  return reader === undefined;
 }
 
 function operations(column: ComparedColumn, value: JsonRecord, scope: Scope): Predicate {
@@ -171,10 +229,12 @@ function operation(column: ComparedColumn, key: string, value: unknown, scope: S
     for (const item of Array.isArray(value) ? value : [value]) checkEnumValue(column, item);
   }
   const form = operandOf(operator, column.scalar.family);
-  if (typeof form === 'object') return compare(column, operator, argumentsOf(form, value, column.type));
+  if (typeof form === 'object')
+    return compare(column, operator, argumentsOf(form, value, column.type, scope));
   const type = operandType(form, column.type);
   const isList = type.element !== null && form !== 'same';
-  return compare(column, operator, isList ? listLeafOf(value, type.element) : leafOf(value, type));
+  const right = isList ? listLeafOf(value, type.element, isRule(scope)) : leafOf(value, type, isRule(scope));
+  return compare(column, operator, right);
 }
 
 /** `{geography: {_st_d_within: …}}`: conditions on the value as another type. */
@@ -193,12 +253,12 @@ function castCondition(column: ComparedColumn, value: unknown, scope: Scope): Pr
 }
 
 /** The values of an operator that takes several, by name. */
-function argumentsOf({ fields }: OperandFields, value: unknown, own: PgType): Operand {
+function argumentsOf({ fields }: OperandFields, value: unknown, own: PgType, scope: Scope): Operand {
   const given = objectOf(value);
   const values = Object.entries(fields).map(([name, row]) => {
     const item = given[name] ?? row.standard ?? null;
     if (item === null && row.isRequired) fail('parseFailed', { text: `key "${name}" not found` });
-    return withPath(name, () => leafOf(item, operandFieldType(row, own)));
+    return withPath(name, () => leafOf(item, operandFieldType(row, own), isRule(scope)));
   });
   return { kind: 'arguments', values };
 }
@@ -206,7 +266,7 @@ function argumentsOf({ fields }: OperandFields, value: unknown, own: PgType): Op
 /** A column or a computed field as it stands, or cast. */
 type ComparedColumn = Pick<ResolvedColumn, 'name' | 'type' | 'scalar'> &
   Partial<Pick<ResolvedColumn, 'enum'>> &
-  Pick<ColumnRef, 'call' | 'cast'>;
+  Pick<ColumnRef, 'call' | 'cast' | 'shownIf'>;
 
 /** Comparisons of two columns, without their `_` or `$`. */
 const COLUMN_OPERATORS: ReadonlyMap<string, OperatorName> = new Map([
@@ -224,8 +284,12 @@ function columnOperand(left: ComparedColumn, value: unknown, scope: Scope): Oper
   const isRoot = Array.isArray(value) && value.length === 2 && value[0] === '$';
   const [name] = Array.isArray(value) && (isRoot || value.length === 1) ? value.slice(-1) : [value];
   if (typeof name !== 'string') return fail('columnOperandNotText', {});
-  const right = (isRoot ? scope.root : scope.table).columnByName.get(name);
+  const table = isRoot ? scope.root : scope.table;
+  const right = table.columnByName.get(name);
   if (!right) return fail('columnNotExists', { name });
+  // An operand is never null by itself, so what is shown in some rows only cannot be one.
+  if (readColumn(right, table, scope).shownIf)
+    fail('notSupported', { text: `${name} is not shown in every row` });
   if (!areComparable(left.type, right.type)) {
     fail('incompatibleColumns', { left: left.name, right: right.name });
   }
@@ -264,8 +328,14 @@ function compare(column: ComparedColumn, operator: OperatorName, right: Operand)
   return { kind: 'compare', left: refTo(column), operator, right };
 }
 
-function refTo({ name, type, call, cast }: ComparedColumn): ColumnRef {
-  return { column: name, type, ...(call ? { call } : {}), ...(cast ? { cast } : {}) };
+function refTo({ name, type, call, cast, shownIf }: ComparedColumn): ColumnRef {
+  return {
+    column: name,
+    type,
+    ...(call ? { call } : {}),
+    ...(cast ? { cast } : {}),
+    ...shownIfOf({ shownIf }),
+  };
 }
 
 function objectOf(value: unknown): JsonRecord {

@@ -166,6 +166,8 @@ export function not(predicate: Predicate): Predicate {
 }
 
 /** Carried on from what a role sees to what refers to it. */
-export function shownIfOf({ shownIf }: { readonly shownIf?: Predicate }): { readonly shownIf?: Predicate } {
+export function shownIfOf({ shownIf }: { readonly shownIf?: Predicate | undefined }): {
+  readonly shownIf?: Predicate;
+} {
   return shownIf ? { shownIf } : {};
 }

@@ -11,29 +11,29 @@ import { nameOfJson } from '../json/value.ts';
 import type { Leaf, LeafValue } from './predicate.ts';
 import { isSessionVariable } from './session.ts';
 
-/** Raises `parseFailed` for a value the type cannot have. */
-export function leafOf(value: unknown, type: PgType): Leaf {
-  if (typeof value === 'string' && isSessionVariable(value)) {
+/** `isRule`: may text mean a session variable? Raises `parseFailed` for a value the type cannot have. */
+export function leafOf(value: unknown, type: PgType, isRule = true): Leaf {
+  if (isRule && typeof value === 'string' && isSessionVariable(value)) {
     return { kind: 'session', variable: value.toLowerCase(), type };
   }
   const stored = storedType(type);
   if (stored.element && Array.isArray(value) && !value.some(Array.isArray)) {
-    return listOf(value, stored.element, type);
+    return listOf(value, stored.element, type, isRule);
   }
   return { kind: 'constant', value: textOf(value, stored), type };
 }
 
 /** The right side of `_in` and its kind: a list, or a session variable that holds an array literal. */
-export function listLeafOf(value: unknown, element: PgType): Leaf {
+export function listLeafOf(value: unknown, element: PgType, isRule = true): Leaf {
   const type = arrayOf(element);
-  if (typeof value === 'string' && isSessionVariable(value)) return leafOf(value, type);
+  if (isRule && typeof value === 'string' && isSessionVariable(value)) return leafOf(value, type);
   if (!Array.isArray(value)) return fail('parseFailed', { text: wrongKind('Array', value) });
-  return listOf(value, element, type);
+  return listOf(value, element, type, isRule);
 }
 
 /** One constant when all items are, else a list of leaves. */
-function listOf(items: readonly unknown[], element: PgType, type: PgType): Leaf {
-  const leaves = items.map((item, i) => withPath(i, () => leafOf(item, element)));
+function listOf(items: readonly unknown[], element: PgType, type: PgType, isRule: boolean): Leaf {
+  const leaves = items.map((item, i) => withPath(i, () => leafOf(item, element, isRule)));
   const texts = leaves.map((leaf) => (leaf.kind === 'constant' ? leaf.value : undefined));
   const isConstant = texts.every((text) => text === null || typeof text === 'string');
   return isConstant ? { kind: 'constant', value: texts, type } : { kind: 'list', items: leaves, type };

@@ -94,7 +94,7 @@ function columnArrays({ columns, rows }: Insert, aliases: Aliases): Fragment {
 }
 
 function conflictClause(conflict: OnConflict, row: string, aliases: Aliases): Fragment {
-  const target = sql` on conflict ${conflictTarget(conflict.target)}`;
+  const target = sql` on conflict${conflictTarget(conflict.target)}`;
   if (conflict.updateColumns.length === 0) return sql`${target} do nothing`;
   const preset = new Set(conflict.presets.map(({ column }) => column));
   const set = [
@@ -108,18 +108,34 @@ function conflictClause(conflict: OnConflict, row: string, aliases: Aliases): Fr
 }
 
 function conflictTarget(target: OnConflict['target']): Fragment {
-  if (target.kind === 'constraint') return sql`on constraint ${id(target.name)}`;
-  const { on, where } = target.index;
-  return sql`(${join(on.map(catalogued), comma)})${whereClause(where === null ? [] : [catalogued(where)])}`;
+  switch (target.kind) {
+    case 'any':
+      return empty;
+    case 'constraint':
+      return sql` on constraint ${id(target.name)}`;
+    case 'columns':
+      return sql` (${join(target.columns.map(id), comma)})`;
+    case 'index': {
+      const { on, where } = target.index;
+      return sql` (${join(on.map(catalogued), comma)})${whereClause(where === null ? [] : [catalogued(where)])}`;
+    }
+    default:
+      return target satisfies never;
+  }
 }
 
-function assignment({ kind, column, value }: Assignment, row: string): Fragment {
+function assignment(given: Assignment, row: string): Fragment {
+  if (given.kind === 'default') return sql`${id(given.column)} = default`;
+  const { kind, column, value } = given;
   return sql`${id(column)} = ${ASSIGNMENTS[kind](columnOf(row, column), param(value))}`;
 }
 
-const ASSIGNMENTS: Readonly<Record<Assignment['kind'], (old: Fragment, value: Fragment) => Fragment>> = {
+type WithValue = Exclude<Assignment['kind'], 'default'>;
+
+const ASSIGNMENTS: Readonly<Record<WithValue, (old: Fragment, value: Fragment) => Fragment>> = {
   set: (_old, value) => value,
   increment: (old, value) => sql`${old} + ${value}`,
+  multiply: (old, value) => sql`${old} * ${value}`,
   append: (old, value) => sql`${old} || ${value}`,
   prepend: (old, value) => sql`${value} || ${old}`,
   'delete-key': (old, value) => sql`${old} - ${value}`,

@@ -1,0 +1,361 @@
+/** select, count, insert, update and delete of the admin API: what they answer, for whom, and what a role must not see or write. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+
+let database: TestDatabase;
+let engine: TestEngine;
+
+const SCHEMA = `
+  create table author (id int primary key, name text not null, secret text, born date default '2000-01-01');
+  create table article (id bigint primary key, author_id int references author, title text, votes int default 1,
+    price numeric, is_published boolean not null default false, unique (author_id, title));
+  create function label(a author) returns text stable language sql as 'select upper(a.name)';`;
+const ROWS = `
+  truncate author, article;
+  insert into author values (1, 'ann', 'x'), (2, 'bob', 'y');
+  insert into article values (1, 1, 'one', 1, 1.50, true), (2, 1, 'two', 2, 2, false),
+    (9007199254740993, 2, 'three', 3, 0.10, true);`;
+
+const own = { author_id: { _eq: 'X-Engine-User-Id' } };
+const METADATA = {
+  version: 3,
+  sources: [
+    {
+      name: 'default',
+      kind: 'postgres',
+      configuration: { connection_info: { database_url: { from_env: 'ENGINE_GRAPHQL_DATABASE_URL' } } },
+      tables: [
+        {
+          table: 'author',
+          array_relationships: [
+            {
+              name: 'articles',
+              using: { foreign_key_constraint_on: { table: 'article', column: 'author_id' } },
+            },
+          ],
+          computed_fields: [{ name: 'label', definition: { function: 'label' } }],
+          select_permissions: [
+            { role: 'user', permission: { columns: ['id', 'name'], filter: {}, computed_fields: [] } },
+          ],
+        },
+        {
+          table: 'article',
+          object_relationships: [{ name: 'author', using: { foreign_key_constraint_on: 'author_id' } }],
+          select_permissions: [
+            {
+              role: 'user',
+              permission: {
+                columns: ['id', 'title', 'author_id', 'is_published'],
+                filter: { _or: [own, { is_published: true }] },
+                limit: 2,
+              },
+            },
+          ],
+          insert_permissions: [
+            {
+              role: 'user',
+              permission: {
+                columns: ['id', 'title'],
+                check: { title: { _neq: 'forbidden' } },
+                set: { author_id: 'X-Engine-User-Id' },
+              },
+            },
+          ],
+          update_permissions: [
+            {
+              role: 'user',
+              permission: { columns: ['title', 'votes'], filter: own, set: { is_published: 'false' } },
+            },
+          ],
+          delete_permissions: [
+            { role: 'user', permission: { filter: { _and: [own, { is_published: false }] } } },
+          ],
+        },
+      ],
+    },
+  ],
+};
+
+beforeAll(async () => {
+  database = await createDatabase();
+  await database.sql(SCHEMA);
+  engine = await startTestEngine({
+    databaseUrl: database.url,
+    env: { ENGINE_GRAPHQL_DATABASE_URL: database.url },
+  });
+  expect((await engine.admin('replace_metadata', METADATA)).status).toBe(200);
+});
+beforeEach(async () => {
+  await database.sql(ROWS);
+});
+afterAll(async () => {
+  await engine?.close();
+  await database?.drop();
+});
+
+const USER = (id: number) => ({ 'x-engine-role': 'user', 'x-engine-user-id': String(id) });
+
+/** The body, whatever the status. */
+async function ask(type: string, args: object, headers: Record<string, string> = {}): Promise<unknown> {
+  return (await engine.admin(type, args, { endpoint: '/v1/query', headers })).body;
+}
+
+const articles = (args: object, headers = {}) => ask('select', { table: 'article', ...args }, headers);
+
+describe('select', () => {
+  test('answers with columns in the order asked, related rows and computed fields among them', async () => {
+    const columns = [
+      'name',
+      'label',
+      { name: 'articles', alias: 'texts', columns: ['title'], order_by: '-id' },
+    ];
+    expect(await ask('select', { table: 'author', columns, order_by: '+id' })).toEqual([
+      { name: 'ann', label: 'ANN', texts: [{ title: 'two' }, { title: 'one' }] },
+      { name: 'bob', label: 'BOB', texts: [{ title: 'three' }] },
+    ]);
+  });
+
+  test('a star is all columns, and a second one those of related rows', async () => {
+    const where = { id: 1 };
+    expect(await ask('select', { table: 'author', columns: ['*'], where })).toEqual([
+      { id: 1, name: 'ann', secret: 'x', born: '2000-01-01' },
+    ]);
+    const [deep] = (await ask('select', { table: 'author', columns: ['*.*'], where })) as [object];
+    expect(deep).toMatchObject({ name: 'ann', articles: [{ title: 'one', votes: 1 }, { title: 'two' }] });
+  });
+
+  test('conditions have the operators of rules, in both spellings, and reach related rows', async () => {
+    const asked = {
+      columns: ['title'],
+      where: { $or: [{ id: { $gt: 2 } }, { author: { name: { _like: 'a%' } } }] },
+    };
+    expect(
+      await articles({ ...asked, order_by: { column: 'id', type: 'desc' }, limit: 2, offset: 1 }),
+    ).toEqual([{ title: 'two' }, { title: 'one' }]);
+  });
+
+  test('every digit of a number counts', async () => {
+    const response = await engine.fetch('/v1/query', {
+      method: 'POST',
+      body: `{"type": "select", "args": {"table": "article", "columns": ["id", "price"],
+              "where": {"id": 9007199254740993}}}`,
+    });
+    expect(await response.text()).toBe('[{"id":9007199254740993,"price":0.10}]');
+  });
+
+  test('rows are ordered by those they refer to, when these are asked for', async () => {
+    const columns = ['id', { name: 'author', columns: ['name'] }];
+    const rows = (await articles({ columns, order_by: ['-author.name', 'id'] })) as { author: object }[];
+    expect(rows.map(({ author }) => author)).toEqual([{ name: 'bob' }, { name: 'ann' }, { name: 'ann' }]);
+  });
+
+  test('text that looks like a session variable is text', async () => {
+    const asked = { columns: ['id'], where: { title: 'X-Engine-User-Id' } };
+    expect(await articles(asked, USER(1))).toEqual([]);
+  });
+
+  test.each([
+    ['-1', -1, 'unexpected negative value'],
+    ['"1"', '1', 'parsing Int failed, expected Number, but encountered String'],
+  ])('a limit of %s is refused', async (_name, limit, error) => {
+    expect(await articles({ columns: ['id'], limit })).toMatchObject({ error, path: '$.args.limit' });
+  });
+});
+
+describe('a role', () => {
+  test('sees its rows, its columns and no more than its limit', async () => {
+    expect(await articles({ columns: ['*'], order_by: 'id' }, USER(1))).toEqual([
+      { id: 1, title: 'one', author_id: 1, is_published: true },
+      { id: 2, title: 'two', author_id: 1, is_published: false },
+    ]);
+    const others = await articles({ columns: ['title'], order_by: 'id' }, USER(2));
+    expect(others).toEqual([{ title: 'one' }, { title: 'three' }]);
+  });
+
+  test('sees its rows through relationships, and none of their hidden columns', async () => {
+    const asked = { table: 'author', columns: ['name', { name: 'articles', columns: ['title'] }] };
+    expect(await ask('select', { ...asked, order_by: 'id' }, USER(2))).toEqual([
+      { name: 'ann', articles: [{ title: 'one' }] },
+      { name: 'bob', articles: [{ title: 'three' }] },
+    ]);
+    expect(await ask('select', { table: 'author', columns: ['*'], limit: 1 }, USER(2))).toEqual([
+      { id: 1, name: 'ann' },
+    ]);
+  });
+
+  test.each([
+    ['a column', { columns: ['secret'] }],
+    ['a condition', { columns: ['id'], where: { secret: 'x' } }],
+    ['a condition on a computed field', { columns: ['id'], where: { label: 'ANN' } }],
+    ['a computed field', { columns: ['label'] }],
+    ['an order', { columns: ['id'], order_by: 'secret' }],
+    ['a comparison', { columns: ['id'], where: { name: { $ceq: 'secret' } } }],
+    ['a related row', { columns: [{ name: 'articles', columns: ['price'] }] }],
+    ['a related condition', { columns: ['id'], where: { articles: { price: 1 } } }],
+  ])('is refused what it may not read in %s', async (_what, asked) => {
+    const body = await ask('select', { table: 'author', ...asked }, USER(1));
+    expect(body).toMatchObject({ code: 'permission-denied' });
+    expect(JSON.stringify(body)).not.toContain('internal');
+  });
+
+  test('learns nothing of hidden rows by a condition on related ones', async () => {
+    const where = { articles: { title: 'two' } };
+    expect(await ask('select', { table: 'author', columns: ['id'], where }, USER(1))).toEqual([{ id: 1 }]);
+    expect(await ask('select', { table: 'author', columns: ['id'], where }, USER(2))).toEqual([]);
+  });
+
+  test('cannot ask for rows of a table beside, nor for any other operation in a bulk of rows', async () => {
+    const exists = { _exists: { _table: 'author', _where: { secret: 'x' } } };
+    expect(await articles({ columns: ['id'], where: exists }, USER(1))).toMatchObject({
+      code: 'not-supported',
+    });
+    const count = { type: 'count', args: { table: 'author' } };
+    const bulk = (...items: object[]) =>
+      engine.admin('bulk', items, { endpoint: '/v1/query', headers: USER(1) });
+    expect((await bulk(count, count)).body).toEqual([{ count: 2 }, { count: 2 }]);
+    expect((await bulk(count, { type: 'run_sql', args: { sql: 'select 1' } })).body).toMatchObject({
+      code: 'access-denied',
+    });
+  });
+
+  test('that is held to API limits has to ask by GraphQL', async () => {
+    await engine.admin('set_api_limits', { disabled: false, depth_limit: { global: 5 } });
+    expect(await articles({ columns: ['id'] }, USER(1))).toMatchObject({ code: 'not-supported' });
+    expect(await articles({ columns: ['id'], limit: 1 })).toHaveLength(1);
+    await engine.admin('remove_api_limits', {});
+  });
+});
+
+describe('count', () => {
+  test('counts rows the role may see, and distinct values', async () => {
+    expect(await ask('count', { table: 'article' })).toEqual({ count: 3 });
+    expect(await ask('count', { table: 'article', distinct: ['author_id'] })).toEqual({ count: 2 });
+    expect(await ask('count', { table: 'article', where: { is_published: false } }, USER(2))).toEqual({
+      count: 0,
+    });
+  });
+
+  test('needs a permission to select', async () => {
+    expect(await ask('count', { table: 'author' }, { 'x-engine-role': 'stranger' })).toMatchObject({
+      code: 'permission-denied',
+      error: 'select on author for role stranger is not allowed.',
+    });
+  });
+});
+
+describe('insert', () => {
+  const titled = (id: number, title: string) => ({ id, title });
+
+  test('has the presets and the check of the role, and gives back what it may read', async () => {
+    const args = { table: 'article', objects: [titled(5, 'five')], returning: ['id', 'author_id'] };
+    expect(await ask('insert', args, USER(2))).toEqual({
+      affected_rows: 1,
+      returning: [{ id: 5, author_id: 2 }],
+    });
+    const refused = [titled(6, 'fine'), titled(7, 'forbidden')];
+    expect(await ask('insert', { table: 'article', objects: refused }, USER(2))).toMatchObject({
+      code: 'permission-error',
+    });
+    expect(await ask('count', { table: 'article' })).toEqual({ count: 4 });
+  });
+
+  test.each([
+    ['a column it may not give', { id: 5, votes: 9 }, 'permission-denied'],
+    ['a preset', { id: 5, author_id: 1 }, 'not-supported'],
+  ])('refuses a role %s', async (_what, object, code) => {
+    expect(await ask('insert', { table: 'article', objects: [object] }, USER(2))).toMatchObject({ code });
+    expect(await ask('count', { table: 'article' })).toEqual({ count: 3 });
+  });
+
+  test('on conflict ignores or updates, named by constraint or by columns', async () => {
+    const insert = (on_conflict: object, title = 'new') =>
+      ask('insert', { table: 'article', objects: [{ id: 1, author_id: 1, title }], on_conflict });
+    expect(await insert({ action: 'ignore' })).toEqual({ affected_rows: 0 });
+    expect(await insert({ action: 'ignore', constraint: 'article_pkey' })).toEqual({ affected_rows: 0 });
+    expect(await insert({ action: 'update', constraint_on: ['id'] })).toEqual({ affected_rows: 1 });
+    expect(await articles({ columns: ['title'], where: { id: 1 } })).toEqual([{ title: 'new' }]);
+  });
+
+  test('on conflict a role updates its own rows, and only the columns it may update', async () => {
+    const upsert = (user: number) =>
+      ask(
+        'insert',
+        {
+          table: 'article',
+          objects: [titled(1, 'changed')],
+          on_conflict: { action: 'update', constraint: 'article_pkey' },
+        },
+        USER(user),
+      );
+    expect(await upsert(2)).toEqual({ affected_rows: 0 });
+    expect(await upsert(1)).toEqual({ affected_rows: 1 });
+    const columns = ['author_id', 'title', 'is_published'];
+    expect(await articles({ columns, where: { id: 1 } })).toEqual([
+      { author_id: 1, title: 'changed', is_published: false },
+    ]);
+  });
+});
+
+describe('update', () => {
+  test('sets, increments, multiplies and gives the default', async () => {
+    const changes = {
+      $set: { title: 'new' },
+      $inc: { votes: 5 },
+      $mul: { price: 2 },
+      $default: ['is_published'],
+    };
+    const returning = ['title', 'votes', 'price', 'is_published'];
+    expect(await ask('update', { table: 'article', where: { id: 1 }, ...changes, returning })).toEqual({
+      affected_rows: 1,
+      returning: [{ title: 'new', votes: 6, price: 3, is_published: false }],
+    });
+  });
+
+  test('reaches the rows of the role alone, with its presets', async () => {
+    const change = {
+      table: 'article',
+      where: {},
+      $set: { title: 'mine' },
+      returning: ['id', 'is_published'],
+    };
+    expect(await ask('update', change, USER(2))).toEqual({
+      affected_rows: 1,
+      returning: [{ id: 9007199254740992, is_published: false }],
+    });
+    expect(await ask('count', { table: 'article', where: { title: 'mine' } })).toEqual({ count: 1 });
+  });
+
+  test.each([
+    ['a column it may not write', { $set: { author_id: 2 } }, 'permission-denied'],
+    ['a preset', { $set: { is_published: true } }, 'not-supported'],
+    ['a column in two operators', { $set: { votes: 1 }, $inc: { votes: 1 } }, 'unexpected-payload'],
+  ])('refuses a role %s', async (_what, change, code) => {
+    const before = await articles({ columns: ['*'], order_by: 'id' });
+    expect(await ask('update', { table: 'article', where: {}, ...change }, USER(1))).toMatchObject({ code });
+    expect(await articles({ columns: ['*'], order_by: 'id' })).toEqual(before);
+  });
+
+  test('needs a condition, be it an empty one', async () => {
+    expect(await ask('update', { table: 'article', $set: { votes: 1 } })).toMatchObject({
+      code: 'parse-failed',
+    });
+  });
+});
+
+test('delete reaches the rows of the role alone', async () => {
+  const all = { table: 'article', where: {}, returning: ['title'] };
+  expect(await ask('delete', all, USER(1))).toEqual({ affected_rows: 1, returning: [{ title: 'two' }] });
+  expect(await ask('count', { table: 'article' })).toEqual({ count: 2 });
+});
+
+test('a bulk that tracks a table, fills it and fails leaves nothing', async () => {
+  const body = await ask('bulk', [
+    { type: 'run_sql', args: { sql: 'create table note (id int primary key)' } },
+    { type: 'track_table', args: 'note' },
+    { type: 'insert', args: { table: 'note', objects: [{ id: 1 }] } },
+    { type: 'insert', args: { table: 'note', objects: [{ id: 1 }] } },
+  ] as unknown as object);
+  expect(body).toMatchObject({ code: 'constraint-violation', path: '$.args[3].args' });
+  expect(await ask('select', { table: 'note', columns: ['id'] })).toMatchObject({ code: 'not-exists' });
+});

@@ -1,0 +1,105 @@
+/** `select`, `count`, `insert`, `update`, `delete`: rows of a tracked table as the caller's role, administrator or not, may read
+ *  and write them. They run in the request's transaction on the source, so that a bulk that tracks a table and fills it is all
+ *  or nothing. Allow lists and API limits speak of GraphQL, so roles that are held to any have to ask by GraphQL.
+ *  Not here: what the arguments mean (plan/row-selection.ts, row-writes.ts). Reference: features.md 1.14. */
+import { fail, withPath } from '../errors/engine-error.ts';
+import { readyOnce } from '../execute/plan-cache.ts';
+import { runOn } from '../execute/pool.ts';
+import { write } from '../execute/run-plan.ts';
+import { SESSION_SETTINGS, sessionSettings } from '../execute/session-settings.ts';
+import { parseJson } from '../json/parse-json.ts';
+import type { ArgsOf } from '../metadata/operations.ts';
+import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
+import type { Source } from '../metadata/schema/source.ts';
+import { planRowsCount } from '../plan/row-count.ts';
+import { planSelect } from '../plan/row-selection.ts';
+import { planRowsDelete, planRowsInsert, planRowsUpdate, type Writer } from '../plan/row-writes.ts';
+import type { MutationRoot, QueryRoot } from '../plan/types.ts';
+import { guardOf } from '../resolve/guard.ts';
+import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
+import type { ResolvedTable } from '../resolve/types.ts';
+import { renderPlan } from '../sql/plan.ts';
+import { textOfColumn } from '../wire/statement.ts';
+import type { Answer } from './answer.ts';
+import type { AdminRequest } from './request.ts';
+import type { Work } from './work.ts';
+
+/** A table, who asks, and what answers a plan about it as JSON. */
+type Ground = {
+  readonly table: ResolvedTable;
+  readonly writer: Writer;
+  readonly query: (query: QueryRoot) => Promise<unknown>;
+  readonly mutation: (mutation: MutationRoot) => Promise<unknown>;
+};
+
+type About = { readonly source: string; readonly table: QualifiedName };
+
+export async function selectRows(work: Work, args: ArgsOf<'select'>, request: AdminRequest): Promise<Answer> {
+  const { table, writer, query } = await groundOf(work, args, request);
+  const rows = await query({ kind: 'rows', select: planSelect(table, args, writer) });
+  return () => rows;
+}
+
+export async function count(work: Work, args: ArgsOf<'count'>, request: AdminRequest): Promise<Answer> {
+  const { table, writer, query } = await groundOf(work, args, request);
+  const { counted } = (await query(planRowsCount(table, args, writer))) as { counted: object };
+  return () => counted;
+}
+
+export async function insertRows(work: Work, args: ArgsOf<'insert'>, request: AdminRequest): Promise<Answer> {
+  const { table, writer, mutation } = await groundOf(work, args, request);
+  const result = await mutation(planRowsInsert(table, args, writer));
+  return () => result;
+}
+
+export async function updateRows(work: Work, args: ArgsOf<'update'>, request: AdminRequest): Promise<Answer> {
+  const { table, writer, mutation } = await groundOf(work, args, request);
+  const result = await mutation(planRowsUpdate(table, args, writer));
+  return () => result;
+}
+
+export async function deleteRows(work: Work, args: ArgsOf<'delete'>, request: AdminRequest): Promise<Answer> {
+  const { table, writer, mutation } = await groundOf(work, args, request);
+  const result = await mutation(planRowsDelete(table, args, writer));
+  return () => result;
+}
+
+/** Raises `sourceNotFound`, `tableNotTracked`, and `notSupported` for a role that has to ask by GraphQL. */
+async function groundOf(work: Work, args: About, { caller }: AdminRequest): Promise<Ground> {
+  const { session } = caller;
+  const source = work.source(args.source) ?? fail('sourceNotFound', { source: args.source });
+  await work.settle();
+  const { model } = work.view();
+  const { mayIntrospect: _, ...limits } = guardOf(model, session.role);
+  if (session.role !== ADMIN_ROLE && Object.values(limits).some((limit) => limit !== null)) {
+    const text = `role "${session.role}" has an allow list or API limits, which are about GraphQL: ask by GraphQL`;
+    fail('notSupported', { text });
+  }
+  const table = model.sources.get(source.name)?.tables.get(qualifiedKey(args.table));
+  if (!table) return withPath('table', () => fail('tableNotTracked', { table: printQualified(args.table) }));
+  const at = { alias: 'rows', source: source.name } as const;
+  const asked = { work, source, session };
+  return {
+    table,
+    writer: { model, role: session.role, mayUseBackendOnly: session.mayUseBackendOnly },
+    query: (query) => answered({ operation: 'query', roots: [{ kind: 'database', ...at, query }] }, asked),
+    mutation: (mutation) =>
+      answered({ operation: 'mutation', roots: [{ kind: 'mutation', ...at, mutation }] }, asked),
+  };
+}
+
+type Asked = { readonly work: Work; readonly source: Source; readonly session: Session };
+
+/** What the only root of the plan answers, every digit as Postgres has written it. */
+async function answered(
+  plan: Parameters<typeof renderPlan>[0],
+  { work, source, session }: Asked,
+): Promise<unknown> {
+  const { statements } = readyOnce(renderPlan(plan), work.view().model);
+  const { client } = await work.transaction(source);
+  await client.query(SESSION_SETTINGS.text, sessionSettings(session));
+  const run = (statement: { readonly text: string }, values: readonly unknown[]) =>
+    runOn(client, { name: '', text: statement.text }, values);
+  const [column = null] = await write(run, statements[0]!, { session, variables: {} });
+  return parseJson(textOfColumn(column) ?? 'null');
+}

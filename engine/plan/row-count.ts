@@ -1,0 +1,43 @@
+/** `count` of the admin API → how many rows a role sees, or how many distinct values of columns: `{counted: {count}}`.
+ *  Not here: the rows themselves (row-selection.ts). Spec: "Errors"; reference: features.md 1.14. */
+import { fail, withPath } from '../errors/engine-error.ts';
+import { and } from '../resolve/predicate.ts';
+import type { ResolvedTable } from '../resolve/types.ts';
+import { planWhere, type Reader, readableColumn, selectAccess } from './row-selection.ts';
+import type { QueryRoot } from './types.ts';
+
+export type CountAsked = { readonly where?: unknown; readonly distinct?: readonly string[] };
+
+export function planRowsCount(table: ResolvedTable, asked: CountAsked, reader: Reader): QueryRoot {
+  const { filter, cells } = selectAccess(table, reader, 'count');
+  const { distinct } = asked;
+  if (distinct?.length === 0) fail('empty', {}, { path: ['distinct'] });
+  const columns = withPath('distinct', () =>
+    (distinct ?? []).map((name, i) => withPath(i, () => readableColumn(table, name, reader).name)),
+  );
+  const partly = columns.flatMap((name) => {
+    const condition = cells.columns.get(name);
+    return condition ? [[name, condition] as const] : [];
+  });
+  const counted = {
+    kind: 'count',
+    columns,
+    isDistinct: distinct !== undefined,
+    ...(partly.length > 0 ? { shownIf: Object.fromEntries(partly) } : {}),
+  } as const;
+  return {
+    kind: 'aggregate',
+    select: {
+      table: table.table,
+      fields: [],
+      where: and(filter, planWhere(table, asked.where, reader)),
+      orderBy: [],
+      distinctOn: [],
+      limit: null,
+      offset: null,
+    },
+    output: [
+      { kind: 'values', alias: 'counted', members: [{ kind: 'value', alias: 'count', value: counted }] },
+    ],
+  };
+}

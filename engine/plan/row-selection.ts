@@ -1,0 +1,252 @@
+/** What `select` of the admin API asks for → Select: columns by name, `*`, relationships with columns of their own; conditions, an
+ *  order, a limit. What the role may not see is refused or, being rows, left out, as in GraphQL.
+ *  In: arguments as they came, a table, the role. Not here: writing (row-writes.ts), the grammar of conditions
+ *  (resolve/bool-exp.ts). Spec: "Errors"; reference: features.md 1.14. */
+import { fail, withPath } from '../errors/engine-error.ts';
+import { nearestNumber } from '../json/number.ts';
+import { isRecord, nameOfJson } from '../json/value.ts';
+import { accessOf, targetOf } from '../resolve/access.ts';
+import { resolveBoolExp } from '../resolve/bool-exp.ts';
+import { callBeside } from '../resolve/function-call.ts';
+import { and, type Predicate, shownIfOf, TRUE } from '../resolve/predicate.ts';
+import type {
+  Model,
+  ResolvedColumn,
+  ResolvedComputedField,
+  ResolvedRelationship,
+  ResolvedTable,
+  SelectAccess,
+} from '../resolve/types.ts';
+import { printedAs } from './table.ts';
+import type { Field, OrderItem, Select } from './types.ts';
+
+/** Whose request it is, and where it finds tables. */
+export type Reader = { readonly model: Model; readonly role: string };
+
+/** As `select` takes them, and each relationship among `columns`. */
+export type RowsAsked = {
+  readonly columns: readonly unknown[];
+  readonly where?: unknown;
+  readonly order_by?: unknown;
+  readonly limit?: unknown;
+  readonly offset?: unknown;
+};
+
+const WINDOW = ['where', 'order_by', 'limit', 'offset'] as const;
+
+/** `needs`: the operation that reads. Raises `selectNotPermitted`. */
+export function selectAccess(table: ResolvedTable, { role }: Reader, needs?: string): SelectAccess {
+  const access = accessOf(table, role).select;
+  return access ?? fail('selectNotPermitted', { name: table.table.name, role, ...(needs ? { needs } : {}) });
+}
+
+/** Raises `columnNotPermitted`, `columnExpected`, `columnNotExists`. */
+export function readableColumn(table: ResolvedTable, name: string, reader: Reader): ResolvedColumn {
+  if (table.relationships.has(name)) fail('columnExpected', { name });
+  const column = table.columnByName.get(name) ?? fail('columnNotExists', { name });
+  if (selectAccess(table, reader).columns.has(name)) return column;
+  return fail('columnNotPermitted', { type: 'select', column: name, role: reader.role });
+}
+
+export function planSelect(table: ResolvedTable, asked: RowsAsked, reader: Reader): Select {
+  const access = selectAccess(table, reader);
+  const limit = withPath('limit', () => countOf(asked.limit));
+  return {
+    table: table.table,
+    fields: withPath('columns', () => planColumns(table, asked.columns, reader)),
+    where: and(access.filter, planWhere(table, asked.where, reader)),
+    orderBy: withPath('order_by', () => planOrder(table, asked, reader)),
+    distinctOn: [],
+    limit: limit === null ? access.limit : Math.min(limit, access.limit ?? limit),
+    offset: withPath('offset', () => countOf(asked.offset))?.toString() ?? null,
+  };
+}
+
+/** `{}` where there is none. */
+export function planWhere(table: ResolvedTable, where: unknown, { model, role }: Reader): Predicate {
+  if (where === undefined || where === null) return TRUE;
+  const { tables } = model.sources.get(table.source)!;
+  const scope = { table, root: table, tables: { get: (key: string) => tables.get(key) }, reader: role };
+  return withPath('where', () => resolveBoolExp(where, scope));
+}
+
+/** Each once, under the first name it is asked by. Raises `empty`. */
+export function planColumns(
+  table: ResolvedTable,
+  columns: readonly unknown[],
+  reader: Reader,
+): readonly Field[] {
+  if (columns.length === 0) fail('empty', {});
+  const fields = columns.flatMap((column, i) => withPath(i, () => planColumn(table, column, reader)));
+  return [...new Map(fields.toReversed().map((field) => [field.alias, field])).values()].toReversed();
+}
+
+const STARS = /^\*(\.\*)*$/;
+
+function planColumn(table: ResolvedTable, column: unknown, reader: Reader): readonly Field[] {
+  if (typeof column === 'string') {
+    if (STARS.test(column)) return everything(table, (column.length + 1) / 2, reader);
+    return [planNamed(table, column, reader)];
+  }
+  if (!isNamed(column)) {
+    return fail('parseFailed', {
+      text: 'parsing a column failed, expected its name or an object with `name`',
+    });
+  }
+  return [planRelated(table, column, reader)];
+}
+
+/** `*`: what the role may see of the row; `*.*`: of the rows it is related to, too. */
+function everything(table: ResolvedTable, levels: number, reader: Reader): readonly Field[] {
+  const { columns } = selectAccess(table, reader);
+  const own = table.columns.filter(({ name }) => columns.has(name));
+  const fields = own.map((column) => columnField(column, reader, table));
+  if (levels === 1) return fields;
+  const inner = Array.from({ length: levels - 1 }, () => '*').join('.');
+  const related = [...table.relationships.values()].filter(({ join }) => {
+    return accessOf(targetOf(reader.model, table.source, join.table), reader.role).select !== null;
+  });
+  return [
+    ...fields,
+    ...related.flatMap(({ name }) => planRelated(table, { name, columns: [inner] }, reader)),
+  ];
+}
+
+function planNamed(table: ResolvedTable, name: string, reader: Reader): Field {
+  if (table.relationships.has(name)) fail('relationshipNotExpanded', { name });
+  const field = table.computedFields.get(name);
+  if (!field) return columnField(readableColumn(table, name, reader), reader, table);
+  const { computedFields } = selectAccess(table, reader);
+  if (computedFields && !computedFields.has(name)) {
+    fail('columnNotPermitted', { type: 'select', column: name, role: reader.role });
+  }
+  return computedField(field, table, reader);
+}
+
+function columnField(column: ResolvedColumn, reader: Reader, table: ResolvedTable): Field {
+  const printed = printedAs(column);
+  const shownIf = selectAccess(table, reader).cells.columns.get(column.name);
+  // Names of an enum's values are spelled in capitals in GraphQL alone.
+  const json = printed.json === 'capitals' ? 'quoted' : printed.json;
+  return {
+    kind: 'column',
+    alias: column.name,
+    column: column.name,
+    ...printed,
+    json,
+    path: null,
+    ...shownIfOf({ shownIf }),
+  };
+}
+
+function computedField(field: ResolvedComputedField, table: ResolvedTable, reader: Reader): Field {
+  const { name, returns } = field;
+  const isPlain = field.arguments.every(({ kind, hasDefault }) => kind !== 'user' || hasDefault);
+  if (returns.kind !== 'scalar' || !isPlain) {
+    return fail('notSupported', {
+      text: `computed field "${name}" is no column: it returns rows or takes arguments`,
+    });
+  }
+  const shownIf = selectAccess(table, reader).cells.computedFields.get(name);
+  const call = callBeside(field, table);
+  const { type, json } = returns;
+  return { kind: 'computed', alias: name, call, type, json, path: null, ...shownIfOf({ shownIf }) };
+}
+
+type Named = { readonly name: string; readonly alias?: unknown; readonly columns?: unknown } & Omit<
+  RowsAsked,
+  'columns'
+>;
+
+function isNamed(column: unknown): column is Named {
+  return isRecord(column) && typeof column['name'] === 'string';
+}
+
+function planRelated(table: ResolvedTable, asked: Named, reader: Reader): Field {
+  const { name, alias = name, columns } = asked;
+  const relationship = relationshipOf(table, name);
+  if (typeof alias !== 'string') fail('parseFailed', { text: 'an alias is a text' }, { path: ['alias'] });
+  if (!Array.isArray(columns)) fail('parseFailed', { text: 'key "columns" not found' });
+  const target = targetOf(reader.model, table.source, relationship.join.table);
+  if (relationship.kind === 'object' && WINDOW.some((key) => asked[key] !== undefined)) {
+    fail('argumentsOnObjectRelationship', {});
+  }
+  const { join, kind } = relationship;
+  return { kind, alias, join, select: planSelect(target, { ...asked, columns }, reader) };
+}
+
+function relationshipOf(table: ResolvedTable, name: string): ResolvedRelationship {
+  if (table.columnByName.has(name)) fail('columnChained', { name });
+  return table.relationships.get(name) ?? fail('fieldNotExists', { name });
+}
+
+/** `+id`, `-id`, `{column, type, nulls}`, or a list of them; `author.name` is a column of a row the row refers to. */
+function planOrder(table: ResolvedTable, asked: RowsAsked, reader: Reader): readonly OrderItem[] {
+  const { order_by: order } = asked;
+  if (order === undefined || order === null) return [];
+  if (!Array.isArray(order)) return [planOrderItem(table, order, asked, reader)];
+  if (order.length === 0) fail('emptyOrderBy', {});
+  return order.map((item, i) => withPath(i, () => planOrderItem(table, item, asked, reader)));
+}
+
+type Direction = Pick<OrderItem, 'direction' | 'nulls'>;
+
+function planOrderItem(table: ResolvedTable, item: unknown, asked: RowsAsked, reader: Reader): OrderItem {
+  const { column, ...direction } = typeof item === 'string' ? signed(item) : spelledOut(item);
+  const names = column.split('.');
+  const [first] = names;
+  const isIncluded = asked.columns.some((each) => isNamed(each) && each.name === first);
+  // What the rows are ordered by is to be seen in them.
+  if (names.length > 1 && table.relationships.has(first!) && !isIncluded)
+    fail('columnNotIncluded', { name: first! });
+  return { ...reached(table, names, reader), ...direction };
+}
+
+function signed(item: string): { readonly column: string } & Direction {
+  const direction = item.startsWith('-') ? 'desc' : 'asc';
+  return { column: item.replace(/^[+-]/, ''), direction, nulls: direction === 'asc' ? 'last' : 'first' };
+}
+
+function spelledOut(item: unknown): { readonly column: string } & Direction {
+  const { column, type = 'asc', nulls } = isRecord(item) ? item : {};
+  const direction = String(type).toLowerCase();
+  if (typeof column !== 'string') return fail('parseFailed', { text: 'key "column" not found' });
+  if (direction !== 'asc' && direction !== 'desc') {
+    return fail('parseFailed', { text: 'expected asc or desc' }, { path: ['type'] });
+  }
+  const place = nulls ?? (direction === 'asc' ? 'last' : 'first');
+  if (place !== 'first' && place !== 'last') {
+    return fail('parseFailed', { text: 'expected first or last' }, { path: ['nulls'] });
+  }
+  return { column, direction, nulls: place };
+}
+
+function reached(
+  table: ResolvedTable,
+  [name, ...names]: readonly string[],
+  reader: Reader,
+): Pick<OrderItem, 'path' | 'column' | 'shownIf'> {
+  if (names.length === 0) {
+    const column = readableColumn(table, name!, reader).name;
+    const shownIf = selectAccess(table, reader).cells.columns.get(column);
+    return { path: [], column, ...shownIfOf({ shownIf }) };
+  }
+  const { join, kind } = relationshipOf(table, name!);
+  if (kind === 'array') fail('orderByArrayRelationship', { name: name! });
+  const target = targetOf(reader.model, table.source, join.table);
+  const { path, ...rest } = reached(target, names, reader);
+  return { path: [{ join, filter: selectAccess(target, reader).filter }, ...path], ...rest };
+}
+
+const MOST = 2 ** 31 - 1;
+
+/** Of `limit` and `offset`; null where there is none. */
+function countOf(given: unknown): number | null {
+  const value = nearestNumber(given);
+  if (value === undefined || value === null) return null;
+  if (typeof value !== 'number' || !Number.isInteger(value) || value > MOST) {
+    const found = typeof value === 'number' ? `${value}` : nameOfJson(value);
+    return fail('parseFailed', { text: `parsing Int failed, expected Number, but encountered ${found}` });
+  }
+  return value < 0 ? fail('notSupported', { text: 'unexpected negative value' }) : value;
+}

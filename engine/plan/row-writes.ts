@@ -1,0 +1,263 @@
+/** `insert`, `update` and `delete` of the admin API → what is written, by column name, within what the role may write; and the
+ *  columns asked back, as far as it may read them. Presets, checks and row filters are those of a mutation.
+ *  In: arguments as they came, a table, the role. Not here: reading (row-selection.ts), related rows: an object has columns
+ *  alone. Spec: "Errors", InsertPermission; reference: features.md 1.14. */
+import { fail, withPath } from '../errors/engine-error.ts';
+import { accessOf } from '../resolve/access.ts';
+import { checkEnumValue } from '../resolve/enum.ts';
+import { and, type Leaf, type LeafValue, TRUE } from '../resolve/predicate.ts';
+import type { InsertAccess, ResolvedColumn, ResolvedTable, UpdateAccess } from '../resolve/types.ts';
+import { presetAssignments } from './assignment.ts';
+import { checkedBy } from './insert.ts';
+import { piecesOf } from './insert-pieces.ts';
+import { planColumns, planWhere, type Reader, selectAccess } from './row-selection.ts';
+import { textOf } from './scalar-value.ts';
+import type {
+  Assignment,
+  Delete,
+  Insert,
+  MutationField,
+  MutationOutput,
+  MutationRoot,
+  OnConflict,
+  Update,
+} from './types.ts';
+
+type Objects = readonly Readonly<Record<string, unknown>>[];
+
+export type InsertAsked = {
+  readonly objects: Objects;
+  readonly on_conflict?: ConflictAsked | null;
+  readonly returning?: readonly unknown[];
+};
+
+type ConflictAsked = {
+  readonly constraint?: string;
+  readonly constraint_on?: readonly string[];
+  readonly action: 'ignore' | 'update';
+};
+
+type Values = Readonly<Record<string, unknown>>;
+
+export type UpdateAsked = {
+  readonly where: unknown;
+  readonly $set?: Values;
+  readonly $inc?: Values;
+  readonly $mul?: Values;
+  readonly $default?: readonly string[];
+  readonly returning?: readonly unknown[];
+};
+
+export type DeleteAsked = Pick<UpdateAsked, 'where' | 'returning'>;
+
+/** Who writes: a permission may be for backends alone. */
+export type Writer = Reader & { readonly mayUseBackendOnly: boolean };
+
+export function planRowsInsert(table: ResolvedTable, asked: InsertAsked, writer: Writer): MutationRoot {
+  const access = permitted('insert', table, accessOf(table, writer.role).insert, writer);
+  if (asked.objects.length === 0) fail('noObjects', {}, { path: ['objects'] });
+  const given = withPath('objects', () => givenColumns(table, asked.objects, access, writer));
+  const columns = [...table.columnByName.values()].filter(
+    ({ name }) => access.presets.has(name) || given.has(name),
+  );
+  const onConflict = asked.on_conflict
+    ? withPath('on_conflict', () => planConflict(table, asked.on_conflict!, [...given], writer))
+    : null;
+  const insert: Insert = {
+    kind: 'insert',
+    table: table.table,
+    columns: columns.map(({ name, type }) => ({ column: name, type })),
+    rows: asked.objects.map((object, i) =>
+      withPath('objects', () =>
+        withPath(i, () =>
+          columns.map((column) => access.presets.get(column.name) ?? valueIn(object, column)),
+        ),
+      ),
+    ),
+    ...checkedBy(access.check, { table, onConflict }),
+  };
+  const [first, ...more] = piecesOf(insert);
+  const output = outputOf(table, asked.returning, writer);
+  if (more.length === 0) return { action: first!, output };
+  const steps = [first!, ...more].map((piece) => ({
+    insert: piece,
+    keeps: [],
+    isAnswered: true,
+    unlessInserted: null,
+    path: [],
+  }));
+  return { action: { kind: 'nested-insert', table: table.table, steps }, output };
+}
+
+export function planRowsUpdate(table: ResolvedTable, asked: UpdateAsked, writer: Writer): MutationRoot {
+  const access = permitted('update', table, accessOf(table, writer.role).update, writer);
+  const assigned = [
+    ...assignmentsOf('$set', 'set', asked.$set, { table, access, writer }),
+    ...assignmentsOf('$inc', 'increment', asked.$inc, { table, access, writer }),
+    ...assignmentsOf('$mul', 'multiply', asked.$mul, { table, access, writer }),
+    ...defaultsOf(asked.$default ?? [], { table, access, writer }),
+  ];
+  const taken = new Set(assigned.map(({ column }) => column));
+  const set = [...assigned, ...presetAssignments(table, access, taken)];
+  if (set.length === 0) fail('nothingToUpdate', {});
+  if (taken.size < assigned.length) {
+    fail('unexpectedPayload', { text: 'a column is written by one operator alone' });
+  }
+  const where = and(access.filter, planWhere(table, asked.where, writer));
+  const update: Update = { kind: 'update', table: table.table, set, where, check: access.check };
+  return { action: update, output: outputOf(table, asked.returning, writer) };
+}
+
+export function planRowsDelete(table: ResolvedTable, asked: DeleteAsked, writer: Writer): MutationRoot {
+  const access = permitted('delete', table, accessOf(table, writer.role).delete, writer);
+  const where = and(access.filter, planWhere(table, asked.where, writer));
+  const action: Delete = { kind: 'delete', table: table.table, where };
+  return { action, output: outputOf(table, asked.returning, writer) };
+}
+
+type Permission = { readonly backendOnly: boolean; readonly validation?: unknown };
+
+/** Raises `operationNotPermitted`. A webhook that judges input is told what GraphQL arguments say, and here are none. */
+function permitted<A extends Permission>(
+  type: 'insert' | 'update' | 'delete',
+  { table }: ResolvedTable,
+  access: A | null,
+  { role, mayUseBackendOnly }: Writer,
+): A {
+  if (!access || (access.backendOnly && !mayUseBackendOnly)) {
+    return fail('operationNotPermitted', { type, table: table.name, role });
+  }
+  if (access.validation) {
+    fail('notSupported', {
+      text: `role "${role}" has its input validated by a webhook: use a GraphQL mutation`,
+    });
+  }
+  return access;
+}
+
+/** Those any object gives. Raises `columnNotPermitted`, `notSupported` for a preset. */
+function givenColumns(
+  table: ResolvedTable,
+  objects: Objects,
+  { columns, presets }: InsertAccess,
+  { role }: Writer,
+): ReadonlySet<string> {
+  for (const [i, object] of objects.entries()) {
+    withPath(i, () => {
+      for (const name of Object.keys(object)) {
+        const column = writtenColumn(table, name);
+        if (presets.has(name)) refusePreset(name, 'insertable', role);
+        if (!columns.has(name)) fail('columnNotPermitted', { type: 'insert', column: column.name, role });
+      }
+    });
+  }
+  return new Set(objects.flatMap((object) => Object.keys(object)));
+}
+
+function refusePreset(name: string, verb: 'insertable' | 'updatable', role: string): never {
+  const text = `column "${name}" is not ${verb} for role "${role}"; its value is predefined in permission`;
+  return fail('notSupported', { text });
+}
+
+/** Raises `columnExpected` and `noSuchColumn`. */
+function writtenColumn(table: ResolvedTable, name: string): ResolvedColumn {
+  if (table.relationships.has(name)) fail('columnExpected', { name });
+  return table.columnByName.get(name) ?? fail('noSuchColumn', { name });
+}
+
+function valueIn(object: Values, column: ResolvedColumn): Leaf | 'default' {
+  return Object.hasOwn(object, column.name) ? leafOf(object[column.name], column) : 'default';
+}
+
+/** A value of a request: no text of it means a session variable. */
+function leafOf(value: unknown, column: ResolvedColumn): Leaf {
+  withPath(column.name, () => checkEnumValue(column, value));
+  return { kind: 'constant', value: textOf(value, column.type) as LeafValue, type: column.type };
+}
+
+function planConflict(
+  table: ResolvedTable,
+  { constraint, constraint_on: on, action }: ConflictAsked,
+  given: readonly string[],
+  writer: Writer,
+): OnConflict {
+  if (constraint !== undefined && on !== undefined) fail('conflictTargetTwice', {});
+  const target: OnConflict['target'] =
+    constraint !== undefined
+      ? { kind: 'constraint', name: constraint }
+      : on !== undefined
+        ? { kind: 'columns', columns: on.map((name) => writtenColumn(table, name).name) }
+        : { kind: 'any' };
+  if (action === 'ignore') return { target, updateColumns: [], presets: [], where: TRUE };
+  if (target.kind === 'any') fail('conflictTargetMissing', {});
+  const access = accessOf(table, writer.role).update;
+  if (!access || (access.backendOnly && !writer.mayUseBackendOnly)) {
+    return fail('upsertNotPermitted', { role: writer.role });
+  }
+  if (access.validation) permitted('update', table, access, writer);
+  const updateColumns = given.filter((name) => access.columns.has(name));
+  return {
+    target,
+    check: access.check,
+    updateColumns,
+    presets: updateColumns.length > 0 ? presetAssignments(table, access, new Set(updateColumns)) : [],
+    where: access.filter,
+  };
+}
+
+type Updated = {
+  readonly table: ResolvedTable;
+  readonly access: UpdateAccess;
+  readonly writer: Writer;
+};
+
+function assignmentsOf(
+  operator: '$set' | '$inc' | '$mul',
+  kind: 'set' | 'increment' | 'multiply',
+  values: Values | undefined,
+  updated: Updated,
+): readonly Assignment[] {
+  return withPath(operator, () =>
+    Object.entries(values ?? {}).map(([name, value]): Assignment => {
+      const column = updatedColumn(name, updated);
+      return { kind, column: column.name, type: column.type, value: leafOf(value, column) };
+    }),
+  );
+}
+
+function defaultsOf(names: readonly string[], updated: Updated): readonly Assignment[] {
+  return withPath('$default', () =>
+    names.map((name): Assignment => {
+      const { type } = updatedColumn(name, updated);
+      return { kind: 'default', column: name, type };
+    }),
+  );
+}
+
+function updatedColumn(name: string, { table, access, writer }: Updated): ResolvedColumn {
+  const column = writtenColumn(table, name);
+  const { role } = writer;
+  if (access.presets.has(name)) refusePreset(name, 'updatable', role);
+  if (!access.columns.has(name)) fail('columnNotPermitted', { type: 'update', column: name, role });
+  return column;
+}
+
+/** `{affected_rows, returning}`, the second where it is asked for. */
+function outputOf(
+  table: ResolvedTable,
+  returning: readonly unknown[] | undefined,
+  writer: Writer,
+): MutationOutput {
+  const affected: MutationField = { kind: 'affected-rows', alias: 'affected_rows' };
+  if (!returning || returning.length === 0) return { kind: 'response', fields: [affected] };
+  const select = {
+    table: table.table,
+    fields: withPath('returning', () => planColumns(table, returning, writer)),
+    where: selectAccess(table, writer).filter,
+    orderBy: [],
+    distinctOn: [],
+    limit: null,
+    offset: null,
+  };
+  return { kind: 'response', fields: [affected, { kind: 'returning', alias: 'returning', select }] };
+}
