@@ -100,6 +100,8 @@ async function answered(
   await client.query(SESSION_SETTINGS.text, sessionSettings(session));
   const run = (statement: { readonly text: string }, values: readonly unknown[]) =>
     runOn(client, { name: '', text: statement.text }, values);
-  const [column = null] = await write(run, statements[0]!, { session, variables: {} });
+  // The arguments are not GraphQL's: a failure is reported at the operation.
+  const statement = { ...statements[0]!, errorPath: [] };
+  const [column = null] = await write(run, statement, { session, variables: {} });
   return parseJson(textOfColumn(column) ?? 'null');
 }

@@ -327,7 +327,9 @@ test.each(SPECIFIED_ERRORS.filter(([, , , name]) => REACHED[name]))(
     const { ask: send, error, path = '$.args' } = REACHED[name]!;
     const before = await engine.admin('export_metadata', {});
     const answer = await send();
-    expect([answer.status, answer.body]).toMatchObject([status, { code, error, path }]);
+    // What the table shows no code of has that of its neighbours.
+    const expected = { code: code ?? 'unexpected-payload', error, path };
+    expect([answer.status, answer.body]).toMatchObject([status, expected]);
     expect((await engine.admin('export_metadata', {})).body).toEqual(before.body);
   },
 );

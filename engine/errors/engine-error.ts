@@ -111,5 +111,5 @@ function rowOf(kind: ErrorName): ErrorRow<never> {
 
 function printStep(step: PathStep): string {
   if (typeof step === 'number') return `[${step}]`;
-  return /^[A-Za-z_$][\w$-]*$/.test(step) ? `.${step}` : `['${step}']`;
+  return /^[A-Za-z_][\w-]*$/.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`;
 }
