@@ -3,23 +3,16 @@
  *  or nothing. Allow lists and API limits speak of GraphQL, so roles that are held to any have to ask by GraphQL.
  *  Not here: what the arguments mean (plan/row-selection.ts, row-writes.ts). Reference: features.md 1.14. */
 import { fail, withPath } from '../errors/engine-error.ts';
-import { readyOnce } from '../execute/plan-cache.ts';
-import { runOn } from '../execute/pool.ts';
-import { write } from '../execute/run-plan.ts';
-import { SESSION_SETTINGS, sessionSettings } from '../execute/session-settings.ts';
-import { parseJson } from '../json/parse-json.ts';
+import { answerOn } from '../execute/answer-on.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
-import type { Source } from '../metadata/schema/source.ts';
 import { planRowsCount } from '../plan/row-count.ts';
 import { planSelect } from '../plan/row-selection.ts';
 import { planRowsDelete, planRowsInsert, planRowsUpdate, type Writer } from '../plan/row-writes.ts';
-import type { MutationRoot, QueryRoot } from '../plan/types.ts';
+import type { MutationRoot, Plan, QueryRoot } from '../plan/types.ts';
 import { guardOf } from '../resolve/guard.ts';
-import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
+import { ADMIN_ROLE } from '../resolve/session.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
-import { renderPlan } from '../sql/plan.ts';
-import { textOfColumn } from '../wire/statement.ts';
 import type { Answer } from './answer.ts';
 import type { AdminRequest } from './request.ts';
 import type { Work } from './work.ts';
@@ -78,30 +71,13 @@ async function groundOf(work: Work, args: About, { caller }: AdminRequest): Prom
   const table = model.sources.get(source.name)?.tables.get(qualifiedKey(args.table));
   if (!table) return withPath('table', () => fail('tableNotTracked', { table: printQualified(args.table) }));
   const at = { alias: 'rows', source: source.name } as const;
-  const asked = { work, source, session };
+  const answered = async (plan: Plan) =>
+    answerOn((await work.transaction(source)).client, plan, { sources: model.sources, session });
   return {
     table,
     writer: { model, role: session.role, mayUseBackendOnly: session.mayUseBackendOnly },
-    query: (query) => answered({ operation: 'query', roots: [{ kind: 'database', ...at, query }] }, asked),
+    query: (query) => answered({ operation: 'query', roots: [{ kind: 'database', ...at, query }] }),
     mutation: (mutation) =>
-      answered({ operation: 'mutation', roots: [{ kind: 'mutation', ...at, mutation }] }, asked),
+      answered({ operation: 'mutation', roots: [{ kind: 'mutation', ...at, mutation }] }),
   };
-}
-
-type Asked = { readonly work: Work; readonly source: Source; readonly session: Session };
-
-/** What the only root of the plan answers, every digit as Postgres has written it. */
-async function answered(
-  plan: Parameters<typeof renderPlan>[0],
-  { work, source, session }: Asked,
-): Promise<unknown> {
-  const { statements } = readyOnce(renderPlan(plan), work.view().model);
-  const { client } = await work.transaction(source);
-  await client.query(SESSION_SETTINGS.text, sessionSettings(session));
-  const run = (statement: { readonly text: string }, values: readonly unknown[]) =>
-    runOn(client, { name: '', text: statement.text }, values);
-  // The arguments are not GraphQL's: a failure is reported at the operation.
-  const statement = { ...statements[0]!, errorPath: [] };
-  const [column = null] = await write(run, statement, { session, variables: {} });
-  return parseJson(textOfColumn(column) ?? 'null');
 }

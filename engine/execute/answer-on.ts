@@ -1,0 +1,29 @@
+/** The answer of a plan's only root, on a connection in a transaction that somebody else has opened: rows beside SQL and metadata in
+ *  one admin request. Who asks is told to triggers. Out: the value, every digit as Postgres has written it.
+ *  Raises what Postgres refuses, as ERRORS rows. Not here: plans of requests (answer.ts). */
+import type pg from 'pg';
+import { parseJson } from '../json/parse-json.ts';
+import type { Plan } from '../plan/types.ts';
+import type { Session } from '../resolve/session.ts';
+import type { Model } from '../resolve/types.ts';
+import { renderPlan } from '../sql/plan.ts';
+import { textOfColumn } from '../wire/statement.ts';
+import { readyOnce } from './plan-cache.ts';
+import { type NamedStatement, runOn } from './pool.ts';
+import { write } from './run-plan.ts';
+import { SESSION_SETTINGS, sessionSettings } from './session-settings.ts';
+
+export async function answerOn(
+  client: pg.ClientBase,
+  plan: Plan,
+  { sources, session }: Pick<Model, 'sources'> & { readonly session: Session },
+): Promise<unknown> {
+  const [statement] = readyOnce(renderPlan(plan), { sources }).statements;
+  if (!statement) throw new Error('a plan of one root has a statement');
+  await client.query(SESSION_SETTINGS.text, sessionSettings(session));
+  const run = ({ text }: NamedStatement, values: readonly unknown[]) =>
+    runOn(client, { name: '', text }, values);
+  // The arguments are not GraphQL's: a failure is reported at the operation.
+  const [column = null] = await write(run, { ...statement, errorPath: [] }, { session, variables: {} });
+  return parseJson(textOfColumn(column) ?? 'null');
+}
