@@ -162,10 +162,20 @@ export class TakenNames {
     return null;
   }
 
+  /** Looks and takes in one pass, as there are a hundred thousand names; a conflict gives back what it has taken. */
   #addTypes(owner: string, types: readonly string[]): EngineError | null {
-    const conflict = this.#typeConflict(owner, types);
-    if (!conflict) for (const type of types) this.#types.set(type, owner);
-    return conflict;
+    const taken: string[] = [];
+    for (const type of types) {
+      const other = this.#ownerOf(type);
+      if (other === owner) continue;
+      if (other !== undefined) {
+        for (const name of taken) this.#types.delete(name);
+        return new EngineError('conflictingRootFields', { text: typeConflictText(type, [owner, other]) });
+      }
+      this.#types.set(type, owner);
+      taken.push(type);
+    }
+    return null;
   }
 
   #typeConflict(owner: string, types: readonly string[]): EngineError | null {

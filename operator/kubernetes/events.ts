@@ -154,6 +154,9 @@ export class Events {
     const now = this.#options.timers.nowMs();
     const known = this.#voices.get(uid);
     if (known) {
+      // Who has spoken last is last.
+      this.#voices.delete(uid);
+      this.#voices.set(uid, known);
       known.tokens = Math.min(MOST_AT_ONCE, known.tokens + (now - known.at) / ONE_MORE_MS);
       known.at = now;
       return known;
@@ -167,7 +170,8 @@ export class Events {
   /** Who has been silent for so long may say everything again. */
   #forgetSilent(now: number): void {
     for (const [uid, { at }] of this.#voices) {
-      if (now - at > MOST_AT_ONCE * ONE_MORE_MS) this.#voices.delete(uid);
+      if (now - at <= MOST_AT_ONCE * ONE_MORE_MS) return;
+      this.#voices.delete(uid);
     }
   }
 }
