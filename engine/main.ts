@@ -11,7 +11,8 @@ import { eventFeeds } from './events/event-feed.ts';
 import { scheduledFeeds } from './events/scheduled-feed.ts';
 import { Worker } from './events/worker.ts';
 import { AsyncActions } from './execute/async-actions.ts';
-import { openServer } from './http/server.ts';
+import { type Grace, graceOf } from './execute/grace.ts';
+import { type HttpServer, openServer } from './http/server.ts';
 import { VERSION } from './http/version.ts';
 import { measure, measureSource } from './observe/measure.ts';
 import type { Observe } from './observe/observation.ts';
@@ -21,7 +22,8 @@ import { readDirectory } from './store/directory.ts';
 
 export type RunningEngine = {
   readonly url: string;
-  /** Lets requests in flight finish, then closes the pools; how many requests were cut off. */
+  /** Lets requests in flight finish, then closes the pools; how many requests were cut off. Takes no longer than the graceful
+   *  timeout and a second (execute/grace.ts), whatever a database or a service does not answer. */
   readonly close: () => Promise<number>;
 };
 
@@ -65,21 +67,23 @@ export async function startEngine(
     if (declared) await declareMetadata(state, declared, 'pergola serve --metadata-dir');
     return openServer(options, state, observe, { registry, asyncActions });
   };
+  const stop = async (grace: Grace, server?: HttpServer): Promise<number> => {
+    const [cutOff = 0] = await Promise.all([
+      server?.close(grace),
+      events.close(grace),
+      asyncActions.close(grace),
+    ]);
+    await state.close(grace.cut);
+    grace.done();
+    return cutOff;
+  };
   const server = await open().catch(async (error: unknown) => {
-    await events.close(0);
-    await asyncActions.close();
-    await state.close();
+    await stop(graceOf(0));
     throw error;
   });
   return {
     url: server.url,
-    close: async () => {
-      const graceMs = options.gracefulShutdownTimeout * 1000;
-      const [cutOff] = await Promise.all([server.close(graceMs), events.close(graceMs)]);
-      await asyncActions.close();
-      await state.close();
-      return cutOff;
-    },
+    close: () => stop(graceOf(options.gracefulShutdownTimeout * 1000), server),
   };
 }
 
@@ -123,7 +127,8 @@ function counting(registry: Registry, next: Observe): Observe {
   };
 }
 
-/** `pergola serve`, until it is asked to stop. The exit code. */
+/** `pergola serve`, until it is asked to stop; then the process ends, whatever connections there still are whose other end
+ *  says nothing. The exit code, where nothing was started. */
 export async function run(argv: readonly string[]): Promise<number> {
   if (argv.includes('--help') || argv.includes('-h')) {
     process.stdout.write(optionsHelp());
@@ -131,10 +136,11 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
   try {
     await serve(loadOptions(argv, process.env));
-    return 0;
+    process.exit(0);
   } catch (error) {
     process.stderr.write(complaint(error));
-    return error instanceof OptionsError ? 2 : 1;
+    if (error instanceof OptionsError) return 2;
+    process.exit(1);
   }
 }
 
@@ -144,10 +150,7 @@ async function serve(options: Options): Promise<void> {
     const stopped = stopSignal();
     const engine = await Promise.race([startEngine(options, process.env, log), stopped]);
     // Still waiting for a database: there is nothing to finish.
-    if (typeof engine === 'string') {
-      log.flush();
-      process.exit(0);
-    }
+    if (typeof engine === 'string') return;
     log.observe({ kind: 'started', url: engine.url, version: VERSION, settings: settingsOf(options) });
     process.stderr.write(welcome(options, engine.url));
     log.observe({ kind: 'stopping', reason: await stopped });

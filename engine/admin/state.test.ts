@@ -108,7 +108,7 @@ describe('a later start', () => {
     expect(events).toContainEqual(
       expect.objectContaining({ kind: 'metadata database unreachable', attempt: 1 }),
     );
-    await state.close();
+    await state.close(AbortSignal.timeout(10_000));
   });
 });
 

@@ -4,6 +4,7 @@
  *  database (store/), pools of sources (ground.ts). */
 
 import { EngineError } from '../errors/engine-error.ts';
+import { ended } from '../execute/grace.ts';
 import { type Database, openDatabase } from '../execute/pool.ts';
 import type { Sources, SourceTimed } from '../execute/sources.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
@@ -186,14 +187,14 @@ export class EngineState {
     await next;
   }
 
-  async close(): Promise<void> {
+  /** Waits for what is under way; at `cut` every connection to a database is cut. */
+  async close(cut: AbortSignal): Promise<void> {
     this.#isClosed = true;
     this.#recovery.close();
-    await this.#watch?.close();
-    await this.#lastTurn;
-    await this.#refreshing;
-    await this.ground.sources.close();
-    await this.#database.close();
+    await ended([this.#watch?.close()], cut);
+    await ended([this.#lastTurn, this.#refreshing], cut);
+    await this.ground.sources.close(cut);
+    await this.#database.close(cut);
   }
 
   #unreachable(): readonly Source[] {

@@ -1,7 +1,7 @@
 /** Work that waits in databases, taken at an interval and done with bounds: so much at once, so many taken together. Each
  *  feed is a database with such work; one that cannot be asked leaves the others alone and is asked less often.
  *  Not here: what the work is (event-feed.ts). Reference: features.md row 186. */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { ended, type Grace } from '../execute/grace.ts';
 import type { Observe } from '../observe/observation.ts';
 
 export type Job = { readonly id: string; readonly perform: () => Promise<void> };
@@ -39,6 +39,8 @@ export class Worker {
   /** More may wait for room. */
   #isFull = false;
   #isClosed = false;
+  /** What is taken from now on comes too late. */
+  #isOver = false;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
@@ -54,16 +56,18 @@ export class Worker {
   }
 
   /** Takes no more, waits for what is under way, and gives back what does not end in time. */
-  async close(graceMs: number): Promise<void> {
+  async close({ over, cut }: Grace): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
-    await this.#looking;
-    const late = new AbortController();
-    const all = Promise.all([...this.#running].map(({ done }) => done));
-    await Promise.race([all, sleep(graceMs, undefined, { signal: late.signal }).catch(() => {})]);
-    late.abort();
+    await ended([this.#looking], over);
+    await ended(
+      [...this.#running].map(({ done }) => done),
+      over,
+    );
+    this.#isOver = true;
     const left = Map.groupBy(this.#running, ({ feed }) => feed);
-    await Promise.allSettled([...left].map(([feed, jobs]) => feed.release(jobs.map(({ id }) => id))));
+    const released = [...left].map(([feed, jobs]) => feed.release(idsOf(jobs)));
+    await ended([this.#looking, ...released], cut);
   }
 
   async #lookEverywhere(): Promise<void> {
@@ -97,6 +101,7 @@ export class Worker {
       this.#isFull ||= most <= 0;
       if (most <= 0 || this.#isClosed) return;
       const jobs = await feed.take(most);
+      if (this.#isOver) return feed.release(idsOf(jobs));
       for (const job of jobs) this.#start(feed, job);
       if (jobs.length < most) return;
     }
@@ -116,4 +121,8 @@ export class Worker {
     const running = { feed, id, done };
     this.#running.add(running);
   }
+}
+
+function idsOf(jobs: readonly { readonly id: string }[]): readonly string[] {
+  return jobs.map(({ id }) => id);
 }

@@ -6,6 +6,7 @@ import { EngineError } from '../errors/engine-error.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { Model } from '../resolve/types.ts';
 import { ask, checkAnswer } from './action.ts';
+import { ended, type Grace } from './grace.ts';
 import type { Message, Outward } from './webhook.ts';
 
 export type NewActionCall = {
@@ -75,12 +76,12 @@ export class AsyncActions {
     });
   }
 
-  /** Takes no more, and waits for those under way. */
-  async close(): Promise<void> {
+  /** Takes no more, and waits for those under way. What does not end in time is made again when its lease has ended. */
+  async close({ over }: Grace): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
-    await this.#claiming;
-    await Promise.all(this.#running);
+    await ended([this.#claiming], over);
+    await ended([...this.#running], over);
   }
 
   async #claimAll(): Promise<void> {

@@ -1,6 +1,7 @@
 /** Twins of pool.ts, against a real Postgres whose connections are broken on purpose. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { openProxy } from '../wire/testing/proxy.ts';
 import { type Database, openDatabase } from './pool.ts';
 
 let source: TestDatabase;
@@ -133,6 +134,19 @@ test('a connection that breaks inside a transaction fails it, and the process li
   await expect(working).rejects.toThrow();
   expect(await items()).toEqual([]);
   expect(await database.run({ name: '', text: 'select 1' }, [])).toEqual(['1']);
+});
+
+test('a transaction on a connection that ends without a word fails', async () => {
+  const proxy = await openProxy(source.url);
+  const cut = openDatabase(proxy.url);
+  const working = cut.atomic({}, async (run) => {
+    await run({ name: '', text: 'insert into item values (1)' }, []);
+    await proxy.close();
+    return run({ name: '', text: 'select 1' }, []);
+  });
+  await expect(working).rejects.toThrow('lost');
+  await cut.close();
+  expect(await items()).toEqual([]);
 });
 
 test('close can be called twice', async () => {

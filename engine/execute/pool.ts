@@ -50,7 +50,8 @@ export interface Database {
   query(text: string, values?: readonly unknown[]): Promise<pg.QueryResult>;
   readonly counts: PoolCounts;
   readonly state: PoolState;
-  close(): Promise<void>;
+  /** Waits for what is under way; what is left at `cut` fails. */
+  close(cut?: AbortSignal): Promise<void>;
 }
 
 /** Of a database that says nothing at all, where no wait is set. */
@@ -72,7 +73,7 @@ export function wrapped(database: Database, around: (run: Run) => Run): Database
     query: (text, values) => database.query(text, values),
     counts: database.counts,
     state: database.state,
-    close: () => database.close(),
+    close: (cut) => database.close(cut),
   };
 }
 
@@ -189,8 +190,8 @@ class PooledDatabase implements Database {
     return readOnly ? `${this.#begin} read only` : this.#begin;
   }
 
-  close(): Promise<void> {
-    return this.#pool.close();
+  close(cut?: AbortSignal): Promise<void> {
+    return this.#pool.close(cut);
   }
 
   /** The driver's client of a connection; afterwards that is used on only if nothing is open on it. */

@@ -64,6 +64,6 @@ function noticing(database: Database, lost: () => void): Database {
     get state() {
       return database.state;
     },
-    close: () => database.close(),
+    close: (cut) => database.close(cut),
   };
 }

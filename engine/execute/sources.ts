@@ -159,11 +159,12 @@ export class Sources {
     }
   }
 
-  async close(): Promise<void> {
+  /** Waits for what is under way; what is left at `cut` fails. */
+  async close(cut?: AbortSignal): Promise<void> {
     this.#found.clear();
     const open = [...this.#open.values()];
     this.#open.clear();
-    await Promise.allSettled(open.map((database) => database.close()));
+    await Promise.allSettled(open.map((database) => database.close(cut)));
   }
 
   /** Every source that shares the connections is told of; `name` is the one that opened them. */

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EngineState } from '../admin/state.ts';
 import { openAuthenticator } from '../auth/authenticate.ts';
 import type { Options } from '../config/options.ts';
+import { ended, type Grace } from '../execute/grace.ts';
 import { RateLimiter } from '../execute/rate-limiter.ts';
 import { RemoteCache } from '../execute/remote-cache.ts';
 import type { Observe } from '../observe/observation.ts';
@@ -26,7 +27,7 @@ export type HttpServer = {
   /** `http://localhost:8080` */
   readonly url: string;
   /** Accepts nothing more and waits for requests in flight; how many were cut off when the time was up. */
-  readonly close: (timeoutMs: number) => Promise<number>;
+  readonly close: (grace: Grace) => Promise<number>;
 };
 
 /** Longer than load balancers keep an idle connection (60 s is usual), so that it is they who close it: otherwise a request
@@ -62,7 +63,8 @@ export async function openServer(
   const answerGraphql = graphqlHandler(context);
   const answerRest = restHandler(context);
   const inFlight = new Set<ServerResponse>();
-  let lastRequestAt = 0;
+  /** When a request last came or was answered. */
+  let busyAt = 0;
   const app = await buildApp(context, (handle) =>
     createServer(
       {
@@ -72,8 +74,11 @@ export async function openServer(
       },
       (request, response) => {
         inFlight.add(response);
-        lastRequestAt = performance.now();
-        response.once('close', () => inFlight.delete(response));
+        busyAt = performance.now();
+        response.once('close', () => {
+          inFlight.delete(response);
+          busyAt = performance.now();
+        });
         if (context.life.isStopping) response.setHeader('connection', 'close');
         keepLast(request, options.headerPrefix);
         if (hasGraphql && isGraphql(request)) answerGraphql(request, response);
@@ -88,19 +93,17 @@ export async function openServer(
   await listen(app.server, options);
   return {
     url: urlOf(app.server, options),
-    close: async (timeoutMs) => {
+    close: async ({ over, cut }) => {
       context.life.isStopping = true;
       for (const response of inFlight) if (!response.headersSent) response.setHeader('connection', 'close');
-      await quiet(() => lastRequestAt, Math.min(timeoutMs, LINGER_MS));
+      await quiet(() => busyAt, over);
       const closed = new Promise<void>((resolve) => app.server.close(() => resolve()));
       app.server.closeIdleConnections();
       websockets.finish();
-      await Promise.race([closed, sleep(timeoutMs, undefined, { ref: false })]);
+      await ended([closed], over);
       const cutOff = inFlight.size + websockets.terminate();
       app.server.closeAllConnections();
-      await closed;
-      await app.close();
-      await context.tracing.close();
+      await ended([closed.then(() => app.close()), context.tracing.close()], cut);
       return cutOff;
     },
   };
@@ -122,9 +125,10 @@ function liveQueries(options: Options, state: EngineState, observe: Observe): Li
 
 /** Waits for a pause between requests. Until then every response tells its client to use the connection no more, so that
  *  none is closed with a request on its way; whoever does not know yet that we stop is still served. */
-async function quiet(lastRequestAt: () => number, mostMs: number): Promise<void> {
-  const until = performance.now() + mostMs;
-  while (performance.now() < until && performance.now() - lastRequestAt() < QUIET_MS) await sleep(10);
+async function quiet(busyAt: () => number, over: AbortSignal): Promise<void> {
+  const until = performance.now() + LINGER_MS;
+  const isQuiet = () => performance.now() > until || performance.now() - busyAt() > QUIET_MS;
+  while (!over.aborted && !isQuiet()) await sleep(10);
 }
 
 function isGraphql(request: IncomingMessage): boolean {

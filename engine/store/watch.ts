@@ -19,6 +19,8 @@ export type WatchOptions = {
 export type Watch = { readonly close: () => Promise<void> };
 
 const LONGEST_PAUSE_MS = 5_000;
+/** Of a database that says nothing at all. */
+const CONNECT_TIMEOUT_MS = 10_000;
 
 /** Starts watching; resolves when the first LISTEN stands or has failed once (polling then covers it). */
 export async function watch(options: WatchOptions): Promise<Watch> {
@@ -69,6 +71,7 @@ class Listener {
   async connect(): Promise<void> {
     const client = new pg.Client({
       connectionString: this.#options.url,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
       application_name: 'pergola watch',
     });

@@ -152,10 +152,16 @@ export class Connection {
   }
 
   flush(): void {
-    if (this.#outbox.isEmpty || this.#isClosed) return;
+    if (this.#outbox.isEmpty) return;
+    const bytes = this.#outbox.take();
+    // Whoever has it to themselves may not know yet.
+    if (this.#isClosed) {
+      this.#end(new ConnectionLost('it was closed'));
+      return;
+    }
     if (!this.#isSent) this.#since = performance.now();
     this.#isSent = true;
-    this.#socket.write(this.#outbox.take());
+    this.#socket.write(bytes);
   }
 
   /** Everything but the oldest statement, which may be at work for long. */

@@ -1,7 +1,7 @@
 /** Twins of pool.ts and connection.ts: a real Postgres, often through a proxy that cuts its stream. */
 import '../../testing/seed.ts';
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { ConnectionLost } from './connection.ts';
 import { WaitedTooLong, WirePool, type WirePoolOptions } from './pool.ts';
@@ -269,6 +269,28 @@ test('closing waits for what is under way', async () => {
   await pool.close();
   expect(await Promise.race([running, 'not yet'])).toEqual(['done']);
   await expect(pool.run(once('select 1'), [])).rejects.toThrow('closed');
+});
+
+test('closing waits for a database that says nothing until it is told to cut', async () => {
+  const pool = poolOf({ maxConnections: 1 }, proxy.url);
+  await pool.run(once('select 1'), []);
+  proxy.isSilent = true;
+  onTestFinished(() => {
+    proxy.isSilent = false;
+  });
+  const lost = [pool.run(once('select 2'), []), pool.run(once('select 3'), []), pool.take()].map((asked) =>
+    expect(asked).rejects.toThrow(ConnectionLost),
+  );
+  const cut = new AbortController();
+  let isClosed = false;
+  const closed = pool.close(cut.signal).then(() => {
+    isClosed = true;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(isClosed).toBe(false);
+  cut.abort();
+  await Promise.all([closed, ...lost]);
+  await pool.close(cut.signal);
 });
 
 test('nothing is prepared, and nothing shared, where statements are not kept', async () => {

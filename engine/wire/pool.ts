@@ -9,7 +9,7 @@
  *  Not here: the protocol (connection.ts), the meaning of failures (execute/). Numbers: docs/adr/0006. */
 import pg from 'pg';
 import { Batch } from './batch.ts';
-import { Connection, type Exchange } from './connection.ts';
+import { Connection, ConnectionLost, type Exchange } from './connection.ts';
 import type { NamedStatement, Row, Value } from './statement.ts';
 
 export type WirePoolOptions = {
@@ -133,13 +133,15 @@ export class WirePool {
     });
   }
 
-  /** Resolves when all work under way is done and every connection closed. */
-  close(): Promise<void> {
+  /** Resolves when all work under way is done and every connection closed; or at `cut`, when what is left is failed. */
+  close(cut?: AbortSignal): Promise<void> {
     if (!this.#closed) {
       this.#closed = Promise.withResolvers();
       clearInterval(this.#sweep);
       this.#closeIdle();
     }
+    if (cut?.aborted) this.#cutOff();
+    else cut?.addEventListener('abort', () => this.#cutOff(), { once: true });
     return this.#closed.promise;
   }
 
@@ -329,6 +331,17 @@ export class WirePool {
       clearInterval(this.#sweep);
       this.#sweep = undefined;
     }
+  }
+
+  /** Connections that are being opened close once they are, or have failed. */
+  #cutOff(): void {
+    const reason = new ConnectionLost('it was closed before there was an answer');
+    for (const { timer, refuse } of this.#waiting.splice(0)) {
+      clearTimeout(timer);
+      refuse(reason);
+    }
+    for (const connection of [...this.#connections]) connection.destroy(reason);
+    this.#closed?.resolve();
   }
 
   /** While closing: once nobody waits, what has nothing left to do goes. */

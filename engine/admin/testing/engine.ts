@@ -54,7 +54,7 @@ export async function startTestEngine(
     query: (body) => send(body, '/v1/query'),
     sql: (sql, args = {}) => send({ type: 'run_sql', args: { sql, ...args } }, '/v1/query'),
     close: async () => {
-      await state.close();
+      await state.close(AbortSignal.timeout(10_000));
       if (!sharedWith) await database.drop();
     },
   };

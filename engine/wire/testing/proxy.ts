@@ -1,5 +1,5 @@
 /** A server between a client and a real Postgres that does to the stream what networks do: cut it into pieces of any size,
- *  or end it in the middle of a message. */
+ *  end it in the middle of a message, or say nothing any more. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export type CuttingProxy = {
@@ -9,13 +9,18 @@ export type CuttingProxy = {
   sizes: readonly number[];
   /** How many more bytes of Postgres pass before everything is cut. */
   mostBytes: number;
+  /** Connections are accepted and stay; nothing passes, not even their end. */
+  isSilent: boolean;
+  /** Connections there have been. */
+  accepted: number;
   readonly close: () => Promise<void>;
 };
 
 export async function openProxy(databaseUrl: string): Promise<CuttingProxy> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
-  const server = createServer((client) => {
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    proxy.accepted += 1;
     const upstream = connect(Number(target.port), target.hostname);
     for (const socket of [client, upstream]) {
       sockets.add(socket);
@@ -27,9 +32,11 @@ export async function openProxy(databaseUrl: string): Promise<CuttingProxy> {
         upstream.destroy();
       });
     }
-    client.pipe(upstream);
+    client.on('data', (bytes) => proxy.isSilent || upstream.write(bytes));
+    client.on('end', () => proxy.isSilent || upstream.end());
     let turn = 0;
     upstream.on('data', (bytes) => {
+      if (proxy.isSilent) return;
       const allowed = bytes.subarray(0, Math.max(0, proxy.mostBytes));
       proxy.mostBytes -= bytes.length;
       for (let at = 0; at < allowed.length; ) {
@@ -48,6 +55,8 @@ export async function openProxy(databaseUrl: string): Promise<CuttingProxy> {
     url: url.href,
     sizes: [],
     mostBytes: Number.POSITIVE_INFINITY,
+    isSilent: false,
+    accepted: 0,
     close: async () => {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
