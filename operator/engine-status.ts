@@ -4,6 +4,7 @@ import { objectsIn } from './fragment.ts';
 import { type CrStatus, type CustomResource, kindOf } from './kinds.ts';
 import type { Outcome } from './ports.ts';
 import { outcomeOf, type Report } from './reconcile.ts';
+import { withBehind } from './rollout.ts';
 import { conditionsOf, type Draft, progressDrafts, type StatusContext } from './status.ts';
 
 /** What the annotation must say to release deletions that were held back. */
@@ -39,7 +40,7 @@ export function heldStatusOf(cr: CustomResource, outcome: Outcome, context: Stat
   };
 }
 
-export function outcomeOfPass({ plan, problem }: Report): Outcome {
+export function outcomeOfPass({ plan, problem, rollout }: Report): Outcome {
   if (problem) return outcomeOf(problem);
   const hold = plan?.pruneHold;
   if (hold) {
@@ -53,7 +54,7 @@ export function outcomeOfPass({ plan, problem }: Report): Outcome {
   const kept = [...(plan?.settled.excluded.values() ?? [])].filter(({ reason }) => reason === 'PruneHeld');
   if (kept.length > 0) return { reason: 'PruneHeld', message: kept.map(({ message }) => message).join('; ') };
   const owned = plan ? ownedBy(plan) : 0;
-  return { reason: 'Applied', message: `${owned} objects applied` };
+  return { reason: 'Applied', message: withBehind(`${owned} objects applied`, rollout?.behind ?? []) };
 }
 
 function reachable({ problem }: Report): readonly Draft[] {

@@ -33,6 +33,9 @@ export type EngineWrite = {
   readonly mustFit: boolean;
 };
 
+/** A replica that does not serve what it should, and what of it is seen: `does not answer`. */
+export type Laggard = { readonly replica: string; readonly problem: string };
+
 export interface EnginePort {
   read(): Promise<EngineReading>;
   /** What would be inconsistent if these were made in the document as it is now. Nothing is stored. */
@@ -45,6 +48,9 @@ export interface EnginePort {
   inconsistent(version: number): Promise<readonly InconsistentObject[] | undefined>;
   /** Only the current version: cheap enough to ask every few seconds. */
   version(): Promise<number>;
+  /** Replicas that do not serve the version, or a later one. Absent: nobody knows of any but the one that answers. Never throws
+   *  for what a replica does. */
+  behind?(version: number): Promise<readonly Laggard[]>;
   /** Lets the engine look at its databases again. */
   reload(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** One pass: observe → decide → leave out what does not fit → one compare-and-swap write → report. The only file that knows
+/** One pass: observe → decide → leave out what does not fit → one compare-and-swap write → ask the replicas → report. The only file that knows
  *  the order. Folder mode and Kubernetes run the same pass over their own ports; when to run it is theirs.
  *  Not here: each step. A pass never throws for what an engine or a resource does wrong: the report says it. */
 import type { Metadata } from '@pergola/engine/metadata';
@@ -24,6 +24,7 @@ import {
   type StatusSink,
 } from './ports.ts';
 import { planLines, released } from './preview.ts';
+import { type Rollout, rollOut, verdictInRollout } from './rollout.ts';
 import { isChanged, isPassing, statusOf } from './status.ts';
 import { type Decision, decide, isWrite, type PruneHold } from './three-way.ts';
 
@@ -57,6 +58,8 @@ export type Report = {
   readonly resourceVersion?: number;
   readonly inconsistent: readonly InconsistentObject[];
   readonly wasWritten: boolean;
+  /** Absent when the pass did not end, or nothing is known of replicas. */
+  readonly rollout?: Rollout;
   /** Why the pass did not end. */
   readonly problem?: EngineProblem;
   /** Statuses that could not be written. */
@@ -69,8 +72,10 @@ const MOST_TRIES = 8;
 const LEAST_PAUSE_MS = 50;
 const MOST_PAUSE_MS = 500;
 
-export async function reconcile(ports: Ports, options: ReconcileOptions): Promise<Report> {
-  const { snapshot, report } = await attempt(ports, options);
+/** `before`: what the last pass knew of the replicas. */
+export async function reconcile(ports: Ports, options: ReconcileOptions, before?: Rollout): Promise<Report> {
+  const { snapshot, report: attempted } = await attempt(ports, options);
+  const report = await followed(ports, snapshot, attempted, before);
   const context = { now: ports.clock.now(), progressDeadlineSeconds: options.progressDeadlineSeconds };
   const plans = report.problem ? NO_PLANS : await preview(ports.engine, snapshot, options);
   const statuses = new Map(
@@ -89,6 +94,25 @@ export async function reconcile(ports: Ports, options: ReconcileOptions): Promis
   const unpublished = isOvertaken ? 0 : await ports.sink.publish(changes);
   const isWaiting = [...report.verdicts.values()].some(({ outcome }) => isPassing(outcome));
   return { ...report, resources: snapshot.resources, statuses, unpublished, isWaiting };
+}
+
+/** With what the replicas say of it. */
+async function followed(
+  { engine, clock }: Ports,
+  { resources }: CrSnapshot,
+  report: Attempt,
+  before: Rollout | undefined,
+): Promise<Attempt> {
+  if (report.problem || report.resourceVersion === undefined) return report;
+  const rollout = await rollOut(engine, clock, report.resourceVersion, before);
+  if (!rollout) return report;
+  const verdicts = new Map(
+    resources.map((cr) => {
+      const { uid } = cr.metadata;
+      return [uid, verdictInRollout(cr, report.verdicts.get(uid)!, rollout)];
+    }),
+  );
+  return { ...report, verdicts, rollout };
 }
 
 const NO_PLANS: ReadonlyMap<string, readonly string[]> = new Map();

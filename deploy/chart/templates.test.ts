@@ -112,6 +112,18 @@ describeHelm('charts', (helm) => {
     expect(find(fixed, 'Deployment', 'pergola-engine').spec.replicas).toBe(3);
   });
 
+  test('the operator finds every pod that is ready behind a Service of its own, and a scraper no pod twice', async () => {
+    const objects = await helm.template(EVERYTHING);
+    const { metadata, spec } = find(objects, 'Service', 'pergola-engine-replicas');
+    expect(spec).toMatchObject({ clusterIP: 'None', publishNotReadyAddresses: false });
+    const pods = find(objects, 'Deployment', 'pergola-engine').spec;
+    expect(spec.selector).toEqual(pods.selector.matchLabels);
+    // Without a cluster address there is nothing that could turn one port into another.
+    expect(spec.ports[0].port).toBe(pods.template.spec.containers[0].ports[0].containerPort);
+    const scraped = find(objects, 'ServiceMonitor', 'pergola-engine').spec.selector.matchLabels;
+    expect(metadata.labels).not.toMatchObject(scraped);
+  });
+
   test('there is a disruption budget for each part with several replicas', async () => {
     const budgets = (values: object) =>
       helm

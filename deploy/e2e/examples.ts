@@ -30,6 +30,12 @@ spec:
 /** The engine and every example, for `kubectl apply`. */
 export const MANIFEST = [ENGINE, ...FILES.map((file) => readFileSync(file, 'utf8'))].join('\n---\n');
 
+/** The same for an engine all of whose replicas are asked; the release before this one has no such field. */
+export const WITH_REPLICAS = MANIFEST.replace(
+  'port: 8080}}',
+  'port: 8080}, replicas: {name: pergola-engine-replicas, port: 8080}}',
+);
+
 /** Amina, who has borrowed two books. */
 export const AMINA = { 'x-engine-user-id': '1' };
 

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apply, get, kubectl, type Printed, run, until, waitFor } from './cluster.ts';
 import { Door } from './door.ts';
-import { AMINA, LIBRARY, MANIFEST, QUERY, RESOURCE_NAMES, SEED } from './examples.ts';
+import { AMINA, LIBRARY, WITH_REPLICAS as MANIFEST, QUERY, RESOURCE_NAMES, SEED } from './examples.ts';
 import { CHART, createNamespace, createPostgres, install, removeAll, uniqueName } from './release.ts';
 
 const namespace = uniqueName('pergola-install');

@@ -6,18 +6,25 @@ import { AdoptionPolicy, DeletionPolicySchema, DriftPolicy, ENGINE_COLUMNS, kind
 
 const KeyRef = closed({ name: Name, key: Name });
 
+const ServicePort = closed({
+  name: Name,
+  namespace: Type.Optional(Name),
+  port: Type.Integer({ minimum: 1, maximum: 65535 }),
+});
+
 const Endpoint = described(
   'Where the engine answers: a Service, in the namespace of this object unless said, or a URL.',
   closed(
     {
-      service: Type.Optional(
-        closed({
-          name: Name,
-          namespace: Type.Optional(Name),
-          port: Type.Integer({ minimum: 1, maximum: 65535 }),
-        }),
-      ),
+      service: Type.Optional(ServicePort),
       url: Type.Optional(Type.String({ pattern: '^https?://', maxLength: 2048 })),
+      replicas: Type.Optional(
+        described(
+          'A headless Service of the pods behind the endpoint, and the port of the pods. ' +
+            'What is written is Ready once each of them serves it; when absent, once the endpoint does.',
+          ServicePort,
+        ),
+      ),
     },
     {
       rule: 'has(self.service) != has(self.url)',

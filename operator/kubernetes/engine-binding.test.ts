@@ -8,6 +8,7 @@ import {
   reconcileOptionsOf,
   referencesOf,
   refusalOf,
+  replicasOf,
   urlOf,
 } from './engine-binding.ts';
 
@@ -35,6 +36,13 @@ test.each([
   ],
 ])('the engine is at %s', (_, spec, url) => {
   expect(urlOf(engine(spec))).toBe(url);
+});
+
+test('its replicas are behind a Service of their own, or not known of', () => {
+  const to = (replicas: object) => replicasOf(engine({ endpoint: { url: 'https://a', replicas } }));
+  expect(to({ name: 'pods', port: 8080 })).toEqual({ host: 'pods.api.svc', port: 8080 });
+  expect(to({ name: 'pods', namespace: 'n', port: 1 })).toEqual({ host: 'pods.n.svc', port: 1 });
+  expect(replicasOf(engine(SERVICE))).toBeUndefined();
 });
 
 test('policies that are not said are the usual ones, a part of the prune guard too', () => {

@@ -8,11 +8,14 @@ import type { Reference } from './references.ts';
 
 type KeyRef = { readonly name: string; readonly key: string };
 
+type ServicePort = { readonly name: string; readonly namespace?: string; readonly port: number };
+
 /** As its definition has it: the API server saw to that. */
 export type EngineSpec = {
   readonly endpoint: {
     readonly url?: string;
-    readonly service?: { readonly name: string; readonly namespace?: string; readonly port: number };
+    readonly service?: ServicePort;
+    readonly replicas?: ServicePort;
   };
   readonly adminSecretRef?: KeyRef;
   readonly tls?: { readonly caRef: KeyRef };
@@ -38,8 +41,20 @@ export function engineSpecOf(engine: CustomResource): EngineSpec {
 export function urlOf(engine: CustomResource): string {
   const { endpoint, tls } = engineSpecOf(engine);
   if (endpoint.url !== undefined) return endpoint.url;
-  const { name = '', namespace = engine.metadata.namespace, port } = endpoint.service ?? {};
-  return `${tls ? 'https' : 'http'}://${name}.${namespace}.svc:${port}`;
+  const { name = '', port } = endpoint.service ?? {};
+  return `${tls ? 'https' : 'http'}://${hostOf(engine, { name, ...endpoint.service })}:${port}`;
+}
+
+/** The name that stands for all pods of the engine, and their port; undefined where the resource does not say. */
+export function replicasOf(
+  engine: CustomResource,
+): { readonly host: string; readonly port: number } | undefined {
+  const { replicas } = engineSpecOf(engine).endpoint;
+  return replicas && { host: hostOf(engine, replicas), port: replicas.port };
+}
+
+function hostOf(engine: CustomResource, { name, namespace }: Omit<ServicePort, 'port'>): string {
+  return `${name}.${namespace ?? engine.metadata.namespace}.svc`;
 }
 
 export function intervalsOf(engine: CustomResource): { readonly versionMs: number; readonly fullMs: number } {

@@ -1,13 +1,15 @@
 /** Lines to engines: one client for each Engine resource, kept while what it says stays the same, with the authority
  *  it names and what it remembers of the engine.
  *  Not here: what is said (../engine-client.ts), where the authority comes from (references.ts). */
-import { Agent, fetch as undiciFetch } from 'undici';
+import { Agent } from 'undici';
 import { engineClient } from '../engine-client.ts';
 import type { CustomResource } from '../kinds.ts';
 import type { EnginePort } from '../ports.ts';
 import { remembering } from '../remembering.ts';
-import { authorityOf, intervalsOf, urlOf } from './engine-binding.ts';
+import { authorityOf, intervalsOf, replicasOf, urlOf } from './engine-binding.ts';
+import { fetchOver } from './fetch-over.ts';
 import type { References } from './references.ts';
+import { behindOf, type Resolver } from './replicas.ts';
 
 type Line = {
   /** What it was made for. */
@@ -20,25 +22,30 @@ export type EngineLineOptions = {
   readonly references: References;
   readonly nowMs: () => number;
   readonly onRequest: (engine: string) => void;
+  /** Addresses of a name. */
+  readonly resolve: Resolver;
 };
 
 export class EngineLine {
   readonly #references: References;
   readonly #nowMs: EngineLineOptions['nowMs'];
   readonly #onRequest: EngineLineOptions['onRequest'];
+  readonly #resolve: Resolver;
   readonly #lines = new Map<string, Line>();
 
-  constructor({ references, nowMs, onRequest }: EngineLineOptions) {
+  constructor({ references, nowMs, onRequest, resolve }: EngineLineOptions) {
     this.#references = references;
     this.#nowMs = nowMs;
     this.#onRequest = onRequest;
+    this.#resolve = resolve;
   }
 
   portOf(key: string, engine: CustomResource, adminSecret: string | undefined): EnginePort {
     const url = urlOf(engine);
     const authority = this.#authorityOf(engine);
+    const replicas = replicasOf(engine);
     const { fullMs } = intervalsOf(engine);
-    const said = JSON.stringify([url, adminSecret, authority, fullMs]);
+    const said = JSON.stringify([url, adminSecret, authority, replicas, fullMs]);
     const known = this.#lines.get(key);
     if (known?.said === said) return known.port;
     this.close(key);
@@ -46,8 +53,13 @@ export class EngineLine {
       connections: 4,
       ...(authority === undefined ? {} : { connect: { ca: authority } }),
     });
-    const client = engineClient({ url, adminSecret, fetch: fetchOver(agent, () => this.#onRequest(key)) });
-    const port = remembering(client, { nowMs: this.#nowMs, mostAgeMs: () => fullMs });
+    const onRequest = () => this.#onRequest(key);
+    const client = engineClient({ url, adminSecret, fetch: fetchOver(agent, onRequest) });
+    const asked = { url, adminSecret, authority, onRequest, resolve: this.#resolve };
+    const port = {
+      ...remembering(client, { nowMs: this.#nowMs, mostAgeMs: () => fullMs }),
+      ...(replicas ? { behind: behindOf(replicas, asked) } : {}),
+    };
     this.#lines.set(key, { said, agent, port });
     return port;
   }
@@ -68,12 +80,4 @@ export class EngineLine {
       .map((reference) => this.#references.valueOf(reference, reference.key))
       .find((value) => value !== undefined);
   }
-}
-
-/** The library's fetch and the built-in one are one design in two versions; only their types know. */
-function fetchOver(agent: Agent, onRequest: () => void): typeof fetch {
-  return ((url: string, init: RequestInit) => {
-    onRequest();
-    return undiciFetch(url, { ...init, dispatcher: agent } as never);
-  }) as unknown as typeof fetch;
 }

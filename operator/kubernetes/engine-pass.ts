@@ -15,6 +15,7 @@ import {
   type StatusSink,
 } from '../ports.ts';
 import { type Report, reconcile } from '../reconcile.ts';
+import { isNewsOfReplicas, nextQuestionMs, type Rollout } from '../rollout.ts';
 import { isChanged, statusOf } from '../status.ts';
 import { announce } from './announcement.ts';
 import type { Cluster } from './cluster.ts';
@@ -60,6 +61,7 @@ type Memory = {
   isWaiting: boolean;
   /** When the first pause ends by itself, by the wall clock. */
   resumesAt: number | undefined;
+  rollout: Rollout | undefined;
 };
 
 /** What the last pass over an engine has seen, for metrics. */
@@ -123,9 +125,10 @@ export class EnginePass {
     }
     const { port, problem } = this.#connect(key, engine);
     if (!problem && !(await this.#isDue(key, engine, port, isMarked))) {
-      return { afterMs: intervalsOf(engine).versionMs };
+      return { afterMs: this.#restMs(key, engine) };
     }
-    const report = await this.#pass(engine, this.#fenced(port));
+    const before = this.#memories.get(key)?.rollout;
+    const report = await this.#pass(engine, this.#fenced(port), before);
     const unpublished = report.unpublished + (await this.#report(key, engine, report, problem));
     return this.#remember(key, engine, { ...report, unpublished });
   }
@@ -183,6 +186,8 @@ export class EnginePass {
     if (now - memory.passedAt >= intervalsOf(engine).fullMs) return true;
     if (memory.resumesAt !== undefined && this.#options.clock.now().getTime() >= memory.resumesAt)
       return true;
+    const { clock } = this.#options;
+    if (memory.rollout && (await isNewsOfReplicas(port, clock, memory.rollout))) return true;
     this.#options.metrics.add('pergola_engine_polls_total', { engine: key });
     const version = await port.version().catch(ignoreEngine);
     return version !== memory.version;
@@ -197,7 +202,13 @@ export class EnginePass {
     return { ...port, write };
   }
 
-  async #pass(engine: CustomResource, port: EnginePort): Promise<Report> {
+  /** Until it is looked at again when nothing is marked. */
+  #restMs(key: string, engine: CustomResource): number {
+    const question = nextQuestionMs(this.#memories.get(key)?.rollout, this.#options.clock.now());
+    return Math.min(intervalsOf(engine).versionMs, question ?? Number.POSITIVE_INFINITY);
+  }
+
+  async #pass(engine: CustomResource, port: EnginePort, before: Rollout | undefined): Promise<Report> {
     const { sink, clock, timers, cluster } = this.#options;
     const announcement = announce(() => cluster.resourcesOf(keyOf(engine)), {
       sink,
@@ -206,7 +217,7 @@ export class EnginePass {
     });
     const source = { snapshot: async () => this.#snapshot(engine) };
     const ports = { engine: port, source, sink: announcement.sink, clock };
-    return reconcile(ports, this.#optionsOf(engine)).finally(announcement.end);
+    return reconcile(ports, this.#optionsOf(engine), before).finally(announcement.end);
   }
 
   #snapshot(engine: CustomResource): CrSnapshot {
@@ -270,6 +281,7 @@ export class EnginePass {
       failures,
       isWaiting: report.isWaiting,
       resumesAt,
+      rollout: report.problem ? before?.rollout : report.rollout,
     });
     if (failures > 0) {
       const wait = backoffMs(timers, failures, BACKOFF);
@@ -279,7 +291,7 @@ export class EnginePass {
     const isUnheard = report.unpublished > 0;
     if (isHeldBack || isUnheard) this.#memories.get(key)!.version = undefined;
     const next = [
-      intervalsOf(engine).versionMs,
+      this.#restMs(key, engine),
       ...(isHeldBack ? [mayPruneAtMs - now] : []),
       ...(isUnheard ? [UNHEARD_MS] : []),
       ...(resumesAt === undefined ? [] : [resumesAt - wallNow.getTime()]),

@@ -18,6 +18,7 @@ import { Metrics } from './metrics.ts';
 import type { OperatorOptions } from './options.ts';
 import { Queue, type Turn } from './queue.ts';
 import { References } from './references.ts';
+import { type Resolver, resolveByDns } from './replicas.ts';
 import { statusSink } from './status-sink.ts';
 import { pause, systemTimers } from './timers.ts';
 import { connect, type Transport } from './transport.ts';
@@ -42,8 +43,9 @@ export async function startOperator(
   config: KubeConfig,
   options: OperatorOptions,
   log: Logger,
+  resolve: Resolver = resolveByDns,
 ): Promise<Operator> {
-  const works = new Works(config, await connect(config), options, log);
+  const works = new Works(config, await connect(config), options, log, resolve);
   const { promise: ended, resolve: end } = Promise.withResolvers<boolean>();
   let stopping: Promise<void> | undefined;
   const stop = (isWanted: boolean) => {
@@ -84,7 +86,13 @@ class Works {
   #isFresh = false;
   #isOpen = false;
 
-  constructor(config: KubeConfig, transport: Transport, options: OperatorOptions, log: Logger) {
+  constructor(
+    config: KubeConfig,
+    transport: Transport,
+    options: OperatorOptions,
+    log: Logger,
+    resolve: Resolver,
+  ) {
     this.#config = config;
     this.#clusterName = options.clusterName;
     this.#isFresh = !options.leaderElect;
@@ -108,6 +116,7 @@ class Works {
     this.#line = new EngineLine({
       references: this.#references,
       nowMs: timers.nowMs,
+      resolve,
       onRequest: (engine) => this.#metrics.add('pergola_engine_requests_total', { engine }),
     });
     this.#events = new Events({

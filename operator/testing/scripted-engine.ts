@@ -16,6 +16,7 @@ import {
   EngineProblem,
   type EngineWrite,
   type InconsistentObject,
+  type Laggard,
   type Ledger,
 } from '../ports.ts';
 
@@ -28,6 +29,8 @@ export class ScriptedEngine implements EnginePort {
   judge: Judge = () => [];
   /** Called before each request; may throw, or change things as somebody else would. */
   before: (request: 'read' | 'dryRun' | 'write') => void = () => {};
+  /** Set where replicas are known of. */
+  behind?: (version: number) => Promise<readonly Laggard[]>;
   readonly writes: EngineWrite[] = [];
   dryRuns = 0;
 

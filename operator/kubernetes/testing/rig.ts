@@ -21,6 +21,7 @@ import {
 } from '../../kinds.ts';
 import { type Operator, startOperator } from '../operator.ts';
 import { loadOptions } from '../options.ts';
+import type { Resolver } from '../replicas.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const OPERATOR = 'pergola-operator';
@@ -41,7 +42,7 @@ export type Rig = {
   /** Flags and kubeconfig for an operator in a process of its own. */
   readonly flags: readonly string[];
   readonly kubeconfig: string;
-  readonly startOperator: (flags?: readonly string[]) => Promise<Operator>;
+  readonly startOperator: (flags?: readonly string[], resolve?: Resolver) => Promise<Operator>;
   readonly get: (kind: string, name: string, namespace?: string) => Promise<CustomResource>;
   readonly all: (kind: string) => Promise<readonly CustomResource[]>;
   readonly remove: (kind: string, name: string, namespace?: string) => Promise<void>;
@@ -79,11 +80,11 @@ export async function createRig(
     stopEngine: async () => running.engine?.close(),
     flags: FLAGS,
     kubeconfig,
-    startOperator: async (flags = []) => {
+    startOperator: async (flags = [], resolve) => {
       const config = new KubeConfig();
       config.loadFromFile(kubeconfig);
       const options = loadOptions([...FLAGS, ...flags], {})!;
-      const operator = await startOperator(config, options, pino({ level: 'silent' }));
+      const operator = await startOperator(config, options, pino({ level: 'silent' }), resolve);
       running.operators.add(operator);
       return operator;
     },

@@ -1,0 +1,99 @@
+/** Two replicas of an engine, one of them stopped in the middle of everything (SIGSTOP) while a resource is applied: a real API
+ *  server, real engines, an operator that finds them by the name of their Service, for which the test answers.
+ *  Not here: what follows from all the ways to be behind (../rollout.test.ts). */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { describeKube } from '../../testing/kube.ts';
+import { GROUP_VERSION } from '../kinds.ts';
+import { createRig, HOME, type Rig, readyOf } from './testing/rig.ts';
+
+const SCHEMA = 'create table author (id serial primary key); create table book (id serial primary key)';
+/** The rig's engine has the first. */
+const ADDRESSES = ['127.0.0.1', '127.0.0.2'];
+const PATIENCE_MS = 60_000;
+
+await describeKube('an engine with two replicas', (kube) => {
+  let rig: Rig;
+  let port: string;
+  let second: ChildProcess;
+
+  beforeAll(async () => {
+    rig = await createRig(kube(), SCHEMA);
+    port = new URL(rig.engine().url).port;
+    second = startReplica();
+    const { spec } = await rig.get('Engine', 'main');
+    const endpoint = { ...(spec['endpoint'] as object), replicas: { name: 'pods', port: Number(port) } };
+    const metadata = { name: 'main', namespace: HOME };
+    await rig.kube.apply({
+      apiVersion: GROUP_VERSION,
+      kind: 'Engine',
+      metadata,
+      spec: { ...spec, endpoint },
+    });
+    await vi.waitFor(servedBySecond, { timeout: PATIENCE_MS });
+    await rig.startOperator([], async (host) => (host === `pods.${HOME}.svc` ? ADDRESSES : []));
+  }, 120_000);
+  afterAll(async () => {
+    second?.kill('SIGKILL');
+    await rig?.close();
+  }, 30_000);
+
+  function startReplica(): ChildProcess {
+    const bin = join(import.meta.dirname, '../../bin/pergola.mjs');
+    const at = ['--server-host', ADDRESSES[1]!, '--server-port', port];
+    const env = {
+      PATH: process.env['PATH'],
+      ENGINE_GRAPHQL_ADMIN_SECRET: 'first-secret',
+      ENGINE_GRAPHQL_DATABASE_URL: rig.database.url,
+    };
+    return spawn(process.execPath, [bin, 'serve', ...at], { env, stdio: 'ignore' });
+  }
+
+  async function servedBySecond(): Promise<number> {
+    const headers = { 'x-engine-admin-secret': 'first-secret' };
+    const response = await fetch(`http://${ADDRESSES[1]}:${port}/v1alpha1/config`, { headers });
+    return ((await response.json()) as { resource_version: number }).resource_version;
+  }
+
+  const track = (name: string) =>
+    rig.kube.apply({
+      apiVersion: GROUP_VERSION,
+      kind: 'Table',
+      metadata: { name, namespace: HOME },
+      spec: { engineRef: { name: 'main' }, source: 'default', table: { schema: 'public', name } },
+    });
+
+  const writtenVersion = async () => (await rig.get('Engine', 'main')).status!.resourceVersion!;
+
+  test('what is Ready is served by both', async () => {
+    await track('author');
+    await rig.ready('Table', 'author', 'Applied');
+    const served = await servedBySecond();
+    await vi.waitFor(async () => expect(await writtenVersion()).toBeGreaterThan(1), { timeout: PATIENCE_MS });
+    expect(served).toBeGreaterThanOrEqual(await writtenVersion());
+  });
+
+  test('while one hangs what is written is not Ready and names it; once it goes on, it is', async () => {
+    second.kill('SIGSTOP');
+    try {
+      await track('book');
+      await vi.waitFor(
+        async () => {
+          const { status } = await rig.get('Table', 'book');
+          const said = `${readyOf(status)?.status} ${readyOf(status)?.message}`;
+          expect(said).toMatch(/^Unknown 1 object applied; .*127\.0\.0\.2 does not answer$/);
+        },
+        { timeout: PATIENCE_MS, interval: 50 },
+      );
+      const written = await rig.engine().admin('export_metadata', {});
+      expect(JSON.stringify(written.body)).toContain('"book"');
+      expect(readyOf((await rig.get('Table', 'author')).status)?.status).toBe('True');
+    } finally {
+      second.kill('SIGCONT');
+    }
+    const { message } = await rig.ready('Table', 'book', 'Applied');
+    expect(message).toBe('1 object applied');
+    expect(await servedBySecond()).toBeGreaterThanOrEqual(await writtenVersion());
+  });
+});
