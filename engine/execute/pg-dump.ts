@@ -3,6 +3,9 @@
  *  Not here: HTTP (http/pg-dump.ts). PostgreSQL manual, "pg_dump"; reference: features.md 1.14. */
 import { spawn } from 'node:child_process';
 import { fail } from '../errors/engine-error.ts';
+import type { Tls } from '../wire/dial.ts';
+import type { Environment } from './database-url.ts';
+import { withTlsFiles } from './tls.ts';
 
 /** Options that stand alone. */
 const FLAGS: ReadonlySet<string> = new Set([
@@ -52,14 +55,24 @@ export function forbiddenOption(options: readonly string[]): string | undefined 
 }
 
 /** Raises `pgDumpMissing`; `pgDumpFailed` with what it said. The password goes by the environment, which `ps` does not show. */
-export async function pgDump(
+export function pgDump(
+  url: string,
+  tls: Tls | undefined,
+  options: readonly string[],
+  env: Environment,
+): Promise<string> {
+  return tls ? withTlsFiles(tls, (libpq) => dump(url, options, env, libpq)) : dump(url, options, env, {});
+}
+
+async function dump(
   url: string,
   options: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
+  libpq: Environment,
 ): Promise<string> {
   const { address, password } = withoutPassword(url);
   const child = spawn('pg_dump', [...options, '--no-password', `--dbname=${address}`], {
-    env: { PATH: env['PATH'], LANG: 'C.UTF-8', PGAPPNAME: 'pergola', PGPASSWORD: password },
+    env: { PATH: env['PATH'], LANG: 'C.UTF-8', PGAPPNAME: 'pergola', PGPASSWORD: password, ...libpq },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [output, complaints] = [collect(child.stdout), collect(child.stderr)];

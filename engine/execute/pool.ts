@@ -5,6 +5,7 @@
 import type pg from 'pg';
 import { EngineError } from '../errors/engine-error.ts';
 import type { Connection } from '../wire/connection.ts';
+import type { Tls } from '../wire/dial.ts';
 import { type PoolCounts, type PoolState, type Timed, WaitedTooLong, WirePool } from '../wire/pool.ts';
 import type { NamedStatement, Row, Value } from '../wire/statement.ts';
 import { type Deadline, timeIsUp, timeLeft } from './deadline.ts';
@@ -25,6 +26,8 @@ export type PoolOptions = {
   readonly retries?: number;
   readonly usePreparedStatements?: boolean;
   readonly isolationLevel?: 'read-committed' | 'repeatable-read' | 'serializable';
+  /** Absent: as the URL says. */
+  readonly tls?: Tls;
 };
 
 export type AtomicOptions = {
@@ -115,6 +118,7 @@ class PooledDatabase implements Database {
       waitMs,
       retries: options.retries ?? 1,
       isKept: options.usePreparedStatements ?? true,
+      ...(options.tls && { tls: options.tls }),
       ...(timed && { timed }),
     });
   }

@@ -5,11 +5,13 @@ import { fail } from '../errors/engine-error.ts';
 import type { ConnectionInfo, Source } from '../metadata/schema/source.ts';
 import { type Route, type RoutedRequest, type Router, routerOf } from '../transform/connection.ts';
 import { TransformError } from '../transform/render.ts';
+import type { Tls } from '../wire/dial.ts';
 import type { Timed } from '../wire/pool.ts';
 import { connectionUrl, type Environment } from './database-url.ts';
 import { type Database, openDatabase, type PoolOptions } from './pool.ts';
 import { Replicas } from './replicas.ts';
 import type { Databases } from './run-plan.ts';
+import { tlsOf, withoutTls } from './tls.ts';
 
 /** How long a URL read from a file is trusted. */
 const FILE_AGE_MS = 1000;
@@ -136,9 +138,17 @@ export class Sources {
     return this.#keyOf(replica).map(() => this.database(replica));
   }
 
-  /** The URL a source means now. */
+  /** The URL a source means now; without a word on encryption where the source has one of its own. */
   url(source: Source): string {
-    return connectionUrl(source.configuration.connection_info.database_url, this.#env);
+    const { database_url, ssl_configuration } = source.configuration.connection_info;
+    const url = connectionUrl(database_url, this.#env);
+    return ssl_configuration ? withoutTls(url) : url;
+  }
+
+  /** Undefined: as the URL says. Raises `invalidConfiguration`. */
+  tls(source: Source): Tls | undefined {
+    const { ssl_configuration } = source.configuration.connection_info;
+    return ssl_configuration ? tlsOf(ssl_configuration, this.#env) : undefined;
   }
 
   /** Makes these the current sources and closes the pools that none of them uses. */
@@ -178,7 +188,8 @@ export class Sources {
 
   #configured(source: Source): { url: string; options: PoolOptions; key: string } {
     const url = this.url(source);
-    const options = optionsOf(source, this.#defaults);
+    const tls = this.tls(source);
+    const options = { ...optionsOf(source, this.#defaults), ...(tls && { tls }) };
     return { url, options, key: JSON.stringify([url, options]) };
   }
 

@@ -13,7 +13,8 @@ export function pgDumpRoutes(app: FastifyInstance, { state }: HttpContext): void
     const { options, isClean, source: name } = dumpRequestFrom(request.body);
     const source = state.snapshot().metadata.sources.find((one) => one.name === name);
     if (!source) throw new EngineError('sourceNotFound', { source: name }, ['source']);
-    const sql = await pgDump(state.sources.url(source), options, process.env);
+    const { sources } = state;
+    const sql = await pgDump(sources.url(source), sources.tls(source), options, process.env);
     return reply.type('application/sql; charset=utf-8').send(isClean ? cleanDump(sql) : sql);
   });
 }

@@ -7,13 +7,16 @@
  *
  *  Connections are taken from the front, so that those not needed grow idle and are closed.
  *  Not here: the protocol (connection.ts), the meaning of failures (execute/). Numbers: docs/adr/0006. */
-import pg from 'pg';
+import type pg from 'pg';
 import { Batch } from './batch.ts';
 import { Connection, ConnectionLost, type Exchange } from './connection.ts';
+import { dial, type Tls } from './dial.ts';
 import type { NamedStatement, Row, Value } from './statement.ts';
 
 export type WirePoolOptions = {
   readonly connection: pg.ClientConfig;
+  /** Absent: as the connection says. */
+  readonly tls?: Tls;
   readonly maxConnections: number;
   readonly idleTimeoutMs: number;
   /** Of a connection, from its opening; 0 is without end. */
@@ -255,12 +258,8 @@ export class WirePool {
 
   async #connect(): Promise<pg.Client> {
     for (let left = this.#options.retries ?? 0; ; left--) {
-      const client = new pg.Client(this.#options.connection);
-      // A connection that breaks fails what runs on it; without a listener it would end the process too.
-      client.on('error', () => {});
       try {
-        await client.connect();
-        return client;
+        return await dial(this.#options.connection, this.#options.tls);
       } catch (error) {
         if (left <= 0 || this.#closed) throw error;
       }

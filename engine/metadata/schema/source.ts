@@ -45,22 +45,29 @@ export const PoolSettings = Type.Object({
   connection_lifetime: Type.Optional(nullable(Type.Integer({ minimum: 0 }))),
 });
 
+/** As libpq's parameters of these names; the variables hold the texts, in PEM. */
+export const SslConfiguration = Type.Object({
+  sslmode: Type.Union([
+    Type.Literal('disable'),
+    Type.Literal('allow'),
+    Type.Literal('prefer'),
+    Type.Literal('require'),
+    Type.Literal('verify-ca'),
+    Type.Literal('verify-full'),
+  ]),
+  sslrootcert: Type.Optional(nullable(FromEnv)),
+  sslcert: Type.Optional(nullable(FromEnv)),
+  sslkey: Type.Optional(nullable(FromEnv)),
+  sslpassword: Type.Optional(nullable(FromEnv)),
+});
+export type SslConfiguration = Static<typeof SslConfiguration>;
+
 export const ConnectionInfo = Type.Object({
   database_url: DatabaseUrl,
   use_prepared_statements: Type.Optional(Type.Boolean()),
   isolation_level: Type.Optional(IsolationLevel),
   pool_settings: Type.Optional(nullable(PoolSettings)),
-  ssl_configuration: Type.Optional(
-    nullable(
-      Type.Object({
-        sslmode: Type.String(),
-        sslrootcert: Type.Optional(nullable(FromEnv)),
-        sslcert: Type.Optional(nullable(FromEnv)),
-        sslkey: Type.Optional(nullable(FromEnv)),
-        sslpassword: Type.Optional(nullable(FromEnv)),
-      }),
-    ),
-  ),
+  ssl_configuration: Type.Optional(nullable(SslConfiguration)),
 });
 export type ConnectionInfo = Static<typeof ConnectionInfo>;
 

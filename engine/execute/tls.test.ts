@@ -1,0 +1,168 @@
+/** ssl_configuration of a source, against a Postgres with TLS. PostgreSQL manual, "SSL Support". */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDatabase } from '../../testing/database.ts';
+import { KEY_PASSWORD, startTlsPostgres, type TlsPostgres } from '../../testing/tls-postgres.ts';
+import type { Source, SslConfiguration } from '../metadata/schema/source.ts';
+import { Sources } from './sources.ts';
+import { tlsOf, withoutTls } from './tls.ts';
+
+let server: TlsPostgres;
+let sources: Sources;
+const env: Record<string, string> = {};
+
+beforeAll(async () => {
+  server = await startTlsPostgres();
+  const { ca, otherCa, cert, key, lockedKey } = server.pem;
+  Object.assign(env, { CA: ca, OTHER: otherCa, CERT: cert, KEY: key, LOCKED: lockedKey, WORD: KEY_PASSWORD });
+  Object.assign(env, { JUNK: 'hush-hush' });
+  sources = new Sources(env, { retries: 0 });
+});
+afterAll(async () => {
+  await sources?.close();
+  await server?.close();
+});
+
+const of = (name: string) => ({ from_env: name });
+
+function sourceAt(
+  ssl_configuration: SslConfiguration | null,
+  { user = 'postgres', host = '127.0.0.1', query = '' } = {},
+): Source {
+  const url = new URL(server.url);
+  url.username = user;
+  url.hostname = host;
+  url.search = query;
+  const connection_info = { database_url: url.href, ssl_configuration };
+  return { name: 'safe', kind: 'postgres', tables: [], configuration: { connection_info } };
+}
+
+/** Whether the connection was encrypted. */
+async function isEncrypted(...args: Parameters<typeof sourceAt>): Promise<boolean> {
+  const text = 'select ssl from pg_stat_ssl where pid = pg_backend_pid()';
+  const { rows } = await sources.database(sourceAt(...args)).query(text);
+  return rows[0].ssl;
+}
+
+const named = { host: 'localhost' };
+
+describe('a server that takes both ways is asked', () => {
+  test.each<[string, SslConfiguration | null, Parameters<typeof sourceAt>[1], boolean]>([
+    ['plainly where nothing is said', null, {}, false],
+    ['plainly with disable', { sslmode: 'disable' }, {}, false],
+    [
+      'plainly with disable, whatever the URL says',
+      { sslmode: 'disable' },
+      { query: '?sslmode=require' },
+      false,
+    ],
+    ['plainly with allow', { sslmode: 'allow' }, {}, false],
+    ['encrypted with prefer', { sslmode: 'prefer' }, {}, true],
+    ['encrypted with require, without an authority', { sslmode: 'require' }, {}, true],
+    [
+      'encrypted with require, whatever the URL says',
+      { sslmode: 'require' },
+      { query: '?sslmode=disable' },
+      true,
+    ],
+    ['with its authority', { sslmode: 'verify-ca', sslrootcert: of('CA') }, {}, true],
+    ['with its authority and name', { sslmode: 'verify-full', sslrootcert: of('CA') }, named, true],
+    [
+      'encrypted by allow where it takes nothing else from the user',
+      { sslmode: 'allow' },
+      { user: 'secret' },
+      true,
+    ],
+    ['plainly by prefer where it takes nothing else', { sslmode: 'prefer' }, { user: 'bare' }, false],
+    [
+      'with a certificate of the client',
+      { sslmode: 'verify-ca', sslrootcert: of('CA'), sslcert: of('CERT'), sslkey: of('KEY') },
+      { user: 'certified' },
+      true,
+    ],
+    [
+      'with a certificate whose key has a password',
+      { sslmode: 'require', sslcert: of('CERT'), sslkey: of('LOCKED'), sslpassword: of('WORD') },
+      { user: 'certified' },
+      true,
+    ],
+  ])('%s', async (_, ssl, where, expected) => {
+    expect(await isEncrypted(ssl, where)).toBe(expected);
+  });
+});
+
+describe('a connection is not made', () => {
+  test.each<[string, SslConfiguration, Parameters<typeof sourceAt>[1], RegExp]>([
+    [
+      'by require with another authority',
+      { sslmode: 'require', sslrootcert: of('OTHER') },
+      {},
+      /certificate/,
+    ],
+    ['by verify-ca with another', { sslmode: 'verify-ca', sslrootcert: of('OTHER') }, {}, /certificate/],
+    [
+      'by verify-full with another',
+      { sslmode: 'verify-full', sslrootcert: of('OTHER') },
+      named,
+      /certificate/,
+    ],
+    ['by verify-full with none', { sslmode: 'verify-full' }, named, /certificate/],
+    ['by verify-full under another name', { sslmode: 'verify-full', sslrootcert: of('CA') }, {}, /altnames/],
+    ['by disable where it must be encrypted', { sslmode: 'disable' }, { user: 'secret' }, /pg_hba/],
+    [
+      'without the certificate that is asked for',
+      { sslmode: 'require' },
+      { user: 'certified' },
+      /certificate/,
+    ],
+  ])('%s', async (_, ssl, where, reason) => {
+    await expect(isEncrypted(ssl, where)).rejects.toThrow(reason);
+  });
+});
+
+describe('a server without TLS', () => {
+  test.each<[SslConfiguration['sslmode'], RegExp | null]>([
+    ['prefer', null],
+    ['allow', null],
+    ['require', /does not support SSL/],
+    ['verify-full', /does not support SSL/],
+  ])('is asked with %s: %s', async (sslmode, refusal) => {
+    const database = await createDatabase();
+    const connection_info = { database_url: database.url, ssl_configuration: { sslmode } };
+    const source: Source = { name: 'bare', kind: 'postgres', tables: [], configuration: { connection_info } };
+    const asked = sources.database(source).query('select 1');
+    if (refusal) await expect(asked).rejects.toThrow(refusal);
+    else await asked;
+    await sources.database(source).close();
+    await database.drop();
+  });
+});
+
+describe('what cannot be used is told, without what it is', () => {
+  test.each<[SslConfiguration, string]>([
+    [{ sslmode: 'verify-ca' }, 'sslmode verify-ca needs an sslrootcert'],
+    [{ sslmode: 'require', sslrootcert: of('NONE') }, 'environment variable "NONE" is not set'],
+    [{ sslmode: 'require', sslrootcert: of('JUNK') }, 'sslrootcert is not a certificate in PEM'],
+    [{ sslmode: 'require', sslcert: of('CERT') }, 'sslcert and sslkey need each other'],
+    [{ sslmode: 'require', sslcert: of('CA'), sslkey: of('KEY') }, 'sslkey is not the key of sslcert'],
+    [
+      { sslmode: 'require', sslcert: of('CERT'), sslkey: of('LOCKED'), sslpassword: of('JUNK') },
+      'sslkey is not a private key in PEM, or sslpassword does not open it',
+    ],
+  ])('%j', (configuration, text) => {
+    let said = '';
+    try {
+      tlsOf(configuration, env);
+    } catch (error) {
+      said = (error as Error).message;
+    }
+    expect(said).toBe(text);
+  });
+});
+
+test('a URL keeps what is not of encryption', () => {
+  expect(withoutTls('postgres://a/b')).toBe('postgres://a/b');
+  expect(withoutTls('postgres://a/b?sslmode=require')).toBe('postgres://a/b');
+  expect(withoutTls('postgres://a/b?ssl=1&options=-c%20x%3D1%2B1&sslrootcert=/x')).toBe(
+    'postgres://a/b?options=-c%20x%3D1%2B1',
+  );
+});

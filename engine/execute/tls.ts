@@ -1,0 +1,101 @@
+/** A source's `ssl_configuration` → what its connections are encrypted with, and the files and variables of that for
+ *  programs of Postgres. The environment's variables hold PEM texts; none of them is ever in a message.
+ *  Raises `invalidConfiguration`. Not here: what the modes mean (wire/dial.ts), URLs (database-url.ts).
+ *  Reference: metadata-model.md, PgConfig; PostgreSQL manual, "SSL Support". */
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fail } from '../errors/engine-error.ts';
+import type { SslConfiguration } from '../metadata/schema/source.ts';
+import type { Tls } from '../wire/dial.ts';
+import type { Environment } from './database-url.ts';
+
+/** Of the URL; they give way to `ssl_configuration`. */
+const URL_PARAMETERS = [
+  ...['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslpassword', 'sslnegotiation'],
+  'uselibpqcompat',
+];
+
+type Part = Exclude<keyof SslConfiguration, 'sslmode'>;
+
+/** Texts that can be used. `verify-ca` needs an authority of one's own: of those everybody trusts, anybody has a certificate. */
+export function tlsOf(configuration: SslConfiguration, env: Environment): Tls {
+  const { sslmode: mode } = configuration;
+  if (mode === 'disable') return { mode };
+  const [ca, cert, key, passphrase] = (['sslrootcert', 'sslcert', 'sslkey', 'sslpassword'] as const).map(
+    (part) => textOf(part, configuration, env),
+  );
+  if (mode === 'verify-ca' && ca === undefined) refuse('sslmode verify-ca needs an sslrootcert');
+  if ((cert === undefined) !== (key === undefined)) refuse('sslcert and sslkey need each other');
+  if (ca !== undefined) certificate('sslrootcert', ca);
+  if (cert === undefined || key === undefined) return { mode, ...(ca !== undefined && { ca }) };
+  const opened = privateKey(key, passphrase);
+  if (!certificate('sslcert', cert).checkPrivateKey(opened)) refuse('sslkey is not the key of sslcert');
+  const pem = opened.export({ type: 'pkcs8', format: 'pem' }).toString();
+  return { mode, ...(ca !== undefined && { ca }), cert, key: pem };
+}
+
+/** A URL that says nothing of encryption. */
+export function withoutTls(url: string): string {
+  const [address = '', query] = url.split(/\?(.*)/s);
+  if (query === undefined) return url;
+  const parameters = new URLSearchParams(query);
+  for (const name of URL_PARAMETERS) parameters.delete(name);
+  // libpq reads a plus sign as one.
+  const rest = parameters.toString().replaceAll('+', '%20');
+  return rest === '' ? address : `${address}?${rest}`;
+}
+
+/** Gives `body` the variables libpq reads, whose files are there until it is done and for nobody else. */
+export async function withTlsFiles<T>(
+  { mode, ...texts }: Tls,
+  body: (env: Readonly<Record<string, string>>) => Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'pergola-tls-'));
+  try {
+    const env: Record<string, string> = { PGSSLMODE: mode };
+    for (const [variable, part] of FILES) {
+      const text = texts[part];
+      if (text === undefined) continue;
+      env[variable] = join(folder, part);
+      await writeFile(env[variable], text, { mode: 0o600 });
+    }
+    if (mode === 'verify-full') env['PGSSLROOTCERT'] ??= 'system';
+    return await body(env);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const FILES = [
+  ['PGSSLROOTCERT', 'ca'],
+  ['PGSSLCERT', 'cert'],
+  ['PGSSLKEY', 'key'],
+] as const;
+
+function textOf(part: Part, configuration: SslConfiguration, env: Environment): string | undefined {
+  const variable = configuration[part]?.from_env;
+  if (variable === undefined) return undefined;
+  return env[variable] || refuse(`environment variable "${variable}" is not set`);
+}
+
+function certificate(part: Part, pem: string): X509Certificate {
+  try {
+    return new X509Certificate(pem);
+  } catch {
+    return refuse(`${part} is not a certificate in PEM`);
+  }
+}
+
+function privateKey(key: string, passphrase: string | undefined): KeyObject {
+  try {
+    return createPrivateKey({ key, ...(passphrase !== undefined && { passphrase }) });
+  } catch {
+    return refuse('sslkey is not a private key in PEM, or sslpassword does not open it');
+  }
+}
+
+function refuse(text: string): never {
+  return fail('invalidConfiguration', { text });
+}

@@ -1,0 +1,75 @@
+/** Opens one connection, encrypted as far as is asked. In: the driver's configuration, a Tls. Out: a connected client.
+ *  As libpq: the server's chain is checked wherever an authority is given, its host name in `verify-full` alone; `prefer` and
+ *  `allow` have a second way, for a server that refuses the first; over Unix sockets nothing is encrypted.
+ *  Not here: where certificates come from (execute/tls.ts). PostgreSQL manual, "SSL Support". */
+import type { ConnectionOptions } from 'node:tls';
+import pg from 'pg';
+
+export type SslMode = 'disable' | 'allow' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
+
+/** What a connection is encrypted with; PEM texts. */
+export type Tls = {
+  readonly mode: SslMode;
+  /** The authorities that are trusted; without them those Node.js trusts. */
+  readonly ca?: string;
+  /** Of the client. */
+  readonly cert?: string;
+  readonly key?: string;
+};
+
+type Way = 'plain' | 'encrypted';
+
+const WAYS: Readonly<Record<SslMode, readonly Way[]>> = {
+  disable: ['plain'],
+  allow: ['plain', 'encrypted'],
+  prefer: ['encrypted', 'plain'],
+  require: ['encrypted'],
+  'verify-ca': ['encrypted'],
+  'verify-full': ['encrypted'],
+};
+
+/** Without a Tls, as the URL says. Raises what the last way did. */
+export async function dial(config: pg.ClientConfig, tls: Tls | undefined): Promise<pg.Client> {
+  if (!tls) return opened(config);
+  const ways = isSocket(config) ? WAYS.disable : WAYS[tls.mode];
+  const configs = ways.map((way) => ({ ...config, ssl: way === 'encrypted' ? optionsOf(tls) : false }));
+  const [first, second] = configs;
+  try {
+    return await opened(first!);
+  } catch (error) {
+    if (!second || !isRefusal(error)) throw error;
+    return opened(second);
+  }
+}
+
+async function opened(config: pg.ClientConfig): Promise<pg.Client> {
+  const client = new pg.Client(config);
+  // A connection that breaks fails what runs on it; without a listener it would end the process too.
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}
+
+function optionsOf({ mode, ca, cert, key }: Tls): ConnectionOptions {
+  const isChecked = ca !== undefined || mode === 'verify-ca' || mode === 'verify-full';
+  return {
+    rejectUnauthorized: isChecked,
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    ...(mode !== 'verify-full' && { checkServerIdentity: () => undefined }),
+  };
+}
+
+/** Only the driver knows where a URL leads. */
+function isSocket(config: pg.ClientConfig): boolean {
+  return new pg.Client({ ...config, ssl: false }).host.startsWith('/');
+}
+
+/** By a server that is there: it does not take this way, or not from this client, or the handshake fails. */
+function isRefusal(error: unknown): boolean {
+  const { code, message = '', syscall } = error as { code?: string; message?: string; syscall?: string };
+  if (error instanceof pg.DatabaseError) return code?.startsWith('28') ?? false;
+  if (/^The server does not support SSL|establishing an SSL connection$/.test(message)) return true;
+  return code !== undefined && syscall !== 'connect' && syscall !== 'getaddrinfo';
+}
