@@ -145,6 +145,51 @@ async function placeFrom(socket: TestSocket): Promise<unknown> {
   return (payload as { data: { place: { name: string }[] } }).data.place[0]?.name;
 }
 
+describe('what cannot be used is refused when it is stored', () => {
+  const connection_info = { database_url: 'postgres://nobody@127.0.0.1:1/x' };
+  const twice = {
+    connection_info,
+    connection_set: ['red', 'blue', 'red'].map((name) => ({ name, connection_info })),
+  };
+  const unreadable = { connection_info, connection_template: { template: '{{ if' } };
+  const source = (configuration: object) => ({
+    name: 'default',
+    kind: 'postgres',
+    configuration,
+    tables: [],
+  });
+
+  test.each<[string, (configuration: object) => object, string]>([
+    ['pg_update_source', (configuration) => ({ name: 'default', configuration }), '$.args.'],
+    ['pg_add_source', (configuration) => ({ name: 'other', configuration }), '$.args.'],
+    [
+      'replace_metadata',
+      (configuration) => ({ version: 3, sources: [source(configuration)] }),
+      '$.args.sources[0].',
+    ],
+    [
+      'patch_metadata',
+      (configuration) => {
+        const { tables: _, ...definition } = source(configuration);
+        return { put: [{ key: 'source/default', definition }] };
+      },
+      '$.args.put[0].definition.',
+    ],
+  ])('by %s', async (type, args, path) => {
+    expect((await engine.admin(type, args(twice))).body).toMatchObject({
+      code: 'already-exists',
+      path: `${path}configuration.connection_set[2].name`,
+      error: expect.stringContaining('connection: red'),
+    });
+    expect((await engine.admin(type, args(unreadable))).body).toMatchObject({
+      code: 'parse-failed',
+      path: `${path}configuration.connection_template.template`,
+      error: expect.stringContaining('the template cannot be read'),
+    });
+    expect(await placeOf(as('red'))).toBe('red');
+  });
+});
+
 describe('pg_test_connection_template', () => {
   const tested = async (session: object, more: object = {}, query: object = { operation_type: 'query' }) => {
     const args = { source_name: 'default', request_context: { headers: { A: 1 }, session, query }, ...more };

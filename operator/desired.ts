@@ -3,7 +3,8 @@
  *  cannot have what they say, why. A resource that cannot be read keeps what it owned: its last good version goes on serving.
  *  Who wins a key: its owner in the ledger, else the older resource, else the smaller uid.
  *  Pure. Not here: what exists in the engine (three-way.ts). */
-import { EngineError, type MetadataObject, printPath } from '@pergola/engine/metadata';
+import { checkConnections } from '@pergola/engine/connections';
+import { EngineError, type MetadataObject, printPath, type Source } from '@pergola/engine/metadata';
 import { describeKey, hashOf, normalised, stableJson } from './fragment.ts';
 import { type KindRow, SpecProblem, type TranslateContext, type ValueSource } from './kinds/kind.ts';
 import { type CustomResource, crName, kindOf } from './kinds.ts';
@@ -100,6 +101,7 @@ function translateSpec(cr: CustomResource, row: KindRow, context: TranslateConte
   if (problems.length > 0) return { reason: 'InvalidSpec', message: problems.join('; '), isMalformed: true };
   try {
     const objects = distinct(row.translate(cr.spec, context).map(normalised));
+    objects.forEach(refuseUnusable);
     const oversized = objects.find((o) => stableJson(o.definition).length > MOST_FRAGMENT_CHARACTERS);
     if (oversized)
       return { reason: 'InvalidSpec', message: `${describeKey(oversized.key)} is larger than 256 KiB` };
@@ -107,6 +109,11 @@ function translateSpec(cr: CustomResource, row: KindRow, context: TranslateConte
   } catch (error) {
     return problemOf(error);
   }
+}
+
+/** One source the engine would not store: it would refuse what all others ask for, too. */
+function refuseUnusable({ kind, definition }: MetadataObject): void {
+  if (kind === 'source') checkConnections((definition as Source).configuration);
 }
 
 /** A resource may say the same thing twice, as documents of one bundle do. Throws SpecProblem where it contradicts itself. */

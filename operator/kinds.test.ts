@@ -208,6 +208,23 @@ healthCheck: {sql: SELECT 2, intervalSeconds: 5, timeoutSeconds: 2, retries: 1, 
   });
 });
 
+test('a Source names the certificates of its connections by variables of the engine', () => {
+  const [source] = translate(
+    'Source',
+    `
+name: app
+connection: {urlFrom: {env: PG_URL}, ssl: {sslmode: verify-full, sslrootcert: {fromEnv: CA}}}
+readReplicas: [{name: near, urlFrom: {env: NEAR_URL}, ssl: {sslmode: require}}]
+`,
+  );
+  expect(source?.definition).toMatchObject({
+    configuration: {
+      connection_info: { ssl_configuration: { sslmode: 'verify-full', sslrootcert: { from_env: 'CA' } } },
+      read_replicas: [{ ssl_configuration: { sslmode: 'require' } }],
+    },
+  });
+});
+
 test('a QueryCollection and its place on the allow list are two objects', () => {
   const spec = `
 name: mobile

@@ -438,6 +438,21 @@ test('a resource restored under a new uid is the owner it was', async () => {
   expect(ports.engine.ledger.objects['table/default/public/author']?.uid).toBe('another');
 });
 
+test('a Source with a connection template that cannot be read holds up nothing else', async () => {
+  const ports = new ScriptedPorts();
+  const source = resource('Source', 'app', {
+    name: 'app',
+    connection: { urlFrom: { env: 'APP' } },
+    connectionTemplate: { template: '{{ if' },
+  });
+  const other = table('author');
+  ports.resources = [source, other];
+  await reconcile(ports, OPTIONS);
+  expect(ports.readiness(source)).toBe('False InvalidSpec');
+  expect(ports.message(source)).toContain('the template cannot be read');
+  expect(ports.readiness(other)).toBe('True Applied');
+});
+
 test('a secret in the metadata needs leave, and a Secret', async () => {
   const ports = new ScriptedPorts();
   const source = resource('Source', 'app', {

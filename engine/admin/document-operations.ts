@@ -1,7 +1,7 @@
 /** Operations on the whole document and what lies beside it: export, replace, clear, reload, inconsistencies, the states
  *  clients keep here. Each changes the draft of a unit of work and says what to answer once it is committed.
  *  Not here: operations on one object (handlers/), SQL (run-sql.ts). Spec: "Endpoints"; reference features.md 1.15. */
-import { fail } from '../errors/engine-error.ts';
+import { fail, withPath } from '../errors/engine-error.ts';
 import { exportedPart, exportMetadata as printMetadata } from '../metadata/export.ts';
 import { mergePatch } from '../metadata/merge-patch.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
@@ -9,6 +9,7 @@ import { parseMetadata } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Inconsistency } from '../resolve/types.ts';
+import { checkConnections } from '../transform/check-connections.ts';
 import { type Answer, SUCCESS } from './answer.ts';
 import { printInconsistencies, refuseInconsistencies, removeInconsistent } from './inconsistencies.ts';
 import { refuseWarnings } from './managed.ts';
@@ -44,12 +45,18 @@ export async function replaceMetadata(work: Work, args: ReplaceArgs, request: Ad
   const isWrapped = request.operation.version === 2;
   const options: ReplaceOptions = isWrapped ? (args as ReplaceOptions) : {};
   const document = isWrapped ? (args as { metadata: unknown }).metadata : args;
-  const next = keepConnection(parseMetadata(document), document, work.metadata);
+  const parsed = parseMetadata(document);
+  withPath('sources', () => parsed.sources.forEach(checkSource));
+  const next = keepConnection(parsed, document, work.metadata);
   const whole = keepUnexported(next, work.metadata);
   const answer = await replaceDocument(work, whole, options, request);
   // A document that replaces its like is a version of its own all the same.
   if (!options.dry_run) work.touchesResource = true;
   return isWrapped ? answer : SUCCESS;
+}
+
+function checkSource({ configuration }: Source, i: number): void {
+  withPath(i, () => withPath('configuration', () => checkConnections(configuration)));
 }
 
 /** Raises `inconsistentMetadata` unless that is allowed. Answers with a report; of a dry run, that is all there is. */

@@ -4,9 +4,12 @@
 import { fail, withPath } from '../errors/engine-error.ts';
 import { type Edit, editObjects } from '../metadata/edit.ts';
 import { refuseCycles } from '../metadata/inherited-roles.ts';
-import { OBJECTS, objectKey, parseKey } from '../metadata/objects.ts';
+import { OBJECTS, type ObjectKind, objectKey, parseKey } from '../metadata/objects.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import { normaliseObject } from '../metadata/parse.ts';
+import type { Fragment } from '../metadata/places.ts';
+import type { Source } from '../metadata/schema/source.ts';
+import { checkConnections } from '../transform/check-connections.ts';
 import type { Answer } from './answer.ts';
 import { replaceDocument } from './document-operations.ts';
 import type { AdminRequest } from './request.ts';
@@ -37,12 +40,20 @@ function removal(key: string, puts: ReadonlySet<string>): Edit {
 
 function replacement({ key, definition }: { readonly key: string; readonly definition?: unknown }): Edit {
   const named = parseKey(key) ?? refuse(`${key} is not the key of a metadata object`);
-  const normal = withPath('definition', () => normaliseObject(named.kind, definition));
+  const normal = withPath('definition', () => checked(named.kind, definition));
   const said = OBJECTS[named.kind].identity.of(normal);
   const above = named.segments.slice(0, named.segments.length - said.length);
   const actual = objectKey(named.kind, ...above, ...said);
   if (actual !== key) refuse(`the definition is that of ${actual}, not of ${key}`);
   return { key, definition: normal };
+}
+
+function checked(kind: ObjectKind, definition: unknown): Fragment {
+  const normal = normaliseObject(kind, definition);
+  if (kind === 'source') {
+    withPath('configuration', () => checkConnections((normal as unknown as Source).configuration));
+  }
+  return normal;
 }
 
 function refuse(text: string): never {

@@ -1,10 +1,12 @@
 /** ssl_configuration of a source, against a Postgres with TLS. PostgreSQL manual, "SSL Support". */
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase } from '../../testing/database.ts';
+import { startTestEngine } from '../../testing/engine.ts';
 import { KEY_PASSWORD, startTlsPostgres, type TlsPostgres } from '../../testing/tls-postgres.ts';
 import type { Source, SslConfiguration } from '../metadata/schema/source.ts';
 import { Sources } from './sources.ts';
-import { tlsOf, withoutTls } from './tls.ts';
+import { tlsOf, withoutTls, withTlsFiles } from './tls.ts';
 
 let server: TlsPostgres;
 let sources: Sources;
@@ -157,6 +159,53 @@ describe('what cannot be used is told, without what it is', () => {
     }
     expect(said).toBe(text);
   });
+});
+
+test('an engine asks a source as it says, tells why it cannot, and shows nobody the certificates', async () => {
+  const database = await createDatabase();
+  const engine = await startTestEngine({ databaseUrl: database.url, env });
+  const configured = (sslrootcert: string) => {
+    const info = { ...sourceAt(null, { user: 'secret', ...named }).configuration.connection_info };
+    const ssl_configuration = { sslmode: 'verify-full', sslrootcert: of(sslrootcert) };
+    return { name: 'safe', configuration: { connection_info: { ...info, ssl_configuration } } };
+  };
+  expect(await engine.admin('pg_add_source', configured('OTHER'))).toMatchObject({
+    status: 400,
+    body: { internal: [{ reason: expect.stringContaining('certificate') }] },
+  });
+  expect(await engine.admin('pg_add_source', configured('JUNK'))).toMatchObject({
+    status: 400,
+    body: { internal: [{ reason: expect.stringContaining('sslrootcert is not a certificate in PEM') }] },
+  });
+  expect(await engine.admin('pg_add_source', configured('CA'))).toMatchObject({ status: 200 });
+  const sql = 'create table vault (id int primary key); insert into vault values (7)';
+  expect(await engine.admin('run_sql', { source: 'safe', sql })).toMatchObject({ status: 200 });
+  expect(await engine.admin('pg_track_table', { source: 'safe', table: 'vault' })).toMatchObject({
+    status: 200,
+  });
+  expect(await engine.graphql('{ vault { id } }')).toEqual({ data: { vault: [{ id: 7 }] } });
+  const health = await (await engine.fetch('/healthz/sources')).json();
+  expect(health).toMatchObject({ safe: { status: 'OK' } });
+  const exported = JSON.stringify((await engine.admin('export_metadata', {})).body);
+  expect(exported).toContain('"sslrootcert":{"from_env":"CA"}');
+  expect(exported).not.toMatch(/BEGIN|hush/);
+  await engine.close();
+  await database.drop();
+});
+
+test('files for programs of Postgres are there for as long as they are needed', async () => {
+  const tls = tlsOf(
+    { sslmode: 'verify-ca', sslrootcert: of('CA'), sslcert: of('CERT'), sslkey: of('KEY') },
+    env,
+  );
+  const files = await withTlsFiles(tls, async ({ PGSSLMODE, ...files }) => {
+    expect(PGSSLMODE).toBe('verify-ca');
+    expect(Object.keys(files)).toEqual(['PGSSLROOTCERT', 'PGSSLCERT', 'PGSSLKEY']);
+    expect(readFileSync(files['PGSSLROOTCERT']!, 'utf8')).toBe(server.pem.ca);
+    expect(statSync(files['PGSSLKEY']!).mode & 0o777).toBe(0o600);
+    return Object.values(files);
+  });
+  expect(files.filter(existsSync)).toEqual([]);
 });
 
 test('a URL keeps what is not of encryption', () => {

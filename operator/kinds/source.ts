@@ -1,6 +1,6 @@
 /** Source: a database the engine serves. Its URL is never written here: it is read from the engine's environment or a file,
  *  or, where that is allowed, from a Secret. Deleting the resource leaves the source unless it says otherwise.
- *  Not here: `ssl_configuration`, which engines keep and do not act on; a MetadataBundle has it. */
+ *  Certificates are named by variables of the engine: its metadata holds no others. */
 import {
   type ConnectionInfo,
   ConnectionTemplate,
@@ -12,6 +12,7 @@ import {
   QueryTags,
   type Source,
   SourceCustomization,
+  SslConfiguration,
   type Static,
   Type,
 } from '@pergola/engine/metadata';
@@ -66,6 +67,12 @@ const CONNECTION = {
   usePreparedStatements: Type.Optional(Type.Boolean()),
   isolationLevel: Type.Optional(project(IsolationLevel)),
   pool: Type.Optional(Pool),
+  ssl: Type.Optional(
+    described(
+      'How connections are encrypted, as in libpq; certificates and keys are PEM texts in variables of the engine.',
+      project(SslConfiguration),
+    ),
+  ),
 };
 const ONE_URL = exactlyOne('a connection', 'urlFrom', 'parameters');
 const Connection = closed(CONNECTION, ONE_URL);
@@ -158,7 +165,7 @@ function sourceObject(spec: SourceSpec, context: TranslateContext): MetadataObje
 }
 
 function connectionInfo(connection: Connection, path: string, context: TranslateContext): unknown {
-  const { pool } = connection;
+  const { pool, ssl } = connection;
   return {
     database_url: databaseUrl(connection, path, context),
     use_prepared_statements: connection.usePreparedStatements,
@@ -171,6 +178,7 @@ function connectionInfo(connection: Connection, path: string, context: Translate
       pool_timeout: pool.poolTimeoutSeconds,
       connection_lifetime: pool.connectionLifetimeSeconds,
     },
+    ssl_configuration: ssl && unproject(SslConfiguration, ssl),
   };
 }
 
@@ -209,7 +217,7 @@ function describeSource({ definition }: MetadataObject): Draft {
   const { connection_template: template } = configuration;
   const secrets: Record<string, string> = {};
   const describeConnection = (info: ConnectionInfo, key: string): object => {
-    const { database_url: url, pool_settings: pool } = info;
+    const { database_url: url, pool_settings: pool, ssl_configuration: ssl } = info;
     const secret = typeof url === 'string' ? url : passwordIn(url);
     if (secret !== undefined) secrets[key] = secret;
     return {
@@ -225,6 +233,7 @@ function describeSource({ definition }: MetadataObject): Draft {
         connectionLifetimeSeconds: pool.connection_lifetime,
         retries: pool.retries,
       },
+      ssl: ssl && describe(SslConfiguration, ssl),
     };
   };
   const spec = {

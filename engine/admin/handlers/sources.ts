@@ -1,6 +1,6 @@
 /** Operations on sources. Reference: features.md 1.15, "sources".
  *  Not here: connecting to them (admin/state.ts). */
-import { fail } from '../../errors/engine-error.ts';
+import { fail, withPath } from '../../errors/engine-error.ts';
 import { foreignDependentsOf, removeObjects } from '../../metadata/dependencies.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';
 import { findObject, objectKey } from '../../metadata/objects.ts';
@@ -8,6 +8,7 @@ import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { RemoteRelationship } from '../../metadata/schema/relationship.ts';
 import { mapTypeRelationships } from '../../metadata/schema/remote-schema.ts';
 import type { Source } from '../../metadata/schema/source.ts';
+import { checkConnections } from '../../transform/check-connections.ts';
 import { printDependents } from '../dependents.ts';
 import type { Handler } from './handler.ts';
 import { editObject, requireSource } from './locate.ts';
@@ -18,6 +19,7 @@ export const addSource: Handler<'pg_add_source'> = (draft, args) => {
   const key = objectKey('source', args.name);
   const known = findObject(draft, key);
   if (known && !replace_configuration) fail('sourceExists', { source: args.name });
+  withPath('configuration', () => checkConnections(args.configuration));
   const definition = { ...given, kind: 'postgres' };
   return putObject(known ? dropSettings(draft, args.name) : draft, {
     key,
@@ -30,6 +32,8 @@ export const addSource: Handler<'pg_add_source'> = (draft, args) => {
 /** Raises `sourceNotFound`. Only what is given changes. */
 export const updateSource: Handler<'pg_update_source'> = (draft, args) => {
   requireSource(draft, args.name);
+  const { configuration } = args;
+  if (configuration) withPath('configuration', () => checkConnections(configuration));
   return editObject(draft, objectKey('source', args.name), args);
 };
 
