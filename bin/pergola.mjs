@@ -59,8 +59,10 @@ async function start(command, argv) {
   const end = () => process.exit(143);
   process.once('SIGTERM', end);
   const { run } = await import(pathToFileURL(file).href);
+  const running = run(argv);
+  // Only now: a signal on its way is lost where nobody listens in between.
   process.off('SIGTERM', end);
-  const code = await run(argv);
+  const code = await running;
   if (typeof code === 'number') process.exitCode = code;
 }
 
