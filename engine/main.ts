@@ -8,7 +8,7 @@ import { type Environment, loadOptions, OptionsError } from './config/load-optio
 import { type Options, settingsOf } from './config/options.ts';
 import { optionsHelp } from './config/options-help.ts';
 import { eventFeeds } from './events/event-feed.ts';
-import { scheduledFeeds } from './events/scheduled-feed.ts';
+import { scheduledFeed } from './events/scheduled-feed.ts';
 import { Worker } from './events/worker.ts';
 import { AsyncActions } from './execute/async-actions.ts';
 import { type Grace, graceOf } from './execute/grace.ts';
@@ -109,9 +109,12 @@ function openWorkers(
     observe,
   });
   const around = { databases: state.sources, outward: { ...outward, headers: {} } };
-  const scheduled = scheduledFeeds({ ...around, metadataDatabase: state.ground.metadataDatabase });
+  const scheduled = scheduledFeed(() => state.snapshot(), {
+    ...around,
+    metadataDatabase: state.ground.metadataDatabase,
+  });
   const events = new Worker({
-    feeds: () => [...eventFeeds(state.snapshot().model, around), scheduled(state.snapshot())],
+    feeds: () => [...eventFeeds(() => state.snapshot().model, around), scheduled],
     intervalMs: options.eventsFetchInterval,
     batchSize: options.eventsFetchBatchSize,
     mostAtOnce: options.eventsHttpPoolSize,

@@ -17,13 +17,21 @@ export type EventSurroundings = {
 /** For writing the answer down, beyond the time the webhook has. */
 const LEASE_MARGIN_SECONDS = 60;
 
-export function eventFeeds({ sources }: Model, around: EventSurroundings): readonly Feed[] {
-  return [...sources.values()]
+/** An event is told by its trigger as it is when it is told: one that has been changed since the event was taken, too. */
+export function eventFeeds(now: () => Model, around: EventSurroundings): readonly Feed[] {
+  return [...now().sources.values()]
     .filter(({ eventTriggers }) => eventTriggers.size > 0)
-    .map((source) => feedOf(source, around));
+    .map((source) => feedOf(source, now, around));
 }
 
-function feedOf({ name, eventTriggers }: ResolvedSource, { databases, outward }: EventSurroundings): Feed {
+function feedOf(
+  { name, eventTriggers }: ResolvedSource,
+  now: () => Model,
+  { databases, outward }: EventSurroundings,
+): Feed {
+  // One that has gone meanwhile is told what was under way.
+  const triggerOf = ({ trigger }: LoggedEvent) =>
+    now().sources.get(name)?.eventTriggers.get(trigger) ?? eventTriggers.get(trigger)!;
   const triggers = [...eventTriggers.keys()];
   const timeouts = [...eventTriggers.values()].map(({ webhook }) => webhook.timeoutSeconds);
   const leaseSeconds = Math.max(...timeouts) + LEASE_MARGIN_SECONDS;
@@ -34,7 +42,7 @@ function feedOf({ name, eventTriggers }: ResolvedSource, { databases, outward }:
       const events = await takeEvents(database, { triggers, most, leaseSeconds });
       return events.map((event) => ({
         id: event.id,
-        perform: () => tell(database, event, eventTriggers.get(event.trigger)!, outward),
+        perform: () => tell(database, event, triggerOf(event), outward),
       }));
     },
     release: (ids) => releaseEvents(databases.get(name), ids),

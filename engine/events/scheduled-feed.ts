@@ -28,13 +28,15 @@ export type ModelVersion = { readonly model: Model; readonly resourceVersion: nu
 
 const KEEP_EVERY_MS = 60_000;
 
-/** Makes the feed of a model; its upcoming events are kept once a minute however many models there are. */
-export function scheduledFeeds(around: ScheduledSurroundings): (now: ModelVersion) => Feed {
+/** Upcoming events are kept once a minute however many models there are. An event is told as its trigger says when it is told:
+ *  one that has been changed since the event was taken, too. */
+export function scheduledFeed(now: () => ModelVersion, around: ScheduledSurroundings): Feed {
   const { metadataDatabase: database } = around;
   let keptAt = Number.NEGATIVE_INFINITY;
-  return ({ model, resourceVersion }) => ({
+  return {
     name: 'metadata database',
     take: async (most) => {
+      const { model, resourceVersion } = now();
       if (performance.now() - keptAt >= KEEP_EVERY_MS) {
         await keepUpcoming(database, recurringOf(model), resourceVersion);
         keptAt = performance.now();
@@ -55,15 +57,17 @@ export function scheduledFeeds(around: ScheduledSurroundings): (now: ModelVersio
         perform: async () =>
           event.type === 'cleanup'
             ? cleanUpAt(event, cleanups.get(event.trigger!)!, around)
-            : tell(event, appointment(event, model), around),
+            : tell(event, appointment(event, [now().model, model]), around),
       }));
     },
     release: (ids) => releaseScheduled(database, ids),
-  });
+  };
 }
 
-function appointment({ trigger, definition }: ScheduledEvent, { cronTriggers }: Model): Appointment {
-  return definition ? appointmentOf(definition) : cronTriggers.get(trigger!)!;
+/** By the first model that has the trigger: one that has gone meanwhile is told what was under way. */
+function appointment({ trigger, definition }: ScheduledEvent, models: readonly Model[]): Appointment {
+  if (definition) return appointmentOf(definition);
+  return models.map(({ cronTriggers }) => cronTriggers.get(trigger!)).find((found) => found !== undefined)!;
 }
 
 async function tell(
