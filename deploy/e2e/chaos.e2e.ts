@@ -1,0 +1,242 @@
+/** Chaos: the operator killed at each step of its work, two of it at once, engine pods deleted, connections to the API server cut,
+ *  while resources change and a person changes metadata. A minute after the last fault everything is as the resources say, and
+ *  what is a person's as that person left it. The steps are one story and run in order.
+ *  E2E_API_SERVER_RESTART is a command that restarts the API server, where whoever owns the cluster gives one.
+ *  Not here: the faults themselves (testing/chaos/preload.mjs), the same without a cluster (operator/kubernetes/chaos.kube.test.ts). */
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { PERSON_SCHEMA, Person, THEIRS } from '../../testing/chaos/person.ts';
+import type { ChaosTold } from '../../testing/chaos/supervised.ts';
+import { apply, get, kubectl, type Printed, run, until, waitFor } from './cluster.ts';
+import { Door } from './door.ts';
+import { MANIFEST, RESOURCE_NAMES, SEED } from './examples.ts';
+import { CHART, createNamespace, createPostgres, install, removeAll, uniqueName } from './release.ts';
+
+/** Where the kubelet probes: it is not to end who was only killed a few times. */
+const CONTROL_PORT = 8081;
+const PRELOAD = readFileSync('testing/chaos/preload.mjs', 'utf8');
+const RESTART = process.env['E2E_API_SERVER_RESTART'];
+const MOST_SECONDS = 60;
+const VALUES = {
+  engine: { replicas: 2 },
+  operator: {
+    replicas: 2,
+    // The second process is the operator; the first only starts it.
+    resources: { limits: { memory: '768Mi' } },
+    extraEnv: [
+      { name: 'NODE_OPTIONS', value: '--import /chaos/preload.mjs' },
+      { name: 'CHAOS_PORT', value: String(CONTROL_PORT) },
+      { name: 'PERGOLA_HEALTH_PORT', value: '8082' },
+    ],
+    extraVolumes: [{ name: 'chaos', configMap: { name: 'chaos' } }],
+    extraVolumeMounts: [{ name: 'chaos', mountPath: '/chaos' }],
+  },
+};
+
+const namespace = uniqueName('pergola-chaos');
+const door = new Door(namespace, 'service/pergola-engine');
+const person = new Person(async (type, args) => {
+  const body = await door.metadata(type, args);
+  const isRefused = typeof body === 'object' && body !== null && 'code' in body;
+  return { status: isRefused ? 400 : 200, body };
+});
+/** The custom name of the table `author`, as its resource says last. */
+let word = '';
+/** What the resources say, as the engine had it when all was quiet. */
+let quiet: Owned;
+
+beforeAll(async () => {
+  await createNamespace(namespace);
+  await createPostgres(namespace);
+  await apply(
+    JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'chaos', namespace },
+      data: { 'preload.mjs': PRELOAD },
+    }),
+  );
+});
+
+afterAll(async () => {
+  await person.rest().catch(() => {});
+  door.close();
+  await removeAll(namespace);
+});
+
+test('two operators and two engines serve the examples, and a person has things of their own', async () => {
+  await install(
+    namespace,
+    CHART,
+    '--set-json',
+    `engine=${JSON.stringify(VALUES.engine)}`,
+    '--set-json',
+    `operator=${JSON.stringify(VALUES.operator)}`,
+  );
+  await door.admin('run_sql', { sql: SEED + PERSON_SCHEMA });
+  await person.arrive();
+  await apply(MANIFEST, '-n', namespace);
+  await waitFor(namespace, 'condition=Ready', ...RESOURCE_NAMES);
+  await say('quiet');
+  await until('it is served', async () => (await owned())['author']?.configuration?.custom_name === word);
+  quiet = await owned();
+  expect(Object.keys(quiet)).toContain('front_desk');
+  person.hammer();
+});
+
+test('one that was stopped in the middle of its write, and goes on when another leads, changes nothing', async () => {
+  const first = await leader();
+  const { conflicts } = await chaos(first, '/arm/stop-send');
+  await say('forgotten');
+  await until('another leads', async () => (await leader()) !== first);
+  await say('remembered');
+  await waitFor(namespace, `jsonpath={.status.observedGeneration}=${await generation()}`, 'table/author');
+  await chaos(first, '/signal/SIGCONT');
+  await until('the write was refused', async () => (await chaos(first, '/')).conflicts > conflicts);
+  await converged();
+});
+
+test('killed at each step of its work, it goes on', async () => {
+  const { steps } = await chaos(await leader(), '/');
+  for (const step of steps) await killedAt(step);
+  await converged();
+});
+
+async function killedAt(step: string): Promise<void> {
+  const leading = await leader();
+  // Only who does not lead yet can be killed as it begins to.
+  const victim = step === 'lead' ? (await operators()).find((pod) => pod !== leading)! : leading;
+  const { kills } = await chaos(victim, `/arm/${step}`);
+  if (step === 'lead') await chaos(leading, '/signal/SIGTERM');
+  await say(step);
+  await until(`killed at ${step}`, async () => (await chaos(victim, '/')).kills > kills);
+}
+
+test('engine pods are deleted', async () => {
+  await kubectl('-n', namespace, 'delete', 'pod', '-l', 'app.kubernetes.io/component=engine', '--wait=false');
+  await say('elsewhere');
+  await waitFor(namespace, 'condition=Available', 'deployment/pergola-engine');
+  await converged();
+});
+
+test('every connection to the API server is cut, and none comes about for a while', async () => {
+  for (const pod of await operators()) await chaos(pod, '/away/12000');
+  await say('unheard');
+  await new Promise((resolve) => setTimeout(resolve, 12_000));
+  await converged();
+});
+
+test.skipIf(RESTART === undefined)(
+  `the API server is restarted${RESTART === undefined ? ' (E2E_API_SERVER_RESTART names no command that does)' : ''}`,
+  async () => {
+    await run('sh', ['-c', RESTART!]);
+    await until('the API server answers', async () => (await kubectl('get', '--raw', '/readyz')) === 'ok');
+    await say('restarted');
+    await converged();
+  },
+);
+
+test('everything at once', async () => {
+  const leading = await leader();
+  await chaos(leading, '/arm/sent');
+  await kubectl('-n', namespace, 'delete', 'pod', '-l', 'app.kubernetes.io/component=engine', '--wait=false');
+  await kubectl('-n', namespace, 'delete', 'tablepermission,querycollection', '--all', '--wait=false');
+  for (const pod of await operators()) await chaos(pod, '/cut');
+  await kubectl('-n', namespace, 'delete', 'pod', leading, '--grace-period=0', '--force');
+  await apply(MANIFEST, '-n', namespace);
+  await say('at last');
+  await waitFor(namespace, 'condition=Available', 'deployment/pergola-engine');
+  await converged();
+});
+
+test('what is not theirs is as it was, byte by byte, and nothing was asked that is not granted', async () => {
+  expect(person.done).toBeGreaterThan(20);
+  await person.rest();
+  const { now, before } = await person.compare();
+  expect(now).toBe(before);
+  const logs = await kubectl(
+    '-n',
+    namespace,
+    'logs',
+    '-l',
+    'app.kubernetes.io/component=operator',
+    '--tail=-1',
+  );
+  expect(logs.split('\n').filter((line) => line.includes('forbidden'))).toEqual([]);
+});
+
+/** Whoever has the lease. */
+async function leader(): Promise<string> {
+  const lease = await get('lease', 'pergola-operator', '-n', namespace);
+  return lease.spec.holderIdentity;
+}
+
+async function operators(): Promise<readonly string[]> {
+  const { items } = await get('pod', '-n', namespace, '-l', 'app.kubernetes.io/component=operator');
+  return items
+    .filter(({ metadata }: Printed) => metadata.deletionTimestamp === undefined)
+    .map(({ metadata }: Printed) => metadata.name);
+}
+
+async function chaos(pod: string, path: string): Promise<ChaosTold> {
+  const proxy = `/api/v1/namespaces/${namespace}/pods/${pod}:${CONTROL_PORT}/proxy`;
+  return JSON.parse(await kubectl('get', '--raw', proxy + path));
+}
+
+type Owned = Readonly<Record<string, { readonly configuration?: { readonly custom_name?: string } }>>;
+
+/** Tables and collections of the examples, by name. Permissions that went and came are in another order. */
+async function owned(): Promise<Owned> {
+  const { sources, query_collections = [] } = (await door.metadata('export_metadata')) as Printed;
+  const tables = sources.flatMap((source: Printed) => source.tables);
+  const named = [
+    ...tables.map((table: Printed) => [table.table.name, sorted(table)]),
+    ...query_collections.map((collection: Printed) => [collection.name, collection]),
+  ];
+  return Object.fromEntries(named.filter(([name]) => !THEIRS.includes(name)));
+}
+
+function sorted(table: Printed): Printed {
+  const byRole = (a: Printed, b: Printed) => (a.role < b.role ? -1 : 1);
+  return Object.fromEntries(
+    Object.entries(table).map(([part, value]) => [
+      part,
+      part.endsWith('_permissions') ? (value as Printed[]).toSorted(byRole) : value,
+    ]),
+  );
+}
+
+/** A change of a resource, which every fault has to carry through. */
+async function say(next: string): Promise<void> {
+  word = `author_${next.replace(' ', '_')}`;
+  const patch = JSON.stringify({ spec: { configuration: { customName: word } } });
+  await kubectl('-n', namespace, 'patch', 'table', 'author', '--type=merge', '-p', patch);
+}
+
+async function generation(): Promise<number> {
+  return (await get('table', 'author', '-n', namespace)).metadata.generation;
+}
+
+/** Every resource Ready at its generation, and each of them in the engine; timed from the last fault. */
+async function converged(): Promise<void> {
+  const began = Date.now();
+  await until('every resource is Ready', async () => {
+    const { items } = await get('pergola', '-n', namespace);
+    const late = items.filter(({ metadata, status }: Printed) => {
+      const ready = status.conditions?.find(({ type }: Printed) => type === 'Ready');
+      return ready?.status !== 'True' || ready.observedGeneration !== metadata.generation;
+    });
+    const names = late.map(
+      ({ kind, metadata, status }: Printed) => `${kind} ${metadata.name} ${JSON.stringify(status)}`,
+    );
+    if (late.length > 0) throw new Error(names.join('\n'));
+    expect(await owned()).toEqual({
+      ...quiet,
+      author: { ...quiet['author'], configuration: { custom_name: word } },
+    });
+    return true;
+  });
+  const seconds = (Date.now() - began) / 1000;
+  console.log(`converged ${seconds} s after the last fault`);
+  expect(seconds).toBeLessThan(MOST_SECONDS);
+}
