@@ -1,8 +1,8 @@
 /** Chaos for the operator, loaded before it (NODE_OPTIONS=--import): what was to be the operator only supervises another process
  *  that is it, starts that anew whenever it is gone, and does on request what fate does. In: CHAOS_PORT, and GET
- *  /arm/STEP (killed there), /arm/stop-STEP (stopped in its tracks there), /signal/NAME, /cut (connections to the API server),
- *  /away/MS (cut, and none comes about so long), /. Out: { port, starts, kills, conflicts, steps }.
- *  Any other path says how it stands, probes' too.
+ *  /arm/STEP (killed there), /arm/stop-STEP (stopped in its tracks there), /signal/NAME, /rest/MS (told to end, and started anew
+ *  so much later), /cut (connections to the API server), /away/MS (cut, and none comes about so long), /.
+ *  Out: { port, starts, kills, conflicts, steps }. Any other path says the same, probes' too.
  *  One file of plain JavaScript without imports of ours: pods mount it. Not here: what is changed meanwhile (person.ts). */
 import { spawn } from 'node:child_process';
 import { subscribe } from 'node:diagnostics_channel';
@@ -132,6 +132,7 @@ function severed() {
 async function supervise() {
   const told = { port: 0, starts: 0, kills: 0, conflicts: 0, steps: STEPS };
   let armed = '';
+  let restMs = 0;
   let child;
   const start = () => {
     told.starts++;
@@ -146,7 +147,8 @@ async function supervise() {
         armed = '';
       }
       if (armed.startsWith('stop-')) armed = '';
-      start();
+      setTimeout(start, restMs);
+      restMs = 0;
     });
   };
   start();
@@ -156,12 +158,16 @@ async function supervise() {
       armed = name;
       child.send({ arm: armed }, () => {});
     } else if (verb === 'signal') child.kill(name);
-    else if (verb === 'cut') child.send({ awayMs: 0 }, () => {});
+    else if (verb === 'rest') {
+      restMs = Number(name);
+      child.kill('SIGTERM');
+    } else if (verb === 'cut') child.send({ awayMs: 0 }, () => {});
     else if (verb === 'away') child.send({ awayMs: Number(name) }, () => {});
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(told));
   });
   for (const signal of ['SIGTERM', 'SIGINT']) {
     process.on(signal, () => {
+      if (child.exitCode !== null || child.signalCode !== null) process.exit(0);
       child.removeAllListeners('exit').once('exit', (code) => process.exit(code ?? 1));
       // One that was stopped hears nothing else.
       child.kill('SIGCONT');
