@@ -50,7 +50,9 @@ function turns({ cr, status }: StatusChange): boolean {
 }
 
 /** Whether it was written, or need not be. */
-async function write(options: StatusSinkOptions, { cr, status }: StatusChange): Promise<boolean> {
+async function write(options: StatusSinkOptions, change: StatusChange): Promise<boolean> {
+  const { cr } = change;
+  let status: object = change.status;
   const { name, namespace, uid } = cr.metadata;
   const path = `/apis/${cr.apiVersion}/namespaces/${namespace}/${kindOf(cr.kind)!.plural}/${name}/status`;
   for (let tries = 1; ; tries++) {
@@ -67,6 +69,11 @@ async function write(options: StatusSinkOptions, { cr, status }: StatusChange): 
       return true;
     } catch (error) {
       if (isGone(error)) return true;
+      const known = withoutUnknown(status, error);
+      if (known) {
+        status = known;
+        continue;
+      }
       if (!isBusy(error) || tries === MOST_TRIES) {
         options.onProblem(cr, error as Error);
         return false;
@@ -75,6 +82,17 @@ async function write(options: StatusSinkOptions, { cr, status }: StatusChange): 
     }
   }
 }
+
+/** The status without the fields the API server says it does not know: definitions of a release before ours, which an upgrade
+ *  may replace after us. Undefined where it says something else. */
+function withoutUnknown(status: object, error: unknown): object | undefined {
+  if (!(error instanceof ApiProblem)) return undefined;
+  const unknown = new Set([...error.message.matchAll(UNKNOWN_FIELD)].map(([, field]) => field));
+  const known = Object.entries(status).filter(([field]) => !unknown.has(field));
+  return known.length < Object.keys(status).length ? Object.fromEntries(known) : undefined;
+}
+
+const UNKNOWN_FIELD = /\.status\.(\w+)[^:]*: field not declared in schema/g;
 
 function isGone(error: unknown): boolean {
   return error instanceof ApiProblem && (error.status === 404 || error.status === 409);
