@@ -1,15 +1,16 @@
 /** `count` of the admin API → how many rows a role sees, or how many distinct values of columns: `{counted: {count}}`.
  *  Not here: the rows themselves (row-selection.ts). Spec: "Errors"; reference: features.md 1.14. */
 import { fail, withPath } from '../errors/engine-error.ts';
+import { readAccess } from '../resolve/access.ts';
 import { and } from '../resolve/predicate.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
-import { planWhere, type Reader, readableColumn, selectAccess } from './row-selection.ts';
+import { planWhere, type Reader, readableColumn } from './row-selection.ts';
 import type { QueryRoot } from './types.ts';
 
 export type CountAsked = { readonly where?: unknown; readonly distinct?: readonly string[] };
 
 export function planRowsCount(table: ResolvedTable, asked: CountAsked, reader: Reader): QueryRoot {
-  const { filter, cells } = selectAccess(table, reader, 'count');
+  const { filter, cells } = readAccess(table, reader.role, 'count');
   const { distinct } = asked;
   if (distinct?.length === 0) fail('empty', {}, { path: ['distinct'] });
   const columns = withPath('distinct', () =>

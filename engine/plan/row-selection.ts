@@ -5,7 +5,7 @@
 import { fail, withPath } from '../errors/engine-error.ts';
 import { nearestNumber } from '../json/number.ts';
 import { isRecord, nameOfJson } from '../json/value.ts';
-import { accessOf, targetOf } from '../resolve/access.ts';
+import { accessOf, readAccess, targetOf } from '../resolve/access.ts';
 import { resolveBoolExp } from '../resolve/bool-exp.ts';
 import { callBeside } from '../resolve/function-call.ts';
 import { and, type Predicate, shownIfOf, TRUE } from '../resolve/predicate.ts';
@@ -15,7 +15,6 @@ import type {
   ResolvedComputedField,
   ResolvedRelationship,
   ResolvedTable,
-  SelectAccess,
 } from '../resolve/types.ts';
 import { printedAs } from './table.ts';
 import type { Field, OrderItem, Select } from './types.ts';
@@ -34,22 +33,16 @@ export type RowsAsked = {
 
 const WINDOW = ['where', 'order_by', 'limit', 'offset'] as const;
 
-/** `needs`: the operation that reads. Raises `selectNotPermitted`. */
-export function selectAccess(table: ResolvedTable, { role }: Reader, needs?: string): SelectAccess {
-  const access = accessOf(table, role).select;
-  return access ?? fail('selectNotPermitted', { name: table.table.name, role, ...(needs ? { needs } : {}) });
-}
-
 /** Raises `columnNotPermitted`, `columnExpected`, `columnNotExists`. */
 export function readableColumn(table: ResolvedTable, name: string, reader: Reader): ResolvedColumn {
   if (table.relationships.has(name)) fail('columnExpected', { name });
   const column = table.columnByName.get(name) ?? fail('columnNotExists', { name });
-  if (selectAccess(table, reader).columns.has(name)) return column;
+  if (readAccess(table, reader.role).columns.has(name)) return column;
   return fail('columnNotPermitted', { type: 'select', column: name, role: reader.role });
 }
 
 export function planSelect(table: ResolvedTable, asked: RowsAsked, reader: Reader): Select {
-  const access = selectAccess(table, reader);
+  const access = readAccess(table, reader.role);
   const limit = withPath('limit', () => countOf(asked.limit));
   return {
     table: table.table,
@@ -98,7 +91,7 @@ function planColumn(table: ResolvedTable, column: unknown, reader: Reader): read
 
 /** `*`: what the role may see of the row; `*.*`: of the rows it is related to, too. */
 function everything(table: ResolvedTable, levels: number, reader: Reader): readonly Field[] {
-  const { columns } = selectAccess(table, reader);
+  const { columns } = readAccess(table, reader.role);
   const own = table.columns.filter(({ name }) => columns.has(name));
   const fields = own.map((column) => columnField(column, reader, table));
   if (levels === 1) return fields;
@@ -116,7 +109,7 @@ function planNamed(table: ResolvedTable, name: string, reader: Reader): Field {
   if (table.relationships.has(name)) fail('relationshipNotExpanded', { name });
   const field = table.computedFields.get(name);
   if (!field) return columnField(readableColumn(table, name, reader), reader, table);
-  const { computedFields } = selectAccess(table, reader);
+  const { computedFields } = readAccess(table, reader.role);
   if (computedFields && !computedFields.has(name)) {
     fail('columnNotPermitted', { type: 'select', column: name, role: reader.role });
   }
@@ -125,7 +118,7 @@ function planNamed(table: ResolvedTable, name: string, reader: Reader): Field {
 
 function columnField(column: ResolvedColumn, reader: Reader, table: ResolvedTable): Field {
   const printed = printedAs(column);
-  const shownIf = selectAccess(table, reader).cells.columns.get(column.name);
+  const shownIf = readAccess(table, reader.role).cells.columns.get(column.name);
   // Names of an enum's values are spelled in capitals in GraphQL alone.
   const json = printed.json === 'capitals' ? 'quoted' : printed.json;
   return {
@@ -147,7 +140,7 @@ function computedField(field: ResolvedComputedField, table: ResolvedTable, reade
       text: `computed field "${name}" is no column: it returns rows or takes arguments`,
     });
   }
-  const shownIf = selectAccess(table, reader).cells.computedFields.get(name);
+  const shownIf = readAccess(table, reader.role).cells.computedFields.get(name);
   const call = callBeside(field, table);
   const { type, json } = returns;
   return { kind: 'computed', alias: name, call, type, json, path: null, ...shownIfOf({ shownIf }) };
@@ -228,14 +221,14 @@ function reached(
 ): Pick<OrderItem, 'path' | 'column' | 'shownIf'> {
   if (names.length === 0) {
     const column = readableColumn(table, name!, reader).name;
-    const shownIf = selectAccess(table, reader).cells.columns.get(column);
+    const shownIf = readAccess(table, reader.role).cells.columns.get(column);
     return { path: [], column, ...shownIfOf({ shownIf }) };
   }
   const { join, kind } = relationshipOf(table, name!);
   if (kind === 'array') fail('orderByArrayRelationship', { name: name! });
   const target = targetOf(reader.model, table.source, join.table);
   const { path, ...rest } = reached(target, names, reader);
-  return { path: [{ join, filter: selectAccess(target, reader).filter }, ...path], ...rest };
+  return { path: [{ join, filter: readAccess(target, reader.role).filter }, ...path], ...rest };
 }
 
 const MOST = 2 ** 31 - 1;

@@ -3,14 +3,14 @@
  *  In: arguments as they came, a table, the role. Not here: reading (row-selection.ts), related rows: an object has columns
  *  alone. Spec: "Errors", InsertPermission; reference: features.md 1.14. */
 import { fail, withPath } from '../errors/engine-error.ts';
-import { accessOf } from '../resolve/access.ts';
+import { accessOf, readAccess } from '../resolve/access.ts';
 import { checkEnumValue } from '../resolve/enum.ts';
 import { and, type Leaf, type LeafValue, TRUE } from '../resolve/predicate.ts';
 import type { InsertAccess, ResolvedColumn, ResolvedTable, UpdateAccess } from '../resolve/types.ts';
 import { presetAssignments } from './assignment.ts';
 import { checkedBy } from './insert.ts';
 import { piecesOf } from './insert-pieces.ts';
-import { planColumns, planWhere, type Reader, selectAccess } from './row-selection.ts';
+import { planColumns, planWhere, type Reader } from './row-selection.ts';
 import { textOf } from './scalar-value.ts';
 import type {
   Assignment,
@@ -253,7 +253,7 @@ function outputOf(
   const select = {
     table: table.table,
     fields: withPath('returning', () => planColumns(table, returning, writer)),
-    where: selectAccess(table, writer).filter,
+    where: readAccess(table, writer.role).filter,
     orderBy: [],
     distinctOn: [],
     limit: null,

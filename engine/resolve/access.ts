@@ -2,10 +2,18 @@
  *  relationship leads to.
  *  The administrator is not listed in `permissions`: everything the database itself allows is open to it.
  *  Not here: how permissions resolve (permission.ts). */
+import { fail } from '../errors/engine-error.ts';
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import { TRUE } from './predicate.ts';
 import { ADMIN_ROLE } from './session.ts';
-import type { Cells, Model, ResolvedRemoteSchema, ResolvedTable, TableAccess } from './types.ts';
+import type {
+  Cells,
+  Model,
+  ResolvedRemoteSchema,
+  ResolvedTable,
+  SelectAccess,
+  TableAccess,
+} from './types.ts';
 import type { UpstreamSchema } from './upstream.ts';
 
 /** No access at all: what a role without permissions has. */
@@ -22,6 +30,12 @@ export function accessOf(table: ResolvedTable, role: string): TableAccess {
   const known = adminAccess.get(table) ?? everything(table);
   adminAccess.set(table, known);
   return known;
+}
+
+/** What a role reads of a table; `needs` is the operation that has to. Raises `selectNotPermitted`. */
+export function readAccess(table: ResolvedTable, role: string, needs?: string): SelectAccess {
+  const access = accessOf(table, role).select;
+  return access ?? fail('selectNotPermitted', { name: table.table.name, role, ...(needs ? { needs } : {}) });
 }
 
 /** The part of a remote schema that a role sees; null: none of it. */

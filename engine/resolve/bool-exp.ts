@@ -20,7 +20,7 @@ import type { PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { isRecord, type JsonRecord, nameOfJson } from '../json/value.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
-import { accessOf } from './access.ts';
+import { readAccess } from './access.ts';
 import { checkEnumValue } from './enum.ts';
 import { callBeside } from './function-call.ts';
 import type { Lookup } from './memo.ts';
@@ -35,7 +35,7 @@ import {
   shownIfOf,
 } from './predicate.ts';
 import { ADMIN_ROLE } from './session.ts';
-import type { ResolvedColumn, ResolvedComputedField, ResolvedTable, SelectAccess } from './types.ts';
+import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from './types.ts';
 import { leafOf, listLeafOf } from './value.ts';
 
 /** Where a condition stands. */
@@ -92,16 +92,10 @@ function clause(key: string, value: unknown, scope: Scope, level: number): Predi
   return { kind: 'related', join: relationship.join, where, ...filterOn(target, scope) };
 }
 
-/** What the reader sees of a table. Raises `selectNotPermitted`. */
-function accessIn(table: ResolvedTable, reader: string): SelectAccess {
-  const access = accessOf(table, reader).select;
-  return access ?? fail('selectNotPermitted', { name: table.table.name, role: reader });
-}
-
 /** The rows of a table that the reader reaches; all of them where the condition is a rule. */
 function filterOn(table: ResolvedTable, { reader }: Scope): { readonly filter?: Predicate } {
   if (reader === undefined) return {};
-  const { filter } = accessIn(table, reader);
+  const { filter } = readAccess(table, reader);
   return filter.kind === 'true' ? {} : { filter };
 }
 
@@ -112,7 +106,7 @@ function readColumn(
   { reader }: Scope,
 ): { readonly shownIf?: Predicate } {
   if (reader === undefined) return {};
-  const { columns, cells } = accessIn(table, reader);
+  const { columns, cells } = readAccess(table, reader);
   if (!columns.has(name)) fail('columnNotPermitted', { type: 'select', column: name, role: reader });
   return shownIfOf({ shownIf: cells.columns.get(name) });
 }
@@ -120,7 +114,7 @@ function readColumn(
 function readComputed(field: ResolvedComputedField, scope: Scope): { readonly shownIf?: Predicate } {
   const { reader, table } = scope;
   if (reader === undefined) return {};
-  const { computedFields, cells } = accessIn(table, reader);
+  const { computedFields, cells } = readAccess(table, reader);
   if (computedFields && !computedFields.has(field.name)) {
     fail('columnNotPermitted', { type: 'select', column: field.name, role: reader });
   }
