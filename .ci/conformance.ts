@@ -24,6 +24,10 @@ import { startEngine } from './engine.ts';
 import { binariesWithPostgis } from './postgis.ts';
 
 type Area = { passed: number; failed: number; skipped: number };
+type RunnerReport = {
+  byArea: Record<string, Area>;
+  results: readonly { id: string; area: string; status: string }[];
+};
 type Group = { areas: Record<string, Area> };
 type Baseline = {
   about: string;
@@ -62,6 +66,8 @@ chmodSync(folder, 0o711);
 const servers = new Map<string, EmbeddedPostgres>();
 const needs = needsOfGroups();
 const measured: Record<string, Group> = {};
+/** Cases that failed, by group and area. */
+const failing = new Map<string, readonly string[]>();
 try {
   for (const group of groups) {
     measured[group] = await runGroup(group);
@@ -97,7 +103,15 @@ async function runGroup(group: string): Promise<Group> {
     );
     const how = ['--jwt-keys', jwtKeys, '--group', group, '--json', json, ...(options.verbose ? [] : ['-q'])];
     spawnSync('node', [runner, ...where, ...what, ...how], { stdio: 'inherit', env: environment });
-    return { areas: (JSON.parse(readFileSync(json, 'utf8')) as { byArea: Record<string, Area> }).byArea };
+    const { byArea, results } = JSON.parse(readFileSync(json, 'utf8')) as RunnerReport;
+    for (const area of Object.keys(byArea)) {
+      const failed = results.filter((result) => result.area === area && result.status === 'failed');
+      failing.set(
+        `${group} ${area}`,
+        failed.map(({ id }) => id),
+      );
+    }
+    return { areas: byArea };
   } finally {
     helpers?.kill();
     await stop();
@@ -182,6 +196,9 @@ function report(): void {
       console.log(
         `  ${area.padEnd(26)} ${count.passed} passed, ${count.failed} failed${lost ? `  LOST ${lost} of ${before}` : ''}`,
       );
+      const among = failing.get(`${group} ${area}`) ?? [];
+      if (lost > 0)
+        console.log(`FAIL ${group} ${area}: ${lost} of ${before} lost, among ${among.join(', ')}`);
     }
   }
   if (options.update && !isPart) {

@@ -47,7 +47,7 @@ async function run(arena: Arena): Promise<void> {
   await arena.open();
   while (passed + failed < kills) {
     const { killed, problems } = await arena.round();
-    for (const problem of problems) console.log(problem);
+    for (const problem of problems) console.log(`FAIL ${problem}`);
     if (problems.length === 0) passed += killed;
     else failed += killed;
     if (

@@ -58,7 +58,10 @@ if (blocks >= BLOCKS_TO_TELL) {
   const quarter = Math.floor(memory.length / 4);
   const growth = median(memory.slice(-quarter)) - median(memory.slice(quarter, 2 * quarter));
   console.log(`memory grew by ${growth.toFixed(1)} MB from the second quarter to the last`);
-  if (growth > MOST_GROWTH_MB) failed++;
+  if (growth > MOST_GROWTH_MB) {
+    failed++;
+    console.log(`FAIL memory grew by more than ${MOST_GROWTH_MB} MB`);
+  }
 }
 console.log(`${sent - failed} passed, ${failed} failed`);
 if (options.out) writeFileSync(options.out, JSON.stringify({ passed: sent - failed, failed }));
@@ -69,7 +72,7 @@ function show(block: number, what: string, request: string): void {
   const cause = what.slice(0, 200);
   if (seen.has(cause)) return;
   seen.add(cause);
-  console.log(`\nblock ${block}: ${what.slice(0, 1500)}\n  near ${request.slice(0, 1500)}`);
+  console.log(`\nFAIL block ${block}: ${what.slice(0, 1500)}\n  near ${request.slice(0, 1500)}`);
 }
 
 function median(numbers: readonly number[]): number {

@@ -93,5 +93,5 @@ function expectSame(what: string, a: string, b: string): void {
   const isSame = a === b;
   if (isSame) passed += 1;
   else failed += 1;
-  console.log(`${isSame ? 'same' : 'DIFFERENT'}  ${what} (${a.length} bytes)`);
+  console.log(`${isSame ? 'same' : 'FAIL'}  ${what} (${a.length} bytes)`);
 }

@@ -159,7 +159,7 @@ export const OPTIONS = {
   }),
   'schema-sync-poll-interval': row({
     group: 'Databases',
-    type: integer('MS', 0),
+    type: integer('MS', 0, 86_400_000),
     default: 1000,
     unit: 'ms',
     doc: 'how often changes made through other replicas are looked for, besides being told; 0 is never',

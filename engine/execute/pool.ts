@@ -4,6 +4,7 @@
  *  pool. Not here: which database a source means (sources.ts), what an SQLSTATE means to a client (pg-errors.ts). */
 import type pg from 'pg';
 import { EngineError } from '../errors/engine-error.ts';
+import { retriesAtOnce, timerMs } from '../metadata/schema/number.ts';
 import type { Connection } from '../wire/connection.ts';
 import type { Tls } from '../wire/dial.ts';
 import { type PoolCounts, type PoolState, type Timed, WaitedTooLong, WirePool } from '../wire/pool.ts';
@@ -104,7 +105,7 @@ class PooledDatabase implements Database {
 
   constructor(url: string, options: PoolOptions, timed: Timed | undefined) {
     this.#begin = `begin isolation level ${(options.isolationLevel ?? 'read-committed').replace('-', ' ')}`;
-    const waitMs = (options.poolTimeoutSeconds ?? 0) * 1000;
+    const waitMs = timerMs(options.poolTimeoutSeconds ?? 0);
     this.#pool = new WirePool({
       connection: {
         connectionString: url,
@@ -116,7 +117,7 @@ class PooledDatabase implements Database {
       idleTimeoutMs: (options.idleTimeoutSeconds ?? 180) * 1000,
       lifetimeMs: (options.connectionLifetimeSeconds ?? 600) * 1000,
       waitMs,
-      retries: options.retries ?? 1,
+      retries: retriesAtOnce(options.retries ?? 1),
       isKept: options.usePreparedStatements ?? true,
       ...(options.tls && { tls: options.tls }),
       ...(timed && { timed }),

@@ -3,8 +3,9 @@
  *  Not here: connections (outgoing/), what is asked (plan/remote-schema.ts), what the bytes say (remote-answer.ts).
  *  Reference: features.md rows 110–113. */
 import { EngineError } from '../errors/engine-error.ts';
+import { LONGEST_MS, timerMs } from '../metadata/schema/number.ts';
 import { witnessed } from '../observe/webhook-call.ts';
-import { askOutside, LONGEST_MS, NoAnswer, type OutgoingAnswer } from '../outgoing/http-client.ts';
+import { askOutside, NoAnswer, type OutgoingAnswer } from '../outgoing/http-client.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import type { RemoteEndpoint } from '../resolve/types.ts';
 import type { UpstreamSchema } from '../resolve/upstream.ts';
@@ -64,7 +65,7 @@ export function timeoutMsOf(
   { timeoutSeconds }: RemoteEndpoint,
   { timeLimitMs }: Pick<RemoteAsker, 'timeLimitMs'>,
 ): number {
-  return Math.min(timeoutSeconds * 1000, timeLimitMs ?? LONGEST_MS, LONGEST_MS);
+  return Math.min(timerMs(timeoutSeconds), timeLimitMs ?? LONGEST_MS);
 }
 
 /** Told to administrators. */

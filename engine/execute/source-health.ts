@@ -5,6 +5,7 @@
  *  Not here: HTTP (http/config.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EngineError } from '../errors/engine-error.ts';
+import { retriesAtOnce, timerMs } from '../metadata/schema/number.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Database } from './pool.ts';
 
@@ -98,9 +99,9 @@ function checkOf({ health_check }: Source): Check {
   return {
     sql: health_check?.test?.sql ?? 'SELECT 1',
     intervalMs: (health_check?.interval ?? 1) * 1000,
-    timeoutMs: (health_check?.timeout ?? 10) * 1000,
-    retries: health_check ? (health_check.retries ?? 3) : 0,
-    retryIntervalMs: (health_check?.retry_interval ?? 10) * 1000,
+    timeoutMs: timerMs(health_check?.timeout ?? 10),
+    retries: health_check ? retriesAtOnce(health_check.retries ?? 3) : 0,
+    retryIntervalMs: timerMs(health_check?.retry_interval ?? 10),
   };
 }
 

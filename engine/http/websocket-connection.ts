@@ -9,6 +9,7 @@ import type { RawData, WebSocket } from 'ws';
 import { textToWire } from '../config/header-prefix.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { isRecord } from '../json/value.ts';
+import { LONGEST_MS } from '../metadata/schema/number.ts';
 import type { WebsocketEvent } from '../observe/observation.ts';
 import type { Session } from '../resolve/session.ts';
 import type { LiveQueries } from '../subscribe/live-queries.ts';
@@ -260,7 +261,7 @@ export class Connection {
   /** Credentials are good for a time, and so is what was let in with them. */
   #closeAt(expiresAt: number | undefined): void {
     if (expiresAt === undefined || this.#phase === 'closed') return;
-    const leftMs = Math.min(Math.max(0, expiresAt - Date.now()), LONGEST_TIMER_MS);
+    const leftMs = Math.min(Math.max(0, expiresAt - Date.now()), LONGEST_MS);
     const timer = setTimeout(() => {
       if (Date.now() < expiresAt) this.#closeAt(expiresAt);
       else this.#close(4401, 'the credentials have expired');
@@ -316,9 +317,6 @@ export class Connection {
 }
 
 type OperationEvent = 'started' | 'stopped' | 'query_err';
-
-/** What setTimeout can count to; a longer time is waited for in parts. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** To whole characters. */
 function cut(reason: string): string {

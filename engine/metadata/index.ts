@@ -24,6 +24,7 @@ export * from './schema/function.ts';
 export * from './schema/logical-model.ts';
 export * from './schema/metadata.ts';
 export * from './schema/native-query.ts';
+export { AtLeastOne, Count, Hours, Port, Seconds } from './schema/number.ts';
 export * from './schema/permission.ts';
 export * from './schema/policy.ts';
 export * from './schema/relationship.ts';

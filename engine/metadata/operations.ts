@@ -22,6 +22,7 @@ import { CronTrigger, EventTrigger, OneOffEvent } from './schema/event.ts';
 import { ComputedField, FunctionConfiguration } from './schema/function.ts';
 import { LogicalModelField } from './schema/logical-model.ts';
 import { NativeQuery } from './schema/native-query.ts';
+import { AtLeastOne, Count, Hours, Seconds } from './schema/number.ts';
 import { DeleteRule, InsertRule, SelectRule, UpdateRule } from './schema/permission.ts';
 import {
   ApiLimits,
@@ -167,8 +168,8 @@ const { name: _name, definition: _definition, ...eventSettings } = EventTrigger.
 const eventTrigger = { name: ObjectName, ...eventSettings };
 const Uuid = Type.String({ pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' });
 const page = {
-  limit: Type.Optional(Type.Integer({ minimum: 0 })),
-  offset: Type.Optional(Type.Integer({ minimum: 0 })),
+  limit: Type.Optional(Count),
+  offset: Type.Optional(Count),
 };
 const scheduledEventType = Type.Union([Type.Literal('cron'), Type.Literal('one_off')]);
 const ofScheduledEvents = {
@@ -590,9 +591,9 @@ export const OPERATIONS = {
     Type.Object({
       event_trigger_name: ObjectName,
       source: ObjectName,
-      clear_older_than: Type.Integer({ minimum: 0 }),
-      batch_size: Type.Optional(Type.Integer({ minimum: 1 })),
-      timeout: Type.Optional(Type.Integer({ minimum: 0 })),
+      clear_older_than: Hours,
+      batch_size: Type.Optional(AtLeastOne),
+      timeout: Type.Optional(Seconds),
       clean_invocation_logs: flag,
     }),
     { takesSource: true },
@@ -824,13 +825,13 @@ export const OPERATIONS = {
   list_metadata_revisions: row(
     'read',
     'The last versions of the document that are kept, newest first: when, by whom and with which operations.',
-    Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 1 })) }),
+    Type.Object({ limit: Type.Optional(AtLeastOne) }),
   ),
   rollback_metadata: row(
     'state',
     'Replaces the document by what it was at a version; `dry_run` only judges it.',
     Type.Object({
-      resource_version: Type.Integer({ minimum: 1 }),
+      resource_version: AtLeastOne,
       allow_inconsistent_metadata: flag,
       allow_warnings: flag,
       dry_run: flag,

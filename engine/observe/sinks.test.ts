@@ -66,3 +66,9 @@ test('an unexpected failure is told with its cause', () => {
   expect(line).toMatchObject({ level: 'error', detail: { request_id: 'r2', message: 'boom' } });
   expect(line.detail.stack).toContain('sinks.test.ts');
 });
+
+test('credentials that end after the last date there is end with it', () => {
+  const event = { kind: 'websocket', event: 'accepted', connectionId: 'c', sessionVariables: null } as const;
+  const [line] = linesOf({ enabledLogTypes: ['websocket-log'] }, { ...event, expiresAt: 1e24, detail: null });
+  expect(line.detail.connection_info.jwt_expiry).toBe('+275760-09-13T00:00:00.000Z');
+});

@@ -148,6 +148,9 @@ function queryLog({ requestId, asked, statements }: OperationFinished): Line | n
   };
 }
 
+/** Tokens may say that they end later than there are dates. ECMAScript, "Time Values and Time Range". */
+const LAST_DATE = 8.64e15;
+
 function websocketLog({ event, connectionId, sessionVariables, expiresAt, detail }: WebsocketEvent): Line {
   return {
     level: isTrouble(event, detail) ? 'error' : 'info',
@@ -156,7 +159,7 @@ function websocketLog({ event, connectionId, sessionVariables, expiresAt, detail
       event: { type: event, detail },
       connection_info: {
         websocket_id: connectionId,
-        jwt_expiry: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+        jwt_expiry: expiresAt === null ? null : new Date(Math.min(expiresAt, LAST_DATE)).toISOString(),
         msg: null,
       },
       user_vars: sessionVariables,

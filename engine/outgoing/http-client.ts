@@ -12,6 +12,7 @@ import {
 } from 'node:http';
 import { type AgentOptions, request as requestHttps, Agent as TlsAgent } from 'node:https';
 import type { TLSSocket } from 'node:tls';
+import { LONGEST_MS } from '../metadata/schema/number.ts';
 import { decoded } from './content-coding.ts';
 import { isForgiven, type Trusts } from './tls-allowlist.ts';
 
@@ -79,9 +80,6 @@ export function agentFor(url: URL, trusts?: Trusts): Agent {
   if (url.protocol !== 'https:') return AGENT;
   return trusts?.(url) ? FORGIVING_AGENT : TLS_AGENT;
 }
-
-/** Timers cannot wait longer. */
-export const LONGEST_MS = 2 ** 31 - 1;
 
 /** About the bytes on the connection, which are ours to say. */
 const OURS: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);

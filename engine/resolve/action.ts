@@ -3,6 +3,7 @@
 import { fail } from '../errors/engine-error.ts';
 import type { Action } from '../metadata/schema/action.ts';
 import type { RequestTransform, ResponseTransform } from '../metadata/schema/common.ts';
+import { timerSeconds } from '../metadata/schema/number.ts';
 import type { InheritedRole } from '../metadata/schema/policy.ts';
 import type { TakenNames } from './conflicts.ts';
 import {
@@ -93,7 +94,7 @@ function webhookOf(definition: Action['definition']): ActionWebhook {
     url: definition.handler,
     headers: definition.headers ?? [],
     forwardsClientHeaders: definition.forward_client_headers ?? false,
-    timeoutSeconds: definition.timeout ?? 30,
+    timeoutSeconds: timerSeconds(definition.timeout ?? 30),
     ...(ignored ? { ignoredClientHeaders: ignored } : {}),
     ...(transform ? { requestTransform: transform } : {}),
   };

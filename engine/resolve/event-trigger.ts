@@ -4,6 +4,7 @@ import { fail } from '../errors/engine-error.ts';
 import type { Columns, Header, RequestTransform, ResponseTransform } from '../metadata/schema/common.ts';
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import type { CleanupConfig, EventTrigger } from '../metadata/schema/event.ts';
+import { hoursAgo, timerSeconds } from '../metadata/schema/number.ts';
 import { eventTriggerSubject, type Inconsistencies } from './inconsistency.ts';
 import { parseSchedule } from './schedule.ts';
 import type { PartialSource } from './stages.ts';
@@ -115,9 +116,9 @@ export function cleanupScope(
   config: Pick<CleanupConfig, 'clear_older_than' | 'batch_size' | 'timeout' | 'clean_invocation_logs'>,
 ): CleanupScope {
   return {
-    olderThanHours: config.clear_older_than,
+    olderThanHours: hoursAgo(config.clear_older_than),
     batchSize: config.batch_size ?? 10_000,
-    timeoutSeconds: config.timeout ?? 60,
+    timeoutSeconds: timerSeconds(config.timeout ?? 60),
     withInvocations: config.clean_invocation_logs ?? false,
   };
 }
@@ -152,7 +153,7 @@ export function eventWebhook(
     url,
     headers,
     forwardsClientHeaders: false,
-    timeoutSeconds,
+    timeoutSeconds: timerSeconds(timeoutSeconds),
     ...(transform ? { requestTransform: transform } : {}),
   };
 }

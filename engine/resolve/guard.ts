@@ -4,6 +4,7 @@
  *  stopping a statement (execute/pool.ts). Reference: features.md rows 149 to 151; spec: "Limits". */
 import type { QueryCollection } from '../metadata/schema/collection.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
+import { timerMs } from '../metadata/schema/number.ts';
 import type { RateLimit as RateLimitMetadata } from '../metadata/schema/policy.ts';
 import { ADMIN_ROLE } from './session.ts';
 
@@ -77,7 +78,7 @@ function roleGuard(metadata: Metadata, enforcesAllowList: boolean, role: string 
     mostDepth: limitOf(limits.depth_limit, role),
     mostNodes: limitOf(limits.node_limit, role),
     mostInBatch: limitOf(limits.batch_limit, role),
-    timeLimitMs: seconds === null ? null : seconds * 1000,
+    timeLimitMs: seconds === null ? null : timerMs(seconds),
     rate: rate && rateLimit(rate),
   };
 }

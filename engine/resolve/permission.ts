@@ -4,6 +4,7 @@
  *  Not here: the condition's grammar (bool-exp.ts), the administrator's access (access.ts). Spec: "Permission arguments". */
 import { fail, withPath } from '../errors/engine-error.ts';
 import { type Columns, printQualified } from '../metadata/schema/common.ts';
+import { timerSeconds } from '../metadata/schema/number.ts';
 import type {
   DeleteRule,
   InsertRule,
@@ -177,7 +178,7 @@ function validationOf({ validate_input: asked }: { readonly validate_input?: Val
       url,
       headers,
       forwardsClientHeaders: forward_client_headers ?? false,
-      timeoutSeconds: timeout ?? 10,
+      timeoutSeconds: timerSeconds(timeout ?? 10),
     },
   };
 }

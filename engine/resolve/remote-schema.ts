@@ -5,6 +5,7 @@
 
 import { type EngineError, fail } from '../errors/engine-error.ts';
 import { isRecord } from '../json/value.ts';
+import { timerSeconds } from '../metadata/schema/number.ts';
 import type { InheritedRole } from '../metadata/schema/policy.ts';
 import type {
   RemoteSchema,
@@ -94,7 +95,7 @@ export function endpointOf(definition: RemoteSchemaDefinition): RemoteEndpoint {
     url: url ?? `{{${variable}}}`,
     headers,
     forwardsClientHeaders: definition.forward_client_headers ?? false,
-    timeoutSeconds: definition.timeout_seconds || DEFAULT_TIMEOUT_SECONDS,
+    timeoutSeconds: timerSeconds(definition.timeout_seconds || DEFAULT_TIMEOUT_SECONDS),
   };
 }
 

@@ -78,12 +78,15 @@ function refuse({ name }: RestEndpoint, reason: string): never {
   return fail('invalidConfiguration', { text: `Inconsistent object: in endpoint ${name}: ${reason}` });
 }
 
+/** No cache counts further. RFC 9111, 1.2.2. */
+const MOST_SECONDS = 2 ** 31;
+
 /** `@cached(ttl: 5)`: how long clients may keep the answer; 60 s when it does not say. */
 function cachedSeconds({ directives = [] }: OperationDefinitionNode): number | null {
   const cached = directives.find((directive) => directive.name.value === 'cached');
   if (!cached) return null;
   const ttl = cached.arguments?.find((argument) => argument.name.value === 'ttl')?.value;
-  return ttl?.kind === Kind.INT ? Number(ttl.value) : 60;
+  return ttl?.kind === Kind.INT ? Math.min(Number(ttl.value), MOST_SECONDS) : 60;
 }
 
 function inconsistent(definition: RestEndpoint, cause: EngineError): Inconsistency {

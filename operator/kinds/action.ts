@@ -6,6 +6,7 @@ import {
   type MetadataObject,
   objectKey,
   printActionsSdl,
+  Seconds,
   type Static,
   Type,
 } from '@pergola/engine/metadata';
@@ -43,7 +44,7 @@ export const ActionSpec = specOf(
     handler: Type.Optional(described('May name variables of the engine: {{AUTH_URL}}/login.', Url)),
     handlerFrom: Type.Optional(ValueFrom),
     kind: Type.Optional(Type.Union([Type.Literal('synchronous'), Type.Literal('asynchronous')])),
-    timeoutSeconds: Type.Optional(Type.Integer({ minimum: 0, description: '30 when absent.' })),
+    timeoutSeconds: Type.Optional(described('30 when absent.', Seconds)),
     forwardClientHeaders: Type.Optional(Type.Boolean()),
     ignoredClientHeaders: Type.Optional(plainList(Type.String({ maxLength: 255 }), 100)),
     headers: Type.Optional(Headers),

@@ -2,6 +2,7 @@
  *  in conflict with the first. Limits by role are lists here, which appliers merge by role. */
 import {
   type ApiLimits,
+  Count,
   type MetadataObject,
   objectKey,
   type Static,
@@ -11,7 +12,6 @@ import {
 import { closed, described, keyedList, MetadataName, plainList } from './annotate.ts';
 import { type Draft, kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
 
-const Count = Type.Integer({ minimum: 0 });
 const MOST_ROLES = 500;
 
 const perRole = <T extends TSchema>(value: T) => Type.Optional(keyedList('role', value, MOST_ROLES));

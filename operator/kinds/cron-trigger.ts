@@ -1,8 +1,10 @@
 /** CronTrigger: a webhook that is called on a schedule. */
 import {
+  Count,
   type CronTrigger,
   type MetadataObject,
   objectKey,
+  Seconds,
   type Static,
   Type,
 } from '@pergola/engine/metadata';
@@ -20,10 +22,10 @@ import { type Draft, kindRow, OBJECT_COLUMNS, specOf, type TranslateContext } fr
 import { describeTransforms, TRANSFORMS, transformsOf } from './transform.ts';
 import { describeHeaders, FromEnv, Headers, headersOf, readValue, ValueFrom } from './value-source.ts';
 
-const seconds = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
+const seconds = (description: string) => Type.Optional(described(description, Seconds));
 
 const Retry = closed({
-  numRetries: Type.Optional(Type.Integer({ minimum: 0, description: '0 when absent.' })),
+  numRetries: Type.Optional(described('0 when absent.', Count)),
   retryIntervalSeconds: seconds('10 when absent.'),
   timeoutSeconds: seconds('60 when absent.'),
   toleranceSeconds: seconds('Runs that are later than this are left out; 21600 when absent.'),

@@ -1,6 +1,6 @@
 /** Engine: where an engine is, how to be let in, and what holds for the resources bound to it. It stands for no metadata.
  *  Its status counts objects and says whether the engine answers. */
-import { Type } from '@pergola/engine/metadata';
+import { Port, Type } from '@pergola/engine/metadata';
 import { closed, described, Name } from './annotate.ts';
 import { AdoptionPolicy, DeletionPolicySchema, DriftPolicy, ENGINE_COLUMNS, kindRow } from './kind.ts';
 
@@ -9,7 +9,7 @@ const KeyRef = closed({ name: Name, key: Name });
 const ServicePort = closed({
   name: Name,
   namespace: Type.Optional(Name),
-  port: Type.Integer({ minimum: 1, maximum: 65535 }),
+  port: Port,
 });
 
 const Endpoint = described(

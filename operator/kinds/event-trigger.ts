@@ -1,10 +1,14 @@
 /** EventTrigger: changes of a table's rows that a webhook is told of. A kind of its own, and not a part of Table, because it is
  *  the listening application's. */
 import {
+  AtLeastOne,
+  Count,
   type EventTrigger,
+  Hours,
   type MetadataObject,
   objectKey,
   parseKey,
+  Seconds,
   type Static,
   Type,
 } from '@pergola/engine/metadata';
@@ -31,18 +35,18 @@ const Operation = closed({
 });
 type Operation = Static<typeof Operation>;
 
-const seconds = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
+const seconds = (description: string) => Type.Optional(described(description, Seconds));
 
 const Retry = closed({
-  numRetries: Type.Optional(Type.Integer({ minimum: 0, description: '0 when absent.' })),
+  numRetries: Type.Optional(described('0 when absent.', Count)),
   intervalSeconds: seconds('10 when absent.'),
   timeoutSeconds: seconds('60 when absent.'),
 });
 
 const Cleanup = closed({
   schedule: Type.String({ maxLength: 255, description: 'A cron expression.' }),
-  clearOlderThanHours: Type.Integer({ minimum: 0 }),
-  batchSize: Type.Optional(Type.Integer({ minimum: 1 })),
+  clearOlderThanHours: Hours,
+  batchSize: Type.Optional(AtLeastOne),
   timeoutSeconds: seconds('Of one batch.'),
   cleanInvocationLogs: Type.Optional(Type.Boolean()),
   paused: Type.Optional(Type.Boolean()),

@@ -6,6 +6,7 @@ import {
   type RemoteSchema,
   RemoteSchemaDefinition,
   type RemoteSchemaPermission,
+  Seconds,
   type Static,
   Type,
 } from '@pergola/engine/metadata';
@@ -67,7 +68,7 @@ export const RemoteSchemaSpec = specOf(
     url: Type.Optional(described('May name variables of the engine: {{BILLING_URL}}/graphql.', Url)),
     urlFromEnv: Type.Optional(FromEnv),
     urlFrom: Type.Optional(ValueFrom),
-    timeoutSeconds: Type.Optional(Type.Integer({ minimum: 0, description: '60 when absent.' })),
+    timeoutSeconds: Type.Optional(described('60 when absent.', Seconds)),
     forwardClientHeaders: Type.Optional(Type.Boolean()),
     headers: Type.Optional(Headers),
     customization: Type.Optional(Customization),

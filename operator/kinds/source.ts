@@ -4,12 +4,15 @@
 import {
   type ConnectionInfo,
   ConnectionTemplate,
+  Count,
   type DatabaseUrl,
   type HealthCheck,
   IsolationLevel,
   type MetadataObject,
   objectKey,
+  Port,
   QueryTags,
+  Seconds,
   type Source,
   SourceCustomization,
   SslConfiguration,
@@ -36,7 +39,7 @@ const Parameters = described(
   'The parts of the connection URL, where no place holds all of it.',
   closed({
     host: MetadataName,
-    port: Type.Integer({ minimum: 1, maximum: 65535 }),
+    port: Port,
     database: MetadataName,
     username: MetadataName,
     passwordFrom: Type.Optional(
@@ -48,7 +51,7 @@ const Parameters = described(
   }),
 );
 
-const seconds = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
+const seconds = (description: string) => Type.Optional(described(description, Seconds));
 const connections = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, description }));
 
@@ -86,9 +89,9 @@ const Health = described(
   'What GET /healthz/sources asks the database, and how often; SELECT 1 once a second when absent.',
   closed({
     sql: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
-    intervalSeconds: Type.Integer({ minimum: 0 }),
+    intervalSeconds: Seconds,
     timeoutSeconds: seconds('10 when absent.'),
-    retries: Type.Optional(Type.Integer({ minimum: 0, description: '3 when absent.' })),
+    retries: Type.Optional(described('3 when absent.', Count)),
     retryIntervalSeconds: seconds('10 when absent.'),
   }),
 );

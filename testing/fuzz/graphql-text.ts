@@ -102,7 +102,8 @@ function literal(choices: Choices, type: GraphQLInputType, depth: number): strin
 
 function scalar(choices: Choices, name: string): string {
   if (name === 'Boolean') return choices.of(['true', 'false']);
-  if (name === 'Int') return choices.of(['1', '0', '-1', '10', '2147483647', '99999999999']);
+  if (name === 'Int')
+    return choices.of(['1', '0', '-1', '10', '2147483647', '2147483648', '99999999999', '9'.repeat(30)]);
   return choices.of([
     '1',
     '0',

@@ -1,6 +1,7 @@
 /** Values along a JSON Schema, mostly of its shape and sometimes not: names that exist where a name belongs, so that a request
  *  gets past the door, and what nobody would send in a place or two. In: choices. Out: JSON values. */
 
+import { numberFrom } from '../../engine/json/number.ts';
 import type { JsonSchema } from '../../engine/metadata/walk-schema.ts';
 import type { Choices } from '../../engine/oracle/testing/choices.ts';
 import { hostileJson, hostileText } from '../../engine/oracle/testing/hostile.ts';
@@ -84,6 +85,21 @@ const TEXTS: Readonly<Record<string, readonly string[]>> = {
   order_by: ['asc', 'desc'],
 };
 
+/** Where a whole number belongs: around the ends of `int`, `bigint`, timers and what JavaScript tells apart. */
+const HOSTILE_INTEGERS: readonly unknown[] = [
+  -1,
+  1.5,
+  2 ** 31 - 1,
+  2 ** 31,
+  2 ** 32,
+  9_999_999_999,
+  2 ** 53 - 1,
+  2 ** 53,
+  -(2 ** 63),
+  1e21,
+  ...['9223372036854775807', '12345678901234567890', '1.0', '1e400'].map(numberFrom),
+];
+
 export function valueFor(schema: JsonSchema, choices: Choices, key = '', depth = 0): unknown {
   if (choices.chance(depth === 0 ? 2 : 6)) return anyJson(choices);
   const inner = (of: JsonSchema, name = key) => valueFor(of, choices, name, depth + 1);
@@ -93,7 +109,7 @@ export function valueFor(schema: JsonSchema, choices: Choices, key = '', depth =
     case 'string':
       return textFor(key, choices);
     case 'integer':
-      return choices.of([0, 1, 2, 10, -1, 1.5, 2 ** 31, 2 ** 53 - 1, 1e21]);
+      return choices.of(choices.chance(50) ? HOSTILE_INTEGERS : [0, 1, 2, 10]);
     case 'boolean':
       return choices.chance(50);
     case 'null':

@@ -91,7 +91,9 @@ const MAKERS: readonly ((choices: Choices, ground: Ground) => FuzzRequest)[] = [
 function operation(choices: Choices): HttpRequest {
   const path = choices.of(ADMIN_ENDPOINTS);
   const body = oneOperation(choices, path, 0);
-  const version = choices.chance(5) ? { resource_version: choices.of([0, 1, 1e9, '1', null, -1]) } : {};
+  const version = choices.chance(5)
+    ? { resource_version: choices.of([0, 1, 1e9, '1', null, -1, 2 ** 53, 1e21]) }
+    : {};
   return post(choices, path, { ...body, ...version });
 }
 
@@ -141,6 +143,7 @@ function rest(choices: Choices): HttpRequest {
     '%00',
     '%zz',
     '1e400',
+    '1e21',
     '9007199254740993',
     encodeURIComponent(anyWellFormed(choices)),
   ]);

@@ -10,6 +10,7 @@ import {
   RoleName,
   UrlTemplate,
 } from './common.ts';
+import { Seconds } from './number.ts';
 import { type Static, Type } from './type.ts';
 
 const TypeReference = Type.String({ minLength: 1 });
@@ -29,8 +30,7 @@ export const ActionDefinition = Type.Object({
   headers: Type.Optional(Type.Array(Header)),
   forward_client_headers: Type.Optional(Type.Boolean()),
   ignored_client_headers: Type.Optional(Type.Array(Type.String())),
-  /** Seconds. */
-  timeout: Type.Optional(Type.Integer({ minimum: 0 })),
+  timeout: Type.Optional(Seconds),
   request_transform: Type.Optional(RequestTransform),
   response_transform: Type.Optional(ResponseTransform),
 });

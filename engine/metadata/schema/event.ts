@@ -9,18 +9,17 @@ import {
   ResponseTransform,
   UrlTemplate,
 } from './common.ts';
+import { AtLeastOne, Count, Hours, Seconds } from './number.ts';
 import { type Static, Type } from './type.ts';
 
-const seconds = Type.Integer({ minimum: 0 });
 const Operation = Type.Object({ columns: Columns, payload: Type.Optional(Columns) });
 
 /** Deletes events that are done with, at the times of a cron schedule. */
 export const CleanupConfig = Type.Object({
   schedule: Type.String(),
-  /** Hours. */
-  clear_older_than: Type.Integer({ minimum: 0 }),
-  batch_size: Type.Optional(Type.Integer({ minimum: 1 })),
-  timeout: Type.Optional(seconds),
+  clear_older_than: Hours,
+  batch_size: Type.Optional(AtLeastOne),
+  timeout: Type.Optional(Seconds),
   clean_invocation_logs: Type.Optional(Type.Boolean()),
   paused: Type.Optional(Type.Boolean()),
 });
@@ -36,9 +35,9 @@ export const EventTrigger = Type.Object({
   }),
   retry_conf: Type.Optional(
     Type.Object({
-      num_retries: Type.Optional(Type.Integer({ minimum: 0 })),
-      interval_sec: Type.Optional(seconds),
-      timeout_sec: Type.Optional(seconds),
+      num_retries: Type.Optional(Count),
+      interval_sec: Type.Optional(Seconds),
+      timeout_sec: Type.Optional(Seconds),
     }),
   ),
   webhook: Type.Optional(UrlTemplate),
@@ -58,10 +57,10 @@ const scheduled = {
   comment: Type.Optional(Type.String()),
   retry_conf: Type.Optional(
     Type.Object({
-      num_retries: Type.Optional(Type.Integer({ minimum: 0 })),
-      retry_interval_seconds: Type.Optional(seconds),
-      timeout_seconds: Type.Optional(seconds),
-      tolerance_seconds: Type.Optional(seconds),
+      num_retries: Type.Optional(Count),
+      retry_interval_seconds: Type.Optional(Seconds),
+      timeout_seconds: Type.Optional(Seconds),
+      tolerance_seconds: Type.Optional(Seconds),
     }),
   ),
   request_transform: Type.Optional(RequestTransform),

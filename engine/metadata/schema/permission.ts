@@ -2,6 +2,7 @@
  *  Spec: "Permission arguments"; options beyond it: features.md rows 140–145. */
 
 import { BoolExp, Columns, Comment, Header, nullable, Presets, RoleName, UrlTemplate } from './common.ts';
+import { Count, Seconds } from './number.ts';
 import { type Static, type TSchema, Type } from './type.ts';
 
 /** A webhook asked before rows are written. */
@@ -11,8 +12,7 @@ export const ValidateInput = Type.Object({
     url: UrlTemplate,
     headers: Type.Optional(Type.Array(Header)),
     forward_client_headers: Type.Optional(Type.Boolean()),
-    /** Seconds. */
-    timeout: Type.Optional(Type.Integer({ minimum: 0 })),
+    timeout: Type.Optional(Seconds),
   }),
 });
 
@@ -31,7 +31,7 @@ export const SelectRule = Type.Object({
   /** Rows the role may read; `{}` is all. */
   filter: BoolExp,
   /** Most rows one selection returns. */
-  limit: Type.Optional(Type.Integer({ minimum: 0 })),
+  limit: Type.Optional(Count),
   allow_aggregations: Type.Optional(Type.Boolean()),
   /** null is all, [] is none: reachable through relationships only. */
   query_root_fields: Type.Optional(nullable(Type.Array(QueryRootField))),

@@ -2,6 +2,7 @@
  *  Spec: "Limits", inherited_roles.yaml, network.yaml; features.md rows 146, 150, 151. */
 
 import { Header, ObjectName, RoleName } from './common.ts';
+import { AtLeastOne, Count, Seconds } from './number.ts';
 import { type Static, type TSchema, Type } from './type.ts';
 
 export const InheritedRole = Type.Object(
@@ -13,10 +14,9 @@ export type InheritedRole = Static<typeof InheritedRole>;
 /** A value for everyone and exceptions by role; the exception wins. */
 const limit = <T extends TSchema>(value: T) =>
   Type.Object({ global: Type.Optional(value), per_role: Type.Optional(Type.Record(RoleName, value)) });
-const count = Type.Integer({ minimum: 0 });
 
 export const RateLimit = Type.Object({
-  max_reqs_per_min: count,
+  max_reqs_per_min: Count,
   /** What separates callers besides the role: the address, or session variables. */
   unique_params: Type.Optional(
     Type.Union([Type.Literal('IP'), Type.Literal('ip'), Type.Array(Type.String()), Type.Null()]),
@@ -26,11 +26,10 @@ export type RateLimit = Static<typeof RateLimit>;
 
 export const ApiLimits = Type.Object({
   disabled: Type.Optional(Type.Boolean()),
-  depth_limit: Type.Optional(limit(count)),
-  node_limit: Type.Optional(limit(count)),
-  batch_limit: Type.Optional(limit(count)),
-  /** Seconds. */
-  time_limit: Type.Optional(limit(count)),
+  depth_limit: Type.Optional(limit(Count)),
+  node_limit: Type.Optional(limit(Count)),
+  batch_limit: Type.Optional(limit(Count)),
+  time_limit: Type.Optional(limit(Seconds)),
   rate_limit: Type.Optional(limit(RateLimit)),
 });
 export type ApiLimits = Static<typeof ApiLimits>;
@@ -71,7 +70,5 @@ export const OpenTelemetry = Type.Object({
       ),
     }),
   ),
-  batch_span_processor: Type.Optional(
-    Type.Object({ max_export_batch_size: Type.Optional(Type.Integer({ minimum: 1 })) }),
-  ),
+  batch_span_processor: Type.Optional(Type.Object({ max_export_batch_size: Type.Optional(AtLeastOne) })),
 });

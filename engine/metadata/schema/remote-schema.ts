@@ -1,6 +1,7 @@
 /** A remote GraphQL schema stitched into ours. Spec: "Remote schema definition"; features.md 1.8. */
 
 import { Comment, GraphqlName, Header, nullable, ObjectName, RoleName, UrlTemplate } from './common.ts';
+import { Seconds } from './number.ts';
 import { RemoteRelationship } from './relationship.ts';
 import { type Static, Type } from './type.ts';
 
@@ -23,7 +24,7 @@ export const RemoteSchemaDefinition = Type.Object({
   url_from_env: Type.Optional(Type.String()),
   headers: Type.Optional(Type.Array(Header)),
   forward_client_headers: Type.Optional(Type.Boolean()),
-  timeout_seconds: Type.Optional(Type.Integer({ minimum: 0 })),
+  timeout_seconds: Type.Optional(Seconds),
   customization: Type.Optional(
     Type.Object({
       root_fields_namespace: Type.Optional(nullable(GraphqlName)),

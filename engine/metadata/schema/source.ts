@@ -5,6 +5,7 @@ import { FromEnv, GraphqlName, nullable, ObjectName } from './common.ts';
 import { TrackedFunction } from './function.ts';
 import { LogicalModel } from './logical-model.ts';
 import { NativeQuery } from './native-query.ts';
+import { AtLeastOne, Count, Port, Seconds } from './number.ts';
 import { Table } from './table.ts';
 import { type Static, Type } from './type.ts';
 
@@ -19,7 +20,7 @@ export const DatabaseUrl = Type.Union([
         password: Type.Optional(nullable(Type.String())),
         database: Type.String(),
         host: Type.String(),
-        port: Type.Integer({ minimum: 1, maximum: 65535 }),
+        port: Port,
       }),
     },
     { additionalProperties: false },
@@ -34,15 +35,14 @@ export const IsolationLevel = Type.Union([
 ]);
 
 export const PoolSettings = Type.Object({
-  max_connections: Type.Optional(nullable(Type.Integer({ minimum: 1 }))),
-  total_max_connections: Type.Optional(nullable(Type.Integer({ minimum: 1 }))),
-  /** Seconds. */
-  idle_timeout: Type.Optional(nullable(Type.Integer({ minimum: 0 }))),
-  retries: Type.Optional(nullable(Type.Integer({ minimum: 0 }))),
-  /** Seconds; null waits for ever. */
-  pool_timeout: Type.Optional(nullable(Type.Integer({ minimum: 0 }))),
-  /** Seconds; 0 is never. */
-  connection_lifetime: Type.Optional(nullable(Type.Integer({ minimum: 0 }))),
+  max_connections: Type.Optional(nullable(AtLeastOne)),
+  total_max_connections: Type.Optional(nullable(AtLeastOne)),
+  idle_timeout: Type.Optional(nullable(Seconds)),
+  retries: Type.Optional(nullable(Count)),
+  /** null waits for ever. */
+  pool_timeout: Type.Optional(nullable(Seconds)),
+  /** 0 is never. */
+  connection_lifetime: Type.Optional(nullable(Seconds)),
 });
 
 /** As libpq's parameters of these names; the variables hold the texts, in PEM. */
@@ -122,10 +122,10 @@ export type QueryTags = Static<typeof QueryTags>;
 export const HealthCheck = nullable(
   Type.Object({
     test: Type.Optional(Type.Object({ sql: Type.Optional(Type.String()) })),
-    interval: Type.Integer({ minimum: 0 }),
-    timeout: Type.Optional(Type.Integer({ minimum: 0 })),
-    retries: Type.Optional(Type.Integer({ minimum: 0 })),
-    retry_interval: Type.Optional(Type.Integer({ minimum: 0 })),
+    interval: Seconds,
+    timeout: Type.Optional(Seconds),
+    retries: Type.Optional(Count),
+    retry_interval: Type.Optional(Seconds),
   }),
 );
 
