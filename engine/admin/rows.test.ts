@@ -125,6 +125,20 @@ describe('select', () => {
     expect(deep).toMatchObject({ name: 'ann', articles: [{ title: 'one', votes: 1 }, { title: 'two' }] });
   });
 
+  test('however many stars there are, what they stand for has an end', async () => {
+    const stars = (levels: number) => Array.from({ length: levels }, () => '*').join('.');
+    const refused = (columns: readonly unknown[]) => ask('select', { table: 'author', columns });
+    const many = { code: 'validation-failed', error: 'the request selects more than 20000 fields' };
+    expect(await refused(Array.from({ length: 2000 }, () => '*.*.*'))).toMatchObject(many);
+    const deep = { code: 'validation-failed', error: 'the request is nested too deeply' };
+    expect(await refused([stars(100_000)])).toMatchObject(deep);
+    let nested: object = { name: 'articles', columns: ['id'] };
+    for (let level = 0; level < 200; level++) {
+      nested = { name: level % 2 === 0 ? 'author' : 'articles', columns: [nested] };
+    }
+    expect(await ask('select', { table: 'author', columns: [nested] })).toMatchObject(deep);
+  });
+
   test('conditions have the operators of rules, in both spellings, and reach related rows', async () => {
     const asked = {
       columns: ['title'],

@@ -9,6 +9,7 @@ import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/sc
 import { planRowsCount } from '../plan/row-count.ts';
 import { planSelect } from '../plan/row-selection.ts';
 import { planRowsDelete, planRowsInsert, planRowsUpdate, type Writer } from '../plan/row-writes.ts';
+import { SelectionSize } from '../plan/selection-size.ts';
 import type { MutationRoot, Plan, QueryRoot } from '../plan/types.ts';
 import { guardOf } from '../resolve/guard.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
@@ -75,7 +76,13 @@ async function groundOf(work: Work, args: About, { caller }: AdminRequest): Prom
     answerOn((await work.transaction(source)).client, plan, { sources: model.sources, session });
   return {
     table,
-    writer: { model, role: session.role, mayUseBackendOnly: session.mayUseBackendOnly },
+    writer: {
+      model,
+      role: session.role,
+      size: new SelectionSize(),
+      level: 0,
+      mayUseBackendOnly: session.mayUseBackendOnly,
+    },
     query: (query) => answered({ operation: 'query', roots: [{ kind: 'database', ...at, query }] }),
     mutation: (mutation) =>
       answered({ operation: 'mutation', roots: [{ kind: 'mutation', ...at, mutation }] }),

@@ -1,15 +1,13 @@
 /** What planning one request is about: the document, its variables, and the role's access to tables. */
-import { fail } from '../errors/engine-error.ts';
 import { accessOf } from '../resolve/access.ts';
 import { FALSE, type Predicate, type ShownIf } from '../resolve/predicate.ts';
 import type { ResolvedTable, SelectAccess, TableAccess } from '../resolve/types.ts';
 import type { PreparedDocument } from './document.ts';
 import type { InputContext } from './input.ts';
 import type { RemoteJoin } from './join-types.ts';
+import { SelectionSize } from './selection-size.ts';
 import type { Call, Validation } from './types.ts';
 import type { RequestVariables } from './variables.ts';
-
-const MOST_FIELDS = 20_000;
 
 export class PlanContext implements InputContext {
   readonly document: PreparedDocument;
@@ -20,17 +18,15 @@ export class PlanContext implements InputContext {
   readonly calls: (() => Call)[] = [];
   /** What is found elsewhere, as far as it is planned. */
   readonly joins: RemoteJoin[] = [];
-  #fields = 0;
+  readonly #size = new SelectionSize();
 
   constructor(document: PreparedDocument, variables: RequestVariables) {
     this.document = document;
     this.variables = variables.values;
   }
 
-  /** Fragments can make a short text ask for a great many fields. */
   countFields(more: number): void {
-    this.#fields += more;
-    if (this.#fields > MOST_FIELDS) fail('tooManyFields', { most: MOST_FIELDS });
+    this.#size.count(more);
   }
 
   access(table: ResolvedTable): TableAccess {

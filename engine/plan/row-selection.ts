@@ -16,11 +16,18 @@ import type {
   ResolvedRelationship,
   ResolvedTable,
 } from '../resolve/types.ts';
+import type { SelectionSize } from './selection-size.ts';
 import { printedAs } from './table.ts';
 import type { Field, OrderItem, Select } from './types.ts';
+import { MOST_LEVELS } from './validation.ts';
 
-/** Whose request it is, and where it finds tables. */
-export type Reader = { readonly model: Model; readonly role: string };
+/** Whose request it is, where it finds tables, and how much it has selected so far, at how many relationships from the root. */
+export type Reader = {
+  readonly model: Model;
+  readonly role: string;
+  readonly size: SelectionSize;
+  readonly level: number;
+};
 
 /** As `select` takes them, and each relationship among `columns`. */
 export type RowsAsked = {
@@ -63,7 +70,7 @@ export function planWhere(table: ResolvedTable, where: unknown, { model, role }:
   return withPath('where', () => resolveBoolExp(where, scope));
 }
 
-/** Each once, under the first name it is asked by. Raises `empty`. */
+/** Each once, under the first name it is asked by. Raises `empty`, `tooManyFields`, `tooDeep`. */
 export function planColumns(
   table: ResolvedTable,
   columns: readonly unknown[],
@@ -71,6 +78,7 @@ export function planColumns(
 ): readonly Field[] {
   if (columns.length === 0) fail('empty', {});
   const fields = columns.flatMap((column, i) => withPath(i, () => planColumn(table, column, reader)));
+  reader.size.count(fields.length);
   return [...new Map(fields.toReversed().map((field) => [field.alias, field])).values()].toReversed();
 }
 
@@ -91,6 +99,7 @@ function planColumn(table: ResolvedTable, column: unknown, reader: Reader): read
 
 /** `*`: what the role may see of the row; `*.*`: of the rows it is related to, too. */
 function everything(table: ResolvedTable, levels: number, reader: Reader): readonly Field[] {
+  if (reader.level + levels > MOST_LEVELS) fail('tooDeep', {});
   const { columns } = readAccess(table, reader.role);
   const own = table.columns.filter(({ name }) => columns.has(name));
   const fields = own.map((column) => columnField(column, reader, table));
@@ -165,7 +174,9 @@ function planRelated(table: ResolvedTable, asked: Named, reader: Reader): Field 
     fail('argumentsOnObjectRelationship', {});
   }
   const { join, kind } = relationship;
-  return { kind, alias, join, select: planSelect(target, { ...asked, columns }, reader) };
+  const deeper = { ...reader, level: reader.level + 1 };
+  if (deeper.level > MOST_LEVELS) fail('tooDeep', {});
+  return { kind, alias, join, select: planSelect(target, { ...asked, columns }, deeper) };
 }
 
 function relationshipOf(table: ResolvedTable, name: string): ResolvedRelationship {
