@@ -4,7 +4,8 @@
  *  Who wins a key: its owner in the ledger, else the older resource, else the smaller uid.
  *  Pure. Not here: what exists in the engine (three-way.ts). */
 import { checkConnections } from '@pergola/engine/connections';
-import { EngineError, type MetadataObject, printPath, type Source } from '@pergola/engine/metadata';
+import { EngineError, type MetadataObject, printPath, type Source, withPath } from '@pergola/engine/metadata';
+import { fieldIn } from './field.ts';
 import { describeKey, hashOf, normalised, stableJson } from './fragment.ts';
 import { type KindRow, SpecProblem, type TranslateContext, type ValueSource } from './kinds/kind.ts';
 import { type CustomResource, crName, kindOf } from './kinds.ts';
@@ -100,8 +101,7 @@ function translateSpec(cr: CustomResource, row: KindRow, context: TranslateConte
   const problems = problemsOf(row, cr.spec);
   if (problems.length > 0) return { reason: 'InvalidSpec', message: problems.join('; '), isMalformed: true };
   try {
-    const objects = distinct(row.translate(cr.spec, context).map(normalised));
-    objects.forEach(refuseUnusable);
+    const objects = distinct(row.translate(cr.spec, context).map((object) => usable(object, cr)));
     const oversized = objects.find((o) => stableJson(o.definition).length > MOST_FRAGMENT_CHARACTERS);
     if (oversized)
       return { reason: 'InvalidSpec', message: `${describeKey(oversized.key)} is larger than 256 KiB` };
@@ -111,9 +111,19 @@ function translateSpec(cr: CustomResource, row: KindRow, context: TranslateConte
   }
 }
 
-/** One source the engine would not store: it would refuse what all others ask for, too. */
-function refuseUnusable({ kind, definition }: MetadataObject): void {
-  if (kind === 'source') checkConnections((definition as Source).configuration);
+/** In normal form. Throws SpecProblem for what the engine would not store: it would refuse what all others ask for, too. */
+function usable(object: MetadataObject, cr: CustomResource): MetadataObject {
+  try {
+    const normal = normalised(object);
+    if (normal.kind === 'source') {
+      withPath('configuration', () => checkConnections((normal.definition as Source).configuration));
+    }
+    return normal;
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    const field = fieldIn(cr, object, error.path);
+    throw new SpecProblem('InvalidSpec', `${describeKey(object.key)}${field}: ${error.messageIn('newer')}`);
+  }
 }
 
 /** A resource may say the same thing twice, as documents of one bundle do. Throws SpecProblem where it contradicts itself. */

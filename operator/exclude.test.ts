@@ -158,6 +158,8 @@ test.each<[InconsistentObject, string]>([
   [inconsistent('table/a/b/c', 'not-exists'), 'DependencyNotReady'],
   [inconsistent('table/a/b/c', 'permission-error'), 'RejectedByEngine'],
   [inconsistent('source/a', 'not-exists'), 'SourceUnavailable'],
+  [inconsistent('source/a', 'postgres-error'), 'SourceUnavailable'],
+  [inconsistent('source/a', 'invalid-configuration'), 'RejectedByEngine'],
 ])('%o is %s', (found, reason) => {
   expect(judge(found, [found], undefined).reason).toBe(reason);
 });

@@ -14,6 +14,8 @@ import {
   referencesOf,
 } from '@pergola/engine/metadata';
 import { compose, inOrder } from './compose.ts';
+import type { Claim } from './desired.ts';
+import { fieldIn } from './field.ts';
 import { describeKey, objectsIn } from './fragment.ts';
 import type { Reason } from './kinds.ts';
 import type { InconsistentObject, Outcome } from './ports.ts';
@@ -67,10 +69,11 @@ const UNSETTLED: Outcome = {
 export function judge(
   found: InconsistentObject,
   all: readonly InconsistentObject[],
-  object: MetadataObject | undefined,
+  claim: Claim | undefined,
 ): Outcome {
-  const message = `${describeKey(found.key)}: ${found.reason.replace(/^Inconsistent object: /, '')}`;
-  const absent = absenceBehind(found, all, object);
+  const field = fieldIn(claim?.cr, claim?.object, found.path ?? []);
+  const message = `${describeKey(found.key)}${field}: ${found.reason.replace(/^Inconsistent object: /, '')}`;
+  const absent = absenceBehind(found, all, claim?.object);
   if (absent) return { reason: absent, message };
   return { reason: found.code === 'not-exists' ? 'DependencyNotReady' : 'RejectedByEngine', message };
 }
@@ -87,9 +90,11 @@ function absenceBehind(
   return away && (away.key.startsWith('source/') ? 'SourceUnavailable' : 'RemoteUnavailable');
 }
 
-/** What is said of a source is about its database; of a remote schema the engine says several things. */
-function isAway({ key, reason }: InconsistentObject): boolean {
-  return key.startsWith('source/') || reason.includes('HTTP exception occurred');
+/** Of a source or a remote schema the engine says several things; what its own configuration does not allow, no waiting mends. */
+function isAway({ key, reason, code }: InconsistentObject): boolean {
+  return key.startsWith('source/')
+    ? code !== 'invalid-configuration'
+    : reason.includes('HTTP exception occurred');
 }
 
 export function isAbsence({ reason }: Outcome): boolean {
@@ -208,7 +213,7 @@ async function guiltyOf(
   const before = new Set(ground.inconsistent.map(({ key }) => key));
   for (const found of inconsistent) {
     const put = puts.get(found.key);
-    const outcome = judge(found, inconsistent, put?.claim?.object);
+    const outcome = judge(found, inconsistent, put?.claim);
     if (put && !isAbsence(outcome)) guilty.set(found.key, outcome);
   }
   if (guilty.size > 0) return guilty;

@@ -3,7 +3,7 @@
  *  Pure. Not here: conditions (status.ts). */
 import type { Desired } from './desired.ts';
 import { differencesOf, summarise } from './difference.ts';
-import { homeKeyOf, judge, waitsFor } from './exclude.ts';
+import { homeKeyOf, isAbsence, judge, waitsFor } from './exclude.ts';
 import { describeKey } from './fragment.ts';
 import { type CustomResource, crName, type Reason } from './kinds.ts';
 import type { InconsistentObject, Ledger, Outcome } from './ports.ts';
@@ -101,10 +101,18 @@ function issueOf(
   }
   if (inconsistent.size === 0) return undefined;
   const found = inconsistent.get(key);
-  if (found) return judge(found, all, claim.object);
-  // The engine names the source or remote schema alone when it does not answer.
+  if (found) return judge(found, all, claim);
+  // The engine names the source or remote schema alone when there is something wrong with it.
   const home = inconsistent.get(homeKeyOf(key) ?? '');
-  return home && judge({ ...home, key }, all, claim.object);
+  return home && withoutHome(key, home, all);
+}
+
+/** One that does not answer is waited for like one of its objects; one that is wrong is put right in its own resource. */
+function withoutHome(key: string, home: InconsistentObject, all: readonly InconsistentObject[]): Outcome {
+  const why = judge(home, all, undefined);
+  return isAbsence(why)
+    ? judge({ ...home, key, path: undefined }, all, undefined)
+    : waitsFor(key, home.key, why);
 }
 
 function adoptionRequired({ key, live, claim }: Decision): Outcome {

@@ -1,7 +1,7 @@
 /** What the reconcile core needs of its surroundings: an engine, a place resources come from, a place statuses go to, a clock.
  *  Folder mode and Kubernetes implement them; tests script them.
  *  Not here: the core itself (reconcile.ts), the engine over HTTP (engine-client.ts). */
-import type { Edit, Metadata } from '@pergola/engine/metadata';
+import type { Edit, Metadata, PathStep } from '@pergola/engine/metadata';
 import type { CrStatus, CustomResource, DeletionPolicy, Reason } from './kinds.ts';
 
 /** An object the engine keeps but cannot serve. */
@@ -12,6 +12,8 @@ export type InconsistentObject = {
   readonly reason: string;
   /** The specification's error code of the cause: `not-exists`, `permission-error`, … */
   readonly code?: string | undefined;
+  /** Where, in steps from the object's definition inwards; absent: all of it. */
+  readonly path?: readonly PathStep[] | undefined;
 };
 
 /** One consistent look at the engine. */

@@ -18,7 +18,10 @@ beforeAll(async () => {
     create table book (id int primary key, author_id int references author, title text);
     insert into author values (1, 'Lem', 1921), (2, 'Calvino', 1923);
     insert into book values (1, 1, 'Solaris')`);
-  engine = await startTestEngine({ databaseUrl: database.url });
+  engine = await startTestEngine({
+    databaseUrl: database.url,
+    env: { FAR: 'postgres://127.0.0.1:9/far', JUNK: 'no certificate' },
+  });
 });
 afterAll(async () => {
   await engine?.close();
@@ -168,8 +171,10 @@ test('broken resources hold back nobody, and say what the engine says', async ()
   expect([author, book, reader].map(ready).every((text) => text.startsWith('True Applied'))).toBe(true);
   expect(ready(noTable)).toMatch(/^False DependencyNotReady: table default\/public\/poem: .*poem/);
   expect(ready(onNoTable)).toMatch(/^False DependencyNotReady: .* waits for table default\/public\/poem/);
-  expect(ready(noColumn)).toMatch(/^False \w+: select permission default\/public\/author\/editor: .*salary/);
-  expect(ready(badFilter)).toMatch(/^False RejectedByEngine: .*_gt_lt/);
+  expect(ready(noColumn)).toMatch(
+    /^False \w+: select permission default\/public\/author\/editor at spec\.select\.columns\[0\]: .*salary/,
+  );
+  expect(ready(badFilter)).toMatch(/^False RejectedByEngine: .* at spec\.select\.filter\.title\._gt_lt: /);
   expect((await authors('name')).data).toBeDefined();
   const { body } = await engine.admin<{ is_consistent: boolean }>('get_inconsistent_metadata', {});
   expect(body.is_consistent).toBe(true);
@@ -211,6 +216,38 @@ test('a source whose database does not answer is kept and waited for', async () 
   expect(ready(source)).toContain('False SourceUnavailable');
   expect(ready(inIt)).toContain('False SourceUnavailable');
   expect(ready(author)).toContain('True Applied');
+});
+
+test('a source whose certificate is none is refused, at its field, and who needs it waits', async () => {
+  const source = resource('Source', 'safe', {
+    name: 'safe',
+    connection: {
+      urlFrom: { env: 'FAR' },
+      ssl: { sslmode: 'verify-ca', sslrootcert: { fromEnv: 'JUNK' } },
+    },
+  });
+  const inIt = resource('Table', 'safe', { source: 'safe', table: { schema: 'public', name: 'thing' } });
+  await pass([source, inIt, author, book]);
+  const refusal = 'source safe at spec.connection.ssl.sslrootcert: sslrootcert is not a certificate in PEM';
+  expect(ready(source)).toBe(`False RejectedByEngine: ${refusal}`);
+  expect(ready(inIt)).toMatch(
+    /^False DependencyNotReady: table safe\/public\/thing waits for source safe \(/,
+  );
+  expect(ready(author)).toContain('True Applied');
+});
+
+test('a query that does not fit is told at its field', async () => {
+  const collection = resource('QueryCollection', 'mobile', {
+    name: 'mobile',
+    queries: [
+      { name: 'names', query: '{ author { name } }' },
+      { name: 'wages', query: '{ author { wage } }' },
+    ],
+  });
+  await pass([author, book, collection]);
+  expect(ready(collection)).toMatch(
+    /^False RejectedByEngine: query collection mobile at spec\.queries\[1\]: /,
+  );
 });
 
 test('a query collection and its place on the allow list come and go together', async () => {

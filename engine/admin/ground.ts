@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { withEnumRows } from '../catalog/enum-rows.ts';
 import { type Introspectable, introspect } from '../catalog/introspect.ts';
 import type { Catalog } from '../catalog/types.ts';
+import { EngineError } from '../errors/engine-error.ts';
 import type { ActionCalls } from '../execute/async-actions.ts';
 import { prepareNativeQueries } from '../execute/native-query.ts';
 import type { Database } from '../execute/pool.ts';
@@ -122,7 +123,7 @@ export class Ground {
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.#options.onUnreachable(source.name, reason);
-      return { error: reason };
+      return { error: reason, ...faultOf(error) };
     } finally {
       late.abort();
     }
@@ -162,6 +163,12 @@ export class Ground {
 
 export function trustsOf({ network }: Metadata): Trusts {
   return (url) => isTrusted(network?.tls_allowlist ?? [], url);
+}
+
+/** What no database could mend. */
+function faultOf(error: unknown): { readonly fault?: EngineError } {
+  if (!(error instanceof EngineError) || error.kind !== 'tlsUnusable') return {};
+  return { fault: error.at('connection_info').at('configuration') };
 }
 
 async function timeout(signal: AbortSignal): Promise<never> {

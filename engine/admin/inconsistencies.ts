@@ -1,6 +1,6 @@
 /** Inconsistencies as clients see and are refused with. Not here: finding them (resolve/). Spec: "replace_metadata",
  *  "get_inconsistent_metadata"; reference features.md 1.15. */
-import { fail, type PathStep } from '../errors/engine-error.ts';
+import { type EngineError, fail, type PathStep } from '../errors/engine-error.ts';
 import { putObject, removeObject } from '../metadata/edit.ts';
 import { findObject } from '../metadata/objects.ts';
 import type { QueryCollection } from '../metadata/schema/collection.ts';
@@ -11,10 +11,11 @@ export type PrintedInconsistency = Pick<Inconsistency, 'type' | 'name' | 'reason
   readonly definition?: unknown;
   readonly key?: string;
   readonly code?: string | undefined;
+  readonly path?: readonly PathStep[];
 };
 
-/** `includeKeys` adds each object's key and the code of what is wrong with it, for clients that keep track of objects
- *  (the operator). */
+/** `includeKeys` adds each object's key, the code of what is wrong with it and where, in steps from its definition inwards, for
+ *  clients that keep track of objects (the operator). */
 export function printInconsistencies(
   inconsistencies: readonly Inconsistency[],
   includeKeys: boolean,
@@ -24,8 +25,12 @@ export function printInconsistencies(
     reason,
     name,
     type,
-    ...(includeKeys ? { key, code: cause?.codeIn('specification') } : {}),
+    ...(includeKeys ? { key, code: cause?.codeIn('specification'), ...pathOf(cause) } : {}),
   }));
+}
+
+function pathOf(cause: EngineError | undefined): { readonly path?: readonly PathStep[] } {
+  return cause && cause.path.length > 0 ? { path: cause.path } : {};
 }
 
 /** What is in `after` and was not in `before`, and is wrong with the document. An object that is inconsistent for another

@@ -47,7 +47,10 @@ test('puts objects with what is nested in them, whatever order they come in, and
 test('a dry run says what would not fit, and stores nothing', async () => {
   const before = engine.state.snapshot();
   const answer = await engine.must(patch({ put: [rule('nothing')], dry_run: true, include_keys: true }));
-  expect(answer).toMatchObject({ is_consistent: false, inconsistent_objects: [{ key: READER }] });
+  expect(answer).toMatchObject({
+    is_consistent: false,
+    inconsistent_objects: [{ key: READER, code: 'not-exists', path: ['permission', 'columns', 0] }],
+  });
   expect(engine.state.snapshot().resourceVersion).toBe(before.resourceVersion);
 });
 

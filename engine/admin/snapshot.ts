@@ -4,11 +4,11 @@
 import type { Catalog } from '../catalog/types.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Upstreams } from '../resolve/remote-schema.ts';
-import type { Inconsistency, Model } from '../resolve/types.ts';
+import type { Inconsistency, Model, Unreached } from '../resolve/types.ts';
 import type { CatalogStates, Versions } from '../store/store.ts';
 
 /** A source's catalog, or why there is none: then everything in the source is inconsistent. */
-export type SourceCatalog = Catalog | { readonly error: string };
+export type SourceCatalog = Catalog | Unreached;
 
 /** By source name. */
 export type Catalogs = ReadonlyMap<string, SourceCatalog>;

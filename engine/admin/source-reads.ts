@@ -9,6 +9,7 @@ import type { Source } from '../metadata/schema/source.ts';
 import type { Join } from '../resolve/predicate.ts';
 import type { Answer } from './answer.ts';
 import { printInconsistencies } from './inconsistencies.ts';
+import type { SourceCatalog } from './snapshot.ts';
 import type { Work } from './work.ts';
 
 export function listSourceKinds(): Answer {
@@ -90,7 +91,7 @@ export function dumpInternalState(work: Work): Answer {
   return () => body;
 }
 
-function printCatalog(work: Work, source: string, catalog: Catalog | { readonly error: string }): object {
+function printCatalog(work: Work, source: string, catalog: SourceCatalog): object {
   if ('error' in catalog) return { error: catalog.error };
   const model = work.base.model.sources.get(source);
   return {

@@ -425,6 +425,8 @@ export const ERRORS = {
   unexpectedPayload: row<Text>(400, 'unexpected-payload', (p) => p.text),
   notSupported: row<Text>(400, 'not-supported', (p) => p.text),
   invalidConfiguration: row<Text>(400, 'invalid-configuration', (p) => p.text),
+  /** What a source's connections are to be encrypted with, wherever its database is. */
+  tlsUnusable: row<Text>(400, 'invalid-configuration', (p) => p.text),
   conflictingRootFields: row<Text>(500, 'unexpected', (p) => p.text),
   /** A failure above, as the object's inconsistency: in the newer wording all of them are `invalid-configuration`. */
   inconsistentObject: row<{ code: string; text: string; reason: string }>(

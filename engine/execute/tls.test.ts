@@ -175,7 +175,10 @@ test('an engine asks a source as it says, tells why it cannot, and shows nobody 
   });
   expect(await engine.admin('pg_add_source', configured('JUNK'))).toMatchObject({
     status: 400,
-    body: { internal: [{ reason: expect.stringContaining('sslrootcert is not a certificate in PEM') }] },
+    body: {
+      error: 'Inconsistent object: sslrootcert is not a certificate in PEM',
+      code: 'invalid-configuration',
+    },
   });
   expect(await engine.admin('pg_add_source', configured('CA'))).toMatchObject({ status: 200 });
   const sql = 'create table vault (id int primary key); insert into vault values (7)';

@@ -1,6 +1,6 @@
 /** A source's `ssl_configuration` → what its connections are encrypted with, and the files and variables of that for
  *  programs of Postgres. The environment's variables hold PEM texts; none of them is ever in a message.
- *  Raises `invalidConfiguration`. Not here: what the modes mean (wire/dial.ts), URLs (database-url.ts).
+ *  Raises `tlsUnusable`, with the path within `connection_info`; a variable that is not set is `invalidConfiguration`. Not here: what the modes mean (wire/dial.ts), URLs (database-url.ts).
  *  Reference: metadata-model.md, PgConfig; PostgreSQL manual, "SSL Support". */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -26,12 +26,14 @@ export function tlsOf(configuration: SslConfiguration, env: Environment): Tls {
   const [ca, cert, key, passphrase] = (['sslrootcert', 'sslcert', 'sslkey', 'sslpassword'] as const).map(
     (part) => textOf(part, configuration, env),
   );
-  if (mode === 'verify-ca' && ca === undefined) refuse('sslmode verify-ca needs an sslrootcert');
-  if ((cert === undefined) !== (key === undefined)) refuse('sslcert and sslkey need each other');
+  if (mode === 'verify-ca' && ca === undefined) refuse('sslmode', 'sslmode verify-ca needs an sslrootcert');
+  if (cert === undefined && key !== undefined) refuse('sslkey', 'sslcert and sslkey need each other');
+  if (key === undefined && cert !== undefined) refuse('sslcert', 'sslcert and sslkey need each other');
   if (ca !== undefined) certificate('sslrootcert', ca);
   if (cert === undefined || key === undefined) return { mode, ...(ca !== undefined && { ca }) };
   const opened = privateKey(key, passphrase);
-  if (!certificate('sslcert', cert).checkPrivateKey(opened)) refuse('sslkey is not the key of sslcert');
+  if (!certificate('sslcert', cert).checkPrivateKey(opened))
+    refuse('sslkey', 'sslkey is not the key of sslcert');
   const pem = opened.export({ type: 'pkcs8', format: 'pem' }).toString();
   return { mode, ...(ca !== undefined && { ca }), cert, key: pem };
 }
@@ -77,14 +79,16 @@ const FILES = [
 function textOf(part: Part, configuration: SslConfiguration, env: Environment): string | undefined {
   const variable = configuration[part]?.from_env;
   if (variable === undefined) return undefined;
-  return env[variable] || refuse(`environment variable "${variable}" is not set`);
+  return (
+    env[variable] || fail('invalidConfiguration', { text: `environment variable "${variable}" is not set` })
+  );
 }
 
 function certificate(part: Part, pem: string): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch {
-    return refuse(`${part} is not a certificate in PEM`);
+    return refuse(part, `${part} is not a certificate in PEM`);
   }
 }
 
@@ -92,10 +96,10 @@ function privateKey(key: string, passphrase: string | undefined): KeyObject {
   try {
     return createPrivateKey({ key, ...(passphrase !== undefined && { passphrase }) });
   } catch {
-    return refuse('sslkey is not a private key in PEM, or sslpassword does not open it');
+    return refuse('sslkey', 'sslkey is not a private key in PEM, or sslpassword does not open it');
   }
 }
 
-function refuse(text: string): never {
-  return fail('invalidConfiguration', { text });
+function refuse(part: keyof SslConfiguration, text: string): never {
+  return fail('tlsUnusable', { text }, { path: ['ssl_configuration', part] });
 }

@@ -2,7 +2,7 @@
  *  its collection. In: the document and its model. Not here: REST endpoints over them (resolve/rest-endpoint.ts).
  *  Pure, but not in resolve/, which knows no schema. Reference: errors.txt, `endpoint_query_validation`. */
 import { Kind, parse } from 'graphql';
-import { EngineError, printPath } from '../errors/engine-error.ts';
+import { EngineError, type PathStep, printPath } from '../errors/engine-error.ts';
 import { endpointsOf } from '../metadata/collection-users.ts';
 import { objectKey } from '../metadata/objects.ts';
 import type { CollectionQuery } from '../metadata/schema/collection.ts';
@@ -21,9 +21,10 @@ export function brokenQueries(metadata: Metadata, model: Model): readonly Incons
   if (query_collections.length === 0 || !isWhole) return [];
   const role = roleSchema(model, ADMIN_ROLE, false);
   return query_collections.flatMap(({ name: collection, definition }) =>
-    definition.queries.flatMap((query) => {
+    definition.queries.flatMap((query, i) => {
       const problem = problemOf(query.query, role);
-      return problem === null ? [] : [inconsistent(metadata, collection, query, problem)];
+      const path = ['definition', 'queries', i];
+      return problem === null ? [] : [inconsistent(metadata, collection, query, problem, path)];
     }),
   );
 }
@@ -54,6 +55,7 @@ function inconsistent(
   collection: string,
   { name, query }: CollectionQuery,
   problem: EngineError,
+  path: readonly PathStep[],
 ): Inconsistency {
   const users = endpointsOf(metadata, collection, name).map((endpoint) => `"${endpoint.name}"`);
   const usage =
@@ -69,7 +71,7 @@ function inconsistent(
     definition: { name, query },
     key: objectKey('query_collection', collection),
     query: name,
-    cause: new EngineError('newlyInconsistent', {}),
+    cause: new EngineError('newlyInconsistent', {}, path),
   };
 }
 

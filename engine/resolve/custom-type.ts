@@ -12,7 +12,7 @@ import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import type { TakenNames } from './conflicts.ts';
 import { customTypesSubject, type Inconsistencies } from './inconsistency.ts';
 import { isUniqueOn } from './relationship.ts';
-import type { ResolvedRelationship, ResolvedTable } from './types.ts';
+import type { ResolvedRelationship, ResolvedTable, Unreached } from './types.ts';
 
 /** How a type is used: `[Book!]`. */
 export type TypeUse =
@@ -62,7 +62,7 @@ export type ActionTypes = {
 export type TypeSurroundings = {
   /** By source. */
   readonly sources: ReadonlyMap<string, { readonly tables: ReadonlyMap<string, ResolvedTable> }>;
-  readonly catalogs: Iterable<Catalog | { readonly error: string }>;
+  readonly catalogs: Iterable<Catalog | Unreached>;
   readonly names: TakenNames;
 };
 

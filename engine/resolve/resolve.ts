@@ -30,7 +30,7 @@ import {
   withPermissions,
   withRelationships,
 } from './stages.ts';
-import type { Inconsistency, Model, ResolveOptions } from './types.ts';
+import type { Inconsistency, Model, ResolveOptions, Unreached } from './types.ts';
 
 export type { ResolveOptions };
 
@@ -39,7 +39,7 @@ export type Resolution = { readonly model: Model; readonly inconsistencies: read
 /** `catalogs` by source name, `upstreams` by that of the remote schema; `{error}` says why one could not be asked. */
 export function resolve(
   metadata: Metadata,
-  catalogs: ReadonlyMap<string, Catalog | { readonly error: string }>,
+  catalogs: ReadonlyMap<string, Catalog | Unreached>,
   options: ResolveOptions,
   upstreams: Upstreams = new Map(),
 ): Resolution {

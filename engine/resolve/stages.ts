@@ -41,6 +41,7 @@ import type {
   ResolvedTable,
   ResolveOptions,
   TableAccess,
+  Unreached,
 } from './types.ts';
 
 /** A source half-way: the tables that fitted so far, with what the metadata says of each. */
@@ -67,17 +68,18 @@ const NOTHING_YET = {
 
 export function reachedSources(
   sources: readonly Source[],
-  catalogs: ReadonlyMap<string, Catalog | { readonly error: string }>,
+  catalogs: ReadonlyMap<string, Catalog | Unreached>,
   { namingConvention }: ResolveOptions,
   found: Inconsistencies,
 ): readonly PartialSource[] {
   return sources.flatMap((source) => {
-    const catalog = catalogs.get(source.name) ?? { error: 'not introspected' };
+    const catalog: Catalog | Unreached = catalogs.get(source.name) ?? { error: 'not introspected' };
     if (!('error' in catalog)) {
       const naming = namingOf(source.customization, namingConvention);
       return [{ name: source.name, naming, source, catalog, ...NOTHING_YET }];
     }
-    const error = new EngineError('sourceUnreachable', { source: source.name, reason: catalog.error });
+    const { error: reason, fault } = catalog;
+    const error = fault ?? new EngineError('sourceUnreachable', { source: source.name, reason });
     found.add(sourceSubject(source.name), error);
     return [];
   });

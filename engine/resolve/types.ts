@@ -359,6 +359,13 @@ export type Inconsistency = {
   readonly cause?: EngineError;
 };
 
+/** Why there is no catalog of a source. */
+export type Unreached = {
+  readonly error: string;
+  /** The source cannot be reached wherever its database is: its configuration is at fault, at the error's path. */
+  readonly fault?: EngineError;
+};
+
 export type ResolveOptions = {
   /** --infer-function-permissions: whoever may read a table may call functions that only read it. Absent: yes. */
   readonly inferFunctionPermissions?: boolean;

@@ -5,6 +5,7 @@ import {
   type Action,
   type MetadataObject,
   objectKey,
+  parseKey,
   printActionsSdl,
   Seconds,
   type Static,
@@ -31,6 +32,7 @@ import {
   specOf,
   type TranslateContext,
 } from './kind.ts';
+import { itemAt, placed } from './place.ts';
 import { describeTransforms, TRANSFORMS, transformsOf } from './transform.ts';
 import { describeHeaders, Headers, headersOf, readValue, ValueFrom } from './value-source.ts';
 
@@ -84,6 +86,12 @@ export const action = kindRow({
         }),
       ),
     ];
+  },
+  places: (spec, { key, kind }) => {
+    const own = parseKey(key)?.segments.at(-1);
+    return kind === 'action_permission'
+      ? placed(itemAt('permissions', spec.permissions, ({ role }) => role === own))
+      : [];
   },
   describe: (inventory) => inventory.all('action').map((object) => describeAction(object, inventory)),
 });

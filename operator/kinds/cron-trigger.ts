@@ -62,6 +62,7 @@ export const cronTrigger = kindRow({
   deletionPolicy: 'Delete',
   target: (spec) => `cron trigger ${spec.name}`,
   translate: (spec, context) => [triggerObject(spec, context)],
+  places: () => [{ at: 'spec.schedule', of: ['schedule'] }],
   describe: (inventory) => inventory.all('cron_trigger').map(describeTrigger),
 });
 

@@ -20,6 +20,7 @@ import {
 } from './annotate.ts';
 import { type Draft, type Inventory, kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
 import { TableName } from './permission.ts';
+import { itemAt, placed } from './place.ts';
 import { describe, unproject } from './project.ts';
 
 const Configuration = closed({
@@ -71,6 +72,12 @@ export const trackedFunction = kindRow({
   deletionPolicy: 'Delete',
   target: (spec) => `${spec.source}/${spec.function.schema}.${spec.function.name}`,
   translate: (spec) => functionObjects(spec),
+  places: (spec, { key, kind }) => {
+    const own = parseKey(key)?.segments.at(-1);
+    return kind === 'function_permission'
+      ? placed(itemAt('permissions', spec.permissions, ({ role }) => role === own))
+      : [];
+  },
   describe: (inventory) => inventory.all('function').map((object) => describeFunction(object, inventory)),
 });
 

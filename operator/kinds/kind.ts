@@ -3,6 +3,7 @@
 import type { MetadataObject, ObjectKind } from '@pergola/engine/metadata';
 import { type Static, type TProperties, type TSchema, Type } from '@pergola/engine/metadata';
 import { closed, described, immutable, Name, type Rule } from './annotate.ts';
+import type { Place } from './place.ts';
 import type { Reason } from './resource.ts';
 
 export type PrinterColumn = {
@@ -80,6 +81,8 @@ export type KindRow = {
   readonly target: (spec: unknown) => string;
   /** The metadata objects the resource stands for. `spec` fits the schema. */
   readonly translate: (spec: unknown, context: TranslateContext) => readonly MetadataObject[];
+  /** Where in the spec the objects it stands for are said, most particular first. Absent, or none: nowhere in particular. */
+  readonly places?: (spec: unknown, object: Pick<MetadataObject, 'key' | 'kind'>) => readonly Place[];
   /** The inverse: the resources that stand for objects of this kind. What a spec cannot say may be wrong in it: whoever asks
    *  translates it and compares. Absent: nothing is described by this kind. */
   readonly describe?: (inventory: Inventory) => readonly Draft[];
@@ -87,10 +90,11 @@ export type KindRow = {
 
 /** A row whose functions know the type of its spec. */
 export function kindRow<S extends TSchema>(
-  row: Omit<KindRow, 'scope' | 'spec' | 'target' | 'translate'> & {
+  row: Omit<KindRow, 'scope' | 'spec' | 'target' | 'translate' | 'places'> & {
     readonly spec: S;
     readonly target: (spec: Static<S>) => string;
     readonly translate: (spec: Static<S>, context: TranslateContext) => readonly MetadataObject[];
+    readonly places?: (spec: Static<S>, object: Pick<MetadataObject, 'key' | 'kind'>) => readonly Place[];
   },
 ): KindRow {
   return { ...row, scope: 'Namespaced' } as unknown as KindRow;

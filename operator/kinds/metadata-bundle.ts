@@ -16,6 +16,7 @@ import {
 import { load, YAMLException } from 'js-yaml';
 import { closed, described, keyedList, OPEN_OBJECT, type Rule } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, SpecProblem, specOf, type TranslateContext } from './kind.ts';
+import { itemAt, type Place, placed } from './place.ts';
 import { ConfigMapKeyRef } from './value-source.ts';
 
 const Document = Type.Unsafe<Readonly<Record<string, unknown>>>(OPEN_OBJECT);
@@ -77,6 +78,7 @@ export const metadataBundle = kindRow({
     Object.keys(spec)
       .filter((key) => PARTS.has(key))
       .join(', '),
+  places: (spec, object) => placesIn(spec, object),
   translate: (spec, context) => {
     const documents = [
       ...(spec.from ?? []).map(({ configMapKeyRef }, i) => ({
@@ -89,6 +91,15 @@ export const metadataBundle = kindRow({
     return [...objects, ...(spec.objects ?? []).map(objectOf)].filter(isKept(spec.exclude ?? []));
   },
 });
+
+/** What a document says has no path that is the same in every spelling of documents. */
+function placesIn(
+  { objects }: MetadataBundleSpec,
+  { key: own }: Pick<MetadataObject, 'key'>,
+): readonly Place[] {
+  const at = itemAt('objects', objects, ({ key }) => key === own);
+  return placed(at === undefined ? at : `${at}.definition`);
+}
 
 const PARTS = new Set(['from', 'metadata', 'objects']);
 

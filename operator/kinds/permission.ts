@@ -14,6 +14,7 @@ import {
 } from '@pergola/engine/metadata';
 import { Comment, closed, Identifier, immutable, MetadataName, type Rule } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import type { Place } from './place.ts';
 import { describe, project, unproject } from './project.ts';
 
 /** In the order they are written. */
@@ -62,6 +63,14 @@ export function permissionObjects(
   }));
 }
 
+/** Where the rule of the kind stands; `at`: what holds `select`, `insert`, `update` and `delete`. None: it is no permission. */
+export function rulePlaces(kind: ObjectKind, at: string): readonly Place[] {
+  return OPERATIONS.filter(([, own]) => own === kind).flatMap(([name, , schema]) => [
+    { at: `${at}.${name}`, of: ['permission'], as: schema },
+    { at: `${at}.${name}` },
+  ]);
+}
+
 /** Rules by role, the inverse of `permissionObjects` for every role of a table. A comment that differs between operations has no
  *  place. */
 export function describePermissions(
@@ -103,4 +112,5 @@ export const tablePermission = kindRow({
   deletionPolicy: 'Delete',
   target: (spec) => `${spec.role} on ${spec.source}/${spec.table.schema}.${spec.table.name}`,
   translate: (spec) => permissionObjects(spec.source, spec.table, spec.role, spec),
+  places: (_, { kind }) => rulePlaces(kind, 'spec'),
 });

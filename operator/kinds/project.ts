@@ -3,7 +3,7 @@
  *  `columns: '*'` is `["*"]`, and null, which means absent, is not written.
  *  In: a schema of engine/metadata/schema. Out: the projected schema; for a value, the metadata it stands for, and back. Pure.
  *  Not here: shapes that differ by more than that; their kinds declare them by hand. */
-import { isRecord, type TSchema, Type } from '@pergola/engine/metadata';
+import { isRecord, type PathStep, type TSchema, Type } from '@pergola/engine/metadata';
 import { MOST_ITEMS, OPEN_OBJECT } from './annotate.ts';
 
 /** Of a record; none of the metadata's has more in practice. */
@@ -34,6 +34,11 @@ export function unproject(schema: TSchema, value: unknown): unknown {
 /** The inverse of `unproject`. */
 export function describe(schema: TSchema, value: unknown): unknown {
   return describedAs(schema as Shape, value);
+}
+
+/** The path of the same field in a custom resource. */
+export function projectPath(schema: TSchema, path: readonly PathStep[]): readonly PathStep[] {
+  return projectedPath(schema as Shape, path);
 }
 
 export function camelCase(key: string): string {
@@ -117,6 +122,19 @@ function describedAs(shape: Shape, value: unknown): unknown {
       describedAs(shape.properties?.[key] ?? {}, inner),
     ]),
   );
+}
+
+function projectedPath(shape: Shape, path: readonly PathStep[]): readonly PathStep[] {
+  const [step, ...rest] = path;
+  if (step === undefined) return [];
+  if (shape.anyOf) {
+    const branches = withoutNull(shape);
+    const inner = branches.find(({ type }) => type === (typeof step === 'number' ? 'array' : 'object'));
+    return inner ? projectedPath(inner, path) : path;
+  }
+  if (typeof step === 'number') return [step, ...projectedPath(shape.items ?? {}, rest)];
+  const inner = shape.properties?.[step];
+  return inner ? [camelCase(step), ...projectedPath(inner, rest)] : path;
 }
 
 /** BoolExp and presets: objects whose values are anything. */

@@ -47,6 +47,10 @@ export const queryCollection = kindRow({
     },
     ...(spec.allowlist ? [allowListObject(spec.name, spec.allowlist.scope)] : []),
   ],
+  places: (_, { kind }) =>
+    kind === 'allowlist'
+      ? [{ at: 'spec.allowlist' }]
+      : [{ at: 'spec.queries', of: ['definition', 'queries'] }],
   describe: (inventory) =>
     inventory.all('query_collection').map((object) => describeCollection(object, inventory)),
 });

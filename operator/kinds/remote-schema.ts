@@ -3,6 +3,7 @@
 import {
   type MetadataObject,
   objectKey,
+  parseKey,
   type RemoteSchema,
   RemoteSchemaDefinition,
   type RemoteSchemaPermission,
@@ -31,6 +32,7 @@ import {
   specOf,
   type TranslateContext,
 } from './kind.ts';
+import { itemAt, placed } from './place.ts';
 import { describe, unproject } from './project.ts';
 import { describeHeaders, FromEnv, Headers, headersOf, readValue, ValueFrom } from './value-source.ts';
 
@@ -102,6 +104,12 @@ export const remoteSchema = kindRow({
       }),
     ),
   ],
+  places: (spec, { key, kind }) => {
+    const own = parseKey(key)?.segments.at(-1);
+    return kind === 'remote_schema_permission'
+      ? placed(itemAt('permissions', spec.permissions, ({ role }) => role === own))
+      : [];
+  },
   describe: (inventory) => inventory.all('remote_schema').map((object) => describeSchema(object, inventory)),
 });
 

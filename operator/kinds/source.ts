@@ -21,6 +21,7 @@ import {
 } from '@pergola/engine/metadata';
 import { closed, described, exactlyOne, immutable, keyedList, MetadataName, Name } from './annotate.ts';
 import { type Draft, kindRow, OBJECT_COLUMNS, OWN_SECRET, specOf, type TranslateContext } from './kind.ts';
+import type { Place } from './place.ts';
 import { describe, project, unproject } from './project.ts';
 
 const UrlFrom = described(
@@ -136,8 +137,19 @@ export const source = kindRow({
   deletionPolicy: 'Retain',
   target: (spec) => `source ${spec.name}`,
   translate: (spec, context) => [sourceObject(spec, context)],
+  places: () => PLACES,
   describe: (inventory) => inventory.all('source').map(describeSource),
 });
+
+const PLACES: readonly Place[] = [
+  {
+    at: 'spec.connection.ssl',
+    of: ['configuration', 'connection_info', 'ssl_configuration'],
+    as: SslConfiguration,
+  },
+  { at: 'spec.connectionTemplate', of: ['configuration', 'connection_template'], as: ConnectionTemplate },
+  { at: 'spec.connectionSet', of: ['configuration', 'connection_set'] },
+];
 
 function sourceObject(spec: SourceSpec, context: TranslateContext): MetadataObject {
   return {

@@ -31,9 +31,11 @@ import {
   describePermissions,
   PERMISSION_RULES,
   permissionObjects,
+  rulePlaces,
   SOME_OPERATION,
   TableName,
 } from './permission.ts';
+import { itemAt, type Place, placed } from './place.ts';
 import { camelCase, project, unproject } from './project.ts';
 import {
   ArrayRelationship,
@@ -129,8 +131,25 @@ export const table = kindRow({
       permissionObjects(spec.source, spec.table, role, rules),
     ),
   ],
+  places: (spec, object) => placesIn(spec, object),
   describe: (inventory) => inventory.all('table').map((object) => describeTable(object, inventory)),
 });
+
+/** Lists of the spec whose items are objects of their own. */
+const LISTS = {
+  object_relationship: 'objectRelationships',
+  array_relationship: 'arrayRelationships',
+  computed_field: 'computedFields',
+} as const;
+
+function placesIn(spec: TableSpec, { key, kind }: Pick<MetadataObject, 'key' | 'kind'>): readonly Place[] {
+  const own = parseKey(key)?.segments.at(-1);
+  const list = LISTS[kind as keyof typeof LISTS];
+  if (list)
+    return placed(itemAt(list, spec[list] as readonly { name: string }[], ({ name }) => name === own));
+  const at = itemAt('permissions', spec.permissions, ({ role }) => role === own);
+  return at === undefined ? [] : rulePlaces(kind, at);
+}
 
 function tableKey({ source, table: name }: TableSpec): string {
   return objectKey('table', source, name.schema, name.name);
