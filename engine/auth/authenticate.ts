@@ -25,6 +25,7 @@ export type AuthOptions = Pick<
   | 'authHook'
   | 'authHookMode'
   | 'authHookSendRequestBody'
+  | 'authHookTimeout'
 >;
 
 /** A session at once or later; throws (or rejects with) the ERRORS row of a refusal. */
@@ -99,8 +100,10 @@ function authenticatorsOf(
 }
 
 function hookOf(options: AuthOptions, trusts: Trusts | undefined): AuthHook | null {
-  const { authHook: url, authHookMode: mode, authHookSendRequestBody: sendsRequestBody } = options;
-  return url === undefined ? null : { url, mode, sendsRequestBody, trusts };
+  const { authHook: url, authHookMode: mode } = options;
+  if (url === undefined) return null;
+  const { authHookSendRequestBody: sendsRequestBody, authHookTimeout: timeoutSeconds } = options;
+  return { url, mode, sendsRequestBody, timeoutSeconds, trusts };
 }
 
 /** `admin-secrets` takes the place of `admin-secret`. */

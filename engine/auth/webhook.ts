@@ -15,11 +15,11 @@ export type AuthHook = {
   readonly url: string;
   readonly mode: 'GET' | 'POST';
   readonly sendsRequestBody: boolean;
+  readonly timeoutSeconds: number;
   /** Whose certificates may be self-signed. */
   readonly trusts?: Trusts | undefined;
 };
 
-const TIMEOUT_MS = 30_000;
 const MOST_BYTES = 1024 * 1024;
 
 /** About this connection or this body, not about who asks. */
@@ -67,7 +67,8 @@ export async function sessionOfHook(
 
 async function ask(hook: AuthHook, headers: IncomingHttpHeaders, body: unknown): Promise<OutgoingAnswer> {
   const isRepeatable = hook.mode === 'GET';
-  const terms = { timeoutMs: TIMEOUT_MS, mostBytes: MOST_BYTES, isRepeatable, trusts: hook.trusts };
+  const timeoutMs = hook.timeoutSeconds * 1000;
+  const terms = { timeoutMs, mostBytes: MOST_BYTES, isRepeatable, trusts: hook.trusts };
   try {
     return await askOutside(requestOf(hook, headers, body), terms);
   } catch (error) {

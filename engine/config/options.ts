@@ -275,6 +275,12 @@ export const OPTIONS = {
     default: true,
     doc: 'with POST: whether the GraphQL request is sent, or the headers alone',
   }),
+  'auth-hook-timeout': row({
+    group: 'Access',
+    type: integer('SECONDS', 1, 86_400),
+    default: 30,
+    doc: 'how long that service may take to answer; nobody it says nothing of is let in',
+  }),
   'unauthorized-role': row({
     group: 'Access',
     type: text('ROLE'),

@@ -11,4 +11,5 @@ export const OPEN: AuthOptions = {
   authHook: undefined,
   authHookMode: 'GET',
   authHookSendRequestBody: true,
+  authHookTimeout: 30,
 };
