@@ -24,7 +24,7 @@ function asked(metadata: Metadata): Readonly<Record<string, string>> {
         references: { secret: (_, name, key) => values.get(name)?.[key], configMap: () => undefined },
       },
     ),
-    { manager: OPTIONS.manager, objects: {} },
+    { manager: OPTIONS.manager, objects: new Map() },
     { ...OPTIONS, allowLiteralSecrets: true },
   );
   expect([...desired.outcomes.values()]).toEqual([]);

@@ -47,7 +47,7 @@ export function desire(snapshot: CrSnapshot, ledger: Ledger, options: ReconcileO
   const held = heldKeys(snapshot, ledger, outcomes, options.manager);
   const winners = new Map<string, Claim>();
   for (const [key, rivals] of Map.groupBy(claims, (claim) => claim.object.key)) {
-    const entry = ledger.objects[key];
+    const entry = ledger.objects.get(key);
     const winner = winnerOf(rivals, entry, held.has(key), options.manager);
     if (winner) winners.set(key, winner);
     for (const loser of rivals.filter((rival) => rival !== winner)) {
@@ -81,6 +81,22 @@ type Said = readonly Pick<Claim, 'object' | 'hash'>[] | (Outcome & { readonly is
 /** Of specs that speak for themselves: the same value says the same again. Watches keep it the same value while its generation
  *  is (kubernetes/reflector.ts). */
 const saidBefore = new WeakMap<CustomResource['spec'], Said>();
+
+/** Does it say the same again as long as its spec is the same value. Known once it was translated. */
+export function isSelfContained({ spec }: CustomResource): boolean {
+  return saidBefore.has(spec);
+}
+
+/** Of the objects a resource stands for, whether it may have them or not. */
+export function keysSaidBy(
+  cr: CustomResource,
+  snapshot: CrSnapshot,
+  options: ReconcileOptions,
+): readonly string[] {
+  const row = kindOf(cr.kind);
+  const said = row ? saidBy(cr, row, snapshot, options) : [];
+  return 'reason' in said ? [] : said.map(({ object }) => object.key);
+}
 
 function saidBy(cr: CustomResource, row: KindRow, snapshot: CrSnapshot, options: ReconcileOptions): Said {
   const known = saidBefore.get(cr.spec);
@@ -208,11 +224,7 @@ function heldKeys(
     !snapshot.isComplete || snapshot.seesNamespace?.(namespaceOf(entry)) === false;
   const isHeld = (entry: LedgerEntry) =>
     ownedBySilent(entry) || (mayBeUnseen(entry) && entry.manager === manager && !ownedBySeen(entry));
-  return new Set(
-    Object.entries(ledger.objects)
-      .filter(([, entry]) => isHeld(entry))
-      .map(([key]) => key),
-  );
+  return new Set([...ledger.objects].filter(([, entry]) => isHeld(entry)).map(([key]) => key));
 }
 
 /** `isOwnedBy` any of them, for thousands of entries and as many resources. */

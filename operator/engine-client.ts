@@ -8,6 +8,7 @@ import {
   parseJson,
   parseMetadata,
 } from '@pergola/engine/metadata';
+import { readLedger } from './ledger.ts';
 import {
   type EnginePort,
   EngineProblem,
@@ -88,7 +89,7 @@ async function read(address: EngineAddress): Promise<EngineReading> {
     resourceVersion: exported.resource_version,
     metadata: parseMetadata(exported.metadata),
     inconsistent: report.inconsistent_objects,
-    operatorState: states.operator_state,
+    ledger: readLedger(states.operator_state),
   };
 }
 

@@ -53,8 +53,10 @@ export function outcomeOfPass({ plan, problem, rollout }: Report): Outcome {
   }
   const kept = [...(plan?.settled.excluded.values() ?? [])].filter(({ reason }) => reason === 'PruneHeld');
   if (kept.length > 0) return { reason: 'PruneHeld', message: kept.map(({ message }) => message).join('; ') };
-  const owned = plan ? ownedBy(plan) : 0;
-  return { reason: 'Applied', message: withBehind(`${owned} objects applied`, rollout?.behind ?? []) };
+  return {
+    reason: 'Applied',
+    message: withBehind(`${plan?.owned ?? 0} objects applied`, rollout?.behind ?? []),
+  };
 }
 
 function reachable({ problem }: Report): readonly Draft[] {
@@ -79,13 +81,8 @@ function consistent({ problem, inconsistent }: Report): readonly Draft[] {
 }
 
 function countsOf({ plan, verdicts }: Report): NonNullable<CrStatus['objects']> {
-  const owned = ownedBy(plan!);
+  const { owned, decisions, settled } = plan!;
   const failing = [...verdicts.values()].reduce((sum, verdict) => sum + verdict.failing.length, 0);
-  const drifted = plan!.decisions.filter(({ action }) => action === 'reportDrift').length;
-  return { owned, foreign: objectsIn(plan!.settled.document).size - owned, failing, drifted };
-}
-
-function ownedBy({ nextLedger }: NonNullable<Report['plan']>): number {
-  const { manager, objects } = nextLedger;
-  return Object.values(objects).filter((entry) => entry.manager === manager).length;
+  const drifted = decisions.filter(({ action }) => action === 'reportDrift').length;
+  return { owned, foreign: objectsIn(settled.document).size - owned, failing, drifted };
 }

@@ -39,7 +39,7 @@ async function run(
     {
       live,
       inconsistent: judgeBy(objectsOf(live)),
-      owned: new Set(given.owned ?? decisions.map(({ key }) => key)),
+      isOwned: (key) => (given.owned ?? decisions.map((decision) => decision.key)).includes(key),
       dryRun: async (active) => {
         dryRuns++;
         return judgeBy(objectsOf(compose(live, active)));

@@ -16,7 +16,7 @@ import {
 import { compose, inOrder } from './compose.ts';
 import type { Claim } from './desired.ts';
 import { fieldIn } from './field.ts';
-import { describeKey, objectsIn } from './fragment.ts';
+import { describeKey, isLeaf, objectsIn } from './fragment.ts';
 import type { Reason } from './kinds.ts';
 import type { InconsistentObject, Outcome } from './ports.ts';
 import { type Decision, isPut, isWrite } from './three-way.ts';
@@ -37,8 +37,8 @@ export type Settled = {
 export type Ground = {
   readonly live: Metadata;
   readonly inconsistent: readonly InconsistentObject[];
-  /** Keys of ours, whether they change or not: only what is not ours must not break. */
-  readonly owned: ReadonlySet<string>;
+  /** Of ours, whether it changes or not: only what is not ours must not break. */
+  readonly isOwned: (key: string) => boolean;
   /** What would be inconsistent with these decisions made. */
   readonly dryRun: (decisions: readonly Decision[]) => Promise<readonly InconsistentObject[]>;
 };
@@ -124,13 +124,17 @@ function withoutStranded(
   excluded: Map<string, Outcome>,
 ): readonly Decision[] {
   const objects = objectsIn(ground.live);
-  const deletable = withoutHostages(active, objects, ground.owned, excluded);
-  const keys = survivors(objects, deletable);
+  const deletable = withoutHostages(active, objects, ground.isOwned, excluded);
+  const survives = survivors(
+    objects,
+    deletable.filter(({ action }) => action === 'delete'),
+  );
+  const put = new Set<string>();
   return deletable.filter((decision) => {
     if (decision.action === 'delete') return true;
-    const missing = needsOf(decision.claim!.object).find((need) => !keys.has(need));
+    const missing = needsOf(decision.claim!.object).find((need) => !put.has(need) && !survives(need));
     if (missing === undefined) {
-      keys.add(decision.key);
+      put.add(decision.key);
       return true;
     }
     excluded.set(decision.key, waitsFor(decision.key, missing, excluded.get(missing)));
@@ -152,44 +156,52 @@ export function waitsFor(key: string, parent: string, why?: Outcome): Outcome {
   };
 }
 
-/** The keys left after the deletions, with what is nested in them. */
-export function survivors(
+/** Is there an object of this key once the deletions are made, with what is nested in them. */
+function survivors(
   objects: ReadonlyMap<string, MetadataObject>,
-  active: readonly Decision[],
-): Set<string> {
-  const gone = new Set(active.filter((d) => d.action === 'delete').map((d) => d.key));
-  const left = new Set<string>();
-  // Parents come before children, so one pass is enough.
-  for (const { key, parent } of objects.values()) {
-    if (!gone.has(key) && (parent === null || left.has(parent))) left.add(key);
-  }
-  return left;
+  deletions: readonly Decision[],
+): (key: string) => boolean {
+  const gone = new Set(deletions.map(({ key }) => key));
+  if (gone.size === 0) return (key) => objects.has(key);
+  return (key) => objects.has(key) && !gone.has(key) && !ancestorsOf(key, objects).some((k) => gone.has(k));
 }
 
 function withoutHostages(
   active: readonly Decision[],
   objects: ReadonlyMap<string, MetadataObject>,
-  owned: ReadonlySet<string>,
+  isOwned: Ground['isOwned'],
   excluded: Map<string, Outcome>,
 ): readonly Decision[] {
-  return active.filter((decision) => {
-    if (decision.action !== 'delete') return true;
-    const hostage = [...objects.values()].find(
-      (object) => !owned.has(object.key) && ancestorsOf(object, objects).includes(decision.key),
-    );
-    if (!hostage) return true;
-    excluded.set(decision.key, kept(decision.key, hostage.key));
+  const takers = active.filter(({ action, key }) => action === 'delete' && !isLeaf(key));
+  if (takers.length === 0) return active;
+  const hostages = hostagesOf(new Set(takers.map(({ key }) => key)), objects, isOwned);
+  return active.filter(({ key, action }) => {
+    const hostage = action === 'delete' ? hostages.get(key) : undefined;
+    if (hostage === undefined) return true;
+    excluded.set(key, kept(key, hostage));
     return false;
   });
 }
 
-function ancestorsOf(
-  { parent }: MetadataObject,
+/** By the key of a deletion: the first object that is not ours and would go with it. */
+function hostagesOf(
+  deleted: ReadonlySet<string>,
   objects: ReadonlyMap<string, MetadataObject>,
-): readonly string[] {
-  if (parent === null) return [];
-  const owner = objects.get(parent);
-  return owner ? [parent, ...ancestorsOf(owner, objects)] : [parent];
+  isOwned: Ground['isOwned'],
+): ReadonlyMap<string, string> {
+  const hostages = new Map<string, string>();
+  for (const { key } of objects.values()) {
+    if (isOwned(key)) continue;
+    for (const above of ancestorsOf(key, objects)) {
+      if (deleted.has(above) && !hostages.has(above)) hostages.set(above, key);
+    }
+  }
+  return hostages;
+}
+
+function ancestorsOf(key: string, objects: ReadonlyMap<string, MetadataObject>): readonly string[] {
+  const parent = objects.get(key)?.parent ?? null;
+  return parent === null ? [] : [parent, ...ancestorsOf(parent, objects)];
 }
 
 function kept(key: string, dependent: string): Outcome {
@@ -237,7 +249,7 @@ async function culpritsOf(
     dependentsOf(action === 'delete' ? ground.live : document, key).includes(found.key),
   );
   // Ours, and what it stood on was deleted on purpose: it waits, the deletion does not.
-  const isOurs = ground.owned.has(found.key);
+  const isOurs = ground.isOwned(found.key);
   const mayBeGuilty = ({ action }: Decision) => !isOurs || action !== 'delete';
   if (known.length > 0) return known.filter(mayBeGuilty);
   return active.some(mayBeGuilty) ? [await bisect(ground, active, found)].filter(mayBeGuilty) : [];

@@ -2,6 +2,7 @@
  *  Not here: what normal form is (engine/metadata). */
 import { createHash } from 'node:crypto';
 import {
+  childKinds,
   type Edit,
   editObjects,
   isRecord,
@@ -13,6 +14,7 @@ import {
   parseJson,
   parseKey,
 } from '@pergola/engine/metadata';
+import { withChanges } from './layered.ts';
 
 /** Raises the engine's `parseFailed` when the object is none. */
 export function normalised(object: MetadataObject): MetadataObject {
@@ -34,14 +36,21 @@ export function objectsIn(metadata: Metadata): ReadonlyMap<string, MetadataObjec
 export function edited(metadata: Metadata, edits: readonly Edit[]): Metadata {
   const after = editObjects(metadata, edits);
   const before = objects.get(metadata);
-  const isPutting = edits.every(({ definition }) => definition !== undefined);
-  if (before && isPutting && after !== metadata) {
-    const puts = edits.map(({ key, definition }): [string, MetadataObject] => {
-      return [key, { key, kind: parseKey(key)!.kind, parent: parentKeyOf(key), definition }];
-    });
-    objects.set(after, new Map([...before, ...puts]));
-  }
+  // What goes takes along what is nested in it.
+  const isFlat = edits.every(({ key, definition }) => definition !== undefined || isLeaf(key));
+  if (before && isFlat && after !== metadata) objects.set(after, withChanges(before, edits.map(changeOf)));
   return after;
+}
+
+function changeOf({ key, definition }: Edit): readonly [string, MetadataObject | undefined] {
+  if (definition === undefined) return [key, undefined];
+  return [key, { key, kind: parseKey(key)!.kind, parent: parentKeyOf(key), definition }];
+}
+
+/** Nothing can be nested in it. */
+export function isLeaf(key: string): boolean {
+  const identity = parseKey(key);
+  return identity !== undefined && childKinds(identity.kind).length === 0;
 }
 
 const hashes = new WeakMap<object, string>();

@@ -1,24 +1,26 @@
 /** The ledger: which resource owns which metadata object. Stored by the engine in the transaction of the write, so that it
- *  cannot be wrong about it. In: what the engine stored. Out: entries, who an entry belongs to, the next ledger.
+ *  cannot be wrong about it. In: what the engine stored. Out: entries, who an entry belongs to, what becomes of them.
  *  Not here: what becomes of owned objects (three-way.ts), the decisions (three-way.ts). */
+import { isRecord } from '@pergola/engine/metadata';
 import { type CustomResource, crName } from './kinds.ts';
-import type { Ledger, LedgerEntry, LedgerPatch } from './ports.ts';
+import { withChanges } from './layered.ts';
+import type { LedgerEntries, LedgerEntry, LedgerPatch } from './ports.ts';
 import type { Decision } from './three-way.ts';
 
-const entriesBefore = new WeakMap<object, Ledger['objects']>();
-
 /** Anything that is no ledger reads as an empty one: then everything that exists is somebody else's. */
-export function readLedger(state: unknown, manager: string): Ledger {
-  const objects = (state as Partial<Ledger> | null | undefined)?.objects;
-  if (typeof objects !== 'object' || objects === null) return { manager, objects: {} };
-  const known = entriesBefore.get(objects) ?? entriesIn(objects);
-  entriesBefore.set(objects, known);
-  return { manager, objects: known };
+export function readLedger(state: unknown): LedgerEntries {
+  const objects = isRecord(state) && isRecord(state['objects']) ? state['objects'] : {};
+  return new Map(
+    Object.entries(objects).filter((found): found is [string, LedgerEntry] => isEntry(found[1])),
+  );
 }
 
-function entriesIn(objects: Ledger['objects']): Ledger['objects'] {
-  if (Object.values(objects).every(isEntry)) return objects;
-  return Object.fromEntries(Object.entries(objects).filter(([, entry]) => isEntry(entry)));
+/** The entries with the patch made. */
+export function patched(entries: LedgerEntries, { objects }: LedgerPatch): LedgerEntries {
+  return withChanges(
+    entries,
+    Object.entries(objects).map(([key, entry]) => [key, entry ?? undefined] as const),
+  );
 }
 
 /** By identity, or by name: a restored cluster gives every resource a new uid. */
@@ -26,39 +28,48 @@ export function isOwnedBy(entry: LedgerEntry, cr: CustomResource, manager: strin
   return entry.manager === manager && (entry.uid === cr.metadata.uid || entry.cr === crName(cr));
 }
 
-/** The ledger that goes with a document. `excluded` decisions were not made; of objects that are not `kept` in the document
- *  nothing is remembered, except where their absence is drift that policy leaves alone. */
-export function nextLedger(
-  ledger: Ledger,
+/** What becomes of an entry. */
+export type EntryChange = {
+  readonly key: string;
+  /** `Kind namespace/name` of who claims the object, or else owns it. */
+  readonly owner: string;
+  readonly before: LedgerEntry | undefined;
+  readonly after: LedgerEntry | undefined;
+};
+
+/** What becomes of the ledger with a document: one change for each decision. `excluded` decisions were not made; of objects that
+ *  are not `kept` in the document nothing is remembered, except where their absence is drift that policy leaves alone. */
+export function entryChanges(
   decisions: readonly Decision[],
-  excluded: ReadonlySet<string>,
-  kept: ReadonlySet<string>,
-): Ledger {
-  const others = Object.entries(ledger.objects).filter(([, entry]) => entry.manager !== ledger.manager);
-  const ours = decisions.flatMap((decision): [string, LedgerEntry][] => {
-    const entry = entryOf(decision, excluded.has(decision.key), ledger.manager);
-    const isLeftAlone = decision.action === 'reportDrift' || decision.action === 'ignoreDrift';
-    return entry && (kept.has(decision.key) || isLeftAlone) ? [[decision.key, entry]] : [];
+  excluded: ReadonlyMap<string, unknown>,
+  kept: { readonly has: (key: string) => boolean },
+  manager: string,
+): readonly EntryChange[] {
+  return decisions.map((decision) => {
+    const { key, action, entry: before } = decision;
+    const owner = ownerOf(decision);
+    const entry = entryOf(decision, excluded.has(key), manager);
+    const isLeftAlone = action === 'reportDrift' || action === 'ignoreDrift';
+    return { key, owner, before, after: kept.has(key) || isLeftAlone ? entry : undefined };
   });
-  return { manager: ledger.manager, objects: Object.fromEntries([...others, ...ours]) };
 }
 
-/** What makes `after` of `before`; undefined where they say the same. A new generation that changed nothing here is not
- *  worth a write. */
-export function ledgerPatch(before: Ledger, after: Ledger): LedgerPatch | undefined {
-  const gone = Object.keys(before.objects).filter((key) => !Object.hasOwn(after.objects, key));
-  const changed = Object.entries(after.objects).filter(
-    ([key, entry]) => !isSameEntry(entry, before.objects[key]),
-  );
-  if (gone.length + changed.length === 0) return undefined;
-  const objects = { ...Object.fromEntries(gone.map((key) => [key, null])), ...Object.fromEntries(changed) };
-  return { manager: after.manager, objects };
+/** Undefined where nothing changes. A new generation that changed nothing here is not worth a write. */
+export function ledgerPatch(changes: readonly EntryChange[], manager: string): LedgerPatch | undefined {
+  const changed = changes.filter(({ before, after }) => !isSameEntry(before, after));
+  if (changed.length === 0) return undefined;
+  return { manager, objects: Object.fromEntries(changed.map(({ key, after }) => [key, after ?? null])) };
 }
 
-function isSameEntry(a: LedgerEntry, b: LedgerEntry | undefined): boolean {
+function isSameEntry(a: LedgerEntry | undefined, b: LedgerEntry | undefined): boolean {
   if (a === b) return true;
-  const same = (field: keyof LedgerEntry) => a[field] === b?.[field];
+  const same = (field: keyof LedgerEntry) => a?.[field] === b?.[field];
   return same('manager') && same('uid') && same('cr') && same('hash') && same('deletionPolicy');
+}
+
+/** `Kind namespace/name` of the resource a decision is about. */
+export function ownerOf({ claim, entry }: Decision): string {
+  return claim ? crName(claim.cr) : (entry?.cr ?? '');
 }
 
 function entryOf(decision: Decision, isExcluded: boolean, manager: string): LedgerEntry | undefined {

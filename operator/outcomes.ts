@@ -6,7 +6,8 @@ import { differencesOf, summarise } from './difference.ts';
 import { homeKeyOf, isAbsence, judge, waitsFor } from './exclude.ts';
 import { describeKey } from './fragment.ts';
 import { type CustomResource, crName, type Reason } from './kinds.ts';
-import type { InconsistentObject, Ledger, Outcome } from './ports.ts';
+import { ownerOf } from './ledger.ts';
+import type { InconsistentObject, Outcome } from './ports.ts';
 import { type Decision, isWrite } from './three-way.ts';
 
 export type Verdict = {
@@ -15,6 +16,8 @@ export type Verdict = {
   readonly drift?: string;
   /** Were objects of the resource written just now. */
   readonly wasWritten: boolean;
+  /** Not every replica serves it yet. */
+  readonly isLate?: boolean;
   /** Objects of the resource the engine does not serve as they should be. */
   readonly failing: readonly string[];
 };
@@ -36,12 +39,11 @@ const MOST_MESSAGES = 3;
 
 export type Aftermath = {
   readonly desired: Desired;
-  readonly ledger: Ledger;
   readonly decisions: readonly Decision[];
   readonly excluded: ReadonlyMap<string, Outcome>;
   readonly inconsistent: readonly InconsistentObject[];
   /** Keys in the document now. */
-  readonly keys: ReadonlySet<string>;
+  readonly keys: { readonly has: (key: string) => boolean };
 };
 
 /** By uid. */
@@ -57,10 +59,6 @@ export function verdictsOf(
       return [cr.metadata.uid, verdictOf(cr, decisions, aftermath, inconsistent)];
     }),
   );
-}
-
-function ownerOf({ claim, entry }: Decision): string {
-  return claim ? crName(claim.cr) : (entry?.cr ?? '');
 }
 
 function verdictOf(

@@ -21,13 +21,14 @@ export type EngineReading = {
   readonly resourceVersion: number;
   readonly metadata: Metadata;
   readonly inconsistent: readonly InconsistentObject[];
-  /** The ledger as it was stored, unread. */
-  readonly operatorState: unknown;
+  readonly ledger: LedgerEntries;
 };
 
 export type EngineWrite = {
   /** What of the document changes; none writes the ledger alone. */
   readonly edits: readonly Edit[];
+  /** What comes of them. */
+  readonly document: Metadata;
   readonly ledger: LedgerPatch;
   /** The version the change was composed on; another one is refused with EngineProblem `conflict`. */
   readonly expectedVersion: number;
@@ -154,11 +155,14 @@ export type LedgerEntry = {
   readonly deletionPolicy: DeletionPolicy;
 };
 
-/** Who owns which metadata objects. Stored beside the metadata, in the same transaction; no part of an export. */
+/** Who owns which metadata objects, by key; of every manager. Stored beside the metadata, in the same transaction; no part of an
+ *  export. */
+export type LedgerEntries = ReadonlyMap<string, LedgerEntry>;
+
+/** As one manager sees it. */
 export type Ledger = {
-  /** Who wrote it last. */
   readonly manager: string;
-  readonly objects: Readonly<Record<string, LedgerEntry>>;
+  readonly objects: LedgerEntries;
 };
 
 /** A JSON Merge Patch of the ledger: entries that are new or others now, null for those that go. */

@@ -1,13 +1,13 @@
 /** One pass: observe → decide → leave out what does not fit → one compare-and-swap write → ask the replicas → report. The only file that knows
  *  the order. Folder mode and Kubernetes run the same pass over their own ports; when to run it is theirs.
  *  Not here: each step. A pass never throws for what an engine or a resource does wrong: the report says it. */
-import type { Metadata } from '@pergola/engine/metadata';
 import { editsOf } from './compose.ts';
 import { type Desired, desire } from './desired.ts';
-import { type Settled, settle, survivors } from './exclude.ts';
+import { type Settled, settle } from './exclude.ts';
+import { focusOn, isContained, type Scope, type Standing, standingAfter, wholeOf } from './focus.ts';
 import { objectsIn } from './fragment.ts';
 import type { CrStatus, CustomResource } from './kinds.ts';
-import { ledgerPatch, nextLedger, readLedger } from './ledger.ts';
+import { type EntryChange, entryChanges, ledgerPatch } from './ledger.ts';
 import { type Verdict, verdictsOf } from './outcomes.ts';
 import { wantsPlan } from './pause.ts';
 import {
@@ -18,7 +18,6 @@ import {
   EngineProblem,
   type EngineReading,
   type InconsistentObject,
-  type Ledger,
   type Outcome,
   type ReconcileOptions,
   type StatusSink,
@@ -26,7 +25,7 @@ import {
 import { planLines, released } from './preview.ts';
 import { type Rollout, rollOut, verdictInRollout } from './rollout.ts';
 import { isChanged, isPassing, statusOf } from './status.ts';
-import { type Decision, decide, isWrite, type PruneHold } from './three-way.ts';
+import { type Decision, type Decisions, decide, isWrite, type PruneHold } from './three-way.ts';
 
 export type Ports = {
   readonly engine: EnginePort;
@@ -37,23 +36,26 @@ export type Ports = {
 
 /** What a pass would do. */
 export type Plan = {
-  readonly snapshot: CrSnapshot;
+  readonly scope: Scope;
   readonly reading: EngineReading;
   readonly desired: Desired;
   readonly decisions: readonly Decision[];
   readonly settled: Settled;
-  /** Before and after. */
-  readonly ledger: Ledger;
-  readonly nextLedger: Ledger;
+  /** What becomes of the ledger. */
+  readonly entries: readonly EntryChange[];
+  /** How many objects are ours then. */
+  readonly owned: number;
   readonly pruneHold?: PruneHold;
 };
 
 export type Report = {
   /** Absent when the engine could not be read. */
   readonly plan?: Plan;
+  /** Which were looked at. */
   readonly resources: readonly CustomResource[];
+  /** By uid, of all there are. */
   readonly verdicts: ReadonlyMap<string, Verdict>;
-  /** By uid, of every resource. */
+  /** By uid, of those which were looked at. */
   readonly statuses: ReadonlyMap<string, CrStatus>;
   readonly resourceVersion?: number;
   readonly inconsistent: readonly InconsistentObject[];
@@ -66,40 +68,62 @@ export type Report = {
   readonly unpublished: number;
   /** Something waits for what may come by itself: worth another pass soon, after `EnginePort.reload`. */
   readonly isWaiting: boolean;
+  /** Absent where the next pass has to look at all. */
+  readonly standing?: Standing | undefined;
 };
+
+/** What a pass may know of the one before. */
+export type Past = { readonly rollout?: Rollout | undefined; readonly standing?: Standing | undefined };
 
 const MOST_TRIES = 8;
 const LEAST_PAUSE_MS = 50;
 const MOST_PAUSE_MS = 500;
 
-/** `before`: what the last pass knew of the replicas. */
-export async function reconcile(ports: Ports, options: ReconcileOptions, before?: Rollout): Promise<Report> {
-  const { snapshot, report: attempted } = await attempt(ports, options);
-  const report = await followed(ports, snapshot, attempted, before);
+export async function reconcile(ports: Ports, options: ReconcileOptions, before: Past = {}): Promise<Report> {
+  const { snapshot, report: attempted } = await attempt(ports, options, before.standing);
+  const scope = attempted.plan?.scope;
+  const resources = scope?.snapshot.resources ?? snapshot.resources;
+  const report = await followed(ports, resources, attempted, before.rollout);
   const context = { now: ports.clock.now(), progressDeadlineSeconds: options.progressDeadlineSeconds };
   const plans = report.problem ? NO_PLANS : await preview(ports.engine, snapshot, options);
   const statuses = new Map(
-    snapshot.resources.map((cr) => {
+    resources.map((cr) => {
       const { uid } = cr.metadata;
       const lines = plans.get(uid);
       const extras = { ...snapshot.observed?.(cr), ...(lines ? { plan: lines } : {}) };
       return [uid, statusOf(cr, report.verdicts.get(uid)!, context, extras)];
     }),
   );
-  const changes = snapshot.resources
+  const changes = resources
     .map((cr) => ({ cr, status: statuses.get(cr.metadata.uid)! }))
     .filter(({ cr, status }) => isChanged(cr, status));
   // Who was only overtaken knows nothing new of the resources: what they say of themselves still holds.
   const isOvertaken = report.problem?.kind === 'conflict';
   const unpublished = isOvertaken ? 0 : await ports.sink.publish(changes);
   const isWaiting = [...report.verdicts.values()].some(({ outcome }) => isPassing(outcome));
-  return { ...report, resources: snapshot.resources, statuses, unpublished, isWaiting };
+  const standing = unpublished === 0 ? standingOf(report, options) : undefined;
+  return { ...report, verdicts: allVerdicts(report), resources, statuses, unpublished, isWaiting, standing };
+}
+
+/** Undefined as well where the pass did not end. */
+function standingOf({ plan, verdicts, resourceVersion, problem }: Attempt, options: ReconcileOptions) {
+  if (!plan || problem || resourceVersion === undefined || plan.pruneHold) return undefined;
+  const { scope, settled, entries, owned } = plan;
+  const left = { options, document: settled.document, resourceVersion, owned };
+  return standingAfter(scope, { ...left, entries, verdicts });
+}
+
+function allVerdicts({ plan, verdicts }: Attempt): ReadonlyMap<string, Verdict> {
+  if (!plan || plan.scope.others.size === 0) return verdicts;
+  const all = new Map(verdicts);
+  for (const [uid, { verdict }] of plan.scope.others) all.set(uid, verdict);
+  return all;
 }
 
 /** With what the replicas say of it. */
 async function followed(
   { engine, clock }: Ports,
-  { resources }: CrSnapshot,
+  resources: readonly CustomResource[],
   report: Attempt,
   before: Rollout | undefined,
 ): Promise<Attempt> {
@@ -148,44 +172,51 @@ export async function plan(
   snapshot: CrSnapshot,
   options: ReconcileOptions,
 ): Promise<Plan> {
-  return planOn(await engine.read(), (edits) => engine.dryRun(edits), snapshot, options);
+  const reading = await engine.read();
+  const { scope, decided } = decidedOnAll({ snapshot, reading, options });
+  return planOn(reading, (edits) => engine.dryRun(edits), scope, decided, options);
 }
 
-async function planOn(
+type Decided = { readonly desired: Desired } & Decisions;
+
+function decisionsIn(
+  { snapshot, ledger }: Scope,
   reading: EngineReading,
-  dryRun: EnginePort['dryRun'],
-  snapshot: CrSnapshot,
   options: ReconcileOptions,
-): Promise<Plan> {
-  const ledger = readLedger(reading.operatorState, options.manager);
+): Decided {
   const desired = desire(snapshot, ledger, options);
-  const { decisions, pruneHold } = decide(desired, ledger, objectsIn(reading.metadata), {
+  const decided = decide(desired, ledger, objectsIn(reading.metadata), {
     ...options.policies,
     manager: options.manager,
     confirmPrune: options.confirmPrune,
     mayPrune: snapshot.isComplete,
   });
+  return { desired, ...decided };
+}
+
+async function planOn(
+  reading: EngineReading,
+  dryRun: EnginePort['dryRun'],
+  scope: Scope,
+  { desired, decisions, pruneHold }: Decided,
+  { manager }: ReconcileOptions,
+): Promise<Plan> {
   const settled = await settle(
     {
       live: reading.metadata,
       inconsistent: reading.inconsistent,
-      owned: ownedKeys(ledger, desired),
+      isOwned: (key) => desired.claims.has(key) || reading.ledger.get(key)?.manager === manager,
       dryRun: (active) => dryRun(editsOf(active)),
     },
     decisions,
   );
-  const keys = keysOf(settled.document);
-  const next = nextLedger(ledger, decisions, new Set(settled.excluded.keys()), keys);
-  return {
-    snapshot,
-    reading,
-    desired,
-    decisions,
-    settled,
-    ledger,
-    nextLedger: next,
-    ...(pruneHold ? { pruneHold } : {}),
-  };
+  const entries = entryChanges(decisions, settled.excluded, objectsIn(settled.document), manager);
+  const owned = scope.owned + entries.reduce((sum, change) => sum + gained(change, manager), 0);
+  return { scope, reading, desired, decisions, settled, entries, owned, ...(pruneHold ? { pruneHold } : {}) };
+}
+
+function gained({ before, after }: EntryChange, manager: string): number {
+  return Number(after !== undefined) - Number(before?.manager === manager);
 }
 
 export function changesDocument({ settled }: Plan): boolean {
@@ -197,17 +228,17 @@ export function foresee(
   made: Plan,
   inconsistent: readonly InconsistentObject[],
 ): ReadonlyMap<string, Verdict> {
-  return verdictsOf(made.snapshot.resources, {
+  return verdictsOf(made.scope.snapshot.resources, {
     desired: made.desired,
-    ledger: made.ledger,
     decisions: made.decisions,
     excluded: made.settled.excluded,
     inconsistent,
-    keys: keysOf(made.settled.document),
+    keys: objectsIn(made.settled.document),
   });
 }
 
-type Attempt = Omit<Report, 'statuses' | 'isWaiting' | 'resources' | 'unpublished'>;
+/** `verdicts` of those which were looked at. */
+type Attempt = Omit<Report, 'statuses' | 'isWaiting' | 'resources' | 'unpublished' | 'standing'>;
 
 /** Again when somebody wrote in between; each try starts from what is there now, in the engine and among the resources. Where all
  *  is well with the engine a change is taken to fit, and only what it refuses is looked into: judging twice is half of what a
@@ -215,6 +246,7 @@ type Attempt = Omit<Report, 'statuses' | 'isWaiting' | 'resources' | 'unpublishe
 async function attempt(
   { engine, source, clock }: Ports,
   options: ReconcileOptions,
+  standing: Standing | undefined,
 ): Promise<{ readonly snapshot: CrSnapshot; readonly report: Attempt }> {
   let isDoubtful = false;
   for (let tries = 1; ; tries++) {
@@ -223,7 +255,10 @@ async function attempt(
       const reading = await engine.read();
       const mustFit = !isDoubtful && reading.inconsistent.length === 0;
       const dryRun: EnginePort['dryRun'] = mustFit ? async () => [] : (edits) => engine.dryRun(edits);
-      const made = await planOn(reading, dryRun, snapshot, options);
+      const seen = { snapshot, reading, options };
+      const { scope, decided } =
+        (!isDoubtful && standing && decidedInFocus(standing, seen)) || decidedOnAll(seen);
+      const made = await planOn(reading, dryRun, scope, decided, options);
       return { snapshot, report: await carryOut(engine, made, mustFit) };
     } catch (error) {
       if (!(error instanceof EngineProblem)) throw error;
@@ -239,15 +274,36 @@ async function attempt(
   }
 }
 
+type Seen = {
+  readonly snapshot: CrSnapshot;
+  readonly reading: EngineReading;
+  readonly options: ReconcileOptions;
+};
+type DecidedIn = { readonly scope: Scope; readonly decided: Decided };
+
+/** Undefined where that is not enough. */
+function decidedInFocus(standing: Standing, { snapshot, reading, options }: Seen): DecidedIn | undefined {
+  const scope = focusOn(standing, snapshot, reading, options);
+  const decided = scope && decisionsIn(scope, reading, options);
+  return decided && isContained(decided, options) ? { scope, decided } : undefined;
+}
+
+function decidedOnAll({ snapshot, reading, options }: Seen): DecidedIn {
+  const scope = wholeOf(snapshot, reading, options.manager);
+  return { scope, decided: decisionsIn(scope, reading, options) };
+}
+
 async function carryOut(engine: EnginePort, made: Plan, mustFit: boolean): Promise<Attempt> {
-  const { reading, settled } = made;
-  const patch = ledgerPatch(made.ledger, made.nextLedger);
+  const { reading, settled, entries } = made;
+  const { manager } = made.scope.ledger;
+  const patch = ledgerPatch(entries, manager);
   if (!changesDocument(made) && !patch) {
     return done(made, reading.resourceVersion, reading.inconsistent, false);
   }
   const written = await engine.write({
     edits: editsOf(settled.applied),
-    ledger: patch ?? { manager: made.nextLedger.manager, objects: {} },
+    document: settled.document,
+    ledger: patch ?? { manager, objects: {} },
     expectedVersion: reading.resourceVersion,
     mustFit,
   });
@@ -283,15 +339,6 @@ export function outcomeOf({ kind, message }: EngineProblem): Outcome {
     case 'conflict':
       return { reason: 'Applying', message: `${message}; trying again` };
   }
-}
-
-function ownedKeys(ledger: Ledger, desired: Desired): ReadonlySet<string> {
-  const ours = Object.entries(ledger.objects).filter(([, entry]) => entry.manager === ledger.manager);
-  return new Set([...ours.map(([key]) => key), ...desired.claims.keys()]);
-}
-
-function keysOf(document: Metadata): ReadonlySet<string> {
-  return survivors(objectsIn(document), []);
 }
 
 export function writesOf({ settled }: Plan): readonly Decision[] {

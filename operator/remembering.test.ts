@@ -1,8 +1,8 @@
 /** When an engine is read again, and when what is known of it does. */
-import { objectsOf } from '@pergola/engine/metadata';
-import { expect, test, vi } from 'vitest';
+import { editObjects, objectsOf } from '@pergola/engine/metadata';
+import { expect, test } from 'vitest';
 import { remembering } from './remembering.ts';
-import { inconsistent, ScriptedEngine } from './testing/scripted-engine.ts';
+import { inconsistent, ScriptedEngine, withDefaultSource } from './testing/scripted-engine.ts';
 
 const KEY = 'table/default/public/t';
 const edit = { key: KEY, definition: { table: { schema: 'public', name: 't' } } };
@@ -14,7 +14,12 @@ const entry = {
   hash: 'x',
   deletionPolicy: 'Delete',
 } as const;
-const change = { edits: [edit], ledger: { manager: 'm', objects: { [KEY]: entry } }, mustFit: false };
+const change = {
+  edits: [edit],
+  document: editObjects(withDefaultSource, [edit]),
+  ledger: { manager: 'm', objects: { [KEY]: entry } },
+  mustFit: false,
+};
 
 function rig() {
   const engine = new ScriptedEngine();
@@ -23,15 +28,7 @@ function rig() {
     if (request === 'read') reads++;
   };
   const time = { nowMs: 0 };
-  const asked = { read: () => engine.read(), dryRun: vi.fn(), version: vi.fn(), reload: vi.fn() };
-  const port = remembering(
-    {
-      ...asked,
-      inconsistent: (version) => engine.inconsistent(version),
-      write: (given) => engine.write(given),
-    },
-    { nowMs: () => time.nowMs, mostAgeMs: () => 1000 },
-  );
+  const port = remembering(engine.port, { nowMs: () => time.nowMs, mostAgeMs: () => 1000 });
   return { engine, port, time, reads: () => reads };
 }
 
@@ -52,7 +49,7 @@ test('what was written is known without reading, document and ledger, as the eng
   const known = await port.read();
   expect(reads()).toBe(1);
   expect(known.resourceVersion).toBe(engine.resourceVersion);
-  expect(known.operatorState).toEqual(engine.operatorState);
+  expect(Object.fromEntries(known.ledger)).toEqual(engine.ledger.objects);
   expect([...objectsOf(known.metadata).keys()]).toEqual([...objectsOf(engine.metadata).keys()]);
 });
 

@@ -3,8 +3,7 @@
  *  would otherwise be the dearest part.
  *  In and out: an EnginePort. Nothing is wrong for being remembered: writes compare and swap on the version, and after
  *  `mostAgeMs` the whole is read again. Not here: HTTP (engine-client.ts), when a pass is due (kubernetes/engine-pass.ts). */
-import { mergePatch } from '@pergola/engine/metadata';
-import { edited } from './fragment.ts';
+import { patched } from './ledger.ts';
 import type { EnginePort, EngineReading } from './ports.ts';
 
 export type RememberingOptions = {
@@ -38,15 +37,8 @@ export function remembering(engine: EnginePort, { nowMs, mostAgeMs }: Rememberin
       known = undefined;
       const written = await engine.write(change);
       if (before?.reading.resourceVersion === change.expectedVersion) {
-        const { metadata, operatorState } = before.reading;
-        known = {
-          reading: {
-            ...written,
-            metadata: edited(metadata, change.edits),
-            operatorState: mergePatch(operatorState, change.ledger),
-          },
-          readAtMs: before.readAtMs,
-        };
+        const ledger = patched(before.reading.ledger, change.ledger);
+        known = { reading: { ...written, metadata: change.document, ledger }, readAtMs: before.readAtMs };
       }
       return written;
     },

@@ -29,7 +29,7 @@ beforeEach(() => {
 
 async function pass(...resources: CustomResource[]) {
   ports.resources = resources;
-  last = await reconcile(ports, OPTIONS, last?.rollout);
+  last = await reconcile(ports, OPTIONS, last);
 }
 
 function later(ms: number): void {

@@ -76,8 +76,9 @@ export function verdictInRollout(cr: CustomResource, verdict: Verdict, { behind 
   if (outcome.reason !== 'Applied') return verdict;
   const isNewFor = ({ since }: Late) => wasWritten || isWrittenSince(cr, since) || isApplying(cr);
   const late = behind.filter(isNewFor);
+  if (late.length === 0) return verdict;
   const reason = late.some(({ isAwaited }) => isAwaited) ? 'Applying' : 'Applied';
-  return { ...verdict, outcome: { reason, message: withBehind(outcome.message, late) } };
+  return { ...verdict, outcome: { reason, message: withBehind(outcome.message, late) }, isLate: true };
 }
 
 export function withBehind(message: string, behind: readonly Laggard[]): string {

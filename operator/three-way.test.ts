@@ -55,7 +55,7 @@ function actionFor(given: Case): Action | 'nothing' {
     outcomes: new Map(),
     present: new Set(given.present ? ['Table default/author'] : []),
   };
-  const objects = given.ledger ? { [KEY]: entryOf(given.ledger, given.entry) } : {};
+  const objects = new Map(given.ledger ? [[KEY, entryOf(given.ledger, given.entry)]] : []);
   const { decisions } = decide(
     desired,
     { manager: 'test', objects },

@@ -61,9 +61,9 @@ export function decide(
   },
 ): Decisions {
   const claimed = [...desired.claims.values()].map((claim) =>
-    decideClaim(claim, ledger.objects[claim.object.key], live.get(claim.object.key)),
+    decideClaim(claim, ledger.objects.get(claim.object.key), live.get(claim.object.key)),
   );
-  const ours = Object.entries(ledger.objects).filter(([, entry]) => entry.manager === options.manager);
+  const ours = [...ledger.objects].filter(([, entry]) => entry.manager === options.manager);
   const unclaimed = ours
     .filter(([key]) => !desired.claims.has(key))
     .map(([key, entry]) => decideUnclaimed(key, entry, live.get(key), desired, options.mayPrune));

@@ -37,7 +37,7 @@ export function printPlan(made: Plan, places: ReadonlyMap<string, string>): stri
     ...decisions.map(printWrite),
   ]);
   const verdicts = foresee(made, made.settled.inconsistent);
-  const failing = made.snapshot.resources.flatMap((cr) => {
+  const failing = made.scope.snapshot.resources.flatMap((cr) => {
     const { outcome } = verdicts.get(cr.metadata.uid)!;
     const isFine = outcome.reason === 'Applied' || outcome.reason === 'Paused';
     const place = placeOf(crName(cr), places);
@@ -45,7 +45,7 @@ export function printPlan(made: Plan, places: ReadonlyMap<string, string>): stri
       ? []
       : [`${paint('red', '!')} ${crName(cr)}${place}  ${outcome.reason}: ${outcome.message}`];
   });
-  const drifted = made.snapshot.resources.flatMap((cr) => {
+  const drifted = made.scope.snapshot.resources.flatMap((cr) => {
     const { drift } = verdicts.get(cr.metadata.uid)!;
     return drift === undefined ? [] : [`${paint('yellow', '?')} ${crName(cr)}  left by policy: ${drift}`];
   });
@@ -136,7 +136,7 @@ export function planAsJson(made: Plan, problems: readonly FileProblem[]): unknow
         decision.action === 'delete' ? undefined : decision.claim?.object,
       ),
     })),
-    resources: made.snapshot.resources.map((cr) => ({
+    resources: made.scope.snapshot.resources.map((cr) => ({
       ...identityOf(cr),
       ...verdicts.get(cr.metadata.uid)!.outcome,
     })),

@@ -14,8 +14,8 @@ import {
   type ReconcileOptions,
   type StatusSink,
 } from '../ports.ts';
-import { type Report, reconcile } from '../reconcile.ts';
-import { isNewsOfReplicas, nextQuestionMs, type Rollout } from '../rollout.ts';
+import { type Past, type Report, reconcile } from '../reconcile.ts';
+import { isNewsOfReplicas, nextQuestionMs } from '../rollout.ts';
 import { isChanged, statusOf } from '../status.ts';
 import { announce } from './announcement.ts';
 import type { Cluster } from './cluster.ts';
@@ -53,7 +53,7 @@ export type EnginePassOptions = {
 };
 
 /** What one pass leaves for the next turn. */
-type Memory = {
+type Memory = Past & {
   version: number | undefined;
   passedAt: number;
   reloadedAt: number;
@@ -61,7 +61,6 @@ type Memory = {
   isWaiting: boolean;
   /** When the first pause ends by itself, by the wall clock. */
   resumesAt: number | undefined;
-  rollout: Rollout | undefined;
 };
 
 /** What the last pass over an engine has seen, for metrics. */
@@ -127,7 +126,7 @@ export class EnginePass {
     if (!problem && !(await this.#isDue(key, engine, port, isMarked))) {
       return { afterMs: this.#restMs(key, engine) };
     }
-    const before = this.#memories.get(key)?.rollout;
+    const before = this.#memories.get(key);
     const report = await this.#pass(engine, this.#fenced(port), before);
     const unpublished = report.unpublished + (await this.#report(key, engine, report, problem));
     return this.#remember(key, engine, { ...report, unpublished });
@@ -208,7 +207,7 @@ export class EnginePass {
     return Math.min(intervalsOf(engine).versionMs, question ?? Number.POSITIVE_INFINITY);
   }
 
-  async #pass(engine: CustomResource, port: EnginePort, before: Rollout | undefined): Promise<Report> {
+  async #pass(engine: CustomResource, port: EnginePort, before: Past | undefined): Promise<Report> {
     const { sink, clock, timers, cluster } = this.#options;
     const announcement = announce(() => cluster.resourcesOf(keyOf(engine)), {
       sink,
@@ -282,6 +281,7 @@ export class EnginePass {
       isWaiting: report.isWaiting,
       resumesAt,
       rollout: report.problem ? before?.rollout : report.rollout,
+      standing: report.standing,
     });
     if (failures > 0) {
       const wait = backoffMs(timers, failures, BACKOFF);

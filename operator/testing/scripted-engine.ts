@@ -11,13 +11,14 @@ import {
   objectsOf,
   putObject,
 } from '@pergola/engine/metadata';
+import { readLedger } from '../ledger.ts';
 import {
   type EnginePort,
   EngineProblem,
   type EngineWrite,
   type InconsistentObject,
   type Laggard,
-  type Ledger,
+  type LedgerEntry,
 } from '../ports.ts';
 
 export type Judge = (objects: ReadonlyMap<string, MetadataObject>) => readonly InconsistentObject[];
@@ -38,14 +39,16 @@ export class ScriptedEngine implements EnginePort {
     this.metadata = metadata;
   }
 
-  get ledger(): Ledger {
-    return this.operatorState as Ledger;
+  /** As it is stored. */
+  get ledger(): { readonly manager: string; readonly objects: Readonly<Record<string, LedgerEntry>> } {
+    return this.operatorState as ScriptedEngine['ledger'];
   }
 
   async read() {
     this.before('read');
     const { resourceVersion, metadata, operatorState } = this;
-    return { resourceVersion, metadata, operatorState, inconsistent: this.#judged(metadata) };
+    const ledger = readLedger(structuredClone(operatorState));
+    return { resourceVersion, metadata, ledger, inconsistent: this.#judged(metadata) };
   }
 
   async dryRun(edits: readonly Edit[]) {
@@ -75,6 +78,18 @@ export class ScriptedEngine implements EnginePort {
 
   async version() {
     return this.resourceVersion;
+  }
+
+  /** For whoever takes it apart (remembering.ts). */
+  get port(): EnginePort {
+    return {
+      read: () => this.read(),
+      dryRun: (edits) => this.dryRun(edits),
+      inconsistent: (version) => this.inconsistent(version),
+      write: (change) => this.write(change),
+      version: () => this.version(),
+      reload: () => this.reload(),
+    };
   }
 
   async reload() {}
