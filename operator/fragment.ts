@@ -64,9 +64,11 @@ export function hashOfLive(object: MetadataObject): string {
   return known;
 }
 
-/** Equal for equal meaning; `object` is in normal form. */
-export function hashOf(object: MetadataObject): string {
-  return shortHash(stableJson(object.definition));
+/** Equal for equal meaning; `object` is in normal form. What is written as it is here is the same value when it is live. */
+export function hashOf({ definition }: MetadataObject): string {
+  const known = hashes.get(definition as object) ?? shortHash(stableJson(definition));
+  hashes.set(definition as object, known);
+  return known;
 }
 
 /** Enough of a digest to tell things apart, short enough to read out. */
