@@ -3,7 +3,6 @@
  *  Not here: operations on one object (handlers/), SQL (run-sql.ts). Spec: "Endpoints"; reference features.md 1.15. */
 import { fail, withPath } from '../errors/engine-error.ts';
 import { exportedPart, exportMetadata as printMetadata } from '../metadata/export.ts';
-import { mergePatch } from '../metadata/merge-patch.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import { parseMetadata } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
@@ -167,7 +166,7 @@ export function setCatalogState(work: Work, args: ArgsOf<'set_catalog_state'>): 
 }
 
 export function patchCatalogState(work: Work, { type, patch }: ArgsOf<'patch_catalog_state'>): Answer {
-  work.setCatalogState(type, mergePatch(work.catalogStates[type], patch));
+  work.patchCatalogState(type, patch);
   return SUCCESS;
 }
 

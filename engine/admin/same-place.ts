@@ -1,8 +1,9 @@
 /** Whether a source or a remote schema, as it is configured now, is asked as it was before: then what it said still counts.
  *  Not here: asking it (ground.ts). */
+
+import { isSameJsonText } from '../json/value.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import type { Source } from '../metadata/schema/source.ts';
-import { isSameJsonText } from './same-json.ts';
 
 /** Would the same be asked in the same way? */
 export function isSameEndpoint(

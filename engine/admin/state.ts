@@ -3,6 +3,7 @@
  *  document it began with. Not here: what an operation does to the document (run.ts, work.ts), rows in the metadata
  *  database (store/), pools of sources (ground.ts). */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { EngineError } from '../errors/engine-error.ts';
 import { ended } from '../execute/grace.ts';
 import { type Database, openDatabase } from '../execute/pool.ts';
@@ -26,6 +27,9 @@ import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
 
 /** Name of the variable a source made from `--database-url` reads. */
 export const DATABASE_URL_VARIABLE = 'ENGINE_GRAPHQL_DATABASE_URL';
+
+/** An answer is sent meanwhile. */
+const GATHERING_PAUSE_MS = 100;
 
 export type EngineStateOptions = ResolveOptions & {
   readonly metadataDatabaseUrl: string;
@@ -62,6 +66,8 @@ export type StateEvent =
       readonly inconsistencies: number;
     }
   | { readonly kind: 'watch interrupted'; readonly reason: string }
+  /** It goes on growing by its changes, until it can be written whole. */
+  | { readonly kind: 'document not gathered'; readonly reason: string }
   /** Objects of custom resources, by key, changed by somebody other than the operator. */
   | { readonly kind: 'managed objects changed'; readonly by: Authorship; readonly keys: readonly string[] };
 
@@ -75,6 +81,7 @@ export class EngineState {
   /** The end of the queue of those who want to change the document. */
   #lastTurn: Promise<unknown> = Promise.resolve();
   #refreshing: Promise<void> | undefined;
+  #gathering: Promise<void> | undefined;
   #isClosed = false;
   readonly #recovery = new Recovery({
     isNeeded: () => this.#unreachable().length > 0,
@@ -160,6 +167,7 @@ export class EngineState {
     this.ground.sources.publish(next.metadata.sources);
     this.#snapshot = next;
     this.#recovery.look();
+    if (this.ground.store.isOverdue) this.#gathering ??= this.#gather();
     if (current?.model === next.model) return;
     this.#report({
       kind: 'published',
@@ -192,7 +200,7 @@ export class EngineState {
     this.#isClosed = true;
     this.#recovery.close();
     await ended([this.#watch?.close()], cut);
-    await ended([this.#lastTurn, this.#refreshing], cut);
+    await ended([this.#lastTurn, this.#refreshing, this.#gathering], cut);
     await this.ground.sources.close(cut);
     await this.#database.close(cut);
   }
@@ -206,8 +214,20 @@ export class EngineState {
   async #recover(): Promise<boolean> {
     const asked = await Promise.all(this.#unreachable().map((source) => this.ground.introspect(source)));
     if (this.#isClosed || asked.every((catalog) => 'error' in catalog)) return false;
-    await this.exclusively(async () => this.#adopt(await this.ground.store.load()));
+    await this.exclusively(async () => this.#adopt(await this.ground.store.load(this.snapshot())));
     return true;
+  }
+
+  /** Has the document written whole, once whoever changed it last has been answered. */
+  async #gather(): Promise<void> {
+    try {
+      await sleep(GATHERING_PAUSE_MS);
+      if (!this.#isClosed) await this.ground.store.gather(this.snapshot());
+    } catch (error) {
+      this.#report({ kind: 'document not gathered', reason: reasonOf(error) });
+    } finally {
+      this.#gathering = undefined;
+    }
   }
 
   /** What an engine that ended in the middle of a write has left. */
@@ -220,7 +240,7 @@ export class EngineState {
     await this.#settleIntents(['in progress']);
     const current = this.snapshot().versions;
     if (!isBehind(current, await this.ground.store.versions())) return;
-    const stored = await this.ground.store.load();
+    const stored = await this.ground.store.load(this.snapshot());
     await this.#adopt(stored, { isFresh: stored.versions.catalog !== current.catalog });
   }
 
@@ -230,10 +250,7 @@ export class EngineState {
     try {
       await this.refresh();
     } catch (error) {
-      this.#report({
-        kind: 'watch interrupted',
-        reason: error instanceof Error ? error.message : String(error),
-      });
+      this.#report({ kind: 'watch interrupted', reason: reasonOf(error) });
     }
   }
 
@@ -302,6 +319,10 @@ export class EngineState {
         if (!(error instanceof EngineError) || error.kind !== 'conflict') throw error;
       });
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Is `a` older than `b` in any counter? Counters only grow. */

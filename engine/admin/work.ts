@@ -9,6 +9,8 @@
  *  shows as inconsistent objects. */
 import type { PathStep } from '../errors/engine-error.ts';
 import { keepUpcoming, recurringOf } from '../events/upcoming.ts';
+import { isSameJsonText } from '../json/value.ts';
+import { mergePatch } from '../metadata/merge-patch.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import type { Source } from '../metadata/schema/source.ts';
@@ -18,11 +20,11 @@ import type { Inconsistency, Model } from '../resolve/types.ts';
 import type { ForeignTransaction } from '../store/intents.ts';
 import type { Authorship } from '../store/revisions.ts';
 import type { CatalogStates, Draft, Versions } from '../store/store.ts';
+import { draftOf } from './draft.ts';
 import { capture } from './event-capture.ts';
 import type { Ground } from './ground.ts';
 import { newInconsistencies } from './inconsistencies.ts';
 import { type OpenTransaction, openTransaction } from './open-transaction.ts';
-import { isSameJsonText } from './same-json.ts';
 import { connectsAlike, isSameEndpoint } from './same-place.ts';
 import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
 import { refusingSql } from './sql-failure.ts';
@@ -31,6 +33,7 @@ import { refusingSql } from './sql-failure.ts';
 export type Checkpoint = {
   readonly metadata: Metadata;
   readonly states: Partial<CatalogStates>;
+  readonly patches: readonly unknown[] | undefined;
   readonly catalogs: Catalogs;
   readonly upstreams: Upstreams;
   readonly asked: ReadonlySet<string>;
@@ -60,6 +63,8 @@ export class Work {
   isRepeatable = true;
   #metadata: Metadata;
   #states: Partial<CatalogStates> = {};
+  /** What has made the operator's state of the base's; undefined once it was set. */
+  #patches: readonly unknown[] | undefined = [];
   #catalogs: Catalogs;
   #upstreams: Upstreams;
   #edits: readonly Edit[] = [];
@@ -108,6 +113,16 @@ export class Work {
 
   setCatalogState(kind: keyof CatalogStates, state: unknown): void {
     this.#states = { ...this.#states, [kind]: state };
+    if (kind === 'operator') this.#patches = undefined;
+  }
+
+  /** JSON Merge Patch. */
+  patchCatalogState(kind: keyof CatalogStates, patch: unknown): void {
+    const before = this.catalogStates[kind];
+    const after = mergePatch(before, patch);
+    if (after === before) return;
+    this.#states = { ...this.#states, [kind]: after };
+    if (kind === 'operator') this.#patches = this.#patches && [...this.#patches, patch];
   }
 
   /** What a source says now. */
@@ -120,6 +135,7 @@ export class Work {
     return {
       metadata: this.#metadata,
       states: this.#states,
+      patches: this.#patches,
       catalogs: this.#catalogs,
       upstreams: this.#upstreams,
       asked: this.#asked,
@@ -131,6 +147,7 @@ export class Work {
   restore(checkpoint: Checkpoint): void {
     this.#metadata = checkpoint.metadata;
     this.#states = checkpoint.states;
+    this.#patches = checkpoint.patches;
     this.#catalogs = checkpoint.catalogs;
     this.#upstreams = checkpoint.upstreams;
     this.#asked = checkpoint.asked;
@@ -362,12 +379,9 @@ export class Work {
 
   /** What differs from the base; undefined when nothing does. */
   #draft(by: Authorship | undefined): Draft | undefined {
-    const states = Object.entries(this.#states).filter(
-      ([kind, state]) => !isSameJsonText(state, this.base.catalogStates[kind as keyof CatalogStates]),
-    );
+    const made = { metadata: this.#metadata, states: this.#states, patches: this.#patches };
     const draft: Draft = {
-      ...(isSameJsonText(this.#metadata, this.base.metadata) ? {} : { metadata: this.#metadata }),
-      ...(states.length > 0 ? { catalogStates: Object.fromEntries(states) } : {}),
+      ...draftOf(this.base, made),
       ...(this.touchesResource ? { touchResource: true } : {}),
       ...(this.touchesCatalog ? { touchCatalog: true } : {}),
     };

@@ -43,6 +43,30 @@ export function isSameJson(a: unknown, b: unknown): boolean {
   );
 }
 
+/** Would both be written as the same JSON text? Parts they share are not looked into. */
+export function isSameJsonText(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a) || Array.isArray(b)) {
+    const areLists = Array.isArray(a) && Array.isArray(b) && a.length === b.length;
+    return areLists && a.every((item, i) => isSameJsonText(item, b[i]));
+  }
+  if (isRawNumber(a) || isRawNumber(b)) return isSameNumber(a, b);
+  return hasSameEntries(a as JsonRecord, b as JsonRecord);
+}
+
+/** Also in their order. What is undefined is not written. */
+function hasSameEntries(a: JsonRecord, b: JsonRecord): boolean {
+  const [mine, theirs] = [Object.keys(a), Object.keys(b)];
+  let at = 0;
+  for (const key of mine) {
+    if (a[key] === undefined) continue;
+    while (at < theirs.length && b[theirs[at]!] === undefined) at++;
+    if (theirs[at++] !== key || !isSameJsonText(a[key], b[key])) return false;
+  }
+  return theirs.slice(at).every((key) => b[key] === undefined);
+}
+
 function isSameNumber(a: unknown, b: unknown): boolean {
   return isRawNumber(a) && isRawNumber(b) && a.rawJSON === b.rawJSON;
 }

@@ -1,8 +1,8 @@
 /** The difference of two documents, object by object, and its application.
  *  `applyChanges(a, diffMetadata(a, b))` means the same as `b`; the order of objects in lists is not part of the meaning.
  *  Pure. Not here: normal form (normal-form.ts): documents are compared as they are given. */
-import { isSameJson } from '../json/value.ts';
-import { editObjects } from './edit.ts';
+import { isSameJson, isSameJsonText } from '../json/value.ts';
+import { type Edit, editObjects } from './edit.ts';
 import {
   bare,
   childKinds,
@@ -12,6 +12,7 @@ import {
   type ObjectKind,
   objectKey,
   objectsOf,
+  siblingName,
 } from './objects.ts';
 import type { Fragment } from './places.ts';
 import type { Metadata } from './schema/metadata.ts';
@@ -38,29 +39,54 @@ export function diffMetadata(from: Metadata, to: Metadata): readonly Change[] {
 /** Keys of the objects that were made, changed or deleted, in no order. Parts the documents share are not looked into, so
  *  that it costs little after a small edit. */
 export function changedKeys(before: Metadata, after: Metadata): readonly string[] {
-  return changedIn({ kind: null, segments: [] }, before, after);
+  return editsIn(TOP, before, after, KEYS).map(({ key }) => key);
+}
+
+/** What `editObjects` makes of `before` the same JSON text as `after` with: none where it is the same already, undefined where
+ *  edits cannot say it (another order of siblings). Parts the documents share are not looked into. */
+export function editsBetween(before: Metadata, after: Metadata): readonly Edit[] | undefined {
+  if (before === after) return [];
+  const edits = editsIn(TOP, before, after, EDITS);
+  return isSameJsonText(editObjects(before, edits), after) ? edits : undefined;
 }
 
 type Owner = { readonly kind: ObjectKind | null; readonly segments: readonly string[] };
 
-function changedIn(owner: Owner, before: Fragment, after: Fragment): readonly string[] {
+const TOP: Owner = { kind: null, segments: [] };
+
+/** `isEach`: also of what goes with the object it is nested in. */
+type Looking = { readonly isSame: (a: unknown, b: unknown) => boolean; readonly isEach: boolean };
+
+const KEYS: Looking = { isSame: isSameJson, isEach: true };
+const EDITS: Looking = { isSame: isSameJsonText, isEach: false };
+
+function editsIn(owner: Owner, before: Fragment, after: Fragment, looking: Looking): readonly Edit[] {
   return childKinds(owner.kind).flatMap((kind) => {
     const { place, identity } = OBJECTS[kind];
-    const [from, to] = [place.read(before), place.read(after)];
-    if (from === to) return [];
-    const without = (items: readonly Fragment[], shared: ReadonlySet<Fragment>) =>
-      new Map(items.filter((i) => !shared.has(i)).map((item) => [JSON.stringify(identity.of(item)), item]));
-    const [gone, come] = [without(from, new Set(to)), without(to, new Set(from))];
+    if (place.keys.every((key) => before[key] === after[key])) return [];
+    const named = (items: readonly Fragment[]) =>
+      new Map(items.map((item) => [siblingName(kind, item), item]));
+    const [from, to] = apart(place.read(before), place.read(after));
+    const [gone, come] = [named(from), named(to)];
     return [...new Set([...gone.keys(), ...come.keys()])].flatMap((name) => {
-      const segments = [...owner.segments, ...(JSON.parse(name) as string[])];
       const [a, b] = [gone.get(name), come.get(name)];
-      const isSame = a && b && isSameJson(bare(kind, a), bare(kind, b));
-      return [
-        ...(isSame ? [] : [objectKey(kind, ...segments)]),
-        ...changedIn({ kind, segments }, a ?? {}, b ?? {}),
-      ];
+      if (a === b) return [];
+      const segments = [...owner.segments, ...identity.of((b ?? a)!)];
+      const inner = b || looking.isEach ? editsIn({ kind, segments }, a ?? {}, b ?? {}, looking) : [];
+      const definition = b && bare(kind, b);
+      const isSame = a && b && looking.isSame(bare(kind, a), definition);
+      return isSame ? inner : [{ key: objectKey(kind, ...segments), definition }, ...inner];
     });
   });
+}
+
+/** Two lists without what both begin and end with: an edit leaves most of thousands where they are. */
+function apart<T>(a: readonly T[], b: readonly T[]): readonly [readonly T[], readonly T[]] {
+  const shorter = Math.min(a.length, b.length);
+  let [first, last] = [0, 0];
+  while (first < shorter && a[first] === b[first]) first++;
+  while (last < shorter - first && a[a.length - 1 - last] === b[b.length - 1 - last]) last++;
+  return [a.slice(first, a.length - last), b.slice(first, b.length - last)];
 }
 
 /** Objects that are changed keep their place, new ones follow their siblings. */

@@ -1,15 +1,21 @@
 /** JSON Merge Patch: what of a JSON value becomes another, and the rest stays as it is. Pure. RFC 7396. */
-import { isRecord, type JsonRecord } from '../json/value.ts';
+import { isRecord, isSameJsonText, type JsonRecord } from '../json/value.ts';
 
-/** Keys of the patch replace those of the value, in it and in records nested in it; null removes one. */
+/** Keys of the patch replace those of the value, in it and in records nested in it; null removes one. The value itself where
+ *  that changes nothing. */
 export function mergePatch(value: unknown, patch: unknown): unknown {
-  if (!isRecord(patch)) return patch;
-  const merged: Record<string, unknown> = { ...(isRecord(value) ? value : NOTHING) };
+  if (!isRecord(patch)) return isSameJsonText(value, patch) ? value : patch;
+  const before = isRecord(value) ? value : NOTHING;
+  let merged: Record<string, unknown> | undefined;
   for (const [key, part] of Object.entries(patch)) {
-    if (part === null) delete merged[key];
-    else define(merged, key, mergePatch(Object.hasOwn(merged, key) ? merged[key] : undefined, part));
+    const known = Object.hasOwn(before, key) ? before[key] : undefined;
+    const next = part === null ? undefined : mergePatch(known, part);
+    if (next === known) continue;
+    merged ??= { ...before };
+    if (next === undefined) delete merged[key];
+    else define(merged, key, next);
   }
-  return merged;
+  return merged ?? before;
 }
 
 const NOTHING: JsonRecord = {};

@@ -219,7 +219,7 @@ export function childKinds(parent: ObjectKind | null): readonly ObjectKind[] {
 
 /** A fragment without nested objects: the same value each time, and the fragment itself where there are none in it. */
 export function bare(kind: ObjectKind, fragment: Fragment): Fragment {
-  const nested = NESTED_KEYS.get(kind)!;
+  const nested = nestedKeys(kind);
   const keys = Object.keys(fragment);
   if (!keys.some((key) => nested.has(key))) return fragment;
   const known = bares.get(fragment);
@@ -237,6 +237,32 @@ export function withRequired(kind: ObjectKind, fragment: Fragment): Fragment {
     const { place: at } = OBJECTS[child];
     return at.isRequired && at.read(made).length === 0 ? at.write(made, []) : made;
   }, fragment);
+}
+
+/** Keys of a fragment that hold nothing but nested objects. */
+export function nestedKeys(kind: ObjectKind): ReadonlySet<string> {
+  return NESTED_KEYS.get(kind)!;
+}
+
+/** What tells the object from its siblings, as its key ends: `public/author`. Remembered, because a list of thousands is searched
+ *  for one. */
+export function siblingName(kind: ObjectKind, fragment: Fragment): string {
+  const known = siblingNames.get(kind)!.get(fragment);
+  if (known !== undefined) return known;
+  const name = OBJECTS[kind].identity.of(fragment).map(encodeSegment).join('/');
+  siblingNames.get(kind)!.set(fragment, name);
+  return name;
+}
+
+const siblingNames: ReadonlyMap<ObjectKind, WeakMap<Fragment, string>> = new Map(
+  OBJECT_KINDS.map((kind) => [kind, new WeakMap()]),
+);
+
+/** A key in parts: the `siblingName` of every object it goes through, outermost first, its own last. */
+export function ownNames(key: string): readonly string[] {
+  const [, ...segments] = key.split('/');
+  const widths = widthsOf(nameOf(key).kind);
+  return widths.map((width, i) => segments.slice(i === 0 ? 0 : widths[i - 1], width).join('/'));
 }
 
 const CHILDREN: ReadonlyMap<ObjectKind | null, readonly ObjectKind[]> = Map.groupBy(OBJECT_KINDS, parentOf);
@@ -262,7 +288,8 @@ export function parentOf(kind: ObjectKind): ObjectKind | null {
   return OBJECTS[kind].parent as ObjectKind | null;
 }
 
-function ancestry(kind: ObjectKind): readonly ObjectKind[] {
+/** The kinds it is nested in, outermost first, and itself. */
+export function ancestry(kind: ObjectKind): readonly ObjectKind[] {
   const parent = parentOf(kind);
   return parent === null ? [kind] : [...ancestry(parent), kind];
 }
@@ -335,12 +362,6 @@ function compose(
     const items = objects.map((o) => compose(o.definition as Fragment, child, o.key, children));
     return at.write(made, items);
   }, fragment);
-}
-
-/** What is nested in a fragment, without its own. */
-export function nestedOf(kind: ObjectKind, fragment: Fragment): Fragment {
-  const own = bare(kind, fragment);
-  return Object.fromEntries(Object.entries(fragment).filter(([key]) => !(key in own)));
 }
 
 function isObjectKind(kind: string): kind is ObjectKind {

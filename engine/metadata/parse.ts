@@ -6,9 +6,10 @@
 import { fail } from '../errors/engine-error.ts';
 import { nearestNumber } from '../json/number.ts';
 import { isRecord, type JsonRecord, nameOfJson } from '../json/value.ts';
+import type { Edit } from './edit.ts';
 import { refuseCycles } from './inherited-roles.ts';
 import { toNormalForm } from './normal-form.ts';
-import { bare, childKinds, OBJECTS, type ObjectKind, withRequired } from './objects.ts';
+import { bare, childKinds, nameOf, OBJECTS, type ObjectKind, withRequired } from './objects.ts';
 import { type ArgsOf, OPERATIONS, type OperationDeclaration, type OperationName } from './operations.ts';
 import type { Fragment } from './places.ts';
 import { Metadata } from './schema/metadata.ts';
@@ -38,6 +39,16 @@ export function parseMetadata(value: unknown): Metadata {
 export function normaliseObject(kind: ObjectKind, fragment: unknown): Fragment {
   const whole = isRecord(fragment) ? withRequired(kind, bare(kind, fragment)) : fragment;
   return bare(kind, parseAs(OBJECTS[kind].schema, whole) as Fragment);
+}
+
+/** Edits as they were stored, in normal form. */
+export function parseEdits(edits: readonly Edit[]): readonly Edit[] {
+  return edits.map(({ key, definition }) => {
+    return {
+      key,
+      definition: definition === undefined ? undefined : normaliseObject(nameOf(key).kind, definition),
+    };
+  });
 }
 
 function parseAs(model: TSchema, value: unknown): unknown {

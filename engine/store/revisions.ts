@@ -1,5 +1,5 @@
-/** Revisions: the document as it was stored at each of its last versions, with who wrote it and with which operations.
- *  Written in the transaction that writes the document (store.ts), so there is one for every version or none of it.
+/** Revisions: who wrote the document at each of its last versions, and with which operations; the document of then is what
+ *  changes.ts keeps. Written in the transaction that writes the document (store.ts), so there is one for every version or none of it.
  *  In: the metadata database. Out: what there is, and the document of one. Not here: going back (admin/revisions.ts). */
 
 import type { ClientBase } from 'pg';
@@ -8,6 +8,7 @@ import type { Database } from '../execute/pool.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { parseMetadata } from '../metadata/parse.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
+import { changed, newestWhole, withEdits } from './changes.ts';
 
 /** Who changed the document, and how. */
 export type Authorship = {
@@ -25,18 +26,26 @@ type Queryable = Pick<Database, 'query'>;
 
 export type Revision = Authorship & { readonly resourceVersion: number; readonly writtenAt: Date };
 
-/** Of the document as it stands, in the transaction that has just written it. A statement of its own copies what is stored,
- *  compressed as it is: in that of the write, Postgres would compress the same text twice (1.6 MB: 70 ms of its CPU, not 48). */
-export async function noteRevision(client: ClientBase, by: Authorship, kept: number): Promise<void> {
+/** Of a version of the document, in the transaction that has just written it; forgets those beyond what is `kept`. */
+export async function noteRevision(
+  client: ClientBase,
+  {
+    author,
+    client: program,
+    operations,
+    version,
+    kept,
+  }: Authorship & { readonly version: string; readonly kept: number },
+): Promise<void> {
   await client.query(
     `with noted as (
-       insert into pergola.revision (resource_version, author, client, operations, metadata)
-       select resource_version, $1, $2, $3::text[], metadata from pergola.metadata where $4::int > 0)
+       insert into pergola.revision (resource_version, author, client, operations)
+       select $1::bigint, $2::text, $3::text, $4::text[] where $5::int > 0)
      delete from pergola.revision
       where resource_version not in (
             select resource_version from pergola.revision
-             order by resource_version desc limit greatest($4::int - 1, 0))`,
-    [by.author, by.client, by.operations, kept],
+             order by resource_version desc limit greatest($5::int - 1, 0))`,
+    [version, author, program, operations, kept],
   );
 }
 
@@ -59,9 +68,11 @@ export async function listRevisions(database: Queryable, most: number): Promise<
 /** Raises `revisionNotExists`. */
 export async function loadRevision(database: Queryable, version: number): Promise<Metadata> {
   const found = await database.query(
-    'select metadata::text from pergola.revision where resource_version = $1',
+    `select whole.content::text as document, ${changed('edits', 'whole.resource_version', 'r.resource_version')} as edits
+       from pergola.revision r, lateral ${newestWhole('document', 'r.resource_version')} whole
+      where r.resource_version = $1`,
     [version],
   );
   const row = found.rows[0] ?? fail('revisionNotExists', { version });
-  return parseMetadata(parseJson(row.metadata));
+  return withEdits(parseMetadata(parseJson(row.document)), row.edits);
 }

@@ -1,4 +1,4 @@
-/** The document between starts: one row of pergola.metadata in the metadata database, shared by every replica.
+/** The document between starts, in the metadata database, shared by every replica: one row of pergola.metadata has the versions.
  *  In: drafts with the version they were made from. Out: the stored document, or `conflict` when somebody was faster.
  *  Every write is one compare-and-swap and one NOTIFY in the same transaction: nothing is overwritten unseen.
  *  Not here: noticing other replicas' writes (watch.ts), the table itself (migrations/). */
@@ -7,8 +7,22 @@ import type { ClientBase } from 'pg';
 import { fail } from '../errors/engine-error.ts';
 import type { Database } from '../execute/pool.ts';
 import { parseJson } from '../json/parse-json.ts';
+import type { Edit } from '../metadata/edit.ts';
 import { parseMetadata } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
+import {
+  changed,
+  isComplete,
+  isOverdue,
+  lockDocument,
+  newestWhole,
+  prune,
+  textOf,
+  withEdits,
+  withPatches,
+  writeWhole,
+  written,
+} from './changes.ts';
 import {
   type ForeignTransaction,
   forgetIntent,
@@ -26,7 +40,6 @@ import {
   noteRevision,
   type Revision,
 } from './revisions.ts';
-
 /** NOTIFY channel; the payload is the three versions of the row and who wrote it: `7/2/1/0b1c…`. */
 export const CHANNEL = 'pergola_metadata';
 
@@ -51,7 +64,11 @@ export type StoredDocument = {
 /** What a write changes; absent parts stay. */
 export type Draft = {
   readonly metadata?: Metadata;
+  /** What makes the document of the stored one, where that can be said. */
+  readonly edits?: readonly Edit[];
   readonly catalogStates?: Partial<CatalogStates>;
+  /** JSON Merge Patches that make the operator's state of the stored one, one after the other. */
+  readonly operatorPatches?: readonly unknown[];
   /** Moves `versions.resource` even when nothing else does (reload_metadata). */
   readonly touchResource?: boolean;
   /** Moves `versions.catalog`: every replica introspects again. */
@@ -71,6 +88,7 @@ export class Store {
   readonly origin: string = randomUUID();
   readonly #database: Database;
   readonly #keptRevisions: number;
+  #isOverdue = false;
 
   /** Of `keptRevisions`, the newest is the document itself; 0 keeps none. */
   constructor(database: Database, keptRevisions = 50) {
@@ -84,23 +102,55 @@ export class Store {
       const applied = await migrate(client);
       await client.query(
         `with made as (
-           insert into pergola.metadata (id, metadata) values ($1, $2) on conflict do nothing
-           returning resource_version, metadata)
-         insert into pergola.revision (resource_version, author, operations, metadata)
-         select resource_version, 'engine', '{}', metadata from made`,
+           insert into pergola.metadata (id) values ($1) on conflict do nothing returning resource_version),
+         whole as (
+           insert into pergola.whole (part, resource_version, content, bytes)
+           select part, resource_version, content::json, octet_length(content)
+             from made, (values ('document', $2::text), ('operator_state', '{}')) as parts (part, content))
+         insert into pergola.revision (resource_version, author, operations)
+         select resource_version, 'engine', '{}' from made`,
         [randomUUID(), JSON.stringify(emptyMetadata)],
       );
       return applied;
     });
   }
 
-  async load(): Promise<StoredDocument> {
+  /** As it is stored now. Of a document that is `known`, only what has changed is read, and what has not stays the same value. */
+  async load(known?: StoredDocument): Promise<StoredDocument> {
+    return (known && (await this.#follow(known))) ?? (await this.#loadWhole());
+  }
+
+  async #loadWhole(): Promise<StoredDocument> {
     const found = await this.#database.query(
-      `select id, ${VERSION_COLUMNS}, metadata::text,
-              cli_state::text, console_state::text, operator_state::text
-         from pergola.metadata`,
+      `select ${BESIDE_COLUMNS}, document.content::text as document, operator.content::text as operator,
+              ${changed('edits', 'document.resource_version', 'm.resource_version')} as edits,
+              ${changed('operator_patches', 'operator.resource_version', 'm.resource_version')} as patches
+         from pergola.metadata m,
+              lateral ${newestWhole('document', 'm.resource_version')} document,
+              lateral ${newestWhole('operator_state', 'm.resource_version')} operator`,
     );
-    return documentOf(found.rows[0]);
+    const row: WholeRow = found.rows[0] ?? lost();
+    const metadata = withEdits(parseMetadata(parseJson(row.document)), row.edits);
+    return documentOf(row, metadata, withPatches(parseJson(row.operator), row.patches));
+  }
+
+  /** Undefined where what has changed cannot be told from this version on. */
+  async #follow({
+    id,
+    versions,
+    metadata,
+    catalogStates,
+  }: StoredDocument): Promise<StoredDocument | undefined> {
+    const found = await this.#database.query(
+      `select ${BESIDE_COLUMNS}, ${changed('edits', '$1::bigint', 'm.resource_version')} as edits,
+              ${changed('operator_patches', '$1::bigint', 'm.resource_version')} as patches
+         from pergola.metadata m`,
+      [versions.resource],
+    );
+    const row: ChangeRow = found.rows[0] ?? lost();
+    const ahead = versionsOf(row).resource - versions.resource;
+    if (row.id !== id || !isComplete(row.edits, ahead) || !isComplete(row.patches, ahead)) return undefined;
+    return documentOf(row, withEdits(metadata, row.edits), withPatches(catalogStates.operator, row.patches));
   }
 
   async versions(): Promise<Versions> {
@@ -129,7 +179,7 @@ export class Store {
     const id = randomUUID();
     return this.#database.transaction({}, async (client) => {
       const versions = await this.saveIn(client, draft, expected);
-      await recordIntent(this.#database, { id, expected, draft, transactions });
+      await recordIntent(this.#database, { id, expected, draft: smallest(draft), transactions });
       await commit();
       await forgetIntent(client, id);
       return versions;
@@ -159,44 +209,74 @@ export class Store {
    *  not the stored resource version, or while there is an intent nobody has settled. */
   async saveIn(client: ClientBase, draft: Draft, expected: number): Promise<Versions> {
     // The statement must see intents of those it had to wait for.
-    await lockDocument(client);
+    const gathered = await lockDocument(client);
     const states = draft.catalogStates ?? {};
+    const { edits, document, patches, operatorState } = written(draft, gathered);
     const saved = await client.query(
       `with saved as (
        update pergola.metadata
           set resource_version = resource_version + $2::int,
               catalog_version = catalog_version + $3::int,
               state_version = state_version + $4::int,
-              metadata = coalesce($5::json, metadata),
-              cli_state = coalesce($6::json, cli_state),
-              console_state = coalesce($7::json, console_state),
-              operator_state = coalesce($8::json, operator_state)
+              cli_state = coalesce($5::json, cli_state),
+              console_state = coalesce($6::json, console_state)
         where resource_version = $1 and ${NO_INTENT}
-    returning resource_version, catalog_version, state_version)
-       select ${VERSION_COLUMNS}, pg_notify($9, concat_ws('/', resource_version, catalog_version, state_version, $10::text))
+    returning resource_version, catalog_version, state_version),
+       changed as (
+       insert into pergola.change (resource_version, edits, operator_patches, bytes)
+       select resource_version, edits::json, patches::json, coalesce(octet_length(edits), 0) + coalesce(octet_length(patches), 0)
+         from saved, (values ($7::text, $8::text)) as written (edits, patches) where resource_version > $1),
+       whole as (
+       insert into pergola.whole (part, resource_version, content, bytes)
+       select part, resource_version, content::json, octet_length(content)
+         from saved, (values ('document', $9::text), ('operator_state', $10::text)) as parts (part, content)
+        where content is not null)
+       select ${VERSION_COLUMNS}, pg_notify($11, concat_ws('/', resource_version, catalog_version, state_version, $12::text))
          from saved`,
       [
         expected,
         movesResource(draft) ? 1 : 0,
         draft.touchCatalog ? 1 : 0,
         states.cli !== undefined || states.console !== undefined ? 1 : 0,
-        textOf(draft.metadata),
         textOf(states.cli),
         textOf(states.console),
-        textOf(states.operator),
+        edits,
+        patches,
+        document,
+        operatorState,
         CHANNEL,
         this.origin,
       ],
     );
     const row = saved.rows[0];
     if (!row) fail('conflict', { version: String(expected) });
-    if (draft.metadata) await noteRevision(client, draft.by ?? ENGINE_ITSELF, this.#keptRevisions);
+    if (changesDocument(draft)) {
+      await noteRevision(client, {
+        ...(draft.by ?? ENGINE_ITSELF),
+        version: row.resource_version,
+        kept: this.#keptRevisions,
+      });
+    }
+    if (document !== null || operatorState !== null) await prune(client);
+    this.#isOverdue ||= isOverdue(gathered, { edits, document, patches, operatorState });
     return versionsOf(row);
   }
-}
 
-async function lockDocument(client: ClientBase): Promise<void> {
-  await client.query('select from pergola.metadata for update');
+  /** Have so many changes gathered since this store wrote one, that the document had better be written whole? */
+  get isOverdue(): boolean {
+    return this.#isOverdue;
+  }
+
+  /** Writes it whole, so that what came before can be forgotten. Nobody waits for it, nor it for anybody: of a version there is
+   *  only one document. Should it fail, the next change asks for it again. */
+  async gather(document: StoredDocument): Promise<void> {
+    this.#isOverdue = false;
+    await this.#database.transaction({}, (client) => writeWhole(client, document));
+    await this.#database.transaction({}, async (client) => {
+      await lockDocument(client);
+      await prune(client);
+    });
+  }
 }
 
 /** The versions in a payload; undefined for text that is none of ours. */
@@ -205,34 +285,46 @@ export function parseVersions(text: string): Versions | undefined {
   return resource && catalog && state ? { resource, catalog, state } : undefined;
 }
 
+/** As little as says the same. */
+function smallest(draft: Draft): Draft {
+  const { metadata, catalogStates, ...rest } = draft;
+  const { operator, ...states } = catalogStates ?? {};
+  return {
+    ...rest,
+    ...(draft.edits || !metadata ? {} : { metadata }),
+    catalogStates: draft.operatorPatches || operator === undefined ? states : { ...states, operator },
+  };
+}
+
+function changesDocument({ metadata, edits }: Draft): boolean {
+  return metadata !== undefined || edits !== undefined;
+}
+
 /** The cli's and console's state are theirs alone and must not disturb who edits the document. The operator's ledger says
  *  who owns what in the document, so it moves the version as the document does. */
 function movesResource(draft: Draft): boolean {
   return (
-    draft.metadata !== undefined ||
-    draft.catalogStates?.operator !== undefined ||
-    draft.touchResource === true
+    changesDocument(draft) || draft.catalogStates?.operator !== undefined || draft.touchResource === true
   );
 }
 
-function textOf(value: unknown): string | null {
-  return value === undefined ? null : JSON.stringify(value);
-}
-
 const VERSION_COLUMNS = 'resource_version::text, catalog_version::text, state_version::text';
+const BESIDE_COLUMNS = `id, m.resource_version::text, catalog_version::text, state_version::text,
+  cli_state::text, console_state::text`;
 
 type VersionsRow = {
   readonly resource_version: string;
   readonly catalog_version: string;
   readonly state_version: string;
 };
-type DocumentRow = VersionsRow & {
+type ChangeRow = VersionsRow & {
   readonly id: string;
-  readonly metadata: string;
   readonly cli_state: string;
   readonly console_state: string;
-  readonly operator_state: string;
+  readonly edits: string;
+  readonly patches: string;
 };
+type WholeRow = ChangeRow & { readonly document: string; readonly operator: string };
 
 function versionsOf(row: VersionsRow): Versions {
   return {
@@ -242,16 +334,11 @@ function versionsOf(row: VersionsRow): Versions {
   };
 }
 
-function documentOf(row: DocumentRow | undefined): StoredDocument {
-  if (!row) throw new Error('the metadata database has lost its document: pergola.metadata is empty');
-  return {
-    id: row.id,
-    versions: versionsOf(row),
-    metadata: parseMetadata(parseJson(row.metadata)),
-    catalogStates: {
-      cli: parseJson(row.cli_state),
-      console: parseJson(row.console_state),
-      operator: parseJson(row.operator_state),
-    },
-  };
+function documentOf(row: ChangeRow, metadata: Metadata, operator: unknown): StoredDocument {
+  const catalogStates = { cli: parseJson(row.cli_state), console: parseJson(row.console_state), operator };
+  return { id: row.id, versions: versionsOf(row), metadata, catalogStates };
+}
+
+function lost(): never {
+  throw new Error('the metadata database has lost its document: pergola.metadata is empty');
 }
