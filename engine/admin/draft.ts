@@ -12,18 +12,22 @@ export type Made = {
   readonly states: Partial<CatalogStates>;
   /** What has made the operator's state of the base's; undefined once it was set. */
   readonly patches: readonly unknown[] | undefined;
+  readonly touches: { readonly touchesResource: boolean; readonly touchesCatalog: boolean };
 };
 
-/** What differs from the base; empty when nothing does. */
-export function draftOf(base: Snapshot, { metadata, states, patches }: Made): Draft {
+/** What differs from the base; undefined when nothing does. */
+export function draftOf(base: Snapshot, { metadata, states, patches, touches }: Made): Draft | undefined {
   const edits = editsBetween(base.metadata, metadata);
   const changed = Object.entries(states).filter(
     ([kind, state]) => !isSameJsonText(state, base.catalogStates[kind as keyof CatalogStates]),
   );
   const isPatched = patches !== undefined && changed.some(([kind]) => kind === 'operator');
-  return {
+  const draft: Draft = {
     ...(edits?.length === 0 ? {} : { metadata, ...(edits ? { edits } : {}) }),
     ...(changed.length > 0 ? { catalogStates: Object.fromEntries(changed) } : {}),
     ...(isPatched ? { operatorPatches: patches } : {}),
+    ...(touches.touchesResource ? { touchResource: true } : {}),
+    ...(touches.touchesCatalog ? { touchCatalog: true } : {}),
   };
+  return Object.keys(draft).length > 0 ? draft : undefined;
 }

@@ -39,8 +39,10 @@ describe('the first start', () => {
     expect(engine.state.snapshot().metadata.sources).toEqual([
       source('default', { from_env: 'ENGINE_GRAPHQL_DATABASE_URL' }),
     ]);
-    expect(engine.events).toContainEqual({ kind: 'migrated', versions: [1, 2, 3, 4, 5] });
-    const stored = await engine.database.sql('select metadata::text as text from pergola.metadata');
+    expect(engine.events).toContainEqual({ kind: 'migrated', versions: [1, 2, 3, 4, 5, 6] });
+    const stored = await engine.database.sql(
+      'select string_agg(content::text, null) as text from pergola.whole',
+    );
     expect(stored[0]?.['text']).not.toContain('postgres://');
   });
 
@@ -125,7 +127,9 @@ describe('replicas', () => {
   test('see them by polling where notifications do not arrive', async () => {
     const replica = await startReplica({ pollIntervalMs: 100 });
     await engine.database.sql(
-      `update pergola.metadata set resource_version = resource_version + 1, operator_state = '{"by": "hand"}'`,
+      `update pergola.metadata set resource_version = resource_version + 1;
+       insert into pergola.whole (part, resource_version, content, bytes)
+       select 'operator_state', resource_version, '{"by": "hand"}', 14 from pergola.metadata`,
     );
     await soon(() => expect(replica.state.snapshot().catalogStates.operator).toEqual({ by: 'hand' }));
   });

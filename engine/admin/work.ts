@@ -63,7 +63,6 @@ export class Work {
   isRepeatable = true;
   #metadata: Metadata;
   #states: Partial<CatalogStates> = {};
-  /** What has made the operator's state of the base's; undefined once it was set. */
   #patches: readonly unknown[] | undefined = [];
   #catalogs: Catalogs;
   #upstreams: Upstreams;
@@ -292,7 +291,8 @@ export class Work {
     const after = { metadata: this.#metadata, model, catalogs: this.#catalogs };
     const transaction = (source: Source) => this.transaction(source);
     await capture(this.base, after, { transaction, remade: this.recaptured });
-    const versions = await this.#write(this.#draft(by));
+    const draft = draftOf(this.base, { ...this.checkpoint(), touches: this });
+    const versions = await this.#write(draft && by ? { ...draft, by } : draft);
     await this.#keepUpcoming(model, versions);
     for (const finish of this.afterCommit) await finish();
     return {
@@ -375,18 +375,6 @@ export class Work {
   async #commitSource(name: string, transaction: OpenTransaction): Promise<void> {
     const about = { source: name, statement: 'commit' };
     await refusingSql(about, transaction.commit);
-  }
-
-  /** What differs from the base; undefined when nothing does. */
-  #draft(by: Authorship | undefined): Draft | undefined {
-    const made = { metadata: this.#metadata, states: this.#states, patches: this.#patches };
-    const draft: Draft = {
-      ...draftOf(this.base, made),
-      ...(this.touchesResource ? { touchResource: true } : {}),
-      ...(this.touchesCatalog ? { touchCatalog: true } : {}),
-    };
-    if (Object.keys(draft).length === 0) return undefined;
-    return by ? { ...draft, by } : draft;
   }
 
   #added(): readonly Inconsistency[] {

@@ -2,11 +2,12 @@
 import '../../testing/seed.ts';
 import { type Arbitrary, array, assert, constantFrom, property, record, subarray, tuple } from 'fast-check';
 import { expect, test } from 'vitest';
-import { applyChanges, changedKeys, diffMetadata } from './diff.ts';
-import { putObject, removeObject } from './edit.ts';
+import { parseJson } from '../json/parse-json.ts';
+import { applyChanges, changedKeys, diffMetadata, editsBetween } from './diff.ts';
+import { type Edit, editObjects, putObject, removeObject } from './edit.ts';
 import { canonicalMetadata } from './export.ts';
 import { type MetadataObject, metadataOf, objectsOf } from './objects.ts';
-import { parseMetadata } from './parse.ts';
+import { parseEdits, parseMetadata } from './parse.ts';
 import type { Metadata } from './schema/metadata.ts';
 
 const connection = { connection_info: { database_url: { from_env: 'URL' } } };
@@ -93,6 +94,77 @@ test('the keys that changed are those of the difference, after an edit that shar
     }),
     { numRuns: 60 },
   );
+});
+
+/** As they come back from where they were stored. */
+const stored = (edits: readonly Edit[]) => parseEdits(parseJson(JSON.stringify(edits)) as readonly Edit[]);
+
+test('edits between two documents make the very text of the second of the first, or there are none', () => {
+  let said = 0;
+  assert(
+    property(document, document, (a, b) => {
+      const edits = editsBetween(a, b);
+      if (edits) {
+        said++;
+        expect(JSON.stringify(editObjects(a, stored(edits)))).toBe(JSON.stringify(b));
+      }
+    }),
+    { numRuns: 200 },
+  );
+  expect(said).toBeGreaterThan(20);
+});
+
+test('what edits have made can be said as edits', () => {
+  assert(
+    property(document, document, subarray([...Array(40).keys()]), (a, b, chosen) => {
+      const there = objectsOf(a);
+      const put = [...objectsOf(b).values()].filter(({ parent }, i) => {
+        return chosen.includes(i) && (parent === null || there.has(parent));
+      });
+      const kept = new Set(put.flatMap(({ key, parent }) => [key, parent]));
+      const gone = [...there.keys()].filter((key, i) => chosen.includes(39 - i) && !kept.has(key));
+      const removed = gone
+        .map((key) => ({ key, definition: undefined }))
+        .filter(({ key }) => !key.startsWith('source'));
+      const after = editObjects(a, [...removed, ...put]);
+      const edits = editsBetween(a, after);
+      expect(edits).toBeDefined();
+      expect(JSON.stringify(editObjects(a, stored(edits!)))).toBe(JSON.stringify(after));
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('edits keep how numbers are written, and the order of what an object says', () => {
+  const [before, after] = ['1.0', '1.00'].map((text) =>
+    parseMetadata(
+      parseJson(`{"version": 3, "sources": [{"name": "s", "kind": "postgres",
+        "configuration": {"connection_info": {"database_url": "postgres://"}},
+        "tables": [{"select_permissions": [
+          {"role": "u", "permission": {"filter": {"b": {"_eq": ${text}}, "a": {"_eq": 9007199254740993}}, "columns": []}}
+        ], "table": "t"}]}]}`),
+    ),
+  ) as [Metadata, Metadata];
+  const edits = editsBetween(before, after)!;
+  expect(edits.map(({ key }) => key)).toEqual(['select_permission/s/public/t/u']);
+  expect(JSON.stringify(editObjects(before, stored(edits)))).toBe(JSON.stringify(after));
+  const [source] = before.sources;
+  const table = { ...source!.tables[0]!, is_enum: true };
+  const enumerated = { ...before, sources: [{ ...source!, tables: [table] }] };
+  const said = editsBetween(before, enumerated)!;
+  expect(JSON.stringify(editObjects(before, said))).toBe(JSON.stringify(enumerated));
+});
+
+test('another order of siblings cannot be said as edits', () => {
+  const of = (...names: string[]) =>
+    parseMetadata({
+      version: 3,
+      sources: [],
+      query_collections: names.map((name) => ({ name, definition: { queries: [] } })),
+    });
+  expect(editsBetween(of('a', 'b'), of('b', 'a'))).toBeUndefined();
+  expect(editsBetween(of('a', 'b'), of('b', 'c'))).toHaveLength(2);
+  expect(editsBetween(of('a'), of('a'))).toEqual([]);
 });
 
 test('a document does not differ from itself', () => {

@@ -29,3 +29,9 @@ test('what the patch does not speak of stays the same value', () => {
   const value = { a: { b: 1 }, c: { d: 2 } };
   expect((mergePatch(value, { c: { e: 3 } }) as typeof value).a).toBe(value.a);
 });
+
+test('a patch that changes nothing leaves the value itself', () => {
+  const value = { a: { b: [1, { c: 2 }] }, d: null };
+  expect(mergePatch(value, { a: { b: [1, { c: 2 }] }, e: null })).toBe(value);
+  expect(mergePatch(value, { a: { b: [1, { c: 3 }] } })).not.toBe(value);
+});

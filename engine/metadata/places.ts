@@ -58,7 +58,7 @@ export const customTypes = place(
         ),
       {},
     );
-    return items.length === 0 ? rest : { ...rest, custom_types: written };
+    return items.length === 0 ? rest : { ...owner, custom_types: written };
   },
 );
 

@@ -38,7 +38,7 @@ describe('migrations', () => {
 
   test('make the schema once and find nothing to do the second time', async () => {
     const store = open();
-    expect(await store.migrate()).toEqual([1, 2, 3, 4, 5]);
+    expect(await store.migrate()).toEqual([1, 2, 3, 4, 5, 6]);
     expect(await store.migrate()).toEqual([]);
     expect(await database.sql('select version, name from pergola.migration')).toEqual([
       { version: 1, name: 'metadata' },
@@ -46,12 +46,13 @@ describe('migrations', () => {
       { version: 3, name: 'action-call' },
       { version: 4, name: 'intent' },
       { version: 5, name: 'scheduled-event' },
+      { version: 6, name: 'change' },
     ]);
   });
 
   test('of replicas that start together are applied by one of them', async () => {
     const applied = await Promise.all([open(), open(), open()].map((store) => store.migrate()));
-    expect(applied.flat()).toEqual([1, 2, 3, 4, 5]);
+    expect(applied.flat()).toEqual([1, 2, 3, 4, 5, 6]);
     expect(await database.sql('select count(*)::int as rows from pergola.metadata')).toEqual([{ rows: 1 }]);
   });
 
