@@ -13,9 +13,7 @@ let peer: ChildProcess;
 let url: string;
 
 beforeAll(async () => {
-  peer = spawn(process.execPath, ['testing/yoga.mjs'], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [printed] = (await once(peer.stdout!, 'data')) as [Buffer];
-  url = printed.toString().trim();
+  ({ child: peer, url } = await startPeer());
   database = await createDatabase();
   engine = await startTestEngine({ databaseUrl: database.url });
   const added = await engine.admin('add_remote_schema', { name: 'library', definition: { url } });
@@ -67,19 +65,37 @@ test('mutations and errors', async () => {
   expect(errors).toMatchObject([{ message: 'Unexpected error.', path: ['fails'] }]);
 });
 
-test('subscriptions', async () => {
+/** A service started with these arguments. */
+async function startPeer(...args: readonly string[]) {
+  const child = spawn(process.execPath, ['testing/yoga.mjs', ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [printed] = (await once(child.stdout!, 'data')) as [Buffer];
+  return { child, url: printed.toString().trim() };
+}
+
+test.each(['WebSockets', 'server-sent events'])('subscriptions over %s', async (way) => {
+  if (way === 'server-sent events') {
+    const { child, url: alone } = await startPeer('--no-sockets');
+    onTestFinished(() => void child.kill());
+    const definition = { url: alone, customization: { root_fields_namespace: 'away' } };
+    expect((await engine.admin('add_remote_schema', { name: 'away', definition })).status).toBe(200);
+  }
+  const [before, after] = way === 'WebSockets' ? ['', ''] : ['away { ', ' }'];
   const socket = await openSocket(engine.url, 'graphql-transport-ws');
   const headers = { 'x-engine-admin-secret': engine.adminSecret };
   socket.send({ type: 'connection_init', payload: { headers } });
   await socket.next();
-  const query = 'subscription { added { __typename title ... on Titled { heading: title } sequel { id } } }';
+  const query = `subscription { ${before} added { __typename title ... on Titled { heading: title } sequel { id } } ${after} }`;
   socket.send({ type: 'subscribe', id: '1', payload: { query } });
   // Nobody says that the subscription has begun there: books are added until one is told of.
-  const adding = setInterval(() => void engine.graphql('mutation { addBook(title: "Ulysses") { id } }'), 100);
-  const payload = {
-    data: { added: { __typename: 'Book', title: 'Ulysses', heading: 'Ulysses', sequel: null } },
-  };
-  expect(await socket.next()).toEqual({ type: 'next', id: '1', payload });
+  const adding = setInterval(
+    () => void engine.graphql(`mutation { ${before} addBook(title: "Ulysses") { id } ${after} }`),
+    100,
+  );
+  const added = { __typename: 'Book', title: 'Ulysses', heading: 'Ulysses', sequel: null };
+  const data = way === 'WebSockets' ? { added } : { away: { added } };
+  expect(await socket.next()).toEqual({ type: 'next', id: '1', payload: { data } });
   clearInterval(adding);
   socket.socket.terminate();
 });

@@ -1,5 +1,7 @@
 /** A GraphQL Yoga server as a process of its own: a peer that somebody else wrote, with federation's fields, unions, interfaces,
- *  custom scalars, enums, input objects and a subscription. Prints its URL. For remote-peers.test.ts. */
+ *  custom scalars, enums, input objects and a subscription, which it tells over server-sent events by itself and, unless called
+ *  with --no-sockets, over WebSockets. Prints its URL. For remote-peers.test.ts. */
+import { EventEmitter } from 'node:events';
 import { createServer } from 'node:http';
 import { createPubSub, createSchema, createYoga } from 'graphql-yoga';
 import { WebSocketServer } from 'ws';
@@ -73,7 +75,10 @@ const yoga = createYoga({ schema: createSchema({ typeDefs, resolvers }), logging
 const server = createServer(yoga);
 
 /** Yoga leaves WebSockets to others: what it executes, told as graphql-transport-ws. */
-new WebSocketServer({ server, path: '/graphql' }).on('connection', (socket) => {
+const sockets = process.argv.includes('--no-sockets')
+  ? new EventEmitter()
+  : new WebSocketServer({ server, path: '/graphql' });
+sockets.on('connection', (socket) => {
   const say = (type, id, payload) => socket.send(JSON.stringify({ type, id, payload }));
   const running = new Map();
   socket.on('close', () => {

@@ -1,32 +1,20 @@
 /** One subscription at a remote schema: a WebSocket of its own, in whichever of the two sub-protocols the service speaks, over
  *  which it is asked once and tells event after event, until it completes, says what is wrong, or is lost.
  *  Sockets are not shared: an event that came before somebody subscribed is not for them, and headers are the client's.
- *  In: endpoint, request, who asks. Out: RemoteEvents. Not here: what an event says (remote-answer.ts), who hears of it
- *  (subscribe/remote-subscription.ts). Source: graphql-ws PROTOCOL.md, subscriptions-transport-ws PROTOCOL.md. */
+ *  In: endpoint, request, who asks. Out: RemoteEvents. Not here: services without WebSockets (remote-feed.ts), what an event
+ *  says (remote-answer.ts). Source: graphql-ws PROTOCOL.md, subscriptions-transport-ws PROTOCOL.md. */
 import { type RawData, WebSocket } from 'ws';
-import type { EngineError } from '../errors/engine-error.ts';
 import { witnessed } from '../observe/webhook-call.ts';
 import { openOutside } from '../outgoing/websocket-client.ts';
-import type { RemoteEndpoint } from '../resolve/types.ts';
 import { JsonScanner } from './json-scanner.ts';
 import { isErrorList, type RemoteError } from './remote-answer.ts';
-import { headersFor, messageOf, type RemoteAsker, timeoutMsOf, unreachable } from './remote-http.ts';
+import type { RemoteEvent, RemoteSubscribing } from './remote-feed.ts';
+import { headersFor, messageOf, timeoutMsOf, unreachable } from './remote-http.ts';
 import { filledIn } from './webhook.ts';
 
-export type RemoteEvent =
-  /** An execution result, as JSON. */
-  | { readonly kind: 'result'; readonly bytes: Buffer }
-  /** The last, of which there is exactly one. */
-  | { readonly kind: 'complete' }
-  | { readonly kind: 'refused'; readonly errors: readonly RemoteError[] }
-  | { readonly kind: 'lost'; readonly error: EngineError };
-
-export type RemoteSubscribing = {
-  readonly endpoint: RemoteEndpoint;
-  /** `{query, variables, operationName}` */
-  readonly request: object;
-  readonly asker: Omit<RemoteAsker, 'isRepeatable'>;
-  readonly tell: (event: RemoteEvent) => void;
+export type SocketSubscribing = RemoteSubscribing & {
+  /** The service answers the handshake as if it were any other request: nothing more is told. */
+  readonly declined: (status: number) => void;
 };
 
 /** By the sub-protocol the service chooses, the better one first: how an operation is begun and ended. */
@@ -37,8 +25,6 @@ const PROTOCOLS = {
 
 /** A longer event is the end of its subscription. */
 const MOST_BYTES = 64 * 1024 * 1024;
-/** Subscriptions at remote schemas at the same time, in this process: each is a connection. */
-const MOST_OPEN = 5000;
 const KEEPALIVE_MS = 10_000;
 /** Signs of life that may stay unanswered. */
 const MOST_UNHEARD = 3;
@@ -46,13 +32,8 @@ const ID = '1';
 /** Switching Protocols. RFC 9110, 15.2.2. */
 const SWITCHED = 101;
 
-let open = 0;
-
-/** Now, in this process. */
-export const openRemoteSockets = () => open;
-
 export class RemoteSocket {
-  readonly #subscribing: RemoteSubscribing;
+  readonly #subscribing: SocketSubscribing;
   #headers: Readonly<Record<string, string>> = {};
   #socket: WebSocket | null = null;
   /** Whether the service has taken it is told to those who observe. */
@@ -62,10 +43,9 @@ export class RemoteSocket {
   #isOver = false;
 
   /** Never throws what a service or its address can cause: that is told. */
-  constructor(subscribing: RemoteSubscribing) {
+  constructor(subscribing: SocketSubscribing) {
     this.#subscribing = subscribing;
     const { endpoint, asker } = subscribing;
-    open += 1;
     const asking = { purpose: 'remote-schema', url: endpoint.url, method: 'GET' } as const;
     witnessed(asking, asker.outward, (traceHeaders) => {
       this.#open(traceHeaders);
@@ -88,7 +68,6 @@ export class RemoteSocket {
       queueMicrotask(() => this.#lose(messageOf(error)));
       return;
     }
-    if (open > MOST_OPEN) queueMicrotask(() => this.#lose(`More than ${MOST_OPEN} subscriptions are open`));
     this.#listen(this.#socket);
     const timeoutMs = timeoutMsOf(endpoint, asker);
     this.#timer = setTimeout(() => this.#lose('Response timeout'), timeoutMs);
@@ -124,6 +103,7 @@ export class RemoteSocket {
       if (!this.#isOver) this.#read(data, isBinary);
     });
     socket.on('pong', hear);
+    socket.on('unexpected-response', (_, { statusCode = 0 }) => this.#unanswered(statusCode));
     socket.on('error', (error) => this.#lose(`Connection failure: ${error.message}`));
     socket.on('close', (code, reason) => this.#lose(`The connection was closed (${code}) ${reason}`.trim()));
   }
@@ -138,6 +118,16 @@ export class RemoteSocket {
     else if (type === 'error') this.#finish({ kind: 'refused', errors: errorsFrom(payload) });
     else if (type === 'complete') this.#finish({ kind: 'complete' });
     else if (type !== 'ka' && type !== 'pong') this.#lose('A message is not of the protocol');
+  }
+
+  /** A status of failure or of being elsewhere says nothing about WebSockets. */
+  #unanswered(status: number): void {
+    const isKnownHere = (status >= 200 && status < 300) || (status >= 400 && status < 500);
+    if (!isKnownHere) this.#lose(`Connection failure: Unexpected server response: ${status}`);
+    if (this.#isOver) return;
+    this.#begun.resolve({ status });
+    this.#end();
+    this.#subscribing.declined(status);
   }
 
   #begin(): void {
@@ -178,7 +168,6 @@ export class RemoteSocket {
   #end(): void {
     this.#isOver = true;
     this.#begun.reject(new Error('it was ended before it had begun'));
-    open -= 1;
     clearTimeout(this.#timer);
     const socket = this.#socket;
     if (socket?.isPaused) socket.resume();

@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import type { EngineState } from '../admin/state.ts';
 import { planCacheCounts } from '../execute/plan-cache.ts';
 import type { Database } from '../execute/pool.ts';
-import { openRemoteSockets } from '../execute/remote-socket.ts';
+import { openRemoteFeeds } from '../execute/remote-feed.ts';
 import type { Registry } from '../observe/registry.ts';
 import type { HttpContext } from './context.ts';
 import { adminSessionOf, exchangeOf } from './exchange.ts';
@@ -15,7 +15,7 @@ export function metricsRoutes(app: FastifyInstance, context: HttpContext, regist
   readMetadata(registry, context.state);
   readSources(registry, context.state);
   readPlanCache(registry);
-  registry.read('pergola_remote_subscriptions', () => one(openRemoteSockets()));
+  registry.read('pergola_remote_subscriptions', () => one(openRemoteFeeds()));
   const { remoteCache } = context;
   if (remoteCache) {
     registry.read('pergola_remote_cache_requests_total', () => hitsAndMisses(remoteCache.counts));

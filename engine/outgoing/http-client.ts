@@ -102,7 +102,7 @@ async function send(request: OutgoingRequest, terms: Terms): Promise<OutgoingAns
   };
 }
 
-function opened({ url, method, headers }: OutgoingRequest, { trusts }: Terms): ClientRequest {
+function opened({ url, method, headers }: OutgoingRequest, { trusts }: Pick<Terms, 'trusts'>): ClientRequest {
   try {
     const parsed = new URL(url);
     const isTls = parsed.protocol === 'https:';
@@ -112,6 +112,29 @@ function opened({ url, method, headers }: OutgoingRequest, { trusts }: Terms): C
   } catch (error) {
     throw new NoAnswer('invalid', codeOf(error) ?? 'the request is invalid');
   }
+}
+
+/** The head of an answer whose body may go on for as long as it likes: that is the caller's, to read or to destroy. */
+export function streamOutside(
+  request: OutgoingRequest,
+  { signal, timeoutMs, trusts }: Pick<Terms, 'timeoutMs' | 'trusts'> & { readonly signal: AbortSignal },
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const sent = opened(request, { trusts });
+    const hangUp = () => sent.destroy();
+    const timer = setTimeout(() => {
+      reject(new NoAnswer('timeout', `no answer in ${timeoutMs / 1000} s`));
+      hangUp();
+    }, timeoutMs);
+    signal.addEventListener('abort', hangUp, { once: true });
+    sent.once('close', () => clearTimeout(timer));
+    sent.on('error', (error) => reject(new NoAnswer('connection', codeOf(error) ?? 'it cannot be reached')));
+    sent.once('response', (response) => {
+      clearTimeout(timer);
+      resolve(response);
+    });
+    sent.end(request.body ?? undefined);
+  });
 }
 
 type Exchanged = { readonly response: IncomingMessage; readonly body: Buffer };
@@ -140,7 +163,7 @@ function exchange(
       refuse(new NoAnswer('connection', code ?? 'it cannot be reached', isStale));
     });
     request.on('response', (response) => {
-      bytesOf(response, mostBytes).then(
+      bodyOf(response, mostBytes).then(
         (bytes) => end(() => resolve({ response, body: bytes })),
         (error: unknown) => {
           refuse(error);
@@ -157,9 +180,9 @@ function codeOf(error: unknown): string | null {
   return typeof code === 'string' ? code : null;
 }
 
-/** In one buffer: of the announced length, so that a long body is not in memory twice. Events and not an iterator, which costs
+/** Of an answer, in one buffer: of the announced length, so that a long body is not in memory twice. Events and not an iterator, which costs
  *  as much CPU again as all else that is ours here. */
-function bytesOf(response: IncomingMessage, mostBytes: number): Promise<Buffer> {
+export function bodyOf(response: IncomingMessage, mostBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const tooLong = () => reject(new NoAnswer('too long', `the answer is longer than ${mostBytes} bytes`));
     const cutOff = () => reject(new NoAnswer('cut off', 'the answer was cut off'));

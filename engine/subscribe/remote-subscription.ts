@@ -2,14 +2,14 @@
  *  the names of this graph. A client that has no room is not sent more: the service is not read from meanwhile.
  *  It ends as it ends there: completed, or with the errors of the service, or with ours when the service is lost.
  *  When the metadata has changed it is planned again before anything more is sent, and goes on where it was unless the
- *  request to the service is another now. Not here: the connection (execute/remote-socket.ts). Reference: features.md 3.5. */
+ *  request to the service is another now. Not here: the connection (execute/remote-feed.ts). Reference: features.md 3.5. */
 import { EngineError } from '../errors/engine-error.ts';
 import { understood } from '../execute/answer.ts';
 import { eventText } from '../execute/calls.ts';
 import type { PlannedRequest } from '../execute/plan-cache.ts';
 import { eventOutcome, placedErrors, toldAt } from '../execute/remote-call.ts';
+import { type RemoteEvent, RemoteFeed } from '../execute/remote-feed.ts';
 import { requestOf } from '../execute/remote-schema.ts';
-import { type RemoteEvent, RemoteSocket } from '../execute/remote-socket.ts';
 import type { RemoteCall } from '../plan/remote-types.ts';
 import type { Model } from '../resolve/types.ts';
 import type { Ask, Subscription, Surroundings } from './subscription.ts';
@@ -24,7 +24,7 @@ export class RemoteSubscription implements Subscription {
   #planned: PlannedRequest | undefined;
   /** What the service was asked. */
   #asked = '';
-  #socket: RemoteSocket | undefined;
+  #feed: RemoteFeed | undefined;
   #timer: NodeJS.Timeout | undefined;
   #leave: () => void = () => {};
 
@@ -38,7 +38,7 @@ export class RemoteSubscription implements Subscription {
     const { request, session, outward, span = null, isRelay = false } = this.ask;
     const planned = understood(request, { model, session, isRelay });
     const call = callOf(planned);
-    const { endpoint } = call.remote;
+    const { endpoint, schema } = call.remote;
     const asking = { endpoint, request: requestOf(call, planned.variables.values, session) };
     this.model = model;
     this.#planned = planned;
@@ -47,14 +47,15 @@ export class RemoteSubscription implements Subscription {
     this.#asked = asked;
     this.#close();
     const asker = { session, outward: { ...outward, span }, timeLimitMs: planned.plan.timeLimitMs };
-    const socket = new RemoteSocket({
+    const feed = new RemoteFeed({
       ...asking,
+      schema,
       asker,
       tell: (event) => {
-        if (socket === this.#socket) this.#learn(event);
+        if (feed === this.#feed) this.#learn(event);
       },
     });
-    this.#socket = socket;
+    this.#feed = feed;
     this.#leave = this.#surroundings.everyRound();
   }
 
@@ -63,19 +64,19 @@ export class RemoteSubscription implements Subscription {
   }
 
   #close(): void {
-    const socket = this.#socket;
-    this.#socket = undefined;
+    const feed = this.#feed;
+    this.#feed = undefined;
     clearInterval(this.#timer);
     this.#timer = undefined;
     this.#leave();
-    socket?.stop();
+    feed?.stop();
   }
 
   #learn(event: RemoteEvent): void {
-    const socket = this.#socket;
+    const feed = this.#feed;
     if (!this.#surroundings.isCurrent()) this.#surroundings.renew();
     // It has ended, or has asked something else.
-    if (socket !== this.#socket) return;
+    if (feed !== this.#feed) return;
     if (event.kind === 'result') this.#push(event.bytes);
     else if (event.kind === 'lost') this.#lost(event.error);
     else this.#finish(event);
@@ -107,12 +108,12 @@ export class RemoteSubscription implements Subscription {
   }
 
   #pause(): void {
-    this.#socket?.pause();
+    this.#feed?.pause();
     this.#timer ??= setInterval(() => {
       if (!this.ask.sink.hasRoom()) return;
       clearInterval(this.#timer);
       this.#timer = undefined;
-      this.#socket?.resume();
+      this.#feed?.resume();
     }, PAUSE_MS);
   }
 }

@@ -1,0 +1,50 @@
+/** Server-sent events, however the bytes are cut. */
+import { expect, test } from 'vitest';
+import '../../testing/seed.ts';
+import { array, assert, constantFrom, nat, property, string } from 'fast-check';
+import { EventStream } from './event-stream.ts';
+
+function eventsOf(...chunks: readonly string[]): readonly (readonly [string, string])[] {
+  const stream = new EventStream();
+  return chunks.flatMap((chunk) =>
+    stream.read(Buffer.from(chunk)).map(({ type, data }) => [type, data.toString()] as const),
+  );
+}
+
+test('an event has a type and data; comments and other fields are none of it', () => {
+  const text = ':\n\nretry: 1\nid: 7\nevent: next\ndata: {"a":1}\n\ndata:x\n\nevent: complete\n\n';
+  expect(eventsOf(text)).toEqual([
+    ['next', '{"a":1}'],
+    ['message', 'x'],
+    ['complete', ''],
+  ]);
+});
+
+test('data of several lines is one text, and only the first space is no part of it', () => {
+  expect(eventsOf('data:  a\ndata\ndata:b:c\n\n')).toEqual([['message', ' a\n\nb:c']]);
+});
+
+test('lines end in any of three ways, and events where their blank line is', () => {
+  expect(eventsOf('data: a\r\n\r\ndata: b\r\rdata: c\n')).toEqual([
+    ['message', 'a'],
+    ['message', 'b'],
+  ]);
+  expect(eventsOf('event: a\r', '\ndata: b\r', '\n\r', '\n')).toEqual([['a', 'b']]);
+});
+
+test('wherever the bytes are cut, the events are the same, and what is told of is let go', () => {
+  const text = string({
+    unit: constantFrom('a', 'é', ':', ' ', '\n', '\r\n', 'data:', 'event:x'),
+    maxLength: 40,
+  });
+  assert(
+    property(text, array(nat(40)), (written, cuts) => {
+      const bytes = Buffer.from(`${written}\n\n\n`);
+      const places = [...cuts, bytes.length].sort((a, b) => a - b);
+      const cut = new EventStream();
+      const events = places.flatMap((end, i) => cut.read(bytes.subarray(places[i - 1] ?? 0, end)));
+      expect(events).toEqual(new EventStream().read(bytes));
+      expect(cut.heldBytes).toBe(0);
+    }),
+  );
+});
