@@ -25,8 +25,8 @@ const { values: options } = parseArgs({
     idle: { type: 'string', default: '60' },
     /** Folders for profiles of the processor. */
     profile: { type: 'string' },
-    /** Of the operator. */
-    'node-options': { type: 'string', default: '' },
+    /** Of the operator; what Node makes of the memory limit of its container. */
+    'node-options': { type: 'string', default: '--max-old-space-size=192 --max-semi-space-size=4' },
   },
 });
 const TABLES = Number(options.tables);
@@ -114,13 +114,14 @@ type Operator = {
 async function startOperator(kube: TestKube): Promise<Operator> {
   const port = await freePort();
   const flags = ['--health-port', String(port), '--health-host', '127.0.0.1', '--lease-namespace', NAMESPACE];
-  const child: ChildProcess = spawn(process.execPath, ['bin/pergola.mjs', 'operator', ...flags], {
+  const given = options['node-options'].split(' ').filter(Boolean);
+  const child: ChildProcess = spawn(process.execPath, [...given, 'bin/pergola.mjs', 'operator', ...flags], {
     env: {
       ...process.env,
       KUBECONFIG: kube.kubeconfig,
-      NODE_OPTIONS: `${options['node-options']} ${profileOptions('operator')}`,
+      NODE_OPTIONS: profileOptions('operator'),
     },
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', given.includes('--trace-gc') ? 'inherit' : 'ignore', 'inherit'],
   });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const pid = child.pid!;

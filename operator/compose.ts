@@ -2,7 +2,7 @@
  *  that what nobody owns stays as it is, to the byte.
  *  Pure. Not here: which keys (three-way.ts), which of them fit (exclude.ts). */
 import { type Edit, type Metadata, OBJECT_KINDS, parseKey } from '@pergola/engine/metadata';
-import { edited } from './fragment.ts';
+import { changed } from './fragment.ts';
 import { type Decision, isPut } from './three-way.ts';
 
 /** Deletions from the leaves up, then puts from the roots down: the order in which one may be cut off after any. */
@@ -22,5 +22,13 @@ export function editsOf(decisions: readonly Decision[]): readonly Edit[] {
 
 /** Every put's parent must exist or be put too. */
 export function compose(live: Metadata, decisions: readonly Decision[]): Metadata {
-  return edited(live, editsOf(decisions));
+  return changed(
+    live,
+    new Map(
+      inOrder(decisions).map(({ key, action, claim }) => [
+        key,
+        action === 'delete' ? undefined : claim!.object,
+      ]),
+    ),
+  );
 }

@@ -10,7 +10,6 @@ import {
   type MetadataObject,
   normaliseObject,
   objectsOf,
-  parentKeyOf,
   parseJson,
   parseKey,
 } from '@pergola/engine/metadata';
@@ -32,19 +31,19 @@ export function objectsIn(metadata: Metadata): ReadonlyMap<string, MetadataObjec
   return known;
 }
 
-/** The document with the edits made. What is known of its objects is made of what was, so that it costs what the edits do. */
-export function edited(metadata: Metadata, edits: readonly Edit[]): Metadata {
+/** The document with these objects put, or removed where they are undefined. What is known of its objects is made of what was, so that
+ *  it costs what the changes do. */
+export function changed(
+  metadata: Metadata,
+  changes: ReadonlyMap<string, MetadataObject | undefined>,
+): Metadata {
+  const edits = [...changes].map(([key, object]): Edit => ({ key, definition: object?.definition }));
   const after = editObjects(metadata, edits);
   const before = objects.get(metadata);
   // What goes takes along what is nested in it.
-  const isFlat = edits.every(({ key, definition }) => definition !== undefined || isLeaf(key));
-  if (before && isFlat && after !== metadata) objects.set(after, withChanges(before, edits.map(changeOf)));
+  const isFlat = [...changes].every(([key, object]) => object !== undefined || isLeaf(key));
+  if (before && isFlat && after !== metadata) objects.set(after, withChanges(before, changes));
   return after;
-}
-
-function changeOf({ key, definition }: Edit): readonly [string, MetadataObject | undefined] {
-  if (definition === undefined) return [key, undefined];
-  return [key, { key, kind: parseKey(key)!.kind, parent: parentKeyOf(key), definition }];
 }
 
 /** Nothing can be nested in it. */

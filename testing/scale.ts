@@ -30,6 +30,7 @@ export class ManyTables {
   readonly #transport: Transport;
   readonly #path: string;
   readonly #reflector: Reflector<Seen>;
+  readonly #ready = new Set<string>();
   #look: () => void = () => {};
 
   constructor(transport: Transport, namespace: string) {
@@ -40,7 +41,11 @@ export class ManyTables {
       timers: systemTimers,
       path: this.#path,
       isSame: (before, after) => isDeepStrictEqual(before.status, after.status),
-      onChange: () => this.#look(),
+      onChange: (before, after) => {
+        if (before) this.#ready.delete(before.metadata.name);
+        if (after && isReady(after)) this.#ready.add(after.metadata.name);
+        this.#look();
+      },
       onSettled: () => this.#look(),
       onProblem: () => {},
     });
@@ -60,7 +65,7 @@ export class ManyTables {
   }
 
   get readyCount(): number {
-    return [...this.#reflector.objects.values()].filter(isReady).length;
+    return this.#ready.size;
   }
 
   /** Hides a column of one table from one role, or shows it again; milliseconds from the request until it is Ready so. */
