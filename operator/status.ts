@@ -22,6 +22,7 @@ const PASSING: ReadonlySet<Reason> = new Set([
   'RemoteUnavailable',
   'SourceUnavailable',
   'SecretNotFound',
+  'Deleting',
 ]);
 
 export function isPassing({ reason }: Outcome): boolean {

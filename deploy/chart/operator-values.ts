@@ -31,6 +31,10 @@ export const OPERATOR_VALUES = group(undefined, {
     '',
   ),
   watchNamespaces: list('Namespaces to watch; empty is all of them, with a cluster role.', WORD),
+  waitingDeletion: flag(
+    'May the operator put a finalizer on resources with waitForDeletion: they stay until the engine is without their objects.',
+    false,
+  ),
   options: byName(
     'Options of `pergola operator` by the name of their flag, such as log-level: debug; see docs/reference/options.md.',
     Object.fromEntries(

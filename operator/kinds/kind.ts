@@ -129,6 +129,13 @@ export function specOf<P extends TProperties>(kind: string, properties: P, ...ru
       driftPolicy: Type.Optional(DriftPolicy),
       adoptionPolicy: Type.Optional(AdoptionPolicy),
       deletionPolicy: Type.Optional(DeletionPolicySchema),
+      waitForDeletion: Type.Optional(
+        Type.Boolean({
+          description:
+            'When it is deleted, stay until the engine is without the objects, at most for some minutes; needs ' +
+            'operator.waitingDeletion of the chart.',
+        }),
+      ),
     },
     immutable('engineRef', `create a new ${kind} object for another engine`),
     ...rules,

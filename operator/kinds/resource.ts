@@ -146,6 +146,8 @@ export type CustomResource = {
     readonly generation: number;
     readonly creationTimestamp: string;
     readonly annotations?: Readonly<Record<string, string>>;
+    readonly deletionTimestamp?: string;
+    readonly finalizers?: readonly string[];
   };
   readonly spec: Readonly<Record<string, unknown>>;
   readonly status?: CrStatus;

@@ -2,6 +2,7 @@
  *  the resource: passes are about engines.
  *  Not here: secrets (references.ts), keeping one collection (reflector.ts). */
 import { isSameJson } from '@pergola/engine/metadata';
+import { isLeaving } from '../deletion.ts';
 import { API_GROUP, API_VERSION, type CustomResource, KINDS, type KindRow } from '../kinds.ts';
 import { type KubeObject, Reflector, type ReflectorCounts } from './reflector.ts';
 import type { Timers } from './timers.ts';
@@ -91,9 +92,14 @@ export class Cluster {
       .find(Boolean);
   }
 
-  /** Of every kind but Engine, in no order. */
+  /** Of every kind but Engine, in no order; without those that are being deleted. */
   resourcesOf(engine: string): readonly CustomResource[] {
-    return this.#resources().filter((cr) => engineKeyOf(cr) === engine);
+    return this.#resources().filter((cr) => engineKeyOf(cr) === engine && !isLeaving(cr));
+  }
+
+  /** Those that are being deleted. */
+  leavingOf(engine: string): readonly CustomResource[] {
+    return this.#resources().filter((cr) => isLeaving(cr) && engineKeyOf(cr) === engine);
   }
 
   /** Engines there are, and engines only resources speak of. */

@@ -2,6 +2,7 @@
  *  resources, then the Engine's own status; and when to look again.
  *  An engine nobody describes gets no pass: its resources are told so.
  *  Not here: a pass (../reconcile.ts), whose turn it is (queue.ts). */
+import { isHeld, isLeaving, MAY_GO, type Stay, stayAfter, stayFor } from '../deletion.ts';
 import { engineStatusOf, heldStatusOf } from '../engine-status.ts';
 import type { CustomResource } from '../kinds.ts';
 import { nextResumption, pauseOf } from '../pause.ts';
@@ -29,6 +30,7 @@ import {
   refusalOf,
 } from './engine-binding.ts';
 import type { EngineLine } from './engine-line.ts';
+import type { Finalizers } from './finalizers.ts';
 import type { Metrics } from './metrics.ts';
 import type { Turn } from './queue.ts';
 import type { References } from './references.ts';
@@ -37,6 +39,7 @@ import { backoffMs, type Timers } from './timers.ts';
 export type EnginePassOptions = {
   readonly cluster: Cluster;
   readonly references: References;
+  readonly finalizers: Finalizers;
   readonly line: EngineLine;
   readonly sink: StatusSink;
   readonly clock: Clock;
@@ -111,25 +114,34 @@ export class EnginePass {
 
   /** Throws NotLeading. */
   async turn(key: string, isMarked: boolean): Promise<Turn> {
-    const { cluster } = this.#options;
+    const leaving = this.#options.cluster.leavingOf(key);
+    const { turn, stay } = await this.#look(key, isMarked || leaving.some(isHeld));
+    return sooner(turn, await this.#options.finalizers.release(leaving, stay));
+  }
+
+  /** When to come again, and what keeps resources that are being deleted. */
+  async #look(key: string, isMarked: boolean): Promise<{ readonly turn: Turn; readonly stay: Stay }> {
+    const { cluster, finalizers } = this.#options;
     const engine = cluster.engine(key);
     const resources = cluster.resourcesOf(key);
-    if (!engine) return this.#withoutEngine(key, resources);
+    if (!engine) return { turn: await this.#withoutEngine(key, resources), stay: MAY_GO };
     const pause = pauseOf(engine, this.#options.clock.now());
-    if (pause) return this.#paused(key, engine, pause);
+    if (pause) return { turn: await this.#paused(key, engine, pause), stay: stayFor(pause.message) };
     if (!(await this.#options.references.want(key, referencesOf(engine, resources)))) {
       // It may well be there: who does not know says nothing.
       this.#memories.delete(key);
-      return { afterMs: UNHEARD_MS };
+      return { turn: { afterMs: UNHEARD_MS }, stay: stayFor('the secrets of the Engine cannot be read') };
     }
     const { port, problem } = this.#connect(key, engine);
     if (!problem && !(await this.#isDue(key, engine, port, isMarked))) {
-      return { afterMs: this.#restMs(key, engine) };
+      return { turn: { afterMs: this.#restMs(key, engine) }, stay: stayFor('the engine is asked soon') };
     }
+    await finalizers.hold(resources);
     const before = this.#memories.get(key);
     const report = await this.#pass(engine, this.#fenced(port), before);
     const unpublished = report.unpublished + (await this.#report(key, engine, report, problem));
-    return this.#remember(key, engine, { ...report, unpublished });
+    const turn = this.#remember(key, engine, { ...report, unpublished });
+    return { turn, stay: isLeaving(engine) ? MAY_GO : stayAfter(report) };
   }
 
   /** Nothing is read or written; resources keep the statuses they have. */
@@ -320,6 +332,11 @@ export class EnginePass {
     const { clock, progressDeadlineSeconds } = this.#options;
     return { now: clock.now(), progressDeadlineSeconds };
   }
+}
+
+/** Of two reasons to come again. */
+function sooner(turn: Turn, { afterMs }: Turn): Turn {
+  return afterMs === undefined ? turn : { ...turn, afterMs: Math.min(turn.afterMs ?? afterMs, afterMs) };
 }
 
 function keyOf({ metadata }: CustomResource): string {

@@ -244,6 +244,16 @@ await describeKube('the operator', (kube) => {
     await rig.ready('TablePermission', 't10-user', 'Applied', 'team');
   });
 
+  test('a resource that asks to wait for its deletion does not where we may not write to it', async () => {
+    const { spec, ...rest } = permissionCr('t16-guest', 't16', ['id'], 'team');
+    const asking = { ...(spec as object), role: 'guest', waitForDeletion: true };
+    await rig.kube.apply({ ...rest, spec: asking });
+    await rig.ready('TablePermission', 't16-guest', 'Applied', 'team');
+    expect((await rig.get('TablePermission', 't16-guest', 'team')).metadata.finalizers).toBeUndefined();
+    await rig.remove('TablePermission', 't16-guest', 'team');
+    await eventually(async () => expect(JSON.stringify(await trackedAs('t16'))).not.toContain('guest'));
+  });
+
   test('a resource whose engine nobody describes says so', async () => {
     const spec = { ...(permissionCr('orphan', 't1')['spec'] as object), engineRef: { name: 'nobody' } };
     await rig.kube.apply({ ...permissionCr('orphan', 't1'), spec });

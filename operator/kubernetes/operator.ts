@@ -6,12 +6,14 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import type { Logger } from 'pino';
 import { systemClock } from '../folder/clock.ts';
 import { type CrStatus, crName } from '../kinds.ts';
+import type { StatusSink } from '../ports.ts';
 import type { Report } from '../reconcile.ts';
 import { Cluster } from './cluster.ts';
 import { nameOfCluster } from './cluster-name.ts';
 import { EngineLine } from './engine-line.ts';
 import { EnginePass, NotLeading } from './engine-pass.ts';
 import { Events } from './events.ts';
+import { Finalizers } from './finalizers.ts';
 import { serveHealth } from './health.ts';
 import { Elector } from './leader.ts';
 import { Metrics } from './metrics.ts';
@@ -127,11 +129,13 @@ class Works {
       onResult: (result) => this.#metrics.add('pergola_events_total', { result }),
       onProblem: (problem) => this.#onProblem('events', problem),
     });
+    const sink = this.#sink();
     this.#pass = new EnginePass({
       cluster: this.#cluster,
       references: this.#references,
+      finalizers: this.#finalizers(sink),
       line: this.#line,
-      sink: this.#sink(),
+      sink,
       clock: systemClock,
       timers,
       metrics: this.#metrics,
@@ -264,6 +268,19 @@ class Works {
         this.#metrics.add('pergola_status_failures_total', { kind: cr.kind });
         this.#log.warn({ resource: crName(cr), error: error.message }, 'its status could not be written');
       },
+    });
+  }
+
+  #finalizers(sink: StatusSink): Finalizers {
+    return new Finalizers({
+      transport: this.#transport,
+      sink,
+      clock: systemClock,
+      namespace: this.#options.leaseNamespace,
+      deadlineSeconds: this.#options.progressDeadlineSeconds,
+      isLeading: () => this.#isLeading(),
+      onWritten: (cr, object) => this.#cluster.accept(cr, object),
+      onProblem: (cr, error) => this.#onProblem(`the finalizer of ${crName(cr)}`, error),
     });
   }
 

@@ -5,13 +5,12 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { EVERY_KIND } from '../../testing/examples.ts';
-import { describeHelm, type Helm } from '../../testing/helm.ts';
+import { describeHelm } from '../../testing/helm.ts';
 import { type AuditEntry, describeKube, type KubeObject, pathOf, type TestKube } from '../../testing/kube.ts';
 import { GROUP_VERSION, KINDS } from '../kinds.ts';
 import { createRig, HOME, type Rig, readyOf, tokenOf } from './testing/rig.ts';
+import { rightsOf } from './testing/rights.ts';
 
-const CLUSTER_WIDE = ['ClusterRole', 'ClusterRoleBinding'];
-const RIGHTS = [...CLUSTER_WIDE, 'Role', 'RoleBinding', 'ServiceAccount'];
 const ACCOUNT = `system:serviceaccount:${HOME}:pergola-operator`;
 /** Requests that name one object, of resources that are granted by name. */
 const NAMING = ['get', 'update'];
@@ -58,18 +57,6 @@ await describeKube('the rights of the chart', (kube) => {
     );
   });
 });
-
-/** Of the operator, as its release has them. */
-async function rightsOf(helm: Helm, values: object): Promise<readonly KubeObject[]> {
-  const objects = await helm.template(values);
-  return objects
-    .filter(({ kind, metadata }) => RIGHTS.includes(kind) && metadata.name.includes('pergola-operator'))
-    .map((object) =>
-      CLUSTER_WIDE.includes(object.kind)
-        ? object
-        : { ...object, metadata: { ...object.metadata, namespace: HOME } },
-    );
-}
 
 async function compare(
   kube: TestKube,

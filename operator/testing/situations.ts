@@ -74,6 +74,7 @@ export const SITUATIONS: readonly Situation[] = [
       'SourceUnavailable',
       'RemoteUnavailable',
       'SecretNotFound',
+      'Deleting',
     ] as const
   ).map(
     (reason): Situation => ({

@@ -14,6 +14,13 @@
   verbs: [list, watch]
 {{- end }}
 
+{{/* Only where it is asked for: `waitForDeletion` of a resource is a finalizer, and that is a write to the resource. */}}
+{{- define "pergola.finalizerRules" -}}
+- apiGroups: [pergola.dev]
+  resources: {{ without (splitList " " (include "pergola.plurals" . | trim)) "engines" | toJson }}
+  verbs: [patch]
+{{- end }}
+
 {{/* Plurals of our kinds, of the definitions' files. */}}
 {{- define "pergola.plurals" -}}
 {{- range $path, $_ := .Files.Glob "files/crds/*.yaml" }}{{ base $path | trimSuffix ".yaml" }} {{ end }}

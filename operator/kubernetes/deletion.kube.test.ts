@@ -1,0 +1,142 @@
+/** Deletion that waits: a resource that asks for it stays until its objects are gone from the engine, with the rights the chart
+ *  grants for it; whatever is broken, it does not stay for ever; and nothing waits that did not ask.
+ *  Not here: deletion without waiting (operator.kube.test.ts), a namespace's (deploy/e2e). */
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { describeHelm } from '../../testing/helm.ts';
+import { describeKube, type KubeObject } from '../../testing/kube.ts';
+import { FINALIZER } from '../deletion.ts';
+import { GROUP_VERSION } from '../kinds.ts';
+import type { Operator } from './operator.ts';
+import { createRig, HOME, type Rig, tokenOf } from './testing/rig.ts';
+import { rightsOf } from './testing/rights.ts';
+
+const TEAM = 'team';
+const SCHEMA = 'create table author (id int primary key); create table book (id int primary key)';
+
+function table(name: string, more: object = {}, namespace = TEAM): KubeObject {
+  const engineRef = { name: 'main', namespace: HOME };
+  const spec = { engineRef, source: 'default', table: { schema: 'public', name }, ...more };
+  return { apiVersion: GROUP_VERSION, kind: 'Table', metadata: { name, namespace }, spec };
+}
+
+const WAITS = { waitForDeletion: true };
+
+await describeKube('deletion that waits', (kube) => {
+  describeHelm('with the rights of the chart', (helm) => {
+    let rig: Rig;
+    let operator: Operator;
+
+    beforeAll(async () => {
+      rig = await createRig(kube(), SCHEMA, async () => {
+        await kube().apply(...(await rightsOf(helm, { operator: { waitingDeletion: true } })));
+        return tokenOf(kube(), 'pergola-operator');
+      });
+      const metadata = { name: TEAM, labels: { graphql: 'yes' } };
+      await kube().apply({ apiVersion: 'v1', kind: 'Namespace', metadata });
+      operator = await rig.startOperator();
+    }, 90_000);
+    afterAll(() => rig?.close(), 30_000);
+    afterEach(async () => {
+      for (const namespace of [TEAM, HOME]) {
+        const tables = `/apis/${GROUP_VERSION}/namespaces/${namespace}/tables`;
+        await kube().request('DELETE', tables);
+      }
+      await eventually(async () => expect(await rig.all('Table')).toEqual([]));
+    });
+
+    const eventually = <T>(look: () => Promise<T>, seconds = 30) =>
+      vi.waitFor(look, { timeout: seconds * 1000, interval: 50 });
+    const finalizers = async (name: string, namespace = TEAM) =>
+      (await rig.get('Table', name, namespace)).metadata.finalizers ?? [];
+    const ready = (name: string, namespace = TEAM) => rig.ready('Table', name, 'Applied', namespace);
+    const isThere = async (name: string) =>
+      (await kube().request('GET', `/apis/${GROUP_VERSION}/namespaces/${TEAM}/tables/${name}`)).status ===
+      200;
+    const tracked = async () => {
+      const { body } = await rig.engine().admin<Exported>('export_metadata', {});
+      return body.sources.flatMap(({ tables }) => tables.map((one) => one.table.name));
+    };
+    const restarted = async (flags: readonly string[]) => {
+      await operator.stop();
+      operator = await rig.startOperator(flags);
+    };
+
+    test('who does not ask has no finalizer, nor has who is beside the operator', async () => {
+      await rig.kube.apply(table('author'), table('book', WAITS, HOME));
+      await ready('author');
+      await ready('book', HOME);
+      expect(await finalizers('author')).toEqual([]);
+      expect(await finalizers('book', HOME)).toEqual([]);
+    });
+
+    test('who asks has one, for as long as it asks', async () => {
+      await rig.kube.apply(table('author', WAITS));
+      await ready('author');
+      expect(await finalizers('author')).toEqual([FINALIZER]);
+      await rig.kube.apply(table('author'));
+      await eventually(async () => expect(await finalizers('author')).toEqual([]));
+    });
+
+    test('it stays while the engine does not answer, says so, and goes with its objects', async () => {
+      await rig.kube.apply(table('author', WAITS));
+      await ready('author');
+      await rig.stopEngine();
+      await rig.remove('Table', 'author', TEAM);
+      const { message } = await rig.ready('Table', 'author', 'Deleting', TEAM);
+      expect(message).toContain('does not answer');
+      await rig.startEngine();
+      await eventually(async () => expect(await isThere('author')).toBe(false));
+      expect(await tracked()).toEqual([]);
+    });
+
+    test('what holds an object holds its resource, by name', async () => {
+      await rig.kube.apply(table('author', WAITS));
+      await ready('author');
+      const permission = { table: 'author', role: 'guest', permission: { columns: ['id'], filter: {} } };
+      await rig.engine().admin('pg_create_select_permission', permission);
+      await rig.remove('Table', 'author', TEAM);
+      const { message } = await rig.ready('Table', 'author', 'Deleting', TEAM);
+      expect(message).toContain('select permission default/public/author/guest depends on it');
+      await rig.engine().admin('pg_drop_select_permission', { table: 'author', role: 'guest' });
+      await eventually(async () => expect(await isThere('author')).toBe(false));
+      expect(await tracked()).toEqual([]);
+    });
+
+    test('past the deadline it goes, whatever is left', async () => {
+      await restarted(['--progress-deadline-seconds', '2']);
+      await rig.kube.apply(table('author', WAITS));
+      await ready('author');
+      await rig.stopEngine();
+      await rig.remove('Table', 'author', TEAM);
+      await eventually(async () => expect(await isThere('author')).toBe(false), 60);
+      await rig.startEngine();
+      await restarted([]);
+      await eventually(async () => expect(await tracked()).toEqual([]));
+    }, 120_000);
+
+    test('it goes with the definition of its kind, and the definition with it', async () => {
+      await rig.kube.apply(table('author', WAITS), table('book', WAITS));
+      await ready('author');
+      await ready('book');
+      const definition = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/tables.pergola.dev';
+      await kube().request('DELETE', definition);
+      await eventually(async () => expect((await kube().request('GET', definition)).status).toBe(404), 60);
+      await kube().kubectl(['apply', '--server-side', '-f', 'crds/generated/tables.yaml']);
+      await kube().kubectl(['wait', '--for=condition=Established', 'crd/tables.pergola.dev']);
+    }, 120_000);
+
+    test('without its Engine it goes at once', async () => {
+      await rig.kube.apply(table('author', WAITS));
+      await ready('author');
+      expect(await finalizers('author')).toEqual([FINALIZER]);
+      await rig.stopEngine();
+      await rig.remove('Engine', 'main', HOME);
+      await rig.remove('Table', 'author', TEAM);
+      await eventually(async () => expect(await isThere('author')).toBe(false));
+    });
+  });
+});
+
+type Exported = {
+  readonly sources: readonly { readonly tables: readonly { readonly table: { readonly name: string } }[] }[];
+};
