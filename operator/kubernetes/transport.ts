@@ -4,6 +4,7 @@
  *  Out: parsed answers, streams of watch events; what the API refuses is an ApiProblem.
  *  Not here: when to ask again (reflector.ts, status-sink.ts). */
 import type { AgentOptions, RequestOptions } from 'node:https';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { parseJson } from '@pergola/engine/metadata';
 import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
@@ -56,6 +57,7 @@ const KEEP_ALIVE_MS = 60_000;
 /** Silence after which the kernel asks whether the other end is there; ten seconds later a connection nobody answers on is
  *  closed. Watches are silent for minutes. */
 const PROBE_MS = 15_000;
+const CLOSING_MS = 1000;
 /** Tokens in files are renewed long before they end. */
 const IDENTITY_MS = 10_000;
 /** An event is an object, and objects end at some 1.5 MB; beyond it there is no line end to wait for. */
@@ -145,8 +147,10 @@ class HttpTransport implements Transport {
     for await (const line of linesOf(response.body)) yield parseJson(line) as WatchEvent;
   }
 
-  close(): Promise<void> {
-    return this.#dispatcher.destroy();
+  /** What was asked is over or aborted, but streams may still be closing: destroyed then, they raise errors nobody can hear. */
+  async close(): Promise<void> {
+    await Promise.race([this.#dispatcher.close(), sleep(CLOSING_MS, undefined, { ref: false })]);
+    await this.#dispatcher.destroy();
   }
 
   async #send<T>(asked: ApiRequest, isRefused: boolean): Promise<T> {
