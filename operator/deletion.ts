@@ -42,10 +42,8 @@ export function stayAfter(report: Report): Stay {
   const late = rollout?.behind.filter(({ isAwaited }) => isAwaited) ?? [];
   if (late.length > 0) return stayFor(`waits for replicas: ${late.map(({ replica }) => replica).join(', ')}`);
   const { excluded } = plan.settled;
-  const left = plan.decisions.filter(
-    ({ key, action, claim, entry }) => !claim && entry && (action === 'hold' || excluded.has(key)),
-  );
-  const byOwner = Map.groupBy(left, ({ entry }) => entry!.cr);
+  // A pass that looks at little looks at all that is left of those who are gone (focus.ts).
+  const byOwner = Map.groupBy(plan.entries, ({ after }) => after?.cr);
   return (cr) => {
     const [first, ...others] = byOwner.get(crName(cr)) ?? [];
     if (!first) return undefined;
