@@ -42,7 +42,7 @@ test('it stays while nothing is deleted, and says which object it waits for', as
   expect(stay(leaving)?.message).toMatch(
     /^waits for table default\/public\/author to be deleted: nothing is/,
   );
-  expect(stay(table('book'))).toBeUndefined();
+  expect(stay(table('poem'))).toBeUndefined();
 });
 
 test('it stays while something that is not ours hangs on its object', async () => {
