@@ -23,7 +23,7 @@ import { readDirectory } from './store/directory.ts';
 export type RunningEngine = {
   readonly url: string;
   /** Lets requests in flight finish, then closes the pools; how many requests were cut off. Takes no longer than the graceful
-   *  timeout and a second (execute/grace.ts), whatever a database or a service does not answer. */
+   *  timeout and two seconds (execute/grace.ts), whatever a database or a service does not answer. */
   readonly close: () => Promise<number>;
 };
 

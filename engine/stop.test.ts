@@ -9,7 +9,7 @@ import { openSocket } from '../testing/websocket.ts';
 import { type CuttingProxy, openProxy } from './wire/testing/proxy.ts';
 
 const GRACE_SECONDS = 1;
-/** It takes two seconds at most; the rest is for a machine that is busy. A silent database is waited for longer (a source 30 s
+/** It takes three seconds at most; the rest is for a machine that is busy. A silent database is waited for longer (a source 30 s
  *  when it is connected to, an answer for ever), so that this tells them apart. */
 const SOON_MS = 20_000;
 const MOST_MS = 90_000;
@@ -89,6 +89,37 @@ test.each([
   await expect.poll(() => proxy.accepted, { timeout: 20_000 }).toBeGreaterThan(before);
   await expectSoonEnded(engine);
   expect(engine.output.stderr).toBe('');
+});
+
+test('what Postgres is at when the grace is over ends there, too', { timeout: MOST_MS }, async () => {
+  proxy.isSilent = false;
+  const engine = serve({ ENGINE_GRAPHQL_DATABASE_URL: database.url });
+  const url = await engine.serves();
+  const post = (path: string, body: unknown) =>
+    fetch(url + path, { method: 'POST', body: JSON.stringify(body) });
+  await database.sql(`create or replace function nap() returns setof note language sql stable as
+    $$ select note.* from note, (select pg_sleep(600)) as slept $$`);
+  await post('/v1/metadata', {
+    type: 'bulk_keep_going',
+    args: [
+      { type: 'pg_track_table', args: { table: 'note' } },
+      { type: 'pg_track_function', args: { function: 'nap' } },
+    ],
+  });
+  const asked = [
+    post('/v1/graphql', { query: '{ nap { id } }' }),
+    post('/v2/query', { type: 'run_sql', args: { sql: 'select pg_sleep(601)' } }),
+  ];
+  const answers = asked.map((answer) => answer.catch(() => {}));
+  const sleeping = async () =>
+    (
+      await database.sql(`select count(*)::int as n from pg_stat_activity where wait_event = 'PgSleep'
+       and datname = current_database()`)
+    )[0]!['n'];
+  await expect.poll(sleeping, { timeout: 20_000 }).toBe(2);
+  await expectSoonEnded(engine);
+  await Promise.all(answers);
+  await expect.poll(sleeping, { timeout: 20_000 }).toBe(0);
 });
 
 /** Takes what it is told and never answers. */

@@ -1,5 +1,6 @@
 /** How long stopping may take, in one place: what is under way has the graceful timeout; giving back what did not end has a moment
- *  more; then connections to databases are cut, so that whatever still waits for an answer fails.
+ *  more; then what databases are still at is cancelled, for another moment, and the connections to them are cut, so that whatever
+ *  still waits for an answer fails.
  *  Not here: what is given back (events/worker.ts), how connections are cut (wire/pool.ts). */
 
 export type Grace = {

@@ -218,3 +218,19 @@ test('a URL keeps what is not of encryption', () => {
     'postgres://a/b?options=-c%20x%3D1%2B1',
   );
 });
+
+test.each<SslConfiguration['sslmode']>(['disable', 'require'])(
+  'what is under way over a connection with %s is cancelled when it is cut',
+  async (sslmode) => {
+    const own = new Sources(env, { retries: 0 });
+    const lost = expect(own.database(sourceAt({ sslmode })).query('select pg_sleep(600)')).rejects.toThrow();
+    const sleeping = async () => {
+      const count = `select count(*)::int as n from pg_stat_activity where wait_event = 'PgSleep'`;
+      return (await sources.database(sourceAt({ sslmode: 'disable' })).query(count)).rows[0].n;
+    };
+    await expect.poll(sleeping, { timeout: 20_000 }).toBe(1);
+    await own.close(AbortSignal.abort());
+    await lost;
+    await expect.poll(sleeping, { timeout: 20_000 }).toBe(0);
+  },
+);

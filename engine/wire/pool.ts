@@ -9,6 +9,7 @@
  *  Not here: the protocol (connection.ts), the meaning of failures (execute/). Numbers: docs/adr/0006. */
 import type pg from 'pg';
 import { Batch } from './batch.ts';
+import { cancel } from './cancel.ts';
 import { Connection, ConnectionLost, type Exchange } from './connection.ts';
 import { dial, type Tls } from './dial.ts';
 import type { NamedStatement, Row, Value } from './statement.ts';
@@ -37,6 +38,8 @@ export type Timed = (what: 'statement' | 'wait', ms: number) => void;
 /** At work for longer, and its followers go elsewhere. */
 const STALLED_MS = 20;
 const SWEEP_MS = 1000;
+/** For the request to cancel. */
+const CANCEL_MS = 500;
 
 /** Raised when no connection became free in time. */
 export class WaitedTooLong extends Error {}
@@ -136,15 +139,16 @@ export class WirePool {
     });
   }
 
-  /** Resolves when all work under way is done and every connection closed; or at `cut`, when what is left is failed. */
+  /** Resolves when all work under way is done and every connection closed; or at `cut`, when what is left is cancelled, and
+   *  soon after failed. */
   close(cut?: AbortSignal): Promise<void> {
     if (!this.#closed) {
       this.#closed = Promise.withResolvers();
       clearInterval(this.#sweep);
       this.#closeIdle();
     }
-    if (cut?.aborted) this.#cutOff();
-    else cut?.addEventListener('abort', () => this.#cutOff(), { once: true });
+    if (cut?.aborted) void this.#cutOff();
+    else cut?.addEventListener('abort', () => void this.#cutOff(), { once: true });
     return this.#closed.promise;
   }
 
@@ -332,13 +336,16 @@ export class WirePool {
     }
   }
 
-  /** Connections that are being opened close once they are, or have failed. */
-  #cutOff(): void {
+  /** What is under way is cancelled first, because a statement goes on when nobody is there for its answer any more.
+   *  Connections that are being opened close once they are, or have failed. */
+  async #cutOff(): Promise<void> {
     const reason = new ConnectionLost('it was closed before there was an answer');
     for (const { timer, refuse } of this.#waiting.splice(0)) {
       clearTimeout(timer);
       refuse(reason);
     }
+    const busy = this.#connections.filter((connection) => !isFree(connection));
+    await Promise.all(busy.map(({ client }) => cancel(client, CANCEL_MS)));
     for (const connection of [...this.#connections]) connection.destroy(reason);
     this.#closed?.resolve();
   }
