@@ -65,6 +65,20 @@ test('it is asked no more often than its interval, and told meanwhile is what is
   await expect.poll(asked).toBe(first + 1);
 });
 
+test('a member of a connection set is asked as its source is, and told of by its own name', async () => {
+  const one = sourceAt(database.url, { test: { sql: 'select 1' } });
+  const urls = { here: database.url, gone: 'postgres://u:hush@127.0.0.1:1/x' };
+  const connection_set = Object.entries(urls).map(([name, database_url]) => {
+    return { name, connection_info: { database_url } };
+  });
+  const source = { ...one, configuration: { ...one.configuration, connection_set } };
+  expect(await health().statuses([source])).toMatchObject({
+    one: { status: 'OK' },
+    'one connection here': { status: 'OK' },
+    'one connection gone': { status: 'FAILED', error: 'ECONNREFUSED' },
+  });
+});
+
 test('one failure among retries is none', async () => {
   const flaky = sourceAt(database.url, {
     interval: 0,

@@ -8,6 +8,7 @@ import { EngineError } from '../errors/engine-error.ts';
 import { retriesAtOnce, timerMs } from '../metadata/schema/number.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Database } from './pool.ts';
+import { membersOf } from './sources.ts';
 
 export type SourceStatus = {
   /** FAILED: it said no, or could not be reached. ERROR: where it is cannot be told. */
@@ -36,8 +37,11 @@ export class SourceHealth {
     this.#databaseOf = databaseOf;
   }
 
+  /** By name of the source; each member of a connection set, which its source's `health_check` is for, too, as `name connection
+   *  member`. */
   async statuses(sources: readonly Source[]): Promise<Readonly<Record<string, SourceStatus>>> {
-    const entries = sources.map(async (source) => [source.name, await this.#statusOf(source)] as const);
+    const all = sources.flatMap((source) => [source, ...membersOf(source)]);
+    const entries = all.map(async (source) => [source.name, await this.#statusOf(source)] as const);
     return Object.fromEntries(await Promise.all(entries));
   }
 

@@ -213,7 +213,8 @@ function replicasOf(source: Source): readonly Source[] {
   return (read_replicas ?? []).map((info, i) => elsewhere(source, `${source.name} replica ${i + 1}`, info));
 }
 
-function membersOf(source: Source): readonly Source[] {
+/** Of its connection set. */
+export function membersOf(source: Source): readonly Source[] {
   const { connection_set } = source.configuration;
   return (connection_set ?? []).map(({ name, connection_info }) => {
     return elsewhere(source, memberName(source, name), connection_info);
