@@ -7,6 +7,7 @@ import type { ResolvedAction } from './action.ts';
 import type { CustomType } from './custom-type.ts';
 import { ENTITIES_FIELD, FEDERATION_FEATURE, FEDERATION_TYPES, SERVICE_FIELD } from './federation.ts';
 import { takesArguments } from './function-call.ts';
+import { LayeredMap } from './layered-map.ts';
 import {
   computedTypeName,
   derivedTypeName,
@@ -40,8 +41,8 @@ type Claims = {
 
 export class TakenNames {
   /** Owners of fields, by the name of the object type they are in and their own. */
-  readonly #fields = new Map<string, Map<string, string>>();
-  readonly #types = new Map<string, string>();
+  readonly #fields = new Map<string, LayeredMap<string>>();
+  #types = new LayeredMap<string>();
   /** Names of custom scalars, which may be those of the database's. */
   readonly #scalars = new Set<string>();
   /** Those of remote schemas, by our names. */
@@ -55,6 +56,16 @@ export class TakenNames {
     for (const type of FEDERATION_TYPES) this.#types.set(type, FEDERATION);
   }
 
+  /** The same names taken, to go on without this one. */
+  copy(): TakenNames {
+    const copy = new TakenNames(this.#features);
+    for (const [type, fields] of this.#fields) copy.#fields.set(type, fields.copy());
+    copy.#types = this.#types.copy();
+    for (const name of this.#scalars) copy.#scalars.add(name);
+    for (const [name, type] of this.#remoteTypes) copy.#remoteTypes.set(name, type);
+    return copy;
+  }
+
   /** Takes the field that holds all others of the source, if there is one, and its types. */
   addSource(name: string, naming: Naming): EngineError | null {
     const { namespace } = naming;
@@ -66,13 +77,27 @@ export class TakenNames {
 
   /** Takes the table's names, or none of them: then the error says which are taken and by whom. */
   addTable(table: ResolvedTable): EngineError | null {
+    return this.#add(table.naming, this.#claimsOf(table), typeNamesOf(table, this.#features));
+  }
+
+  /** Gives back what the table has taken. */
+  removeTable(table: ResolvedTable): void {
+    const { fields } = this.#claimsOf(table);
+    for (const root of ROOTS) {
+      const taken = this.#selection(root, table.naming).fields;
+      for (const name of fields(root)) taken.delete(name);
+    }
+    for (const type of typeNamesOf(table, this.#features)) this.#types.delete(type);
+  }
+
+  #claimsOf(table: ResolvedTable): Claims {
     const owner = `table ${printQualified(table.table)} in source ${table.source}`;
     const grouped = this.#features.has('group_by') ? [groupByField(table)] : [];
     const fields = (root: RootType) => [
       ...rootFieldsIn(table, root),
       ...(root === 'mutation_root' ? [] : grouped),
     ];
-    return this.#add(table.naming, { owner, fields }, typeNamesOf(table, this.#features));
+    return { owner, fields };
   }
 
   /** Without relationships its rows have the type of the logical model, which others may return too; its conditions and
@@ -120,7 +145,7 @@ export class TakenNames {
   }
 
   /** Types that are no scalars, by name, and whose they are. */
-  get types(): ReadonlyMap<string, string> {
+  get types(): Pick<LayeredMap<string>, 'has'> {
     return this.#types;
   }
 
@@ -195,8 +220,8 @@ export class TakenNames {
     return { type, fields: this.#fieldsOf(type) };
   }
 
-  #fieldsOf(type: string): Map<string, string> {
-    const fields = this.#fields.get(type) ?? new Map<string, string>();
+  #fieldsOf(type: string): LayeredMap<string> {
+    const fields = this.#fields.get(type) ?? new LayeredMap<string>();
     this.#fields.set(type, fields);
     return fields;
   }
@@ -259,7 +284,7 @@ function typeConflictText(type: string, owners: readonly [string, string]): stri
 /** Fields wanted in an object type, and who has which of its fields. */
 type Wanted = {
   readonly type: string;
-  readonly fields: ReadonlyMap<string, string>;
+  readonly fields: Pick<LayeredMap<string>, 'get' | 'has'>;
   readonly names: readonly string[];
 };
 

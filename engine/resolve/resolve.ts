@@ -6,7 +6,6 @@ import type { Catalog } from '../catalog/types.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { QueryTags, Source } from '../metadata/schema/source.ts';
 import { resolveActions } from './action.ts';
-import { TakenNames } from './conflicts.ts';
 import { resolveCronTriggers } from './cron-trigger.ts';
 import { resolveCustomTypes } from './custom-type.ts';
 import { eventTriggersOf } from './event-trigger.ts';
@@ -45,11 +44,10 @@ export function resolve(
 ): Resolution {
   const found = new Inconsistencies();
   const features = new Set(options.features);
-  const names = new TakenNames(features);
   const roles = rolesOf(metadata);
   const reached = reachedSources(metadata.sources, catalogs, options, found);
   const tracked = reached.map((source) => trackTables(source, options, found));
-  const distinct = tracked.flatMap((source) => withDistinctNames(source, names, found));
+  const { names, sources: distinct } = withDistinctNames(tracked, options, found);
   const queried = distinct.map((source) => {
     return { ...source, ...trackNativeQueries(source, names, options, found) };
   });

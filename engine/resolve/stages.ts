@@ -7,7 +7,7 @@ import { EngineError, fail } from '../errors/engine-error.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Table } from '../metadata/schema/table.ts';
-import type { TakenNames } from './conflicts.ts';
+import { TakenNames } from './conflicts.ts';
 import { resolveEnum, withEnums } from './enum.ts';
 import { resolveComputedField, resolveFunction } from './function.ts';
 import {
@@ -34,6 +34,7 @@ import {
 } from './permission.ts';
 import { resolveRelationship, type Surroundings } from './relationship.ts';
 import { resolveTable } from './table.ts';
+import { takeTableNames } from './table-names.ts';
 import type {
   ResolvedComputedField,
   ResolvedFunction,
@@ -111,12 +112,26 @@ export function trackTables(
 
 /** Of two that would define the same field or type, the later one gives way: a table, or a source with its namespace. */
 export function withDistinctNames(
-  at: PartialSource,
-  names: TakenNames,
+  sources: readonly PartialSource[],
+  options: ResolveOptions,
   found: Inconsistencies,
-): PartialSource[] {
-  const { tables: listed, native_queries: queries = [] } = at.source;
-  const taken = listed.length + queries.length > 0 ? names.addSource(at.name, at.naming) : null;
+): { readonly names: TakenNames; readonly sources: readonly PartialSource[] } {
+  const together = takeTableNames(
+    sources.flatMap(({ tables }) => [...tables.values()]),
+    options,
+  );
+  if (together && sources.every((at) => !takeNamespace(at, together))) return { names: together, sources };
+  const names = new TakenNames(new Set(options.features));
+  return { names, sources: sources.flatMap((at) => withNamesLeft(at, names, found)) };
+}
+
+function takeNamespace({ name, naming, source }: PartialSource, names: TakenNames): EngineError | null {
+  const isEmpty = source.tables.length + (source.native_queries ?? []).length === 0;
+  return isEmpty ? null : names.addSource(name, naming);
+}
+
+function withNamesLeft(at: PartialSource, names: TakenNames, found: Inconsistencies): PartialSource[] {
+  const taken = takeNamespace(at, names);
   if (taken) {
     found.add(sourceSubject(at.name), taken);
     return [];

@@ -33,7 +33,7 @@ export type Model = {
   /** By name, in metadata order. */
   readonly cronTriggers: ReadonlyMap<string, ResolvedCronTrigger>;
   /** Those of all types but scalars; the owner of each, in words. */
-  readonly typeNames: ReadonlyMap<string, string>;
+  readonly typeNames: { readonly has: (name: string) => boolean };
   readonly typeRelationships: TypeRelationships;
   /** Every role some object names; any other role has an empty schema. */
   readonly roles: ReadonlySet<string>;
