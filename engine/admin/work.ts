@@ -8,18 +8,18 @@
  *  (store/intents.ts). Several sources in one request commit one after the other: a crash in between leaves one ahead, which
  *  shows as inconsistent objects. */
 import type { PathStep } from '../errors/engine-error.ts';
-import { keepUpcoming, recurringOf } from '../events/upcoming.ts';
-import { isSameJsonText } from '../json/value.ts';
+import { followSchedules } from '../events/upcoming.ts';
 import { mergePatch } from '../metadata/merge-patch.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
 import type { Resolution } from '../resolve/resolve.ts';
-import type { Inconsistency, Model } from '../resolve/types.ts';
+import type { Inconsistency } from '../resolve/types.ts';
+import { type CatalogStates, changesOperator, patchStates, setStates } from '../store/catalog-states.ts';
 import type { ForeignTransaction } from '../store/intents.ts';
 import type { Authorship } from '../store/revisions.ts';
-import type { CatalogStates, Draft, Versions } from '../store/store.ts';
+import type { Draft, Versions } from '../store/store.ts';
 import { draftOf } from './draft.ts';
 import { capture } from './event-capture.ts';
 import type { Ground } from './ground.ts';
@@ -32,7 +32,7 @@ import { refusingSql } from './sql-failure.ts';
 /** A state of the draft one can go back to. */
 export type Checkpoint = {
   readonly metadata: Metadata;
-  readonly states: Partial<CatalogStates>;
+  readonly states: CatalogStates;
   readonly patches: readonly unknown[] | undefined;
   readonly catalogs: Catalogs;
   readonly upstreams: Upstreams;
@@ -47,8 +47,7 @@ export type Edit = { readonly path: readonly PathStep[]; readonly metadata: Meta
 export class Work {
   readonly base: Snapshot;
   readonly ground: Ground;
-  /** What custom resources own; null where the request is the operator's own. */
-  readonly ledger: unknown;
+  readonly #isOperator: boolean;
   /** reload_metadata moves the version even when nothing differs. */
   touchesResource = false;
   /** run_sql and reload_metadata: other replicas must introspect again. */
@@ -62,7 +61,7 @@ export class Work {
   /** Something happened that a second attempt would do twice (SQL outside a transaction). */
   isRepeatable = true;
   #metadata: Metadata;
-  #states: Partial<CatalogStates> = {};
+  #states: CatalogStates;
   #patches: readonly unknown[] | undefined = [];
   #catalogs: Catalogs;
   #upstreams: Upstreams;
@@ -75,7 +74,8 @@ export class Work {
 
   constructor(base: Snapshot, ground: Ground, options: { readonly isOperator?: boolean } = {}) {
     this.base = base;
-    this.ledger = options.isOperator ? null : base.catalogStates.operator;
+    this.#isOperator = options.isOperator ?? false;
+    this.#states = base.catalogStates;
     this.ground = ground;
     this.#metadata = base.metadata;
     this.#catalogs = base.catalogs;
@@ -96,7 +96,12 @@ export class Work {
   }
 
   get catalogStates(): CatalogStates {
-    return { ...this.base.catalogStates, ...this.#states };
+    return this.#states;
+  }
+
+  /** What custom resources own; null where the request is the operator's own. */
+  get ledger(): unknown {
+    return this.#isOperator ? null : this.base.catalogStates.operator;
   }
 
   /** The operations that changed the document so far, in order. */
@@ -111,17 +116,18 @@ export class Work {
   }
 
   setCatalogState(kind: keyof CatalogStates, state: unknown): void {
-    this.#states = { ...this.#states, [kind]: state };
+    this.#states = setStates(this.#states, { [kind]: state });
     if (kind === 'operator') this.#patches = undefined;
   }
 
   /** JSON Merge Patch. */
   patchCatalogState(kind: keyof CatalogStates, patch: unknown): void {
-    const before = this.catalogStates[kind];
-    const after = mergePatch(before, patch);
-    if (after === before) return;
-    this.#states = { ...this.#states, [kind]: after };
-    if (kind === 'operator') this.#patches = this.#patches && [...this.#patches, patch];
+    if (kind !== 'operator' || !this.#patches) {
+      this.setCatalogState(kind, mergePatch(this.#states[kind], patch));
+    } else if (changesOperator(this.#states, patch)) {
+      this.#states = patchStates(this.#states, [patch]);
+      this.#patches = [...this.#patches, patch];
+    }
   }
 
   /** What a source says now. */
@@ -293,14 +299,14 @@ export class Work {
     await capture(this.base, after, { transaction, remade: this.recaptured });
     const draft = draftOf(this.base, { ...this.checkpoint(), touches: this });
     const versions = await this.#write(draft && by ? { ...draft, by } : draft);
-    await this.#keepUpcoming(model, versions);
+    await followSchedules(this.ground.metadataDatabase, this.base.model, model, versions.resource);
     for (const finish of this.afterCommit) await finish();
     return {
       id: this.base.id,
       versions,
       resourceVersion: versions.resource,
       metadata: this.#metadata,
-      catalogStates: this.catalogStates,
+      catalogStates: this.#states,
       catalogs: this.#catalogs,
       upstreams: this.#upstreams,
       model,
@@ -312,14 +318,6 @@ export class Work {
     const open = [...this.#transactions.values()];
     this.#transactions.clear();
     await Promise.allSettled(open.map((transaction) => transaction.rollback()));
-  }
-
-  /** The next times of schedules that are others now. */
-  async #keepUpcoming(model: Model, { resource }: Versions): Promise<void> {
-    if (model === this.base.model) return;
-    const recurring = recurringOf(model);
-    if (isSameJsonText(recurring, recurringOf(this.base.model))) return;
-    await keepUpcoming(this.ground.metadataDatabase, recurring, resource);
   }
 
   async #write(draft: Draft | undefined): Promise<Versions> {

@@ -4,6 +4,7 @@
  *  Not here: what happens at a time (scheduled-feed.ts), cron (resolve/schedule.ts). Reference: features.md rows 191, 203. */
 import type { ClientBase } from 'pg';
 import type { Database } from '../execute/pool.ts';
+import { isSameJsonText } from '../json/value.ts';
 import { timesAfter } from '../resolve/schedule.ts';
 import type { Model } from '../resolve/types.ts';
 
@@ -27,6 +28,18 @@ export function recurringOf({ cronTriggers, sources }: Model): readonly Recurrin
     ),
   );
   return [...crons, ...cleanups];
+}
+
+/** Where schedules are others after a change of the document. */
+export async function followSchedules(
+  database: Database,
+  before: Model,
+  after: Model,
+  version: number,
+): Promise<void> {
+  if (before === after) return;
+  const recurring = recurringOf(after);
+  if (!isSameJsonText(recurring, recurringOf(before))) await keepUpcoming(database, recurring, version);
 }
 
 /** Does nothing where `version` is not that of the stored document: then somebody knows better. */

@@ -31,11 +31,6 @@ export class LayeredMap<V> {
     this.#over.set(key, undefined);
   }
 
-  /** How many keys it says something of its own about. */
-  get ownSize(): number {
-    return this.#over.size;
-  }
-
   /** The same, to be changed without this one. What much is said about goes below, to be shared. */
   copy(): LayeredMap<V> {
     if (this.#over.size <= MOST_COPIED) return new LayeredMap(this.#under, this.#over);

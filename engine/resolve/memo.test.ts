@@ -10,8 +10,8 @@ import { AUTHORS, metadataOf } from './testing/small-world.ts';
 
 const OPTIONS = { stringifyNumericTypes: false };
 const publicTable = (name: string) => ({ schema: 'public', name });
-const resolved = (tables: readonly Table[]) =>
-  resolve(metadataOf(tables), new Map([['default', AUTHORS]]), OPTIONS);
+const resolved = (tables: readonly Table[], options = OPTIONS) =>
+  resolve(metadataOf(tables), new Map([['default', AUTHORS]]), options);
 
 /** Forms each table may have, the first of them absent; objects are shared between documents, as edits share them. */
 const select = (filter: Readonly<Record<string, unknown>>, columns: readonly string[] = ['id']) => [
@@ -51,6 +51,8 @@ const FORMS: readonly (readonly (Table | null)[])[] = [
       select_permissions: select({ author: { articles: { title: 'x' } } }),
     },
     { table: publicTable('article'), select_permissions: select({}, ['id', 'gone']) },
+    { table: publicTable('article'), configuration: { custom_name: 'author' } },
+    { table: publicTable('article'), configuration: { custom_root_fields: { select: 'profile_by_pk' } } },
   ],
   [
     null,
@@ -68,6 +70,15 @@ const FORMS: readonly (readonly (Table | null)[])[] = [
     },
   ],
 ];
+const TYPES = [
+  'author',
+  'author_order_by',
+  'article',
+  'article_set_input',
+  'profile',
+  'profile_bool_exp',
+  'none',
+];
 const documents = fc.tuple(...FORMS.map((forms) => fc.constantFrom(...forms)));
 const present = (tables: readonly (Table | null)[]) => tables.filter((table) => table !== null);
 
@@ -76,7 +87,9 @@ test('after any edits, the model and its inconsistencies are those of the docume
     fc.property(fc.array(documents, { minLength: 2, maxLength: 5 }), (edits) => {
       for (const edit of edits) {
         const remembered = resolved(present(edit));
-        const anew = resolved(structuredClone(present(edit)));
+        const anew = resolved(structuredClone(present(edit)), { ...OPTIONS });
+        const taken = TYPES.filter((type) => remembered.model.typeNames.has(type));
+        expect(taken).toEqual(TYPES.filter((type) => anew.model.typeNames.has(type)));
         expect(remembered.model.sources).toEqual(anew.model.sources);
         expect(remembered.inconsistencies).toEqual(anew.inconsistencies);
       }

@@ -5,7 +5,6 @@
 import type { ClientBase } from 'pg';
 import { parseJson } from '../json/parse-json.ts';
 import { type Edit, editObjects } from '../metadata/edit.ts';
-import { mergePatch } from '../metadata/merge-patch.ts';
 import { parseEdits } from '../metadata/parse.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Draft, StoredDocument } from './store.ts';
@@ -35,8 +34,8 @@ export function withEdits(metadata: Metadata, text: string): Metadata {
   );
 }
 
-export function withPatches(state: unknown, text: string): unknown {
-  return (parseJson(text) as readonly (readonly unknown[])[]).flat().reduce(mergePatch, state);
+export function parsePatches(text: string): readonly unknown[] {
+  return (parseJson(text) as readonly (readonly unknown[])[]).flat();
 }
 
 /** Is there a change for each of so many versions, and none that wrote the part whole? */
@@ -80,9 +79,10 @@ export async function lockDocument(client: ClientBase): Promise<Gathered> {
 /** How a part is written: what changes it, or whole. */
 export function written(draft: Draft, { document, operator }: Gathered): Written {
   const { metadata, edits, catalogStates, operatorPatches } = draft;
+  const state = setsOperator(draft) ? () => catalogStates?.operator : undefined;
   const [ofDocument, ofState] = [
-    shorter(metadata, edits, document),
-    shorter(catalogStates?.operator, operatorPatches, operator),
+    shorter(metadata && (() => metadata), edits, document),
+    shorter(state, operatorPatches, operator),
   ];
   return {
     edits: ofDocument.changes,
@@ -92,12 +92,17 @@ export function written(draft: Draft, { document, operator }: Gathered): Written
   };
 }
 
-/** What is changed by about as much as there is of it, is written whole. */
-function shorter(whole: unknown, changes: readonly unknown[] | undefined, bytes: number) {
-  if (whole === undefined && changes === undefined) return { changes: '[]', whole: null };
+/** What is changed by about as much as there is of it, is written whole; else nobody asks for the whole. */
+function shorter(whole: (() => unknown) | undefined, changes: readonly unknown[] | undefined, bytes: number) {
+  if (!whole && !changes) return { changes: '[]', whole: null };
   const text = textOf(changes);
-  const isShort = text !== null && (whole === undefined || text.length * 2 < bytes);
-  return isShort ? { changes: text, whole: null } : { changes: null, whole: textOf(whole) };
+  const isShort = text !== null && (!whole || text.length * 2 < bytes);
+  return isShort ? { changes: text, whole: null } : { changes: null, whole: textOf(whole?.()) };
+}
+
+/** Without reading it. */
+export function setsOperator({ catalogStates }: Draft): boolean {
+  return catalogStates !== undefined && Object.hasOwn(catalogStates, 'operator');
 }
 
 export function textOf(value: unknown): string | null {

@@ -10,16 +10,18 @@ import { parseJson } from '../json/parse-json.ts';
 import type { Edit } from '../metadata/edit.ts';
 import { parseMetadata } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
+import { type CatalogStates, patchStates, setStates } from './catalog-states.ts';
 import {
   changed,
   isComplete,
   isOverdue,
   lockDocument,
   newestWhole,
+  parsePatches,
   prune,
+  setsOperator,
   textOf,
   withEdits,
-  withPatches,
   writeWhole,
   written,
 } from './changes.ts';
@@ -42,13 +44,6 @@ import {
 } from './revisions.ts';
 /** NOTIFY channel; the payload is the three versions of the row and who wrote it: `7/2/1/0b1c…`. */
 export const CHANNEL = 'pergola_metadata';
-
-/** Opaque JSON of clients, kept beside the document: the command line, the console, the operator's ledger. */
-export type CatalogStates = {
-  readonly cli: unknown;
-  readonly console: unknown;
-  readonly operator: unknown;
-};
 
 /** Three counters, so that a replica knows what to do about a change. `resource`: the document or the operator's ledger,
  *  what clients compare and swap on; `catalog`: a database changed, introspect again; `state`: the cli's or console's. */
@@ -131,7 +126,7 @@ export class Store {
     );
     const row: WholeRow = found.rows[0] ?? lost();
     const metadata = withEdits(parseMetadata(parseJson(row.document)), row.edits);
-    return documentOf(row, metadata, withPatches(parseJson(row.operator), row.patches));
+    return documentOf(row, metadata, { ...statesOf(row), operator: parseJson(row.operator) });
   }
 
   /** Undefined where what has changed cannot be told from this version on. */
@@ -150,7 +145,7 @@ export class Store {
     const row: ChangeRow = found.rows[0] ?? lost();
     const ahead = versionsOf(row).resource - versions.resource;
     if (row.id !== id || !isComplete(row.edits, ahead) || !isComplete(row.patches, ahead)) return undefined;
-    return documentOf(row, withEdits(metadata, row.edits), withPatches(catalogStates.operator, row.patches));
+    return documentOf(row, withEdits(metadata, row.edits), setStates(catalogStates, statesOf(row)));
   }
 
   async versions(): Promise<Versions> {
@@ -287,12 +282,19 @@ export function parseVersions(text: string): Versions | undefined {
 
 /** As little as says the same. */
 function smallest(draft: Draft): Draft {
-  const { metadata, catalogStates, ...rest } = draft;
-  const { operator, ...states } = catalogStates ?? {};
+  const { metadata, edits, catalogStates = {}, operatorPatches, by, ...touches } = draft;
+  const { cli, console } = catalogStates;
+  const isWhole = setsOperator(draft) && !operatorPatches;
   return {
-    ...rest,
-    ...(draft.edits || !metadata ? {} : { metadata }),
-    catalogStates: draft.operatorPatches || operator === undefined ? states : { ...states, operator },
+    ...(edits ? { edits } : metadata ? { metadata } : {}),
+    catalogStates: {
+      ...(cli === undefined ? {} : { cli }),
+      ...(console === undefined ? {} : { console }),
+      ...(isWhole ? { operator: catalogStates.operator } : {}),
+    },
+    ...(operatorPatches ? { operatorPatches } : {}),
+    ...(by ? { by } : {}),
+    ...touches,
   };
 }
 
@@ -304,7 +306,10 @@ function changesDocument({ metadata, edits }: Draft): boolean {
  *  who owns what in the document, so it moves the version as the document does. */
 function movesResource(draft: Draft): boolean {
   return (
-    changesDocument(draft) || draft.catalogStates?.operator !== undefined || draft.touchResource === true
+    changesDocument(draft) ||
+    setsOperator(draft) ||
+    draft.operatorPatches !== undefined ||
+    draft.touchResource === true
   );
 }
 
@@ -334,9 +339,13 @@ function versionsOf(row: VersionsRow): Versions {
   };
 }
 
-function documentOf(row: ChangeRow, metadata: Metadata, operator: unknown): StoredDocument {
-  const catalogStates = { cli: parseJson(row.cli_state), console: parseJson(row.console_state), operator };
+function documentOf(row: ChangeRow, metadata: Metadata, states: CatalogStates): StoredDocument {
+  const catalogStates = patchStates(states, parsePatches(row.patches));
   return { id: row.id, versions: versionsOf(row), metadata, catalogStates };
+}
+
+function statesOf(row: ChangeRow) {
+  return { cli: parseJson(row.cli_state), console: parseJson(row.console_state) };
 }
 
 function lost(): never {

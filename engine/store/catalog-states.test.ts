@@ -1,0 +1,55 @@
+/** The operator's state is what its patches make of it, whenever it is read. */
+import { expect, test } from 'vitest';
+import { changesOperator, patchStates, setStates } from './catalog-states.ts';
+
+const STATES = {
+  cli: { a: 1 },
+  console: {},
+  operator: { manager: 'm', objects: { a: { n: 1 }, b: { n: 1 } } },
+};
+
+test('patches are merged one after the other when it is read, and what was before stays', () => {
+  const once = patchStates(STATES, [{ objects: { a: { n: 2 } } }]);
+  const twice = patchStates(setStates(once, { cli: { a: 2 } }), [{ objects: { a: null, c: { n: 3 } } }]);
+  expect(twice).toEqual({
+    cli: { a: 2 },
+    console: {},
+    operator: { manager: 'm', objects: { b: { n: 1 }, c: { n: 3 } } },
+  });
+  expect(once.operator).toEqual({ manager: 'm', objects: { a: { n: 2 }, b: { n: 1 } } });
+  expect(STATES.operator.objects.a).toEqual({ n: 1 });
+  expect((twice.operator as typeof STATES.operator).objects.b).toBe(STATES.operator.objects.b);
+  expect(setStates(twice, { operator: 'set' }).operator).toBe('set');
+});
+
+test('however many there are', () => {
+  let states = patchStates(STATES, []);
+  for (let i = 0; i < 1200; i++) states = patchStates(states, [{ objects: { [`k${i % 700}`]: { n: i } } }]);
+  const { objects } = states.operator as { objects: Record<string, unknown> };
+  expect([Object.keys(objects).length, objects['k1'], objects['k699']]).toEqual([
+    702,
+    { n: 701 },
+    { n: 699 },
+  ]);
+});
+
+test('what a patch changes is known without putting the state together', () => {
+  const states = patchStates(STATES, [{ objects: { a: { n: 2 }, c: { d: { e: [1] } } }, manager: null }]);
+  const same = [
+    {},
+    { objects: {} },
+    { objects: { a: { n: 2 } } },
+    { manager: null },
+    { objects: { c: { d: { e: [1] } } } },
+  ];
+  const other = [
+    { objects: { a: { n: 1 } } },
+    { objects: { b: null } },
+    { manager: 'm' },
+    { objects: 1 },
+    1,
+    { objects: { d: {} } },
+  ];
+  expect(same.filter((patch) => changesOperator(states, patch))).toEqual([]);
+  expect(other.filter((patch) => !changesOperator(states, patch))).toEqual([]);
+});
