@@ -1,12 +1,15 @@
-/** `pergola operator`: custom resources of a Kubernetes cluster → engines, until it is told to stop.
+/** `pergola operator`: custom resources of a Kubernetes cluster → engines, until it is told to stop; `pergola operator
+ *  migrate-storage`, once.
  *  Exit codes: 0 told to stop, 1 it could not start or lost its lease (a fresh start is right then), 2 wrong options.
  *  Not here: the operator itself (kubernetes/operator.ts), its options (kubernetes/options.ts). */
 import { KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';
+import { run as migrateStorage } from './commands/migrate-storage.ts';
 import { startOperator } from './kubernetes/operator.ts';
 import { help, loadOptions, OptionProblem } from './kubernetes/options.ts';
 
 export async function run(argv: readonly string[]): Promise<number> {
+  if (argv[0] === 'migrate-storage') return migrateStorage(argv.slice(1));
   try {
     const options = loadOptions(argv, process.env);
     if (!options) {

@@ -134,7 +134,10 @@ export function help(): string {
     const shown = preset === '' ? '' : ` [${preset}]`;
     return `  ${`--${name} ${value}`.padEnd(36)} ${doc}${shown}\n  ${' '.repeat(36)} ${variable}`;
   });
-  return `pergola operator: custom resources of the cluster KUBECONFIG points at, or this pod is in → engines\n\n${lines.join('\n')}\n`;
+  const command = `  ${'migrate-storage'.padEnd(36)} a command: store resources anew as the present version`;
+  const head =
+    'pergola operator: custom resources of the cluster KUBECONFIG points at, or this pod is in → engines';
+  return `${head}\n\n${[...lines, command].join('\n')}\n`;
 }
 
 function parsed(argv: readonly string[]): Readonly<Record<string, string | boolean | undefined>> {
