@@ -1,7 +1,8 @@
 /** Numbers survive their way through. */
 import { expect, test } from 'vitest';
 import '../../testing/seed.ts';
-import { assert, constantFrom, json, property, string } from 'fast-check';
+import { array, assert, constantFrom, json, property, string, tuple } from 'fast-check';
+import { numberFrom } from './number.ts';
 import { parseJson } from './parse-json.ts';
 import { isSameJson } from './value.ts';
 
@@ -24,6 +25,32 @@ test('ordinary numbers are ordinary numbers', () => {
   expect(parseJson('{"a": 1, "b": "12345678901234567890"}')).toEqual({ a: 1, b: '12345678901234567890' });
 });
 
+test('what looks like our own marks is text, name or number as it was written', () => {
+  for (const text of ['{"\\u0001a":"\\u00011.0","b":[1.0,"\\u0001","\\u0001\\u0001"]}', '["\\u00011.0"]']) {
+    expect(JSON.stringify(parseJson(text))).toBe(text);
+  }
+  const member = parseJson('{"__proto__":1.0,"x":{"__proto__":[1e3]}}');
+  expect(JSON.stringify(member)).toBe('{"__proto__":1.0,"x":{"__proto__":[1e3]}}');
+  expect(Object.getPrototypeOf(member)).toBe(Object.prototype);
+});
+
+test('a number that stands where none may is refused, whatever it looks like', () => {
+  for (const text of [
+    '{1.0:1}',
+    '{1.0 :1}',
+    '[1.0 2.0]',
+    '1.0"a"',
+    '"a"1.0',
+    '[01.0]',
+    '[1.]',
+    '[.5]',
+    '[1.0e]',
+    '[-]',
+  ]) {
+    expect(() => parseJson(text), text).toThrow('invalid json');
+  }
+});
+
 test('what is no JSON is refused', () => {
   for (const text of ['', '{', 'nope', '12345678901234567890x'])
     expect(() => parseJson(text)).toThrow('invalid json');
@@ -43,11 +70,34 @@ test('numbers in texts are not looked at, wherever the texts end', () => {
   expect(() => parseJson('"1.0')).toThrow('invalid json');
 });
 
+test('it is what JSON.parse makes with the text of each number at hand', () => {
+  type Reviver = (key: string, value: unknown, context: { readonly source: string }) => unknown;
+  const parse = JSON.parse as (text: string, reviver: Reviver) => unknown;
+  const reference = (text: string) =>
+    parse(text, (_, value, { source }) => (typeof value === 'number' ? numberFrom(source) : value));
+  const written = constantFrom('1.0', '-0', '12345678901234567890', '1e3', '7', '0.1');
+  const texts = tuple(json({ stringUnit: 'binary' }), array(written, { minLength: 1 })).map(
+    ([text, numbers]) =>
+      text.replaceAll(/(?<=[[,:])-?\d[^,\]}]*(?=[,\]}])/g, (_, at: number) => numbers[at % numbers.length]!),
+  );
+  assert(
+    property(texts, (text) => {
+      let expected: unknown;
+      try {
+        expected = reference(text);
+      } catch {
+        return; // A number was replaced in the middle of a text.
+      }
+      expect(JSON.stringify(parseJson(text))).toBe(JSON.stringify(expected));
+    }),
+  );
+});
+
 test('what JSON.parse reads is read, and nothing else', () => {
   const plain = (text: string) => isSameJson(parseJson(text), JSON.parse(text));
   assert(property(json(), plain));
   assert(
-    property(string({ unit: constantFrom(...'[]{}",:\\-+.eE01 tn') }), (text) => {
+    property(string({ unit: constantFrom(...'[]{}",:\\-+.eE01 tn', '1.0', '1e3', '\\u0001') }), (text) => {
       const known = [JSON.parse, parseJson].map((parse) => {
         try {
           return JSON.stringify(parse(text)).replaceAll(/[\d.eE+-]+/g, '');
