@@ -335,9 +335,10 @@ function isBehind(a: Versions, b: Versions): boolean {
 function isCovered(before: Source | undefined, after: Source, catalog: SourceCatalog): boolean {
   if ('error' in catalog || !before) return false;
   if (JSON.stringify(before.configuration) !== JSON.stringify(after.configuration)) return false;
-  const known = new Set(before.tables.map((table) => qualifiedKey(table.table)));
-  return after.tables.every(({ table }) => {
-    const key = qualifiedKey(table);
-    return known.has(key) || catalog.tables.has(key);
+  const kept = new Set(before.tables);
+  return after.tables.every((table) => {
+    if (kept.has(table)) return true;
+    const key = qualifiedKey(table.table);
+    return catalog.tables.has(key) || before.tables.some((known) => qualifiedKey(known.table) === key);
   });
 }

@@ -47,7 +47,7 @@ export type Scope = {
   /** All tables of the source, for `_exists` and relationships. */
   readonly tables: Lookup<ResolvedTable>;
   /** Names of relationships that lead out of the source, by the table's qualifiedKey. */
-  readonly remote?: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly remote?: Lookup<ReadonlySet<string>>;
   /** The role whose request this is, and no rule: values are values, and none means a session variable. */
   readonly reader?: string;
 };

@@ -66,8 +66,8 @@ export function eventTriggersOf(
   found: Inconsistencies,
 ): ReadonlyMap<string, ResolvedEventTrigger> {
   const resolved = new Map<string, ResolvedEventTrigger>();
-  for (const table of at.tables.values()) {
-    for (const definition of at.definitions.get(qualifiedKey(table.table))?.event_triggers ?? []) {
+  for (const [key, table] of at.tables) {
+    for (const definition of at.definitions.get(key)?.event_triggers ?? []) {
       const subject = eventTriggerSubject(at.name, table.table, definition);
       const trigger = found.attempt(subject, () => {
         if (taken.has(definition.name)) fail('eventTriggerExists', { name: definition.name });

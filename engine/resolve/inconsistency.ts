@@ -39,13 +39,14 @@ const WITHOUT_CONTEXT: ReadonlySet<ErrorName> = new Set([
 export class Inconsistencies {
   readonly all: Inconsistency[] = [];
 
-  /** The result of `body`; or, when it fails with an ERRORS row, undefined and one more inconsistency. */
-  attempt<T>(subject: Subject, body: () => T): T | undefined {
+  /** The result of `body`; or, when it fails with an ERRORS row, undefined and one more inconsistency. Who attempts thousands
+   *  says the subject when it is asked for. */
+  attempt<T>(subject: Subject | (() => Subject), body: () => T): T | undefined {
     try {
       return body();
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
-      this.add(subject, error);
+      this.add(typeof subject === 'function' ? subject() : subject, error);
       return undefined;
     }
   }

@@ -5,6 +5,7 @@
 import type { Catalog } from '../catalog/types.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { QueryTags, Source } from '../metadata/schema/source.ts';
+import type { Table } from '../metadata/schema/table.ts';
 import { resolveActions } from './action.ts';
 import { resolveCronTriggers } from './cron-trigger.ts';
 import { resolveCustomTypes } from './custom-type.ts';
@@ -108,14 +109,22 @@ function rolesOf(metadata: Metadata): ReadonlySet<string> {
     for (const model of source.logical_models ?? [])
       for (const { role } of model.select_permissions ?? []) roles.add(role);
     for (const fn of source.functions ?? []) for (const { role } of fn.permissions ?? []) roles.add(role);
-    for (const table of source.tables) {
-      for (const kind of ['select', 'insert', 'update', 'delete'] as const) {
-        for (const permission of table[`${kind}_permissions`] ?? []) roles.add(permission.role);
-      }
-    }
+    for (const table of source.tables) for (const role of rolesOfTable(table)) roles.add(role);
   }
   return roles;
 }
+
+/** Remembered, as there are thousands. */
+function rolesOfTable(table: Table): readonly string[] {
+  const known = rolesBefore.get(table);
+  if (known) return known;
+  const kinds = ['select', 'insert', 'update', 'delete'] as const;
+  const roles = kinds.flatMap((kind) => (table[`${kind}_permissions`] ?? []).map(({ role }) => role));
+  rolesBefore.set(table, [...new Set(roles)]);
+  return roles;
+}
+
+const rolesBefore = new WeakMap<Table, readonly string[]>();
 
 function queryTagsOf({ query_tags: tags }: Source): QueryTags | null {
   return tags && !tags.disabled ? tags : null;

@@ -86,6 +86,15 @@ export function reachedSources(
   });
 }
 
+/** Its qualifiedKey, made once. */
+function keyOf(definition: Table): string {
+  const key = keys.get(definition) ?? qualifiedKey(definition.table);
+  keys.set(definition, key);
+  return key;
+}
+
+const keys = new WeakMap<Table, string>();
+
 export function trackTables(
   at: PartialSource,
   options: ResolveOptions,
@@ -94,11 +103,12 @@ export function trackTables(
   const definitions = new Map<string, Table>();
   const tables = new Map<string, ResolvedTable>();
   for (const definition of at.source.tables) {
-    const key = qualifiedKey(definition.table);
-    const name = printQualified(definition.table);
-    const table = found.attempt(tableSubject(at.source.name, definition.table), () => {
-      if (definitions.has(key)) fail('alreadyTracked', { table: name });
-      const catalog = at.catalog.tables.get(key) ?? fail('tableNotInDatabase', { table: name });
+    const key = keyOf(definition);
+    const name = () => printQualified(definition.table);
+    const subject = () => tableSubject(at.source.name, definition.table);
+    const table = found.attempt(subject, () => {
+      if (definitions.has(key)) fail('alreadyTracked', { table: name() });
+      const catalog = at.catalog.tables.get(key) ?? fail('tableNotInDatabase', { table: name() });
       const table = resolveTable(at, definition, catalog, options);
       if (!definition.is_enum) return table;
       return { ...table, enum: resolveEnum(catalog, at.catalog.enumRows.get(key), table) };
@@ -147,6 +157,7 @@ function withNamesLeft(at: PartialSource, names: TakenNames, found: Inconsistenc
 }
 
 export function withEnumColumns(at: PartialSource, found: Inconsistencies): PartialSource {
+  if (![...at.tables.values()].some((table) => table.enum)) return at;
   const tables = new Map<string, ResolvedTable>();
   for (const [key, table] of at.tables) {
     const subject = tableSubject(table.source, table.table);
@@ -203,6 +214,8 @@ export function withComputedFields(
   options: ResolveOptions,
   found: Inconsistencies,
 ): PartialSource {
+  const isDeclared = ({ computed_fields: all = [] }: Table) => all.length > 0;
+  if (!at.source.tables.some(isDeclared)) return at;
   const around = { catalog: at.catalog, tables: at.tables, options };
   const tables = new Map(at.tables);
   for (const [key, table] of at.tables) {
@@ -250,8 +263,9 @@ export function functionsOf(
 const permittedBefore = new Memo<ResolvedTable, ResolvedTable, ResolvedTable>();
 
 export function withPermissions(at: PartialSource, found: Inconsistencies): PartialSource {
-  const namesOf = ({ remote_relationships: all = [] }: Table) => new Set(all.map(({ name }) => name));
-  const remote = mapValues(at.definitions, namesOf);
+  const remote = {
+    get: (key: string) => new Set(at.definitions.get(key)?.remote_relationships?.map(({ name }) => name)),
+  };
   const tables = new Map<string, ResolvedTable>();
   for (const [key, table] of at.tables) {
     const definition = at.definitions.get(key)!;
