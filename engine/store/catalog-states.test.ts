@@ -1,5 +1,8 @@
 /** The operator's state is what its patches make of it, whenever it is read. */
+import '../../testing/seed.ts';
+import { type Arbitrary, array, assert, constantFrom, dictionary, oneof, property } from 'fast-check';
 import { expect, test } from 'vitest';
+import { mergePatch } from '../metadata/merge-patch.ts';
 import { changesOperator, patchStates, setStates } from './catalog-states.ts';
 
 const STATES = {
@@ -52,4 +55,24 @@ test('what a patch changes is known without putting the state together', () => {
   ];
   expect(same.filter((patch) => changesOperator(states, patch))).toEqual([]);
   expect(other.filter((patch) => !changesOperator(states, patch))).toEqual([]);
+});
+
+test('any patches come to what merging them one by one does, and are known to change something when they do', () => {
+  const leaf = constantFrom<unknown>(null, 1, 2, [1]);
+  const nested = (inner: Arbitrary<unknown>) => dictionary(constantFrom('a', 'b', 'c'), oneof(leaf, inner));
+  const patch = oneof(leaf, nested(nested(nested(leaf))));
+  assert(
+    property(patch, array(patch, { maxLength: 4 }), patch, (value, patches, last) => {
+      const before = { cli: {}, console: {}, operator: value };
+      const merged = patches.reduce(mergePatch, value);
+      const states = patches.reduce<typeof before>(
+        (all, one) => patchStates(all, [one]) as typeof before,
+        before,
+      );
+      const isOther = JSON.stringify(mergePatch(merged, last)) !== JSON.stringify(merged);
+      expect(changesOperator(states, last)).toBe(isOther);
+      expect(JSON.stringify(states.operator)).toBe(JSON.stringify(merged));
+    }),
+    { numRuns: 500 },
+  );
 });

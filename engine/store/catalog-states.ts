@@ -35,7 +35,8 @@ export function setStates(states: CatalogStates, set: Partial<CatalogStates>): C
 /** Would the operator's state be another with the patch? Looks only at what the patch speaks of. */
 export function changesOperator(states: CatalogStates, patch: unknown): boolean {
   const { from, patches } = pendingOf(states);
-  const now = mergePatches(onlyOf(from.operator, patch), patches);
+  const only = (value: unknown) => onlyOf(value, patch);
+  const now = mergePatches(only(from.operator), patches.map(only));
   return mergePatch(now, patch) !== now;
 }
 
