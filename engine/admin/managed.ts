@@ -14,11 +14,16 @@ export type Warning = {
   readonly name: string;
 };
 
-/** `ledger` is what the operator has stored; anything that is none owns nothing. */
-export function managedChanges(ledger: unknown, before: Metadata, after: Metadata): readonly Warning[] {
-  const owners = ownersIn(ledger);
-  if (before === after || Object.keys(owners).length === 0) return [];
-  return changedKeys(before, after).flatMap((key) => {
+/** `ledger` is what the operator has stored, asked for when something has changed; anything that is none owns nothing. */
+export function managedChanges(
+  ledger: (() => unknown) | null,
+  before: Metadata,
+  after: Metadata,
+): readonly Warning[] {
+  const keys = ledger ? changedKeys(before, after) : [];
+  if (!ledger || keys.length === 0) return [];
+  const owners = ownersIn(ledger());
+  return keys.flatMap((key) => {
     const owner = Object.hasOwn(owners, key) ? owners[key]!.cr : undefined;
     return typeof owner === 'string' ? [warningOf(key, owner)] : [];
   });

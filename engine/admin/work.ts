@@ -47,7 +47,8 @@ export type Edit = { readonly path: readonly PathStep[]; readonly metadata: Meta
 export class Work {
   readonly base: Snapshot;
   readonly ground: Ground;
-  readonly #isOperator: boolean;
+  /** What custom resources own; null where the request is the operator's own. */
+  readonly ledger: (() => unknown) | null;
   /** reload_metadata moves the version even when nothing differs. */
   touchesResource = false;
   /** run_sql and reload_metadata: other replicas must introspect again. */
@@ -74,7 +75,7 @@ export class Work {
 
   constructor(base: Snapshot, ground: Ground, options: { readonly isOperator?: boolean } = {}) {
     this.base = base;
-    this.#isOperator = options.isOperator ?? false;
+    this.ledger = options.isOperator ? null : () => base.catalogStates.operator;
     this.#states = base.catalogStates;
     this.ground = ground;
     this.#metadata = base.metadata;
@@ -97,11 +98,6 @@ export class Work {
 
   get catalogStates(): CatalogStates {
     return this.#states;
-  }
-
-  /** What custom resources own; null where the request is the operator's own. */
-  get ledger(): unknown {
-    return this.#isOperator ? null : this.base.catalogStates.operator;
   }
 
   /** The operations that changed the document so far, in order. */
