@@ -1,10 +1,13 @@
 /** Generated pages are current, and what is written by hand leaves nothing out. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { OPTIONS as ENGINE_OPTIONS } from '../engine/config/options.ts';
 import { ERRORS } from '../engine/errors/errors.ts';
 import { OPERATION_NAMES } from '../engine/metadata/operations.ts';
 import { REASONS } from '../operator/kinds/resource.ts';
+import { KINDS } from '../operator/kinds.ts';
+import { OPTIONS as OPERATOR_OPTIONS } from '../operator/kubernetes/options.ts';
 import { PAGES, pathOf } from './generate.ts';
 
 test.each(PAGES)('docs/reference/$file is what its table says; `make generate` writes it', (page) => {
@@ -18,7 +21,44 @@ test('every error and every operation has its place in the reference', () => {
 });
 
 test('every reason a resource may not be Ready for has a row that says what to do', () => {
-  const guide = readFileSync(join(import.meta.dirname, 'guides/troubleshooting.md'), 'utf8');
+  const guide = read('guides/troubleshooting.md');
   const rows = [...guide.matchAll(/^\| `(\w+)` \| .+ \| .+ \|$/gm)].map(([, reason]) => reason);
   expect(rows.toSorted()).toEqual([...REASONS].toSorted());
 });
+
+describe('the security guide', () => {
+  const guide = read('guides/security.md');
+
+  test('says of every kind what writing it can do, and to whom the chart gives that', () => {
+    const rows = [...guide.matchAll(/^\| (\w+) \| .+ \| (admin|edit) \|$/gm)].map(([, kind, to]) => [
+      kind,
+      to,
+    ]);
+    const [, withheld = ''] = /without \$all ([^|]*) \|/.exec(read('../charts/pergola/templates/rbac.yaml'))!;
+    const given = KINDS.map(({ kind, plural }) => [
+      kind,
+      withheld.includes(`"${plural}"`) ? 'admin' : 'edit',
+    ]);
+    expect(rows.toSorted()).toEqual(given.toSorted());
+  });
+
+  test('shows the rights of the operator as the chart has them', () => {
+    const rules = read('../charts/pergola/templates/_rules.tpl');
+    const [, granted = ''] = /define "pergola\.operatorRules" -}}\n([\s\S]*?)\{\{- end/.exec(rules)!;
+    expect(guide).toContain(`\`\`\`yaml\n${granted}\`\`\``);
+  });
+});
+
+test('every flag a guide speaks of is one', () => {
+  const known = new Set([...Object.keys(ENGINE_OPTIONS), ...Object.keys(OPERATOR_OPTIONS)]);
+  const guides = ['security', 'gitops', 'installing', 'troubleshooting', 'guards', 'authentication'];
+  const named = guides.flatMap((name) =>
+    [...read(`guides/${name}.md`).matchAll(/`--([a-z0-9-]+)/g)].map(([, flag]) => flag!),
+  );
+  const foreign = ['reset-then-reuse-values', 'take-ownership', 'set'];
+  expect(named.filter((flag) => !known.has(flag) && !foreign.includes(flag))).toEqual([]);
+});
+
+function read(path: string): string {
+  return readFileSync(join(import.meta.dirname, path), 'utf8');
+}

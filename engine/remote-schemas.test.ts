@@ -57,7 +57,11 @@ beforeAll(async () => {
     insert into author values (1, 'Ada'), (2, 'Bo');`);
   remote = await startRemote(SDL, RESOLVERS);
   other = await startRemote('type Query { elsewhere: String }', { 'Query.elsewhere': () => 'here' });
-  const env = { REMOTE_URL: remote.url, REMOTE_KEY: 'from the environment' };
+  const env = {
+    REMOTE_URL: remote.url,
+    REMOTE_KEY: 'from the environment',
+    ENGINE_GRAPHQL_ADMIN_SECRET: 'hush',
+  };
   engine = await startTestEngine({ databaseUrl: database.url, env });
 });
 afterAll(async () => {
@@ -326,6 +330,21 @@ describe('headers', () => {
     await engine.graphql('{ strict }', { role: 'user', headers: sent });
     expect(lastAsked().headers).toMatchObject({ 'x-engine-user-id': '7' });
     expect(lastAsked().headers).not.toHaveProperty('x-own');
+  });
+
+  test('secrets of the engine itself are sent nowhere', async () => {
+    const before = remote.asked.length;
+    const own = 'ENGINE_GRAPHQL_ADMIN_SECRET';
+    for (const definition of [
+      { url: '{{REMOTE_URL}}', headers: [{ name: 'X-Key', value_from_env: own }] },
+      { url: `{{REMOTE_URL}}?stolen={{${own}}}` },
+      { url_from_env: own },
+    ]) {
+      const { status, body } = await engine.admin('add_remote_schema', { name: 'thief', definition });
+      expect(status).toBe(400);
+      expect(JSON.stringify(body)).not.toContain('hush');
+    }
+    expect(remote.asked).toHaveLength(before);
   });
 
   test('cookies it sets reach the client', async () => {

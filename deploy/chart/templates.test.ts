@@ -241,9 +241,28 @@ describeHelm('charts', (helm) => {
     expect(envOf(objects, 'pergola-operator')['PERGOLA_WATCH_NAMESPACES']).toBe('a,b');
   });
 
+  test('resources themselves may be written where deletion may wait, and nowhere else', async () => {
+    type Rule = { readonly resources: readonly string[]; readonly verbs: readonly string[] };
+    const patch = ({ rules }: { readonly rules: readonly Rule[] }) =>
+      rules.filter(({ verbs }) => verbs.includes('patch')).flatMap(({ resources }) => resources);
+    const plurals = KINDS.map(({ plural }) => plural).filter((x) => x !== 'engines');
+    const rightsWith = async (operator: object, kind: string, name = 'pergola-operator') =>
+      patch(find(await helm.template({ operator }), kind, name)).toSorted();
+    const always = ['*/status', 'events'];
+    expect(await rightsWith({}, 'ClusterRole', 'api-pergola-operator')).toEqual(always);
+    const waits = { waitingDeletion: true };
+    expect(await rightsWith(waits, 'ClusterRole', 'api-pergola-operator')).toEqual(
+      [...always, ...plurals].toSorted(),
+    );
+    const some = { ...waits, watchNamespaces: ['a'] };
+    expect(await rightsWith(some, 'Role')).toEqual([...always, ...plurals].toSorted());
+  });
+
   test('editors of a namespace may edit every kind but where engines and databases are', async () => {
     const [rule] = find(await helm.template(), 'ClusterRole', 'api-pergola-edit').rules;
-    const plurals = KINDS.map(({ plural }) => plural).filter((x) => x !== 'engines' && x !== 'sources');
+    const plurals = KINDS.map(({ plural }) => plural).filter(
+      (x) => !['engines', 'sources', 'metadatabundles'].includes(x),
+    );
     expect(rule.resources.toSorted()).toEqual(plurals.toSorted());
   });
 

@@ -3,6 +3,7 @@
  *  Out: what was answered and what had been sent, or a WebhookFailure. Not here: connections (outgoing/), what an answer means
  *  (validate-input.ts, action.ts). Reference: metadata-model.md, UrlTemplate, HeaderSpec and RequestTransform. */
 import type { IncomingHttpHeaders } from 'node:http';
+import { SECRET_VARIABLES } from '../config/options.ts';
 import type { RequestTransform } from '../metadata/schema/common.ts';
 import type { Observe, WebhookCalled } from '../observe/observation.ts';
 import type { Span } from '../observe/span.ts';
@@ -174,7 +175,7 @@ export function sessionVariablesOf({ variables }: Session, prefix: string): Read
   );
 }
 
-/** Raises WebhookFailure for a variable that is not set. */
+/** Raises WebhookFailure for a variable that is not set, or is the engine's own secret. */
 export function filledIn(template: string, env: Environment): string {
   return template.replaceAll(/\{\{\s*(.*?)\s*\}\}/g, (_, name: string) => fromEnvironment(name, env));
 }
@@ -193,7 +194,9 @@ function transformed(
   }
 }
 
+/** The engine's own secrets are nobody else's: who may point a URL somewhere need not be who may know them. */
 function fromEnvironment(name: string, env: Environment): string {
+  if (SECRET_VARIABLES.has(name)) throw new WebhookFailure(`environment variable "${name}" is never sent`);
   const value = env[name];
   if (value === undefined) throw new WebhookFailure(`environment variable "${name}" is not set`);
   return value;
@@ -206,7 +209,7 @@ function headersFor(webhook: Webhook, outward: Outward): ReadonlyMap<string, str
   return new Map([...weak, ['content-type', 'application/json'], ...strong]);
 }
 
-/** Names in lower case. Raises WebhookFailure for a variable that is not set. */
+/** Names in lower case. Raises WebhookFailure like `filledIn`. */
 export function configuredHeaders(
   { headers }: Pick<Webhook, 'headers'>,
   env: Environment,

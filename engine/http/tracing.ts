@@ -3,7 +3,7 @@
  *  Not here: spans and their way out (observe/), what is within an operation (execute/answer.ts).
  *  Reference: features.md 1.17; metadata-model.md, OtelConfig. */
 import type { EngineState } from '../admin/state.ts';
-import type { Options } from '../config/options.ts';
+import { type Options, SECRET_VARIABLES } from '../config/options.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { Span } from '../observe/span.ts';
@@ -94,11 +94,12 @@ function metadataExporting(
   };
 }
 
-/** A variable that is not set leaves its header out: the collector will say what it misses. */
+/** A variable that is not set, or is a secret of the engine's, leaves its header out: the collector will say what it misses. */
 function headersOf({ headers = [] }: Exporting, env: EngineState['env']): Readonly<Record<string, string>> {
   return Object.fromEntries(
     headers.flatMap(({ name, value, value_from_env: variable }) => {
-      const given = variable === undefined ? value : env[variable];
+      const given =
+        variable === undefined ? value : SECRET_VARIABLES.has(variable) ? undefined : env[variable];
       return given === undefined ? [] : [[name, given]];
     }),
   );
