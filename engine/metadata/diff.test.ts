@@ -165,6 +165,12 @@ test('another order of siblings cannot be said as edits', () => {
   expect(editsBetween(of('a', 'b'), of('b', 'a'))).toBeUndefined();
   expect(editsBetween(of('a', 'b'), of('b', 'c'))).toHaveLength(2);
   expect(editsBetween(of('a'), of('a'))).toEqual([]);
+  const many = Array.from({ length: 6000 }, (_, i) => `c${i}`);
+  expect(editsBetween(of(...many), of(...many))).toEqual([]);
+  expect(editsBetween(of(...many), of(...many.slice(0, -1)))).toBeUndefined();
+  const document = of(...many);
+  const keys = ['query_collection/c1', 'query_collection/c5998'];
+  expect(editsBetween(document, keys.reduce(removeObject, document))?.map(({ key }) => key)).toEqual(keys);
 });
 
 test('a document does not differ from itself', () => {

@@ -39,14 +39,18 @@ export function diffMetadata(from: Metadata, to: Metadata): readonly Change[] {
 /** Keys of the objects that were made, changed or deleted, in no order. Parts the documents share are not looked into, so
  *  that it costs little after a small edit. */
 export function changedKeys(before: Metadata, after: Metadata): readonly string[] {
-  return editsIn(TOP, before, after, KEYS).map(({ key }) => key);
+  const looking = { isSame: isSameJson, isEach: true, left: Number.POSITIVE_INFINITY };
+  return editsIn(TOP, before, after, looking).map(({ key }) => key);
 }
 
 /** What `editObjects` makes of `before` the same JSON text as `after` with: none where it is the same already, undefined where
- *  edits cannot say it (another order of siblings). Parts the documents share are not looked into. */
+ *  edits cannot say it (another order of siblings) or not in short. Parts the documents share are not looked into. */
 export function editsBetween(before: Metadata, after: Metadata): readonly Edit[] | undefined {
   if (before === after) return [];
-  const edits = editsIn(TOP, before, after, EDITS);
+  const looking = { isSame: isSameJsonText, isEach: false, left: MOST_LOOKED_INTO };
+  const edits = editsIn(TOP, before, after, looking);
+  const isMuch = looking.left < 0;
+  if (isMuch) return isSameJsonText(before, after) ? [] : undefined;
   return isSameJsonText(editObjects(before, edits), after) ? edits : undefined;
 }
 
@@ -54,11 +58,16 @@ type Owner = { readonly kind: ObjectKind | null; readonly segments: readonly str
 
 const TOP: Owner = { kind: null, segments: [] };
 
-/** `isEach`: also of what goes with the object it is nested in. */
-type Looking = { readonly isSame: (a: unknown, b: unknown) => boolean; readonly isEach: boolean };
+/** Of objects that two documents do not share: to find out about more than these costs as much as writing the document. */
+const MOST_LOOKED_INTO = 5000;
 
-const KEYS: Looking = { isSame: isSameJson, isEach: true };
-const EDITS: Looking = { isSame: isSameJsonText, isEach: false };
+type Looking = {
+  readonly isSame: (a: unknown, b: unknown) => boolean;
+  /** Also of what goes with the object it is nested in. */
+  readonly isEach: boolean;
+  /** How many objects may still be looked into; below zero, what was found is not all. */
+  left: number;
+};
 
 function editsIn(owner: Owner, before: Fragment, after: Fragment, looking: Looking): readonly Edit[] {
   return childKinds(owner.kind).flatMap((kind) => {
@@ -70,7 +79,7 @@ function editsIn(owner: Owner, before: Fragment, after: Fragment, looking: Looki
     const [gone, come] = [named(from), named(to)];
     return [...new Set([...gone.keys(), ...come.keys()])].flatMap((name) => {
       const [a, b] = [gone.get(name), come.get(name)];
-      if (a === b) return [];
+      if (a === b || --looking.left < 0) return [];
       const segments = [...owner.segments, ...identity.of((b ?? a)!)];
       const inner = b || looking.isEach ? editsIn({ kind, segments }, a ?? {}, b ?? {}, looking) : [];
       const definition = b && bare(kind, b);
