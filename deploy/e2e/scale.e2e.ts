@@ -1,14 +1,14 @@
 /** Thousands of Table resources on one engine: the first sync, one change, the operator's memory, and quiet when nothing changes,
  *  each within its limit. The steps are one story and run in order; they print what they measured.
- *  Only with E2E_SCALE=1, on a machine with nothing else to do: elsewhere times say little, and `npm run scale` takes them apart
- *  without a cluster.
+ *  Times are those of a machine whose API server takes a resource in five milliseconds; where it needs longer, as much more is
+ *  allowed. `npm run scale` takes the times apart without a cluster; E2E_SCALE=0 leaves the story out.
  *  Not here: making and watching the resources (testing/scale.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeConfig } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, type Transport } from '../../operator/kubernetes/transport.ts';
 import { ManyTables, percentile, schemaOf } from '../../testing/scale.ts';
-import { apply, kubectl, waitFor } from './cluster.ts';
+import { apply, kubectl } from './cluster.ts';
 import { Door } from './door.ts';
 import { ENGINE } from './examples.ts';
 import { CHART, createNamespace, createPostgres, install, removeAll, uniqueName } from './release.ts';
@@ -16,6 +16,10 @@ import { CHART, createNamespace, createPostgres, install, removeAll, uniqueName 
 const TABLES = 5000;
 const EDITS = 100;
 const IDLE_SECONDS = 60;
+/** What a machine with nothing else to do needs. */
+const CREATION_MS = 5;
+/** Idle is who has collected the garbage of what he did. */
+const SETTLING_SECONDS = 20;
 const LIMITS = {
   firstSyncSeconds: 60,
   medianMs: 1000,
@@ -29,15 +33,21 @@ const namespace = uniqueName('pergola-scale');
 let transport: Transport;
 let tables: ManyTables;
 let door: Door;
+let slowness = 1;
 
-describe.skipIf(!process.env['E2E_SCALE'])('thousands of resources', () => {
+describe.skipIf(process.env['E2E_SCALE'] === '0')('thousands of resources', () => {
   beforeAll(async () => {
     const config = new KubeConfig();
     config.loadFromDefault();
     transport = await connect(config);
     await createNamespace(namespace);
     await createPostgres(namespace);
-    await install(namespace, CHART, '--set', 'engine.replicas=1,operator.replicas=0');
+    await install(
+      namespace,
+      CHART,
+      '--set',
+      'engine.replicas=1,operator.replicas=0,engine.resources.limits.memory=1Gi',
+    );
     door = new Door(namespace, 'service/pergola-engine');
     for (const sql of schemaOf(TABLES))
       await door.admin('run_sql', { sql, check_metadata_consistency: false });
@@ -53,16 +63,17 @@ describe.skipIf(!process.env['E2E_SCALE'])('thousands of resources', () => {
   test(`${TABLES} resources become Ready within ${LIMITS.firstSyncSeconds} s of the operator's start`, async () => {
     tables = new ManyTables(transport, namespace);
     await apply(ENGINE, '-n', namespace);
-    await tables.create(TABLES);
-    await kubectl('-n', namespace, 'scale', 'deployment/pergola-operator', '--replicas=1');
-    await waitFor(namespace, 'condition=Available', 'deployment/pergola-operator');
+    const createdIn = await timed(() => tables.create(TABLES));
+    slowness = Math.max(1, createdIn / (TABLES * CREATION_MS));
+    say('the API server takes a resource in ms', createdIn / TABLES);
     const began = performance.now();
+    await kubectl('-n', namespace, 'scale', 'deployment/pergola-operator', '--replicas=1');
     const told = setInterval(() => say('Ready so far', tables.readyCount), 10_000);
     await tables.ready(TABLES);
     clearInterval(told);
     const seconds = (performance.now() - began) / 1000;
     say('first sync s', seconds);
-    expect(seconds).toBeLessThan(LIMITS.firstSyncSeconds);
+    expect(seconds / slowness).toBeLessThan(LIMITS.firstSyncSeconds);
   });
 
   test('one change is Ready soon', async () => {
@@ -71,12 +82,12 @@ describe.skipIf(!process.env['E2E_SCALE'])('thousands of resources', () => {
     const [median, p99] = [percentile(times, 50), percentile(times, 99)];
     say('one change, median ms', median);
     say('one change, 99th percentile ms', p99);
-    expect(median).toBeLessThan(LIMITS.medianMs);
-    expect(p99).toBeLessThan(LIMITS.p99Ms);
+    expect(median / slowness).toBeLessThan(LIMITS.medianMs);
+    expect(p99 / slowness).toBeLessThan(LIMITS.p99Ms);
   });
 
   test('an operator with nothing to do does next to nothing', async () => {
-    await sleep(5000);
+    await sleep(SETTLING_SECONDS * 1000);
     const before = await numbers();
     await sleep(IDLE_SECONDS * 1000);
     const after = await numbers();
@@ -111,6 +122,12 @@ const LOOK = `
 async function numbers(): Promise<Numbers> {
   const inside = ['exec', 'deployment/pergola-operator', '--', 'node', '--input-type=module', '--eval', LOOK];
   return JSON.parse(await kubectl('-n', namespace, ...inside));
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  await work();
+  return performance.now() - began;
 }
 
 function say(what: string, value: number): void {
