@@ -190,6 +190,7 @@ function highest(look: () => number): { readonly end: () => number } {
 
 function memoryMb(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  if (process.env['SCALE_SMAPS']) console.log(`    ${status.match(/Rss\w+:\s+\d+/g)}`);
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
 }
 

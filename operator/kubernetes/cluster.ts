@@ -30,6 +30,8 @@ export class Cluster {
   readonly #options: ClusterOptions;
   readonly #kinds: ReadonlyMap<string, readonly Reflector<Stored>[]>;
   readonly #namespaces: Reflector<KubeObject> | undefined;
+  /** As long as nothing changes: an engine is looked at every few seconds, and may have thousands. */
+  #grouped: { readonly revision: number; readonly byEngine: ReadonlyMap<string, Bound> } | undefined;
 
   constructor(options: ClusterOptions) {
     this.#options = options;
@@ -92,20 +94,20 @@ export class Cluster {
       .find(Boolean);
   }
 
-  /** Of every kind but Engine, in no order; without those that are being deleted. */
+  /** Of every kind but Engine, in no order; without those that are being deleted. The same value until one of them changes. */
   resourcesOf(engine: string): readonly CustomResource[] {
-    return this.#resources().filter((cr) => engineKeyOf(cr) === engine && !isLeaving(cr));
+    return this.#boundTo(engine).staying;
   }
 
   /** Those that are being deleted. */
   leavingOf(engine: string): readonly CustomResource[] {
-    return this.#resources().filter((cr) => isLeaving(cr) && engineKeyOf(cr) === engine);
+    return this.#boundTo(engine).leaving;
   }
 
   /** Engines there are, and engines only resources speak of. */
   engineKeys(): ReadonlySet<string> {
     const engines = this.#kinds.get('Engine')!.flatMap(({ objects }) => [...objects.keys()]);
-    return new Set([...engines, ...this.#resources().map(engineKeyOf)]);
+    return new Set([...engines, ...this.#byEngine().keys()]);
   }
 
   /** Undefined: not known to us. */
@@ -137,10 +139,20 @@ export class Cluster {
       : kinds) as unknown as readonly Reflector<never>[];
   }
 
-  #resources(): readonly CustomResource[] {
-    return [...this.#kinds]
-      .filter(([kind]) => kind !== 'Engine')
-      .flatMap(([, reflectors]) => reflectors.flatMap(({ objects }) => [...objects.values()]));
+  #boundTo(engine: string): Bound {
+    return this.#byEngine().get(engine) ?? NOTHING;
+  }
+
+  #byEngine(): ReadonlyMap<string, Bound> {
+    const reflectors = [...this.#kinds].flatMap(([kind, scopes]) => (kind === 'Engine' ? [] : scopes));
+    const revision = reflectors.reduce((sum, reflector) => sum + reflector.revision, 0);
+    if (this.#grouped?.revision !== revision) {
+      const resources = reflectors.flatMap(({ objects }) => [...objects.values()]);
+      const grouped = [...Map.groupBy(resources, engineKeyOf)];
+      const byEngine = new Map(grouped.map(([key, bound]) => [key, boundOf(bound)]));
+      this.#grouped = { revision, byEngine };
+    }
+    return this.#grouped.byEngine;
   }
 
   #reflectorOf({ kind, plural }: KindRow, namespace: string | undefined): Reflector<Stored> {
@@ -186,6 +198,18 @@ export class Cluster {
     });
     return reflector;
   }
+}
+
+/** Resources of an engine. */
+type Bound = {
+  readonly staying: readonly CustomResource[];
+  readonly leaving: readonly CustomResource[];
+};
+
+const NOTHING: Bound = { staying: [], leaving: [] };
+
+function boundOf(resources: readonly CustomResource[]): Bound {
+  return { staying: resources.filter((cr) => !isLeaving(cr)), leaving: resources.filter(isLeaving) };
 }
 
 /** `/apis/pergola.dev/v1alpha1/tables` → `tables.pergola.dev` */

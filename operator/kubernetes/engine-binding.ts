@@ -101,8 +101,21 @@ export function referencesOf(
   engine: CustomResource,
   resources: readonly CustomResource[],
 ): readonly Reference[] {
-  return [...ownReferencesOf(engine), ...resources.flatMap((cr) => referencesOfResource(engine, cr))];
+  const known = referencesBefore.get(resources);
+  if (known?.engine === engine) return known.references;
+  const references = [
+    ...ownReferencesOf(engine),
+    ...resources.flatMap((cr) => referencesOfResource(engine, cr)),
+  ];
+  referencesBefore.set(resources, { engine, references });
+  return references;
 }
+
+/** The resources stay the same value until one of them changes (cluster.ts). */
+const referencesBefore = new WeakMap<
+  readonly CustomResource[],
+  { readonly engine: CustomResource; readonly references: readonly Reference[] }
+>();
 
 /** Its admin secret and its authority. */
 export function ownReferencesOf(engine: CustomResource): readonly Reference[] {

@@ -64,6 +64,7 @@ export class Reflector<T extends KubeObject> {
   readonly #awaited: (() => void)[] = [];
   #running: Promise<void> | undefined;
   #counts = { lists: 0, watches: 0, failures: 0 };
+  #revision = 0;
   /** Why it is not in sync, or does not hear. */
   problem: Error | undefined;
 
@@ -86,6 +87,11 @@ export class Reflector<T extends KubeObject> {
 
   get counts(): ReflectorCounts {
     return this.#counts;
+  }
+
+  /** Grows with every object that comes, goes or is another one now. */
+  get revision(): number {
+    return this.#revision;
   }
 
   /** By `namespace/name`. */
@@ -256,6 +262,7 @@ export class Reflector<T extends KubeObject> {
 
   #put(key: string, after: T | undefined): void {
     const before = this.#objects.get(key);
+    this.#revision++;
     if (after) this.#objects.set(key, after);
     else this.#objects.delete(key);
     const isAnother = before?.metadata.uid !== after?.metadata.uid;
