@@ -51,8 +51,16 @@ await describeKube('the storage of resources', (kube) => {
     );
   const storedVersions = async () => (await kube().request('GET', TABLES)).body.status.storedVersions;
   const versionsOfTables = async (): Promise<Record<string, string>> => {
-    const { body } = await kube().request('GET', `/apis/${GROUP_VERSION}/tables`);
-    const items: readonly { metadata: { name: string; resourceVersion: string } }[] = body.items;
+    // While a definition is being changed its resources are not served.
+    const items = await vi.waitFor(
+      async () => {
+        const { body } = await kube().request('GET', `/apis/${GROUP_VERSION}/tables`);
+        const found: readonly { metadata: { name: string; resourceVersion: string } }[] | undefined =
+          body.items;
+        return found ?? Promise.reject(new Error(JSON.stringify(body)));
+      },
+      { timeout: 30_000, interval: 100 },
+    );
     return Object.fromEntries(items.map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
   };
 
