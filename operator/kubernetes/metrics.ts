@@ -48,12 +48,18 @@ type CounterName = {
   [N in MetricName]: (typeof METRICS)[N]['type'] extends 'counter' ? N : never;
 }[MetricName];
 
+const LOOP_STATISTICS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'] as const;
+
 export class Metrics {
   readonly #registry = new Registry();
   readonly #counters = new Map<CounterName, Counter>();
 
   constructor() {
-    collectDefaultMetrics({ register: this.#registry });
+    collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: 60_000 });
+    // To have them the event loop would be looked at every few milliseconds: most of what an idle operator does.
+    for (const part of LOOP_STATISTICS) {
+      this.#registry.removeSingleMetric(`nodejs_eventloop_lag_${part}_seconds`);
+    }
   }
 
   add<N extends CounterName>(name: N, labels: Labels<N>, value = 1): void {
