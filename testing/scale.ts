@@ -141,5 +141,5 @@ async function inLanes(count: number, work: (i: number) => Promise<void>): Promi
 
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))]!;
+  return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)]!;
 }
