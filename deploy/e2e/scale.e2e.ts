@@ -15,7 +15,7 @@ import { CHART, createNamespace, createPostgres, install, removeAll, uniqueName 
 
 const TABLES = 5000;
 const EDITS = 100;
-const IDLE_SECONDS = 60;
+const IDLE_SECONDS = 120;
 /** What a machine with nothing else to do needs. */
 const CREATION_MS = 5;
 /** Idle is who has collected the garbage of what he did. */
@@ -92,11 +92,12 @@ describe.skipIf(process.env['E2E_SCALE'] === '0')('thousands of resources', () =
     await sleep(IDLE_SECONDS * 1000);
     const after = await numbers();
     const percent = ((after.cpuSeconds - before.cpuSeconds) / IDLE_SECONDS) * 100;
-    const perMinute = ((after.requests - before.requests) / IDLE_SECONDS) * 60;
+    const requests = after.requests - before.requests;
     say('idle, percent of a core', percent);
-    say('idle, requests to the engine a minute', perMinute);
+    say('idle, requests to the engine', requests);
     expect(percent).toBeLessThan(LIMITS.idlePercent);
-    expect(perMinute).toBeLessThanOrEqual(LIMITS.requestsPerMinute);
+    // One more may be at the very edge.
+    expect(requests).toBeLessThanOrEqual((LIMITS.requestsPerMinute * IDLE_SECONDS) / 60 + 1);
   });
 
   test(`and has never needed ${LIMITS.memoryMb} MB`, async () => {
