@@ -4,6 +4,7 @@
 import { differencesOf, summarise } from './difference.ts';
 import { describeKey } from './fragment.ts';
 import { type CustomResource, crName } from './kinds.ts';
+import { ownerOf } from './ledger.ts';
 import { wantsPlan, withoutPause } from './pause.ts';
 import type { Outcome } from './ports.ts';
 import type { Decision } from './three-way.ts';
@@ -33,7 +34,7 @@ export function planLines(
   decisions: readonly Decision[],
   outcome: Outcome,
 ): readonly string[] {
-  const own = decisions.filter(({ claim, entry }) => (claim ? crName(claim.cr) : entry?.cr) === crName(cr));
+  const own = decisions.filter((decision) => ownerOf(decision) === crName(cr));
   const changes = own.flatMap(linesOf);
   const isRefused = outcome.reason !== 'Applied';
   const lines = [...(isRefused ? [`! ${outcome.reason}: ${outcome.message}`] : []), ...changes];
