@@ -127,7 +127,7 @@ const FORBIDDEN_WHEN_PURE =
 const FORBIDDEN_IMPORTS = /^(node:.*|pg|fastify|ws|undici|@kubernetes\/client-node|pino)$/;
 
 /** Ordered tables and generated files may be long; anything else that is holds two concepts. */
-const MOST_LINES = 400;
+const MOST_LINES = 800;
 const ORDERED_TABLES = [
   'engine/errors/errors.ts',
   'engine/metadata/operations.ts',
@@ -220,7 +220,7 @@ test('only sql/fragment.ts makes fragments, and nothing else builds SQL text fro
   expect(wrong).toEqual([]);
 });
 
-test('files hold one concept: at most 400 lines, ordered tables aside', () => {
+test('files hold one concept: at most 800 lines, ordered tables aside', () => {
   const long = shipped.filter(
     (file) => !ORDERED_TABLES.includes(file) && sources.get(file)!.split('\n').length > MOST_LINES + 1,
   );
