@@ -19,6 +19,7 @@ export type AuthOptions = Pick<
   | 'adminSecret'
   | 'adminSecrets'
   | 'unauthorizedRole'
+  | 'unauthorizedSessionVariables'
   | 'headerPrefix'
   | 'jwtSecret'
   | 'jwtSecrets'
@@ -87,14 +88,20 @@ function authenticatorsOf(
   observe: Observe,
   trusts: Trusts | undefined,
 ): readonly Authenticator[] {
-  const { headerPrefix: prefix, unauthorizedRole } = options;
+  const { headerPrefix: prefix, unauthorizedRole, unauthorizedSessionVariables } = options;
   if (!isSecretSet(options)) return [(headers) => trusted(headers, prefix)];
   const chain: Authenticator[] = [bySecret(secretsOf(options), prefix)];
   if (byToken) chain.push(byToken);
   const hook = hookOf(options, trusts);
   if (hook) chain.push((headers, body) => sessionOfHook(hook, headers, prefix, body?.(), observe));
   if (unauthorizedRole !== undefined) {
-    chain.push((headers) => unauthorized(headers, prefix, unauthorizedRole));
+    chain.push((headers) =>
+      sessionOf(
+        unauthorizedRole,
+        unauthorizedSessionVariables ? sessionVariablesOf(headers, prefix) : {},
+        false,
+      ),
+    );
   }
   return chain;
 }
@@ -140,11 +147,6 @@ export function trusted(headers: IncomingHttpHeaders, prefix: string): Session {
   // A proxy that sets the header to nothing must not make administrators.
   if (role.trim() === '') fail('emptyRole', { prefix });
   return sessionOf(role, variables, wantsBackendOnly(variables, prefix));
-}
-
-/** The role is ours to say, and `backend_only` is not to be had; variables are the client's own claims. */
-function unauthorized(headers: IncomingHttpHeaders, prefix: string, role: string): Session {
-  return sessionOf(role, sessionVariablesOf(headers, prefix), false);
 }
 
 function sessionOf(

@@ -287,6 +287,12 @@ export const OPTIONS = {
     default: undefined,
     doc: 'role of requests that bring no credentials; without it they are refused',
   }),
+  'unauthorized-session-variables': row({
+    group: 'Access',
+    type: flag,
+    default: false,
+    doc: 'take the session variables of the unauthorized role from the headers of its requests, which any client can set',
+  }),
   'preserve-401-errors': row({
     group: 'Access',
     type: flag,

@@ -61,7 +61,7 @@ async function writtenDown(
     sessionVariables: session.variables,
     message: { body, sessionVariables },
     clientHeaders: webhook.forwardsClientHeaders
-      ? Object.fromEntries(forwardedHeaders(webhook, outward))
+      ? Object.fromEntries(forwardedHeaders(webhook, { sessionVariables }, outward))
       : {},
   });
   actions.look();

@@ -102,8 +102,7 @@ export function headersFor(
 
 /** Whoever is not trusted to say so must not seem to have session variables. */
 function clientHeaders(outward: Outward): Readonly<Record<string, string>> {
-  const forwarded = forwardedHeaders({}, outward);
-  return Object.fromEntries(forwarded.filter(([name]) => !name.startsWith(outward.headerPrefix)));
+  return Object.fromEntries(forwardedHeaders({}, { sessionVariables: {} }, outward));
 }
 
 function sessionHeaders({ variables }: Session, { headerPrefix }: Outward): Readonly<Record<string, string>> {

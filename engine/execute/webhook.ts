@@ -141,7 +141,7 @@ export async function callWebhook(
   const plain: PlainRequest = {
     method: 'POST',
     url: filledIn(webhook.url, outward.env),
-    headers: headersFor(webhook, outward),
+    headers: headersFor(webhook, message, outward),
     body: message.body,
   };
   const sent = transformed(webhook, plain, message);
@@ -202,9 +202,9 @@ function fromEnvironment(name: string, env: Environment): string {
   return value;
 }
 
-function headersFor(webhook: Webhook, outward: Outward): ReadonlyMap<string, string> {
+function headersFor(webhook: Webhook, message: Message, outward: Outward): ReadonlyMap<string, string> {
   const configured = configuredHeaders(webhook, outward.env);
-  const forwarded = webhook.forwardsClientHeaders ? forwardedHeaders(webhook, outward) : [];
+  const forwarded = webhook.forwardsClientHeaders ? forwardedHeaders(webhook, message, outward) : [];
   const [weak, strong] = webhook.prefersClientHeaders ? [configured, forwarded] : [forwarded, configured];
   return new Map([...weak, ['content-type', 'application/json'], ...strong]);
 }
@@ -220,23 +220,23 @@ export function configuredHeaders(
   ]);
 }
 
-/** Admin secrets are for us alone. */
+/** The client's headers a webhook receives. Headers with the engine's prefix are forwarded only where the session has that
+ *  variable with that value: a webhook takes them for session variables, and a client can send any. The admin secret never is. */
 export function forwardedHeaders(
   { ignoredClientHeaders = IGNORED }: Pick<Webhook, 'ignoredClientHeaders'>,
+  { sessionVariables }: Pick<Message, 'sessionVariables'>,
   { headers, headerPrefix }: Outward,
 ): readonly [string, string][] {
   const ignored = new Set(ignoredClientHeaders.map((name) => name.toLowerCase()));
-  const secrets = [`${headerPrefix}admin-secret`, `${headerPrefix}access-key`];
-  const isForwarded = (name: string) =>
+  const isForwarded = (name: string, value: string) =>
     !ignored.has(name) &&
     !NEVER_FORWARDED.has(name) &&
-    !secrets.includes(name) &&
+    !(name.startsWith(headerPrefix) && sessionVariables[name] !== value) &&
     !name.startsWith('sec-websocket-');
-  return Object.entries(headers).flatMap(([name, value]): [string, string][] =>
-    value === undefined || !isForwarded(name)
-      ? []
-      : [[name, typeof value === 'string' ? value : value.join(', ')]],
-  );
+  return Object.entries(headers).flatMap(([name, given]): [string, string][] => {
+    const value = typeof given === 'object' ? given.join(', ') : given;
+    return value === undefined || !isForwarded(name, value) ? [] : [[name, value]];
+  });
 }
 
 /** As logs and administrators are shown them: one entry for each value. */

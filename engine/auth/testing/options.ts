@@ -5,6 +5,7 @@ export const OPEN: AuthOptions = {
   adminSecret: undefined,
   adminSecrets: undefined,
   unauthorizedRole: undefined,
+  unauthorizedSessionVariables: false,
   headerPrefix: 'x-engine-',
   jwtSecret: undefined,
   jwtSecrets: undefined,
