@@ -1,0 +1,36 @@
+/** Attacks from outside on an engine with the chart's 512 MiB: idle sockets, endless bodies and frames, readers that stall,
+ *  subscriptions without number, clients that hang up, webhooks that never answer. --only TEXT runs the attacks whose name has it.
+ *  Out: a line for each; --out JSON {passed, failed}; exit 1 when one succeeded. Linux only: memory is read from /proc. */
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
+import { attackAll } from '../testing/attack/run.ts';
+
+const { values: options } = parseArgs({ options: { only: { type: 'string' }, out: { type: 'string' } } });
+
+const folder = mkdtempSync(join(tmpdir(), 'pergola-attack-'));
+chmodSync(folder, 0o711);
+const postgres = await startEmbeddedPostgres({ folder, isDurable: false });
+let passed = 0;
+let failed = 0;
+try {
+  for await (const verdict of attackAll(postgres.url, options.only)) {
+    const { attack, problems, slowestMs, residentMb, peakMb, limitedBy } = verdict;
+    if (passed + failed === 0) console.log(`memory is limited by ${limitedBy}`);
+    if (problems.length === 0) passed++;
+    else failed++;
+    const memory = `${residentMb} MB resident, ${peakMb} MB at most so far`;
+    console.log(
+      `${problems.length === 0 ? 'ok  ' : 'FAIL'} ${attack}: slowest answer ${slowestMs.toFixed(0)} ms, ${memory}`,
+    );
+    for (const problem of problems) console.log(`       ${problem}`);
+  }
+} finally {
+  await postgres.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+console.log(`${passed} passed, ${failed} failed`);
+if (options.out) writeFileSync(options.out, JSON.stringify({ passed, failed }));
+process.exitCode = failed > 0 ? 1 : 0;

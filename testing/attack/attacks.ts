@@ -1,0 +1,244 @@
+/** The attacks an engine must survive, as an ordered table: each takes what a stranger can take from outside and holds it.
+ *  In: the engine's URL. Out: a function that ends the attack. Runs in a process of its own (attacker.ts).
+ *  Not here: the engine, the probes and the judgement (run.ts). */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WebSocket } from 'ws';
+import type { World } from './world.ts';
+
+/** Ends an attack and closes what it holds. */
+export type End = () => void;
+
+export type Attack = {
+  readonly name: string;
+  /** How long the attack is held while the engine is probed, in seconds. */
+  readonly heldSeconds: number;
+  readonly launch: (url: URL) => Promise<End>;
+  /** Runs while the attack is held, beside the probes. Returns what is wrong. */
+  readonly verify?: (world: World) => Promise<readonly string[]>;
+};
+
+const MIB = 2 ** 20;
+const BODY_BYTES = 100 * MIB;
+const CHUNK = Buffer.alloc(64 * 1024, 'a');
+/** Of type `item`; each result of the list is about 100 kB. */
+const LIST = 'subscription ($least: Int) { item(where: {id: {_gte: $least}}, limit: 100) { id body } }';
+/** A quick event is delivered within this time, whatever another trigger's webhook does. */
+const QUICK_MS = 3_000;
+const SLOW = '{ slow_item { id } }';
+
+export const ATTACKS: readonly Attack[] = [
+  { name: '10,000 idle sockets', heldSeconds: 5, launch: (url) => idleSockets(url, 10_000) },
+  { name: '2,000 sockets that send a byte a second', heldSeconds: 5, launch: (url) => dribble(url, 2_000) },
+  {
+    name: '64 bodies of 100 MiB with a wrong secret',
+    heldSeconds: 5,
+    launch: (url) => bodies(url, 64, ['x-engine-admin-secret: wrong']),
+  },
+  { name: '64 bodies of 100 MiB without credentials', heldSeconds: 5, launch: (url) => bodies(url, 64, []) },
+  {
+    name: '64 chunked bodies without end',
+    heldSeconds: 5,
+    launch: (url) => bodies(url, 64, ['transfer-encoding: chunked']),
+  },
+  { name: '64 WebSocket frames of 100 MiB before init', heldSeconds: 5, launch: (url) => frames(url, 64) },
+  {
+    name: '100 slow readers, each with as many subscriptions as it gets',
+    heldSeconds: 12,
+    launch: (url) => subscribers(url, { sockets: 100, each: 100, isReading: false }),
+  },
+  {
+    name: '1,000 subscriptions on one socket that reads nothing',
+    heldSeconds: 12,
+    launch: (url) => subscribers(url, { sockets: 1, each: 1_000, isReading: false }),
+  },
+  {
+    name: '1,000 subscriptions on one socket that reads',
+    heldSeconds: 8,
+    launch: (url) => subscribers(url, { sockets: 1, each: 1_000, isReading: true }),
+  },
+  {
+    name: '400 clients that hang up on slow statements',
+    heldSeconds: 6,
+    launch: (url) => hangUps(url, 400),
+    verify: noStatementGoesOn,
+  },
+  {
+    name: '3,000 events for a webhook that never answers',
+    heldSeconds: 6,
+    launch: async () => () => {},
+    verify: quickEventsAreDelivered,
+  },
+];
+
+/** Half of them say nothing at all, half have become WebSockets and say nothing then. */
+async function idleSockets(url: URL, count: number): Promise<End> {
+  const sockets: Socket[] = [];
+  for (let i = 0; i < count; i++) {
+    const socket = open(url);
+    sockets.push(socket);
+    if (i % 2 === 1) socket.write(upgrade(url));
+    if (i % 200 === 199) await sleep(20);
+  }
+  return () => endAll(sockets);
+}
+
+/** Headers, and bodies after them, that arrive a byte a second. */
+async function dribble(url: URL, count: number): Promise<End> {
+  const sockets: Socket[] = [];
+  for (let i = 0; i < count; i++) {
+    const socket = open(url);
+    sockets.push(socket);
+    socket.write(i % 2 === 0 ? 'POST /v1/graphql HTTP/1.1\r\n' : post(url, ['content-length: 1000']));
+    if (i % 200 === 199) await sleep(20);
+  }
+  const drip = setInterval(() => {
+    for (const socket of sockets) if (socket.writable) socket.write('x');
+  }, 1000);
+  return () => {
+    clearInterval(drip);
+    endAll(sockets);
+  };
+}
+
+async function bodies(url: URL, count: number, headers: readonly string[]): Promise<End> {
+  const isChunked = headers.some((header) => header.startsWith('transfer-encoding'));
+  const length = isChunked ? [] : [`content-length: ${BODY_BYTES}`];
+  return stream(url, count, post(url, [...headers, ...length]), (socket) => {
+    const chunk = Buffer.concat([
+      Buffer.from(`${CHUNK.length.toString(16)}\r\n`),
+      CHUNK,
+      Buffer.from('\r\n'),
+    ]);
+    return pour(socket, isChunked ? chunk : CHUNK, BODY_BYTES);
+  });
+}
+
+/** The header of a masked text frame says 100 MiB; its body follows. */
+async function frames(url: URL, count: number): Promise<End> {
+  const header = Buffer.alloc(14);
+  header.set([0x81, 0xff]);
+  header.writeBigUInt64BE(BigInt(BODY_BYTES), 2);
+  return stream(url, count, upgrade(url), async (socket) => {
+    await Promise.race([once(socket, 'data'), once(socket, 'close')]).catch(() => {});
+    socket.write(header);
+    await pour(socket, CHUNK, BODY_BYTES);
+  });
+}
+
+async function stream(
+  url: URL,
+  count: number,
+  head: string,
+  body: (socket: Socket) => Promise<void>,
+): Promise<End> {
+  const sockets = Array.from({ length: count }, () => open(url));
+  for (const socket of sockets) {
+    socket.write(head);
+    void body(socket);
+  }
+  return () => endAll(sockets);
+}
+
+/** Writes as fast as the other side takes it, until `bytes` are written or the socket is closed. */
+async function pour(socket: Socket, chunk: Buffer, bytes: number): Promise<void> {
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  for (let sent = 0; sent < bytes && socket.writable; sent += chunk.length) {
+    if (socket.write(chunk)) continue;
+    await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed]);
+  }
+}
+
+/** Subscriptions with a variable of their own each, so that no two results are the same question. */
+async function subscribers(
+  url: URL,
+  { sockets: count, each, isReading }: { sockets: number; each: number; isReading: boolean },
+): Promise<End> {
+  const sockets: WebSocket[] = [];
+  for (let i = 0; i < count; i++) {
+    const socket = new WebSocket(`ws://${url.host}/v1/graphql`, 'graphql-transport-ws');
+    socket.on('error', () => {});
+    socket.on('message', () => {});
+    sockets.push(socket);
+    socket.once('open', () => {
+      socket.send('{"type":"connection_init"}');
+      for (let j = 0; j < each; j++) {
+        const payload = { query: LIST, variables: { least: (i * each + j) % 300 } };
+        socket.send(JSON.stringify({ id: String(j), type: 'subscribe', payload }));
+      }
+      if (!isReading) socket.pause();
+    });
+    if (i % 10 === 9) await sleep(10);
+  }
+  await sleep(500);
+  return () => {
+    for (const socket of sockets) socket.terminate();
+  };
+}
+
+/** Every client asks for what takes long, and is gone a little later. */
+async function hangUps(url: URL, count: number): Promise<End> {
+  const body = JSON.stringify({ query: SLOW });
+  for (let i = 0; i < count; i++) {
+    const socket = open(url);
+    socket.write(post(url, [`content-length: ${body.length}`]) + body);
+    setTimeout(() => socket.destroy(), 100 + (i % 10) * 50);
+    if (i % 50 === 49) await sleep(50);
+  }
+  return () => {};
+}
+
+function open(url: URL): Socket {
+  const socket = connect(Number(url.port), url.hostname);
+  socket.on('error', () => {});
+  return socket;
+}
+
+function endAll(sockets: readonly Socket[]): void {
+  for (const socket of sockets) socket.destroy();
+}
+
+function post(url: URL, headers: readonly string[]): string {
+  const lines = [
+    'POST /v1/graphql HTTP/1.1',
+    `host: ${url.host}`,
+    'content-type: application/json',
+    ...headers,
+  ];
+  return `${lines.join('\r\n')}\r\n\r\n`;
+}
+
+function upgrade(url: URL): string {
+  const lines = [
+    'GET /v1/graphql HTTP/1.1',
+    `host: ${url.host}`,
+    'connection: Upgrade',
+    'upgrade: websocket',
+    'sec-websocket-version: 13',
+    'sec-websocket-protocol: graphql-transport-ws',
+    `sec-websocket-key: ${Buffer.alloc(16, 'k').toString('base64')}`,
+  ];
+  return `${lines.join('\r\n')}\r\n\r\n`;
+}
+
+/** The clients are gone half a second after they asked; Postgres is given three more. */
+async function noStatementGoesOn({ database }: World): Promise<readonly string[]> {
+  await sleep(3_500);
+  const { rows } = await database.query<{ count: number }>(
+    "select count(*)::int as count from pg_stat_activity where state = 'active' and query like '%slow_item%' and pid <> pg_backend_pid()",
+  );
+  return rows[0]!.count === 0 ? [] : [`${rows[0]!.count} statements go on after their clients hung up`];
+}
+
+async function quickEventsAreDelivered({ database, delivered }: World): Promise<readonly string[]> {
+  const before = delivered();
+  await database.query('insert into waiting_job select generate_series(1, 3000)');
+  await sleep(2_000);
+  const askedAt = performance.now();
+  await database.query('insert into quick_job select generate_series(1, 20)');
+  while (delivered() < before + 20 && performance.now() - askedAt < QUICK_MS * 2) await sleep(20);
+  const took = performance.now() - askedAt;
+  if (delivered() < before + 20) return [`${delivered() - before} of 20 quick events were delivered`];
+  return took < QUICK_MS ? [] : [`quick events took ${took.toFixed(0)} ms`];
+}

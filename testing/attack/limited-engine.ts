@@ -1,0 +1,101 @@
+/** `pergola serve` with the memory the chart gives it: 512 MiB, by a control group where one can be made, else by a heap limit.
+ *  In: database URL, flags. Out: URL, what its process uses, and a way to stop it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../bin/embedded-postgres.ts';
+
+export const LIMIT_BYTES = 512 * 2 ** 20;
+export const ADMIN_SECRET = 'attacked';
+/** What Node itself takes as the heap's limit in a container of 512 MiB. */
+const HEAP_MB = 256;
+
+/** Control groups of version 2 and of version 1, the file that holds the limit in each. */
+const CONTROL_GROUPS = [
+  { root: '/sys/fs/cgroup', limit: 'memory.max', isThere: 'cgroup.controllers' },
+  { root: '/sys/fs/cgroup/memory', limit: 'memory.limit_in_bytes', isThere: 'memory.limit_in_bytes' },
+] as const;
+
+export type LimitedEngine = {
+  readonly url: string;
+  /** How the memory is limited, for the report. */
+  readonly limitedBy: string;
+  readonly isAlive: () => boolean;
+  /** The most that was resident so far, in bytes. */
+  readonly peakBytes: () => number;
+  readonly residentBytes: () => number;
+  readonly stop: () => Promise<void>;
+};
+
+export async function startLimitedEngine(
+  databaseUrl: string,
+  flags: readonly string[],
+): Promise<LimitedEngine> {
+  const port = await freePort();
+  const group = makeControlGroup(`pergola-attack-${port}`);
+  const serve = [
+    process.execPath,
+    ...(group ? [] : [`--max-old-space-size=${HEAP_MB}`]),
+    'bin/pergola.mjs',
+    'serve',
+  ];
+  const command = [...serve, '--server-port', String(port), '--server-host', '127.0.0.1', ...flags];
+  const join = group ? `echo $$ > ${group}/cgroup.procs && ` : '';
+  const engine = spawn('sh', ['-c', `${join}exec "$@"`, 'sh', ...command], {
+    env: {
+      ...process.env,
+      ENGINE_GRAPHQL_DATABASE_URL: databaseUrl,
+      ENGINE_GRAPHQL_ADMIN_SECRET: ADMIN_SECRET,
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const exited = new Promise((resolve) => engine.once('exit', resolve));
+  const url = `http://127.0.0.1:${port}`;
+  await healthy(engine, url);
+  return {
+    url,
+    limitedBy: group ? 'a control group' : `a heap of ${HEAP_MB} MB`,
+    isAlive: () => engine.exitCode === null && engine.signalCode === null,
+    peakBytes: () => statusBytes(engine, 'VmHWM'),
+    residentBytes: () => statusBytes(engine, 'VmRSS'),
+    stop: async () => {
+      engine.kill('SIGKILL');
+      await exited;
+      if (group) rmdirSync(group);
+    },
+  };
+}
+
+async function healthy(engine: ChildProcess, url: string): Promise<void> {
+  for (let i = 0; i < 600; i++) {
+    if (engine.exitCode !== null) throw new Error('the engine did not start');
+    if ((await fetch(`${url}/healthz`).catch(() => null))?.ok) return;
+    await sleep(50);
+  }
+  throw new Error('the engine was not healthy after 30 s');
+}
+
+function makeControlGroup(name: string): string | null {
+  for (const { root, limit, isThere } of CONTROL_GROUPS) {
+    if (!existsSync(`${root}/${isThere}`)) continue;
+    const group = `${root}/${name}`;
+    try {
+      mkdirSync(group);
+      writeFileSync(`${group}/${limit}`, String(LIMIT_BYTES));
+      return group;
+    } catch {
+      // Without the right to limit memory by a control group, the heap's limit stands in.
+    }
+  }
+  return null;
+}
+
+/** A line of /proc/<pid>/status in bytes; 0 when the process has ended. */
+function statusBytes(engine: ChildProcess, name: string): number {
+  try {
+    const status = readFileSync(`/proc/${engine.pid}/status`, 'utf8');
+    return Number(new RegExp(`${name}:\\s*(\\d+) kB`).exec(status)?.[1] ?? 0) * 1024;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,66 @@
+/** What an ordinary client sees of an attacked engine: /healthz and a query, each on a new connection, several times a second.
+ *  Out: what was late or failed. Not here: the attack. */
+import { request } from 'node:http';
+import { text as textOf } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const PAUSE_MS = 200;
+/** A probe that has no answer after this time is given up. */
+const GIVE_UP_MS = 10_000;
+
+export type Probes = {
+  /** How many were answered well, and the slowest of them in ms. */
+  readonly answered: number;
+  readonly slowestMs: number;
+  readonly failures: readonly string[];
+};
+
+const QUERY = JSON.stringify({ query: '{ item(limit: 1) { id } }' });
+const KINDS = [
+  { path: '/healthz', method: 'GET', body: '' },
+  { path: '/v1/graphql', method: 'POST', body: QUERY },
+] as const;
+
+/** Probes until `until` settles; what takes longer than `limitMs` has failed. */
+export async function probe(url: string, limitMs: number, until: Promise<unknown>): Promise<Probes> {
+  let isOver = false;
+  void until.finally(() => {
+    isOver = true;
+  });
+  const failures: string[] = [];
+  let answered = 0;
+  let slowestMs = 0;
+  const one = async (kind: (typeof KINDS)[number]) => {
+    while (!isOver) {
+      const startedAt = performance.now();
+      const wrong = await ask(url, kind);
+      const ms = performance.now() - startedAt;
+      if (wrong !== null) failures.push(`${kind.path}: ${wrong} after ${ms.toFixed(0)} ms`);
+      else if (ms > limitMs) failures.push(`${kind.path}: answered after ${ms.toFixed(0)} ms`);
+      else answered++;
+      slowestMs = Math.max(slowestMs, ms);
+      await sleep(PAUSE_MS);
+    }
+  };
+  await Promise.all(KINDS.map(one));
+  return { answered, slowestMs, failures };
+}
+
+function ask(url: string, { path, method, body }: (typeof KINDS)[number]): Promise<string | null> {
+  return new Promise((resolve) => {
+    const asked = request(`${url}${path}`, {
+      method,
+      agent: false,
+      timeout: GIVE_UP_MS,
+      headers: { 'content-type': 'application/json', 'content-length': body.length },
+    });
+    asked.once('error', (error) => resolve(error.message));
+    asked.once('timeout', () => asked.destroy(new Error('no answer')));
+    asked.once('response', async (response) => {
+      const text = await textOf(response).catch((error: Error) => error.message);
+      const isWell = response.statusCode === 200 && !text.includes('"errors"');
+      resolve(isWell ? null : `${response.statusCode} ${text.slice(0, 200)}`);
+    });
+    asked.end(body);
+  });
+}

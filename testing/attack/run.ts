@@ -1,0 +1,111 @@
+/** Attacks an engine with 512 MiB, one attack after another, and judges each: the engine lives, its memory stays below the limit,
+ *  and an ordinary client has its answers within a second throughout. In: a Postgres. Out: a verdict for each attack.
+ *  An engine that has ended is started again. Not here: the attacks (attacks.ts). */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { ATTACKS, type Attack } from './attacks.ts';
+import { LIMIT_BYTES, type LimitedEngine, startLimitedEngine } from './limited-engine.ts';
+import { type Probes, probe } from './probe.ts';
+import { createWorld, type World } from './world.ts';
+
+const ATTACKER = new URL('./attacker.ts', import.meta.url);
+/** An answer is late after this time. */
+const LATE_MS = 1_000;
+/** Rows change this often while an attack is held, which pushes results to every subscriber. */
+const CHANGE_MS = 500;
+/** An attack that is not up by then is judged as it is. */
+const LAUNCH_SECONDS = 20;
+/** Failures that are listed, of many alike. */
+const MOST_LISTED = 5;
+
+export type Verdict = {
+  readonly attack: string;
+  readonly problems: readonly string[];
+  readonly slowestMs: number;
+  readonly residentMb: number;
+  readonly peakMb: number;
+  readonly limitedBy: string;
+};
+
+export async function* attackAll(postgresUrl: string, only: string | undefined): AsyncGenerator<Verdict> {
+  let target = await Target.start(postgresUrl, 0);
+  try {
+    for (const [number, attack] of ATTACKS.entries()) {
+      if (only !== undefined && !attack.name.includes(only)) continue;
+      if (!target.engine.isAlive()) {
+        await target.stop();
+        target = await Target.start(postgresUrl, number);
+      }
+      yield await judge(target, attack, number);
+    }
+  } finally {
+    await target.stop();
+  }
+}
+
+class Target {
+  readonly engine: LimitedEngine;
+  readonly world: World;
+
+  private constructor(engine: LimitedEngine, world: World) {
+    this.engine = engine;
+    this.world = world;
+  }
+
+  static async start(postgresUrl: string, number: number): Promise<Target> {
+    const name = `attacked_${number}`;
+    const postgres = new pg.Client({ connectionString: postgresUrl });
+    await postgres.connect();
+    await postgres.query(`create database ${name}`);
+    await postgres.end();
+    const databaseUrl = Object.assign(new URL(postgresUrl), { pathname: name }).href;
+    const engine = await startLimitedEngine(databaseUrl, ['--unauthorized-role', 'anonymous']);
+    return new Target(engine, await createWorld(databaseUrl, engine.url));
+  }
+
+  async stop(): Promise<void> {
+    await this.world.close();
+    await this.engine.stop();
+  }
+}
+
+async function judge({ engine, world }: Target, attack: Attack, number: number): Promise<Verdict> {
+  const attacker = fork(ATTACKER, [String(number), engine.url]);
+  const changing = setInterval(() => void world.changeRows().catch(() => {}), CHANGE_MS);
+  const wrong: string[] = [];
+  const over = (async () => {
+    await Promise.race([once(attacker, 'message'), sleep(LAUNCH_SECONDS * 1000)]);
+    const verified = attack.verify?.(world) ?? Promise.resolve([]);
+    const [problems] = await Promise.all([verified, sleep(attack.heldSeconds * 1000)]);
+    wrong.push(...problems);
+  })();
+  const probes = await probe(engine.url, LATE_MS, over);
+  clearInterval(changing);
+  const ended = once(attacker, 'exit');
+  if (attacker.connected) attacker.send('end');
+  await ended;
+  return verdictOf(engine, attack, probes, wrong);
+}
+
+function verdictOf(
+  engine: LimitedEngine,
+  attack: Attack,
+  { answered, slowestMs, failures }: Probes,
+  wrong: readonly string[],
+): Verdict {
+  const problems = [...failures.slice(0, MOST_LISTED), ...wrong];
+  if (failures.length > MOST_LISTED) problems.push(`… ${failures.length} such, ${answered} answered well`);
+  if (!engine.isAlive()) problems.unshift('the engine has ended');
+  const peak = engine.peakBytes();
+  if (peak > LIMIT_BYTES) problems.push(`${mb(peak)} MB were resident`);
+  if (answered === 0) problems.push('no probe was answered');
+  const { limitedBy } = engine;
+  const residentMb = mb(engine.residentBytes());
+  return { attack: attack.name, problems, slowestMs, residentMb, peakMb: mb(peak), limitedBy };
+}
+
+function mb(bytes: number): number {
+  return Math.round(bytes / 2 ** 20);
+}

@@ -1,0 +1,92 @@
+/** What the attacked engine serves: rows anybody may read and subscribe to, a function that takes long, and two event triggers,
+ *  one of which has a webhook that never answers. Not here: who attacks it (attacks.ts), the engine (limited-engine.ts). */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import pg from 'pg';
+import { ADMIN_SECRET } from './limited-engine.ts';
+
+const SQL = `
+create table item (id int primary key, body text not null, version int not null default 0);
+insert into item (id, body) select i, repeat(md5(i::text), 32) from generate_series(1, 500) i;
+create table waiting_job (id int primary key);
+create table quick_job (id int primary key);
+create function slow_item() returns setof item stable language sql as $$ select i.* from item i, pg_sleep(20) limit 1 $$;`;
+
+const READABLE = { role: 'anonymous', permission: { columns: '*', filter: {} } };
+const table = (name: string) => ({ schema: 'public', name });
+
+export type World = {
+  readonly database: pg.Client;
+  /** Rows of `quick_job` whose webhook has been called. */
+  readonly delivered: () => number;
+  /** Changes every row of `item`, so that every subscription has a new result. */
+  readonly changeRows: () => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+export async function createWorld(databaseUrl: string, engineUrl: string): Promise<World> {
+  const database = new pg.Client({ connectionString: databaseUrl });
+  await database.connect();
+  await database.query(SQL);
+  let delivered = 0;
+  const quick = await listen((_, response) => {
+    delivered++;
+    response.end('{}');
+  });
+  const silent = await listen(() => {});
+  await replaceMetadata(engineUrl, urlOf(quick), urlOf(silent));
+  return {
+    database,
+    delivered: () => delivered,
+    changeRows: async () => void (await database.query('update item set version = version + 1')),
+    close: async () => {
+      for (const server of [quick, silent]) {
+        server.close();
+        server.closeAllConnections();
+      }
+      await database.end();
+    },
+  };
+}
+
+async function replaceMetadata(engineUrl: string, quick: string, silent: string): Promise<void> {
+  const trigger = (name: string, webhook: string) => ({
+    name,
+    definition: { insert: { columns: '*' } },
+    webhook,
+    retry_conf: { num_retries: 5, interval_sec: 1, timeout_sec: 60 },
+  });
+  const metadata = {
+    version: 3,
+    sources: [
+      {
+        name: 'default',
+        kind: 'postgres',
+        configuration: { connection_info: { database_url: { from_env: 'ENGINE_GRAPHQL_DATABASE_URL' } } },
+        tables: [
+          { table: table('item'), select_permissions: [READABLE] },
+          { table: table('waiting_job'), event_triggers: [trigger('waiting', silent)] },
+          { table: table('quick_job'), event_triggers: [trigger('quick', quick)] },
+        ],
+        functions: [{ function: table('slow_item') }],
+      },
+    ],
+  };
+  const response = await fetch(`${engineUrl}/v1/metadata`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-engine-admin-secret': ADMIN_SECRET },
+    body: JSON.stringify({ type: 'replace_metadata', args: metadata }),
+  });
+  if (!response.ok) throw new Error(`replace_metadata: ${await response.text()}`);
+}
+
+async function listen(answer: Parameters<typeof createServer>[1]): Promise<Server> {
+  const server = createServer(answer as never).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
+function urlOf(server: Server): string {
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
