@@ -32,4 +32,5 @@ export * from './schema/remote-schema.ts';
 export * from './schema/source.ts';
 export * from './schema/table.ts';
 export { type Static, type TProperties, type TSchema, Type } from './schema/type.ts';
+export * from './variables.ts';
 export { printYaml, YAML_SCHEMA } from './yaml.ts';

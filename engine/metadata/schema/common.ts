@@ -43,11 +43,37 @@ export type Columns = Static<typeof Columns>;
 /** Column → value or session variable (`x-engine-…`), set by the engine and hidden from clients. */
 export const Presets = Type.Record(Type.String(), Type.Unknown());
 
-export const FromEnv = Type.Object(
-  { from_env: Type.String({ minLength: 1 }) },
-  { additionalProperties: false },
-);
-export const EnvValue = Type.Union([Type.String(), FromEnv]);
+/** How the text of a schema names environment variables. */
+export type VariableMark = {
+  /** `name`: the text is the name. `template`: names stand in the text as `{{NAME}}`. */
+  readonly form: 'name' | 'template';
+  /** `connection`: the value opens connections to a database. `outbound`: the value is sent to external services. */
+  readonly use: 'connection' | 'outbound';
+};
+
+/** The key of a VariableMark in a schema. JSON Schema printed from the schema does not have it. */
+export const VARIABLE_MARK = Symbol('variable');
+
+/** Returns the schema with a mark that variables.ts reads. */
+function marked<T extends TSchema>(schema: T, form: VariableMark['form'], use: VariableMark['use']): T {
+  return { ...schema, [VARIABLE_MARK]: { form, use } satisfies VariableMark };
+}
+
+/** The name of a variable whose value is sent to external services. */
+export const OutboundVariable = marked(Type.String(), 'name', 'outbound');
+/** A URL that may contain `{{ENV_VAR}}`. */
+export const UrlTemplate = marked(Type.String({ minLength: 1 }), 'template', 'outbound');
+
+const fromEnv = (use: VariableMark['use']) =>
+  Type.Object(
+    { from_env: marked(Type.String({ minLength: 1 }), 'name', use) },
+    { additionalProperties: false },
+  );
+export const FromEnv = fromEnv('outbound');
+/** A variable that holds a connection string, a certificate or a key of a database connection. */
+export const ConnectionFromEnv = fromEnv('connection');
+/** A URL that may contain `{{ENV_VAR}}`, or the variable that holds it. */
+export const EnvValue = Type.Union([marked(Type.String(), 'template', 'outbound'), FromEnv]);
 export type EnvValue = Static<typeof EnvValue>;
 
 /** A header sent to a webhook or remote schema; exactly one of `value` and `value_from_env`. */
@@ -55,14 +81,12 @@ export const Header = Type.Object(
   {
     name: Type.String({ minLength: 1 }),
     value: Type.Optional(Type.String()),
-    value_from_env: Type.Optional(Type.String()),
+    value_from_env: Type.Optional(OutboundVariable),
   },
   { additionalProperties: false },
 );
 export type Header = Static<typeof Header>;
 
-/** A URL that may contain `{{ENV_VAR}}`. */
-export const UrlTemplate = Type.String({ minLength: 1 });
 export const Comment = Type.Union([Type.String(), Type.Null()]);
 
 /** Text, or null where the wire says "null means none". */

@@ -1,6 +1,15 @@
 /** A remote GraphQL schema stitched into ours. Spec: "Remote schema definition"; features.md 1.8. */
 
-import { Comment, GraphqlName, Header, nullable, ObjectName, RoleName, UrlTemplate } from './common.ts';
+import {
+  Comment,
+  GraphqlName,
+  Header,
+  nullable,
+  ObjectName,
+  OutboundVariable,
+  RoleName,
+  UrlTemplate,
+} from './common.ts';
 import { Seconds } from './number.ts';
 import { RemoteRelationship } from './relationship.ts';
 import { type Static, Type } from './type.ts';
@@ -21,7 +30,7 @@ export const RemoteFieldNames = Type.Object({
 
 export const RemoteSchemaDefinition = Type.Object({
   url: Type.Optional(UrlTemplate),
-  url_from_env: Type.Optional(Type.String()),
+  url_from_env: Type.Optional(OutboundVariable),
   headers: Type.Optional(Type.Array(Header)),
   forward_client_headers: Type.Optional(Type.Boolean()),
   timeout_seconds: Type.Optional(Seconds),

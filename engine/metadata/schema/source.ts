@@ -1,7 +1,7 @@
 /** A database: how to reach it, what of it is tracked, how its names look in GraphQL.
  *  Spec: "Metadata directory", databases.yaml; reference metadata-model.md. */
 
-import { FromEnv, GraphqlName, nullable, ObjectName } from './common.ts';
+import { ConnectionFromEnv, GraphqlName, nullable, ObjectName } from './common.ts';
 import { TrackedFunction } from './function.ts';
 import { LogicalModel } from './logical-model.ts';
 import { NativeQuery } from './native-query.ts';
@@ -11,7 +11,7 @@ import { type Static, Type } from './type.ts';
 
 export const DatabaseUrl = Type.Union([
   Type.String({ minLength: 1 }),
-  FromEnv,
+  ConnectionFromEnv,
   Type.Object({ dynamic_from_file: Type.String({ minLength: 1 }) }, { additionalProperties: false }),
   Type.Object(
     {
@@ -55,10 +55,10 @@ export const SslConfiguration = Type.Object({
     Type.Literal('verify-ca'),
     Type.Literal('verify-full'),
   ]),
-  sslrootcert: Type.Optional(nullable(FromEnv)),
-  sslcert: Type.Optional(nullable(FromEnv)),
-  sslkey: Type.Optional(nullable(FromEnv)),
-  sslpassword: Type.Optional(nullable(FromEnv)),
+  sslrootcert: Type.Optional(nullable(ConnectionFromEnv)),
+  sslcert: Type.Optional(nullable(ConnectionFromEnv)),
+  sslkey: Type.Optional(nullable(ConnectionFromEnv)),
+  sslpassword: Type.Optional(nullable(ConnectionFromEnv)),
 });
 export type SslConfiguration = Static<typeof SslConfiguration>;
 

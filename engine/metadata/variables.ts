@@ -1,0 +1,105 @@
+/** Environment variables that metadata objects name: which, where in the object, and what for.
+ *  In: the kind and definition of an object. Out: every `from_env`, `value_from_env`, `…_from_env` and `{{NAME}}` in it, found by
+ *  the marks of its schema (schema/common.ts). Also `isReserved`: the variables that no object may send to anyone. Pure.
+ *  Not here: the values of variables (execute/webhook.ts, execute/sources.ts). Reference: metadata-model.md, EnvValue, UrlTemplate. */
+import type { PathStep } from '../errors/engine-error.ts';
+import { isRecord } from '../json/value.ts';
+import { OBJECTS, type ObjectKind } from './objects.ts';
+import { VARIABLE_MARK, type VariableMark } from './schema/common.ts';
+import type { TSchema } from './schema/type.ts';
+import { asJsonSchema, chooseBranch, type JsonSchema } from './walk-schema.ts';
+
+export type NamedVariable = Pick<VariableMark, 'use'> & {
+  readonly name: string;
+  /** Steps from the definition to the text that names the variable. */
+  readonly path: readonly PathStep[];
+};
+
+const TEMPLATE_VARIABLE = /\{\{\s*(.*?)\s*\}\}/g;
+
+/** Returns the variables that an object names, in the order of its schema; `definition` is in normal form (parse.ts).
+ *  Objects nested in the definition count too, so pass a bare fragment (`MetadataObject.definition`) for the object alone. */
+export function variablesOf(kind: ObjectKind, definition: unknown): readonly NamedVariable[] {
+  return variablesIn(OBJECTS[kind].schema, definition);
+}
+
+/** Returns the variables that a value of the schema names. */
+export function variablesIn(schema: TSchema, value: unknown): readonly NamedVariable[] {
+  if (!isRecord(value)) return collected(asJsonSchema(schema), value);
+  const cached = found.get(value);
+  if (cached?.schema === schema) return cached.variables;
+  const variables = collected(asJsonSchema(schema), value);
+  found.set(value, { schema, variables });
+  return variables;
+}
+
+/** Definitions are immutable. */
+const found = new WeakMap<
+  object,
+  { readonly schema: TSchema; readonly variables: readonly NamedVariable[] }
+>();
+
+/** Returns the template with each `{{NAME}}` replaced by `lookup(NAME)`. */
+export function fillTemplate(template: string, lookup: (name: string) => string): string {
+  return template.replaceAll(TEMPLATE_VARIABLE, (_, name: string) => lookup(name));
+}
+
+/** Variables of the engine itself, of its chart and of libpq. They may hold secrets, so no object may send them. */
+const RESERVED = [/^ENGINE_/, /^POSTGRES_PASSWORD$/, /^PG[A-Z]+$/];
+
+/** True when no metadata object may send the variable to an external service, whoever wrote the object. */
+export function isReserved(name: string): boolean {
+  return RESERVED.some((pattern) => pattern.test(name));
+}
+
+function collected(schema: JsonSchema, value: unknown): readonly NamedVariable[] {
+  if (!isMarked(schema)) return [];
+  const variables: NamedVariable[] = [];
+  collect(schema, value, [], variables);
+  return variables;
+}
+
+function collect(schema: JsonSchema, value: unknown, path: readonly PathStep[], into: NamedVariable[]): void {
+  if (!isMarked(schema)) return;
+  const mark = markOf(schema);
+  if (mark && typeof value === 'string') {
+    for (const name of namesIn(mark, value)) into.push({ name, use: mark.use, path });
+  } else if (schema.anyOf) {
+    const branch = chooseBranch(schema.anyOf, value);
+    if (branch) collect(branch, value, path, into);
+  } else if (Array.isArray(value) && schema.items) {
+    for (const [i, item] of value.entries()) collect(schema.items, item, [...path, i], into);
+  } else if (isRecord(value)) {
+    for (const [key, field] of Object.entries(schema.properties ?? {})) {
+      if (Object.hasOwn(value, key)) collect(field, value[key], [...path, key], into);
+    }
+    const [pattern] = Object.values(schema.patternProperties ?? {});
+    if (!pattern) return;
+    for (const [key, inner] of Object.entries(value)) collect(pattern, inner, [...path, key], into);
+  }
+}
+
+function namesIn({ form }: VariableMark, text: string): readonly string[] {
+  return form === 'name' ? [text] : [...text.matchAll(TEMPLATE_VARIABLE)].map(([, name]) => name ?? '');
+}
+
+function markOf(schema: JsonSchema): VariableMark | undefined {
+  return (schema as { readonly [VARIABLE_MARK]?: VariableMark })[VARIABLE_MARK];
+}
+
+/** True when the schema, or a schema in it, has a mark. Most have none, and their values are not walked. */
+function isMarked(schema: JsonSchema): boolean {
+  const cached = marks.get(schema);
+  if (cached !== undefined) return cached;
+  const inner = [
+    ...(schema.anyOf ?? []),
+    ...(schema.items ? [schema.items] : []),
+    ...Object.values(schema.properties ?? {}),
+    ...Object.values(schema.patternProperties ?? {}),
+  ];
+  const result = markOf(schema) !== undefined || inner.some(isMarked);
+  marks.set(schema, result);
+  return result;
+}
+
+const marks = new WeakMap<JsonSchema, boolean>();
