@@ -55,6 +55,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/transform',
     'engine/metadata',
     'engine/observe',
+    'engine/errors',
   ],
   'engine/store': ['engine/json', 'engine/metadata', 'engine/execute', 'engine/observe', 'engine/errors'],
   'engine/admin': [

@@ -9,7 +9,8 @@ import { type Options, settingsOf } from './config/options.ts';
 import { optionsHelp } from './config/options-help.ts';
 import { eventFeeds } from './events/event-feed.ts';
 import { scheduledFeed } from './events/scheduled-feed.ts';
-import { Worker } from './events/worker.ts';
+import { Shares, shareLimits } from './events/shares.ts';
+import { type Feed, Worker } from './events/worker.ts';
 import { AsyncActions } from './execute/async-actions.ts';
 import { type Grace, graceOf } from './execute/grace.ts';
 import { type HttpServer, openServer } from './http/server.ts';
@@ -62,7 +63,8 @@ export async function startEngine(
     timed: registry === null ? undefined : measureSource.bind(null, registry),
   });
   await state.start();
-  const { asyncActions, events } = openWorkers(options, state, observe);
+  const { asyncActions, rowEvents, scheduledEvents } = openWorkers(options, state, observe);
+  if (registry !== null) readShares(registry, { row: rowEvents, scheduled: scheduledEvents });
   const open = async () => {
     if (declared) await declareMetadata(state, declared, 'pergola serve --metadata-dir');
     return openServer(options, state, observe, { registry, asyncActions });
@@ -70,7 +72,8 @@ export async function startEngine(
   const stop = async (grace: Grace, server?: HttpServer): Promise<number> => {
     const [cutOff = 0] = await Promise.all([
       server?.close(grace),
-      events.close(grace),
+      rowEvents.close(grace),
+      scheduledEvents.close(grace),
       asyncActions.close(grace),
     ]);
     await state.close(grace.cut);
@@ -92,7 +95,7 @@ function openWorkers(
   options: Options,
   state: EngineState,
   observe: Observe,
-): { readonly asyncActions: AsyncActions; readonly events: Worker } {
+): { readonly asyncActions: AsyncActions; readonly rowEvents: Worker; readonly scheduledEvents: Worker } {
   const outward = {
     env: state.env,
     trusts: state.trusts,
@@ -113,14 +116,36 @@ function openWorkers(
     ...around,
     metadataDatabase: state.ground.metadataDatabase,
   });
-  const events = new Worker({
-    feeds: () => [...eventFeeds(() => state.snapshot().model, around), scheduled],
-    intervalMs: options.eventsFetchInterval,
-    batchSize: options.eventsFetchBatchSize,
-    mostAtOnce: options.eventsHttpPoolSize,
-    observe,
-  });
-  return { asyncActions, events };
+  const { eventsHttpPoolSize, eventsTriggerConcurrency, eventsHostConcurrency } = options;
+  const workerOf = (feeds: () => readonly Feed[]) =>
+    new Worker({
+      feeds,
+      intervalMs: options.eventsFetchInterval,
+      batchSize: options.eventsFetchBatchSize,
+      shares: new Shares(shareLimits(eventsHttpPoolSize, eventsTriggerConcurrency, eventsHostConcurrency)),
+      observe,
+    });
+  return {
+    asyncActions,
+    rowEvents: workerOf(() => eventFeeds(() => state.snapshot().model, around)),
+    scheduledEvents: workerOf(() => [scheduled]),
+  };
+}
+
+function readShares(registry: Registry, workers: Readonly<Record<'row' | 'scheduled', Worker>>): void {
+  const of = (number: (shares: Shares) => number) => () =>
+    (['row', 'scheduled'] as const).map((kind) => ({
+      labels: { kind },
+      value: number(workers[kind].shares),
+    }));
+  registry.read(
+    'pergola_events_in_flight',
+    of(({ running }) => running),
+  );
+  registry.read(
+    'pergola_events_full_triggers',
+    of(({ fullTriggers }) => fullTriggers),
+  );
 }
 
 function counting(registry: Registry, next: Observe): Observe {

@@ -143,7 +143,19 @@ export const OPTIONS = {
     group: 'Databases',
     type: integer('COUNT', 1, 10_000),
     default: 100,
-    doc: 'how many webhooks are told of events at the same time',
+    doc: 'how many webhooks are told of events of rows at the same time, and as many of scheduled events',
+  }),
+  'events-trigger-concurrency': row({
+    group: 'Databases',
+    type: integer('COUNT', 0, 10_000),
+    default: 0,
+    doc: 'how many events of one trigger are delivered at the same time; 0 is a quarter of --events-http-pool-size',
+  }),
+  'events-host-concurrency': row({
+    group: 'Databases',
+    type: integer('COUNT', 0, 10_000),
+    default: 0,
+    doc: 'how many events are delivered to one webhook host at the same time; 0 is half of --events-http-pool-size',
   }),
   'metadata-dir': row({
     group: 'Databases',

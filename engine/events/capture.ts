@@ -35,13 +35,26 @@ export async function archiveEvents(client: ClientBase, triggers: readonly strin
 }
 
 export async function makeLog(client: ClientBase): Promise<void> {
-  if (await hasLog(client)) return;
+  if (await hasLog(client)) return addIndex(client);
   await client.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCK]);
   if (await hasLog(client)) return;
   // `if not exists` wants the privilege even when there is nothing to create.
   const found = await client.query(`select to_regnamespace('pergola') as schema`);
   if (!found.rows[0].schema) await client.query('create schema pergola');
   await client.query(EVENT_LOG);
+}
+
+/** Logs of earlier versions lack the index events are taken by. Only the owner of the log may create it. */
+async function addIndex(client: ClientBase): Promise<void> {
+  const found = await client.query(
+    `select to_regclass('pergola.event_log_due') is null and pg_has_role(relowner, 'usage') as "isMissing"
+       from pg_class where oid = 'pergola.event_log'::regclass`,
+  );
+  if (!found.rows[0].isMissing) return;
+  await client.query(
+    `create index if not exists event_log_due on pergola.event_log (trigger_name, created_at)
+      where not delivered and not error and not archived`,
+  );
 }
 
 export async function hasLog(client: Pick<Database, 'query'> | ClientBase): Promise<boolean> {

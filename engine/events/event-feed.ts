@@ -7,6 +7,7 @@ import type { Model, ResolvedSource } from '../resolve/types.ts';
 import { attempt, messageOf } from './deliver.ts';
 import { type LoggedEvent, noteAttempt, releaseEvents, takeEvents } from './event-log.ts';
 import { verdictOf } from './retry.ts';
+import { hostOf, type Lane } from './shares.ts';
 import type { Feed } from './worker.ts';
 
 export type EventSurroundings = {
@@ -32,16 +33,24 @@ function feedOf(
   // One that has gone meanwhile is told what was under way.
   const triggerOf = ({ trigger }: LoggedEvent) =>
     now().sources.get(name)?.eventTriggers.get(trigger) ?? eventTriggers.get(trigger)!;
-  const triggers = [...eventTriggers.keys()];
+  const laneOf = ({ name: trigger, webhook }: ResolvedEventTrigger): Lane => {
+    return { trigger, host: hostOf(webhook.url, outward.env) };
+  };
+  const lanes = [...eventTriggers.values()].map(laneOf);
   const timeouts = [...eventTriggers.values()].map(({ webhook }) => webhook.timeoutSeconds);
   const leaseSeconds = Math.max(...timeouts) + LEASE_MARGIN_SECONDS;
   return {
     name,
-    take: async (most) => {
+    take: async (most, shares) => {
+      const triggers = lanes
+        .map((lane) => ({ ...lane, room: shares.roomFor(lane), hostRoom: shares.roomForHost(lane.host) }))
+        .filter(({ room }) => room > 0);
+      if (triggers.length === 0) return [];
       const database = databases.get(name);
       const events = await takeEvents(database, { triggers, most, leaseSeconds });
       return events.map((event) => ({
         id: event.id,
+        lane: laneOf(triggerOf(event)),
         perform: () => tell(database, event, triggerOf(event), outward),
       }));
     },

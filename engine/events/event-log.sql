@@ -16,7 +16,7 @@ create table pergola.event_log (
   -- Its trigger is gone.
   archived boolean not null default false
 );
-create index event_log_waiting on pergola.event_log (created_at) where not delivered and not error and not archived;
+create index event_log_due on pergola.event_log (trigger_name, created_at) where not delivered and not error and not archived;
 create index event_log_trigger_name on pergola.event_log (trigger_name, created_at);
 
 create table pergola.event_invocation_log (

@@ -28,25 +28,52 @@ type Text = Readonly<
   readonly waited: number;
 };
 
-/** Takes the oldest that are due. */
+/** How many events of a trigger may be taken, and how many for its webhook's host. */
+export type TriggerRoom = {
+  readonly trigger: string;
+  readonly room: number;
+  readonly host: string;
+  readonly hostRoom: number;
+};
+
+/** Takes the oldest that are due, of each trigger in turn: the first of each, then the second of each. A long backlog of one
+ *  trigger therefore does not fill what is taken. */
 export async function takeEvents(
   database: Database,
-  { triggers, most, leaseSeconds }: { triggers: readonly string[]; most: number; leaseSeconds: number },
+  { triggers, most, leaseSeconds }: { triggers: readonly TriggerRoom[]; most: number; leaseSeconds: number },
 ): Promise<readonly LoggedEvent[]> {
   const taken = await database.query(
-    `update pergola.event_log set locked = now()
-      where id in (
-        select id from pergola.event_log
-         where not delivered and not error and not archived and trigger_name = any($1)
-           and (locked is null or locked < now() - $3::int * interval '1 second')
-           and (next_retry_at is null or next_retry_at <= now())
-         order by created_at
-         limit $2
-         for update skip locked)
+    `with wanted as (
+       select * from unnest($1::text[], $2::int[], $3::text[], $4::int[])
+         as wanted (name, room, host, host_room)),
+     due as (
+       select id, created_at, turn, host_room,
+              row_number() over (partition by host order by turn, created_at) as host_turn
+         from wanted, lateral (
+           select id, created_at, row_number() over (order by created_at) as turn
+             from (
+               select id, created_at from pergola.event_log
+                where trigger_name = wanted.name and not delivered and not error and not archived
+                  and (locked is null or locked < now() - $6::int * interval '1 second')
+                  and (next_retry_at is null or next_retry_at <= now())
+                order by created_at
+                limit least(wanted.room, $5)
+                for update skip locked) oldest) of_trigger),
+     picked as materialized (
+       select id from due where host_turn <= host_room order by turn, created_at limit $5)
+     update pergola.event_log set locked = now()
+      where id in (select id from picked)
   returning id::text, trigger_name, schema_name, table_name, tries, payload::text,
             to_json(created_at at time zone 'utc') #>> '{}' || 'Z' as created_at,
             extract(epoch from now() - coalesce(next_retry_at, created_at))::float8 as waited`,
-    [triggers, most, leaseSeconds],
+    [
+      triggers.map(({ trigger }) => trigger),
+      triggers.map(({ room }) => room),
+      triggers.map(({ host }) => host),
+      triggers.map(({ hostRoom }) => hostRoom),
+      most,
+      leaseSeconds,
+    ],
   );
   return (taken.rows as readonly Text[]).map((row) => ({
     id: row.id,

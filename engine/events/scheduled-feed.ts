@@ -1,6 +1,7 @@
 /** Scheduled events as a feed for the worker: at their time webhooks are told, or the log of an event trigger is cleaned up.
  *  Not here: how often and how many (worker.ts), rows (scheduled-log.ts), the next times (upcoming.ts).
  *  Reference: features.md rows 200, 202, 203. */
+import { EngineError } from '../errors/engine-error.ts';
 import type { Database } from '../execute/pool.ts';
 import type { Message } from '../execute/webhook.ts';
 import { type Appointment, appointmentOf } from '../resolve/cron-trigger.ts';
@@ -18,6 +19,7 @@ import {
   type ScheduledEvent,
   takeScheduled,
 } from './scheduled-log.ts';
+import { hostOf, type Lane, type Shares } from './shares.ts';
 import { keepUpcoming, recurringOf } from './upcoming.ts';
 import type { Feed } from './worker.ts';
 
@@ -35,7 +37,7 @@ export function scheduledFeed(now: () => ModelVersion, around: ScheduledSurround
   let keptAt = Number.NEGATIVE_INFINITY;
   return {
     name: 'metadata database',
-    take: async (most) => {
+    take: async (most, shares) => {
       const { model, resourceVersion } = now();
       if (performance.now() - keptAt >= KEEP_EVERY_MS) {
         await keepUpcoming(database, recurringOf(model), resourceVersion);
@@ -50,10 +52,12 @@ export function scheduledFeed(now: () => ModelVersion, around: ScheduledSurround
         crons: [...model.cronTriggers.keys()],
         cleanups: [...cleanups.keys()],
         most,
+        ...roomsIn(shares, model, around),
         timeoutSeconds: Math.max(0, ...timeouts),
       });
       return taken.map((event) => ({
         id: event.id,
+        lane: laneOf(event, [now().model, model], cleanups, around),
         perform: async () =>
           event.type === 'cleanup'
             ? cleanUpAt(event, cleanups.get(event.trigger!)!, around)
@@ -62,6 +66,42 @@ export function scheduledFeed(now: () => ModelVersion, around: ScheduledSurround
     },
     release: (ids) => releaseScheduled(database, ids),
   };
+}
+
+/** A lane without a delivery under way, whose host is not known here, has the room of any such lane. */
+function roomsIn(
+  shares: Shares,
+  { cronTriggers }: Model,
+  { outward }: ScheduledSurroundings,
+): { readonly rooms: ReadonlyMap<string, number>; readonly otherwise: number } {
+  const otherwise = shares.roomFor({ trigger: '', host: '' });
+  const running = [...shares.triggers.keys()].map((trigger): [string, number] => [
+    trigger,
+    shares.roomFor({ trigger, host: '' }),
+  ]);
+  const crons = [...cronTriggers.values()].map(({ name, webhook }): [string, number] => {
+    const lane = { trigger: `cron ${name}`, host: hostOf(webhook.url, outward.env) };
+    return [lane.trigger, shares.roomFor(lane)];
+  });
+  return { rooms: new Map([...running, ...crons]), otherwise };
+}
+
+/** A cleanup keeps a database busy, not a webhook. */
+function laneOf(
+  event: ScheduledEvent,
+  models: readonly Model[],
+  cleanups: ReadonlyMap<string, CleanupIn>,
+  { outward }: ScheduledSurroundings,
+): Lane {
+  const { lane: trigger } = event;
+  if (event.type === 'cleanup') return { trigger, host: `source ${cleanups.get(event.trigger!)!.source}` };
+  try {
+    return { trigger, host: hostOf(appointment(event, models).webhook.url, outward.env) };
+  } catch (error) {
+    // Performing it reports what is wrong with it; the others that were taken with it go on.
+    if (!(error instanceof EngineError)) throw error;
+    return { trigger, host: trigger };
+  }
 }
 
 /** By the first model that has the trigger: one that has gone meanwhile is told what was under way. */

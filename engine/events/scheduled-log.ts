@@ -22,12 +22,17 @@ export type ScheduledEvent = {
   readonly waitedSeconds: number;
   /** Made before. */
   readonly tries: number;
+  /** What events are counted by when they are taken: the trigger; of those that happen once, the webhook's host. */
+  readonly lane: string;
 };
 
 export type Due = {
   readonly crons: readonly string[];
   readonly cleanups: readonly string[];
   readonly most: number;
+  /** How many events of a lane may be taken; `otherwise` of a lane that is not listed. */
+  readonly rooms: ReadonlyMap<string, number>;
+  readonly otherwise: number;
   /** Of an event that does not say itself how long its webhook may take. */
   readonly timeoutSeconds: number;
 };
@@ -35,27 +40,55 @@ export type Due = {
 /** For writing the answer down, beyond the time the webhook has. */
 const LEASE_MARGIN_SECONDS = 60;
 
+/** One that happens once has the scheme and host of its webhook, or the name of the variable that holds it. */
+const LANE = `case type
+  when 'one_off' then 'one_off ' || coalesce(
+    definition #>> '{webhook,from_env}',
+    substring(definition #>> '{webhook}' from '^[^/]*//[^/?#]*'),
+    definition #>> '{webhook}')
+  else type || ' ' || trigger_name end`;
+
+const IS_DUE = `scheduled_time <= now()
+  and ((status = 'scheduled' and (next_retry_at is null or next_retry_at <= now()))
+    or (status = 'locked' and lease_ends_at < now()))
+  and (type = 'one_off' or (type = 'cron' and trigger_name = any($1))
+                        or (type = 'cleanup' and trigger_name = any($2)))`;
+
+/** Takes the oldest that are due, of each lane in turn. */
 export async function takeScheduled(database: Database, due: Due): Promise<readonly ScheduledEvent[]> {
   const taken = await database.query(
-    `update pergola.scheduled_event
+    `with due as (
+       select id, scheduled_time, lane, row_number() over (partition by lane order by scheduled_time) as turn
+         from (select id, scheduled_time, ${LANE} as lane from pergola.scheduled_event where ${IS_DUE}) due),
+     oldest as (
+       select id, due.lane
+         from due left join unnest($6::text[], $7::int[]) as wanted (lane, room) on wanted.lane = due.lane
+        where turn <= coalesce(room, $8)
+        order by turn, scheduled_time
+        limit $3),
+     picked as materialized (
+       select id, lane from pergola.scheduled_event e join oldest using (id) where ${IS_DUE}
+          for update of e skip locked)
+     update pergola.scheduled_event e
         set status = 'locked',
             lease_ends_at = now() + interval '1 second' *
               ($5::float8 + least(coalesce((definition #>> '{retry_conf,timeout_seconds}')::float8, $4), 86400))
-      where id in (
-        select id from pergola.scheduled_event
-         where scheduled_time <= now()
-           and ((status = 'scheduled' and (next_retry_at is null or next_retry_at <= now()))
-             or (status = 'locked' and lease_ends_at < now()))
-           and (type = 'one_off' or (type = 'cron' and trigger_name = any($1))
-                                 or (type = 'cleanup' and trigger_name = any($2)))
-         order by scheduled_time
-         limit $3
-         for update skip locked)
-  returning id::text, type, trigger_name as trigger, definition::text, tries,
+       from picked
+      where e.id = picked.id
+  returning e.id::text, type, trigger_name as trigger, definition::text, tries, lane,
             ${iso('scheduled_time')} as "scheduledTime", ${iso('created_at')} as "createdAt",
             extract(epoch from now() - scheduled_time)::float8 as "lateSeconds",
             extract(epoch from now() - coalesce(next_retry_at, scheduled_time))::float8 as "waitedSeconds"`,
-    [due.crons, due.cleanups, due.most, due.timeoutSeconds, LEASE_MARGIN_SECONDS],
+    [
+      due.crons,
+      due.cleanups,
+      due.most,
+      due.timeoutSeconds,
+      LEASE_MARGIN_SECONDS,
+      [...due.rooms.keys()],
+      [...due.rooms.values()],
+      due.otherwise,
+    ],
   );
   return (taken.rows as readonly (ScheduledEvent & { readonly definition: string | null })[]).map((row) => ({
     ...row,

@@ -1,14 +1,17 @@
-/** Work that waits in databases, taken at an interval and done with bounds: so much at once, so many taken together. Each
- *  feed is a database with such work; one that cannot be asked leaves the others alone and is asked less often.
- *  Not here: what the work is (event-feed.ts). Reference: features.md row 186. */
+/** Work that waits in databases, taken at an interval and done with bounds: so much at once for each trigger and each host
+ *  (shares.ts), so many taken together. Each feed is a database with such work. Feeds do not wait for each other: one that
+ *  does not answer delays nobody else, and one that fails is asked less often.
+ *  Not here: what the work is (event-feed.ts, scheduled-feed.ts). Reference: features.md row 186. */
 import { ended, type Grace } from '../execute/grace.ts';
 import type { Observe } from '../observe/observation.ts';
+import type { Lane, Shares } from './shares.ts';
 
-export type Job = { readonly id: string; readonly perform: () => Promise<void> };
+export type Job = { readonly id: string; readonly lane: Lane; readonly perform: () => Promise<void> };
 
 export type Feed = {
   readonly name: string;
-  readonly take: (most: number) => Promise<readonly Job[]>;
+  /** Takes at most so many, of each trigger and host no more than there is room for, the triggers in turn. */
+  readonly take: (most: number, shares: Shares) => Promise<readonly Job[]>;
   /** Gives jobs back that were taken and not done. */
   readonly release: (ids: readonly string[]) => Promise<void>;
 };
@@ -20,24 +23,37 @@ export type WorkerOptions = {
   readonly intervalMs: number;
   /** Taken at once from one feed. */
   readonly batchSize: number;
-  readonly mostAtOnce: number;
+  readonly shares: Shares;
   readonly observe: Observe;
 };
 
 /** Looks that a feed which could not be asked is left out of. */
 const LOOKS_LEFT_OUT = 10;
+/** Between two looks at a feed that had more work than there was room for, at least; and as a multiple of the time the last
+ *  look took, so that a long backlog does not keep its database busy. */
+const PAUSE_MS = 20;
+const PAUSE_RATIO = 4;
 
-type Running = { readonly feed: Feed; readonly id: string; readonly done: Promise<void> };
+type Running = Pick<Job, 'id' | 'lane'> & { readonly feed: Feed; readonly done: Promise<void> };
+
+/** What is known of a feed between looks. */
+type Watched = {
+  looking: Promise<void> | undefined;
+  /** Looks that are still to be left out. */
+  leftOut: number;
+  /** It may have work for which there was no room. */
+  isLimited: boolean;
+  /** The earliest time of the next look that is not due to the interval. */
+  notBefore: number;
+  again: NodeJS.Timeout | undefined;
+};
 
 export class Worker {
   readonly #options: WorkerOptions;
   readonly #running = new Set<Running>();
   readonly #timer: NodeJS.Timeout | undefined;
-  /** By name of the feed: looks that are still to be left out. */
-  readonly #leftOut = new Map<string, number>();
-  #looking: Promise<void> | undefined;
-  /** More may wait for room. */
-  #isFull = false;
+  /** By name of the feed. */
+  readonly #watched = new Map<string, Watched>();
   #isClosed = false;
   /** What is taken from now on comes too late. */
   #isOver = false;
@@ -47,19 +63,28 @@ export class Worker {
     if (options.intervalMs > 0) this.#timer = setInterval(() => this.look(), options.intervalMs);
   }
 
+  get shares(): Shares {
+    return this.#options.shares;
+  }
+
   /** Looks for work now. */
   look(): void {
     if (this.#isClosed) return;
-    this.#looking ??= this.#lookEverywhere().finally(() => {
-      this.#looking = undefined;
-    });
+    const feeds = this.#options.feeds();
+    for (const feed of feeds) this.#look(feed);
+    const names = new Set(feeds.map(({ name }) => name));
+    for (const [name, { looking }] of this.#watched) {
+      if (!names.has(name) && !looking) this.#watched.delete(name);
+    }
   }
 
   /** Takes no more, waits for what is under way, and gives back what does not end in time. */
   async close({ over, cut }: Grace): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
-    await ended([this.#looking], over);
+    for (const { again } of this.#watched.values()) clearTimeout(again);
+    const looking = () => [...this.#watched.values()].map((watched) => watched.looking);
+    await ended(looking(), over);
     await ended(
       [...this.#running].map(({ done }) => done),
       over,
@@ -67,59 +92,105 @@ export class Worker {
     this.#isOver = true;
     const left = Map.groupBy(this.#running, ({ feed }) => feed);
     const released = [...left].map(([feed, jobs]) => feed.release(idsOf(jobs)));
-    await ended([this.#looking, ...released], cut);
+    await ended([...looking(), ...released], cut);
   }
 
-  async #lookEverywhere(): Promise<void> {
-    this.#isFull = false;
-    await Promise.all(this.#options.feeds().map((feed) => this.#lookAt(feed)));
+  #look(feed: Feed): void {
+    const watched = this.#of(feed);
+    if (watched.looking) return;
+    watched.looking = this.#lookAt(feed, watched).finally(() => {
+      watched.looking = undefined;
+    });
   }
 
-  async #lookAt(feed: Feed): Promise<void> {
-    const leftOut = this.#leftOut.get(feed.name) ?? 0;
-    if (leftOut > 0) {
-      this.#leftOut.set(feed.name, leftOut - 1);
+  #of({ name }: Feed): Watched {
+    let watched = this.#watched.get(name);
+    if (!watched) {
+      watched = { looking: undefined, leftOut: 0, isLimited: false, notBefore: 0, again: undefined };
+      this.#watched.set(name, watched);
+    }
+    return watched;
+  }
+
+  async #lookAt(feed: Feed, watched: Watched): Promise<void> {
+    if (watched.leftOut > 0) {
+      watched.leftOut -= 1;
       return;
     }
+    const since = performance.now();
     try {
-      await this.#takeFrom(feed);
+      watched.isLimited = await this.#takeFrom(feed);
     } catch (error) {
-      this.#leftOut.set(feed.name, LOOKS_LEFT_OUT);
+      watched.leftOut = LOOKS_LEFT_OUT;
+      watched.isLimited = false;
       const reason = error instanceof Error ? error.message : String(error);
       this.#options.observe({
         kind: 'state',
         event: { kind: 'events unreachable', source: feed.name, reason },
       });
     }
+    const now = performance.now();
+    watched.notBefore = now + Math.max(PAUSE_MS, PAUSE_RATIO * (now - since));
   }
 
-  /** Until there is no more, or no room for it. */
-  async #takeFrom(feed: Feed): Promise<void> {
-    const { batchSize, mostAtOnce } = this.#options;
+  /** Until there is no more, or no room for it: then true. */
+  async #takeFrom(feed: Feed): Promise<boolean> {
+    const { batchSize, shares } = this.#options;
     for (;;) {
-      const most = Math.min(batchSize, mostAtOnce - this.#running.size);
-      this.#isFull ||= most <= 0;
-      if (most <= 0 || this.#isClosed) return;
-      const jobs = await feed.take(most);
-      if (this.#isOver) return feed.release(idsOf(jobs));
-      for (const job of jobs) this.#start(feed, job);
-      if (jobs.length < most) return;
+      const most = Math.min(batchSize, shares.free);
+      if (most <= 0 || this.#isClosed) return true;
+      const jobs = await feed.take(most, shares);
+      if (this.#isOver) {
+        await feed.release(idsOf(jobs));
+        return false;
+      }
+      // Another feed may have taken the room meanwhile.
+      const refused = jobs.filter((job) => !this.#start(feed, job));
+      if (refused.length > 0) {
+        await feed.release(idsOf(refused));
+        return true;
+      }
+      if (jobs.length < most) return this.#isLimited();
     }
   }
 
-  #start(feed: Feed, { id, perform }: Job): void {
+  /** True when a trigger or host with deliveries under way may have no more. */
+  #isLimited(): boolean {
+    const { shares } = this.#options;
+    return [...this.#running].some(({ lane }) => shares.roomFor(lane) <= 0);
+  }
+
+  /** False when there is no room for it. */
+  #start(feed: Feed, { id, lane, perform }: Job): boolean {
+    const { shares, observe } = this.#options;
+    if (!shares.begin(lane)) return false;
     const done = perform()
       .catch((error: unknown) => {
         // What is under way after the end has been given back.
-        if (!this.#isClosed) this.#options.observe({ kind: 'unexpected', requestId: id, error });
+        if (!this.#isClosed) observe({ kind: 'unexpected', requestId: id, error });
       })
       .finally(() => {
         this.#running.delete(running);
-        // Not for each place that becomes free: looking costs a statement.
-        if (this.#isFull && this.#running.size <= this.#options.mostAtOnce / 2) this.look();
+        shares.end(lane);
+        this.#lookWhereLimited();
       });
-    const running = { feed, id, done };
+    const running = { feed, id, lane, done };
     this.#running.add(running);
+    return true;
+  }
+
+  /** There is room again. Not for each delivery that ends: looking costs a statement. */
+  #lookWhereLimited(): void {
+    if (this.#isClosed) return;
+    for (const [name, watched] of this.#watched) {
+      if (!(watched.isLimited || watched.looking) || watched.again) continue;
+      const waitMs = Math.max(PAUSE_MS, watched.notBefore - performance.now());
+      watched.again = setTimeout(() => {
+        watched.again = undefined;
+        const feed = this.#options.feeds().find((one) => one.name === name);
+        if (feed && !this.#isClosed) this.#look(feed);
+      }, waitMs);
+    }
   }
 }
 

@@ -104,6 +104,14 @@ export const METRICS = {
     'outcome',
   ),
   pergola_event_wait_seconds: histogram('Time from when an event was to be told until it is.', 'trigger'),
+  pergola_events_in_flight: gauge(
+    'Events that are being delivered: row (event triggers), or scheduled (cron triggers, one-off events, cleanups).',
+    'kind',
+  ),
+  pergola_events_full_triggers: gauge(
+    'Triggers with as many deliveries under way as one trigger may have; their other events wait.',
+    'kind',
+  ),
   pergola_spans_total: counter('Spans of traces: sent to the collector, or dropped.', 'result'),
   pergola_metadata_resource_version: gauge('Version of the metadata that is served.'),
   pergola_metadata_inconsistent_objects: gauge('Metadata objects that do not fit their database.'),
