@@ -12,7 +12,8 @@ help: ## this list
 
 node_modules/.installed: package.json package-lock.json engine/package.json operator/package.json crds/package.json
 	@echo "installing dependencies (once)"
-	@$(NPM) ci --no-audit --no-fund
+	@# On a machine with an older Node, npm warns about every package that wants a newer one; the project brings its own.
+	@$(NPM) ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
 start: node_modules/.installed ## Postgres, the engine and the reconcile loop over deploy/examples/library; Ctrl-C stops it

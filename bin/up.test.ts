@@ -6,12 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 const TIMEOUT_MS = 120_000;
+/** A folder of its own: the examples are for users to edit. */
+const SHOP = new URL('./testing/shop', import.meta.url);
 
 let folder: string;
 const running: ChildProcess[] = [];
 beforeEach(() => {
   folder = mkdtempSync('/var/tmp/pergola-up-');
-  cpSync('deploy/examples/library', join(folder, 'library'), { recursive: true });
+  cpSync(SHOP, join(folder, 'shop'), { recursive: true });
 });
 afterEach(async () => {
   await Promise.all(running.splice(0).map(stop));
@@ -27,7 +29,7 @@ type Up = {
 
 async function up(...flags: string[]): Promise<Up> {
   const data = join(folder, 'data');
-  const args = ['bin/pergola.mjs', 'up', join(folder, 'library'), '--port', '0', '--data', data, ...flags];
+  const args = ['bin/pergola.mjs', 'up', join(folder, 'shop'), '--port', '0', '--data', data, ...flags];
   const child = spawn(process.execPath, args, { env: { ...process.env, NO_COLOR: '1' } });
   running.push(child);
   let said = '';
@@ -84,31 +86,28 @@ test('a role gets what its resource allows; an edit changes it in two seconds; a
 }, async () => {
   const first = await started();
   expect(first.said()).toContain('Ran seed.sql.');
-  expect(first.said()).toContain('12 of 12 resources are Ready');
-  const titles = '{ book(order_by: {title: asc}, limit: 2) { title author { name } } }';
-  const answer = await ask(first, titles, 'reader');
+  expect(first.said()).toContain('8 of 8 resources are Ready');
+  const titles = '{ product(order_by: {name: asc}, limit: 2) { name maker { name } } }';
+  const answer = await ask(first, titles, 'visitor');
   expect(answer).toEqual({
     data: {
-      book: [
-        { title: 'Ficciones', author: { name: 'Jorge Luis Borges' } },
-        { title: "If on a winter's night a traveler", author: { name: 'Italo Calvino' } },
+      product: [
+        { name: 'awl', maker: { name: 'Anvil' } },
+        { name: 'bolt', maker: { name: 'Bellows' } },
       ],
     },
   });
-  expect((await ask(first, '{ book { pricePaid } }', 'reader')).errors).toBeDefined();
-  expect((await ask(first, '{ loan { id } }', 'reader')).data).toEqual({ loan: [{ id: 1 }, { id: 2 }] });
-  expect((await ask(first, '{ loan { id } }', 'librarian')).data).toMatchObject({ loan: { length: 5 } });
+  expect((await ask(first, '{ product { cost } }', 'visitor')).errors).toBeDefined();
+  expect((await ask(first, '{ sale { id } }', 'visitor')).data).toEqual({ sale: [{ id: 1 }, { id: 2 }] });
+  expect((await ask(first, '{ sale { id } }', 'clerk')).data).toMatchObject({ sale: { length: 3 } });
 
-  const file = join(folder, 'library/permissions/reader.yaml');
-  writeFileSync(
-    file,
-    readFileSync(file, 'utf8').replace('shelf, author_id]', 'shelf, author_id, price_paid]'),
-  );
+  const file = join(folder, 'shop/permissions/visitor.yaml');
+  writeFileSync(file, readFileSync(file, 'utf8').replace('[id, name]', '[id, name, cost]'));
   const edited = Date.now();
-  await until(async () => (await ask(first, '{ book { pricePaid } }', 'reader')).errors === undefined);
+  await until(async () => (await ask(first, '{ product { cost } }', 'visitor')).errors === undefined);
   expect(Date.now() - edited).toBeLessThan(2000);
 
-  await ask(first, 'mutation { insert_author_one(object: {name: "New", country: "X"}) { id } }', 'librarian');
+  await ask(first, 'mutation { insert_maker_one(object: {name: "New"}) { id } }', 'clerk');
   const secret = join(folder, 'data/admin-secret');
   expect(statSync(secret).mode & 0o777).toBe(0o600);
   expect(await stop(first.process)).toBe(0);
@@ -118,16 +117,16 @@ test('a role gets what its resource allows; an edit changes it in two seconds; a
   const second = await started();
   expect(second.secret).toBe(first.secret);
   expect(second.said()).not.toContain('Ran seed.sql.');
-  const names = await ask(second, '{ author(where: {name: {_eq: "New"}}) { name } }', 'librarian');
-  expect(names).toEqual({ data: { author: [{ name: 'New' }] } });
-  expect((await ask(second, '{ book(limit: 1) { pricePaid } }', 'reader')).errors).toBeUndefined();
+  const names = await ask(second, '{ maker(where: {name: {_eq: "New"}}) { name } }', 'clerk');
+  expect(names).toEqual({ data: { maker: [{ name: 'New' }] } });
+  expect((await ask(second, '{ product(limit: 1) { cost } }', 'visitor')).errors).toBeUndefined();
 });
 
 test('several at once work, two on the same data do not', { timeout: TIMEOUT_MS }, async () => {
   const [one, other] = await Promise.all([started(), started('--data', join(folder, 'other'))]);
   expect(one.url).not.toBe(other.url);
   for (const each of [one, other]) {
-    expect((await ask(each, '{ author { id } }', 'reader')).data).toMatchObject({ author: { length: 6 } });
+    expect((await ask(each, '{ maker { id } }', 'visitor')).data).toMatchObject({ maker: { length: 3 } });
   }
   const third = await up();
   expect(third.process.exitCode).toBe(1);
@@ -142,8 +141,8 @@ test('after a crash the next start cleans up and goes on', { timeout: TIMEOUT_MS
   first.process.kill('SIGKILL');
   await new Promise((resolve) => first.process.once('exit', resolve));
   const second = await started();
-  expect(second.said()).toContain('12 of 12 resources are Ready');
-  expect((await ask(second, '{ author { id } }', 'reader')).errors).toBeUndefined();
+  expect(second.said()).toContain('8 of 8 resources are Ready');
+  expect((await ask(second, '{ maker { id } }', 'visitor')).errors).toBeUndefined();
   // What the first one left behind is gone.
   await expect(fetch(`${first.url}/healthz`)).rejects.toThrow();
 });
