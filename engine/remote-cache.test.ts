@@ -16,6 +16,7 @@ beforeAll(async () => {
   await database.sql('create table author (id int primary key); insert into author values (1), (2)');
   remote = await startRemote('type Query { n: Int of(id: Int): Int } type Mutation { n: Int }', RESOLVERS);
   engine = await startTestEngine({
+    enableRemoteSchemaPermissions: false,
     databaseUrl: database.url,
     remoteSchemaCacheSize: 1_000_000,
     enabledApis: ['metadata', 'graphql', 'metrics'],

@@ -1,8 +1,13 @@
 /** Permissions on remote schemas: what a role sees of one, what is preset, what it inherits; and what it must not see. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../testing/engine.ts';
 import { type RemoteService, startRemote } from '../testing/remote.ts';
+import { parseMetadata } from './metadata/parse.ts';
+import { writeDirectory } from './store/directory.ts';
 
 const SDL = `
   type User { id: Int name(upper: Boolean): String secret: String messages(where: Where, limit: Int): [Message] }
@@ -46,7 +51,7 @@ beforeAll(async () => {
     'Query.hidden': () => 'hidden',
     'Mutation.remove': () => true,
   });
-  engine = await startTestEngine({ databaseUrl: database.url, enableRemoteSchemaPermissions: true });
+  engine = await startTestEngine({ databaseUrl: database.url });
 });
 afterAll(async () => {
   await engine?.close();
@@ -311,17 +316,102 @@ test('a role inherits what its parents agree on, unless it has its own', async (
   expect((await ask('{ user(id: 1) { id } }', { role: 'torn' })).errors).toBeDefined();
 });
 
-test('without --enable-remote-schema-permissions every role sees all, and no permission is added', async () => {
-  const open = await startTestEngine({ databaseUrl: database.url });
-  expect(await open.graphql('{ hidden }', { role: 'anyone' })).toEqual({ data: { hidden: 'hidden' } });
-  const args = {
-    remote_schema: 'far',
-    role: 'user',
-    definition: { schema: 'type Query { hidden: String }' },
-  };
-  expect(await open.admin('add_remote_schema_permissions', args)).toMatchObject({
-    status: 400,
-    body: { code: 'constraint-violation' },
+describe('with --enable-remote-schema-permissions=false', () => {
+  const permission = { role: 'user', definition: { schema: 'type Query { hidden: String }' } };
+  const declared = () => ({
+    name: 'far',
+    definition: { url: remote.url },
+    permissions: [permission],
   });
-  await open.close();
+  const off = () =>
+    startTestEngine({
+      databaseUrl: database.url,
+      adminSecret: engine.adminSecret,
+      enableRemoteSchemaPermissions: false,
+    });
+  const document = async () => {
+    const { body } = await engine.admin<{ sources: unknown[] }>('export_metadata', {});
+    return { ...body, version: 3, remote_schemas: [declared()] };
+  };
+  /** Nobody but administrators may see a remote schema whose permissions are not enforced. */
+  const expectClosed = async (open: TestEngine) => {
+    for (const role of ['user', 'anyone']) {
+      expect((await open.graphql('{ hidden }', { role })).errors, role).toBeDefined();
+    }
+    expect(await open.graphql('{ hidden }')).toEqual({ data: { hidden: 'hidden' } });
+    expect((await open.admin('get_inconsistent_metadata', {})).body).toMatchObject({
+      is_consistent: false,
+      inconsistent_objects: [
+        {
+          type: 'remote_schema_permission',
+          reason: expect.stringContaining('start the engine with --enable-remote-schema-permissions'),
+        },
+      ],
+    });
+  };
+
+  test('every role sees all of a remote schema that declares no permissions', async () => {
+    const open = await off();
+    expect(await open.graphql('{ hidden }', { role: 'anyone' })).toEqual({ data: { hidden: 'hidden' } });
+    await open.close();
+  });
+
+  test.each([
+    [
+      'add_remote_schema_permissions',
+      () => ({ remote_schema: 'far', ...permission }),
+      'constraint-violation',
+    ],
+    ['replace_metadata', document, 'unexpected'],
+    [
+      'patch_metadata',
+      () => ({ put: [{ key: 'remote_schema_permission/far/user', definition: permission }] }),
+      'unexpected',
+    ],
+  ])('%s refuses a permission', async (type, args, code) => {
+    const open = await off();
+    expect(await open.admin(type, await args())).toMatchObject({ status: 400, body: { code } });
+    expect(await open.graphql('{ hidden }', { role: 'anyone' })).toEqual({ data: { hidden: 'hidden' } });
+    await open.close();
+  });
+
+  test.each([
+    ['replace_metadata', async () => ({ allow_inconsistent_metadata: true, metadata: await document() })],
+    [
+      'patch_metadata',
+      async () => ({
+        allow_inconsistent_metadata: true,
+        put: [{ key: 'remote_schema_permission/far/user', definition: permission }],
+      }),
+    ],
+  ])(
+    '%s that allows inconsistent metadata leaves the remote schema to administrators',
+    async (type, args) => {
+      const open = await off();
+      const version = type === 'replace_metadata' ? 2 : 1;
+      expect(await open.admin(type, await args(), { version })).toMatchObject({ status: 200 });
+      await expectClosed(open);
+      await open.close();
+    },
+  );
+
+  test('a stored permission is inconsistent at the start', async () => {
+    await permit(permission.definition.schema);
+    const open = await off();
+    await expectClosed(open);
+    await open.close();
+  });
+
+  test('a directory with a permission is refused at the start', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'remote-permissions-'));
+    await writeDirectory(folder, parseMetadata(await document()));
+    await expect(
+      startTestEngine({
+        databaseUrl: database.url,
+        enableRemoteSchemaPermissions: false,
+        metadataDir: folder,
+      }),
+    ).rejects.toThrow('--enable-remote-schema-permissions');
+    await rm(folder, { recursive: true });
+  });
 });

@@ -82,7 +82,6 @@ beforeAll(async () => {
   engine = await startTestEngine({
     databaseUrl: database.url,
     env: { SHOP: elsewhere.url },
-    enableRemoteSchemaPermissions: true,
   });
 });
 afterAll(async () => {

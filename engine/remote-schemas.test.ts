@@ -62,7 +62,7 @@ beforeAll(async () => {
     REMOTE_KEY: 'from the environment',
     ENGINE_GRAPHQL_ADMIN_SECRET: 'hush',
   };
-  engine = await startTestEngine({ databaseUrl: database.url, env });
+  engine = await startTestEngine({ databaseUrl: database.url, env, enableRemoteSchemaPermissions: false });
 });
 afterAll(async () => {
   await engine?.close();

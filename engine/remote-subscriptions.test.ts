@@ -25,7 +25,6 @@ beforeAll(async () => {
   remote = await startRemote(SDL);
   engine = await startTestEngine({
     databaseUrl: database.url,
-    enableRemoteSchemaPermissions: true,
     liveQueriesMultiplexedRefetchInterval: 50,
     enabledApis: ['metadata', 'graphql', 'metrics'],
     log: { observe: (observation) => void observed.push(observation), flush: () => {} },

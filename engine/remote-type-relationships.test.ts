@@ -81,7 +81,7 @@ beforeAll(async () => {
     insert into sale values (1, 1, 'crime', 1.50), (2, 1, 'love', 20), (3, 2, 'crime', 9007199254740993);`);
   shop = await startRemote(SHOP, SHOP_RESOLVERS);
   blog = await startRemote(BLOG, BLOG_RESOLVERS);
-  engine = await startTestEngine({ databaseUrl: database.url, enableRemoteSchemaPermissions: true });
+  engine = await startTestEngine({ databaseUrl: database.url });
 });
 afterAll(async () => {
   await engine?.close();

@@ -21,7 +21,6 @@ let repository: Repository;
 
 const ENGINE_VALUES = {
   replicas: 2,
-  options: { 'enable-remote-schema-permissions': true },
   extraEnv: environmentOf('postgres'),
 };
 

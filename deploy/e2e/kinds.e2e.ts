@@ -23,8 +23,7 @@ test('the chart with its trial Postgres and the variables the examples name beco
   const postgres = `postgres.enabled=true,postgres.image=${POSTGRES_IMAGE},postgres.runAsUser=1000`;
   const env = JSON.stringify(environmentOf('pergola-postgres'));
   const values = ['--set', postgres, '--set-json', `engine.extraEnv=${env}`];
-  const options = ['--set', 'engine.options.enable-remote-schema-permissions=true'];
-  await install(namespace, CHART, ...values, ...options);
+  await install(namespace, CHART, ...values);
 });
 
 test('examples of every kind become Ready', async () => {

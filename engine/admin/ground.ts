@@ -75,7 +75,7 @@ export class Ground {
   }
 
   get enforcesRemotePermissions(): boolean {
-    return this.#options.resolve.enforcesRemotePermissions ?? false;
+    return this.#options.resolve.enforcesRemotePermissions !== false;
   }
 
   /** Asks a remote schema of the document what it is. Never throws: one that cannot be asked has an error instead, and is

@@ -332,8 +332,8 @@ export const OPTIONS = {
   'enable-remote-schema-permissions': row({
     group: 'Access',
     type: flag,
-    default: false,
-    doc: 'roles see of remote schemas what their permissions say, instead of all',
+    default: true,
+    doc: 'a role sees the part of a remote schema that its permission declares; with false every role sees all of it, and permissions on remote schemas are refused',
   }),
   'remote-schema-prioritize-data': row({
     group: 'API',

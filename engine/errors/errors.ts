@@ -698,7 +698,9 @@ export const ERRORS = {
   remoteSchemaPermissionsOff: row<object>(
     400,
     'constraint-violation',
-    () => 'remote schema permissions can only be added when remote schema permissions are enabled',
+    () =>
+      'remote schema permissions can only be added when remote schema permissions are enabled: ' +
+      'start the engine with --enable-remote-schema-permissions',
   ),
   remoteSchemaPermissionOfAdmin: row<object>(
     400,

@@ -57,7 +57,9 @@ export function resolveRemoteSchemas(
       found.addShared(subject, conflict);
       return [];
     }
-    if (!around.options.enforcesRemotePermissions) return [[name, remote]];
+    if (around.options.enforcesRemotePermissions === false) {
+      return [[name, unenforced(remote, permissions, found)]];
+    }
     const own = permissionsOf(remote, permissions, found);
     return [[name, { ...remote, permissions: withInherited(own, permissions, around.heirs, name, found) }]];
   });
@@ -100,6 +102,21 @@ export function endpointOf(definition: RemoteSchemaDefinition): RemoteEndpoint {
 }
 
 const DEFAULT_TIMEOUT_SECONDS = 60;
+
+/** With permissions off, every role sees a remote schema that declares none. One that declares some is visible to administrators
+ *  only: its permissions are inconsistent, and nobody sees more than they would allow. */
+function unenforced(
+  remote: ResolvedRemoteSchema,
+  permissions: readonly RemoteSchemaPermission[],
+  found: Inconsistencies,
+): ResolvedRemoteSchema {
+  if (permissions.length === 0) return remote;
+  for (const permission of permissions) {
+    const subject = remoteSchemaPermissionSubject(remote.name, permission);
+    found.attempt(subject, () => fail('remoteSchemaPermissionsOff', {}));
+  }
+  return { ...remote, permissions: new Map() };
+}
 
 type Parts = ReadonlyMap<string, UpstreamSchema>;
 

@@ -375,7 +375,8 @@ export type ResolveOptions = {
   readonly namingConvention?: NamingConvention | undefined;
   /** --experimental-features. Absent: none. */
   readonly features?: readonly string[];
-  /** --enable-remote-schema-permissions. Absent: every role sees all of every remote schema. */
+  /** --enable-remote-schema-permissions. Absent: yes. With false, every role sees all of every remote schema that declares
+   *  no permissions; one that declares some is visible to administrators only, and its permissions are inconsistent. */
   readonly enforcesRemotePermissions?: boolean;
   /** --remote-schema-prioritize-data, --remote-schema-skip-nulls. Absent: no. */
   readonly prioritizesRemoteData?: boolean;

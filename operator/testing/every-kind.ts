@@ -44,7 +44,6 @@ export async function startEveryKind(): Promise<EveryKind> {
   const engine = await startTestEngine({
     databaseUrl: database.url,
     env: environmentFor(database, billing),
-    enableRemoteSchemaPermissions: true,
   });
   return {
     database,
