@@ -1,8 +1,8 @@
 /** `pergola export -o FOLDER --as metadata|crs`: the metadata of an engine as a directory of YAML files, one a table, or as custom
  *  resources. Files of a metadata directory that have no object any more are removed; resources want a new folder.
  *  Exit codes: 0 written, 1 not, 2 flags. Not here: the files (engine/metadata/directory.ts, write-resources.ts). */
-import { parseMetadata } from '../engine/metadata/index.ts';
 import { writeDirectory } from '../engine/store/directory.ts';
+import { readExported } from '../operator/engine-answers.ts';
 import { operation, perform } from '../operator/engine-client.ts';
 import {
   type Asked,
@@ -41,11 +41,12 @@ async function exportInto(asked: Asked): Promise<void> {
   if (form !== 'metadata' && form !== 'crs') {
     throw new FlagProblem(`--as ${form} is not known; there are --as metadata and --as crs`);
   }
-  const answer = await perform<Exported>(address, operation('export_metadata', {}, 2));
-  const metadata = parseMetadata(answer.metadata);
+  const { metadata, resourceVersion } = await perform(
+    address,
+    operation('export_metadata', {}, 2),
+    readExported,
+  );
   if (form === 'crs') return writeResources(metadata, folder, asked);
   const files = await writeDirectory(folder, metadata);
-  process.stdout.write(`${files.length} files in ${folder}, resource version ${answer.resource_version}\n`);
+  process.stdout.write(`${files.length} files in ${folder}, resource version ${resourceVersion}\n`);
 }
-
-type Exported = { readonly resource_version: number; readonly metadata: unknown };

@@ -4,6 +4,7 @@
  *  (engine/metadata/read-directory.ts), judging them (the engine). */
 import { exportMetadata } from '../engine/metadata/index.ts';
 import { readDirectory } from '../engine/store/directory.ts';
+import { type ReplaceAnswer, readReplaced } from '../operator/engine-answers.ts';
 import { operation, perform } from '../operator/engine-client.ts';
 import { type Asked, type Command, complain, parseFlags, RESOURCE_FLAGS } from './engine-flags.ts';
 import { writeResources } from './write-resources.ts';
@@ -19,12 +20,6 @@ const COMMAND: Command = {
     'dry-run': { doc: 'only say what would not fit the databases' },
     'allow-inconsistent': { doc: 'store it although some objects do not fit their database' },
   },
-};
-
-type Report = {
-  readonly is_consistent: boolean;
-  readonly inconsistent_objects: readonly { readonly name: string; readonly reason: string }[];
-  readonly warnings?: readonly { readonly message: string }[];
 };
 
 export async function run(argv: readonly string[]): Promise<number> {
@@ -62,6 +57,6 @@ async function importFrom({ folder, address, flag }: Asked): Promise<number> {
   return 0;
 }
 
-function replace(address: Asked['address'], args: Record<string, unknown>): Promise<Report> {
-  return perform<Report>(address, operation('replace_metadata', args, 2));
+function replace(address: Asked['address'], args: Record<string, unknown>): Promise<ReplaceAnswer> {
+  return perform(address, operation('replace_metadata', args, 2), readReplaced);
 }

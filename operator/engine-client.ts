@@ -1,13 +1,17 @@
-/** The engine over HTTP, as the core needs it: one bulk read, a dry run, one atomic write. Requests are typed by OPERATIONS.
- *  Every failure is an EngineProblem: unreachable (network, timeout, 5xx), unauthorized, conflict (409), rejected.
- *  Not here: when to ask again (reconcile.ts and its callers). */
+/** The engine over HTTP, as the core needs it: one bulk read, a dry run, one atomic write. Requests are typed by OPERATIONS,
+ *  answers are checked against engine-answers.ts. Every failure is an EngineProblem: unreachable (network, timeout, 5xx, or
+ *  something else than an engine answers), unauthorized, conflict (409), rejected. Its message says what came back, shortened and
+ *  without the admin secret. Not here: when to send a request again (reconcile.ts and its callers). */
+import { type ArgsOf, type Edit, type OperationName, parseJson } from '@pergola/engine/metadata';
 import {
-  type ArgsOf,
-  type Edit,
-  type OperationName,
-  parseJson,
-  parseMetadata,
-} from '@pergola/engine/metadata';
+  readBulk,
+  readConfig,
+  readReport,
+  readSuccess,
+  readWritten,
+  UnexpectedAnswer,
+} from './engine-answers.ts';
+import { bodyOf, excerpt, withoutSecret } from './engine-body.ts';
 import { readLedger } from './ledger.ts';
 import {
   type EnginePort,
@@ -35,19 +39,14 @@ const TIMEOUT_MS = 30_000;
 export function engineClient(address: EngineAddress): EnginePort {
   return {
     read: () => read(address),
-    dryRun: async (edits) => {
+    dryRun: (edits) => {
       const args = { ...patchOf(edits), dry_run: true };
-      return (await perform<Report>(address, operation('patch_metadata', args))).inconsistent_objects;
+      return perform(address, operation('patch_metadata', args), readReport);
     },
     inconsistent: (version) => inconsistentAt(address, version),
     write: (change) => write(address, change),
-    version: async () => {
-      const config = await request<{ resource_version: number }>(address, '/v1alpha1/config', undefined);
-      return config.resource_version;
-    },
-    reload: async () => {
-      await perform(address, operation('reload_metadata', {}));
-    },
+    version: async () => (await request(address, '/v1alpha1/config', undefined, readConfig)).resource_version,
+    reload: () => perform(address, operation('reload_metadata', {}), readSuccess),
   };
 }
 
@@ -58,8 +57,6 @@ type Request = {
   readonly resource_version?: number;
   readonly args: unknown;
 };
-
-type Report = { readonly inconsistent_objects: readonly InconsistentObject[] };
 
 export function operation<N extends OperationName>(type: N, args: ArgsOf<N>, version = 1): Request {
   return { type, version, args };
@@ -75,22 +72,16 @@ function patchOf(edits: readonly Edit[]): ArgsOf<'patch_metadata'> {
 }
 
 async function read(address: EngineAddress): Promise<EngineReading> {
-  const [exported, report, states] = await perform<
-    [{ resource_version: number; metadata: unknown }, Report, { operator_state?: unknown }]
-  >(address, {
+  const bulk = {
     type: 'bulk',
     args: [
       operation('export_metadata', {}, 2),
       operation('get_inconsistent_metadata', { include_keys: true }),
       operation('get_catalog_state', {}),
     ],
-  });
-  return {
-    resourceVersion: exported.resource_version,
-    metadata: parseMetadata(exported.metadata),
-    inconsistent: report.inconsistent_objects,
-    ledger: readLedger(states.operator_state),
   };
+  const { operatorState, ...reading } = await perform(address, bulk, readBulk);
+  return { ...reading, ledger: readLedger(operatorState) };
 }
 
 /** Undefined: the engine is at another version. */
@@ -100,33 +91,37 @@ async function inconsistentAt(
 ): Promise<readonly InconsistentObject[] | undefined> {
   const asked = operation('get_inconsistent_metadata', { include_keys: true });
   try {
-    const report = await perform<Report>(address, { ...asked, resource_version: version });
-    return report.inconsistent_objects;
+    return await perform(address, { ...asked, resource_version: version }, readReport);
   } catch (error) {
     if (error instanceof EngineProblem && error.kind === 'conflict') return undefined;
     throw error;
   }
 }
 
-async function write(address: EngineAddress, change: EngineWrite): ReturnType<EnginePort['write']> {
+function write(address: EngineAddress, change: EngineWrite): ReturnType<EnginePort['write']> {
   const { edits, ledger, expectedVersion, mustFit } = change;
-  const [patched] = await perform<[Report & { readonly resource_version: number }]>(address, {
+  const atomic = {
     type: 'bulk_atomic',
     resource_version: expectedVersion,
     args: [
       operation('patch_metadata', { ...patchOf(edits), allow_inconsistent_metadata: !mustFit }),
       operation('patch_catalog_state', { type: 'operator', patch: ledger }),
     ],
-  });
-  return { resourceVersion: patched.resource_version, inconsistent: patched.inconsistent_objects };
+  };
+  return perform(address, atomic, readWritten);
 }
 
-/** One request to /v1/metadata. Throws EngineProblem. */
-export function perform<T>(address: EngineAddress, body: Request): Promise<T> {
-  return request<T>(address, '/v1/metadata', body);
+/** One request to /v1/metadata. `read` raises UnexpectedAnswer. Throws EngineProblem. */
+export function perform<T>(address: EngineAddress, body: Request, read: (answer: unknown) => T): Promise<T> {
+  return request(address, '/v1/metadata', body, read);
 }
 
-async function request<T>(address: EngineAddress, path: string, body: unknown): Promise<T> {
+async function request<T>(
+  address: EngineAddress,
+  path: string,
+  body: unknown,
+  read: (answer: unknown) => T,
+): Promise<T> {
   const prefix = address.headerPrefix ?? 'x-engine-';
   const response = await reach(address, path, {
     method: body === undefined ? 'GET' : 'POST',
@@ -135,82 +130,137 @@ async function request<T>(address: EngineAddress, path: string, body: unknown): 
       'user-agent': address.client ?? 'pergola-operator',
       ...(address.adminSecret === undefined ? {} : { [`${prefix}admin-secret`]: address.adminSecret }),
     },
+    // A redirect would carry the admin secret to wherever it leads.
+    redirect: 'manual',
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  const { status, text } = response;
-  if (status === 200) return parsed(text, address) as T;
-  throw problemOf(status, text, address);
+  if (response.status !== 200) throw problemOf(response, address);
+  return answerOf(response, address, read);
 }
 
-async function reach(
-  address: EngineAddress,
-  path: string,
-  init: RequestInit,
-): Promise<{ readonly status: number; readonly text: string }> {
+type Answer = {
+  readonly status: number;
+  /** Empty when there is none. */
+  readonly contentType: string;
+  readonly location: string | null;
+  readonly text: string;
+};
+
+async function reach(address: EngineAddress, path: string, init: RequestInit): Promise<Answer> {
   const url = address.url.replace(/\/+$/, '') + path;
   try {
     const signal = AbortSignal.timeout(address.timeoutMs ?? TIMEOUT_MS);
     const response = await (address.fetch ?? fetch)(url, { ...init, signal });
-    return { status: response.status, text: await response.text() };
+    return {
+      status: response.status,
+      contentType: response.headers.get('content-type') ?? '',
+      location: response.headers.get('location'),
+      text: await bodyOf(response),
+    };
   } catch (error) {
-    throw new EngineProblem(
-      'unreachable',
-      `the engine at ${address.url} does not answer: ${causeOf(error)}`,
-      {
-        cause: error,
-      },
-    );
+    const cause = causeOf(error);
+    const said = `the engine at ${shown(address)} does not answer: ${cause}${adviceOn(error, cause)}`;
+    throw new EngineProblem('unreachable', withoutSecret(said, address.adminSecret), { cause: error });
   }
 }
 
-/** fetch hides what happened behind "fetch failed". */
+/** The URL of the engine, without a user and password. */
+function shown({ url }: EngineAddress): string {
+  if (!URL.canParse(url)) return 'its endpoint';
+  const { origin, pathname } = new URL(url);
+  return origin + pathname.replace(/\/+$/, '');
+}
+
+/** fetch hides what happened behind "fetch failed", and repeats a URL with its password. */
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
   if (cause instanceof Error && cause.message !== '') return cause.message;
-  return (cause as { code?: string } | undefined)?.code ?? error.message;
+  const code = (cause as { code?: string } | undefined)?.code;
+  if (code !== undefined) return code;
+  return error.message.includes('includes credentials')
+    ? 'its URL has a user or a password, which belong into adminSecretRef'
+    : error.message;
 }
 
-function parsed(text: string, address: EngineAddress): unknown {
+function adviceOn(error: unknown, said: string): string {
+  const { code = '' } = ((error as Error | undefined)?.cause ?? {}) as { code?: string };
+  if (/CERT|SIGNATURE|ALTNAME/.test(code) || said.includes('certificate')) {
+    return '; name the authority of its certificate in spec.tls.caRef';
+  }
+  if (code === 'EPROTO' || said.includes('SSL') || code.startsWith('HPE_')) {
+    return '; is the endpoint https, or http?';
+  }
+  return '';
+}
+
+function answerOf<T>(response: Answer, address: EngineAddress, read: (answer: unknown) => T): T {
+  const { contentType, text } = response;
+  if (contentType !== '' && !/[/+]json\b/i.test(contentType)) {
+    throw strange('its content type is not JSON', response, address);
+  }
+  let answer: unknown;
   try {
-    return parseJson(text);
-  } catch (cause) {
-    throw new EngineProblem('unreachable', `the answer of ${address.url} is no JSON: is an engine there?`, {
-      cause,
-    });
+    answer = parseJson(text);
+  } catch {
+    throw strange(text === '' ? 'its answer is empty' : 'its answer is not JSON', response, address);
+  }
+  try {
+    return read(answer);
+  } catch (error) {
+    if (!(error instanceof UnexpectedAnswer)) throw error;
+    throw strange(error.message, response, address);
   }
 }
 
-function problemOf(status: number, text: string, { url }: EngineAddress): EngineProblem {
-  const said = errorText(text);
-  if (status === 401 || status === 403) return new EngineProblem('unauthorized', refused(said, url));
-  const { code } = codeOf(text);
-  if (code === INCONSISTENT)
+/** Something answers, and not as an engine of our version does. */
+function strange(what: string, response: Answer, address: EngineAddress): EngineProblem {
+  const { status, contentType, text } = response;
+  const type = contentType === '' ? 'without a content type' : excerpt(contentType);
+  const came = text === '' ? '' : `: ${excerpt(withoutSecret(text, address.adminSecret))}`;
+  const said =
+    `${shown(address)} does not answer as an engine of this version: ${what}. ` +
+    `It sent ${status} ${type}${came}. Check the endpoint, and that the engine is not older than the operator`;
+  return new EngineProblem('unreachable', withoutSecret(said, address.adminSecret));
+}
+
+function problemOf(response: Answer, address: EngineAddress): EngineProblem {
+  const { status, text } = response;
+  const url = shown(address);
+  const { code, error } = refusalIn(text);
+  const said = excerpt(withoutSecret(error ?? text, address.adminSecret));
+  if (status === 401 || status === 403 || code === 'access-denied') {
+    return new EngineProblem('unauthorized', `${url} does not accept the admin secret: ${said}`);
+  }
+  if (status === 400 && code === INCONSISTENT) {
     return new EngineProblem('inconsistent', `${url} finds the change does not fit: ${said}`);
-  if (code === 'access-denied') return new EngineProblem('unauthorized', refused(said, url));
-  if (status === 409)
+  }
+  if (status === 409) {
     return new EngineProblem('conflict', `the metadata of ${url} changed meanwhile: ${said}`);
-  const isTheirs = status >= 500 || status === 404 || status === 429 || status === 408;
-  return new EngineProblem(isTheirs ? 'unreachable' : 'rejected', `${url} answers ${status}: ${said}`);
+  }
+  if (code === undefined && status < 500) return strange(whatIs(response), response, address);
+  const mayPass = status >= 500 || status === 404 || status === 429 || status === 408;
+  return new EngineProblem(mayPass ? 'unreachable' : 'rejected', `${url} answers ${status}: ${said}`);
+}
+
+/** A redirect is not followed: it says where the endpoint might be. */
+function whatIs({ status, location }: Answer): string {
+  const isRedirect = status >= 300 && status < 400;
+  return isRedirect
+    ? `it redirects to ${location === null ? 'nowhere' : excerpt(location)}`
+    : `it answers ${status}`;
 }
 
 /** What the engine says of a document that does not fit (ERRORS, `inconsistentMetadata`). */
 const INCONSISTENT = 'unexpected';
 
-function refused(said: string, url: string): string {
-  return `${url} does not accept the admin secret: ${said}`;
-}
-
-function codeOf(text: string): { readonly code?: string; readonly error?: string } {
+/** The code and text of an error of the engine. */
+function refusalIn(text: string): { readonly code?: string; readonly error?: string } {
   try {
-    const body: unknown = JSON.parse(text);
-    return typeof body === 'object' && body !== null ? body : {};
+    const body = JSON.parse(text) as { readonly code?: unknown; readonly error?: unknown } | null;
+    const { code, error } = body ?? {};
+    return typeof code === 'string' && typeof error === 'string' ? { code, error } : {};
   } catch {
     return {};
   }
-}
-
-function errorText(text: string): string {
-  const { error } = codeOf(text);
-  return error ?? (text.length > 200 ? `${text.slice(0, 200)}…` : text);
 }

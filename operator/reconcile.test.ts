@@ -477,3 +477,16 @@ test('a secret in the metadata needs leave, and a Secret', async () => {
   expect(ports.readiness(source)).toBe('False SecretNotFound');
   expect(keys(ports)).toContain('source/app');
 });
+
+test('an engine that says of every write that it does not fit is asked twice, not for ever', async () => {
+  const ports = new ScriptedPorts();
+  ports.resources = [table('author')];
+  let writes = 0;
+  ports.engine.before = (request) => {
+    if (request !== 'write') return;
+    if (++writes > 20) throw new Error('it goes on for ever');
+    throw new EngineProblem('inconsistent', 'it does not fit');
+  };
+  const report = await reconcile(ports, OPTIONS);
+  expect([writes, report.problem?.kind]).toEqual([2, 'inconsistent']);
+});

@@ -262,7 +262,7 @@ async function attempt(
       return { snapshot, report: await carryOut(engine, made, mustFit) };
     } catch (error) {
       if (!(error instanceof EngineProblem)) throw error;
-      if (error.kind === 'inconsistent') {
+      if (error.kind === 'inconsistent' && !isDoubtful) {
         isDoubtful = true;
         continue;
       }

@@ -32,5 +32,7 @@ export * from './schema/remote-schema.ts';
 export * from './schema/source.ts';
 export * from './schema/table.ts';
 export { type Static, type TProperties, type TSchema, Type } from './schema/type.ts';
+export { validate } from './validate.ts';
 export * from './variables.ts';
+export { asJsonSchema } from './walk-schema.ts';
 export { printYaml, YAML_SCHEMA } from './yaml.ts';
