@@ -57,6 +57,7 @@ export async function startEngine(
     skipsRemoteNulls: options.remoteSchemaSkipNulls,
     headerPrefix: options.headerPrefix,
     maxConnections: options.pgConnections,
+    maxWaiting: options.pgMaxWaiting,
     keptRevisions: options.metadataRevisions,
     pollIntervalMs: options.schemaSyncPollInterval,
     report: (event) => observe({ kind: 'state', event }),

@@ -32,6 +32,7 @@ export type GroundOptions = {
   readonly headerPrefix: string;
   readonly resolve: ResolveOptions;
   readonly maxConnections?: number | undefined;
+  readonly maxWaiting?: number | undefined;
   readonly timed?: SourceTimed | undefined;
   /** Whether PREPARE is asked about native queries. */
   readonly validatesNativeQueries: boolean;
@@ -51,8 +52,12 @@ export class Ground {
   constructor(options: GroundOptions) {
     this.#options = options;
     this.store = options.store;
-    const { env, maxConnections, timed } = options;
-    this.sources = new Sources(env, maxConnections === undefined ? {} : { maxConnections }, timed);
+    const { env, maxConnections, maxWaiting, timed } = options;
+    const limits = {
+      ...(maxConnections !== undefined && { maxConnections }),
+      ...(maxWaiting !== undefined && { maxWaiting }),
+    };
+    this.sources = new Sources(env, limits, timed);
   }
 
   /** Of asynchronous actions. */

@@ -50,6 +50,7 @@ export type EngineStateOptions = ResolveOptions & {
   readonly startTimeoutMs?: number;
   /** Most connections to a source that does not say itself. */
   readonly maxConnections?: number;
+  readonly maxWaiting?: number;
   readonly report?: (event: StateEvent) => void;
   /** Absent where nobody measures. */
   readonly timed?: SourceTimed | undefined;
@@ -101,6 +102,7 @@ export class EngineState {
       headerPrefix: options.headerPrefix ?? SESSION_PREFIX,
       resolve: options,
       maxConnections: options.maxConnections,
+      maxWaiting: options.maxWaiting,
       timed: options.timed,
       validatesNativeQueries: options.validatesNativeQueries ?? true,
       onUnreachable: (source, reason) => this.#report({ kind: 'source unreachable', source, reason }),

@@ -87,6 +87,12 @@ export const OPTIONS = {
     default: 50,
     doc: 'most connections to each source',
   }),
+  'pg-max-waiting': row({
+    group: 'Databases',
+    type: integer('COUNT', 1, 1_000_000),
+    default: 10_000,
+    doc: 'most statements and transactions that wait for a connection to one source; more are refused at once',
+  }),
   'live-queries-multiplexed-refetch-interval': row({
     group: 'Databases',
     type: integer('MS', 10, 86_400_000),

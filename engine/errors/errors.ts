@@ -8,7 +8,7 @@
 export type ErrorDialect = 'specification' | 'newer';
 
 export type ErrorRow<P> = {
-  readonly status: 200 | 400 | 401 | 404 | 405 | 408 | 409 | 413 | 429 | 431 | 500;
+  readonly status: 200 | 400 | 401 | 404 | 405 | 408 | 409 | 413 | 429 | 431 | 500 | 503;
   readonly code: string | ((params: P) => string);
   readonly message: (params: P) => string;
   readonly newer?: { readonly code?: string; readonly message?: (params: P) => string };
@@ -299,6 +299,8 @@ export const ERRORS = {
     () => 'connection error',
     { message: (p) => `connection error: ${p.reason}` },
   ),
+  /** The database or the engine has as many connections and waiting requests as it may have. */
+  databaseBusy: row<Text>(503, 'postgres-max-connections-error', (p) => p.text),
   cannotDropDependents: row<{ dependents: string }>(
     400,
     'dependency-error',

@@ -136,7 +136,12 @@ describe('clients read', () => {
       'postgres-error',
       'connection error: the database cannot be reached',
     ],
-    ['too many connections', '53300', 'postgres-error', 'connection error: the database cannot be reached'],
+    [
+      'too many connections',
+      '53300',
+      'postgres-max-connections-error',
+      'the database has no connection left',
+    ],
     ['a shutdown', '57P01', 'postgres-error', 'connection error: the database cannot be reached'],
     ['a cancelled statement', '57014', 'unexpected', 'database query error'],
     ['a missing privilege', '42501', 'unexpected', 'database query error'],

@@ -3,6 +3,7 @@
  *  administrators see. PostgreSQL manual, appendix "Error Codes". */
 import { EngineError, type PathStep } from '../errors/engine-error.ts';
 import { CHECK_FAILED } from '../sql/check.ts';
+import { TooManyWaiting, WaitedTooLong } from '../wire/pool.ts';
 
 /** The fields of a `pg` DatabaseError that are used here. */
 export type DatabaseFailure = {
@@ -96,6 +97,12 @@ const PG_ERRORS: readonly Entry[] = [
     state: /^40/,
     error: ({ message }, path) => new EngineError('concurrentUpdate', { text: message }, path),
   },
+  // too_many_connections: waited for as long as may be (wire/pool.ts).
+  {
+    state: /^53300$/,
+    error: (_failure, path, internal) =>
+      new EngineError('databaseBusy', { text: 'the database has no connection left' }, path, internal),
+  },
   // Connection lost, refused for its user, its database or the number of others; server shutting down.
   { state: /^(08|28|3D|53|57P)/, error: unreachable },
 ];
@@ -105,11 +112,17 @@ export function engineErrorOf(thrown: unknown, statement: string, path: readonly
   if (thrown instanceof EngineError) return thrown;
   const failure = failureOf(thrown);
   const internal = internalOf(failure, statement);
+  if (isBusy(thrown)) return new EngineError('databaseBusy', { text: failure.message }, path, internal);
   if (failure.code === undefined) return unreachable(failure, path, internal);
   const entry = PG_ERRORS.find(
     ({ state, says = '' }) => state.test(failure.code!) && failure.message.search(says) >= 0,
   );
   return entry?.error(failure, path, internal) ?? new EngineError('databaseQueryFailed', {}, path, internal);
+}
+
+/** No connection of the pool became free in time, or too many wait for one. */
+export function isBusy(thrown: unknown): boolean {
+  return thrown instanceof WaitedTooLong || thrown instanceof TooManyWaiting;
 }
 
 /** An administrator's view: the statement, never the values it was run with. */

@@ -10,7 +10,7 @@ import type { Tls } from '../wire/dial.ts';
 import { type PoolCounts, type PoolState, type Timed, WaitedTooLong, WirePool } from '../wire/pool.ts';
 import type { NamedStatement, Row, Value } from '../wire/statement.ts';
 import { type Deadline, timeIsUp, timeLeft } from './deadline.ts';
-import { sqlStateOf } from './pg-errors.ts';
+import { isBusy, sqlStateOf } from './pg-errors.ts';
 
 export type { NamedStatement, Row } from '../wire/statement.ts';
 
@@ -25,6 +25,7 @@ export type PoolOptions = {
   readonly connectionLifetimeSeconds?: number;
   /** How often the opening of a connection is tried again. */
   readonly retries?: number;
+  readonly maxWaiting?: number;
   readonly usePreparedStatements?: boolean;
   readonly isolationLevel?: 'read-committed' | 'repeatable-read' | 'serializable';
   /** Absent: as the URL says. */
@@ -118,6 +119,7 @@ class PooledDatabase implements Database {
       lifetimeMs: (options.connectionLifetimeSeconds ?? 600) * 1000,
       waitMs,
       retries: retriesAtOnce(options.retries ?? 1),
+      ...(options.maxWaiting !== undefined && { maxWaiting: options.maxWaiting }),
       isKept: options.usePreparedStatements ?? true,
       ...(options.tls && { tls: options.tls }),
       ...(timed && { timed }),
@@ -228,7 +230,7 @@ async function orTimeIsUp<T>(deadline: Deadline | null, work: Promise<T>): Promi
 
 /** SQLSTATE class 08 and 57P, or no SQLSTATE at all: the connection is gone, not the statement wrong. */
 export function isConnectionLost(error: unknown): boolean {
-  if (error instanceof WaitedTooLong || error instanceof EngineError) return false;
+  if (isBusy(error) || error instanceof EngineError) return false;
   const state = sqlStateOf(error);
   return state === undefined || state.startsWith('08') || state.startsWith('57P');
 }

@@ -1,10 +1,11 @@
 /** Twins of pool.ts and connection.ts: a real Postgres, often through a proxy that cuts its stream. */
 import '../../testing/seed.ts';
+import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { ConnectionLost } from './connection.ts';
-import { WaitedTooLong, WirePool, type WirePoolOptions } from './pool.ts';
+import { TooManyWaiting, WaitedTooLong, WirePool, type WirePoolOptions } from './pool.ts';
 import type { NamedStatement } from './statement.ts';
 import { type CuttingProxy, openProxy } from './testing/proxy.ts';
 
@@ -248,6 +249,55 @@ test('a database that is not there is told to each who asked', async () => {
   const outcomes = await Promise.allSettled(times(6, () => pool.run(once('select 1'), [])));
   expect(outcomes.map(({ status }) => status)).toEqual(times(6, () => 'rejected'));
   expect(outcomes).toMatchObject(times(6, () => ({ reason: { code: 'ECONNREFUSED' } })));
+});
+
+/** A user who may have so many connections. */
+async function limitedUrl(most: number): Promise<string> {
+  const name = `limited_${randomUUID().replaceAll('-', '')}`;
+  await source.sql(`create role ${name} login password 'secret' connection limit ${most}`);
+  onTestFinished(() => source.sql(`drop role ${name}`).then(() => {}));
+  const url = new URL(source.url);
+  [url.username, url.password] = [name, 'secret'];
+  return url.href;
+}
+
+test('where the server has no connection left, statements wait for those the pool has', async () => {
+  const pool = poolOf({ maxConnections: 20 }, await limitedUrl(3));
+  const rows = await Promise.all(
+    times(300, (i) => pool.run(once(`select ${i}, pg_sleep(case when ${i} < 20 then 0.1 else 0 end)`), [])),
+  );
+  expect(rows.map(([first]) => Number(first))).toEqual(times(300, (i) => i));
+  expect(pool.state.active + pool.state.idle).toBe(3);
+  await pool.close();
+});
+
+test('a pool that the server refuses its only connection has one as soon as there is one', async () => {
+  const url = await limitedUrl(1);
+  const [first, second] = [poolOf({}, url), poolOf({ waitMs: 10_000 }, url)];
+  const connection = await first.take();
+  const waiting = second.run(once('select 1'), []);
+  await expect.poll(() => second.counts.failedToOpen).toBeGreaterThan(1);
+  first.giveBack(connection, true);
+  expect(await waiting).toEqual(['1']);
+  await Promise.all([first.close(), second.close()]);
+});
+
+test('a pool that has no connection and gets none says so when the wait is over', async () => {
+  const url = await limitedUrl(1);
+  const [first, second] = [poolOf({}, url), poolOf({ waitMs: 200 }, url)];
+  const connection = await first.take();
+  await expect(second.run(once('select 1'), [])).rejects.toThrow(WaitedTooLong);
+  first.giveBack(connection, false);
+  await Promise.all([first.close(), second.close()]);
+});
+
+test('no more than the limit wait for a connection', async () => {
+  const pool = poolOf({ maxConnections: 1, maxWaiting: 2 });
+  const connection = await pool.take();
+  const waiting = times(2, () => pool.run(once('select 1'), []));
+  await expect(pool.run(once('select 1'), [])).rejects.toThrow(TooManyWaiting);
+  pool.giveBack(connection, false);
+  expect(await Promise.all(waiting)).toEqual([['1'], ['1']]);
 });
 
 test('connections nobody needs are closed, old ones replaced', async () => {

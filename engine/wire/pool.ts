@@ -26,6 +26,8 @@ export type WirePoolOptions = {
   readonly waitMs: number;
   /** How often the opening of a connection is tried again; 0 when absent. */
   readonly retries?: number;
+  /** The most statements and transactions that may wait for a connection; absent: any number. */
+  readonly maxWaiting?: number;
   /** Keep statements prepared, and let quick ones follow each other. Off where a pooler stands between. */
   readonly isKept: boolean;
   /** Told how long a statement took (from its sending, or the answer before it), or a wait for a connection; absent where
@@ -41,8 +43,18 @@ const SWEEP_MS = 1000;
 /** For the request to cancel. */
 const CANCEL_MS = 500;
 
+/** When the server has no connection left, the next attempt to open one comes after this time, doubled with each refusal up to
+ *  the longest pause. */
+const REFUSED_MS = 50;
+const LONGEST_REFUSED_MS = 2000;
+/** How long statements wait for a server that has no connection left, where no wait is set and the pool has no connection. */
+const REFUSED_WAIT_MS = 15_000;
+
 /** Raised when no connection became free in time. */
 export class WaitedTooLong extends Error {}
+
+/** Raised when as many wait for a connection as may. */
+export class TooManyWaiting extends Error {}
 
 /** Somebody in line for a connection. */
 type Waiter = {
@@ -79,6 +91,9 @@ export class WirePool {
   #sweep: NodeJS.Timeout | undefined;
   #watch: NodeJS.Timeout | undefined;
   #closed: PromiseWithResolvers<void> | undefined;
+  /** Set while the server has no connection left for this pool: it is as large as it can be until then. */
+  #refused: NodeJS.Timeout | undefined;
+  #pauseMs = REFUSED_MS;
   readonly counts: PoolCounts = {
     opened: 0,
     failedToOpen: 0,
@@ -182,6 +197,7 @@ export class WirePool {
   }
 
   #canOpen(): boolean {
+    if (this.#refused) return false;
     return this.#opening + this.#connections.length < this.#options.maxConnections;
   }
 
@@ -193,6 +209,11 @@ export class WirePool {
   ): void {
     if (this.#closed) {
       refuse(new Error('the connections to the database are closed'));
+      return;
+    }
+    if (this.#waiting.length >= (this.#options.maxWaiting ?? Number.POSITIVE_INFINITY)) {
+      this.counts.waitedTooLong += 1;
+      refuse(new TooManyWaiting('too many requests wait for a connection to the database'));
       return;
     }
     const timer = waitMs > 0 ? setTimeout(() => this.#giveUp(waiter), waitMs) : undefined;
@@ -230,6 +251,7 @@ export class WirePool {
         (connection) => {
           this.#opening--;
           this.counts.opened += 1;
+          this.#endRefusal();
           this.#connections.push(connection);
           this.#sweep ??= setInterval(() => this.#tidy(), SWEEP_MS).unref();
           this.#serve();
@@ -237,6 +259,7 @@ export class WirePool {
         (reason: Error) => {
           this.#opening--;
           this.counts.failedToOpen += 1;
+          if (isFull(reason)) return this.#waitForServer(reason);
           // Each in line is told by an attempt of its own.
           const waiter = this.#waiting.shift();
           clearTimeout(waiter?.timer);
@@ -245,6 +268,33 @@ export class WirePool {
         },
       );
     }
+  }
+
+  /** The server has no connection left: those in line wait for the connections the pool has. Where it has none, they wait for
+   *  the server, for a limited time. */
+  #waitForServer(reason: Error): void {
+    if (!this.#refused) {
+      const pauseMs = this.#pauseMs;
+      this.#pauseMs = Math.min(2 * pauseMs, LONGEST_REFUSED_MS);
+      this.#refused = setTimeout(() => {
+        this.#refused = undefined;
+        this.#serve();
+      }, pauseMs);
+    }
+    const hasConnection = this.#connections.length + this.#opening > 0;
+    const since = performance.now() - REFUSED_WAIT_MS;
+    while (!hasConnection && this.#waiting[0] && this.#waiting[0].since < since) {
+      const waiter = this.#waiting.shift()!;
+      clearTimeout(waiter.timer);
+      waiter.refuse(reason);
+    }
+    this.#serve();
+  }
+
+  #endRefusal(): void {
+    clearTimeout(this.#refused);
+    this.#refused = undefined;
+    this.#pauseMs = REFUSED_MS;
   }
 
   async #open(): Promise<Connection> {
@@ -265,7 +315,7 @@ export class WirePool {
       try {
         return await dial(this.#options.connection, this.#options.tls);
       } catch (error) {
-        if (left <= 0 || this.#closed) throw error;
+        if (left <= 0 || this.#closed || isFull(error)) throw error;
       }
     }
   }
@@ -339,6 +389,7 @@ export class WirePool {
   /** What is under way is cancelled first, because a statement goes on when nobody is there for its answer any more.
    *  Connections that are being opened close once they are, or have failed. */
   async #cutOff(): Promise<void> {
+    this.#endRefusal();
     const reason = new ConnectionLost('it was closed before there was an answer');
     for (const { timer, refuse } of this.#waiting.splice(0)) {
       clearTimeout(timer);
@@ -358,6 +409,12 @@ export class WirePool {
     }
     if (this.#connections.length === 0 && this.#opening === 0) this.#closed.resolve();
   }
+}
+
+/** too_many_connections: of the server, the database or the role; or of a pooler in between. */
+function isFull(error: unknown): boolean {
+  const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
+  return code === '53300' || (typeof message === 'string' && /no more connections allowed/.test(message));
 }
 
 function isFree({ isIdle, isTaken }: Connection): boolean {
