@@ -222,6 +222,7 @@ describe('a table becomes an API', () => {
       '{ insert_amount_one(object: {id: $id, exact: $exact, detail: $detail}) { id exact detail } }';
     const response = await engine.fetch('/v1/graphql', {
       method: 'POST',
+      headers: { 'content-type': 'application/json' },
       body: `{"query": ${JSON.stringify(query)}, "variables": {${values}}}`,
     });
     const text = await response.text();
@@ -232,6 +233,7 @@ describe('a table becomes an API', () => {
     const explain = (query: string) =>
       engine.fetch('/v1/graphql/explain', {
         method: 'POST',
+        headers: { 'content-type': 'application/json' },
         body: JSON.stringify({
           query: { query },
           user: { 'x-engine-role': 'writer', 'x-engine-user-id': '1' },
@@ -317,7 +319,11 @@ describe('the program', () => {
     const { child, output, ended, serves } = pergola(['serve', '--server-port', '0'], env);
     const url = await serves();
     const post = (path: string, body: unknown) =>
-      fetch(url + path, { method: 'POST', body: JSON.stringify(body) });
+      fetch(url + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
     await post('/v1/metadata', { type: 'pg_track_table', args: { table: 'note' } });
     const socket = await openSocket(url, 'graphql-transport-ws');
     socket.send({ type: 'connection_init' });

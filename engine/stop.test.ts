@@ -47,7 +47,11 @@ test('what waits for a silent database is cut off when the grace is over', { tim
   const engine = serve({ ENGINE_GRAPHQL_DATABASE_URL: proxy.url });
   const url = await engine.serves();
   const post = (path: string, body: unknown) =>
-    fetch(url + path, { method: 'POST', body: JSON.stringify(body) });
+    fetch(url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
   const admin = async (type: string, args: unknown) =>
     expect((await post('/v1/metadata', { type, args })).status).toBe(200);
   await admin('pg_track_table', { table: 'note' });
@@ -96,7 +100,11 @@ test('what Postgres is at when the grace is over ends there, too', { timeout: MO
   const engine = serve({ ENGINE_GRAPHQL_DATABASE_URL: database.url });
   const url = await engine.serves();
   const post = (path: string, body: unknown) =>
-    fetch(url + path, { method: 'POST', body: JSON.stringify(body) });
+    fetch(url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
   await database.sql(`create or replace function nap() returns setof note language sql stable as
     $$ select note.* from note, (select pg_sleep(600)) as slept $$`);
   await post('/v1/metadata', {

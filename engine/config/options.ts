@@ -198,7 +198,25 @@ export const OPTIONS = {
     group: 'Server',
     type: text('ORIGINS'),
     default: '*',
-    doc: 'origins browsers may call from, comma-separated: https://*.example.com, http://localhost:3000; * is any',
+    doc: 'origins browsers may call from, comma-separated: https://*.example.com, http://localhost:3000; * is any, without cookies',
+  }),
+  'cors-any-origin-credentials': row({
+    group: 'Server',
+    type: flag,
+    default: false,
+    doc: 'with `*` in --cors-domain: let pages of any origin send cookies and read the answers',
+  }),
+  'allowed-hosts': row({
+    group: 'Server',
+    type: text('HOSTS'),
+    default: undefined,
+    doc: 'without an admin secret: host names requests may be sent to besides localhost, IP addresses and --server-host, comma-separated, such as *.example.com; * is any',
+  }),
+  'allow-simple-requests': row({
+    group: 'Server',
+    type: flag,
+    default: false,
+    doc: 'accept POST requests and mutations that a page of any origin can send without a preflight',
   }),
   'disable-cors': row({
     group: 'Server',

@@ -8,7 +8,7 @@
 export type ErrorDialect = 'specification' | 'newer';
 
 export type ErrorRow<P> = {
-  readonly status: 200 | 400 | 401 | 404 | 405 | 408 | 409 | 413 | 429 | 431 | 500 | 503;
+  readonly status: 200 | 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 429 | 431 | 500 | 503;
   readonly code: string | ((params: P) => string);
   readonly message: (params: P) => string;
   readonly newer?: { readonly code?: string; readonly message?: (params: P) => string };
@@ -60,6 +60,18 @@ export const ERRORS = {
     400,
     'access-denied',
     () => 'origin header does not match configured CORS domains',
+  ),
+  hostNotAllowed: row<{ host: string }>(
+    403,
+    'access-denied',
+    (p) =>
+      `host "${p.host}" is not allowed: without an admin secret the engine answers to loopback names, IP addresses, ` +
+      '--server-host and --allowed-hosts',
+  ),
+  preflightMissing: row<Prefixed>(
+    415,
+    'bad-request',
+    (p) => `expected the header "Content-Type: application/json", a bearer token or a ${p.prefix}* header`,
   ),
   // ── who asks; `prefix` is that of the headers, `x-engine-` ──
   adminSecretMissing: row<Prefixed>(

@@ -14,6 +14,8 @@ export type EndpointArguments = {
   /** From a JSON body; a text of the same name comes first. */
   readonly values: Readonly<Record<string, unknown>>;
   readonly parseJson: (text: string) => unknown;
+  /** Called before a mutation runs; raises where this request must not write. */
+  readonly mayWrite?: () => void;
 };
 
 /** The `data` of the response. */
@@ -32,5 +34,7 @@ export async function answerEndpoint(
     if (value === undefined) delete variables[name];
     else variables[name] = value;
   }
-  return dataOf(understood({ query, variables }, context), context);
+  const planned = understood({ query, variables }, context);
+  if (planned.plan.operation === 'mutation') given.mayWrite?.();
+  return dataOf(planned, context);
 }

@@ -79,6 +79,10 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
   await app.register(async (scope) => {
     scope.addHook('onRequest', async (request) => {
       exchangeOf(request).session = await context.authenticate(request.headers);
+      if (request.method !== 'POST') return;
+      context.crossSite.checkPreflighted(request.headers);
+      // Whatever a client says its body is, it is JSON or an error.
+      request.raw.headers['content-type'] = 'application/json';
     });
     for (const api of context.options.enabledApis) ROUTES[api]?.(scope, context);
   });
@@ -88,9 +92,8 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
 
 /** Headers of every response, and the whole answer to a preflight. */
 async function greet(context: HttpContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  // Whatever a client says its body is, it is JSON or an error.
-  request.raw.headers['content-type'] = 'application/json';
   reply.headers({ 'x-request-id': request.id, ...VARY });
+  context.crossSite.checkSite(request);
   reply.headers(context.corsHeaders(request.headers.origin));
   if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return;
   if (reply.hasHeader('access-control-allow-origin')) {

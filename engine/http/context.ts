@@ -9,6 +9,7 @@ import type { Observe } from '../observe/observation.ts';
 import type { Registry } from '../observe/registry.ts';
 import type { LiveQueries } from '../subscribe/live-queries.ts';
 import type { CorsHeaders } from './cors.ts';
+import type { CrossSite } from './cross-site.ts';
 import type { Tracing } from './tracing.ts';
 
 export type HttpContext = {
@@ -19,6 +20,7 @@ export type HttpContext = {
   /** Where the API `metrics` is enabled. */
   readonly registry: Registry | null;
   readonly corsHeaders: CorsHeaders;
+  readonly crossSite: CrossSite;
   readonly tracing: Tracing;
   /** Whether requests should go elsewhere by now. */
   readonly life: { isStopping: boolean };

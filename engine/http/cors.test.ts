@@ -1,9 +1,11 @@
 /** Which origins browsers may call from. */
 import { expect, test } from 'vitest';
-import { corsPolicy } from './cors.ts';
+import { type CorsOptions, corsPolicy } from './cors.ts';
 
+const headersFor = (corsDomain: string, origin: string | undefined, more: Partial<CorsOptions> = {}) =>
+  corsPolicy({ corsDomain, disableCors: false, corsAnyOriginCredentials: false, ...more })(origin);
 const allows = (corsDomain: string, origin: string) =>
-  corsPolicy({ corsDomain, disableCors: false })(origin)['access-control-allow-origin'] === origin;
+  headersFor(corsDomain, origin)['access-control-allow-origin'] === origin;
 
 test('a star allows every origin, echoed', () => {
   expect(allows('*', 'https://anywhere.example')).toBe(true);
@@ -25,6 +27,21 @@ test('a star in a name stands for one label', () => {
 });
 
 test('nothing is sent without an origin, or with CORS disabled', () => {
-  expect(corsPolicy({ corsDomain: '*', disableCors: false })(undefined)).toEqual({});
-  expect(corsPolicy({ corsDomain: '*', disableCors: true })('https://a.example')).toEqual({});
+  expect(headersFor('*', undefined)).toEqual({});
+  expect(headersFor('*', 'https://a.example', { disableCors: true })).toEqual({});
+});
+
+test.each([
+  ['*', 'https://a.example', false],
+  ['*', 'null', false],
+  ['*, https://a.example', 'https://a.example', true],
+  ['*, https://a.example', 'https://b.example', false],
+  ['https://*.a.example', 'https://x.a.example', true],
+])('%s: whether %s may send cookies: %s', (corsDomain, origin, may) => {
+  expect(headersFor(corsDomain, origin)).toEqual({
+    'access-control-allow-origin': origin,
+    ...(may ? { 'access-control-allow-credentials': 'true' } : {}),
+  });
+  const any = headersFor(corsDomain, origin, { corsAnyOriginCredentials: true });
+  expect(any['access-control-allow-credentials']).toBe('true');
 });

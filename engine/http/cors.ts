@@ -1,5 +1,6 @@
-/** Which origins a browser may call from, and the headers that tell it so. Origins are echoed, never `*`, because
- *  requests may carry credentials. Pure: option and origin in, headers out.
+/** Which origins a browser may call from, and the headers that tell it so. Origins are echoed, because requests may carry
+ *  credentials. `*` allows every origin without credentials: a browser then sends no cookies, and shows no answer to a request
+ *  that had some. Pure: option and origin in, headers out.
  *  In: `--cors-domain`: `*`, or origins, where `https://*.example.com` is any one label in front. */
 import type { Options } from '../config/options.ts';
 
@@ -12,16 +13,32 @@ const NONE: Headers = {};
 const METHODS = 'GET,POST,PUT,PATCH,DELETE,OPTIONS';
 const PREFLIGHT_MAX_AGE_SECONDS = '1728000';
 
-export function corsPolicy(options: Pick<Options, 'corsDomain' | 'disableCors'>): CorsHeaders {
+export type CorsOptions = Pick<Options, 'corsDomain' | 'disableCors' | 'corsAnyOriginCredentials'>;
+
+export function corsPolicy(options: CorsOptions): CorsHeaders {
   if (options.disableCors) return () => NONE;
-  const patterns = options.corsDomain.split(',').map((domain) => patternOf(domain.trim()));
+  const isAny = domainsOf(options).includes('*');
+  const isTrusted = mayUseCredentials(options);
   return (origin) => {
-    if (origin === undefined || !patterns.some((pattern) => pattern.test(origin))) return NONE;
-    return {
-      'access-control-allow-origin': origin,
-      'access-control-allow-credentials': 'true',
-    };
+    if (origin === undefined) return NONE;
+    if (isTrusted(origin)) {
+      return { 'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true' };
+    }
+    return isAny ? { 'access-control-allow-origin': origin } : NONE;
   };
+}
+
+/** True for origins that may call with cookies: those `--cors-domain` lists, and every one with --cors-any-origin-credentials. */
+export function mayUseCredentials(options: CorsOptions): (origin: string) => boolean {
+  if (options.disableCors) return () => false;
+  const domains = domainsOf(options);
+  if (domains.includes('*') && options.corsAnyOriginCredentials) return () => true;
+  const patterns = domains.filter((domain) => domain !== '*').map(namePattern);
+  return (origin) => patterns.some((pattern) => pattern.test(origin));
+}
+
+function domainsOf({ corsDomain }: CorsOptions): readonly string[] {
+  return corsDomain.split(',').map((domain) => domain.trim());
 }
 
 /** What a preflight is answered, besides the headers of every response. */
@@ -33,7 +50,8 @@ export function preflightHeaders(requestedHeaders: string | undefined): Headers 
   };
 }
 
-function patternOf(domain: string): RegExp {
+/** `*` alone matches everything, within a name one label. */
+export function namePattern(domain: string): RegExp {
   if (domain === '*') return /./;
   const escaped = domain.replace(/\/$/, '').replace(/[.+?^${}()|[\]\\]/g, '\\$&');
   return new RegExp(`^${escaped.replace('*', '[^./:@]+')}$`, 'i');

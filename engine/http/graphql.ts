@@ -21,17 +21,28 @@ import { readBody } from './read-body.ts';
 import { errorFrom, showsInternal } from './refusal.ts';
 import { type Answer, handlerOf, type NodeHandler } from './respond.ts';
 
+/** Refusals of what is no GraphQL request: they have their own status, and the plain error body. */
+const OWN_STATUS: ReadonlySet<string> = new Set([
+  'invalidJson',
+  'bodyTooLarge',
+  'hostNotAllowed',
+  'originNotAllowed',
+  'preflightMissing',
+]);
+
 export function graphqlHandler(context: HttpContext): NodeHandler {
   return handlerOf(context, answerTo);
 }
 
 async function answerTo(context: HttpContext, exchange: Exchange, request: IncomingMessage): Promise<Answer> {
   try {
+    context.crossSite.checkSite(request);
     const text = await readBody(request, context.options.maxRequestBodyLength);
     exchange.session = await context.authenticate(request.headers, () => {
       exchange.asked = parseJson(text);
       return exchange.asked;
     });
+    context.crossSite.checkPreflighted(request.headers);
     exchange.asked ??= parseJson(text);
     const { headers } = request;
     const work = {
@@ -102,7 +113,7 @@ function refusal(
 ): Answer {
   const error = errorFrom(thrown, context.observe, exchange.id);
   answered(context, arrived(context, exchange.id, 'http', request.headers), error);
-  if (error.kind === 'invalidJson' || error.kind === 'bodyTooLarge') {
+  if (OWN_STATUS.has(error.kind)) {
     exchange.error = toAdminBody(error, 'newer', false);
     return { status: error.status, body: JSON.stringify(exchange.error) };
   }

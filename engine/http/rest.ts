@@ -20,6 +20,9 @@ import { type Answer, handlerOf, type NodeHandler } from './respond.ts';
 
 const REST_PATH = '/api/rest/';
 
+/** Browsers send these across origins without a preflight. */
+const SIMPLE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
+
 /** Preflights are the framework's. */
 export function isRest({ method, url }: IncomingMessage): boolean {
   return method !== 'OPTIONS' && url!.startsWith(REST_PATH);
@@ -32,6 +35,7 @@ export function restHandler(context: HttpContext): NodeHandler {
 async function answerTo(context: HttpContext, exchange: Exchange, request: IncomingMessage): Promise<Answer> {
   const operation = arrived(context, exchange.id, 'rest', request.headers);
   try {
+    context.crossSite.checkSite(request);
     const text = await readBody(request, context.options.maxRequestBodyLength);
     const { headers, method = '' } = request;
     const session = await context.authenticate(headers);
@@ -44,7 +48,8 @@ async function answerTo(context: HttpContext, exchange: Exchange, request: Incom
     admit(context.rateLimiter, { model, session, address });
     const given = argumentsOf(values, query, headers['content-type'] ?? '', text);
     const asker = askerOf(context, session, headers, operation, exchange);
-    const body = await answerEndpoint(endpoint, given, { model, ...asker });
+    const mayWrite = () => SIMPLE_METHODS.has(method) && context.crossSite.checkPreflighted(headers);
+    const body = await answerEndpoint(endpoint, { ...given, mayWrite }, { model, ...asker });
     answered(context, operation, null);
     const isKept = method === 'GET' && endpoint.maxAgeSeconds !== null;
     return {
@@ -88,7 +93,7 @@ function argumentsOf(
   query: URLSearchParams,
   contentType: string,
   body: string,
-): EndpointArguments {
+): Omit<EndpointArguments, 'mayWrite'> {
   const isForm = contentType.startsWith('application/x-www-form-urlencoded');
   const form = new URLSearchParams(isForm ? body : '');
   const texts = new Map([

@@ -14,6 +14,7 @@ import { LiveQueries } from '../subscribe/live-queries.ts';
 import { buildApp } from './app.ts';
 import type { HttpContext } from './context.ts';
 import { corsPolicy } from './cors.ts';
+import { crossSitePolicy } from './cross-site.ts';
 import { graphqlHandler } from './graphql.ts';
 import { isGraphqlPath } from './graphql-path.ts';
 import { errorFrom } from './refusal.ts';
@@ -52,6 +53,7 @@ export async function openServer(
     registry,
     authenticate: await openAuthenticator(options, observe, state.trusts),
     corsHeaders: corsPolicy(options),
+    crossSite: crossSitePolicy(options),
     tracing: new Tracing(options, state, observe),
     life: { isStopping: false },
     rateLimiter: new RateLimiter(),

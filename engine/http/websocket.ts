@@ -7,6 +7,8 @@ import { WebSocketServer } from 'ws';
 import { EngineError, toAdminBody } from '../errors/engine-error.ts';
 import { addressOf } from './admit.ts';
 import type { HttpContext } from './context.ts';
+import { mayUseCredentials } from './cors.ts';
+import { isSameOrigin, isToken } from './cross-site.ts';
 import { isGraphqlPath, isRelayPath } from './graphql-path.ts';
 import { requestIdOf } from './request-id.ts';
 import { Connection } from './websocket-connection.ts';
@@ -75,20 +77,35 @@ export function acceptWebsockets(server: Server, context: HttpContext): Websocke
   };
 }
 
-function refusalOf({ options, corsHeaders }: HttpContext, request: IncomingMessage): EngineError | null {
+function refusalOf(
+  { options, corsHeaders, crossSite }: HttpContext,
+  request: IncomingMessage,
+): EngineError | null {
   const { origin } = request.headers;
   if (!isGraphqlPath(request.url!) || !options.enabledApis.includes('graphql')) {
     return new EngineError('resourceNotFound', {});
+  }
+  try {
+    crossSite.checkSite(request);
+  } catch (error) {
+    if (error instanceof EngineError) return error;
+    throw error;
   }
   if (origin === undefined || options.disableCors) return null;
   const isAllowed = corsHeaders(origin)['access-control-allow-origin'] !== undefined;
   return isAllowed ? null : new EngineError('originNotAllowed', {});
 }
 
+/** The headers that may say who asks. A browser sends cookies and stored passwords to a handshake from any page, so they count
+ *  only from this origin and from those that may use credentials, or where no browser sent it; with CORS off, never. */
 function believed({ options }: HttpContext, headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  if (!options.disableCors) return headers;
-  const { cookie: _, ...others } = headers;
-  return others;
+  const { origin, host } = headers;
+  const isTrusted =
+    !options.disableCors &&
+    (origin === undefined || isSameOrigin(origin, host) || mayUseCredentials(options)(origin));
+  if (isTrusted) return headers;
+  const { cookie: _, authorization, ...others } = headers;
+  return isToken(authorization) ? { ...others, authorization } : others;
 }
 
 function refuse(duplex: Duplex, error: EngineError): void {

@@ -1,0 +1,85 @@
+/** Requests a browser sends on behalf of a page of another site. Two checks, both on headers alone:
+ *  - `checkPreflighted`: a request that may write is one no browser sends across origins without a preflight: it has a JSON
+ *    content type, or a header that pages cannot set otherwise. Cookies, an IP address or nothing at all may authenticate it.
+ *  - `checkSite`: an engine without an admin secret trusts everyone who reaches it, so it answers only for its own host names
+ *    (a page can let its own name point to this address) and pages of its own origin.
+ *  Not here: which origins preflights and handshakes allow (cors.ts). Fetch standard, "CORS-safelisted request-header". */
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import { isSecretSet, jwtSecretsOf } from '../auth/authenticate.ts';
+import type { Options } from '../config/options.ts';
+import { fail } from '../errors/engine-error.ts';
+import { mayUseCredentials, namePattern } from './cors.ts';
+
+export type CrossSite = {
+  /** Raises `hostNotAllowed`, `originNotAllowed`. Passes where an admin secret is set. */
+  readonly checkSite: (request: Pick<IncomingMessage, 'headers' | 'url'>) => void;
+  /** Raises `preflightMissing`. */
+  readonly checkPreflighted: (headers: IncomingHttpHeaders) => void;
+};
+
+/** Media types of our bodies. Pages send others (text, forms) without a preflight. */
+const JSON_TYPE = /^\s*application\/(graphql|([\w.-]+\+)?json)\s*(;|$)/i;
+
+/** Headers clients send for no other reason, besides those with the engine's prefix. */
+const FORCING_HEADERS = ['x-requested-with', 'apollo-require-preflight', 'graphql-require-preflight'];
+
+/** Load balancers call these by any name; they hold nothing secret. */
+const PUBLIC_PATHS: readonly string[] = ['/healthz', '/healthz/sources', '/livez', '/v1/version'];
+
+export function crossSitePolicy(options: Options): CrossSite {
+  const { headerPrefix } = options;
+  const tokenHeaders = jwtSecretsOf(options).flatMap(({ place }) =>
+    place.kind === 'header' ? [place.name.toLowerCase()] : [],
+  );
+  const forcing = new Set([...FORCING_HEADERS, ...tokenHeaders]);
+  const isForcing = (name: string) => name.startsWith(headerPrefix) || forcing.has(name);
+  return {
+    checkSite: isSecretSet(options) ? () => {} : siteCheck(options),
+    checkPreflighted: (headers) => {
+      if (options.allowSimpleRequests) return;
+      if (JSON_TYPE.test(headers['content-type'] ?? '') || isToken(headers.authorization)) return;
+      if (!Object.keys(headers).some(isForcing)) fail('preflightMissing', { prefix: headerPrefix });
+    },
+  };
+}
+
+function siteCheck(options: Options): CrossSite['checkSite'] {
+  const names = (options.allowedHosts ?? '').split(',').map((name) => name.trim());
+  const patterns = names.filter((name) => name !== '').map(namePattern);
+  const isOwnName = (name: string) =>
+    isLoopback(name) ||
+    isIP(name) !== 0 ||
+    name === options.serverHost.toLowerCase() ||
+    patterns.some((pattern) => pattern.test(name));
+  const mayCall = mayUseCredentials(options);
+  return ({ headers: { host, origin }, url = '' }) => {
+    if (PUBLIC_PATHS.includes(url.split('?', 1)[0]!)) return;
+    if (host !== undefined && !isOwnName(hostName(host))) fail('hostNotAllowed', { host });
+    if (origin === undefined || isSameOrigin(origin, host) || mayCall(origin)) return;
+    const name = URL.parse(origin)?.host;
+    if (!name || !isLoopback(hostName(name))) fail('originNotAllowed', {});
+  };
+}
+
+/** Whether the page comes from where the request goes. The scheme is not compared: a proxy may have ended TLS. */
+export function isSameOrigin(origin: string, host: string | undefined): boolean {
+  return host !== undefined && URL.parse(origin)?.host === host.toLowerCase();
+}
+
+/** True for a bearer token. Browsers send other schemes by themselves, and pages cannot set the header without a preflight. */
+export function isToken(authorization: string | undefined): boolean {
+  return authorization !== undefined && /^\s*bearer\s/i.test(authorization);
+}
+
+function isLoopback(name: string): boolean {
+  return name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127\.[\d.]+$/.test(name);
+}
+
+/** `Shop.example:8080` → `shop.example`, `[::1]:8080` → `::1`. */
+function hostName(host: string): string {
+  return host
+    .toLowerCase()
+    .replace(/:\d*$/, '')
+    .replace(/^\[(.*)\]$/, '$1');
+}
