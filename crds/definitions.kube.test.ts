@@ -33,6 +33,12 @@ const REFUSED_AT_BIRTH: readonly (readonly [string, string, Spec, string])[] = [
     'goes with from: Selector',
   ],
   ['Engine', 'no selector', { allowedNamespaces: { from: 'Selector' } }, 'goes with from: Selector'],
+  [
+    'Engine',
+    'a grant for names and for labels',
+    { grants: [{ name: 'a', namespaces: ['a'], namespaceSelector: { matchLabels: { a: 'b' } } }] },
+    'a grant has at most one of',
+  ],
   ['Source', 'no URL at all', { connection: {} }, 'a connection has exactly one of'],
   ['Source', 'no place for the URL', { connection: { urlFrom: {} } }, 'urlFrom has exactly one of'],
   [

@@ -11,12 +11,19 @@ import { structural } from './structural.ts';
 export type Definition = {
   readonly apiVersion: 'apiextensions.k8s.io/v1';
   readonly kind: 'CustomResourceDefinition';
-  readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
+  readonly metadata: {
+    readonly name: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
   readonly spec: object;
 };
 
 /** All kinds of ours in one word: `kubectl get pergola`. */
 const CATEGORY = 'pergola';
+
+/** `engine` or `object`: the chart derives from it which kinds its role `edit` covers. */
+const CONCERNS_LABEL = 'pergola.dev/concerns';
 
 const CHART_ANNOTATIONS = {
   'helm.sh/resource-policy': 'keep',
@@ -50,7 +57,7 @@ export function definition(row: KindRow): Definition {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${API_GROUP}` },
+    metadata: { name: `${plural}.${API_GROUP}`, labels: { [CONCERNS_LABEL]: row.concerns } },
     spec: {
       group: API_GROUP,
       names: { kind, listKind: `${kind}List`, plural, singular, shortNames, categories: [CATEGORY] },

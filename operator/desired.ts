@@ -64,10 +64,14 @@ function translate(
 ): { readonly claims: readonly Claim[] } | Outcome {
   const row = kindOf(cr.kind);
   if (!row) return { reason: 'InvalidSpec', message: `there is no kind ${cr.kind}` };
-  const refusal = snapshot.refusal?.(cr);
-  if (refusal !== undefined) return { reason: 'RefNotPermitted', message: refusal };
+  const { namespace } = cr.metadata;
+  const refusal = snapshot.consent?.refusalOf(namespace);
+  if (refusal) return { reason: 'RefNotPermitted', message: refusal.message };
   const said = saidBy(cr, row, snapshot, options);
   if ('reason' in said && said.isMalformed) return said;
+  const objects = 'reason' in said ? [] : said.map(({ object }) => object);
+  const objection = snapshot.consent?.objectionTo(namespace, cr.kind, objects);
+  if (objection !== undefined) return { reason: 'NotPermitted', message: objection };
   const pause = pauseOf(cr, snapshot.at);
   if (pause) return pause;
   if ('reason' in said) return said;

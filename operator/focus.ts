@@ -17,6 +17,8 @@ import type { Decisions } from './three-way.ts';
 /** What a pass left. */
 export type Standing = {
   readonly options: ReconcileOptions;
+  /** Fingerprint of what the Engine let namespaces own. */
+  readonly consent: string | undefined;
   /** Of the engine. The very one the next pass reads, unless it was read anew (remembering.ts). */
   readonly document: Metadata;
   readonly resourceVersion: number;
@@ -66,10 +68,11 @@ export function focusOn(
     reading.metadata === standing.document &&
     reading.resourceVersion === standing.resourceVersion &&
     reading.inconsistent.length === 0 &&
+    snapshot.consent?.fingerprint === standing.consent &&
     isSameJson(options, standing.options);
   if (!isSameGround) return undefined;
   const others = new Map(standing.resources);
-  const chosen = snapshot.resources.filter((cr) => !isStillAtRest(cr, standing, snapshot));
+  const chosen = snapshot.resources.filter((cr) => !isStillAtRest(cr, standing));
   const present = new Set(snapshot.resources.map(({ metadata }) => metadata.uid));
   const gone = [...standing.resources.keys()].filter((uid) => !present.has(uid));
   const keys = new Set(gone.flatMap((uid) => standing.resources.get(uid)!.keys));
@@ -107,7 +110,7 @@ export function isContained({ decisions, pruneHold }: Decisions, { policies }: R
 /** After a pass that came to its end and whose statuses are written. Undefined: the next one has to look at all again. */
 export function standingAfter(
   { snapshot, others }: Scope,
-  left: Omit<Standing, 'resources'> & {
+  left: Omit<Standing, 'resources' | 'consent'> & {
     readonly entries: readonly EntryChange[];
     /** Of the resources in scope. */
     readonly verdicts: ReadonlyMap<string, Verdict>;
@@ -127,20 +130,19 @@ export function standingAfter(
     const isAtRest = isApplied(verdict) && isSelfContained(cr);
     resources.set(metadata.uid, { spec, annotations: metadata.annotations, keys, verdict, isAtRest });
   }
-  return { ...rest, resources };
+  return { ...rest, consent: snapshot.consent?.fingerprint, resources };
 }
 
 function isApplied({ outcome, drift, isLate }: Verdict): boolean {
   return outcome.reason === 'Applied' && drift === undefined && !isLate;
 }
 
-function isStillAtRest(cr: CustomResource, { resources }: Standing, { refusal }: CrSnapshot): boolean {
+function isStillAtRest(cr: CustomResource, { resources }: Standing): boolean {
   const stood = resources.get(cr.metadata.uid);
   return (
     stood?.isAtRest === true &&
     stood.spec === cr.spec &&
-    isSameJson(stood.annotations ?? {}, cr.metadata.annotations ?? {}) &&
-    refusal?.(cr) === undefined
+    isSameJson(stood.annotations ?? {}, cr.metadata.annotations ?? {})
   );
 }
 

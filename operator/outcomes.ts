@@ -26,6 +26,7 @@ export type Verdict = {
 const SEVERITY: readonly Reason[] = [
   'InvalidSpec',
   'RefNotPermitted',
+  'NotPermitted',
   'Conflict',
   'AdoptionRequired',
   'RejectedByEngine',

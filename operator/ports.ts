@@ -1,7 +1,7 @@
 /** What the reconcile core needs of its surroundings: an engine, a place resources come from, a place statuses go to, a clock.
  *  Folder mode and Kubernetes implement them; tests script them.
  *  Not here: the core itself (reconcile.ts), the engine over HTTP (engine-client.ts). */
-import type { Edit, Metadata, PathStep } from '@pergola/engine/metadata';
+import type { Edit, Metadata, MetadataObject, PathStep } from '@pergola/engine/metadata';
 import type { CrStatus, CustomResource, DeletionPolicy, Reason } from './kinds.ts';
 
 /** An object the engine keeps but cannot serve. */
@@ -79,6 +79,29 @@ export type ReferenceLookup = {
 /** Of what a status says besides conditions: where its values come from. */
 export type Observed = Pick<CrStatus, 'observedSecrets' | 'observedConfigMaps'>;
 
+/** Why the resources of a namespace may not bind to the engine. */
+export type Refusal = {
+  readonly message: string;
+  /** True when the operator cannot tell whether they may: then what they own is kept. */
+  readonly isUnknown?: boolean;
+};
+
+/** What the Engine lets namespaces own (grants/consent.ts). */
+export type Consent = {
+  /** The Engine's own namespace. */
+  readonly home: string;
+  /** The same text as long as all answers are the same. */
+  readonly fingerprint: string;
+  /** Undefined when resources of the namespace may bind. */
+  readonly refusalOf: (namespace: string) => Refusal | undefined;
+  /** Why a resource of the kind may not own the objects; undefined when it may. */
+  readonly objectionTo: (
+    namespace: string,
+    kind: string,
+    objects: readonly MetadataObject[],
+  ) => string | undefined;
+};
+
 /** Everything there is at one moment, for one engine. */
 export type CrSnapshot = {
   /** When it was so. */
@@ -91,8 +114,8 @@ export type CrSnapshot = {
   /** Could a resource in this namespace be seen at all. Absent: in any. What unseen ones own is left to them. */
   readonly seesNamespace?: ((namespace: string) => boolean) | undefined;
   readonly references: ReferenceLookup;
-  /** Why the engine does not let the resource in; undefined when it does. */
-  readonly refusal?: ((cr: CustomResource) => string | undefined) | undefined;
+  /** What the Engine lets namespaces own. Absent in folder mode: whoever runs it may write all the metadata and its variables. */
+  readonly consent?: Consent | undefined;
   /** Which versions of Secrets and ConfigMaps the resource was read with. */
   readonly observed?: ((cr: CustomResource) => Observed) | undefined;
 };

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadOptions } from '../../engine/config/load-options.ts';
-import { KINDS } from '../../operator/kinds.ts';
+import { KINDS, type KindRow } from '../../operator/kinds.ts';
 import { describeHelm, find, type Rendered } from '../../testing/helm.ts';
 
 const CHARTS = join(dirname(dirname(import.meta.dirname)), 'charts');
@@ -62,6 +62,19 @@ describeHelm('charts', (helm) => {
         .sort(),
     );
     expect(find(objects, 'ConfigMap', 'pergola-extra')).toBeDefined();
+  });
+
+  test('editors of a namespace get the kinds that concern single objects, administrators all', async () => {
+    const objects = await helm.template();
+    const written = (role: string) => {
+      const found = objects.find((x) => x.metadata.name.endsWith(`-${role}`) && x.kind === 'ClusterRole');
+      return (found as unknown as { rules: { resources: string[] }[] }).rules[0]!.resources.toSorted();
+    };
+    const plurals = (rows: readonly KindRow[]) => rows.map(({ plural }) => plural).toSorted();
+    const rows: readonly KindRow[] = KINDS;
+    expect(written('edit')).toEqual(plurals(rows.filter(({ concerns }) => concerns === 'object')));
+    expect(written('edit')).not.toContain('enginesettings');
+    expect(written('admin')).toEqual(plurals(rows));
   });
 
   test('by default there is the least: no route in, no rule that needs another operator', async () => {
@@ -256,14 +269,6 @@ describeHelm('charts', (helm) => {
     );
     const some = { ...waits, watchNamespaces: ['a'] };
     expect(await rightsWith(some, 'Role')).toEqual([...always, ...plurals].toSorted());
-  });
-
-  test('editors of a namespace may edit every kind but where engines and databases are', async () => {
-    const [rule] = find(await helm.template(), 'ClusterRole', 'api-pergola-edit').rules;
-    const plurals = KINDS.map(({ plural }) => plural).filter(
-      (x) => !['engines', 'sources', 'metadatabundles'].includes(x),
-    );
-    expect(rule.resources.toSorted()).toEqual(plurals.toSorted());
   });
 
   test('definitions come with the release, or with the chart of their own, and stay', async () => {

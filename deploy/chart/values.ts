@@ -73,7 +73,7 @@ export const VALUES: Group = group('Secrets are only ever named, never given her
   ),
   rbac: group(undefined, {
     aggregate: flag(
-      "Let those who may view or edit a namespace do the same to our kinds; engines, sources and bundles are its administrators'.",
+      'Adds our kinds to the roles view, edit and admin of Kubernetes; edit covers only kinds that concern single objects.',
       true,
     ),
   }),

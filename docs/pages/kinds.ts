@@ -7,9 +7,10 @@ import { GROUP_VERSION, KINDS, type KindRow } from '../../operator/kinds.ts';
 import { code, page, table } from './markdown.ts';
 
 export function kindsPage(): string {
-  const rows = KINDS.map(({ kind, shortNames, description }: KindRow) => [
+  const rows = KINDS.map(({ kind, shortNames, description, concerns }: KindRow) => [
     `[${kind}](${fileOf(kind)})`,
     shortNames.map(code).join(', '),
+    concerns === 'engine' ? 'the whole engine' : 'single objects',
     description,
   ]);
   return page(
@@ -20,9 +21,17 @@ export function kindsPage(): string {
       'left out means what the description says, and Argo CD has nothing to fight over. Each page shows an example; together',
       'they are `deploy/examples/every-kind`, which tests apply.',
     ].join('\n'),
-    table(['Kind', 'Short', 'What it is'], rows),
+    table(['Kind', 'Short', 'Concerns', 'What it is'], rows),
+    CONCERNS,
   );
 }
+
+const CONCERNS = [
+  'Kinds that concern the whole engine are for administrators. With `rbac.aggregate` the chart adds them to the Kubernetes role',
+  '`admin` of a namespace, and the other kinds to `edit` and `admin`. In the namespace of the Engine that is the only check. A resource',
+  'of such a kind in another namespace needs a grant (`Engine.spec.grants`) that names the kind; a grant without `kinds` does not',
+  'cover it.',
+].join('\n');
 
 /** Relative to docs/reference. */
 export function fileOf(kind: string): string {

@@ -66,6 +66,7 @@ export const action = kindRow({
   plural: 'actions',
   singular: 'action',
   shortNames: ['gqla'],
+  concerns: 'object',
   description: 'A field of Query or Mutation that a webhook answers.',
   spec: ActionSpec,
   columns: OBJECT_COLUMNS,

@@ -33,6 +33,7 @@ export const allowListEntry = kindRow({
   plural: 'allowlistentries',
   singular: 'allowlistentry',
   shortNames: ['gqlal'],
+  concerns: 'engine',
   description: 'A query collection of nobody’s resource whose queries may be run while the allow list is on.',
   spec: AllowListEntrySpec,
   columns: OBJECT_COLUMNS,

@@ -54,6 +54,7 @@ export const apiLimits = kindRow({
   plural: 'apilimits',
   singular: 'apilimits',
   shortNames: ['gqllim'],
+  concerns: 'engine',
   description: 'How much requests may ask for; one of these for an engine.',
   spec: ApiLimitsSpec,
   columns: OBJECT_COLUMNS,

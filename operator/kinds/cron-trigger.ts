@@ -55,6 +55,7 @@ export const cronTrigger = kindRow({
   plural: 'crontriggers',
   singular: 'crontrigger',
   shortNames: ['gqlcr'],
+  concerns: 'object',
   description: 'A webhook that is called on a schedule.',
   spec: CronTriggerSpec,
   columns: OBJECT_COLUMNS,

@@ -42,6 +42,7 @@ export const customTypes = kindRow({
   plural: 'customtypes',
   singular: 'customtypes',
   shortNames: ['gqlct'],
+  concerns: 'object',
   description: 'Types that actions take and return.',
   spec: CustomTypesSpec,
   columns: OBJECT_COLUMNS,

@@ -42,6 +42,7 @@ export const engineSettings = kindRow({
   plural: 'enginesettings',
   singular: 'enginesettings',
   shortNames: ['gqlset'],
+  concerns: 'engine',
   description: 'What holds for an engine as a whole: introspection, TLS, telemetry.',
   spec: EngineSettingsSpec,
   columns: OBJECT_COLUMNS,

@@ -1,7 +1,7 @@
 /** Engine: where an engine is, how to be let in, and what holds for the resources bound to it. It stands for no metadata.
  *  Its status counts objects and says whether the engine answers. */
 import { Port, Type } from '@pergola/engine/metadata';
-import { closed, described, Name } from './annotate.ts';
+import { closed, described, keyedList, Name, plainList } from './annotate.ts';
 import { AdoptionPolicy, DeletionPolicySchema, DriftPolicy, ENGINE_COLUMNS, kindRow } from './kind.ts';
 
 const KeyRef = closed({ name: Name, key: Name });
@@ -53,6 +53,59 @@ const AllowedNamespaces = described(
   ),
 );
 
+/** `*` at the beginning or at the end stands for any text. */
+const Pattern = Type.String({ minLength: 1, maxLength: 512, pattern: '^[*]?[^*]*[*]?$' });
+
+const patterns = (description: string) => Type.Optional(described(description, plainList(Pattern, 500)));
+
+const Grants = described(
+  'What namespaces may own. The namespace of this object may own every object without a grant, and needs one only for ' +
+    'environment variables. Another namespace may own what one grant covers in all its fields. A field left out covers nothing, ' +
+    'except kinds. `*` at the beginning or at the end of a value stands for any text.',
+  keyedList(
+    'name',
+    closed(
+      {
+        name: described('For people.', Name),
+        namespaces: patterns(
+          'Names of namespaces: team-a, team-*. Without these and the selector the grant is for the namespace of this object.',
+        ),
+        namespaceSelector: Type.Optional(
+          described(
+            'The namespaces with these labels.',
+            closed({
+              matchLabels: Type.Record(Type.String(), Type.String({ maxLength: 63 }), {
+                minProperties: 1,
+                maxProperties: 32,
+              }),
+            }),
+          ),
+        ),
+        kinds: Type.Optional(
+          described(
+            'Kinds of resources; when absent, all that concern single objects. Kinds that concern the whole engine must be named.',
+            plainList(Type.String({ pattern: '^[A-Z][A-Za-z]*$', maxLength: 63 }), 32),
+          ),
+        ),
+        sources: patterns('Sources of the tables, functions and other objects of databases.'),
+        tables: patterns('Tables and functions, as schema.name: public.*, sales.order.'),
+        references: patterns(
+          'Tables that relationships and conditions may refer to, besides those under tables.',
+        ),
+        roles: patterns('Roles of permissions.'),
+        variables: patterns('Environment variables of the engine that resources may name: TEAM_A_*.'),
+        webhookHosts: patterns('Hosts of webhooks, action handlers and remote schemas: *.team-a.svc.'),
+      },
+      {
+        rule: '!has(self.namespaces) || !has(self.namespaceSelector)',
+        message: 'a grant has at most one of namespaces and namespaceSelector; name one of them',
+        holds: (grant) => !('namespaces' in grant && 'namespaceSelector' in grant),
+      },
+    ),
+    200,
+  ),
+);
+
 const count = (description: string, maximum: number) =>
   Type.Optional(Type.Integer({ minimum: 0, maximum, description }));
 
@@ -63,6 +116,7 @@ export const EngineSpec = closed({
     closed({ caRef: described('ConfigMap or Secret with the authority the engine is signed by.', KeyRef) }),
   ),
   allowedNamespaces: Type.Optional(AllowedNamespaces),
+  grants: Type.Optional(Grants),
   allowLiteralSecrets: Type.Optional(
     Type.Boolean({
       description:
@@ -102,6 +156,7 @@ export const engine = kindRow({
   plural: 'engines',
   singular: 'engine',
   shortNames: ['gqle'],
+  concerns: 'engine',
   description: 'An engine whose metadata custom resources describe.',
   spec: EngineSpec,
   columns: ENGINE_COLUMNS,

@@ -93,6 +93,7 @@ export const eventTrigger = kindRow({
   plural: 'eventtriggers',
   singular: 'eventtrigger',
   shortNames: ['gqlet'],
+  concerns: 'object',
   description: 'Changes of a table’s rows that a webhook is told of.',
   spec: EventTriggerSpec,
   columns: OBJECT_COLUMNS,

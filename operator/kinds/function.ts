@@ -65,6 +65,7 @@ export const trackedFunction = kindRow({
   plural: 'functions',
   singular: 'function',
   shortNames: ['gqlf'],
+  concerns: 'object',
   description: 'A tracked function of a database.',
   spec: FunctionSpec,
   columns: OBJECT_COLUMNS,

@@ -17,6 +17,7 @@ export const inheritedRole = kindRow({
   plural: 'inheritedroles',
   singular: 'inheritedrole',
   shortNames: ['gqlir'],
+  concerns: 'engine',
   description: 'A role that may do what others may, together.',
   spec: InheritedRoleSpec,
   columns: OBJECT_COLUMNS,

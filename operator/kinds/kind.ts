@@ -71,6 +71,9 @@ export type KindRow = {
   readonly shortNames: readonly string[];
   readonly scope: 'Namespaced';
   readonly description: string;
+  /** `engine`: resources of the kind change what the engine does for everybody. They are for administrators: the chart's role `edit`
+   *  does not cover them, and other namespaces need a grant that names the kind. `object`: they concern single metadata objects. */
+  readonly concerns: 'engine' | 'object';
   /** Schema of `spec`; rules stand in it as `x-kubernetes-validations`. */
   readonly spec: TSchema;
   readonly columns: readonly PrinterColumn[];

@@ -69,6 +69,7 @@ export const metadataBundle = kindRow({
   plural: 'metadatabundles',
   singular: 'metadatabundle',
   shortNames: ['gqlmb'],
+  concerns: 'engine',
   description: 'Metadata as the engine writes it, in documents or object by object.',
   spec: MetadataBundleSpec,
   columns: OBJECT_COLUMNS,

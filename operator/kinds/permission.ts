@@ -105,6 +105,7 @@ export const tablePermission = kindRow({
   plural: 'tablepermissions',
   singular: 'tablepermission',
   shortNames: ['gqlp'],
+  concerns: 'object',
   description: 'What one role may do with one table.',
   spec: TablePermissionSpec,
   columns: OBJECT_COLUMNS,

@@ -32,6 +32,7 @@ export const queryCollection = kindRow({
   plural: 'querycollections',
   singular: 'querycollection',
   shortNames: ['gqlqc'],
+  concerns: 'object',
   description: 'Stored queries, and who may run them while the allow list is on.',
   spec: QueryCollectionSpec,
   columns: OBJECT_COLUMNS,

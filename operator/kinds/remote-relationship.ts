@@ -70,6 +70,7 @@ export const remoteRelationship = kindRow({
   plural: 'remoterelationships',
   singular: 'remoterelationship',
   shortNames: ['gqlrr'],
+  concerns: 'object',
   description: 'A relationship that leads out of a source, or out of a remote schema.',
   spec: RemoteRelationshipSpec,
   columns: OBJECT_COLUMNS,

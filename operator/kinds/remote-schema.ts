@@ -87,6 +87,7 @@ export const remoteSchema = kindRow({
   plural: 'remoteschemas',
   singular: 'remoteschema',
   shortNames: ['gqlrs'],
+  concerns: 'object',
   description: 'A GraphQL service whose schema is joined to that of the engine.',
   spec: RemoteSchemaSpec,
   columns: OBJECT_COLUMNS,

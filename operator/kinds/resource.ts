@@ -34,6 +34,7 @@ export const REASONS = [
   'Conflict',
   'AdoptionRequired',
   'RefNotPermitted',
+  'NotPermitted',
   'SecretNotFound',
   'DriftReported',
   'PruneHeld',

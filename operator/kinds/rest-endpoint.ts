@@ -31,6 +31,7 @@ export const restEndpoint = kindRow({
   plural: 'restendpoints',
   singular: 'restendpoint',
   shortNames: ['gqlre'],
+  concerns: 'object',
   description: 'A path under /api/rest that runs a stored query.',
   spec: RestEndpointSpec,
   columns: OBJECT_COLUMNS,

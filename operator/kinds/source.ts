@@ -130,6 +130,7 @@ export const source = kindRow({
   plural: 'sources',
   singular: 'source',
   shortNames: ['gqls'],
+  concerns: 'engine',
   description: 'A database the engine serves.',
   spec: SourceSpec,
   columns: OBJECT_COLUMNS,

@@ -116,6 +116,7 @@ export const table = kindRow({
   plural: 'tables',
   singular: 'table',
   shortNames: ['gqlt'],
+  concerns: 'object',
   description: 'A tracked table or view.',
   spec: TableSpec,
   columns: [...OBJECT_COLUMNS, { name: 'Source', type: 'string', jsonPath: '.spec.source', priority: 1 }],

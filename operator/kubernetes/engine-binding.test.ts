@@ -7,7 +7,6 @@ import {
   authorityOf,
   reconcileOptionsOf,
   referencesOf,
-  refusalOf,
   replicasOf,
   urlOf,
 } from './engine-binding.ts';
@@ -76,25 +75,4 @@ test('Secrets of resources are read only where their values may be used', () => 
   expect(referencesOf(engine({ ...SERVICE, allowLiteralSecrets: true }), resources)).toEqual([
     { kind: 'secrets', namespace: 'team', name: 'db' },
   ]);
-});
-
-const labels = (namespace: string) => (namespace === 'team' ? { graphql: 'yes' } : {});
-const BY_LABEL = { from: 'Selector', selector: { matchLabels: { graphql: 'yes' } } };
-
-test.each([
-  ['its own namespace', undefined, 'api', true],
-  ['another, unless said otherwise', undefined, 'team', false],
-  ['another, when told Same', { from: 'Same' }, 'team', false],
-  ['any, when told All', { from: 'All' }, 'else', true],
-  ['one with the labels', BY_LABEL, 'team', true],
-  ['one without them', BY_LABEL, 'else', false],
-  ['its own, whatever its labels', BY_LABEL, 'api', true],
-])('lets in or refuses: %s', (_, allowedNamespaces, namespace, isLetIn) => {
-  const refusal = refusalOf(engine({ ...SERVICE, allowedNamespaces }), namespace, labels);
-  expect(refusal === undefined).toBe(isLetIn);
-});
-
-test('where labels are not seen, nobody is let in by them, and it says why', () => {
-  const refusal = refusalOf(engine({ ...SERVICE, allowedNamespaces: BY_LABEL }), 'team', undefined);
-  expect(refusal).toContain('the operator sees no labels');
 });

@@ -19,10 +19,6 @@ export type EngineSpec = {
   };
   readonly adminSecretRef?: KeyRef;
   readonly tls?: { readonly caRef: KeyRef };
-  readonly allowedNamespaces?: {
-    readonly from: 'Same' | 'All' | 'Selector';
-    readonly selector?: { readonly matchLabels: Readonly<Record<string, string>> };
-  };
   readonly allowLiteralSecrets?: boolean;
   readonly policies?: Partial<Omit<Policies, 'pruneGuard'>> & {
     readonly pruneGuard?: Partial<Policies['pruneGuard']>;
@@ -150,31 +146,4 @@ function namesIn(value: unknown): readonly Pick<Reference, 'kind' | 'name'>[] {
     const kind = KEY_REFS[key as keyof typeof KEY_REFS];
     return kind && typeof inner?.name === 'string' ? [{ kind, name: inner.name }] : namesIn(inner);
   });
-}
-
-/** Why the engine does not let a resource in; undefined when it does. `labelsOf` a namespace, where they are known. */
-export function refusalOf(
-  engine: CustomResource,
-  namespace: string,
-  labelsOf: ((namespace: string) => Readonly<Record<string, string>> | undefined) | undefined,
-): string | undefined {
-  const { name, namespace: home } = engine.metadata;
-  const { from, selector } = engineSpecOf(engine).allowedNamespaces ?? { from: 'Same' };
-  if (namespace === home || from === 'All') return undefined;
-  if (from === 'Same') {
-    return (
-      `Engine ${home}/${name} lets in resources of its own namespace; ` +
-      `its spec.allowedNamespaces could let ${namespace} in`
-    );
-  }
-  if (!labelsOf) {
-    return `namespaces are let in by label, and the operator sees no labels; let it watch all namespaces`;
-  }
-  const labels = labelsOf(namespace) ?? {};
-  const wanted = Object.entries(selector?.matchLabels ?? {});
-  const missing = wanted
-    .filter(([key, value]) => labels[key] !== value)
-    .map(([key, value]) => `${key}=${value}`);
-  if (missing.length === 0) return undefined;
-  return `Engine ${home}/${name} lets in namespaces with labels that ${namespace} lacks: ${missing.join(', ')}`;
 }

@@ -4,6 +4,7 @@
  *  Not here: a pass (../reconcile.ts), whose turn it is (queue.ts). */
 import { isHeld, isLeaving, MAY_GO, type Stay, stayAfter, stayFor } from '../deletion.ts';
 import { engineStatusOf, heldStatusOf } from '../engine-status.ts';
+import { consentOf } from '../grants/consent.ts';
 import type { CustomResource } from '../kinds.ts';
 import { nextResumption, pauseOf } from '../pause.ts';
 import {
@@ -27,7 +28,6 @@ import {
   reconcileOptionsOf,
   referencesOf,
   referencesOfResource,
-  refusalOf,
 } from './engine-binding.ts';
 import type { EngineLine } from './engine-line.ts';
 import type { Finalizers } from './finalizers.ts';
@@ -245,7 +245,7 @@ export class EnginePass {
         secret: (namespace, name, key) => references.valueOf({ kind: 'secrets', namespace, name }, key),
         configMap: (namespace, name, key) => references.valueOf({ kind: 'configmaps', namespace, name }, key),
       },
-      refusal: (cr) => refusalOf(engine, cr.metadata.namespace, labelsOf),
+      consent: consentOf(engine, new Set(resources.map(({ metadata }) => metadata.namespace)), labelsOf),
       observed: (cr) => references.observed(referencesOfResource(engine, cr)),
     };
   }

@@ -44,6 +44,10 @@ export class ScriptedEngine implements EnginePort {
     return this.operatorState as ScriptedEngine['ledger'];
   }
 
+  get objects(): ReadonlyMap<string, MetadataObject> {
+    return objectsOf(this.metadata);
+  }
+
   async read() {
     this.before('read');
     const { resourceVersion, metadata, operatorState } = this;

@@ -21,6 +21,13 @@
   verbs: [patch]
 {{- end }}
 
+{{/* Plurals of the kinds that concern the whole engine. */}}
+{{- define "pergola.enginePlurals" -}}
+{{- range $path, $text := .Files.Glob "files/crds/*.yaml" }}
+{{- if regexMatch "(?m)^    pergola.dev/concerns: engine$" (toString $text) }}{{ base $path | trimSuffix ".yaml" }} {{ end }}
+{{- end }}
+{{- end }}
+
 {{/* Plurals of our kinds, of the definitions' files. */}}
 {{- define "pergola.plurals" -}}
 {{- range $path, $_ := .Files.Glob "files/crds/*.yaml" }}{{ base $path | trimSuffix ".yaml" }} {{ end }}

@@ -143,6 +143,10 @@ function engineResource(url: string) {
       endpoint: { url },
       adminSecretRef: { name: 'engine-admin', key: 'admin-secret' },
       allowedNamespaces: { from: 'Selector', selector: { matchLabels: { graphql: 'yes' } } },
+      grants: [
+        { name: 'own-variables', variables: ['*'] },
+        { name: 'team', namespaces: ['team'], sources: ['default'], tables: ['public.*'], roles: ['*'] },
+      ],
       polling: { versionSeconds: 1 },
     },
   };

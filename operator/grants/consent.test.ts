@@ -1,0 +1,70 @@
+/** Whom an Engine lets in, and when its answers count as changed. What grants cover: grants.test.ts. */
+import { objectKey } from '@pergola/engine/metadata';
+import { expect, test } from 'vitest';
+import type { CustomResource } from '../kinds.ts';
+import { resource } from '../testing/resources.ts';
+import { consentOf, refusalOf } from './consent.ts';
+
+function engine(spec: object): CustomResource {
+  return resource('Engine', 'main', { ...spec }, { namespace: 'api' });
+}
+
+const labels = (namespace: string) => (namespace === 'team' ? { graphql: 'yes' } : {});
+const BY_LABEL = { from: 'Selector', selector: { matchLabels: { graphql: 'yes' } } };
+
+test.each([
+  ['its own namespace', undefined, 'api', true],
+  ['another, unless said otherwise', undefined, 'team', false],
+  ['another, when told Same', { from: 'Same' }, 'team', false],
+  ['any, when told All', { from: 'All' }, 'else', true],
+  ['one with the labels', BY_LABEL, 'team', true],
+  ['one without them', BY_LABEL, 'else', false],
+  ['its own, whatever its labels', BY_LABEL, 'api', true],
+])('lets in or refuses: %s', (_, allowedNamespaces, namespace, isLetIn) => {
+  const refusal = refusalOf(engine({ allowedNamespaces }), namespace, labels);
+  expect(refusal === undefined).toBe(isLetIn);
+  expect(refusal?.isUnknown).toBeFalsy();
+});
+
+test('where labels are not seen, nobody is let in by them, and it says why', () => {
+  const refusal = refusalOf(engine({ allowedNamespaces: BY_LABEL }), 'team', undefined);
+  expect(refusal?.message).toContain('the operator sees no labels');
+  expect(refusal?.isUnknown).toBe(true);
+});
+
+const LET_IN = { from: 'All' };
+const GRANT = {
+  name: 'team',
+  namespaceSelector: { matchLabels: { graphql: 'yes' } },
+  sources: ['*'],
+  tables: ['*'],
+};
+const NAMESPACES = new Set(['api', 'team']);
+const TABLE = {
+  key: objectKey('table', 'default', 'public', 'author'),
+  kind: 'table',
+  parent: null,
+  definition: {},
+} as const;
+
+test('labels of a namespace give and take a grant', () => {
+  const consent = (labelsOf?: typeof labels) =>
+    consentOf(engine({ allowedNamespaces: LET_IN, grants: [GRANT] }), NAMESPACES, labelsOf);
+  expect(consent(labels).objectionTo('team', 'Table', [TABLE])).toBeUndefined();
+  expect(consent(() => ({})).objectionTo('team', 'Table', [TABLE])).toContain('namespaces: [team]');
+  expect(consent().objectionTo('team', 'Table', [TABLE])).toContain('namespaces: [team]');
+  expect(consent(labels).objectionTo('api', 'Table', [TABLE])).toBeUndefined();
+});
+
+test('the fingerprint changes with the grants and the labels that matter, and with nothing else', () => {
+  const fingerprint = (spec: object, labelsOf = labels as (namespace: string) => Record<string, string>) =>
+    consentOf(engine({ allowedNamespaces: LET_IN, ...spec }), NAMESPACES, labelsOf).fingerprint;
+  const first = fingerprint({ grants: [GRANT] });
+  expect(fingerprint({ grants: [GRANT], polling: { versionSeconds: 3 } })).toBe(first);
+  expect(fingerprint({ grants: [GRANT] }, () => ({ graphql: 'yes', colour: 'green' }))).toBe(
+    fingerprint({ grants: [GRANT] }, () => ({ graphql: 'yes' })),
+  );
+  expect(fingerprint({ grants: [{ ...GRANT, tables: ['public.*'] }] })).not.toBe(first);
+  expect(fingerprint({ grants: [GRANT] }, () => ({}))).not.toBe(first);
+  expect(fingerprint({ grants: [GRANT], allowedNamespaces: { from: 'Same' } })).not.toBe(first);
+});

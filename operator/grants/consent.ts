@@ -1,0 +1,95 @@
+/** What one Engine lets the namespaces of resources do, as the core asks it: may they bind, may they own an object.
+ *  In: the Engine resource and the labels of namespaces. Out: a Consent (../ports.ts).
+ *  Pure. Not here: what grants cover (grants.ts). */
+import type { CustomResource } from '../kinds.ts';
+import type { Consent, Refusal } from '../ports.ts';
+import { type Grant, type Granted, isGrantFor, objectionTo } from './grants.ts';
+
+type Labels = Readonly<Record<string, string>>;
+
+/** The labels of a namespace; undefined where there is no such namespace. */
+export type LabelsOf = (namespace: string) => Labels | undefined;
+
+type Spec = {
+  readonly allowedNamespaces?: {
+    readonly from: 'Same' | 'All' | 'Selector';
+    readonly selector?: { readonly matchLabels: Labels };
+  };
+  readonly grants?: readonly Grant[];
+};
+
+/** `labelsOf` is absent where the operator may not read namespaces. `namespaces` are those of all resources of the Engine. */
+export function consentOf(
+  engine: CustomResource,
+  namespaces: ReadonlySet<string>,
+  labelsOf: LabelsOf | undefined,
+): Consent {
+  const judge = onePerNamespace((namespace) => judgement(engine, namespace, labelsOf));
+  const seen = [...namespaces].toSorted().map((namespace) => {
+    const { refusal, granted } = judge(namespace);
+    return [namespace, refusal?.message ?? null, granted.grants];
+  });
+  return {
+    home: engine.metadata.namespace,
+    fingerprint: JSON.stringify(seen),
+    refusalOf: (namespace) => judge(namespace).refusal,
+    objectionTo: (namespace, kind, objects) => objectionTo(judge(namespace).granted, kind, objects),
+  };
+}
+
+type Judgement = { readonly refusal: Refusal | undefined; readonly granted: Granted };
+
+function judgement(engine: CustomResource, namespace: string, labelsOf: LabelsOf | undefined): Judgement {
+  const { name, namespace: home } = engine.metadata;
+  const { grants = [] } = engine.spec as Spec;
+  const candidate = { namespace, isHome: namespace === home, labels: labelsOf?.(namespace) };
+  return {
+    refusal: refusalOf(engine, namespace, labelsOf),
+    granted: {
+      engine: `${home}/${name}`,
+      namespace,
+      isHome: candidate.isHome,
+      grants: grants.filter((grant) => isGrantFor(grant, candidate)),
+    },
+  };
+}
+
+/** Why the engine does not let a namespace bind resources; undefined when it does. */
+export function refusalOf(
+  engine: CustomResource,
+  namespace: string,
+  labelsOf: LabelsOf | undefined,
+): Refusal | undefined {
+  const { name, namespace: home } = engine.metadata;
+  const { from, selector } = (engine.spec as Spec).allowedNamespaces ?? { from: 'Same' };
+  if (namespace === home || from === 'All') return undefined;
+  if (from === 'Same') {
+    return {
+      message:
+        `Engine ${home}/${name} lets in resources of its own namespace; ` +
+        `its spec.allowedNamespaces could let ${namespace} in`,
+    };
+  }
+  if (!labelsOf) {
+    const message = `namespaces are let in by label, and the operator sees no labels; let it watch all namespaces`;
+    return { message, isUnknown: true };
+  }
+  const labels = labelsOf(namespace) ?? {};
+  const wanted = Object.entries(selector?.matchLabels ?? {});
+  const missing = wanted
+    .filter(([key, value]) => labels[key] !== value)
+    .map(([key, value]) => `${key}=${value}`);
+  if (missing.length === 0) return undefined;
+  return {
+    message: `Engine ${home}/${name} lets in namespaces with labels that ${namespace} lacks: ${missing.join(', ')}`,
+  };
+}
+
+function onePerNamespace(judge: (namespace: string) => Judgement): (namespace: string) => Judgement {
+  const judged = new Map<string, Judgement>();
+  return (namespace) => {
+    const found = judged.get(namespace) ?? judge(namespace);
+    judged.set(namespace, found);
+    return found;
+  };
+}

@@ -1,0 +1,151 @@
+/** What an Engine lets namespaces own (`spec.grants`), and whether it covers what a resource stands for.
+ *  The Engine's own namespace may own every object; only environment variables need a grant there, too.
+ *  A field that a grant leaves out grants nothing of it, except `kinds`: without it the grant is for every kind that concerns single
+ *  objects. One grant must cover all of an object.
+ *  Pure. Not here: what an object needs (needs.ts), who may bind at all (kubernetes/engine-binding.ts). */
+import type { MetadataObject } from '@pergola/engine/metadata';
+import { describeKey } from '../fragment.ts';
+import { KINDS, kindOf } from '../kinds.ts';
+import { DIMENSIONS, type Dimension, type Needs, needsOf } from './needs.ts';
+
+export type Grant = {
+  readonly name: string;
+  /** Names, or patterns such as `team-*`. A grant has these or the selector; with neither it is for the Engine's own namespace. */
+  readonly namespaces?: readonly string[];
+  readonly namespaceSelector?: { readonly matchLabels: Readonly<Record<string, string>> };
+} & { readonly [D in Dimension]?: readonly string[] };
+
+/** What is granted to the namespace of a resource. */
+export type Granted = Pick<Candidate, 'namespace' | 'isHome'> & {
+  /** The Engine, as `namespace/name`. */
+  readonly engine: string;
+  readonly grants: readonly Grant[];
+};
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Kinds a grant without `kinds` is for. */
+const OBJECT_KINDS: readonly string[] = KINDS.filter(({ concerns }) => concerns === 'object').map(
+  ({ kind }) => kind,
+);
+
+/** A namespace, and what is known of it. */
+export type Candidate = {
+  readonly namespace: string;
+  /** True for the Engine's own namespace. */
+  readonly isHome: boolean;
+  /** Undefined where they are unknown: then no selector matches. */
+  readonly labels: Labels | undefined;
+};
+
+export function isGrantFor(grant: Grant, { namespace, isHome, labels }: Candidate): boolean {
+  const { namespaces, namespaceSelector } = grant;
+  if (namespaces) return namespaces.some((pattern) => isMatch(pattern, namespace));
+  if (!namespaceSelector) return isHome;
+  const wanted = Object.entries(namespaceSelector.matchLabels);
+  return labels !== undefined && wanted.length > 0 && wanted.every(([key, value]) => labels[key] === value);
+}
+
+/** `*` stands for any text, at the beginning or at the end of a pattern: `public.*`, `*.team-a.svc`, `*`. */
+export function isMatch(pattern: string, value: string): boolean {
+  if (pattern === '*') return true;
+  const [start, end] = [pattern.startsWith('*'), pattern.endsWith('*')];
+  const text = pattern.slice(start ? 1 : 0, end ? -1 : undefined);
+  if (start && end) return value.includes(text);
+  if (start) return value.endsWith(text);
+  return end ? value.startsWith(text) : value === text;
+}
+
+/** Why a resource of the kind may not own the objects; undefined when it may. */
+export function objectionTo(
+  granted: Granted,
+  kind: string,
+  objects: readonly MetadataObject[],
+): string | undefined {
+  const refused = objects.flatMap((object) => {
+    const needs = needed(granted, kind, object);
+    return isCovered(granted, needs) ? [] : [{ object, needs }];
+  });
+  const [first] = refused;
+  return first && objectionText(granted, first.object, mergedNeeds(refused.map(({ needs }) => needs)));
+}
+
+function needed({ isHome }: Granted, kind: string, object: MetadataObject): Needs {
+  const needs = needsOf(object);
+  if (isHome) return { ...NOTHING, variables: needs.variables };
+  return { ...needs, kinds: [kind, ...needs.kinds] };
+}
+
+const NOTHING: Needs = {
+  kinds: [],
+  sources: [],
+  tables: [],
+  references: [],
+  roles: [],
+  webhookHosts: [],
+  variables: [],
+};
+
+function isCovered({ isHome, grants }: Granted, needs: Needs): boolean {
+  if (isHome && needs.variables.length === 0) return true;
+  return grants.some((grant) =>
+    DIMENSIONS.every((dimension) => lacking(grant, needs, dimension).length === 0),
+  );
+}
+
+/** What the grant leaves uncovered. */
+function lacking(grant: Grant, needs: Needs, dimension: Dimension): readonly string[] {
+  const patterns = patternsOf(grant, dimension);
+  return needs[dimension].filter((need) => !patterns.some((pattern) => isMatch(pattern, need)));
+}
+
+function patternsOf(grant: Grant, dimension: Dimension): readonly string[] {
+  if (dimension === 'kinds') return grant.kinds ?? OBJECT_KINDS;
+  if (dimension === 'references') return [...(grant.references ?? []), ...(grant.tables ?? [])];
+  return grant[dimension] ?? [];
+}
+
+function mergedNeeds(all: readonly Needs[]): Needs {
+  const merged = DIMENSIONS.map((dimension) => [
+    dimension,
+    [...new Set(all.flatMap((needs) => needs[dimension]))],
+  ]);
+  return Object.fromEntries(merged);
+}
+
+/** Values a message lists of each field. */
+const MOST_VALUES = 5;
+
+function objectionText(granted: Granted, object: MetadataObject, needs: Needs): string {
+  const { engine, namespace, isHome, grants } = granted;
+  const key = describeKey(object.key);
+  const what = isHome
+    ? `${key} names environment variables that Engine ${engine} does not grant`
+    : `Engine ${engine} does not let namespace ${namespace} have ${key}`;
+  const nearest = grants
+    .map((grant) => ({
+      grant,
+      lacks: DIMENSIONS.map((dimension) => [dimension, lacking(grant, needs, dimension)] as const).filter(
+        ([, values]) => values.length > 0,
+      ),
+    }))
+    .toSorted((a, b) => a.lacks.length - b.lacks.length)[0];
+  if (nearest && nearest.lacks.length > 0) {
+    const missing = nearest.lacks.map(([dimension, values]) => `${dimension}: ${listText(values)}`);
+    return `${what}; its grant ${nearest.grant.name} would also need ${missing.join(', ')}`;
+  }
+  const fields = DIMENSIONS.filter(
+    (dimension) => needs[dimension].length > 0 && !(dimension === 'kinds' && areObjectKinds(needs.kinds)),
+  ).map((dimension) => `, ${dimension}: ${listText(needs[dimension])}`);
+  return `${what}; allow it with a grant in its spec.grants: {name: ${namespace}${isHome ? '' : `, namespaces: [${namespace}]`}${fields.join('')}}`;
+}
+
+function areObjectKinds(kinds: readonly string[]): boolean {
+  return kinds.every((kind) => kindOf(kind)?.concerns === 'object');
+}
+
+function listText(values: readonly string[]): string {
+  const shown = values.slice(0, MOST_VALUES).map((value) => (/^[\w.-]+$/.test(value) ? value : `"${value}"`));
+  const rest = values.length - shown.length;
+  return `[${shown.join(', ')}]${rest > 0 ? ` and ${rest} more` : ''}`;
+}

@@ -1,0 +1,191 @@
+/** Metadata objects → what a namespace must have been granted to own them: kinds, a source, tables, roles, hosts, variables.
+ *  Pure. Not here: the grants and whether they cover it (grants.ts). */
+import {
+  isRecord,
+  type MetadataObject,
+  type ObjectKind,
+  parseKey,
+  referencesOf,
+  variablesOf,
+} from '@pergola/engine/metadata';
+
+/** What one object needs. Each value must match a pattern of the grant; `ALL` matches only the pattern `*`. */
+export type Needs = {
+  /** Kinds of resources besides that of the resource itself: an object that concerns the whole engine needs its kind. */
+  readonly kinds: readonly string[];
+  readonly sources: readonly string[];
+  /** Tables and functions it is about, as `schema.name`. */
+  readonly tables: readonly string[];
+  /** Tables it refers to in relationships and conditions. */
+  readonly references: readonly string[];
+  readonly roles: readonly string[];
+  /** Hosts the engine calls for it. */
+  readonly webhookHosts: readonly string[];
+  /** Environment variables of the engine it names. */
+  readonly variables: readonly string[];
+};
+
+export const DIMENSIONS = [
+  'kinds',
+  'sources',
+  'tables',
+  'references',
+  'roles',
+  'webhookHosts',
+  'variables',
+] as const satisfies readonly (keyof Needs)[];
+export type Dimension = (typeof DIMENSIONS)[number];
+
+/** A need that only the pattern `*` covers. */
+export const ALL = '*';
+
+type Row = {
+  /** The kind that must be granted, where the object concerns the whole engine. */
+  readonly kind?: string;
+  /** Absent: the object is in no source. */
+  readonly tables?: (segments: readonly string[], definition: Fields) => readonly string[];
+  readonly roles?: (segments: readonly string[], definition: Fields) => readonly string[];
+  /** Addresses the engine calls. */
+  readonly urls?: (definition: Fields) => readonly unknown[];
+  /** The address a transform puts in the place of the webhook. */
+  readonly transformed?: (definition: Fields) => unknown;
+  readonly hasReferences?: true;
+};
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const ownTable: Row['tables'] = ([, schema = '', name = '']) => [qualified(schema, name)];
+const wholeSource: Row['tables'] = () => [ALL];
+const lastSegment: Row['roles'] = (segments) => [segments.at(-1) ?? ''];
+const everyRole: Row['roles'] = () => [ALL];
+
+const PERMISSION: Row = {
+  tables: ownTable,
+  roles: lastSegment,
+  urls: (d) => [at(d, 'permission', 'validate_input', 'definition', 'url')],
+  hasReferences: true,
+};
+
+const WEBHOOK: Row = {
+  urls: (d) => [d['webhook']],
+  transformed: (d) => at(d, 'request_transform', 'url'),
+};
+
+/** What an object of each kind needs. */
+const ROWS: Readonly<Record<ObjectKind, Row>> = {
+  source: { kind: 'Source', tables: wholeSource },
+  table: { tables: ownTable },
+  object_relationship: { tables: ownTable, hasReferences: true },
+  array_relationship: { tables: ownTable, hasReferences: true },
+  computed_field: {
+    tables: (segments, d) => [...ownTable(segments, d), functionOf(at(d, 'definition', 'function'))],
+  },
+  remote_relationship: { tables: ownTable },
+  insert_permission: PERMISSION,
+  select_permission: PERMISSION,
+  update_permission: PERMISSION,
+  delete_permission: PERMISSION,
+  event_trigger: { tables: ownTable, ...WEBHOOK },
+  function: { tables: ownTable },
+  function_permission: { tables: ownTable, roles: lastSegment },
+  logical_model: { tables: wholeSource },
+  logical_model_permission: { tables: wholeSource, roles: lastSegment },
+  // Its SQL reads whatever the connection may read.
+  native_query: { tables: wholeSource },
+  remote_schema: { urls: (d) => [at(d, 'definition', 'url')] },
+  remote_schema_permission: { roles: lastSegment },
+  remote_schema_relationship: {},
+  query_collection: {},
+  allowlist: { roles: (_, d) => listedRoles(at(d, 'scope')) },
+  custom_type: {},
+  action: {
+    urls: (d) => [at(d, 'definition', 'handler')],
+    transformed: (d) => at(d, 'definition', 'request_transform', 'url'),
+  },
+  action_permission: { roles: lastSegment },
+  cron_trigger: WEBHOOK,
+  rest_endpoint: {},
+  inherited_role: { kind: 'InheritedRole', roles: ([name = ''], d) => [name, ...texts(d['role_set'])] },
+  api_limits: { kind: 'ApiLimits', roles: everyRole },
+  introspection: { kind: 'EngineSettings', roles: everyRole },
+  tls: { kind: 'EngineSettings', roles: everyRole },
+  metrics_config: { kind: 'EngineSettings', roles: everyRole },
+  opentelemetry: {
+    kind: 'EngineSettings',
+    roles: everyRole,
+    urls: (d) =>
+      Object.entries((d['exporter_otlp'] ?? {}) as Fields)
+        .filter(([key]) => key.endsWith('_endpoint'))
+        .map(([, url]) => url),
+  },
+  backend_configs: { kind: 'MetadataBundle', roles: everyRole },
+};
+
+export function needsOf(object: MetadataObject): Needs {
+  const { kind, tables, roles, urls, transformed, hasReferences } = ROWS[object.kind];
+  const segments = parseKey(object.key)?.segments ?? [];
+  const definition = isRecord(object.definition) ? object.definition : {};
+  return {
+    kinds: kind === undefined ? [] : [kind],
+    sources: tables ? [segments[0] ?? ''] : [],
+    tables: tables?.(segments, definition) ?? [],
+    references: hasReferences ? tablesReferredTo(object) : [],
+    roles: roles?.(segments, definition) ?? [],
+    webhookHosts: [
+      ...(urls?.(definition) ?? []).flatMap((url) => hostsOf(url, FROM_VARIABLE)),
+      ...hostsOf(transformed?.(definition), FROM_WEBHOOK),
+    ],
+    variables: variablesOf(object.kind, object.definition).map(({ name }) => name),
+  };
+}
+
+/** `public.author`. A name that has a dot or a quote is quoted as in SQL, so that two different tables never read the same. */
+export function qualified(schema: string, name: string): string {
+  return [schema, name]
+    .map((part) => (/[."]/.test(part) ? `"${part.replaceAll('"', '""')}"` : part))
+    .join('.');
+}
+
+function functionOf(value: unknown): string {
+  if (typeof value === 'string') return qualified('public', value);
+  const { schema, name } = isRecord(value) ? value : {};
+  return qualified(typeof schema === 'string' ? schema : 'public', String(name ?? ''));
+}
+
+/** Without the document: a relationship on a foreign key of its own table leads where the database says. */
+function tablesReferredTo(object: MetadataObject): readonly string[] {
+  return referencesOf(object, new Map()).flatMap((key) => {
+    const identity = parseKey(key);
+    if (identity?.kind === 'native_query') return [ALL];
+    if (identity?.kind !== 'table') return [];
+    const [, schema = '', name = ''] = identity.segments;
+    return [qualified(schema, name)];
+  });
+}
+
+/** `scope` of an entry of the allow list: global when absent. */
+function listedRoles(scope: unknown): readonly string[] {
+  return at(scope, 'global') === false ? texts(at(scope, 'roles')) : [ALL];
+}
+
+/** `{{AUTH_URL}}/login`: a variable holds the host, and what follows cannot change it. */
+const FROM_VARIABLE = /^\{\{\s*[A-Za-z_]\w*\s*\}\}(?:$|\/(?!\/)|[?#])/;
+/** The same of a transform, which starts from the webhook's address. */
+const FROM_WEBHOOK = /^\{\{\s*\$base_url\s*\}\}(?:$|\/(?!\/)|[?#])/;
+
+/** The host of an address: none where it comes `fromElsewhere`, which is a need of its own; ALL where a template may make any. */
+function hostsOf(url: unknown, fromElsewhere: RegExp): readonly string[] {
+  if (typeof url !== 'string' || fromElsewhere.test(url)) return [];
+  const authority = /^[a-z][a-z0-9+.-]*:\/\/([^/?#\\]*)/i.exec(url.trim())?.[1];
+  if (authority === undefined || /[{}]/.test(authority)) return [ALL];
+  const parsed = URL.parse(url.replaceAll(/\{\{.*?\}\}/g, 'x'));
+  return [parsed && parsed.hostname !== '' ? parsed.hostname.replace(/\.$/, '') : ALL];
+}
+
+function at(value: unknown, ...path: readonly string[]): unknown {
+  return path.reduce<unknown>((inner, key) => (isRecord(inner) ? inner[key] : undefined), value);
+}
+
+function texts(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
