@@ -36,10 +36,10 @@ const webhook = createServer((request, response) => {
   });
 });
 
-const start = () =>
+const start = (env: Record<string, string> = {}) =>
   startTestEngine({
     databaseUrl: database.url,
-    env: { HOOK: hook, TOKEN: 'secret' },
+    env: { HOOK: hook, TOKEN: 'secret', ...env },
     eventsFetchInterval: 30,
   });
 const soon = <T>(body: () => T) => vi.waitFor(body, { timeout: 15_000, interval: 20 });
@@ -233,16 +233,34 @@ test('headers come from the metadata and the environment, the request may be tra
   expect(logs).not.toContain('secret');
 });
 
-test('a variable that is not set fails the try, with the reason in the log', async () => {
-  await create({ name: 'all', ...all, webhook: '{{NOWHERE}}' });
+test('a variable that is not set holds the trigger: rows are captured and their events wait, untried', async () => {
+  const trigger = { table: 'author', name: 'all', ...all, webhook: '{{NOWHERE}}' };
+  const refused = await engine.admin('pg_create_event_trigger', trigger);
+  expect(refused).toMatchObject({ status: 400, body: { code: 'invalid-configuration' } });
+  expect(JSON.stringify(refused.body)).toContain('NOWHERE');
+  await create({ ...trigger, webhook: hook });
+  const { metadata } = (await must('export_metadata', {})) as { metadata?: object };
+  const text = JSON.stringify(metadata ?? (await must('export_metadata', {})));
+  const held = JSON.parse(text.replace(`"${hook}"`, '"{{NOWHERE}}"'));
+  await must('replace_metadata', { allow_inconsistent_metadata: true, metadata: held });
+  expect(await must('get_inconsistent_metadata', {})).toMatchObject({
+    inconsistent_objects: [
+      { type: 'event_trigger', reason: expect.stringContaining('"NOWHERE" is not set') },
+    ],
+  });
   await database.sql(`insert into author values (1, 'Ada')`);
-  await soon(async () => expect(await waiting()).toBe(0));
-  expect(await must('pg_get_event_invocation_logs', { name: 'all' })).toMatchObject([
-    {
-      status: null,
-      response: { type: 'client_error', data: { message: expect.stringContaining('NOWHERE') } },
-    },
-  ]);
+  expect(await waiting()).toBe(1);
+  const { url } = engine;
+  await engine.close();
+  engine = await start({ NOWHERE: hook });
+  expect(engine.url).not.toBe(url);
+  onTestFinished(async () => {
+    await engine.close();
+    engine = await start();
+  });
+  await soon(() => expect(told).toHaveLength(1));
+  expect(told[0]?.body.delivery_info).toMatchObject({ current_retry: 0 });
+  expect(await must('get_inconsistent_metadata', {})).toMatchObject({ is_consistent: true });
 });
 
 test('events are made by hand where the trigger allows it', async () => {

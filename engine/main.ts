@@ -98,7 +98,7 @@ function openWorkers(
   observe: Observe,
 ): { readonly asyncActions: AsyncActions; readonly rowEvents: Worker; readonly scheduledEvents: Worker } {
   const outward = {
-    env: state.env,
+    variables: state.outboundVariables,
     trusts: state.trusts,
     headerPrefix: options.headerPrefix,
     observe,

@@ -260,16 +260,14 @@ test('headers come from the environment and not into the log; requests are trans
   expect(logged).not.toContain('secret');
 });
 
-test('a variable that is not set fails the try; our own are never sent', async () => {
-  await createEvent({ ...LATE, headers: [{ name: 'X-A', value_from_env: 'NOWHERE' }] });
-  await soon(async () => expect(await once()).toMatchObject([{ status: 'error' }]));
-  const { invocations } = await must('get_scheduled_event_invocations', { type: 'one_off' });
-  expect(invocations).toMatchObject([
-    {
-      status: null,
-      response: { type: 'client_error', data: { message: expect.stringContaining('NOWHERE') } },
-    },
-  ]);
+test('a variable that is not set is refused; our own are never sent', async () => {
+  const unset = [{ name: 'X-A', value_from_env: 'NOWHERE' }];
+  for (const type of ['create_scheduled_event', 'create_cron_trigger']) {
+    const args = { ...YEARLY, webhook: hook, schedule_at: '2999-01-01T00:00:00Z', headers: unset };
+    const refused = await refusal(type, args);
+    expect(refused).toMatchObject({ code: 'invalid-configuration' });
+    expect(JSON.stringify(refused)).toContain('NOWHERE');
+  }
   const stolen = [{ name: 'X-A', value_from_env: 'ENGINE_GRAPHQL_ADMIN_SECRET' }];
   for (const type of ['create_scheduled_event', 'create_cron_trigger']) {
     const args = { ...YEARLY, webhook: hook, schedule_at: '2999-01-01T00:00:00Z', headers: stolen };

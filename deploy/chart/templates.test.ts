@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadOptions } from '../../engine/config/load-options.ts';
+import { isReserved } from '../../engine/metadata/variables.ts';
 import { KINDS, type KindRow } from '../../operator/kinds.ts';
 import { describeHelm, find, type Rendered } from '../../testing/helm.ts';
 
@@ -288,6 +289,19 @@ describeHelm('charts', (helm) => {
     const { data, metadata } = find(objects, 'ConfigMap', 'pergola-dashboard');
     expect(metadata.labels['grafana_dashboard']).toBe('1');
     expect(data['pergola.json']).toBe(readFileSync(join(CHARTS, 'pergola/files/dashboard.json'), 'utf8'));
+  });
+
+  test('metadata can send no variable that the chart gives to the engine', async () => {
+    const secretOptions = { 'jwt-secret': { existingSecret: 'jwt', key: 'jwt' } };
+    const { engine, ...rest } = EVERYTHING;
+    const database = { existingSecret: 'database' };
+    const parts = { ...engine, secretOptions, metadataDatabase: { existingSecret: 'metadata' } };
+    for (const values of [{ ...rest, engine: parts }, { engine: { ...parts, database } }]) {
+      const { spec } = find(await helm.template(values), 'Deployment', 'pergola-engine').spec.template;
+      const names: string[] = spec.containers[0].env.map(({ name }: Rendered) => name);
+      expect(names).toContain('ENGINE_GRAPHQL_JWT_SECRET');
+      expect(names.filter((name) => !isReserved(name))).toEqual([]);
+    }
   });
 
   test('the trial Postgres is where the engine looks', async () => {

@@ -10,6 +10,7 @@ import { prepareNativeQueries } from '../execute/native-query.ts';
 import type { Database } from '../execute/pool.ts';
 import { introspectRemote } from '../execute/remote-schema.ts';
 import { Sources, type SourceTimed } from '../execute/sources.ts';
+import { outboundVariables } from '../execute/webhook.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import type { Source } from '../metadata/schema/source.ts';
@@ -19,6 +20,7 @@ import { nativeQueriesOf } from '../resolve/native-queries.ts';
 import { signatureOf } from '../resolve/native-query.ts';
 import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
 import { type Resolution, type ResolveOptions, resolve } from '../resolve/resolve.ts';
+import { VariableRules } from '../resolve/variables.ts';
 import type { ForeignTransaction, Outcome } from '../store/intents.ts';
 import type { Store } from '../store/store.ts';
 import type { Catalogs, SourceCatalog } from './snapshot.ts';
@@ -87,8 +89,12 @@ export class Ground {
    *  alone with it. */
   async introspectRemote({ name, definition }: RemoteSchema, metadata: Metadata): Promise<Upstream> {
     const { env, headerPrefix, onUnreachable } = this.#options;
-    const outward = { env, headerPrefix, trusts: trustsOf(metadata) };
-    const upstream = await introspectRemote(definition, outward, INTROSPECTION_TIMEOUT_MS);
+    const fault = new VariableRules(metadata, env).faultOf('remote_schema', { name, definition });
+    const variables = outboundVariables(env, () => metadata);
+    const outward = { variables, headerPrefix, trusts: trustsOf(metadata) };
+    const upstream = fault
+      ? { error: fault }
+      : await introspectRemote(definition, outward, INTROSPECTION_TIMEOUT_MS);
     if ('error' in upstream) onUnreachable(`remote schema ${name}`, upstream.error.message);
     return upstream;
   }

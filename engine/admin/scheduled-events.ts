@@ -7,7 +7,10 @@ import { fail } from '../errors/engine-error.ts';
 import { iso } from '../events/scheduled-log.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
-import { appointmentOf, RETRY_DEFAULTS } from '../resolve/cron-trigger.ts';
+import { OneOffEvent } from '../metadata/schema/event.ts';
+import { variablesIn } from '../metadata/variables.ts';
+import { RETRY_DEFAULTS } from '../resolve/cron-trigger.ts';
+import { VariableRules } from '../resolve/variables.ts';
 import { type Answer, SUCCESS } from './answer.ts';
 import type { Work } from './work.ts';
 
@@ -20,12 +23,13 @@ export function getCronTriggers(work: Work): Answer {
   return () => ({ cron_triggers: triggers });
 }
 
-/** Raises `invalidConfiguration`, `parseFailed` for what is no time. */
+/** Raises `invalidConfiguration` for variables that cannot be sent, `parseFailed` for what is no time. */
 export async function createScheduledEvent(
   work: Work,
   { schedule_at: at, ...event }: ArgsOf<'create_scheduled_event'>,
 ): Promise<Answer> {
-  appointmentOf(event);
+  const fault = new VariableRules(work.metadata, work.ground.env).firstFault(variablesIn(OneOffEvent, event));
+  if (fault) throw fault;
   const time = await timeOf(work, at);
   const definition = { ...event, retry_conf: { ...RETRY_DEFAULTS, ...event.retry_conf } };
   const id = randomUUID();

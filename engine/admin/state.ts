@@ -8,6 +8,7 @@ import { EngineError } from '../errors/engine-error.ts';
 import { ended } from '../execute/grace.ts';
 import { type Database, openDatabase } from '../execute/pool.ts';
 import type { Sources, SourceTimed } from '../execute/sources.ts';
+import { type OutboundVariables, outboundVariables } from '../execute/webhook.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Trusts } from '../outgoing/tls-allowlist.ts';
@@ -93,6 +94,7 @@ export class EngineState {
     this.#options = options;
     this.#report = options.report ?? (() => {});
     this.#database = openDatabase(options.metadataDatabaseUrl, { maxConnections: 4, poolTimeoutSeconds: 10 });
+    this.outboundVariables = outboundVariables(options.env, () => this.snapshot().metadata);
     this.ground = new Ground({
       store: new Store(this.#database, options.keptRevisions),
       actionCalls: actionCalls(this.#database),
@@ -115,9 +117,8 @@ export class EngineState {
     return this.#snapshot;
   }
 
-  get env(): EngineStateOptions['env'] {
-    return this.#options.env;
-  }
+  /** The environment as external services may receive it, by the current document. */
+  readonly outboundVariables: OutboundVariables;
 
   /** As the current document says: who is trusted no more is so at once, for requests under way too. */
   readonly trusts: Trusts = (url) => trustsOf(this.snapshot().metadata)(url);

@@ -2,8 +2,9 @@
  *  Raises `requestTransformInvalid` and `responseTransformInvalid`, whose `internal` says where in the template.
  *  Not here: templates (engine/transform), sending (execute/webhook.ts). Reference: features.md row 138. */
 import { fail } from '../errors/engine-error.ts';
-import { filledIn, WebhookFailure } from '../execute/webhook.ts';
+import { type OutboundVariables, outboundVariables, WebhookFailure } from '../execute/webhook.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
+import { fillTemplate } from '../metadata/variables.ts';
 import { type Body, checkBodyTransform } from '../transform/body.ts';
 import { TransformError } from '../transform/render.ts';
 import { transformRequest } from '../transform/request.ts';
@@ -13,7 +14,7 @@ import type { Work } from './work.ts';
 export function testWebhookTransform(work: Work, args: ArgsOf<'test_webhook_transform'>): Answer {
   const plain = {
     method: 'GET',
-    url: urlOf(args, { ...work.ground.env, ...args.env }),
+    url: urlOf(args, variablesFor(work, args.env ?? {})),
     headers: new Map(
       (args.request_headers ?? []).map(([name = '', value = '']) => [name.toLowerCase(), value]),
     ),
@@ -28,12 +29,15 @@ export function testWebhookTransform(work: Work, args: ArgsOf<'test_webhook_tran
   return () => ({ webhook_url: url, method, headers: sorted, body: printed(body) });
 }
 
-function urlOf(
-  { webhook_url: url }: ArgsOf<'test_webhook_transform'>,
-  env: Readonly<Record<string, string | undefined>>,
-): string {
+/** The client's own values come before those of the engine's environment. */
+function variablesFor(work: Work, given: Readonly<Record<string, string>>): OutboundVariables {
+  const ours = outboundVariables(work.ground.env, () => work.metadata);
+  return (name) => (Object.hasOwn(given, name) ? given[name]! : ours(name));
+}
+
+function urlOf({ webhook_url: url }: ArgsOf<'test_webhook_transform'>, variables: OutboundVariables): string {
   try {
-    return filledIn(typeof url === 'string' ? url : `{{${url.from_env}}}`, env);
+    return fillTemplate(typeof url === 'string' ? url : `{{${url.from_env}}}`, variables);
   } catch (error) {
     if (!(error instanceof WebhookFailure)) throw error;
     return fail('validationFailed', { text: error.message }, { path: ['webhook_url'] });

@@ -494,13 +494,6 @@ export function variableOf(flag: OptionFlag): string {
   return `ENGINE_GRAPHQL_${flag.replaceAll('-', '_').toUpperCase()}`;
 }
 
-/** Of the options that are secrets: what metadata says is sent elsewhere must not read them. */
-export const SECRET_VARIABLES: ReadonlySet<string> = new Set(
-  Object.entries<OptionRow<unknown, unknown>>(OPTIONS)
-    .filter(([, { isSecret }]) => isSecret === true)
-    .map(([flag]) => variableOf(flag as OptionFlag)),
-);
-
 /** `server-port` → `serverPort`. */
 export function nameOf(flag: string): keyof Options {
   return flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase()) as keyof Options;

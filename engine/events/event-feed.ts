@@ -21,12 +21,20 @@ const LEASE_MARGIN_SECONDS = 60;
 /** An event is told by its trigger as it is when it is told: one that has been changed since the event was taken, too. */
 export function eventFeeds(now: () => Model, around: EventSurroundings): readonly Feed[] {
   return [...now().sources.values()]
+    .map(({ name, eventTriggers }) => ({ name, eventTriggers: deliverable(eventTriggers) }))
     .filter(({ eventTriggers }) => eventTriggers.size > 0)
     .map((source) => feedOf(source, now, around));
 }
 
+/** Returns the triggers whose events can be delivered. */
+function deliverable(triggers: Triggers): Triggers {
+  return new Map([...triggers].filter(([, { isHeld }]) => !isHeld));
+}
+
+type Triggers = ResolvedSource['eventTriggers'];
+
 function feedOf(
-  { name, eventTriggers }: ResolvedSource,
+  { name, eventTriggers }: Pick<ResolvedSource, 'name' | 'eventTriggers'>,
   now: () => Model,
   { databases, outward }: EventSurroundings,
 ): Feed {
@@ -34,7 +42,7 @@ function feedOf(
   const triggerOf = ({ trigger }: LoggedEvent) =>
     now().sources.get(name)?.eventTriggers.get(trigger) ?? eventTriggers.get(trigger)!;
   const laneOf = ({ name: trigger, webhook }: ResolvedEventTrigger): Lane => {
-    return { trigger, host: hostOf(webhook.url, outward.env) };
+    return { trigger, host: hostOf(webhook.url, outward.variables) };
   };
   const lanes = [...eventTriggers.values()].map(laneOf);
   const timeouts = [...eventTriggers.values()].map(({ webhook }) => webhook.timeoutSeconds);

@@ -49,7 +49,7 @@ export function scheduledFeed(now: () => ModelVersion, around: ScheduledSurround
         ...[...cleanups.values()].map(({ cleanup }) => cleanup.timeoutSeconds),
       ];
       const taken = await takeScheduled(database, {
-        crons: [...model.cronTriggers.keys()],
+        crons: [...model.cronTriggers.values()].filter(({ isHeld }) => !isHeld).map(({ name }) => name),
         cleanups: [...cleanups.keys()],
         most,
         ...roomsIn(shares, model, around),
@@ -80,7 +80,7 @@ function roomsIn(
     shares.roomFor({ trigger, host: '' }),
   ]);
   const crons = [...cronTriggers.values()].map(({ name, webhook }): [string, number] => {
-    const lane = { trigger: `cron ${name}`, host: hostOf(webhook.url, outward.env) };
+    const lane = { trigger: `cron ${name}`, host: hostOf(webhook.url, outward.variables) };
     return [lane.trigger, shares.roomFor(lane)];
   });
   return { rooms: new Map([...running, ...crons]), otherwise };
@@ -96,7 +96,7 @@ function laneOf(
   const { lane: trigger } = event;
   if (event.type === 'cleanup') return { trigger, host: `source ${cleanups.get(event.trigger!)!.source}` };
   try {
-    return { trigger, host: hostOf(appointment(event, models).webhook.url, outward.env) };
+    return { trigger, host: hostOf(appointment(event, models).webhook.url, outward.variables) };
   } catch (error) {
     // Performing it reports what is wrong with it; the others that were taken with it go on.
     if (!(error instanceof EngineError)) throw error;

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
+import { outboundVariables } from '../execute/webhook.ts';
 import { hostOf, type Lane, Shares, shareLimits } from './shares.ts';
+
+const variables = (env: Record<string, string>) => outboundVariables(env, () => ({ sources: [] }));
 
 const lane = (trigger: string, host = `${trigger}.example`): Lane => ({ trigger, host });
 const fill = (shares: Shares, ...lanes: readonly Lane[]) => {
@@ -50,7 +53,9 @@ test('with a total of one every trigger is served', () => {
 });
 
 test('a host is that of the URL with its variables filled in', () => {
-  expect(hostOf('{{HOOK}}/path', { HOOK: 'http://hooks.example:8080/base' })).toBe('hooks.example:8080');
-  expect(hostOf('{{MISSING}}', {})).toBe('{{MISSING}}');
-  expect(hostOf('nowhere', {})).toBe('nowhere');
+  expect(hostOf('{{HOOK}}/path', variables({ HOOK: 'http://hooks.example:8080/base' }))).toBe(
+    'hooks.example:8080',
+  );
+  expect(hostOf('{{MISSING}}', variables({}))).toBe('{{MISSING}}');
+  expect(hostOf('nowhere', variables({}))).toBe('nowhere');
 });

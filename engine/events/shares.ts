@@ -2,8 +2,8 @@
  *  webhook host. A webhook that hangs fills its own share and no more. The last quarter of the total is reserved for hosts
  *  without a delivery under way, so several hanging hosts do not keep the others waiting either.
  *  Not here: taking events from a database (worker.ts, event-log.ts, scheduled-log.ts). */
-import type { Environment } from '../execute/database-url.ts';
-import { filledIn, WebhookFailure } from '../execute/webhook.ts';
+import { type OutboundVariables, WebhookFailure } from '../execute/webhook.ts';
+import { fillTemplate } from '../metadata/variables.ts';
 
 export type ShareLimits = {
   readonly total: number;
@@ -87,9 +87,9 @@ export function shareLimits(total: number, perTrigger: number, perHost: number):
 }
 
 /** The host and port a webhook's URL leads to; the URL as the metadata has it where it leads nowhere. */
-export function hostOf(url: string, env: Environment): string {
+export function hostOf(url: string, variables: OutboundVariables): string {
   try {
-    return URL.parse(filledIn(url, env))?.host ?? url;
+    return URL.parse(fillTemplate(url, variables))?.host ?? url;
   } catch (error) {
     if (!(error instanceof WebhookFailure)) throw error;
     return url;

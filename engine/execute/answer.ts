@@ -13,7 +13,7 @@ import { type Databases, runPlan } from './run-plan.ts';
 import { type Body, splice } from './splice.ts';
 import { traced } from './traced.ts';
 import { validateInputs } from './validate-input.ts';
-import { type Outward, sessionVariablesOf } from './webhook.ts';
+import { type Outward, outboundVariables, sessionVariablesOf } from './webhook.ts';
 
 export type AnswerContext = {
   readonly model: Model;
@@ -35,7 +35,11 @@ export type Progress = {
   readonly span: Span | null;
 };
 
-const ALONE: Outward = { env: {}, headers: {}, headerPrefix: SESSION_PREFIX };
+const ALONE: Outward = {
+  variables: outboundVariables({}, () => ({ sources: [] })),
+  headers: {},
+  headerPrefix: SESSION_PREFIX,
+};
 
 /** `{"data":{…}}` of a query or mutation. A subscription has many answers: see subscribe/. */
 export async function answer(request: GraphqlRequest, context: AnswerContext): Promise<Body> {

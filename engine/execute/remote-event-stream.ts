@@ -3,13 +3,13 @@
  *  events (outgoing/event-stream.ts), what a result says (remote-answer.ts).
  *  Source: graphql-sse PROTOCOL.md, "Distinct connections mode". */
 import type { IncomingMessage } from 'node:http';
+import { fillTemplate } from '../metadata/variables.ts';
 import { witnessed } from '../observe/webhook-call.ts';
 import { EventStream, type ServerEvent } from '../outgoing/event-stream.ts';
 import { bodyOf, streamOutside } from '../outgoing/http-client.ts';
 import { isErrorList, type RemoteError } from './remote-answer.ts';
 import type { RemoteSubscribing } from './remote-feed.ts';
 import { headersFor, messageOf, timeoutMsOf, unreachable } from './remote-http.ts';
-import { filledIn } from './webhook.ts';
 
 /** A longer event is the end of its subscription. */
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -52,7 +52,7 @@ export class RemoteEventStream {
   async #ask(): Promise<void> {
     const { endpoint, asker, request } = this.#streaming;
     const { outward } = asker;
-    const url = filledIn(endpoint.url, outward.env);
+    const url = fillTemplate(endpoint.url, outward.variables);
     const own = { ...headersFor(endpoint, asker), accept: 'text/event-stream' };
     const asking = { purpose: 'remote-schema', url: endpoint.url, method: 'POST' } as const;
     const terms = {

@@ -4,12 +4,13 @@
  *  Reference: features.md rows 110–113. */
 import { EngineError } from '../errors/engine-error.ts';
 import { LONGEST_MS, timerMs } from '../metadata/schema/number.ts';
+import { fillTemplate } from '../metadata/variables.ts';
 import { witnessed } from '../observe/webhook-call.ts';
 import { askOutside, NoAnswer, type OutgoingAnswer } from '../outgoing/http-client.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import type { RemoteEndpoint } from '../resolve/types.ts';
 import type { UpstreamSchema } from '../resolve/upstream.ts';
-import { configuredHeaders, filledIn, forwardedHeaders, type Outward, WebhookFailure } from './webhook.ts';
+import { configuredHeaders, forwardedHeaders, type Outward, WebhookFailure } from './webhook.ts';
 
 export type RemoteAsker = {
   readonly session: Session;
@@ -33,7 +34,7 @@ export async function askRemote(
   const { outward, isRepeatable, schema } = asker;
   const { remoteCache } = outward;
   try {
-    const url = filledIn(endpoint.url, outward.env);
+    const url = fillTemplate(endpoint.url, outward.variables);
     const headers = headersFor(endpoint, asker);
     const asking = { purpose: 'remote-schema', url: endpoint.url, method: 'POST' } as const;
     const terms = {
@@ -96,7 +97,7 @@ export function headersFor(
     ...(endpoint.forwardsClientHeaders ? clientHeaders(outward) : {}),
     ...sessionHeaders(session, outward),
     'content-type': 'application/json',
-    ...Object.fromEntries(configuredHeaders(endpoint, outward.env)),
+    ...Object.fromEntries(configuredHeaders(endpoint, outward.variables)),
   };
 }
 

@@ -23,7 +23,7 @@ const ENGINE_ITSELF: Session = {
 /** Never throws what a service can cause: one that cannot be asked, or says nonsense, has an error. */
 export async function introspectRemote(
   definition: RemoteSchemaDefinition,
-  outward: Pick<Outward, 'env' | 'headerPrefix' | 'trusts'>,
+  outward: Pick<Outward, 'variables' | 'headerPrefix' | 'trusts'>,
   timeLimitMs: number,
 ): Promise<Upstream> {
   try {

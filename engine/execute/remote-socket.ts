@@ -4,13 +4,13 @@
  *  In: endpoint, request, who asks. Out: RemoteEvents. Not here: services without WebSockets (remote-feed.ts), what an event
  *  says (remote-answer.ts). Source: graphql-ws PROTOCOL.md, subscriptions-transport-ws PROTOCOL.md. */
 import { type RawData, WebSocket } from 'ws';
+import { fillTemplate } from '../metadata/variables.ts';
 import { witnessed } from '../observe/webhook-call.ts';
 import { openOutside } from '../outgoing/websocket-client.ts';
 import { JsonScanner } from './json-scanner.ts';
 import { isErrorList, type RemoteError } from './remote-answer.ts';
 import type { RemoteEvent, RemoteSubscribing } from './remote-feed.ts';
 import { headersFor, messageOf, timeoutMsOf, unreachable } from './remote-http.ts';
-import { filledIn } from './webhook.ts';
 
 export type SocketSubscribing = RemoteSubscribing & {
   /** The service answers the handshake as if it were any other request: nothing more is told. */
@@ -58,7 +58,7 @@ export class RemoteSocket {
     try {
       this.#headers = { ...headersFor(endpoint, asker), ...traceHeaders };
       this.#socket = openOutside({
-        url: filledIn(endpoint.url, asker.outward.env),
+        url: fillTemplate(endpoint.url, asker.outward.variables),
         protocols: Object.keys(PROTOCOLS),
         headers: this.#headers,
         mostBytes: MOST_BYTES,

@@ -3,24 +3,44 @@
  *  Out: what was answered and what had been sent, or a WebhookFailure. Not here: connections (outgoing/), what an answer means
  *  (validate-input.ts, action.ts). Reference: metadata-model.md, UrlTemplate, HeaderSpec and RequestTransform. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { SECRET_VARIABLES } from '../config/options.ts';
 import type { RequestTransform } from '../metadata/schema/common.ts';
+import type { Metadata } from '../metadata/schema/metadata.ts';
+import { fillTemplate } from '../metadata/variables.ts';
 import type { Observe, WebhookCalled } from '../observe/observation.ts';
 import type { Span } from '../observe/span.ts';
 import { witnessed } from '../observe/webhook-call.ts';
 import { askOutside, NoAnswer } from '../outgoing/http-client.ts';
 import type { Trusts } from '../outgoing/tls-allowlist.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
+import { type Environment, VariableRules } from '../resolve/variables.ts';
 import { TransformError } from '../transform/render.ts';
 import { type HttpRequest, type PlainRequest, transformRequest } from '../transform/request.ts';
 import type { TemplateProblem } from '../transform/template.ts';
 import type { AsyncActions } from './async-actions.ts';
-import type { Environment } from './database-url.ts';
 import type { RemoteCache } from './remote-cache.ts';
+
+/** Returns the value of an environment variable that may be sent. Raises WebhookFailure for one that is not set or is never sent. */
+export type OutboundVariables = (name: string) => string;
+
+/** Applies the rules of the current document whenever a request leaves: not all that is sent was in a document when it was
+ *  checked (one-off events), and a source may have been added since. */
+export function outboundVariables(
+  env: Environment,
+  metadata: () => Pick<Metadata, 'sources'>,
+): OutboundVariables {
+  let cached: { readonly sources: Metadata['sources']; readonly rules: VariableRules } | undefined;
+  return (name) => {
+    const { sources } = metadata();
+    if (cached?.sources !== sources) cached = { sources, rules: new VariableRules({ sources }, env) };
+    const problem = cached.rules.problemOf(name);
+    if (problem !== null) throw new WebhookFailure(problem);
+    return env[name]!;
+  };
+}
 
 /** What a request to the outside may take from around the request that causes it. */
 export type Outward = {
-  readonly env: Environment;
+  readonly variables: OutboundVariables;
   /** The client's, names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** First part of our headers on the wire. */
@@ -140,7 +160,7 @@ export async function callWebhook(
 ): Promise<WebhookAnswer> {
   const plain: PlainRequest = {
     method: 'POST',
-    url: filledIn(webhook.url, outward.env),
+    url: fillTemplate(webhook.url, outward.variables),
     headers: headersFor(webhook, message, outward),
     body: message.body,
   };
@@ -175,11 +195,6 @@ export function sessionVariablesOf({ variables }: Session, prefix: string): Read
   );
 }
 
-/** Raises WebhookFailure for a variable that is not set, or is the engine's own secret. */
-export function filledIn(template: string, env: Environment): string {
-  return template.replaceAll(/\{\{\s*(.*?)\s*\}\}/g, (_, name: string) => fromEnvironment(name, env));
-}
-
 function transformed(
   { requestTransform }: Webhook,
   plain: PlainRequest,
@@ -194,29 +209,21 @@ function transformed(
   }
 }
 
-/** The engine's own secrets are nobody else's: who may point a URL somewhere need not be who may know them. */
-function fromEnvironment(name: string, env: Environment): string {
-  if (SECRET_VARIABLES.has(name)) throw new WebhookFailure(`environment variable "${name}" is never sent`);
-  const value = env[name];
-  if (value === undefined) throw new WebhookFailure(`environment variable "${name}" is not set`);
-  return value;
-}
-
 function headersFor(webhook: Webhook, message: Message, outward: Outward): ReadonlyMap<string, string> {
-  const configured = configuredHeaders(webhook, outward.env);
+  const configured = configuredHeaders(webhook, outward.variables);
   const forwarded = webhook.forwardsClientHeaders ? forwardedHeaders(webhook, message, outward) : [];
   const [weak, strong] = webhook.prefersClientHeaders ? [configured, forwarded] : [forwarded, configured];
   return new Map([...weak, ['content-type', 'application/json'], ...strong]);
 }
 
-/** Names in lower case. Raises WebhookFailure like `filledIn`. */
+/** Names in lower case. Raises WebhookFailure like `variables`. */
 export function configuredHeaders(
   { headers }: Pick<Webhook, 'headers'>,
-  env: Environment,
+  variables: OutboundVariables,
 ): readonly [string, string][] {
   return headers.map(({ name, value, value_from_env: variable }) => [
     name.toLowerCase(),
-    variable === undefined ? (value ?? '') : fromEnvironment(variable, env),
+    variable === undefined ? (value ?? '') : variables(variable),
   ]);
 }
 

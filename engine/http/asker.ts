@@ -17,7 +17,7 @@ export function askerOf(
   exchange?: Exchange,
 ): Omit<AnswerContext, 'model' | 'outward'> & { readonly outward: Outward } {
   const outward = {
-    env: state.env,
+    variables: state.outboundVariables,
     trusts: state.trusts,
     headers,
     headerPrefix: options.headerPrefix,

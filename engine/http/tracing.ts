@@ -3,7 +3,8 @@
  *  Not here: spans and their way out (observe/), what is within an operation (execute/answer.ts).
  *  Reference: features.md 1.17; metadata-model.md, OtelConfig. */
 import type { EngineState } from '../admin/state.ts';
-import { type Options, SECRET_VARIABLES } from '../config/options.ts';
+import type { Options } from '../config/options.ts';
+import { type OutboundVariables, WebhookFailure } from '../execute/webhook.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { Span } from '../observe/span.ts';
@@ -20,7 +21,7 @@ export class Tracing {
   readonly #options: Options;
   readonly #state: EngineState;
   readonly #observe: Observe;
-  #configured: { readonly [K in 'opentelemetry' | 'network']: Metadata[K] } | null = null;
+  #configured: { readonly metadata: Metadata; readonly isSendable: boolean } | null = null;
   #exporter: SpanExporter | null = null;
 
   constructor(options: Options, state: EngineState, observe: Observe) {
@@ -32,10 +33,7 @@ export class Tracing {
   /** A span for an operation, within the caller's trace if there is one; null where none is to be recorded. */
   begin(name: string, headers: TraceHeaders): Span | null {
     const { metadata } = this.#state.snapshot();
-    const { opentelemetry, network } = metadata;
-    const known = this.#configured;
-    if (known?.opentelemetry !== opentelemetry || known?.network !== network || !known)
-      this.#configure(metadata);
+    if (this.#configured?.metadata !== metadata) this.#follow(metadata);
     return this.#exporter?.begin(name, headers) ?? null;
   }
 
@@ -43,10 +41,19 @@ export class Tracing {
     await this.#exporter?.close();
   }
 
-  #configure({ opentelemetry, network }: Metadata): void {
-    this.#configured = { opentelemetry, network };
+  /** A source may have come to use a variable of a header, or no longer uses it. */
+  #follow(metadata: Metadata): void {
+    const { opentelemetry, network } = metadata;
+    const known = this.#configured;
+    const isSendable = headersOf(opentelemetry?.exporter_otlp ?? {}, this.#state.outboundVariables) !== null;
+    this.#configured = { metadata, isSendable };
+    const isSame = known?.metadata.opentelemetry === opentelemetry && known?.metadata.network === network;
+    if (!known || !isSame || known.isSendable !== isSendable) this.#configure(metadata);
+  }
+
+  #configure({ opentelemetry }: Metadata): void {
     void this.#exporter?.close();
-    const exporting = exportingOf(opentelemetry, this.#options, this.#state.env);
+    const exporting = exportingOf(opentelemetry, this.#options, this.#state.outboundVariables);
     this.#exporter = exporting && new SpanExporter(this.#connected(exporting), this.#observe);
   }
 
@@ -60,11 +67,11 @@ export class Tracing {
 function exportingOf(
   opentelemetry: OpenTelemetry | undefined,
   options: Options,
-  env: EngineState['env'],
+  variables: OutboundVariables,
 ): ExporterOptions | null {
   const status = opentelemetry ? (opentelemetry.status ?? 'disabled') : 'env';
   if (status === 'disabled') return null;
-  if (status === 'enabled') return metadataExporting(opentelemetry!, env);
+  if (status === 'enabled') return metadataExporting(opentelemetry!, variables);
   if (options.otlpTracesEndpoint === undefined) return null;
   return {
     endpoint: options.otlpTracesEndpoint,
@@ -77,7 +84,7 @@ function exportingOf(
 
 function metadataExporting(
   { data_types = [], exporter_otlp = {}, batch_span_processor }: OpenTelemetry,
-  env: EngineState['env'],
+  variables: OutboundVariables,
 ): ExporterOptions | null {
   const {
     otlp_traces_endpoint: endpoint,
@@ -85,24 +92,33 @@ function metadataExporting(
     resource_attributes = [],
   } = exporter_otlp;
   if (!data_types.includes('traces') || endpoint === undefined) return null;
+  const headers = headersOf(exporter_otlp, variables);
+  if (headers === null) return null;
   return {
     endpoint,
-    headers: headersOf(exporter_otlp, env),
+    headers,
     resource: resourceOf(Object.fromEntries(resource_attributes.map(({ name, value }) => [name, value]))),
     propagators: traces_propagators,
     batchSize: batch_span_processor?.max_export_batch_size ?? BATCH_SIZE,
   };
 }
 
-/** A variable that is not set, or is a secret of the engine's, leaves its header out: the collector will say what it misses. */
-function headersOf({ headers = [] }: Exporting, env: EngineState['env']): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    headers.flatMap(({ name, value, value_from_env: variable }) => {
-      const given =
-        variable === undefined ? value : SECRET_VARIABLES.has(variable) ? undefined : env[variable];
-      return given === undefined ? [] : [[name, given]];
-    }),
-  );
+/** Returns null when a variable is not set or is never sent: the configuration is inconsistent, and nothing is exported. */
+function headersOf(
+  { headers = [] }: Exporting,
+  variables: OutboundVariables,
+): Readonly<Record<string, string>> | null {
+  try {
+    return Object.fromEntries(
+      headers.map(({ name, value, value_from_env: variable }) => [
+        name,
+        variable === undefined ? (value ?? '') : variables(variable),
+      ]),
+    );
+  } catch (error) {
+    if (!(error instanceof WebhookFailure)) throw error;
+    return null;
+  }
 }
 
 function resourceOf(given: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

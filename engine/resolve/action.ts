@@ -17,6 +17,7 @@ import {
 import { actionSubject, type Inconsistencies } from './inconsistency.ts';
 import { withHeirs } from './role.ts';
 import type { InputValidation } from './types.ts';
+import type { VariableRules } from './variables.ts';
 
 export type ResolvedAction = {
   readonly name: string;
@@ -41,18 +42,22 @@ export type ActionSurroundings = {
   readonly types: ActionTypes;
   readonly names: TakenNames;
   readonly heirs: readonly InheritedRole[];
+  readonly variables: VariableRules;
 };
 
 /** By name, in metadata order. */
 export function resolveActions(
   actions: readonly Action[],
-  { types, names, heirs }: ActionSurroundings,
+  { types, names, heirs, variables }: ActionSurroundings,
   found: Inconsistencies,
 ): ReadonlyMap<string, ResolvedAction> {
   const resolved = new Map<string, ResolvedAction>();
   for (const definition of actions) {
     const subject = actionSubject(definition);
-    const action = found.attempt(subject, () => resolveAction(definition, types, heirs));
+    const action = found.attempt(subject, () => {
+      variables.require('action', definition);
+      return resolveAction(definition, types, heirs);
+    });
     if (!action) continue;
     const conflict = names.addAction(action);
     if (conflict) found.add(subject, conflict);

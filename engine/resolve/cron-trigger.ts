@@ -5,6 +5,7 @@ import type { CronTrigger, OneOffEvent } from '../metadata/schema/event.ts';
 import { type EventWebhook, eventWebhook, type Retries } from './event-trigger.ts';
 import { cronTriggerSubject, type Inconsistencies } from './inconsistency.ts';
 import { parseSchedule } from './schedule.ts';
+import type { VariableRules } from './variables.ts';
 
 /** What is told at a time, and to whom. */
 export type Appointment = {
@@ -17,7 +18,12 @@ export type Appointment = {
   readonly comment: string | null;
 };
 
-export type ResolvedCronTrigger = Appointment & { readonly name: string; readonly schedule: string };
+export type ResolvedCronTrigger = Appointment & {
+  readonly name: string;
+  readonly schedule: string;
+  /** A variable that it sends is not set or is never sent: its events wait. */
+  readonly isHeld: boolean;
+};
 
 /** Reference: features.md row 200. */
 export const RETRY_DEFAULTS = {
@@ -30,19 +36,21 @@ export const RETRY_DEFAULTS = {
 /** By name, in metadata order. */
 export function resolveCronTriggers(
   triggers: readonly CronTrigger[],
+  variables: VariableRules,
   found: Inconsistencies,
 ): ReadonlyMap<string, ResolvedCronTrigger> {
   const resolved = triggers.map((trigger) =>
     found.attempt(cronTriggerSubject(trigger), () => {
       const { name, schedule } = trigger;
       parseSchedule(schedule);
-      return { name, schedule, ...appointmentOf(trigger) };
+      const fault = variables.faultOf('cron_trigger', trigger);
+      if (fault) found.add(cronTriggerSubject(trigger), fault);
+      return { name, schedule, isHeld: fault !== undefined, ...appointmentOf(trigger) };
     }),
   );
   return new Map(resolved.flatMap((trigger) => (trigger ? [[trigger.name, trigger]] : [])));
 }
 
-/** Raises `invalidConfiguration`. */
 export function appointmentOf(event: OneOffEvent): Appointment {
   const { webhook: url, retry_conf: retries, response_transform: responseTransform } = event;
   const told = { ...RETRY_DEFAULTS, ...retries };

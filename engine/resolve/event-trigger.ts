@@ -9,6 +9,7 @@ import { eventTriggerSubject, type Inconsistencies } from './inconsistency.ts';
 import { parseSchedule } from './schedule.ts';
 import type { PartialSource } from './stages.ts';
 import type { InputValidation, ResolvedColumn, ResolvedTable } from './types.ts';
+import type { VariableRules } from './variables.ts';
 
 export type ResolvedEventTrigger = {
   readonly name: string;
@@ -21,6 +22,8 @@ export type ResolvedEventTrigger = {
   readonly webhook: EventWebhook;
   readonly responseTransform?: ResponseTransform;
   readonly retries: Retries;
+  /** A variable that it sends is not set or is never sent: rows are captured, and their events wait. */
+  readonly isHeld: boolean;
   /** When and which of its events are deleted; absent: never, or not for now. */
   readonly cleanup?: Cleanup;
 };
@@ -52,7 +55,6 @@ export type Retries = { readonly most: number; readonly intervalSeconds: number 
 
 /** Of a name in Postgres, with what stands around it there. Reference: features.md row 181. */
 const MOST_NAME_BYTES = 42;
-const OWN_VARIABLES = 'ENGINE_GRAPHQL_';
 const OPERATIONS = [
   ['insert', 'INSERT'],
   ['update', 'UPDATE'],
@@ -63,6 +65,7 @@ const OPERATIONS = [
 export function eventTriggersOf(
   at: PartialSource,
   taken: Set<string>,
+  variables: VariableRules,
   found: Inconsistencies,
 ): ReadonlyMap<string, ResolvedEventTrigger> {
   const resolved = new Map<string, ResolvedEventTrigger>();
@@ -74,8 +77,10 @@ export function eventTriggersOf(
         return resolveEventTrigger(definition, table, at);
       });
       if (!trigger) continue;
+      const fault = variables.faultOf('event_trigger', definition);
+      if (fault) found.add(subject, fault);
       taken.add(trigger.name);
-      resolved.set(trigger.name, trigger);
+      resolved.set(trigger.name, fault ? { ...trigger, isHeld: true } : trigger);
     }
   }
   return resolved;
@@ -106,6 +111,7 @@ function resolveEventTrigger(
     isAlways: trigger.trigger_on_replication ?? false,
     webhook: webhookOf(trigger),
     ...(responseTransform ? { responseTransform } : {}),
+    isHeld: false,
     retries: { most: retries?.num_retries ?? 0, intervalSeconds: retries?.interval_sec ?? 10 },
     ...cleanupOf(trigger),
   };
@@ -137,18 +143,12 @@ function webhookOf(trigger: EventTrigger): EventWebhook {
   return eventWebhook(webhook ?? `{{${variable}}}`, trigger, retries?.timeout_sec ?? 60);
 }
 
-/** Raises `invalidConfiguration` for headers that would tell our own secrets. */
 export function eventWebhook(
   url: string,
   told: { readonly headers?: readonly Header[]; readonly request_transform?: RequestTransform },
   timeoutSeconds: number,
 ): EventWebhook {
   const { headers = [], request_transform: transform } = told;
-  for (const { value_from_env: name } of headers) {
-    if (name?.startsWith(OWN_VARIABLES)) {
-      refuse(`env variables starting with "${OWN_VARIABLES}" are not allowed in value_from_env: ${name}`);
-    }
-  }
   return {
     url,
     headers,

@@ -321,6 +321,17 @@ export function remoteSchemaPermissionSubject(schema: string, permission: Remote
   };
 }
 
+export function openTelemetrySubject(definition: object): Subject {
+  return {
+    type: 'open_telemetry',
+    name: 'open_telemetry',
+    definition,
+    key: objectKey('opentelemetry'),
+    context: 'in the configuration of OpenTelemetry: ',
+    hasOneWording: true,
+  };
+}
+
 export type PermissionKind = 'select' | 'insert' | 'update' | 'delete';
 
 export function permissionSubject(

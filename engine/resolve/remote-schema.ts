@@ -24,6 +24,7 @@ import { readPermission } from './remote-permission.ts';
 import { ADMIN_ROLE } from './session.ts';
 import type { RemoteEndpoint, ResolvedRemoteSchema, ResolveOptions } from './types.ts';
 import type { UpstreamSchema } from './upstream.ts';
+import type { VariableRules } from './variables.ts';
 
 /** What a service says of itself: its introspection as it came, and read; or why there is none. */
 export type Upstream =
@@ -38,6 +39,7 @@ type Around = {
   readonly names: TakenNames;
   readonly heirs: readonly InheritedRole[];
   readonly options: ResolveOptions;
+  readonly variables: VariableRules;
 };
 
 export function resolveRemoteSchemas(
@@ -48,9 +50,10 @@ export function resolveRemoteSchemas(
   const resolved = definitions.flatMap((definition): [string, ResolvedRemoteSchema][] => {
     const { name, permissions = [] } = definition;
     const subject = remoteSchemaSubject(definition);
-    const remote = found.attempt(subject, () =>
-      resolveRemoteSchema(definition, around.upstreams.get(name), around.options),
-    );
+    const remote = found.attempt(subject, () => {
+      around.variables.require('remote_schema', definition);
+      return resolveRemoteSchema(definition, around.upstreams.get(name), around.options);
+    });
     if (!remote) return [];
     const conflict = around.names.addRemoteSchema(remote);
     if (conflict !== null) {

@@ -12,7 +12,7 @@ import { resolveCustomTypes } from './custom-type.ts';
 import { eventTriggersOf } from './event-trigger.ts';
 import { resolveGuards } from './guard.ts';
 import { heirsOf, withInherited } from './heirs.ts';
-import { Inconsistencies } from './inconsistency.ts';
+import { Inconsistencies, openTelemetrySubject } from './inconsistency.ts';
 import { mapValues } from './map-values.ts';
 import { trackNativeQueries } from './native-queries.ts';
 import { joinSources, joinTypes } from './remote-relationships.ts';
@@ -31,6 +31,7 @@ import {
   withRelationships,
 } from './stages.ts';
 import type { Inconsistency, Model, ResolveOptions, Unreached } from './types.ts';
+import { VariableRules } from './variables.ts';
 
 export type { ResolveOptions };
 
@@ -46,6 +47,7 @@ export function resolve(
   const found = new Inconsistencies();
   const features = new Set(options.features);
   const roles = rolesOf(metadata);
+  const variables = new VariableRules(metadata, options.env);
   const reached = reachedSources(metadata.sources, catalogs, options, found);
   const tracked = reached.map((source) => trackTables(source, options, found));
   const { names, sources: distinct } = withDistinctNames(tracked, options, found);
@@ -55,7 +57,7 @@ export function resolve(
   const typed = queried.map((source) => withEnumColumns(source, found));
   const related = typed.map((source) => withRelationships(source, found));
   const computed = related.map((source) => withComputedFields(source, names, options, found));
-  const permitted = computed.map((source) => withPermissions(source, found));
+  const permitted = computed.map((source) => withPermissions(source, variables, found));
   const heirs = heirsOf(metadata, roles, found);
   const inherited = permitted.map((source) => withInherited(source, heirs, found));
   const triggerNames = new Set<string>();
@@ -64,17 +66,17 @@ export function resolve(
     const functions = mapValues(functionsOf(source, names, options, found), (fn) => {
       return { ...fn, roles: withHeirs(fn.roles, heirs) };
     });
-    const eventTriggers = eventTriggersOf(source, triggerNames, found);
+    const eventTriggers = eventTriggersOf(source, triggerNames, variables, found);
     const hasTriggers = source.catalog.hasTriggers || eventTriggers.size > 0;
     const resolved = { name, naming, tables, nativeQueries, functions, eventTriggers, hasTriggers };
     return [name, { ...resolved, queryTags: queryTagsOf(source.source) }] as const;
   });
   const around = { sources: new Map(sources), catalogs: catalogs.values(), names };
   const types = resolveCustomTypes(metadata.custom_types ?? {}, around, found);
-  const actions = resolveActions(metadata.actions ?? [], { types, names, heirs }, found);
+  const actions = resolveActions(metadata.actions ?? [], { types, names, heirs, variables }, found);
   const remoteSchemas = resolveRemoteSchemas(
     metadata.remote_schemas ?? [],
-    { upstreams, names, heirs, options },
+    { upstreams, names, heirs, options, variables },
     found,
   );
   const joined = joinSources(around.sources, remoteSchemas, metadata.sources, found);
@@ -85,7 +87,10 @@ export function resolve(
   );
   const guards = resolveGuards(metadata, options.enforcesAllowList ?? false);
   const routes = resolveEndpoints(metadata, (inconsistency) => found.all.push(inconsistency));
-  const cronTriggers = resolveCronTriggers(metadata.cron_triggers ?? [], found);
+  const cronTriggers = resolveCronTriggers(metadata.cron_triggers ?? [], variables, found);
+  const { opentelemetry } = metadata;
+  const fault = variables.faultOf('opentelemetry', opentelemetry);
+  if (opentelemetry && fault) found.add(openTelemetrySubject(opentelemetry), fault);
   const objects = {
     sources: joined,
     actions,

@@ -44,6 +44,7 @@ import type {
   TableAccess,
   Unreached,
 } from './types.ts';
+import type { VariableRules } from './variables.ts';
 
 /** A source half-way: the tables that fitted so far, with what the metadata says of each. */
 export type PartialSource = {
@@ -262,17 +263,27 @@ export function functionsOf(
 
 const permittedBefore = new Memo<ResolvedTable, ResolvedTable, ResolvedTable>();
 
-export function withPermissions(at: PartialSource, found: Inconsistencies): PartialSource {
+export function withPermissions(
+  at: PartialSource,
+  variables: VariableRules,
+  found: Inconsistencies,
+): PartialSource {
   const remote = {
     get: (key: string) => new Set(at.definitions.get(key)?.remote_relationships?.map(({ name }) => name)),
   };
   const tables = new Map<string, ResolvedTable>();
   for (const [key, table] of at.tables) {
     const definition = at.definitions.get(key)!;
-    const permitted = permittedBefore.of(table, [definition], [at.tables], found, (tables) => {
-      const around = { tables: tables!, remote };
-      return { ...table, permissions: permissionsOf(definition, table, around, found) };
-    });
+    const permitted = permittedBefore.of(
+      table,
+      [definition, variables.identity],
+      [at.tables],
+      found,
+      (tables) => {
+        const around = { tables: tables!, remote };
+        return { ...table, permissions: permissionsOf(definition, table, { ...around, variables }, found) };
+      },
+    );
     tables.set(key, permitted);
   }
   const ofModels = modelPermissions(at, found);
@@ -291,7 +302,7 @@ type Permission = {
 function permissionsOf(
   definition: Table,
   table: ResolvedTable,
-  around: Omit<PermissionScope, 'table'>,
+  { variables, ...around }: Omit<PermissionScope, 'table'> & { readonly variables: VariableRules },
   found: Inconsistencies,
 ): ReadonlyMap<string, TableAccess> {
   const scope: PermissionScope = { table, ...around };
@@ -304,7 +315,10 @@ function permissionsOf(
     const accesses = new Map<string, A>();
     for (const permission of permissions ?? []) {
       const subject = permissionSubject(kind, table.source, table.table, permission);
-      const access = found.attempt(subject, () => resolveRule(permission.permission, scope));
+      const access = found.attempt(subject, () => {
+        variables.require(`${kind}_permission`, permission);
+        return resolveRule(permission.permission, scope);
+      });
       if (access && !accesses.has(permission.role)) accesses.set(permission.role, access);
     }
     return accesses;

@@ -20,6 +20,7 @@ import type { RemoteNames } from './remote-names.ts';
 import type { ResolvedRemoteRelationship, TypeRelationships } from './remote-types.ts';
 import type { Routes } from './routes.ts';
 import type { UpstreamSchema } from './upstream.ts';
+import type { Environment } from './variables.ts';
 
 export type Model = {
   /** By source name, in metadata order. */
@@ -367,6 +368,8 @@ export type Unreached = {
 };
 
 export type ResolveOptions = {
+  /** The environment of the engine. Absent: every variable that an object names counts as set. */
+  readonly env?: Environment;
   /** --infer-function-permissions: whoever may read a table may call functions that only read it. Absent: yes. */
   readonly inferFunctionPermissions?: boolean;
   /** --stringify-numeric-types: bigint, numeric and float8 leave as JSON strings. */

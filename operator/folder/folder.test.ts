@@ -144,6 +144,36 @@ test('a resource that is not Ready makes apply fail, after all others were appli
   expect((await say(plan)).code).toBe(1);
 });
 
+test('a variable the engine does not have is named, in the resources that send it alone', async () => {
+  await write(
+    'trigger.yaml',
+    `apiVersion: pergola.dev/v1alpha1
+kind: EventTrigger
+metadata: {name: told}
+spec:
+  source: default
+  table: {schema: public, name: author}
+  name: told
+  insert: {columns: [id]}
+  webhook: http://127.0.0.1:9
+  headers: [{name: authorization, valueFromEnv: MISSING_TOKEN}]
+`,
+  );
+  await write(
+    'action.yaml',
+    `apiVersion: pergola.dev/v1alpha1
+kind: Action
+metadata: {name: act}
+spec: {sdl: "type Query { act: String }", handler: "http://{{MISSING_HOST}}/"}
+`,
+  );
+  const { code, out } = await say(apply);
+  expect(code).toBe(1);
+  expect(out).toMatch(/EventTrigger default\/told +False .*"MISSING_TOKEN" is not set/);
+  expect(out).toMatch(/Action default\/act +False .*"MISSING_HOST" is not set/);
+  expect(await asReader('name')).toEqual({ data: { author: [{ name: 'Lem' }] } });
+});
+
 test('a file that does not parse is told with its line, and what it owns stays', async () => {
   await say(apply);
   await write('reader.yaml', `${reader('name')}  oops: [\n`);

@@ -5,6 +5,7 @@ import { putObject, removeObject } from '../../metadata/edit.ts';
 import { findObject, objectKey } from '../../metadata/objects.ts';
 import type { Header } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
+import { refusedHeader } from '../../resolve/variables.ts';
 import type { Handler } from './handler.ts';
 import { editObject } from './locate.ts';
 
@@ -52,16 +53,13 @@ export const setCustomTypes: Handler<'set_custom_types'> = ({ custom_types: _, .
   return isEmpty ? draft : { ...draft, custom_types: types };
 };
 
-/** What the engine itself is configured with is nobody else's to send away. Reference: features.md row 192. */
+/** Raises `parseFailed` for variables of the engine's options, as the reference does. Reference: features.md row 192. */
 function refuseOwnVariables(headers: readonly Header[]): void {
   headers.forEach(({ value_from_env: variable }, i) => {
-    if (!variable?.startsWith(OWN_VARIABLES)) return;
-    const text = `env variables starting with "${OWN_VARIABLES}" are not allowed in value_from_env: ${variable}`;
-    fail('parseFailed', { text }, { path: ['definition', 'headers', i] });
+    const text = variable === undefined ? null : refusedHeader(variable, ['value_from_env']);
+    if (text !== null) fail('parseFailed', { text }, { path: ['definition', 'headers', i] });
   });
 }
-
-const OWN_VARIABLES = 'ENGINE_GRAPHQL_';
 
 /** Its key. */
 function requireAction(draft: Metadata, name: string): string {

@@ -1,0 +1,67 @@
+/** The environment variables that metadata objects send to external services: each must be set, and may be neither reserved
+ *  (metadata/variables.ts) nor one that a source of the document connects with, whichever of the two objects came first.
+ *  In: the document, the environment, an object. Out: nothing, or `invalidConfiguration` with the path to what names the variable.
+ *  Not here: sending (execute/webhook.ts), variables of connections (execute/sources.ts). */
+import { EngineError } from '../errors/engine-error.ts';
+import type { ObjectKind } from '../metadata/objects.ts';
+import type { Metadata } from '../metadata/schema/metadata.ts';
+import { SourceConfiguration } from '../metadata/schema/source.ts';
+import { isReserved, type NamedVariable, variablesIn, variablesOf } from '../metadata/variables.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export class VariableRules {
+  /** Names of the variables that sources, replicas, connection sets and certificates of the document use. */
+  readonly connection: ReadonlySet<string>;
+  /** The same for rules that judge alike as long as the environment does not change. */
+  readonly identity: string;
+  readonly #env: Environment | undefined;
+
+  /** Without an environment, every variable counts as set. */
+  constructor({ sources }: Pick<Metadata, 'sources'>, env: Environment | undefined) {
+    this.#env = env;
+    const named = sources.flatMap(({ configuration }) => variablesIn(SourceConfiguration, configuration));
+    this.connection = new Set(named.map(({ name }) => name));
+    this.identity = JSON.stringify([...this.connection].sort());
+  }
+
+  /** Returns why the variable cannot be sent to an external service; null when it can. */
+  problemOf(name: string): string | null {
+    const variable = `environment variable ${JSON.stringify(name)}`;
+    if (isReserved(name)) return `${variable} is never sent: it belongs to the engine`;
+    if (this.connection.has(name)) return `${variable} is never sent: a source connects with it`;
+    return this.#env === undefined || isSet(this.#env, name) ? null : `${variable} is not set`;
+  }
+
+  /** Returns what is wrong with the variables an object sends; undefined when nothing is. */
+  faultOf(kind: ObjectKind, definition: unknown): EngineError | undefined {
+    return this.firstFault(variablesOf(kind, definition));
+  }
+
+  firstFault(variables: readonly NamedVariable[]): EngineError | undefined {
+    for (const { name, use, path } of variables) {
+      const problem = use === 'outbound' ? (refusedHeader(name, path) ?? this.problemOf(name)) : null;
+      if (problem !== null) return new EngineError('invalidConfiguration', { text: problem }, path);
+    }
+    return undefined;
+  }
+
+  /** Raises `faultOf`. */
+  require(kind: ObjectKind, definition: unknown): void {
+    const fault = this.faultOf(kind, definition);
+    if (fault) throw fault;
+  }
+}
+
+/** The variables of the engine's options, in the reference's words. Reference: errors.txt, parse-failed. */
+const OPTION_PREFIX = 'ENGINE_GRAPHQL_';
+
+/** Returns why a header may not have the variable's value; null when it is no option of the engine. */
+export function refusedHeader(name: string, path: NamedVariable['path']): string | null {
+  if (path.at(-1) !== 'value_from_env' || !name.startsWith(OPTION_PREFIX)) return null;
+  return `env variables starting with "${OPTION_PREFIX}" are not allowed in value_from_env: ${name}`;
+}
+
+function isSet(env: Environment, name: string): boolean {
+  return Object.hasOwn(env, name) && env[name] !== undefined;
+}
