@@ -4,7 +4,15 @@
  *  Who wins a key: its owner in the ledger, else the older resource, else the smaller uid.
  *  Pure. Not here: what exists in the engine (three-way.ts). */
 import { checkConnections } from '@pergola/engine/connections';
-import { EngineError, type MetadataObject, printPath, type Source, withPath } from '@pergola/engine/metadata';
+import {
+  EngineError,
+  keyOfDefinition,
+  type MetadataObject,
+  printPath,
+  type Source,
+  withPath,
+} from '@pergola/engine/metadata';
+import { excessOf } from './extent.ts';
 import { fieldIn } from './field.ts';
 import { describeKey, hashOf, normalised, stableJson } from './fragment.ts';
 import { type KindRow, SpecProblem, type TranslateContext, type ValueSource } from './kinds/kind.ts';
@@ -118,23 +126,47 @@ function saidBy(cr: CustomResource, row: KindRow, snapshot: CrSnapshot, options:
 }
 
 function translateSpec(cr: CustomResource, row: KindRow, context: TranslateContext): Said {
-  const problems = problemsOf(row, cr.spec);
-  if (problems.length > 0) return { reason: 'InvalidSpec', message: problems.join('; '), isMalformed: true };
+  const excess = excessOf(cr.spec);
+  if (excess) return { reason: 'InvalidSpec', message: `spec ${excess}`, isMalformed: true };
   try {
+    const problems = problemsOf(row, cr.spec);
+    if (problems.length > 0)
+      return { reason: 'InvalidSpec', message: problems.join('; '), isMalformed: true };
     const objects = distinct(row.translate(cr.spec, context).map((object) => usable(object, cr)));
-    const oversized = objects.find((o) => stableJson(o.definition).length > MOST_FRAGMENT_CHARACTERS);
-    if (oversized)
-      return { reason: 'InvalidSpec', message: `${describeKey(oversized.key)} is larger than 256 KiB` };
+    const tooLarge = oversizeOf(objects);
+    if (tooLarge) return { reason: 'InvalidSpec', message: tooLarge };
     return objects.map((object) => ({ object, hash: hashOf(object) }));
   } catch (error) {
     return problemOf(error);
   }
 }
 
+/** Of all objects of a resource together. Every write that changes them carries it. */
+const MOST_RESOURCE_CHARACTERS = 8_388_608;
+
+function oversizeOf(objects: readonly MetadataObject[]): string | undefined {
+  let total = 0;
+  for (const { key, definition } of objects) {
+    const { length } = stableJson(definition);
+    if (length > MOST_FRAGMENT_CHARACTERS) return `${describeKey(key)} is larger than 256 KiB`;
+    total += length;
+  }
+  return total > MOST_RESOURCE_CHARACTERS
+    ? 'the objects of the resource are larger than 8 MiB together; divide it into several resources'
+    : undefined;
+}
+
 /** In normal form. Throws SpecProblem for what the engine would not store: it would refuse what all others ask for, too. */
 function usable(object: MetadataObject, cr: CustomResource): MetadataObject {
   try {
     const normal = normalised(object);
+    const actual = keyOfDefinition(object.key, normal.definition);
+    if (actual !== object.key) {
+      throw new SpecProblem(
+        'InvalidSpec',
+        `${describeKey(object.key)}: the definition is that of ${describeKey(actual)} (key ${actual}), not of key ${object.key}`,
+      );
+    }
     if (normal.kind === 'source') {
       withPath('configuration', () => checkConnections((normal.definition as Source).configuration));
     }
@@ -209,10 +241,13 @@ function configMapValue(
   throw new SpecProblem('DependencyNotReady', missing);
 }
 
+/** Whatever goes wrong with one resource is that resource's: no error of it may end the pass over all. */
 function problemOf(error: unknown): Outcome {
   if (error instanceof SpecProblem) return { reason: error.reason, message: error.message };
-  if (!(error instanceof EngineError)) throw error;
-  return { reason: 'InvalidSpec', message: `${error.messageIn('newer')} at ${printPath(error.path)}` };
+  if (error instanceof EngineError) {
+    return { reason: 'InvalidSpec', message: `${error.messageIn('newer')} at ${printPath(error.path)}` };
+  }
+  return { reason: 'InvalidSpec', message: `the spec cannot be read: ${error}` };
 }
 
 /** What resources own that are there but say nothing usable, or may be there and cannot be seen. */

@@ -1,7 +1,7 @@
 /** The engine over HTTP, as the core needs it: one bulk read, a dry run, one atomic write. Requests are typed by OPERATIONS,
  *  answers are checked against engine-answers.ts. Every failure is an EngineProblem: unreachable (network, timeout, 5xx, or
- *  something else than an engine answers), unauthorized, conflict (409), rejected. Its message says what came back, shortened and
- *  without the admin secret. Not here: when to send a request again (reconcile.ts and its callers). */
+ *  something else than an engine answers), unauthorized, conflict (409), tooLarge (413), rejected, which names the edit it is about
+ *  when the engine's error path does. Its message says what came back, shortened and without the admin secret. Not here: when to send a request again (reconcile.ts and its callers). */
 import { type ArgsOf, type Edit, type OperationName, parseJson } from '@pergola/engine/metadata';
 import {
   readBulk,
@@ -41,7 +41,7 @@ export function engineClient(address: EngineAddress): EnginePort {
     read: () => read(address),
     dryRun: (edits) => {
       const args = { ...patchOf(edits), dry_run: true };
-      return perform(address, operation('patch_metadata', args), readReport);
+      return namingEdits(edits, () => perform(address, operation('patch_metadata', args), readReport));
     },
     inconsistent: (version) => inconsistentAt(address, version),
     write: (change) => write(address, change),
@@ -70,6 +70,24 @@ function patchOf(edits: readonly Edit[]): ArgsOf<'patch_metadata'> {
     include_keys: true,
   };
 }
+
+/** Runs a request that sends the edits. A refusal whose path leads into one of them names that edit. */
+async function namingEdits<T>(edits: readonly Edit[], send: () => Promise<T>): Promise<T> {
+  try {
+    return await send();
+  } catch (error) {
+    if (!(error instanceof EngineProblem) || error.kind !== 'rejected') throw error;
+    const { put = [], remove = [] } = patchOf(edits);
+    const [, list, index, path = ''] = EDIT_PATH.exec(error.at ?? '') ?? [];
+    const key = list === 'put' ? put[Number(index)]?.key : remove[Number(index)];
+    if (list === undefined || key === undefined) throw error;
+    const { reason, message } = error;
+    throw new EngineProblem('rejected', message, { cause: error, reason, edit: { key, path } });
+  }
+}
+
+/** `$.args[0].args.put[3].definition.role_set`, or without `[0].args` where the patch is not in a batch. */
+const EDIT_PATH = /^\$\.args(?:\[0\]\.args)?\.(put|remove)\[(\d+)\](?:\.definition)?\.?(.*)$/s;
 
 async function read(address: EngineAddress): Promise<EngineReading> {
   const bulk = {
@@ -108,7 +126,7 @@ function write(address: EngineAddress, change: EngineWrite): ReturnType<EnginePo
       operation('patch_catalog_state', { type: 'operator', patch: ledger }),
     ],
   };
-  return perform(address, atomic, readWritten);
+  return namingEdits(edits, () => perform(address, atomic, readWritten));
 }
 
 /** One request to /v1/metadata. `read` raises UnexpectedAnswer. Throws EngineProblem. */
@@ -132,10 +150,20 @@ async function request<T>(
     },
     // A redirect would carry the admin secret to wherever it leads.
     redirect: 'manual',
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(body === undefined ? {} : { body: textOf(body) }),
   });
   if (response.status !== 200) throw problemOf(response, address);
   return answerOf(response, address, read);
+}
+
+/** Throws EngineProblem `tooLarge` for what is longer than text can be. */
+function textOf(body: unknown): string {
+  try {
+    return JSON.stringify(body);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new EngineProblem('tooLarge', `the request is too large to send: ${cause.message}`, { cause });
+  }
 }
 
 type Answer = {
@@ -227,7 +255,7 @@ function strange(what: string, response: Answer, address: EngineAddress): Engine
 function problemOf(response: Answer, address: EngineAddress): EngineProblem {
   const { status, text } = response;
   const url = shown(address);
-  const { code, error } = refusalIn(text);
+  const { code, error, path } = refusalIn(text);
   const said = excerpt(withoutSecret(error ?? text, address.adminSecret));
   if (status === 401 || status === 403 || code === 'access-denied') {
     return new EngineProblem('unauthorized', `${url} does not accept the admin secret: ${said}`);
@@ -238,9 +266,12 @@ function problemOf(response: Answer, address: EngineAddress): EngineProblem {
   if (status === 409) {
     return new EngineProblem('conflict', `the metadata of ${url} changed meanwhile: ${said}`);
   }
+  const message = `${url} answers ${status}: ${said}`;
+  // A proxy before the engine may be the one that refuses the size.
+  if (status === 413) return new EngineProblem('tooLarge', message, { reason: said });
   if (code === undefined && status < 500) return strange(whatIs(response), response, address);
   const mayPass = status >= 500 || status === 404 || status === 429 || status === 408;
-  return new EngineProblem(mayPass ? 'unreachable' : 'rejected', `${url} answers ${status}: ${said}`);
+  return new EngineProblem(mayPass ? 'unreachable' : 'rejected', message, { reason: said, at: path });
 }
 
 /** A redirect is not followed: it says where the endpoint might be. */
@@ -254,12 +285,15 @@ function whatIs({ status, location }: Answer): string {
 /** What the engine says of a document that does not fit (ERRORS, `inconsistentMetadata`). */
 const INCONSISTENT = 'unexpected';
 
-/** The code and text of an error of the engine. */
-function refusalIn(text: string): { readonly code?: string; readonly error?: string } {
+type Refusal = { readonly code?: string; readonly error?: string; readonly path?: string | undefined };
+
+/** The code, text and path of an error of the engine. */
+function refusalIn(text: string): Refusal {
   try {
-    const body = JSON.parse(text) as { readonly code?: unknown; readonly error?: unknown } | null;
-    const { code, error } = body ?? {};
-    return typeof code === 'string' && typeof error === 'string' ? { code, error } : {};
+    const body = JSON.parse(text) as { readonly [key in keyof Refusal]: unknown } | null;
+    const { code, error, path } = body ?? {};
+    if (typeof code !== 'string' || typeof error !== 'string') return {};
+    return { code, error, path: typeof path === 'string' ? path : undefined };
   } catch {
     return {};
   }

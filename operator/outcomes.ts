@@ -3,8 +3,9 @@
  *  Pure. Not here: conditions (status.ts). */
 import type { Desired } from './desired.ts';
 import { differencesOf, summarise } from './difference.ts';
-import { homeKeyOf, isAbsence, judge, waitsFor } from './exclude.ts';
+import { waitsFor } from './exclude.ts';
 import { describeKey } from './fragment.ts';
+import { homeKeyOf, isAbsence, judge } from './judgement.ts';
 import { type CustomResource, crName, type Reason } from './kinds.ts';
 import { ownerOf } from './ledger.ts';
 import type { InconsistentObject, Outcome } from './ports.ts';

@@ -58,15 +58,41 @@ export interface EnginePort {
   reload(): Promise<void>;
 }
 
-/** Why an engine could not do what it was asked. */
-export type EngineProblemKind = 'unreachable' | 'unauthorized' | 'rejected' | 'conflict' | 'inconsistent';
+/** Why an engine could not do what it was asked. `rejected` and `tooLarge` are about the content of the request. */
+export type EngineProblemKind =
+  | 'unreachable'
+  | 'unauthorized'
+  | 'rejected'
+  | 'tooLarge'
+  | 'conflict'
+  | 'inconsistent';
+
+/** The edit that a refusal names: the key of its object, and the path inside the object's definition, as printed. */
+export type RefusedEdit = { readonly key: string; readonly path: string };
 
 export class EngineProblem extends Error {
   readonly kind: EngineProblemKind;
+  /** Absent where the engine does not name a single edit. */
+  readonly edit: RefusedEdit | undefined;
+  /** The path of the engine's error in the request, as printed. */
+  readonly at: string | undefined;
+  /** The engine's own words, without its address. */
+  readonly reason: string;
 
-  constructor(kind: EngineProblemKind, message: string, options?: ErrorOptions) {
+  constructor(
+    kind: EngineProblemKind,
+    message: string,
+    options: ErrorOptions & {
+      readonly edit?: RefusedEdit | undefined;
+      readonly at?: string | undefined;
+      readonly reason?: string;
+    } = {},
+  ) {
     super(message, options);
     this.kind = kind;
+    this.edit = options.edit;
+    this.at = options.at;
+    this.reason = options.reason ?? message;
   }
 }
 

@@ -287,3 +287,48 @@ test('a wrong admin secret is refused, and told as that', async () => {
   const client = engineClient({ url: engine.url, adminSecret: 'wrong' });
   await expect(client.read()).rejects.toMatchObject({ kind: 'unauthorized' });
 });
+
+const inheritedRole = (name: string, roleSet: readonly string[], day: number) =>
+  resource(
+    'InheritedRole',
+    name,
+    { role: name, roleSet },
+    { creationTimestamp: `2025-02-0${day}T00:00:00Z` },
+  );
+
+test('a cycle of inherited roles leaves out its newest role, and the rest is applied', async () => {
+  const [a, b, alone] = [
+    inheritedRole('a', ['b'], 1),
+    inheritedRole('b', ['reader', 'a'], 2),
+    inheritedRole('c', ['c'], 3),
+  ];
+  // The role exists without the inherited one.
+  const ofB = permission('b', 'book', 'b');
+  const { problem } = await pass([b, a, alone, author, book, reader, ofB]);
+  expect(problem).toBeUndefined();
+  expect([a, author, book, reader, ofB].map(ready).filter((text) => !text.startsWith('True'))).toEqual([]);
+  expect(ready(b)).toBe(
+    'False RejectedByEngine: inherited role b: found cycle(s) in roles: ["a","b","a"]; ' +
+      'it does not go together with inherited role a of InheritedRole default/a',
+  );
+  expect(ready(alone)).toContain('found cycle(s) in roles: ["c","c"]');
+  expect((await authors('name')).data).toBeDefined();
+});
+
+test('what only the write finds out leaves out its culprit: a trigger on a view', async () => {
+  await database.sql('create view writer as select * from author');
+  await engineClient({ url: engine.url, adminSecret: engine.adminSecret }).reload();
+  const trigger = resource('EventTrigger', 'bad', {
+    name: 'on_writer',
+    source: 'default',
+    table: { schema: 'public', name: 'writer' },
+    webhook: { url: 'http://127.0.0.1:9/' },
+    insert: { columns: '*' },
+  });
+  const { problem } = await pass([table('writer'), trigger, author, book, reader]);
+  expect(problem).toBeUndefined();
+  expect([author, book, reader].map(ready).every((text) => text.startsWith('True Applied'))).toBe(true);
+  expect(ready(trigger)).toMatch(/^False /);
+  await pass([]);
+  await database.sql('drop view writer');
+});

@@ -96,8 +96,8 @@ test('a broken resource holds back nobody else, and keeps its last good version'
   expect(ports.message(worse)).toMatch(/broken .*; serving generation 1$/);
   const permissions = ports.engine.metadata.sources[0]?.tables[0]?.select_permissions;
   expect(permissions?.map(({ role, permission: rule }) => [role, rule.columns])).toEqual([
-    ['reader', ['id', 'name']],
     ['editor', ['id']],
+    ['reader', ['id', 'name']],
   ]);
 });
 

@@ -6,7 +6,8 @@ import { type Desired, desire } from './desired.ts';
 import { type Settled, settle } from './exclude.ts';
 import { focusOn, isContained, type Scope, type Standing, standingAfter, wholeOf } from './focus.ts';
 import { objectsIn } from './fragment.ts';
-import type { CrStatus, CustomResource } from './kinds.ts';
+import { isAboutContent } from './inquiry.ts';
+import { type CrStatus, type CustomResource, crName } from './kinds.ts';
 import { type EntryChange, entryChanges, ledgerPatch } from './ledger.ts';
 import { type Verdict, verdictsOf } from './outcomes.ts';
 import { wantsPlan } from './pause.ts';
@@ -23,6 +24,15 @@ import {
   type StatusSink,
 } from './ports.ts';
 import { planLines, released } from './preview.ts';
+import {
+  isKnownFault,
+  NOTHING_REFUSED,
+  type Refused,
+  refusedBefore,
+  remember,
+  rememberRefusal,
+  stillRefused,
+} from './refused.ts';
 import { type Rollout, rollOut, verdictInRollout } from './rollout.ts';
 import { isChanged, isPassing, statusOf } from './status.ts';
 import { type Decision, type Decisions, decide, isWrite, type PruneHold } from './three-way.ts';
@@ -68,24 +78,34 @@ export type Report = {
   readonly unpublished: number;
   /** Something waits for what may come by itself: worth another pass soon, after `EnginePort.reload`. */
   readonly isWaiting: boolean;
+  /** Some changes were not tried yet: worth another pass at once. */
+  readonly isCut: boolean;
+  /** What the engine refuses, for the next pass. */
+  readonly refused: Refused;
   /** Absent where the next pass has to look at all. */
   readonly standing?: Standing | undefined;
 };
 
 /** What a pass may know of the one before. */
-export type Past = { readonly rollout?: Rollout | undefined; readonly standing?: Standing | undefined };
+export type Past = {
+  readonly rollout?: Rollout | undefined;
+  readonly standing?: Standing | undefined;
+  readonly refused?: Refused | undefined;
+};
 
 const MOST_TRIES = 8;
+/** Attempts of one pass to write in parts what the engine does not take at once. */
+const MOST_PARTS = 64;
 const LEAST_PAUSE_MS = 50;
 const MOST_PAUSE_MS = 500;
 
 export async function reconcile(ports: Ports, options: ReconcileOptions, before: Past = {}): Promise<Report> {
-  const { snapshot, report: attempted } = await attempt(ports, options, before.standing);
+  const { snapshot, report: attempted } = await attempt(ports, options, before);
   const scope = attempted.plan?.scope;
   const resources = scope?.snapshot.resources ?? snapshot.resources;
   const report = await followed(ports, resources, attempted, before.rollout);
   const context = { now: ports.clock.now(), progressDeadlineSeconds: options.progressDeadlineSeconds };
-  const plans = report.problem ? NO_PLANS : await preview(ports.engine, snapshot, options);
+  const plans = report.problem ? NO_PLANS : await preview(ports.engine, snapshot, options, report.refused);
   const statuses = new Map(
     resources.map((cr) => {
       const { uid } = cr.metadata;
@@ -102,12 +122,15 @@ export async function reconcile(ports: Ports, options: ReconcileOptions, before:
   const unpublished = isOvertaken ? 0 : await ports.sink.publish(changes);
   const isWaiting = [...report.verdicts.values()].some(({ outcome }) => isPassing(outcome));
   const standing = unpublished === 0 ? standingOf(report, options) : undefined;
-  return { ...report, verdicts: allVerdicts(report), resources, statuses, unpublished, isWaiting, standing };
+  const isCut = report.plan?.settled.isCut === true;
+  const verdicts = allVerdicts(report);
+  return { ...report, verdicts, resources, statuses, unpublished, isWaiting, isCut, standing };
 }
 
 /** Undefined as well where the pass did not end. */
 function standingOf({ plan, verdicts, resourceVersion, problem }: Attempt, options: ReconcileOptions) {
-  if (!plan || problem || resourceVersion === undefined || plan.pruneHold) return undefined;
+  if (!plan || problem || resourceVersion === undefined || plan.pruneHold || plan.settled.isCut)
+    return undefined;
   const { scope, settled, entries, owned } = plan;
   const left = { options, document: settled.document, resourceVersion, owned };
   return standingAfter(scope, { ...left, entries, verdicts });
@@ -146,11 +169,12 @@ async function preview(
   engine: EnginePort,
   snapshot: CrSnapshot,
   options: ReconcileOptions,
+  refused: Refused,
 ): Promise<ReadonlyMap<string, readonly string[]>> {
   const resources = released(snapshot.resources);
   if (!resources) return NO_PLANS;
   try {
-    const made = await plan(engine, { ...snapshot, resources }, options);
+    const made = await plan(engine, { ...snapshot, resources }, options, refused);
     const verdicts = foresee(made, made.settled.inconsistent);
     return new Map(
       snapshot.resources
@@ -171,10 +195,12 @@ export async function plan(
   engine: EnginePort,
   snapshot: CrSnapshot,
   options: ReconcileOptions,
+  refused: Refused = NOTHING_REFUSED,
 ): Promise<Plan> {
   const reading = await engine.read();
-  const { scope, decided } = decidedOnAll({ snapshot, reading, options });
-  return planOn(reading, (edits) => engine.dryRun(edits), scope, decided, options);
+  const decided = decidedOnAll({ snapshot, reading, options });
+  const nowMs = snapshot.at.getTime();
+  return planOn(reading, decided, options, { dryRun: (edits) => engine.dryRun(edits), refused, nowMs });
 }
 
 type Decided = { readonly desired: Desired } & Decisions;
@@ -194,19 +220,35 @@ function decisionsIn(
   return { desired, ...decided };
 }
 
+/** How a plan is made out of decisions. */
+type Trial = {
+  readonly dryRun: EnginePort['dryRun'];
+  readonly refused: Refused;
+  /** Decisions beyond this number wait for the next write. */
+  readonly most?: number | undefined;
+  readonly nowMs: number;
+};
+
 async function planOn(
   reading: EngineReading,
-  dryRun: EnginePort['dryRun'],
-  scope: Scope,
-  { desired, decisions, pruneHold }: Decided,
+  { scope, decided: { desired, decisions, pruneHold } }: DecidedIn,
   { manager }: ReconcileOptions,
+  { dryRun, refused, most, nowMs }: Trial,
 ): Promise<Plan> {
+  const live = objectsIn(reading.metadata);
   const settled = await settle(
     {
       live: reading.metadata,
       inconsistent: reading.inconsistent,
       isOwned: (key) => desired.claims.has(key) || reading.ledger.get(key)?.manager === manager,
+      ownerOf: (key) => {
+        const claim = desired.claims.get(key);
+        return claim ? crName(claim.cr) : reading.ledger.get(key)?.cr;
+      },
       dryRun: (active) => dryRun(editsOf(active)),
+      refusedBefore: (decision, written) => refusedBefore(refused, decision, { live, written, nowMs }),
+      isKnownFault: (decision) => isKnownFault(refused, decision),
+      ...(most === undefined ? {} : { most }),
     },
     decisions,
   );
@@ -238,40 +280,89 @@ export function foresee(
 }
 
 /** `verdicts` of those which were looked at. */
-type Attempt = Omit<Report, 'statuses' | 'isWaiting' | 'resources' | 'unpublished' | 'standing'>;
+type Attempt = Omit<Report, 'statuses' | 'isWaiting' | 'isCut' | 'resources' | 'unpublished' | 'standing'>;
 
 /** Again when somebody wrote in between; each try starts from what is there now, in the engine and among the resources. Where all
  *  is well with the engine a change is taken to fit, and only what it refuses is looked into: judging twice is half of what a
- *  small change costs. */
+ *  small change costs. A change that the engine accepts in a dry run and refuses to write, or that is too large for one request,
+ *  is written in parts. */
 async function attempt(
   { engine, source, clock }: Ports,
   options: ReconcileOptions,
-  standing: Standing | undefined,
+  { standing, refused: earlier = NOTHING_REFUSED }: Past,
 ): Promise<{ readonly snapshot: CrSnapshot; readonly report: Attempt }> {
-  let isDoubtful = false;
-  for (let tries = 1; ; tries++) {
+  const parts = new Parts();
+  let [isDoubtful, wasWritten, refused] = [false, false, earlier];
+  for (let tries = 1; ; ) {
     const snapshot = await source.snapshot();
+    let decided: DecidedIn | undefined;
+    let made: Plan | undefined;
     try {
       const reading = await engine.read();
       const mustFit = !isDoubtful && reading.inconsistent.length === 0;
       const dryRun: EnginePort['dryRun'] = mustFit ? async () => [] : (edits) => engine.dryRun(edits);
       const seen = { snapshot, reading, options };
-      const { scope, decided } =
-        (!isDoubtful && standing && decidedInFocus(standing, seen)) || decidedOnAll(seen);
-      const made = await planOn(reading, dryRun, scope, decided, options);
-      return { snapshot, report: await carryOut(engine, made, mustFit) };
+      const mayFocus = !isDoubtful && !wasWritten && standing;
+      decided = (mayFocus && decidedInFocus(standing, seen)) || decidedOnAll(seen);
+      const nowMs = clock.now().getTime();
+      made = await planOn(reading, decided, options, { dryRun, refused, most: parts.most, nowMs });
+      refused = rememberPlan(refused, made, nowMs);
+      const report = await carryOut(engine, made, mustFit);
+      wasWritten ||= report.wasWritten;
+      if (!made.settled.isCut || !report.wasWritten || !parts.mayGoOn) {
+        const left = stillRefused(refused, made.settled.excluded);
+        return { snapshot, report: { ...report, wasWritten, refused: left } };
+      }
+      parts.grow();
     } catch (error) {
       if (!(error instanceof EngineProblem)) throw error;
-      if (error.kind === 'inconsistent' && !isDoubtful) {
+      if (isAboutContent(error) && !isDoubtful) {
         isDoubtful = true;
         continue;
       }
-      if (error.kind !== 'conflict' || tries === MOST_TRIES) {
-        return { snapshot, report: failed(snapshot, error) };
+      const sent = made ? made.settled.applied : sentInDryRun(decided, error);
+      const [only, another] = sent;
+      if (isAboutContent(error) || error.kind === 'tooLarge') {
+        if (another) parts.shrink(sent.length);
+        else if (only) refused = rememberRefusal(refused, only, error, clock.now().getTime());
+        if (only && parts.mayGoOn) continue;
+      }
+      if (error.kind !== 'conflict' || tries++ === MOST_TRIES) {
+        return { snapshot, report: { ...failed(snapshot, error), refused } };
       }
       await clock.sleep(LEAST_PAUSE_MS + clock.random() * (MOST_PAUSE_MS - LEAST_PAUSE_MS));
     }
   }
+}
+
+/** Without a plan a dry run failed. What it refuses for its content is no single change's fault (inquiry.ts). */
+function sentInDryRun(decided: DecidedIn | undefined, { kind }: EngineProblem): readonly Decision[] {
+  return kind === 'tooLarge' && decided ? decided.decided.decisions.filter(isWrite) : [];
+}
+
+/** How many changes are written at once: half as many after each refusal, twice as many after each success. */
+class Parts {
+  most: number | undefined;
+  #left = MOST_PARTS;
+
+  get mayGoOn(): boolean {
+    return this.#left > 0;
+  }
+
+  shrink(sent: number): void {
+    this.#left--;
+    this.most = sent >> 1;
+  }
+
+  grow(): void {
+    this.#left--;
+    if (this.most !== undefined) this.most *= 2;
+  }
+}
+
+function rememberPlan(refused: Refused, { decisions, settled }: Plan, nowMs: number): Refused {
+  const { blamed, document } = settled;
+  return remember(refused, { decisions, blamed, live: objectsIn(document), nowMs });
 }
 
 type Seen = {
@@ -316,7 +407,8 @@ function done(
   inconsistent: readonly InconsistentObject[],
   wasWritten: boolean,
 ): Attempt {
-  return { plan: made, verdicts: foresee(made, inconsistent), resourceVersion, inconsistent, wasWritten };
+  const verdicts = foresee(made, inconsistent);
+  return { plan: made, verdicts, resourceVersion, inconsistent, wasWritten, refused: NOTHING_REFUSED };
 }
 
 /** Nothing is known of the engine; what is known of the resources is not asked either. */
@@ -324,7 +416,7 @@ function failed(snapshot: CrSnapshot, problem: EngineProblem): Attempt {
   const outcome = outcomeOf(problem);
   const verdict = { outcome, wasWritten: false, failing: [] };
   const verdicts = new Map(snapshot.resources.map((cr) => [cr.metadata.uid, verdict]));
-  return { verdicts, inconsistent: [], wasWritten: false, problem };
+  return { verdicts, inconsistent: [], wasWritten: false, refused: NOTHING_REFUSED, problem };
 }
 
 export function outcomeOf({ kind, message }: EngineProblem): Outcome {
@@ -333,6 +425,7 @@ export function outcomeOf({ kind, message }: EngineProblem): Outcome {
       return { reason: 'EngineRejectedCredentials', message };
     case 'rejected':
     case 'inconsistent':
+    case 'tooLarge':
       return { reason: 'RejectedByEngine', message };
     case 'unreachable':
       return { reason: 'EngineUnreachable', message };

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { CrStatus, CustomResource, Reason } from './kinds.ts';
 import type { Verdict } from './outcomes.ts';
 import { isChanged, statusOf } from './status.ts';
-import { table } from './testing/resources.ts';
+import { resource, table } from './testing/resources.ts';
 import { SITUATIONS } from './testing/situations.ts';
 
 const NOON = new Date('2025-06-01T12:00:00Z');
@@ -114,4 +114,13 @@ test('when something was last written is remembered', () => {
 test('a spec that is nonsense has a status too', () => {
   const cr = { ...table('author'), spec: { table: null } };
   expect(statusOf(cr, verdict('InvalidSpec'), context()).target).toBe('');
+});
+
+test('texts are cut to what the definitions allow, so that the API server takes every status', () => {
+  const role = resource('InheritedRole', 'all', {
+    role: 'all',
+    roleSet: Array.from({ length: 500 }, (_, i) => `role-${i}`),
+  });
+  const { target, conditions } = statusOf(role, verdict('RejectedByEngine', 'x'.repeat(100_000)), context());
+  expect([target!.length, conditions[0]!.message.length]).toEqual([1024, 32_768]);
 });

@@ -52,7 +52,7 @@ export function statusOf(
   const lastAppliedTime = verdict.wasWritten ? context.now.toISOString() : cr.status?.lastAppliedTime;
   return {
     observedGeneration: cr.metadata.generation,
-    target: targetOf(cr),
+    target: cut(targetOf(cr), MOST_TARGET_CHARACTERS),
     ...(lastAppliedTime === undefined ? {} : { lastAppliedTime }),
     ...extras,
     conditions: conditionsOf(cr, drafts, context),
@@ -88,7 +88,8 @@ export function conditionsOf(
     // Of those that are only there while true, a new reason is a new beginning.
     const isOld = old?.status === fresh.status && (fresh.type === 'Ready' || old.reason === fresh.reason);
     const lastTransitionTime = isOld ? old.lastTransitionTime : now.toISOString();
-    return { ...fresh, observedGeneration: cr.metadata.generation, lastTransitionTime };
+    const message = cut(fresh.message, MOST_MESSAGE_CHARACTERS);
+    return { ...fresh, message, observedGeneration: cr.metadata.generation, lastTransitionTime };
   });
 }
 
@@ -113,6 +114,15 @@ function isOverdue(cr: CustomResource, reason: Reason, context: StatusContext): 
   return (
     context.now.getTime() - Date.parse(since.lastTransitionTime) > context.progressDeadlineSeconds * 1000
   );
+}
+
+/** As the definitions limit them: the API server refuses a status with a longer text, and would be sent it again and again. */
+const MOST_TARGET_CHARACTERS = 1024;
+const MOST_MESSAGE_CHARACTERS = 32_768;
+
+/** In UTF-16 units, of which a text has at least as many as characters. */
+function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most - 1).toWellFormed()}…` : text.toWellFormed();
 }
 
 /** A spec may be anything; then there is no target. */

@@ -4,7 +4,7 @@
 import { fail, withPath } from '../errors/engine-error.ts';
 import { type Edit, editObjects } from '../metadata/edit.ts';
 import { refuseCycles } from '../metadata/inherited-roles.ts';
-import { OBJECTS, type ObjectKind, objectKey, parseKey } from '../metadata/objects.ts';
+import { keyOfDefinition, type ObjectKind, parseKey } from '../metadata/objects.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import { normaliseObject } from '../metadata/parse.ts';
 import type { Fragment } from '../metadata/places.ts';
@@ -41,9 +41,7 @@ function removal(key: string, puts: ReadonlySet<string>): Edit {
 function replacement({ key, definition }: { readonly key: string; readonly definition?: unknown }): Edit {
   const named = parseKey(key) ?? refuse(`${key} is not the key of a metadata object`);
   const normal = withPath('definition', () => checked(named.kind, definition));
-  const said = OBJECTS[named.kind].identity.of(normal);
-  const above = named.segments.slice(0, named.segments.length - said.length);
-  const actual = objectKey(named.kind, ...above, ...said);
+  const actual = keyOfDefinition(key, normal);
   if (actual !== key) refuse(`the definition is that of ${actual}, not of ${key}`);
   return { key, definition: normal };
 }

@@ -10,6 +10,7 @@ export * from './diff.ts';
 export { type Files, toDirectory } from './directory.ts';
 export * from './edit.ts';
 export * from './export.ts';
+export { cycleAmong, orderRoles } from './inherited-roles.ts';
 export * from './merge-patch.ts';
 export * from './objects.ts';
 export * from './operations.ts';

@@ -304,6 +304,13 @@ function chainOf(name: ObjectIdentity): readonly Step[] {
   }));
 }
 
+/** The key an object with this definition has where the object of `key` is: another one when the definition names another object. */
+export function keyOfDefinition(key: string, definition: unknown): string {
+  const { kind, segments } = nameOf(key);
+  const own = OBJECTS[kind].identity.of(definition as Fragment);
+  return objectKey(kind, ...segments.slice(0, segments.length - own.length), ...own);
+}
+
 /** Throws for what is no key. */
 export function nameOf(key: string): ObjectIdentity {
   const name = parseKey(key);

@@ -14,6 +14,7 @@ import {
   YAML_SCHEMA,
 } from '@pergola/engine/metadata';
 import { load, YAMLException } from 'js-yaml';
+import { excessOf } from '../extent.ts';
 import { closed, described, keyedList, OPEN_OBJECT, type Rule } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, SpecProblem, specOf, type TranslateContext } from './kind.ts';
 import { itemAt, type Place, placed } from './place.ts';
@@ -111,7 +112,10 @@ function documentIn(
 ): unknown {
   const text = context.valueFrom({ configMapKeyRef }, path);
   try {
-    return load(String(text), { schema: YAML_SCHEMA });
+    const document = load(String(text), { schema: YAML_SCHEMA });
+    const excess = excessOf(document);
+    if (excess) throw new SpecProblem('InvalidSpec', `${path}: the document ${excess}`);
+    return document;
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error;
     throw new SpecProblem('InvalidSpec', `${path}: the document cannot be read: ${error.reason}`);

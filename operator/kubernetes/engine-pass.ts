@@ -77,6 +77,8 @@ type Sight = {
 const BACKOFF = { leastMs: 1000, mostMs: 30_000 };
 /** A status that could not be written, or a secret that could not be read, is tried again so soon. */
 const UNHEARD_MS = 5000;
+/** A pass that did not come to try all changes is followed by another. */
+const CUT_MS = 100;
 /** What waits for the database to change is looked at again so often. */
 const WAITING_MS = 30_000;
 
@@ -294,6 +296,7 @@ export class EnginePass {
       resumesAt,
       rollout: report.problem ? before?.rollout : report.rollout,
       standing: report.standing,
+      refused: report.refused,
     });
     if (failures > 0) {
       const wait = backoffMs(timers, failures, BACKOFF);
@@ -301,11 +304,12 @@ export class EnginePass {
     }
     const isHeldBack = now < mayPruneAtMs;
     const isUnheard = report.unpublished > 0;
-    if (isHeldBack || isUnheard) this.#memories.get(key)!.version = undefined;
+    if (isHeldBack || isUnheard || report.isCut) this.#memories.get(key)!.version = undefined;
     const next = [
       this.#restMs(key, engine),
       ...(isHeldBack ? [mayPruneAtMs - now] : []),
       ...(isUnheard ? [UNHEARD_MS] : []),
+      ...(report.isCut ? [CUT_MS] : []),
       ...(resumesAt === undefined ? [] : [resumesAt - wallNow.getTime()]),
     ];
     return { afterMs: Math.min(...next) };

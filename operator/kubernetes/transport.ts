@@ -6,8 +6,8 @@
 import type { AgentOptions, RequestOptions } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { parseJson } from '@pergola/engine/metadata';
 import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
+import { readAnswer } from './read-answer.ts';
 
 export type ApiRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
@@ -144,7 +144,7 @@ class HttpTransport implements Transport {
       asked.silenceMs,
       false,
     );
-    for await (const line of linesOf(response.body)) yield parseJson(line) as WatchEvent;
+    for await (const line of linesOf(response.body)) yield readAnswer(line) as WatchEvent;
   }
 
   /** What was asked is over or aborted, but streams may still be closing: destroyed then, they raise errors nobody can hear. */
@@ -157,7 +157,7 @@ class HttpTransport implements Transport {
     const limit = AbortSignal.timeout(asked.timeoutMs ?? TIMEOUT_MS);
     const signal = asked.signal ? AbortSignal.any([asked.signal, limit]) : limit;
     const response = await this.#open({ ...asked, signal }, asked.timeoutMs ?? TIMEOUT_MS, isRefused);
-    return parseJson(await response.body.text()) as T;
+    return readAnswer(await response.body.text()) as T;
   }
 
   async #open(asked: ApiRequest, silenceMs: number, isRefused: boolean): Promise<Dispatcher.ResponseData> {

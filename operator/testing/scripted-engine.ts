@@ -28,6 +28,8 @@ export class ScriptedEngine implements EnginePort {
   operatorState: unknown = null;
   resourceVersion = 1;
   judge: Judge = () => [];
+  /** What the engine refuses a whole change with. */
+  refusal: (objects: ReadonlyMap<string, MetadataObject>) => EngineProblem | undefined = () => undefined;
   /** Called before each request; may throw, or change things as somebody else would. */
   before: (request: 'read' | 'dryRun' | 'write') => void = () => {};
   /** Set where replicas are known of. */
@@ -58,7 +60,9 @@ export class ScriptedEngine implements EnginePort {
   async dryRun(edits: readonly Edit[]) {
     this.before('dryRun');
     this.dryRuns++;
-    return this.#judged(editObjects(this.metadata, edits));
+    const made = editObjects(this.metadata, edits);
+    this.#refuse(made);
+    return this.#judged(made);
   }
 
   async inconsistent(version: number) {
@@ -70,6 +74,7 @@ export class ScriptedEngine implements EnginePort {
     if (change.expectedVersion !== this.resourceVersion)
       throw new EngineProblem('conflict', 'another version');
     const made = editObjects(this.metadata, structuredClone(change.edits));
+    this.#refuse(made);
     if (change.mustFit && this.#judged(made).length > 0)
       throw new EngineProblem('inconsistent', 'it does not fit');
     this.writes.push(change);
@@ -102,6 +107,11 @@ export class ScriptedEngine implements EnginePort {
   put(object: MetadataObject): void {
     this.metadata = putObject(this.metadata, object);
     this.resourceVersion++;
+  }
+
+  #refuse(metadata: Metadata): void {
+    const refusal = this.refusal(objectsOf(metadata));
+    if (refusal) throw refusal;
   }
 
   #judged(metadata: Metadata): readonly InconsistentObject[] {

@@ -1,0 +1,83 @@
+/** Asks the engine what it thinks of parts of a change, within a budget of dry runs, so that nobody can make a pass endless. A cycle
+ *  of inherited roles, which the engine refuses as a whole, is found here without a request.
+ *  In: a ground, decisions. Out: what would be inconsistent, or the refusal of the whole.
+ *  Not here: which decisions to blame (culprits.ts). */
+import { cycleAmong, type Metadata, objectKey, orderRoles } from '@pergola/engine/metadata';
+import { compose } from './compose.ts';
+import { EngineProblem, type InconsistentObject, type Outcome } from './ports.ts';
+import type { Refusal } from './sift.ts';
+import type { Decision } from './three-way.ts';
+
+export type Ground = {
+  readonly live: Metadata;
+  readonly inconsistent: readonly InconsistentObject[];
+  /** True for objects of this manager, whether they change or not. Only objects of others must not break. */
+  readonly isOwned: (key: string) => boolean;
+  /** The resource that claims or owns the object: `Kind namespace/name`. Absent: unknown. */
+  readonly ownerOf?: (key: string) => string | undefined;
+  /** Returns what would be inconsistent with these decisions made. Throws EngineProblem. */
+  readonly dryRun: (decisions: readonly Decision[]) => Promise<readonly InconsistentObject[]>;
+  /** The outcome of a decision that was refused before and need not be tried again yet. `written`: keys of all changes. */
+  readonly refusedBefore?: (decision: Decision, written: ReadonlySet<string>) => Outcome | undefined;
+  /** True when an earlier search found that the decision fails for no other's sake. */
+  readonly isKnownFault?: (decision: Decision) => boolean;
+  /** Decisions beyond this number wait. Absent: no limit. */
+  readonly most?: number;
+};
+
+/** What the engine says of decisions. */
+export type Judged =
+  | { readonly inconsistent: readonly InconsistentObject[]; readonly refusal?: never }
+  | { readonly refusal: Refusal; readonly inconsistent?: never };
+
+/** More than a hundred culprits among thousands of changes take several passes. */
+const MOST_DRY_RUNS = 256;
+
+export class Inquiry {
+  readonly ground: Ground;
+  #dryRuns = 0;
+  #isSound = false;
+
+  constructor(ground: Ground) {
+    this.ground = ground;
+  }
+
+  get mayGoOn(): boolean {
+    return this.#dryRuns < MOST_DRY_RUNS;
+  }
+
+  /** Throws EngineProblem for what is not about the content of the change. */
+  async judge(decisions: readonly Decision[], document = this.compose(decisions)): Promise<Judged> {
+    const cycle = cycleOf(document, this.ground.live);
+    if (cycle) return { refusal: cycle };
+    this.#dryRuns++;
+    try {
+      return { inconsistent: await this.ground.dryRun(decisions) };
+    } catch (error) {
+      if (!(error instanceof EngineProblem) || !isAboutContent(error)) throw error;
+      // An engine that refuses even no change at all has another problem than this change.
+      if (!error.edit && !this.#isSound) await this.ground.dryRun([]);
+      this.#isSound = true;
+      return { refusal: { reason: error.reason, edit: error.edit } };
+    }
+  }
+
+  compose(decisions: readonly Decision[]): Metadata {
+    return compose(this.ground.live, decisions);
+  }
+}
+
+/** True where the engine refuses what a request says, not the request. */
+export function isAboutContent({ kind }: EngineProblem): boolean {
+  return kind === 'rejected' || kind === 'inconsistent';
+}
+
+/** The refusal of a document in which inherited roles inherit from each other. */
+export function cycleOf({ inherited_roles: roles = [] }: Metadata, live: Metadata): Refusal | undefined {
+  if (roles === live.inherited_roles) return undefined;
+  const { stuck } = orderRoles(roles);
+  if (stuck.length === 0) return undefined;
+  const names = cycleAmong(stuck);
+  const cycle = [...new Set(names)].map((role) => objectKey('inherited_role', role));
+  return { reason: `found cycle(s) in roles: ${JSON.stringify(names)}`, cycle };
+}

@@ -1,0 +1,55 @@
+/** Who gives way when changes do not fit together: the later one in this order. Deletions come first, then what restores an object
+ *  to the form it had, then changes by the age of their resource, then by namespace and name. A change never precedes the changes
+ *  it needs (its parent, and the objects it refers to), so every prefix of the order is a change that can be made alone.
+ *  Pure. Not here: which changes give way (exclude.ts), the order within the document (compose.ts). */
+import { type MetadataObject, referencesOf } from '@pergola/engine/metadata';
+import { inOrder } from './compose.ts';
+import { type Decision, isPut } from './three-way.ts';
+
+export function byPriority(decisions: readonly Decision[]): readonly Decision[] {
+  const ordered = inOrder(decisions);
+  const deletions = ordered.filter(({ action }) => action === 'delete');
+  const puts = ordered.filter(({ action }) => isPut(action)).toSorted(compare);
+  return [...deletions, ...afterNeeds(puts)];
+}
+
+function compare(a: Decision, b: Decision): number {
+  const [one, other] = [rankOf(a), rankOf(b)];
+  const i = one.findIndex((part, at) => part !== other[at]);
+  return i < 0 ? 0 : one[i]! < other[i]! ? -1 : 1;
+}
+
+function rankOf({ claim, entry }: Decision): readonly string[] {
+  const { cr, hash } = claim!;
+  const { creationTimestamp, namespace, name } = cr.metadata;
+  return [entry?.hash === hash ? '0' : '1', creationTimestamp, namespace, name, cr.kind];
+}
+
+/** Each one directly after the last of those it needs. What needs itself, through others, comes last. */
+function afterNeeds(puts: readonly Decision[]): readonly Decision[] {
+  const keys = new Set(puts.map(({ key }) => key));
+  const placed = new Set<string>();
+  const waiting = new Map<string, Decision[]>();
+  const result: Decision[] = [];
+  const isMissing = (need: string) => keys.has(need) && !placed.has(need);
+  const queue = [...puts].reverse();
+  while (queue.length > 0) {
+    const next = queue.pop()!;
+    const missing = needsOf(next.claim!.object).find((need) => need !== next.key && isMissing(need));
+    if (missing !== undefined) {
+      waiting.set(missing, [...(waiting.get(missing) ?? []), next]);
+      continue;
+    }
+    placed.add(next.key);
+    result.push(next);
+    queue.push(...(waiting.get(next.key) ?? []).reverse());
+    waiting.delete(next.key);
+  }
+  return [...result, ...[...waiting.values()].flat()];
+}
+
+const NO_OBJECTS: ReadonlyMap<string, MetadataObject> = new Map();
+
+function needsOf(object: MetadataObject): readonly string[] {
+  return [...(object.parent === null ? [] : [object.parent]), ...referencesOf(object, NO_OBJECTS)];
+}
