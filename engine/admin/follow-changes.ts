@@ -182,6 +182,8 @@ function fixes(predicate: Predicate, table: QualifiedName, target: string, colum
     case 'false':
     case 'is-null':
     case 'called':
+    // Only a request's condition stands behind a barrier.
+    case 'barrier':
       return false;
     case 'and':
       return predicate.all.some((p) => fixes(p, table, target, column));

@@ -59,7 +59,7 @@ select pg_catalog.json_build_object(
         pg_catalog.array_agg(a.attnum) as positions,
         pg_catalog.array_agg(a.attname::text) as names,
         pg_catalog.array_agg(a.atttypid::bigint) as types,
-        -- not null 1, default 2, identity by default 4, identity always 8, generated 16
+        -- not null 1, default 2, identity by default 4, identity always 8, generated 16, an expression 32
         pg_catalog.array_agg(
           -- Since Postgres 18 a not-null constraint may be unvalidated: then older rows may hold nulls.
           (a.attnotnull and (a.attrelid, a.attnum) not in (
@@ -69,6 +69,9 @@ select pg_catalog.json_build_object(
           + 4 * (a.attidentity = 'd')::int
           + 8 * (a.attidentity = 'a')::int
           + 16 * (a.attgenerated <> '')::int
+          -- A column of a view that Postgres could update is a plain column of a table.
+          + 32 * (a.attgenerated = 'v' or a.attrelid in (select oid from relations where relkind = 'v')
+            and not pg_catalog.pg_column_is_updatable(a.attrelid, a.attnum, false))::int
         ) as flags
       from pg_catalog.pg_attribute a
       where a.attnum > 0 and not a.attisdropped and a.attrelid in (select oid from relations)

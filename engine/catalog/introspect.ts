@@ -245,6 +245,7 @@ function readColumns(
       hasDefault: (flag & 2) !== 0 || identity !== null || (read.hasDefault && !isGenerated),
       identity,
       isGenerated,
+      ...((flag & 32) !== 0 ? { isComputed: true } : {}),
       comment: comments.get(`${table} ${position}`) ?? null,
     };
   });

@@ -12,6 +12,12 @@ export type OperatorRow = {
   readonly operand: OperandForm | OperandFields;
   /** For a family whose operand is another one. */
   readonly operandFor?: Partial<Record<ScalarFamily, OperandFields>>;
+  /** It may raise an error, depending on the row's value or on nothing but that a row is looked at: a pattern that cannot be
+   *  read, two geometries of different systems. Source: the functions behind the operators. */
+  readonly mayRaise?: true;
+  /** The operand is a LIKE pattern. Postgres notices only in rows that match up to there that it ends in its escape
+   *  character, so such a pattern is refused before the statement runs. */
+  readonly isLikePattern?: true;
   /** Other spellings accepted in permission rules, without their `_` or `$`. */
   readonly aliases?: readonly string[];
   readonly description: string;
@@ -98,18 +104,54 @@ export const OPERATORS = {
   _in: { families: 'any', needs: 'equality', operand: 'list', description: 'one of' },
   _nin: { families: 'any', needs: 'equality', operand: 'list', description: 'none of' },
   _is_null: { families: 'any', operand: 'boolean', description: 'is null, or is not' },
-  _like: { families: TEXT, operand: 'text', description: 'matches the LIKE pattern' },
-  _nlike: { families: TEXT, operand: 'text', description: 'does not match the LIKE pattern' },
-  _ilike: { families: TEXT, operand: 'text', description: 'matches the LIKE pattern, in any case' },
-  _nilike: { families: TEXT, operand: 'text', description: 'does not match the LIKE pattern, in any case' },
-  _similar: { families: TEXT, operand: 'text', description: 'matches the SIMILAR TO pattern' },
-  _nsimilar: { families: TEXT, operand: 'text', description: 'does not match the SIMILAR TO pattern' },
-  _regex: { families: TEXT, operand: 'text', description: 'matches the regular expression' },
-  _nregex: { families: TEXT, operand: 'text', description: 'does not match the regular expression' },
-  _iregex: { families: TEXT, operand: 'text', description: 'matches the regular expression, in any case' },
+  _like: { families: TEXT, operand: 'text', isLikePattern: true, description: 'matches the LIKE pattern' },
+  _nlike: {
+    families: TEXT,
+    operand: 'text',
+    isLikePattern: true,
+    description: 'does not match the LIKE pattern',
+  },
+  _ilike: {
+    families: TEXT,
+    operand: 'text',
+    isLikePattern: true,
+    description: 'matches the LIKE pattern, in any case',
+  },
+  _nilike: {
+    families: TEXT,
+    operand: 'text',
+    isLikePattern: true,
+    description: 'does not match the LIKE pattern, in any case',
+  },
+  _similar: {
+    families: TEXT,
+    operand: 'text',
+    mayRaise: true,
+    description: 'matches the SIMILAR TO pattern',
+  },
+  _nsimilar: {
+    families: TEXT,
+    operand: 'text',
+    mayRaise: true,
+    description: 'does not match the SIMILAR TO pattern',
+  },
+  _regex: { families: TEXT, operand: 'text', mayRaise: true, description: 'matches the regular expression' },
+  _nregex: {
+    families: TEXT,
+    operand: 'text',
+    mayRaise: true,
+    description: 'does not match the regular expression',
+  },
+  _iregex: {
+    families: TEXT,
+    operand: 'text',
+    mayRaise: true,
+    description: 'matches the regular expression, in any case',
+  },
   _niregex: {
     families: TEXT,
     operand: 'text',
+    mayRaise: true,
     description: 'does not match the regular expression, in any case',
   },
   _contains: { families: CONTAINERS, needs: 'equality', operand: 'same', description: 'contains the value' },
@@ -135,40 +177,70 @@ export const OPERATORS = {
     description: 'is one of the paths or a descendant of one',
   },
   _matches: { families: LTREE, operand: 'lquery', description: 'matches the lquery' },
-  _matches_any: { families: LTREE, operand: 'lquery-list', description: 'matches one of the lqueries' },
+  _matches_any: {
+    families: LTREE,
+    operand: 'lquery-list',
+    mayRaise: true,
+    description: 'matches one of the lqueries',
+  },
   _matches_fulltext: { families: LTREE, operand: 'ltxtquery', description: 'matches the ltxtquery' },
-  _st_contains: { families: GEOMETRY, operand: 'same', description: 'contains the geometry' },
-  _st_crosses: { families: GEOMETRY, operand: 'same', description: 'crosses the geometry' },
+  _st_contains: { families: GEOMETRY, operand: 'same', mayRaise: true, description: 'contains the geometry' },
+  _st_crosses: { families: GEOMETRY, operand: 'same', mayRaise: true, description: 'crosses the geometry' },
   _st_equals: {
     families: GEOMETRY,
     operand: 'same',
+    mayRaise: true,
     description: 'is the same shape, whatever its direction',
   },
-  _st_overlaps: { families: GEOMETRY, operand: 'same', description: 'overlaps the geometry' },
-  _st_touches: { families: GEOMETRY, operand: 'same', description: 'touches the geometry' },
-  _st_within: { families: GEOMETRY, operand: 'same', description: 'lies within the geometry' },
-  _st_intersects: { families: SPATIAL, operand: 'same', description: 'shares a point with the other' },
-  _st_3d_intersects: { families: GEOMETRY, operand: 'same', description: 'shares a point in 3D space' },
+  _st_overlaps: { families: GEOMETRY, operand: 'same', mayRaise: true, description: 'overlaps the geometry' },
+  _st_touches: { families: GEOMETRY, operand: 'same', mayRaise: true, description: 'touches the geometry' },
+  _st_within: {
+    families: GEOMETRY,
+    operand: 'same',
+    mayRaise: true,
+    description: 'lies within the geometry',
+  },
+  _st_intersects: {
+    families: SPATIAL,
+    operand: 'same',
+    mayRaise: true,
+    description: 'shares a point with the other',
+  },
+  _st_3d_intersects: {
+    families: GEOMETRY,
+    operand: 'same',
+    mayRaise: true,
+    description: 'shares a point in 3D space',
+  },
   _st_d_within: {
     families: SPATIAL,
     operand: near,
     operandFor: { geography: nearOnEarth },
+    mayRaise: true,
     description: 'lies within the distance from the geometry',
   },
   _st_3d_d_within: {
     families: GEOMETRY,
     operand: near,
+    mayRaise: true,
     description: 'lies within the distance from the geometry in 3D space',
   },
-  _st_intersects_rast: { families: RASTER, operand: 'same', description: 'shares a point with the raster' },
+  _st_intersects_rast: {
+    families: RASTER,
+    operand: 'same',
+    mayRaise: true,
+    description: 'shares a point with the raster',
+  },
   _st_intersects_nband_geom: {
     families: RASTER,
     operand: bandAndGeometry,
+    mayRaise: true,
     description: 'shares a point with the geometry in the band',
   },
   _st_intersects_geom_nband: {
     families: RASTER,
     operand: geometryAndBand,
+    mayRaise: true,
     description: 'shares a point with the geometry, in the band or in any',
   },
 } as const satisfies Record<string, OperatorRow>;

@@ -75,6 +75,9 @@ export type CatalogColumn = {
   /** `always` and stored generated columns cannot be written. */
   readonly identity: 'always' | 'by default' | null;
   readonly isGenerated: boolean;
+  /** The value is the result of an expression that Postgres evaluates when the column is read: in a view that is more than
+   *  the column of a table, or of a virtual generated column. Absent: it is stored. */
+  readonly isComputed?: true;
   readonly comment: string | null;
 };
 

@@ -18,7 +18,7 @@ export async function answerOn(
   plan: Plan,
   { sources, session }: Pick<Model, 'sources'> & { readonly session: Session },
 ): Promise<unknown> {
-  const [statement] = readyOnce(renderPlan(plan), { sources }).statements;
+  const [statement] = readyOnce(renderPlan(plan), { sources, session }).statements;
   if (!statement) throw new Error('a plan of one root has a statement');
   await client.query(SESSION_SETTINGS.text, sessionSettings(session));
   const run = ({ text }: NamedStatement, values: readonly unknown[]) =>

@@ -26,7 +26,20 @@ export type Binding = {
 };
 
 export function bind(parameters: readonly Leaf[], binding: Binding): Value[] {
-  return parameters.map((leaf) => listed(bindLeaf(leaf, binding), leaf.type));
+  return parameters.map((leaf) => {
+    const value = listed(bindLeaf(leaf, binding), leaf.type);
+    if ('isLikePattern' in leaf) refuseUnfinishedPattern(value);
+    return value;
+  });
+}
+
+/** Postgres raises this at the first row that matches all before the escape character: it would tell of rows the role does
+ *  not see. PostgreSQL manual, "LIKE". */
+function refuseUnfinishedPattern(pattern: Value): void {
+  const [escapes] = /\\*$/.exec(String(pattern ?? ''))!;
+  if (escapes.length % 2 === 1) {
+    fail('badRequest', { text: 'LIKE pattern must not end with escape character' });
+  }
 }
 
 /** A list of arrays is sent as one of their texts: Postgres would take it for an array of two dimensions. */

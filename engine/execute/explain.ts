@@ -6,6 +6,7 @@ import { prepareDocument } from '../plan/document.ts';
 import { planRequest } from '../plan/plan.ts';
 import type { Root } from '../plan/types.ts';
 import { coerceVariables } from '../plan/variables.ts';
+import { ADMIN_ROLE } from '../resolve/session.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
 import { renderRoot } from '../sql/plan.ts';
 import type { Value } from '../wire/statement.ts';
@@ -95,6 +96,6 @@ async function explainRoot(
     const { rows } = await databases.get(root.source).query(`explain (format text) ${text}`, values);
     return { field, sql: text, plan: rows.map((row) => String(row['QUERY PLAN'])) };
   } catch (error) {
-    throw engineErrorOf(error, text, []);
+    throw engineErrorOf(error, { text, isByAdministrator: binding.session.role === ADMIN_ROLE }, []);
   }
 }

@@ -26,12 +26,14 @@ afterAll(async () => {
   await source.drop();
 });
 
+const asked = (text: string) => ({ text, isByAdministrator: true });
+
 const failureOf = async (text: string) => {
   const thrown = await database.query(text).then(
     () => undefined,
     (error: unknown) => error,
   );
-  return toGraphqlError(engineErrorOf(thrown, text, ['selectionSet', 'it']), false);
+  return toGraphqlError(engineErrorOf(thrown, asked(text), ['selectionSet', 'it']), false);
 };
 
 describe('clients read', () => {
@@ -155,7 +157,7 @@ describe('clients read', () => {
 test("administrators read the statement and the database's own words, but no values", async () => {
   const text = 'select * from nowhere where id = $1';
   const thrown = await database.query(text, ['secret']).catch((error: unknown) => error);
-  const { extensions } = toGraphqlError(engineErrorOf(thrown, text, []), true);
+  const { extensions } = toGraphqlError(engineErrorOf(thrown, asked(text), []), true);
   const message = 'relation "nowhere" does not exist';
   expect(extensions.internal).toMatchObject({ statement: text, error: { status_code: '42P01', message } });
   expect(JSON.stringify(extensions)).not.toContain('secret');
@@ -163,7 +165,9 @@ test("administrators read the statement and the database's own words, but no val
 
 test('what a client can help is told to everybody alike', async () => {
   const thrown = await database.query('insert into child values (9)').catch((error: unknown) => error);
-  expect(toGraphqlError(engineErrorOf(thrown, '', []), true).extensions).not.toHaveProperty('internal');
+  expect(toGraphqlError(engineErrorOf(thrown, asked(''), []), true).extensions).not.toHaveProperty(
+    'internal',
+  );
 });
 
 test('the one that gives way in a deadlock reads so', async () => {
@@ -178,7 +182,7 @@ test('the one that gives way in a deadlock reads so', async () => {
     });
   const outcomes = await Promise.allSettled([meet(11, 12), meet(12, 11)]);
   const [lost] = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
-  expect(toGraphqlError(engineErrorOf(lost, '', []), false)).toEqual({
+  expect(toGraphqlError(engineErrorOf(lost, asked(''), []), false)).toEqual({
     message: 'deadlock detected',
     extensions: { code: 'concurrent-update', path: '$' },
   });
@@ -188,7 +192,7 @@ test('the one that gives way in a deadlock reads so', async () => {
 test('a network failure is a connection error that names no host', async () => {
   const nowhere = openDatabase('postgres://nobody:hunter2@127.0.0.1:1/nothing');
   const thrown = await nowhere.query('select 1').catch((error: unknown) => error);
-  const shown = toGraphqlError(engineErrorOf(thrown, 'select 1', []), false);
+  const shown = toGraphqlError(engineErrorOf(thrown, asked('select 1'), []), false);
   expect(shown).toEqual({
     message: 'connection error: the database cannot be reached',
     extensions: { code: 'postgres-error', path: '$' },
@@ -204,6 +208,6 @@ test('an SQLSTATE is told from a code of the network', () => {
 
 test('an error that already is one of ours stays itself', async () => {
   const thrown = await database.query('select 1/0').catch((error: unknown) => error);
-  const once = engineErrorOf(thrown, 'select 1/0', ['a']);
-  expect(engineErrorOf(once, 'commit', [])).toBe(once);
+  const once = engineErrorOf(thrown, asked('select 1/0'), ['a']);
+  expect(engineErrorOf(once, asked('commit'), [])).toBe(once);
 });

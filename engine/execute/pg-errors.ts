@@ -4,11 +4,10 @@
 import { EngineError, type PathStep } from '../errors/engine-error.ts';
 import { CHECK_FAILED } from '../sql/check.ts';
 import { TooManyWaiting, WaitedTooLong } from '../wire/pool.ts';
+import { type DataFailure, textForRole } from './data-exception.ts';
 
 /** The fields of a `pg` DatabaseError that are used here. */
-export type DatabaseFailure = {
-  readonly code?: string;
-  readonly message: string;
+export type DatabaseFailure = DataFailure & {
   readonly detail?: string;
   readonly hint?: string;
   readonly column?: string;
@@ -107,23 +106,36 @@ const PG_ERRORS: readonly Entry[] = [
   { state: /^(08|28|3D|53|57P)/, error: unreachable },
 ];
 
-/** Any failure of a statement as an EngineError. `statement` is shown to administrators. */
-export function engineErrorOf(thrown: unknown, statement: string, path: readonly PathStep[]): EngineError {
+/** What failed: the text of a statement, which is shown to administrators, and whether an administrator ran it. */
+export type Failed = { readonly text: string; readonly isByAdministrator: boolean };
+
+/** Any failure of a statement as an EngineError. */
+export function engineErrorOf(thrown: unknown, failed: Failed, path: readonly PathStep[]): EngineError {
   if (thrown instanceof EngineError) return thrown;
   const failure = failureOf(thrown);
-  const internal = internalOf(failure, statement);
+  const internal = internalOf(failure, failed.text);
   if (isBusy(thrown)) return new EngineError('databaseBusy', { text: failure.message }, path, internal);
   if (failure.code === undefined) return unreachable(failure, path, internal);
   const entry = PG_ERRORS.find(
     ({ state, says = '' }) => state.test(failure.code!) && failure.message.search(says) >= 0,
   );
-  return entry?.error(failure, path, internal) ?? new EngineError('databaseQueryFailed', {}, path, internal);
+  const told = failed.isByAdministrator ? failure : forRole(failure);
+  return entry?.error(told, path, internal) ?? new EngineError('databaseQueryFailed', {}, path, internal);
 }
 
 /** No connection of the pool became free in time, or too many wait for one. */
 export function isBusy(thrown: unknown): boolean {
   return thrown instanceof WaitedTooLong || thrown instanceof TooManyWaiting;
 }
+
+/** The failure as a role may read it. */
+function forRole(failure: DatabaseFailure): DatabaseFailure {
+  const mayQuote = failure.code !== undefined && QUOTES_VALUES.test(failure.code);
+  return mayQuote ? { ...failure, message: textForRole(failure) } : failure;
+}
+
+/** SQLSTATEs whose messages may quote a row's value: data exceptions, values of ltree and of types such as regtype. */
+const QUOTES_VALUES = /^(22|42601$|42704$)/;
 
 /** An administrator's view: the statement, never the values it was run with. */
 export function internalOf(failure: DatabaseFailure, statement: string): unknown {
@@ -141,7 +153,7 @@ export function internalOf(failure: DatabaseFailure, statement: string): unknown
 }
 
 function failureOf(thrown: unknown): DatabaseFailure {
-  const error = thrown as { message?: unknown; detail?: string; hint?: string; column?: string } | null;
+  const error = thrown as (Partial<Omit<DatabaseFailure, 'message'>> & { message?: unknown }) | null;
   const code = sqlStateOf(thrown);
   return {
     message: typeof error?.message === 'string' ? error.message : String(thrown),
@@ -149,6 +161,8 @@ function failureOf(thrown: unknown): DatabaseFailure {
     ...(error?.detail ? { detail: error.detail } : {}),
     ...(error?.hint ? { hint: error.hint } : {}),
     ...(error?.column ? { column: error.column } : {}),
+    ...(error?.routine ? { routine: error.routine } : {}),
+    ...(error?.isBeforeRun ? { isBeforeRun: true } : {}),
   };
 }
 

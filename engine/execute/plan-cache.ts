@@ -8,6 +8,7 @@ import { planRequest } from '../plan/plan.ts';
 import { coerceVariables, type RequestVariables } from '../plan/variables.ts';
 import { guardOf } from '../resolve/guard.ts';
 import type { Leaf } from '../resolve/predicate.ts';
+import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
 import {
@@ -43,6 +44,8 @@ export type ReadyStatement = Omit<CompiledStatement, 'answer' | 'forMany' | 'ste
   readonly forMany: Preparation | null;
   /** Of the whole request. */
   readonly timeLimitMs: number | null;
+  /** An administrator runs it, who reads every row. */
+  readonly isByAdministrator: boolean;
   /** Its source has triggers, which may ask who writes. */
   readonly isWatched: boolean;
   readonly answer: ReadyStatement | null;
@@ -50,7 +53,8 @@ export type ReadyStatement = Omit<CompiledStatement, 'answer' | 'forMany' | 'ste
 };
 
 /** Steps of a plan with one text share one preparation. */
-export type ReadyStep = CompiledStep & { readonly preparation: Preparation };
+export type ReadyStep = CompiledStep &
+  Pick<ReadyStatement, 'isByAdministrator'> & { readonly preparation: Preparation };
 
 export type ReadyPlan = {
   readonly operation: CompiledPlan['operation'];
@@ -128,6 +132,7 @@ export function planned(role: RoleSchema, request: GraphqlRequest): PlannedReque
   const before = document.byValue.size + document.facets.size;
   const plan = ready(renderPlan(planRequest(document, variables)), {
     timeLimitMs: guardOf(role.model, role.role).timeLimitMs,
+    isByAdministrator: role.role === ADMIN_ROLE,
     sources: role.model.sources,
     asked: { operation: document.operation.name?.value ?? null, text: request.query },
   });
@@ -206,12 +211,21 @@ function total(numbers: readonly number[]): number {
 }
 
 /** What of the model running depends on, and what a statement may say it is of. */
-type Surroundings = Pick<ReadyPlan, 'timeLimitMs'> &
+type Surroundings = Pick<ReadyStatement, 'timeLimitMs' | 'isByAdministrator'> &
   Pick<Model, 'sources'> & { readonly asked: Pick<QueryTag, 'operation'> & Pick<PlannedRequest, 'text'> };
 
 /** A plan that was not made of a request's text, and is run once. */
-export function readyOnce(compiled: CompiledPlan, { sources }: Pick<Model, 'sources'>): ReadyPlan {
-  return ready(compiled, { timeLimitMs: null, sources, asked: { operation: null, text: '' } });
+export function readyOnce(
+  compiled: CompiledPlan,
+  { sources, session }: Pick<Model, 'sources'> & { readonly session: Session },
+): ReadyPlan {
+  const isByAdministrator = session.role === ADMIN_ROLE;
+  return ready(compiled, {
+    timeLimitMs: null,
+    isByAdministrator,
+    sources,
+    asked: { operation: null, text: '' },
+  });
 }
 
 function ready(
@@ -261,18 +275,23 @@ function readyStatement(statement: CompiledStatement, around: Surroundings): Rea
     preparation: preparationOf(tagOf(statement.text), statement.isRepeatable),
     forMany: forMany === null ? null : preparationOf(tagOf(forMany), statement.isRepeatable, true),
     timeLimitMs: around.timeLimitMs,
+    isByAdministrator: around.isByAdministrator,
     isWatched: source?.hasTriggers ?? false,
     answer: answer && readyStatement({ ...statement, ...answer, answer: null }, around),
-    steps: readySteps(steps, tagOf),
+    steps: readySteps(steps, around, tagOf),
   };
 }
 
-function readySteps(steps: readonly CompiledStep[], tagOf: (text: string) => string): readonly ReadyStep[] {
+function readySteps(
+  steps: readonly CompiledStep[],
+  { isByAdministrator }: Surroundings,
+  tagOf: (text: string) => string,
+): readonly ReadyStep[] {
   const known = new Map<string, Preparation>();
   return steps.map((step) => {
     const preparation = known.get(step.text) ?? preparationOf(tagOf(step.text));
     known.set(step.text, preparation);
-    return { ...step, preparation };
+    return { ...step, isByAdministrator, preparation };
   });
 }
 

@@ -8,7 +8,7 @@ import { arrayLiteral } from '../wire/encode.ts';
 import { textOfColumn, type Value } from '../wire/statement.ts';
 import { type Binding, bind } from './bind.ts';
 import { type Deadline, deadlineAfter } from './deadline.ts';
-import { engineErrorOf } from './pg-errors.ts';
+import { engineErrorOf, type Failed } from './pg-errors.ts';
 import type { Preparation, ReadyPlan, ReadyStatement, ReadyStep } from './plan-cache.ts';
 import { type Database, isConnectionLost, type NamedStatement, type Row, type Run } from './pool.ts';
 import { SESSION_SETTINGS, sessionSettings } from './session-settings.ts';
@@ -53,8 +53,7 @@ export async function runStatement(
   try {
     return await runOf(statement, database)(nameFor(statement.preparation), values);
   } catch (error) {
-    if (!isRepeatable || !isConnectionLost(error))
-      throw engineErrorOf(error, statement.text, statement.errorPath);
+    if (!isRepeatable || !isConnectionLost(error)) throw engineErrorOf(error, statement, statement.errorPath);
   }
   return runOne(runOf(statement, databases.get(source)), statement, values);
 }
@@ -103,7 +102,8 @@ async function runMutation(
     return [await runOne(databases.get(only.source).run, only, valuesOf(only, binding))];
   }
   const sources = [...new Set(statements.map(({ source }) => source))];
-  return inTransactions(sources, { databases, deadline }, new Map(), async (runs) => {
+  const isByAdministrator = only?.isByAdministrator ?? false;
+  return inTransactions(sources, { databases, deadline, isByAdministrator }, new Map(), async (runs) => {
     const watched = new Set(statements.filter(({ isWatched }) => isWatched).map(({ source }) => source));
     for (const source of watched) tellWhoWrites(runs.get(source)!, binding);
     const rows: Row[] = [];
@@ -131,7 +131,10 @@ function isAlone({ answer, steps }: ReadyStatement): boolean {
 /** A transaction on each source, all of them open until `body` is done. */
 async function inTransactions<T>(
   [source, ...others]: readonly string[],
-  on: { readonly databases: Databases; readonly deadline: Deadline | null },
+  on: { readonly databases: Databases; readonly deadline: Deadline | null } & Pick<
+    Failed,
+    'isByAdministrator'
+  >,
   runs: Map<string, Run>,
   body: (runs: ReadonlyMap<string, Run>) => Promise<T>,
 ): Promise<T> {
@@ -142,7 +145,7 @@ async function inTransactions<T>(
     });
   } catch (error) {
     // Begin and commit can fail, too: a deferred constraint does so only now.
-    throw engineErrorOf(error, 'commit', []);
+    throw engineErrorOf(error, { ...on, text: 'commit' }, []);
   }
 }
 
@@ -183,7 +186,7 @@ async function runOne(
   try {
     return await run(nameFor(statement.preparation), values);
   } catch (error) {
-    throw engineErrorOf(error, statement.text, statement.errorPath);
+    throw engineErrorOf(error, statement, statement.errorPath);
   }
 }
 

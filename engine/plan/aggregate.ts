@@ -25,7 +25,7 @@ export function planAggregate(
   from?: FunctionCall,
 ): Aggregate {
   const given = readArguments(field, nodes, context);
-  const { limit: nodesLimit, ...asked } = withPath('args', () => rowsAskedFor(table, given, context));
+  const { limit: nodesLimit, ...asked } = withPath('args', () => rowsAskedFor(table, given, context, from));
   const limit = limitOf(given, null, context);
   const type = objectTypeOf(field);
   const output = withPath('selectionSet', () =>

@@ -13,6 +13,7 @@ import { callBeside } from '../resolve/function-call.ts';
 import {
   and,
   type ColumnRef,
+  comparison,
   type Leaf,
   not,
   type Operand,
@@ -111,11 +112,10 @@ function compare(left: ColumnRef, operator: OperatorName, operand: Input, contex
     return { kind: 'is-null', left, isNull: valueByValue(operand, context) === true };
   }
   const form = operandOf(operator, scalarOf(left.type).family);
-  if (typeof form === 'object')
-    return { kind: 'compare', left, operator, right: argumentsOf(form, operand, left) };
+  if (typeof form === 'object') return comparison(left, operator, argumentsOf(form, operand, left));
   const type = operandType(form, left.type);
   const right = operand.kind === 'list' ? listLeafOf(operand, type) : leafOf(operand, type);
-  return { kind: 'compare', left, operator, right };
+  return comparison(left, operator, right);
 }
 
 function argumentsOf({ fields }: OperandFields, input: Input, left: ColumnRef): Operand {
@@ -129,8 +129,10 @@ function argumentsOf({ fields }: OperandFields, input: Input, left: ColumnRef): 
   return { kind: 'arguments', values };
 }
 
-function columnRef(column: ResolvedColumn): ColumnRef {
-  return { column: column.name, type: column.type, ...shownIfOf(column) };
+/** A column as the role sees it. */
+export function columnRef(column: ResolvedColumn): ColumnRef {
+  const { name, type, isComputed } = column;
+  return { column: name, type, ...(isComputed ? { isComputed } : {}), ...shownIfOf(column) };
 }
 
 function computedRef(field: ResolvedComputedField, table: ResolvedTable, given: Input): ColumnRef {

@@ -19,6 +19,8 @@ export type Connection = {
   readonly size: number | null;
   /** The last rows, not the first. */
   readonly isFromEnd: boolean;
+  /** Comparing a row with the cursor may raise an error. */
+  readonly mayRaise?: true;
   readonly output: readonly ConnectionField[];
 };
 

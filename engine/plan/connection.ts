@@ -12,7 +12,7 @@ import type { Connection, ConnectionField, EdgeField, PageInfoField } from './co
 import type { PlanContext } from './context.ts';
 import { countOf } from './count.ts';
 import { planCursor } from './cursor.ts';
-import { type NamedOrder, planNamedOrder } from './order-by.ts';
+import { cursorFacts, type NamedOrder, planNamedOrder } from './order-by.ts';
 import { type SelectedField, selectedFields, subselections } from './selection.ts';
 import { objectTypeOf, planSelection, rowsAskedFor } from './table.ts';
 import type { Select } from './types.ts';
@@ -26,13 +26,18 @@ export function planConnection(
   from?: FunctionCall,
 ): Connection {
   const given = readArguments(field, nodes, context);
-  const page = withPath('args', () => pageOf(table, given, context));
+  const page = withPath('args', () => pageOf(table, given, context, from));
   const select = { ...page.select, ...(from ? { from } : {}) };
   const output = parts(field, nodes, context, (selected, type) => connectionField(selected, type, context));
   return { ...page, select, output };
 }
 
-function pageOf(table: ResolvedTable, given: Arguments, context: PlanContext): Omit<Connection, 'output'> {
+function pageOf(
+  table: ResolvedTable,
+  given: Arguments,
+  context: PlanContext,
+  from: FunctionCall | undefined,
+): Omit<Connection, 'output'> {
   const after = textIn(given, 'after');
   const before = textIn(given, 'before');
   const [first, last] = ['first', 'last'].map((name) =>
@@ -40,7 +45,7 @@ function pageOf(table: ResolvedTable, given: Arguments, context: PlanContext): O
   ) as [string | null, string | null];
   if (first !== null && last !== null) refuseBoth('first', 'last');
   if (after && before) refuseBoth('after', 'before');
-  const { limit, ...asked } = rowsAskedFor(table, given, context);
+  const { limit, ...asked } = rowsAskedFor(table, given, context, from);
   const { order_by } = table.naming.names;
   const named = withPath(order_by, () => planNamedOrder(given.get(order_by), context));
   const order = wholeOrder(named, asked, table);
@@ -56,6 +61,7 @@ function pageOf(table: ResolvedTable, given: Arguments, context: PlanContext): O
     },
     size: size === null ? limit : Math.min(Number(size), limit ?? Number.MAX_SAFE_INTEGER),
     isFromEnd: last !== null,
+    ...(order.some(({ mayRaise }) => mayRaise) ? { mayRaise: true } : {}),
   };
 }
 
@@ -75,10 +81,11 @@ function wholeOrder(
   table: ResolvedTable,
 ): readonly NamedOrder[] {
   const own = [...distinctOn, ...(table.primaryKey ?? []).map(({ name }) => name)].map((name): NamedOrder => {
-    const { graphqlName, type, isNullable } = table.columnByName.get(name)!;
+    const column = table.columnByName.get(name)!;
     const shown = shownIf[name] ? { shownIf: shownIf[name] } : {};
     const item = { path: [], column: name, direction: 'asc', nulls: 'last', ...shown } as const;
-    return { item, names: [graphqlName], type, isNullable: isNullable || shownIf[name] !== undefined };
+    const isNullable = column.isNullable || shownIf[name] !== undefined;
+    return { item, names: [column.graphqlName], ...cursorFacts(column), isNullable };
   });
   const order = new Map<string, NamedOrder>();
   for (const each of [...named, ...own]) {

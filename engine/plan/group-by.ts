@@ -4,6 +4,7 @@
 import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { and, not, or, type Predicate, TRUE } from '../resolve/predicate.ts';
+import { filtered } from '../resolve/row-barrier.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { fieldOrigin, inputOrigin } from '../schema/origin.ts';
 import { aggregateMembers, columnsOf, members } from './aggregate.ts';
@@ -43,7 +44,7 @@ export function planGroups(
       groupField(selected, { table, type, keys }, context),
     ),
   );
-  const where = and(context.filterOf(table), asked.where);
+  const where = filtered(context.filterOf(table), asked.where);
   return { table: table.table, keys, ...context.shownIf(table, keys), ...asked, where, output };
 }
 

@@ -5,6 +5,7 @@
 import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
 import { printQualified } from '../metadata/schema/common.ts';
 import { and, type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
+import { filtered } from '../resolve/row-barrier.ts';
 import type { ResolvedRelationship, ResolvedTable } from '../resolve/types.ts';
 import { inputOrigin } from '../schema/origin.ts';
 import type { Arguments } from './arguments.ts';
@@ -262,7 +263,7 @@ function planOnConflict(
     check: access.check,
     updateColumns,
     presets: updateColumns.length > 0 ? presetAssignments(table, access, new Set(updateColumns)) : [],
-    where: and(
+    where: filtered(
       access.filter,
       where && where.kind !== 'null' ? withPath('where', () => planBoolExp(where, context)) : TRUE,
     ),

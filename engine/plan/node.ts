@@ -8,11 +8,13 @@ import type { PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { nameOfJson } from '../json/value.ts';
 import { printQualified } from '../metadata/schema/common.ts';
-import { and, type Leaf, type LeafValue, type Predicate } from '../resolve/predicate.ts';
+import { and, comparison, type Leaf, type LeafValue, type Predicate } from '../resolve/predicate.ts';
+import { filtered } from '../resolve/row-barrier.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { nodeKey, nodeTables } from '../schema/node.ts';
 import { objectType } from '../schema/table.ts';
 import { readArguments } from './arguments.ts';
+import { columnRef } from './bool-exp.ts';
 import type { PlanContext } from './context.ts';
 import type { Input } from './input.ts';
 import { opened } from './opaque.ts';
@@ -47,9 +49,9 @@ export function planNode(
       from.kind === 'variable'
         ? { kind: 'variable', path: from.path, within: [VALUES_AT + i], type }
         : { kind: 'constant', value: textOf(value, type) as LeafValue, type };
-    return { kind: 'compare', left: { column: column.name, type }, operator: '_eq', right };
+    return comparison(columnRef(column), '_eq', right);
   });
-  const where = and(context.filterOf(table), ...columns);
+  const where = filtered(context.filterOf(table), and(...columns));
   return {
     source: table.source,
     select: { ...planSelection(table, objectType(builder, table), nodes, context), where },

@@ -4,6 +4,7 @@ import { scalarOf } from '../catalog/scalars.ts';
 import { builtinType, type PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { shownIfOf } from '../resolve/predicate.ts';
+import { isTrusted } from '../resolve/row-barrier.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { DIRECTIONS } from '../schema/order-by.ts';
 import { type InputOrigin, inputOrigin } from '../schema/origin.ts';
@@ -20,6 +21,8 @@ export type NamedOrder = {
   readonly names: readonly string[];
   readonly type: PgType;
   readonly isNullable: boolean;
+  /** Evaluating or comparing the value may raise an error. */
+  readonly mayRaise: boolean;
 };
 
 export function planOrderBy(input: Input | undefined, context: PlanContext): OrderItem[] {
@@ -51,14 +54,23 @@ function orderItems(input: Input, { path, names }: Place, context: PlanContext):
       if (origin.kind === 'column') {
         const { column } = origin;
         const item = { path, column: column.name, direction, nulls, ...shownIfOf(column) };
-        return [{ item, names: named, type: column.type, isNullable: path.length > 0 || mayBeNull(column) }];
+        return [{ item, names: named, ...cursorFacts(column, path.length > 0) }];
       }
       if (origin.kind !== 'computed' || origin.field.returns.kind !== 'scalar') return [];
       const call = planCallBeside(value, origin.field, origin.table);
       const item = { path, column: origin.field.name, call, direction, nulls, ...shownIfOf(origin.field) };
-      return [{ item, names: named, type: origin.field.returns.type, isNullable: true }];
+      return [{ item, names: named, type: origin.field.returns.type, isNullable: true, mayRaise: true }];
     }),
   );
+}
+
+/** What a cursor has to know of a column's values; `isJoined`: of another row, which may be missing. */
+export function cursorFacts(
+  column: ResolvedColumn,
+  isJoined = false,
+): Pick<NamedOrder, 'type' | 'isNullable' | 'mayRaise'> {
+  const { type, isComputed = false } = column;
+  return { type, isNullable: isJoined || mayBeNull(column), mayRaise: isComputed || !isTrusted(type) };
 }
 
 /** A logical model's word is not the database's. */
@@ -88,7 +100,7 @@ function aggregateItems(input: Input, column: string, { path, names }: Place, ro
   return aggregateOrders(input).map(({ value, direction, nulls }) => {
     const item = { path, column, aggregate: { ...rows, value }, direction, nulls };
     const own = value.kind === 'count' ? ['count'] : [value.fn, value.column];
-    return { item, names: [...names, ...own], type: typeOver(value), isNullable: true };
+    return { item, names: [...names, ...own], type: typeOver(value), isNullable: true, mayRaise: true };
   });
 }
 

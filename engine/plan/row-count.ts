@@ -2,7 +2,7 @@
  *  Not here: the rows themselves (row-selection.ts). Spec: "Errors"; reference: features.md 1.14. */
 import { fail, withPath } from '../errors/engine-error.ts';
 import { readAccess } from '../resolve/access.ts';
-import { and } from '../resolve/predicate.ts';
+import { filtered } from '../resolve/row-barrier.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { planWhere, type Reader, readableColumn } from './row-selection.ts';
 import type { QueryRoot } from './types.ts';
@@ -31,7 +31,7 @@ export function planRowsCount(table: ResolvedTable, asked: CountAsked, reader: R
     select: {
       table: table.table,
       fields: [],
-      where: and(filter, planWhere(table, asked.where, reader)),
+      where: filtered(filter, planWhere(table, asked.where, reader)),
       orderBy: [],
       distinctOn: [],
       limit: null,

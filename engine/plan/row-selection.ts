@@ -8,7 +8,8 @@ import { isRecord, nameOfJson } from '../json/value.ts';
 import { accessOf, readAccess, targetOf } from '../resolve/access.ts';
 import { resolveBoolExp } from '../resolve/bool-exp.ts';
 import { callBeside } from '../resolve/function-call.ts';
-import { and, type Predicate, shownIfOf, TRUE } from '../resolve/predicate.ts';
+import { type Predicate, shownIfOf, TRUE } from '../resolve/predicate.ts';
+import { filtered } from '../resolve/row-barrier.ts';
 import type {
   Model,
   ResolvedColumn,
@@ -54,7 +55,7 @@ export function planSelect(table: ResolvedTable, asked: RowsAsked, reader: Reade
   return {
     table: table.table,
     fields: withPath('columns', () => planColumns(table, asked.columns, reader)),
-    where: and(access.filter, planWhere(table, asked.where, reader)),
+    where: filtered(access.filter, planWhere(table, asked.where, reader)),
     orderBy: withPath('order_by', () => planOrder(table, asked, reader)),
     distinctOn: [],
     limit: limit === null ? access.limit : Math.min(limit, access.limit ?? limit),

@@ -5,7 +5,8 @@
 import { fail, withPath } from '../errors/engine-error.ts';
 import { accessOf, readAccess } from '../resolve/access.ts';
 import { checkEnumValue } from '../resolve/enum.ts';
-import { and, type Leaf, type LeafValue, TRUE } from '../resolve/predicate.ts';
+import { type Leaf, type LeafValue, TRUE } from '../resolve/predicate.ts';
+import { filtered } from '../resolve/row-barrier.ts';
 import type { InsertAccess, ResolvedColumn, ResolvedTable, UpdateAccess } from '../resolve/types.ts';
 import { presetAssignments } from './assignment.ts';
 import { checkedBy } from './insert.ts';
@@ -103,14 +104,14 @@ export function planRowsUpdate(table: ResolvedTable, asked: UpdateAsked, writer:
   if (taken.size < assigned.length) {
     fail('unexpectedPayload', { text: 'a column is written by one operator alone' });
   }
-  const where = and(access.filter, planWhere(table, asked.where, writer));
+  const where = filtered(access.filter, planWhere(table, asked.where, writer));
   const update: Update = { kind: 'update', table: table.table, set, where, check: access.check };
   return { action: update, output: outputOf(table, asked.returning, writer) };
 }
 
 export function planRowsDelete(table: ResolvedTable, asked: DeleteAsked, writer: Writer): MutationRoot {
   const access = permitted('delete', table, accessOf(table, writer.role).delete, writer);
-  const where = and(access.filter, planWhere(table, asked.where, writer));
+  const where = filtered(access.filter, planWhere(table, asked.where, writer));
   const action: Delete = { kind: 'delete', table: table.table, where };
   return { action, output: outputOf(table, asked.returning, writer) };
 }

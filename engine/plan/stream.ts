@@ -4,10 +4,12 @@
  *  one column. Not here: who asks when (subscribe/stream.ts). Reference: features.md row 91. */
 import type { FieldNode, GraphQLField } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
-import { and, shownIfOf } from '../resolve/predicate.ts';
+import { comparison, shownIfOf } from '../resolve/predicate.ts';
+import { filtered } from '../resolve/row-barrier.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { inputOrigin } from '../schema/origin.ts';
 import { readArguments } from './arguments.ts';
+import { columnRef } from './bool-exp.ts';
 import type { PlanContext } from './context.ts';
 import { countOf } from './count.ts';
 import { type Input, itemsOf, leafOf, refuseNull } from './input.ts';
@@ -29,12 +31,11 @@ export function planStream(
   const asked = withPath('args', () => rowsAskedFor(table, given, context));
   const batchSize = withPath('args', () => countOf(given.get(names.batch_size), context));
   const right = { kind: 'stream-cursor', initial: leafOf(initial, type), type } as const;
-  const left = { column: column.name, type, ...shownIfOf(column) };
-  const isAfter = { kind: 'compare', left, operator: direction === 'asc' ? '_gt' : '_lt', right } as const;
+  const isAfter = comparison(columnRef(column), direction === 'asc' ? '_gt' : '_lt', right);
   const nulls = direction === 'asc' ? 'last' : 'first';
   return {
     ...planSelection(table, objectTypeOf(field), nodes, context),
-    where: and(asked.where, isAfter),
+    where: filtered(asked.where, isAfter),
     orderBy: [{ path: [], column: column.name, direction, nulls, ...shownIfOf(column) }],
     limit: Math.min(Number(batchSize), asked.limit ?? Number.MAX_SAFE_INTEGER),
     withTies: true,

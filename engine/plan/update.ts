@@ -6,6 +6,7 @@ import { arrayOf } from '../catalog/types.ts';
 import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
 import { fieldName } from '../resolve/naming.ts';
 import { and, type Predicate, TRUE } from '../resolve/predicate.ts';
+import { filtered } from '../resolve/row-barrier.ts';
 import type { ResolvedRelationship, ResolvedTable } from '../resolve/types.ts';
 import { inputOrigin } from '../schema/origin.ts';
 import { RELATED, UPDATE_OPERATORS } from '../schema/update.ts';
@@ -35,9 +36,15 @@ export function planUpdate(
   return { kind: 'nested-update', table: table.table, steps };
 }
 
-export function planDelete(table: ResolvedTable, where: Predicate, context: PlanContext): Delete {
+/** `visible`: what of the rows the role must be able to read besides. */
+export function planDelete(
+  table: ResolvedTable,
+  where: Predicate,
+  context: PlanContext,
+  visible: Predicate = TRUE,
+): Delete {
   const access = context.access(table).delete ?? notPermitted();
-  return { kind: 'delete', table: table.table, where: and(access.filter, where) };
+  return { kind: 'delete', table: table.table, where: filtered(and(access.filter, visible), where) };
 }
 
 export function whereOf(given: Arguments, context: PlanContext): Predicate {
@@ -51,6 +58,7 @@ function updateOf(
   given: Arguments,
   where: Predicate,
   context: PlanContext,
+  visible: Predicate = TRUE,
 ): Update | null {
   const access = context.access(table).update ?? notPermitted();
   const operators = UPDATE_OPERATORS.map(({ name }) => ({ name, spelled: fieldName(table.naming, name) }));
@@ -62,8 +70,10 @@ function updateOf(
   refuseRepeated(assigned);
   const taken = new Set(assigned.map(({ column }) => column));
   const set = [...assigned, ...presetAssignments(table, access, taken)];
-  if (set.length > 0)
-    return { kind: 'update', table: table.table, set, where: and(access.filter, where), check: access.check };
+  if (set.length > 0) {
+    const reached = filtered(and(access.filter, visible), where);
+    return { kind: 'update', table: table.table, set, where: reached, check: access.check };
+  }
   if (asked.length > 0 && relatedIn(table, given).length === 0) return null;
   return fail('validationFailed', {
     text: `at least any one of ${operators.map(({ spelled }) => spelled).join(', ')} is expected`,
@@ -108,16 +118,16 @@ function addRelated(
     const at = (write: 'delete' | 'update', i: number) => [spelled, relationship.name, write, i];
     deletes.forEach((each, i) => {
       within(at('delete', i), () => {
-        const where = and(visible, whereOf(fieldsOf(each), context));
-        const write = { ...planDelete(target, where, context), reached };
+        const where = whereOf(fieldsOf(each), context);
+        const write = { ...planDelete(target, where, context, visible), reached };
         steps.push({ write, keepsRows: false, isAnswered: false, path: [...path, ...at('delete', i)] });
       });
     });
     updates.forEach((each, i) => {
       within(at('update', i), () => {
         const fields = fieldsOf(each);
-        const where = and(visible, whereOf(fields, context));
-        const update = updateOf(target, fields, where, context);
+        const where = whereOf(fields, context);
+        const update = updateOf(target, fields, where, context, visible);
         if (!update) return;
         const write = { ...update, reached };
         const inner = relatedIn(target, fields);

@@ -27,6 +27,7 @@ import type { Lookup } from './memo.ts';
 import {
   and,
   type ColumnRef,
+  comparison,
   type FunctionCall,
   not,
   type Operand,
@@ -260,7 +261,7 @@ function argumentsOf({ fields }: OperandFields, value: unknown, own: PgType, sco
 /** A column or a computed field as it stands, or cast. */
 type ComparedColumn = Pick<ResolvedColumn, 'name' | 'type' | 'scalar'> &
   Partial<Pick<ResolvedColumn, 'enum'>> &
-  Pick<ColumnRef, 'call' | 'cast' | 'shownIf'>;
+  Pick<ColumnRef, 'call' | 'cast' | 'isComputed' | 'shownIf'>;
 
 /** Comparisons of two columns, without their `_` or `$`. */
 const COLUMN_OPERATORS: ReadonlyMap<string, OperatorName> = new Map([
@@ -319,15 +320,16 @@ function nameOf(type: PgType): string {
 }
 
 function compare(column: ComparedColumn, operator: OperatorName, right: Operand): Predicate {
-  return { kind: 'compare', left: refTo(column), operator, right };
+  return comparison(refTo(column), operator, right);
 }
 
-function refTo({ name, type, call, cast, shownIf }: ComparedColumn): ColumnRef {
+function refTo({ name, type, call, cast, isComputed, shownIf }: ComparedColumn): ColumnRef {
   return {
     column: name,
     type,
     ...(call ? { call } : {}),
     ...(cast ? { cast } : {}),
+    ...(isComputed ? { isComputed } : {}),
     ...shownIfOf({ shownIf }),
   };
 }

@@ -93,6 +93,8 @@ function resolveField(
     ...formOf(type, around.options),
     isNullable,
     isDeclared: !isNullable,
+    // The native query's value, cast.
+    isComputed: true,
     hasDefault: false,
     isWritable: false,
     description: field.description || null,

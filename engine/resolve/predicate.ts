@@ -2,7 +2,7 @@
  *  plan to it, sql/bool-exp.ts renders it. Values are leaves: where a value comes from, never the value spliced in, so that
  *  one plan serves every caller. Spec: BoolExp; features.md 1.3. */
 import type { PredicateFunction } from '../catalog/aggregates.ts';
-import type { OperatorName } from '../catalog/operators.ts';
+import { OPERATORS, type OperatorName, type OperatorRow } from '../catalog/operators.ts';
 import type { PgType } from '../catalog/types.ts';
 import type { PathStep } from '../errors/engine-error.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
@@ -10,10 +10,20 @@ import type { QualifiedName } from '../metadata/schema/common.ts';
 /** Where a parameter's value comes from when a statement is bound. Always sent as text and cast to `type` in SQL. */
 export type Leaf =
   /** Known at plan time. `value` is what the driver sends: text, an array of text for array types, or null. */
-  | { readonly kind: 'constant'; readonly value: LeafValue; readonly type: PgType }
+  | {
+      readonly kind: 'constant';
+      readonly value: LeafValue;
+      readonly type: PgType;
+      readonly isLikePattern?: true;
+    }
   /** A session variable by its lower-case name; absent at run time is `missingSessionVariable`.
    *  For an array type the variable holds a Postgres array literal `{1,2}`. */
-  | { readonly kind: 'session'; readonly variable: string; readonly type: PgType }
+  | {
+      readonly kind: 'session';
+      readonly variable: string;
+      readonly type: PgType;
+      readonly isLikePattern?: true;
+    }
   /** A value inside the request's coerced variables: `['where', 'id', '_eq']`. `meaning`: what an enum's names stand for in
    *  the database, where that is something else. */
   | {
@@ -22,6 +32,8 @@ export type Leaf =
       /** The variable is an id or a cursor, and this is where in its JSON. */
       readonly within?: readonly PathStep[];
       readonly type: PgType;
+      /** The value is refused where it is no pattern for LIKE. */
+      readonly isLikePattern?: true;
       readonly meaning?: ReadonlyMap<string, string>;
     }
   /** A list whose items come from different places; sent as one array. `type` is the array type. */
@@ -94,6 +106,8 @@ export type ColumnRef = {
   readonly aggregate?: AggregateRef;
   /** Compared as a value of this type: `_cast`. */
   readonly cast?: PgType;
+  /** The value is the result of an expression that is evaluated when it is read: a column of a view or a native query. */
+  readonly isComputed?: true;
   /** In rows that do not satisfy this the role sees no value: it is compared as null. */
   readonly shownIf?: Predicate;
 };
@@ -134,6 +148,8 @@ export type Predicate =
       readonly where: Predicate;
       readonly filter?: Predicate;
     }
+  /** `where` holds, and is evaluated only on rows that satisfy `filter`: resolve/row-barrier.ts. */
+  | { readonly kind: 'barrier'; readonly filter: Predicate; readonly where: Predicate }
   /** Some row of an unrelated table satisfies `where`; `root` column operands inside still mean the outermost table. */
   | { readonly kind: 'exists'; readonly table: QualifiedName; readonly where: Predicate };
 
@@ -164,6 +180,21 @@ export function not(predicate: Predicate): Predicate {
   if (predicate.kind === 'false') return TRUE;
   return { kind: 'not', not: predicate };
 }
+
+/** The comparison of a value with a leaf or a column. */
+export function comparison(left: ColumnRef, operator: OperatorName, right: Operand): Predicate {
+  const row: OperatorRow = OPERATORS[operator];
+  const isPattern = row.isLikePattern && PATTERN_KINDS.has(right.kind);
+  return {
+    kind: 'compare',
+    left,
+    operator,
+    right: isPattern ? ({ ...(right as Leaf), isLikePattern: true } as Leaf) : right,
+  };
+}
+
+/** Leaves that a request, a session or a rule gives. */
+const PATTERN_KINDS: ReadonlySet<string> = new Set(['constant', 'session', 'variable']);
 
 /** Carried on from what a role sees to what refers to it. */
 export function shownIfOf({ shownIf }: { readonly shownIf?: Predicate | undefined }): {

@@ -101,6 +101,7 @@ function resolveColumn(
     json: isStringified ? 'stringified' : scalar.json,
     isNullable: isNullable && !isDeclared,
     isDeclared,
+    ...(column.isComputed ? { isComputed: true } : {}),
     hasDefault,
     isWritable: !column.isGenerated && column.identity !== 'always',
     description: describe(own?.comment, column.comment),

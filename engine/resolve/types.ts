@@ -174,6 +174,8 @@ export type ResolvedColumn = {
   readonly isNullable: boolean;
   /** That it is not null is what the metadata says, not what the database knows. */
   readonly isDeclared: boolean;
+  /** The value is the result of an expression, evaluated when it is read. */
+  readonly isComputed?: true;
   readonly hasDefault: boolean;
   /** May a client write it: false for generated and `always` identity columns. */
   readonly isWritable: boolean;

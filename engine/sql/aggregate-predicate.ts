@@ -1,9 +1,9 @@
 /** A value over many rows that a condition compares: of the rows related to one, or of the rows of one group.
  *  Not here: values that are answered (aggregate.ts). PostgreSQL manual, "Aggregate Expressions". */
-import { type AggregateRef, TRUE } from '../resolve/predicate.ts';
-import { condition, isTrue, matches, shown, whereClause } from './bool-exp.ts';
+import type { AggregateRef } from '../resolve/predicate.ts';
+import { condition, isTrue, matches, reached, shown, whereClause } from './bool-exp.ts';
 import { comma, type Fragment, id, join, qualified, sql } from './fragment.ts';
-import { columnOf, rowScope, type Scope } from './scope.ts';
+import { columnOf, type Scope } from './scope.ts';
 
 /** `fn` is one of AGGREGATE_PREDICATES, all of them names that need no quoting. */
 const FUNCTIONS: Readonly<Record<AggregateRef['fn'], Fragment>> = {
@@ -26,11 +26,7 @@ export function aggregateValue(ref: AggregateRef, scope: Scope): Fragment {
     return isTrue(where) ? call(ref, scope) : sql`${call(ref, scope)} filter (where ${where})`;
   }
   const row = scope.aliases.next();
-  const where = whereClause([
-    matches(ref.join, scope.row, row),
-    condition(ref.where, { ...scope, row }),
-    condition(ref.filter ?? TRUE, rowScope(row, scope.aliases)),
-  ]);
+  const where = whereClause([matches(ref.join, scope.row, row), ...reached(ref, { ...scope, row })]);
   return sql`(select ${call(ref, { ...scope, row })} from ${qualified(ref.join.table)} ${id(row)}${where})`;
 }
 

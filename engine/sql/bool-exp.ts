@@ -2,6 +2,7 @@
  *  (`true` when unrestricted). Relationships become `exists`. Not here: which filters apply (plan/table.ts).
  *  Spec: BoolExp. */
 import { type ColumnRef, type Join, type Operand, type Predicate, TRUE } from '../resolve/predicate.ts';
+import { split } from '../resolve/row-barrier.ts';
 import { aggregateValue } from './aggregate-predicate.ts';
 import { comma, type Fragment, id, join, param, qualified, sql, typeName } from './fragment.ts';
 import { functionCall } from './function.ts';
@@ -40,18 +41,18 @@ export function condition(predicate: Predicate, scope: Scope): Fragment {
       const row = scope.aliases.next();
       const where = allOf([
         matches(predicate.join, scope.row, row),
-        condition(predicate.where, { ...scope, row }),
-        condition(predicate.filter ?? TRUE, rowScope(row, scope.aliases)),
+        ...reached(predicate, { ...scope, row }),
       ]);
       return sql`exists (select 1 from ${qualified(predicate.join.table)} ${id(row)} where ${where})`;
     }
     case 'called': {
       const row = scope.aliases.next();
-      const where = allOf([
-        condition(predicate.where, { ...scope, row }),
-        condition(predicate.filter ?? TRUE, rowScope(row, scope.aliases)),
-      ]);
+      const where = allOf(reached(predicate, { ...scope, row }));
       return sql`exists (select 1 from ${functionCall(predicate.call, scope.row)} ${id(row)} where ${where})`;
+    }
+    case 'barrier': {
+      const { filter, where } = predicate;
+      return behind(condition(filter, rowScope(scope.row, scope.aliases)), condition(where, scope));
     }
     case 'exists': {
       const row = scope.aliases.next();
@@ -61,6 +62,23 @@ export function condition(predicate: Predicate, scope: Scope): Fragment {
     default:
       return predicate satisfies never;
   }
+}
+
+/** A condition that is evaluated only where `filter` holds. The arms of a CASE are evaluated after its condition, unlike
+ *  the members of an AND: PostgreSQL manual, "Expression Evaluation Rules". */
+export function behind(filter: Fragment, where: Fragment): Fragment {
+  return sql`case when ${filter} then ${where} end`;
+}
+
+/** Rows that are reached from another: those that the request's own condition and the role's filter leave. */
+type Reached = { readonly where: Predicate; readonly filter?: Predicate };
+
+/** The conditions on rows that are reached; `scope` is that of the request's condition. */
+export function reached({ where, filter = TRUE }: Reached, scope: Scope): readonly Fragment[] {
+  const own = () => condition(filter, rowScope(scope.row, scope.aliases));
+  const { safe, unsafe } = filter.kind === 'true' ? { safe: where, unsafe: TRUE } : split(where);
+  const barrier = unsafe.kind === 'true' ? [] : [behind(own(), condition(unsafe, scope))];
+  return [condition(safe, scope), own(), ...barrier];
 }
 
 /** The equality of a join's columns between two aliases. */

@@ -4,7 +4,7 @@
  *  them finds the page; else rows are tested one after the other.
  *  Not here: what cursors look like (opaque.ts). Reference: features.md row 124. */
 import type { Connection, ConnectionField, EdgeField, PageInfoField } from '../plan/connection-types.ts';
-import { allOf, whereClause } from './bool-exp.ts';
+import { allOf, behind, isTrue, whereClause } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, integer, join, param, sql } from './fragment.ts';
 import { Joins } from './join.ts';
 import { concatenate, expression, joinedRows, jsonArray, jsonObject, type Piece, text } from './json.ts';
@@ -67,7 +67,7 @@ type PageRows = {
 function pageRows(page: Connection, aliases: Aliases, origin: Origin): PageRows {
   const base = baseOf(page, aliases, origin);
   const { row, terms } = base;
-  const bounded = [...base.conditions, ...boundOf(page, terms)];
+  const bounded = boundedBy(page, base);
   const hasBeyond = page.bound ? beyond(page, aliases, origin) : null;
   if (page.size === null) {
     return { ...base, where: whereClause(bounded), filter: empty, hasMore: null, hasBeyond };
@@ -89,8 +89,8 @@ function pageRows(page: Connection, aliases: Aliases, origin: Origin): PageRows 
 }
 
 function beyond(page: Connection, aliases: Aliases, origin: Origin): Fragment {
-  const { from, conditions, terms } = baseOf(page, aliases, origin);
-  return sql`exists (select 1 from ${from}${whereClause([...conditions, ...boundOf(page, terms, true)])})`;
+  const base = baseOf(page, aliases, origin);
+  return sql`exists (select 1 from ${base.from}${whereClause(boundedBy(page, base, true))})`;
 }
 
 /** The same order from its end. */
@@ -108,6 +108,15 @@ function opposite({ direction, nulls }: Directed): Directed {
     direction: direction === 'asc' ? 'desc' : 'asc',
     nulls: nulls === 'first' ? 'last' : 'first',
   };
+}
+
+/** The rows to choose from that are on the cursor's side, or with `isBeyond` all others. Where comparing with the cursor may
+ *  raise an error, only the rows to choose from are compared. */
+function boundedBy(page: Connection, { conditions, terms }: Base, isBeyond = false): readonly Fragment[] {
+  const bound = boundOf(page, terms, isBeyond);
+  const chosen = allOf(conditions);
+  if (!page.mayRaise || isTrue(chosen)) return [...conditions, ...bound];
+  return [...conditions, ...bound.map((each) => behind(chosen, each))];
 }
 
 /** The rows after the cursor in the order, or before it; with `isBeyond` all others, its own among them. */

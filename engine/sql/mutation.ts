@@ -177,6 +177,8 @@ function readsOthers(predicate: Predicate): boolean {
       return predicate.any.some(readsOthers);
     case 'not':
       return readsOthers(predicate.not);
+    case 'barrier':
+      return readsOthers(predicate.filter) || readsOthers(predicate.where);
     case 'compare':
     case 'is-null':
       return predicate.left.call !== undefined || predicate.left.aggregate !== undefined;

@@ -33,6 +33,9 @@ export class ConnectionLost extends Error {
   }
 }
 
+/** `isBeforeRun`: Postgres was still reading the parameters, and has looked at no row. */
+type Failure = pg.DatabaseError & { readonly isBeforeRun?: boolean };
+
 /** What the driver keeps to itself. */
 type Inside = { readonly connection: { readonly stream: Duplex } };
 type Listener = (piece: Buffer) => void;
@@ -58,6 +61,7 @@ const NO_ROW: Row = [];
 const DATA_ROW = 0x44;
 const READY_FOR_QUERY = 0x5a;
 const ERROR_RESPONSE = 0x45;
+const BIND_COMPLETE = 0x32;
 const COPY_IN_RESPONSE = 0x47;
 const COPY_BOTH_RESPONSE = 0x57;
 
@@ -75,7 +79,9 @@ export class Connection {
   readonly #queue: UnderWay[] = [];
   /** Of the oldest statement under way. */
   #row: Column[] | null = null;
-  #failure: pg.DatabaseError | null = null;
+  #failure: Failure | null = null;
+  /** Postgres has read the parameters of the oldest statement under way. */
+  #isBound = false;
   /** Sum of what the statements under way are expected to take. */
   #backlogMs = 0;
   /** When the oldest statement began to be worked on. */
@@ -233,13 +239,21 @@ export class Connection {
       case READY_FOR_QUERY:
         this.#finish();
         return;
+      case BIND_COMPLETE:
+        this.#isBound = true;
+        return;
       case ERROR_RESPONSE:
-        this.#failure ??= failureAt(bytes, start, end);
+        this.#failure ??= this.#failureOf(failureAt(bytes, start, end));
         return;
       case COPY_IN_RESPONSE:
       case COPY_BOTH_RESPONSE:
         throw new Error('a statement asked for data to copy');
     }
+  }
+
+  #failureOf(failure: pg.DatabaseError): Failure {
+    const hasParameters = (this.#queue[0]?.exchange.values.length ?? 0) > 0;
+    return hasParameters && !this.#isBound ? Object.assign(failure, { isBeforeRun: true }) : failure;
   }
 
   #finish(): void {
@@ -250,6 +264,7 @@ export class Connection {
     const failure = this.#failure;
     this.#row = null;
     this.#failure = null;
+    this.#isBound = false;
     this.#measure(underWay, failure === null);
     if (failure && (isParsed || isStale(failure))) this.#prepared.delete(exchange.statement.name);
     if (!isAbandoned) {
