@@ -25,6 +25,7 @@ function asked(metadata: Metadata): Readonly<Record<string, string>> {
       },
     ),
     { manager: OPTIONS.manager, objects: new Map() },
+    new Map(),
     { ...OPTIONS, allowLiteralSecrets: true },
   );
   expect([...desired.outcomes.values()]).toEqual([]);

@@ -15,8 +15,9 @@ import {
 import { excessOf } from './extent.ts';
 import { fieldIn } from './field.ts';
 import { describeKey, hashOf, normalised, stableJson } from './fragment.ts';
+import { type Revocation, revocationOf } from './grants/revocation.ts';
 import { type KindRow, SpecProblem, type TranslateContext, type ValueSource } from './kinds/kind.ts';
-import { type CustomResource, crName, kindOf } from './kinds.ts';
+import { type CustomResource, crName, kindAndNamespaceOf, kindOf } from './kinds.ts';
 import { isOwnedBy } from './ledger.ts';
 import { pauseOf } from './pause.ts';
 import type { CrSnapshot, Ledger, LedgerEntry, Outcome, Policies, ReconcileOptions } from './ports.ts';
@@ -38,13 +39,20 @@ export type Desired = {
   readonly claims: ReadonlyMap<string, Claim>;
   /** Keys in the ledger that stay as they are. */
   readonly held: ReadonlySet<string>;
+  /** By key: objects whose owner may not own them any more. They are held until the grace period is over. */
+  readonly revoked: ReadonlyMap<string, Revocation>;
   /** By uid: what is wrong with the resource as a whole, or with one of its claims. */
   readonly outcomes: ReadonlyMap<string, Outcome>;
   /** Names of the resources there are: of all others the objects may go. */
   readonly present: ReadonlySet<string>;
 };
 
-export function desire(snapshot: CrSnapshot, ledger: Ledger, options: ReconcileOptions): Desired {
+export function desire(
+  snapshot: CrSnapshot,
+  ledger: Ledger,
+  live: ReadonlyMap<string, MetadataObject>,
+  options: ReconcileOptions,
+): Desired {
   const outcomes = new Map<string, Outcome>();
   const claims: Claim[] = [];
   for (const cr of snapshot.resources) {
@@ -52,7 +60,9 @@ export function desire(snapshot: CrSnapshot, ledger: Ledger, options: ReconcileO
     if ('reason' in translated) outcomes.set(cr.metadata.uid, translated);
     else claims.push(...translated.claims);
   }
-  const held = heldKeys(snapshot, ledger, outcomes, options.manager);
+  const silent = heldKeys(snapshot, ledger, outcomes, options.manager);
+  const revoked = revocations(snapshot, ledger, live, silent, options);
+  const held = new Set([...silent].filter((key) => !revoked.get(key)?.isOver));
   const winners = new Map<string, Claim>();
   for (const [key, rivals] of Map.groupBy(claims, (claim) => claim.object.key)) {
     const entry = ledger.objects.get(key);
@@ -62,7 +72,7 @@ export function desire(snapshot: CrSnapshot, ledger: Ledger, options: ReconcileO
       outcomes.set(loser.cr.metadata.uid, conflict(key, winner, entry, options.manager));
     }
   }
-  return { claims: winners, held, outcomes, present: new Set(snapshot.resources.map(crName)) };
+  return { claims: winners, held, revoked, outcomes, present: new Set(snapshot.resources.map(crName)) };
 }
 
 function translate(
@@ -74,7 +84,7 @@ function translate(
   if (!row) return { reason: 'InvalidSpec', message: `there is no kind ${cr.kind}` };
   const { namespace } = cr.metadata;
   const refusal = snapshot.consent?.refusalOf(namespace);
-  if (refusal) return { reason: 'RefNotPermitted', message: refusal.message };
+  if (refusal !== undefined) return { reason: 'RefNotPermitted', message: refusal };
   const said = saidBy(cr, row, snapshot, options);
   if ('reason' in said && said.isMalformed) return said;
   const objects = 'reason' in said ? [] : said.map(({ object }) => object);
@@ -260,10 +270,30 @@ function heldKeys(
   const silent = snapshot.resources.filter((cr) => outcomes.has(cr.metadata.uid));
   const [ownedBySilent, ownedBySeen] = [ownership(silent, manager), ownership(snapshot.resources, manager)];
   const mayBeUnseen = (entry: LedgerEntry) =>
-    !snapshot.isComplete || snapshot.seesNamespace?.(namespaceOf(entry)) === false;
+    !snapshot.isComplete || snapshot.seesNamespace?.(kindAndNamespaceOf(entry.cr).namespace) === false;
   const isHeld = (entry: LedgerEntry) =>
     ownedBySilent(entry) || (mayBeUnseen(entry) && entry.manager === manager && !ownedBySeen(entry));
   return new Set([...ledger.objects].filter(([, entry]) => isHeld(entry)).map(([key]) => key));
+}
+
+/** Of objects nobody claims any more: those a resource holds, and those a deleted one would leave behind. */
+function revocations(
+  snapshot: CrSnapshot,
+  ledger: Ledger,
+  live: ReadonlyMap<string, MetadataObject>,
+  held: ReadonlySet<string>,
+  { manager, policies }: ReconcileOptions,
+): ReadonlyMap<string, Revocation> {
+  const found = new Map<string, Revocation>();
+  if (!snapshot.consent) return found;
+  const present = new Set(snapshot.resources.map(crName));
+  for (const [key, entry] of ledger.objects) {
+    const isAsked = held.has(key) || (entry.deletionPolicy === 'Retain' && !present.has(entry.cr));
+    if (entry.manager !== manager || !isAsked) continue;
+    const revocation = revocationOf(entry, live.get(key), snapshot, policies.revocationGraceMinutes);
+    if (revocation) found.set(key, revocation);
+  }
+  return found;
 }
 
 /** `isOwnedBy` any of them, for thousands of entries and as many resources. */
@@ -271,11 +301,6 @@ function ownership(crs: readonly CustomResource[], manager: string): (entry: Led
   const uids = new Set(crs.map(({ metadata }) => metadata.uid));
   const names = new Set(crs.map(crName));
   return (entry) => entry.manager === manager && (uids.has(entry.uid) || names.has(entry.cr));
-}
-
-/** `Table team-a/article` → `team-a`. */
-function namespaceOf({ cr }: LedgerEntry): string {
-  return /^\S+ ([^/]*)\//.exec(cr)?.[1] ?? '';
 }
 
 function winnerOf(

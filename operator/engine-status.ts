@@ -1,11 +1,18 @@
 /** The status of an Engine resource: does the engine answer, how much of it is ours, is anything held back.
  *  Pure. Not here: statuses of the other kinds (status.ts), the pass itself (reconcile.ts). */
 import { objectsIn } from './fragment.ts';
-import { type CrStatus, type CustomResource, kindOf } from './kinds.ts';
+import {
+  type CrStatus,
+  type CustomResource,
+  kindAndNamespaceOf,
+  kindOf,
+  type NamespaceStatus,
+} from './kinds.ts';
 import type { Outcome } from './ports.ts';
 import { outcomeOf, type Report } from './reconcile.ts';
 import { withBehind } from './rollout.ts';
 import { conditionsOf, type Draft, progressDrafts, type StatusContext } from './status.ts';
+import type { PruneHold } from './three-way.ts';
 
 /** What the annotation must say to release deletions that were held back. */
 export const CONFIRM_PRUNE_ANNOTATION = 'pergola.dev/confirm-prune';
@@ -20,12 +27,14 @@ export function engineStatusOf(
   const outcome = problem ?? outcomeOfPass(report);
   const drafts = [...progressDrafts(cr, outcome, context), ...reachable(report), ...consistent(report)];
   const pruneHold = report.plan?.pruneHold;
+  const namespaces = namespacesOf(report);
   return {
     observedGeneration: cr.metadata.generation,
     target: kindOf('Engine')!.target(cr.spec),
     ...(report.resourceVersion === undefined ? {} : { resourceVersion: report.resourceVersion }),
     ...(report.plan ? { objects: countsOf(report) } : {}),
     ...(pruneHold ? { pruneHash: pruneHold.hash } : {}),
+    ...(namespaces.length > 0 ? { namespaces } : {}),
     conditions: conditionsOf(cr, drafts, context),
   };
 }
@@ -44,12 +53,7 @@ export function outcomeOfPass({ plan, problem, rollout }: Report): Outcome {
   if (problem) return outcomeOf(problem);
   const hold = plan?.pruneHold;
   if (hold) {
-    return {
-      reason: 'PruneHeld',
-      message:
-        `${hold.count} of ${hold.owned} owned objects would be deleted at once; ` +
-        `if that is meant, confirm with ${CONFIRM_PRUNE_ANNOTATION}: ${hold.hash}`,
-    };
+    return { reason: 'PruneHeld', message: holdText(hold) };
   }
   const kept = [...(plan?.settled.excluded.values() ?? [])].filter(({ reason }) => reason === 'PruneHeld');
   if (kept.length > 0) return { reason: 'PruneHeld', message: kept.map(({ message }) => message).join('; ') };
@@ -57,6 +61,44 @@ export function outcomeOfPass({ plan, problem, rollout }: Report): Outcome {
     reason: 'Applied',
     message: withBehind(`${plan?.owned ?? 0} objects applied`, rollout?.behind ?? []),
   };
+}
+
+/** One hash for all, and where several namespaces are held, one for each. */
+function holdText({ hash, namespaces }: PruneHold): string {
+  const what = namespaces.map(
+    ({ namespace, count, owned }) => `${count} of ${owned} objects of ${namespace}`,
+  );
+  const each = namespaces.map((one) => `${one.hash} for ${one.namespace}`);
+  return (
+    `${what.join(', ')} would be deleted at once; ` +
+    `if that is meant, confirm with ${CONFIRM_PRUNE_ANNOTATION}: ${hash}` +
+    (namespaces.length > 1 ? `, or ${each.join(', ')}` : '')
+  );
+}
+
+/** At most so many are listed. */
+const MOST_NAMESPACES = 100;
+
+/** What is held, by namespace: deletions that wait for a person, objects that will be removed. */
+function namespacesOf({ plan }: Report): readonly NamespaceStatus[] {
+  const revoked = (plan?.decisions ?? []).filter(({ action, revocation }) => action === 'hold' && revocation);
+  const byOwner = Map.groupBy(revoked, ({ entry }) => kindAndNamespaceOf(entry?.cr ?? '').namespace);
+  return [
+    ...(plan?.pruneHold?.namespaces ?? []).map(
+      ({ namespace, count, hash }): NamespaceStatus => ({
+        name: namespace,
+        state: 'PruneHeld',
+        objects: count,
+        pruneHash: hash,
+      }),
+    ),
+    ...[...byOwner].map(([name, all]): NamespaceStatus => {
+      const first = Math.min(...all.map(({ revocation }) => revocation!.until.getTime()));
+      return { name, state: 'Revoked', objects: all.length, until: new Date(first).toISOString() };
+    }),
+  ]
+    .toSorted((a, b) => (`${a.name} ${a.state}` < `${b.name} ${b.state}` ? -1 : 1))
+    .slice(0, MOST_NAMESPACES);
 }
 
 function reachable({ problem }: Report): readonly Draft[] {

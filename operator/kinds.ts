@@ -33,6 +33,8 @@ export {
   type CustomResource,
   crName,
   GROUP_VERSION,
+  kindAndNamespaceOf,
+  type NamespaceStatus,
   type ObservedVersion,
   REASONS,
   type Reason,

@@ -4,7 +4,7 @@
 import { isRecord } from '@pergola/engine/metadata';
 import { type CustomResource, crName } from './kinds.ts';
 import { withChanges } from './layered.ts';
-import type { LedgerEntries, LedgerEntry, LedgerPatch } from './ports.ts';
+import type { LedgerEntries, LedgerEntry, LedgerPatch, LedgerPatchEntry } from './ports.ts';
 import type { Decision } from './three-way.ts';
 
 /** Anything that is no ledger reads as an empty one: then everything that exists is somebody else's. */
@@ -19,8 +19,12 @@ export function readLedger(state: unknown): LedgerEntries {
 export function patched(entries: LedgerEntries, { objects }: LedgerPatch): LedgerEntries {
   return withChanges(
     entries,
-    Object.entries(objects).map(([key, entry]) => [key, entry ?? undefined] as const),
+    Object.entries(objects).map(([key, entry]) => [key, entry ? merged(entry) : undefined] as const),
   );
+}
+
+function merged({ revokedAt, ...entry }: LedgerPatchEntry): LedgerEntry {
+  return revokedAt ? { ...entry, revokedAt } : entry;
 }
 
 /** By identity, or by name: a restored cluster gives every resource a new uid. */
@@ -58,13 +62,32 @@ export function entryChanges(
 export function ledgerPatch(changes: readonly EntryChange[], manager: string): LedgerPatch | undefined {
   const changed = changes.filter(({ before, after }) => !isSameEntry(before, after));
   if (changed.length === 0) return undefined;
-  return { manager, objects: Object.fromEntries(changed.map(({ key, after }) => [key, after ?? null])) };
+  return {
+    manager,
+    objects: Object.fromEntries(
+      changed.map(({ key, before, after }) => [key, after ? patchEntry(before, after) : null]),
+    ),
+  };
+}
+
+/** A merge keeps what a patch does not name: a revocation that is over is removed with null. */
+function patchEntry(before: LedgerEntry | undefined, after: LedgerEntry): LedgerPatchEntry {
+  return before?.revokedAt !== undefined && after.revokedAt === undefined
+    ? { ...after, revokedAt: null }
+    : after;
 }
 
 function isSameEntry(a: LedgerEntry | undefined, b: LedgerEntry | undefined): boolean {
   if (a === b) return true;
   const same = (field: keyof LedgerEntry) => a?.[field] === b?.[field];
-  return same('manager') && same('uid') && same('cr') && same('hash') && same('deletionPolicy');
+  return (
+    same('manager') &&
+    same('uid') &&
+    same('cr') &&
+    same('hash') &&
+    same('deletionPolicy') &&
+    same('revokedAt')
+  );
 }
 
 /** `Kind namespace/name` of the resource a decision is about. */
@@ -84,13 +107,21 @@ function entryOf(decision: Decision, isExcluded: boolean, manager: string): Ledg
       return newEntry(decision, manager);
     case 'reportDrift':
     case 'ignoreDrift':
-    case 'hold':
       return decision.entry;
+    case 'hold':
+      return heldEntry(decision);
     case 'refuseAdoption':
     case 'delete':
     case 'forget':
       return undefined;
   }
+}
+
+/** The entry with the time of its revocation, or without one. */
+function heldEntry({ entry, revocation }: Decision): LedgerEntry | undefined {
+  if (!entry || entry.revokedAt === revocation?.since) return entry;
+  const { revokedAt: _, ...rest } = entry;
+  return revocation ? { ...rest, revokedAt: revocation.since } : rest;
 }
 
 /** The entry there is, where it says the same: most of a ledger. */

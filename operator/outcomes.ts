@@ -93,6 +93,7 @@ function issueOf(
   const { key, action, claim } = decision;
   const refused = excluded.get(key);
   if (refused) return refused;
+  if (action === 'hold') return heldBack(decision);
   if (action === 'refuseAdoption') return adoptionRequired(decision);
   if (!claim || action === 'reportDrift' || action === 'ignoreDrift') return undefined;
   if (!keys.has(key)) {
@@ -105,6 +106,20 @@ function issueOf(
   // The engine names the source or remote schema alone when there is something wrong with it.
   const home = inconsistent.get(homeKeyOf(key) ?? '');
   return home && withoutHome(key, home, all);
+}
+
+/** What keeps an object nobody claims: a grace period, or a person who has to confirm. */
+function heldBack({ key, revocation, isHeldBack }: Decision): Outcome | undefined {
+  if (revocation) {
+    const until = revocation.until.toISOString();
+    return {
+      reason: 'NotPermitted',
+      message: `${describeKey(key)} will be removed from the engine at ${until}`,
+    };
+  }
+  if (!isHeldBack) return undefined;
+  const message = `${describeKey(key)} would be deleted with too many others; the Engine says how to confirm`;
+  return { reason: 'PruneHeld', message };
 }
 
 /** One that does not answer is waited for like one of its objects; one that is wrong is put right in its own resource. */

@@ -105,21 +105,16 @@ export type ReferenceLookup = {
 /** Of what a status says besides conditions: where its values come from. */
 export type Observed = Pick<CrStatus, 'observedSecrets' | 'observedConfigMaps'>;
 
-/** Why the resources of a namespace may not bind to the engine. */
-export type Refusal = {
-  readonly message: string;
-  /** True when the operator cannot tell whether they may: then what they own is kept. */
-  readonly isUnknown?: boolean;
-};
-
 /** What the Engine lets namespaces own (grants/consent.ts). */
 export type Consent = {
   /** The Engine's own namespace. */
   readonly home: string;
   /** The same text as long as all answers are the same. */
   readonly fingerprint: string;
-  /** Undefined when resources of the namespace may bind. */
-  readonly refusalOf: (namespace: string) => Refusal | undefined;
+  /** False when an answer depends on labels of namespaces and the operator may not read them: then nothing is revoked. */
+  readonly isCertain: boolean;
+  /** Why resources of the namespace may not bind; undefined when they may. */
+  readonly refusalOf: (namespace: string) => string | undefined;
   /** Why a resource of the kind may not own the objects; undefined when it may. */
   readonly objectionTo: (
     namespace: string,
@@ -170,7 +165,9 @@ export type Policies = {
   readonly adoption: 'IfEqual' | 'Always' | 'Never';
   /** Absent: each kind's own. */
   readonly deletion?: DeletionPolicy | undefined;
-  /** More deletions than both at once wait for a person. */
+  /** After so long the objects of a namespace that may no longer own them are removed. */
+  readonly revocationGraceMinutes: number;
+  /** More deletions than both at once in one namespace wait for a person. */
   readonly pruneGuard: { readonly maxObjects: number; readonly maxPercent: number };
 };
 
@@ -189,6 +186,7 @@ export type ReconcileOptions = {
 export const DEFAULT_POLICIES: Policies = {
   drift: 'Correct',
   adoption: 'IfEqual',
+  revocationGraceMinutes: 10,
   pruneGuard: { maxObjects: 20, maxPercent: 30 },
 };
 
@@ -202,6 +200,8 @@ export type LedgerEntry = {
   /** Of the fragment in normal form. */
   readonly hash: string;
   readonly deletionPolicy: DeletionPolicy;
+  /** When an operator first noticed that the owner may not own it any more, in ISO 8601. */
+  readonly revokedAt?: string;
 };
 
 /** Who owns which metadata objects, by key; of every manager. Stored beside the metadata, in the same transaction; no part of an
@@ -214,10 +214,12 @@ export type Ledger = {
   readonly objects: LedgerEntries;
 };
 
+export type LedgerPatchEntry = Omit<LedgerEntry, 'revokedAt'> & { readonly revokedAt?: string | null };
+
 /** A JSON Merge Patch of the ledger: entries that are new or others now, null for those that go. */
 export type LedgerPatch = {
   readonly manager: string;
-  readonly objects: Readonly<Record<string, LedgerEntry | null>>;
+  readonly objects: Readonly<Record<string, LedgerPatchEntry | null>>;
 };
 
 /** A resource's outcome, before it becomes conditions. */

@@ -210,8 +210,9 @@ function decisionsIn(
   reading: EngineReading,
   options: ReconcileOptions,
 ): Decided {
-  const desired = desire(snapshot, ledger, options);
-  const decided = decide(desired, ledger, objectsIn(reading.metadata), {
+  const live = objectsIn(reading.metadata);
+  const desired = desire(snapshot, ledger, live, options);
+  const decided = decide(desired, ledger, live, {
     ...options.policies,
     manager: options.manager,
     confirmPrune: options.confirmPrune,

@@ -1,10 +1,13 @@
 /** Namespaces that share an engine: what one may own, and what becomes of it. The scripted engine; what grants cover is tested in
  *  grants/grants.test.ts. */
 import { objectKey } from '@pergola/engine/metadata';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { nextDeadline } from './deadlines.ts';
+import { engineStatusOf } from './engine-status.ts';
 import { consentOf, type LabelsOf } from './grants/consent.ts';
 import type { CustomResource } from './kinds.ts';
-import { reconcile } from './reconcile.ts';
+import type { ReconcileOptions } from './ports.ts';
+import { type Report, reconcile } from './reconcile.ts';
 import { OPTIONS, permission, resource, snapshotOf, table } from './testing/resources.ts';
 import { ScriptedPorts } from './testing/scripted-ports.ts';
 
@@ -19,6 +22,7 @@ class World {
   allowed: object = { from: 'All' };
   labelsOf: LabelsOf | undefined = () => ({});
   annotations: Readonly<Record<string, string>> = {};
+  options: ReconcileOptions = OPTIONS;
 
   async pass(...resources: readonly CustomResource[]) {
     const spec = { allowedNamespaces: this.allowed, grants: this.grants };
@@ -26,7 +30,12 @@ class World {
     const engine = resource('Engine', 'main', spec, { namespace: 'api', annotations });
     const namespaces = new Set(resources.map(({ metadata }) => metadata.namespace));
     this.ports.given = snapshotOf(resources, { consent: consentOf(engine, namespaces, this.labelsOf) });
-    return reconcile(this.ports, OPTIONS);
+    return reconcile(this.ports, this.options);
+  }
+
+  /** Lets the clock go on. */
+  wait(minutes: number): void {
+    this.ports.time = new Date(this.ports.time.getTime() + minutes * 60_000);
   }
 
   has(key: string): boolean {
@@ -123,4 +132,188 @@ test('a paused resource is judged like any other', async () => {
   const paused = selectOf('team-a', ['id'], { suspend: true });
   await world.pass(AUTHOR, paused);
   expect(world.ports.readiness(paused)).toBe('False NotPermitted');
+});
+
+const ENGINE = resource('Engine', 'main', { endpoint: { url: 'http://engine' } }, { namespace: 'api' });
+const statusOfEngine = (report: Report, now: Date) =>
+  engineStatusOf(ENGINE, report, { now, progressDeadlineSeconds: 300 });
+
+const REVOKED: readonly [string, (world: World) => void, string][] = [
+  ['its grant is taken away', (world) => (world.grants = [TEAM_B]), 'NotPermitted'],
+  [
+    'its grant no longer covers the role',
+    (world) => (world.grants = [{ ...TEAM_A, roles: ['other'] }]),
+    'NotPermitted',
+  ],
+  ['the Engine lets in nobody else', (world) => (world.allowed = { from: 'Same' }), 'RefNotPermitted'],
+  ['it loses its label', (world) => (world.labelsOf = () => ({ tier: 'none' })), 'RefNotPermitted'],
+];
+
+describe.each(REVOKED)('when a namespace is revoked because %s', (why, revoke, reason) => {
+  async function revoked(cr = selectOf('team-a')) {
+    const world = new World();
+    if (why.includes('label')) {
+      world.allowed = { from: 'Selector', selector: { matchLabels: { tier: 'product' } } };
+      world.labelsOf = () => ({ tier: 'product' });
+    }
+    await world.pass(AUTHOR, cr);
+    expect(world.has(SELECT)).toBe(true);
+    revoke(world);
+    return world;
+  }
+
+  test('its objects stay for the grace period, with the time in the statuses, and then go', async () => {
+    const world = await revoked();
+    const mine = selectOf('team-a');
+    const report = await world.pass(AUTHOR, mine);
+    const until = new Date(world.ports.time.getTime() + 600_000).toISOString();
+    expect(world.ports.readiness(mine)).toBe(`False ${reason}`);
+    if (reason === 'NotPermitted') expect(world.ports.message(mine)).toContain(until);
+    expect(statusOfEngine(report, world.ports.time).namespaces).toEqual([
+      { name: 'team-a', state: 'Revoked', objects: 1, until },
+    ]);
+    expect(nextDeadline(report, world.ports.time)).toBe(Date.parse(until));
+    world.wait(9);
+    await world.pass(AUTHOR, mine);
+    expect(world.has(SELECT)).toBe(true);
+    world.wait(1);
+    const last = await world.pass(AUTHOR, mine);
+    expect(world.has(SELECT)).toBe(false);
+    expect(statusOfEngine(last, world.ports.time).namespaces).toBeUndefined();
+    expect(nextDeadline(last, world.ports.time)).toBeUndefined();
+    expect(world.ports.readiness(AUTHOR)).toBe('True Applied');
+  });
+
+  test('the grace period is in the ledger: another operator does not begin anew', async () => {
+    const world = await revoked();
+    await world.pass(AUTHOR, selectOf('team-a'));
+    const successor = new World();
+    Object.assign(successor, { grants: world.grants, allowed: world.allowed, labelsOf: world.labelsOf });
+    Object.assign(successor.ports.engine, {
+      metadata: world.ports.engine.metadata,
+      operatorState: world.ports.engine.operatorState,
+    });
+    successor.wait(10);
+    await successor.pass(AUTHOR, selectOf('team-a'));
+    expect(successor.has(SELECT)).toBe(false);
+  });
+
+  test.each([
+    ['pausing', selectOf('team-a', ['id'], { suspend: true })],
+    ['a spec that is invalid', selectOf('team-a', ['id'], { colour: 'green' })],
+    ['asking to be retained', selectOf('team-a', ['id'], { deletionPolicy: 'Retain' })],
+  ])('%s does not keep them', async (_, cr) => {
+    const world = await revoked();
+    await world.pass(AUTHOR, cr);
+    world.wait(10);
+    await world.pass(AUTHOR, cr);
+    expect(world.has(SELECT)).toBe(false);
+  });
+
+  test('a resource that is deleted cannot leave them behind', async () => {
+    const world = await revoked(selectOf('team-a', ['id'], { deletionPolicy: 'Retain' }));
+    await world.pass(AUTHOR);
+    expect(world.has(SELECT)).toBe(false);
+  });
+
+  test('a namespace that is granted again in time keeps them, and the next grace period is whole', async () => {
+    const world = await revoked();
+    const before = { grants: [TEAM_A, TEAM_B], allowed: { from: 'All' }, labelsOf: () => ({}) };
+    await world.pass(AUTHOR, selectOf('team-a'));
+    world.wait(9);
+    Object.assign(world, before);
+    await world.pass(AUTHOR, selectOf('team-a'));
+    revoke(world);
+    if (why.includes('label')) world.allowed = { from: 'Same' };
+    await world.pass(AUTHOR, selectOf('team-a'));
+    world.wait(9);
+    await world.pass(AUTHOR, selectOf('team-a'));
+    expect(world.has(SELECT)).toBe(true);
+    world.wait(1);
+    await world.pass(AUTHOR, selectOf('team-a'));
+    expect(world.has(SELECT)).toBe(false);
+  });
+});
+
+test('without labels of namespaces nothing is revoked', async () => {
+  const world = new World();
+  world.allowed = { from: 'Selector', selector: { matchLabels: { tier: 'product' } } };
+  world.labelsOf = () => ({ tier: 'product' });
+  await world.pass(AUTHOR, selectOf('team-a'));
+  world.labelsOf = undefined;
+  await world.pass(AUTHOR, selectOf('team-a'));
+  world.wait(60);
+  await world.pass(AUTHOR, selectOf('team-a'));
+  expect(world.has(SELECT)).toBe(true);
+});
+
+test('the namespace of the Engine keeps what it has when a variable is no longer granted', async () => {
+  const world = new World();
+  const spec = { name: 'nightly', schedule: '0 3 * * *', webhook: '{{JOBS_URL}}' };
+  const nightly = resource('CronTrigger', 'nightly', spec, { namespace: 'api' });
+  world.grants = [{ name: 'own', variables: ['*'] }];
+  await world.pass(nightly);
+  world.grants = [];
+  await world.pass(nightly);
+  world.wait(60);
+  await world.pass(nightly);
+  expect(world.ports.readiness(nightly)).toBe('False NotPermitted');
+  expect(world.has(objectKey('cron_trigger', 'nightly'))).toBe(true);
+});
+
+const tablesOf = (namespace: string, count: number) =>
+  Array.from({ length: count }, (_, i) =>
+    table(`${namespace.replace('-', '_')}_${i}`, { namespace, uid: `uid-${namespace}-${i}` }),
+  );
+
+test("one namespace's mass deletion holds neither another's deletions nor its revocation", async () => {
+  const world = new World();
+  const [a, b] = [tablesOf('team-a', 30), tablesOf('team-b', 30)];
+  await world.pass(...a, ...b);
+  world.grants = [TEAM_A];
+  await world.pass(...a, ...b);
+  world.wait(10);
+  const report = await world.pass(...b);
+  expect(report.plan?.pruneHold?.namespaces).toMatchObject([{ namespace: 'team-a', count: 30, owned: 30 }]);
+  expect(world.ports.engine.objects.has(objectKey('table', 'default', 'public', 'team_b_0'))).toBe(false);
+  expect(world.ports.engine.objects.has(objectKey('table', 'default', 'public', 'team_a_0'))).toBe(true);
+  const status = statusOfEngine(report, world.ports.time);
+  const { hash } = report.plan!.pruneHold!;
+  expect(status.namespaces).toEqual([{ name: 'team-a', state: 'PruneHeld', objects: 30, pruneHash: hash }]);
+  expect(status.conditions[0]?.message).toBe(
+    '30 of 30 objects of team-a would be deleted at once; ' +
+      `if that is meant, confirm with pergola.dev/confirm-prune: ${hash}`,
+  );
+});
+
+test('each namespace can be confirmed by itself, or all together', async () => {
+  const world = new World();
+  await world.pass(...tablesOf('team-a', 30), ...tablesOf('team-b', 30));
+  const held = (await world.pass()).plan!.pruneHold!;
+  expect(held).toMatchObject({ count: 60, owned: 60 });
+  const [first, second] = held.namespaces;
+  world.options = { ...OPTIONS, confirmPrune: first!.hash };
+  const rest = (await world.pass()).plan!.pruneHold!;
+  expect(rest.namespaces).toEqual([second]);
+  world.options = { ...OPTIONS, confirmPrune: `${first!.hash}, ${rest.hash}` };
+  expect((await world.pass()).plan!.pruneHold).toBeUndefined();
+  expect(world.ports.engine.objects.size).toBe(1);
+});
+
+test('a resource whose deletions are held back says so itself', async () => {
+  const world = new World();
+  const roles = (count: number) =>
+    table('author', {
+      namespace: 'team-a',
+      spec: {
+        permissions: Array.from({ length: count }, (_, i) => ({
+          role: `r${i}`,
+          select: { columns: ['id'], filter: {} },
+        })),
+      },
+    });
+  await world.pass(roles(30));
+  await world.pass(roles(1));
+  expect(world.ports.readiness(roles(1))).toBe('False PruneHeld');
+  expect(world.ports.message(roles(1))).toContain('and 26 more');
 });

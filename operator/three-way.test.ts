@@ -52,6 +52,7 @@ function actionFor(given: Case): Action | 'nothing' {
   const desired: Desired = {
     claims: new Map(claim ? [[KEY, claim]] : []),
     held: new Set(given.held ? [KEY] : []),
+    revoked: new Map(),
     outcomes: new Map(),
     present: new Set(given.present ? ['Table default/author'] : []),
   };

@@ -1,10 +1,13 @@
 /** (ledger, claims, live) → what happens to each key. L is what we wrote last (its hash), D what a resource claims, V what the
  *  engine has: V = D nothing; V = L an update; V differs from both drift; no L, and adoption decides; L without D, and it goes.
- *  Then the guard: more deletions at once than anyone expects wait for a person.
+ *  Then the guard: more deletions of one namespace at once than anyone expects wait for a person. What its owner may not own any
+ *  more is not counted: it goes when the grace period is over.
  *  Pure. Not here: whether the engine accepts it (exclude.ts), the document (compose.ts). */
 import type { MetadataObject } from '@pergola/engine/metadata';
 import type { Claim, Desired } from './desired.ts';
 import { hashOfLive, shortHash } from './fragment.ts';
+import type { Revocation } from './grants/revocation.ts';
+import { kindAndNamespaceOf } from './kinds.ts';
 import type { Ledger, LedgerEntry, Policies } from './ports.ts';
 
 /** `own`: equal, and taken over; `adopt`: different, and overwritten; `hold`: left alone, still owned. */
@@ -30,9 +33,22 @@ export type Decision = {
   /** Absent where the ledger has none. */
   readonly entry?: LedgerEntry;
   readonly live?: MetadataObject;
+  /** Its owner may not own it any more. */
+  readonly revocation?: Revocation;
+  /** It would be deleted, together with too many others of its namespace. */
+  readonly isHeldBack?: true;
 };
 
-export type PruneHold = { readonly count: number; readonly owned: number; readonly hash: string };
+/** Deletions of one namespace that wait for a person; `hash` confirms them. */
+export type NamespaceHold = {
+  readonly namespace: string;
+  readonly count: number;
+  readonly owned: number;
+  readonly hash: string;
+};
+
+/** All that wait; `hash` confirms them together. */
+export type PruneHold = Omit<NamespaceHold, 'namespace'> & { readonly namespaces: readonly NamespaceHold[] };
 
 export type Decisions = {
   readonly decisions: readonly Decision[];
@@ -67,7 +83,8 @@ export function decide(
   const unclaimed = ours
     .filter(([key]) => !desired.claims.has(key))
     .map(([key, entry]) => decideUnclaimed(key, entry, live.get(key), desired, options.mayPrune));
-  return guard([...claimed, ...unclaimed], ours.length, options);
+  const owned = Map.groupBy(ours, ([, entry]) => kindAndNamespaceOf(entry.cr).namespace);
+  return guard([...claimed, ...unclaimed], (namespace) => owned.get(namespace)?.length ?? 0, options);
 }
 
 function decideClaim(
@@ -100,28 +117,54 @@ function decideUnclaimed(
   desired: Desired,
   mayPrune: boolean,
 ): Decision {
-  const base = { key, entry, ...(live ? { live } : {}) };
+  const revocation = desired.revoked.get(key);
+  const base = { key, entry, ...(live ? { live } : {}), ...(revocation ? { revocation } : {}) };
   if (desired.held.has(key)) return { ...base, action: 'hold' };
   if (!live) return { ...base, action: 'forget' };
   // `Retain` is about a resource that is gone; what a present one no longer says goes.
-  const isRetained = entry.deletionPolicy === 'Retain' && !desired.present.has(entry.cr);
+  const isRetained = entry.deletionPolicy === 'Retain' && !desired.present.has(entry.cr) && !revocation;
   if (isRetained) return { ...base, action: 'forget' };
   return { ...base, action: mayPrune ? 'delete' : 'hold' };
 }
 
 function guard(
   decisions: readonly Decision[],
-  owned: number,
+  ownedBy: (namespace: string) => number,
   options: { readonly pruneGuard: Policies['pruneGuard']; readonly confirmPrune?: string | undefined },
 ): Decisions {
-  const keys = decisions.filter(({ action }) => action === 'delete').map(({ key }) => key);
+  const deleted = decisions.filter(({ action, revocation }) => action === 'delete' && !revocation);
   const { maxObjects, maxPercent } = options.pruneGuard;
-  const isTooMuch = keys.length > maxObjects && keys.length * 100 > maxPercent * owned;
-  if (!isTooMuch) return { decisions };
-  const hash = shortHash(keys.toSorted().join('\n'));
-  if (options.confirmPrune === hash) return { decisions };
+  const tooMany = [...Map.groupBy(deleted, namespaceOf)]
+    .map(([namespace, all]) => ({ namespace, keys: all.map(({ key }) => key), owned: ownedBy(namespace) }))
+    .filter(({ keys, owned }) => keys.length > maxObjects && keys.length * 100 > maxPercent * owned)
+    .map(({ namespace, keys, owned }) => ({
+      namespace,
+      count: keys.length,
+      owned,
+      hash: hashOfKeys(keys),
+      keys,
+    }));
+  if (tooMany.length === 0) return { decisions };
+  const hash = hashOfKeys(tooMany.flatMap(({ keys }) => keys));
+  const confirmed = new Set(options.confirmPrune?.split(/[\s,]+/));
+  const held = confirmed.has(hash) ? [] : tooMany.filter((one) => !confirmed.has(one.hash));
+  if (held.length === 0) return { decisions };
+  const keys = new Set(held.flatMap((one) => one.keys));
   return {
-    decisions: decisions.map((d) => (d.action === 'delete' ? { ...d, action: 'hold' } : d)),
-    pruneHold: { count: keys.length, owned, hash },
+    decisions: decisions.map((d) => (keys.has(d.key) ? { ...d, action: 'hold', isHeldBack: true } : d)),
+    pruneHold: {
+      count: keys.size,
+      owned: held.reduce((sum, one) => sum + one.owned, 0),
+      hash: hashOfKeys([...keys]),
+      namespaces: held.map(({ keys: _, ...one }) => one),
+    },
   };
+}
+
+function namespaceOf({ entry }: Decision): string {
+  return kindAndNamespaceOf(entry?.cr ?? '').namespace;
+}
+
+function hashOfKeys(keys: readonly string[]): string {
+  return shortHash(keys.toSorted().join('\n'));
 }

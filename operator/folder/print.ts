@@ -71,9 +71,11 @@ function printHeld({ pruneHold, settled }: Plan): readonly string[] {
   const kept = [...settled.excluded.values()].filter(({ reason }) => reason === 'PruneHeld');
   const lines = kept.map(({ message }) => `${paint('red', '!')} ${message}`);
   if (!pruneHold) return lines;
-  const { count, owned, hash } = pruneHold;
-  const held = `${count} of ${owned} owned objects would be deleted at once; if that is meant: --confirm-prune ${hash}`;
-  return [...lines, `${paint('red', '!')} ${held}`];
+  const held = pruneHold.namespaces.map(
+    ({ namespace, count, owned, hash }) =>
+      `${count} of ${owned} objects of ${namespace} would be deleted at once; if that is meant: --confirm-prune ${hash}`,
+  );
+  return [...lines, ...held.map((line) => `${paint('red', '!')} ${line}`)];
 }
 
 function countsOf(writes: readonly Decision[]): string {

@@ -23,13 +23,11 @@ test.each([
 ])('lets in or refuses: %s', (_, allowedNamespaces, namespace, isLetIn) => {
   const refusal = refusalOf(engine({ allowedNamespaces }), namespace, labels);
   expect(refusal === undefined).toBe(isLetIn);
-  expect(refusal?.isUnknown).toBeFalsy();
 });
 
 test('where labels are not seen, nobody is let in by them, and it says why', () => {
   const refusal = refusalOf(engine({ allowedNamespaces: BY_LABEL }), 'team', undefined);
-  expect(refusal?.message).toContain('the operator sees no labels');
-  expect(refusal?.isUnknown).toBe(true);
+  expect(refusal).toContain('the operator sees no labels');
 });
 
 const LET_IN = { from: 'All' };
@@ -54,6 +52,15 @@ test('labels of a namespace give and take a grant', () => {
   expect(consent(() => ({})).objectionTo('team', 'Table', [TABLE])).toContain('namespaces: [team]');
   expect(consent().objectionTo('team', 'Table', [TABLE])).toContain('namespaces: [team]');
   expect(consent(labels).objectionTo('api', 'Table', [TABLE])).toBeUndefined();
+});
+
+test.each([
+  ['by name', { allowedNamespaces: LET_IN, grants: [{ name: 'a', namespaces: ['team'] }] }, true],
+  ['by label', { allowedNamespaces: BY_LABEL }, false],
+  ['with a grant by label', { allowedNamespaces: LET_IN, grants: [GRANT] }, false],
+])('without labels, an Engine that lets in %s is certain of it: %s', (_, spec, expected) => {
+  expect(consentOf(engine(spec), NAMESPACES, undefined).isCertain).toBe(expected);
+  expect(consentOf(engine(spec), NAMESPACES, labels).isCertain).toBe(true);
 });
 
 test('the fingerprint changes with the grants and the labels that matter, and with nothing else', () => {

@@ -2,7 +2,7 @@
  *  In: the Engine resource and the labels of namespaces. Out: a Consent (../ports.ts).
  *  Pure. Not here: what grants cover (grants.ts). */
 import type { CustomResource } from '../kinds.ts';
-import type { Consent, Refusal } from '../ports.ts';
+import type { Consent } from '../ports.ts';
 import { type Grant, type Granted, isGrantFor, objectionTo } from './grants.ts';
 
 type Labels = Readonly<Record<string, string>>;
@@ -27,17 +27,22 @@ export function consentOf(
   const judge = onePerNamespace((namespace) => judgement(engine, namespace, labelsOf));
   const seen = [...namespaces].toSorted().map((namespace) => {
     const { refusal, granted } = judge(namespace);
-    return [namespace, refusal?.message ?? null, granted.grants];
+    return [namespace, refusal ?? null, granted.grants];
   });
   return {
     home: engine.metadata.namespace,
+    isCertain: labelsOf !== undefined || !dependsOnLabels(engine.spec as Spec),
     fingerprint: JSON.stringify(seen),
     refusalOf: (namespace) => judge(namespace).refusal,
     objectionTo: (namespace, kind, objects) => objectionTo(judge(namespace).granted, kind, objects),
   };
 }
 
-type Judgement = { readonly refusal: Refusal | undefined; readonly granted: Granted };
+function dependsOnLabels({ allowedNamespaces, grants = [] }: Spec): boolean {
+  return allowedNamespaces?.from === 'Selector' || grants.some(({ namespaceSelector }) => namespaceSelector);
+}
+
+type Judgement = { readonly refusal: string | undefined; readonly granted: Granted };
 
 function judgement(engine: CustomResource, namespace: string, labelsOf: LabelsOf | undefined): Judgement {
   const { name, namespace: home } = engine.metadata;
@@ -59,20 +64,18 @@ export function refusalOf(
   engine: CustomResource,
   namespace: string,
   labelsOf: LabelsOf | undefined,
-): Refusal | undefined {
+): string | undefined {
   const { name, namespace: home } = engine.metadata;
   const { from, selector } = (engine.spec as Spec).allowedNamespaces ?? { from: 'Same' };
   if (namespace === home || from === 'All') return undefined;
   if (from === 'Same') {
-    return {
-      message:
-        `Engine ${home}/${name} lets in resources of its own namespace; ` +
-        `its spec.allowedNamespaces could let ${namespace} in`,
-    };
+    return (
+      `Engine ${home}/${name} lets in resources of its own namespace; ` +
+      `its spec.allowedNamespaces could let ${namespace} in`
+    );
   }
   if (!labelsOf) {
-    const message = `namespaces are let in by label, and the operator sees no labels; let it watch all namespaces`;
-    return { message, isUnknown: true };
+    return `namespaces are let in by label, and the operator sees no labels; let it watch all namespaces`;
   }
   const labels = labelsOf(namespace) ?? {};
   const wanted = Object.entries(selector?.matchLabels ?? {});
@@ -80,9 +83,7 @@ export function refusalOf(
     .filter(([key, value]) => labels[key] !== value)
     .map(([key, value]) => `${key}=${value}`);
   if (missing.length === 0) return undefined;
-  return {
-    message: `Engine ${home}/${name} lets in namespaces with labels that ${namespace} lacks: ${missing.join(', ')}`,
-  };
+  return `Engine ${home}/${name} lets in namespaces with labels that ${namespace} lacks: ${missing.join(', ')}`;
 }
 
 function onePerNamespace(judge: (namespace: string) => Judgement): (namespace: string) => Judgement {

@@ -128,11 +128,18 @@ export const EngineSpec = closed({
       drift: Type.Optional(DriftPolicy),
       adoption: Type.Optional(AdoptionPolicy),
       deletion: Type.Optional(DeletionPolicySchema),
+      revocationGraceMinutes: count(
+        'After so many minutes the objects of a namespace that may no longer own them are removed; 10 when absent.',
+        10_080,
+      ),
       pruneGuard: Type.Optional(
         closed({
-          maxObjects: count('Deletions at once that always pass; 20 when absent.', 1_000_000),
+          maxObjects: count(
+            'Deletions of one namespace at once that always pass; 20 when absent.',
+            1_000_000,
+          ),
           maxPercent: count(
-            'Share of the owned objects that may always be deleted at once; 30 when absent.',
+            'Share of the objects of a namespace that may always be deleted at once; 30 when absent.',
             100,
           ),
         }),

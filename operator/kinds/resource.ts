@@ -97,6 +97,28 @@ export const STATUS = Type.Object(
     pruneHash: Type.Optional(
       text('Value of the annotation pergola.dev/confirm-prune that releases the deletions held back.', 64),
     ),
+    namespaces: Type.Optional(
+      Type.Array(
+        Type.Object({
+          name: Type.String({ maxLength: 63 }),
+          state: Type.Union([Type.Literal('PruneHeld'), Type.Literal('Revoked')]),
+          objects: Type.Integer({ description: 'How many objects of the namespace.' }),
+          until: Type.Optional(
+            Type.String({ format: 'date-time', description: 'When the first of them is removed.' }),
+          ),
+          pruneHash: Type.Optional(
+            text('Value of pergola.dev/confirm-prune that releases the deletions of this namespace.', 64),
+          ),
+        }),
+        {
+          maxItems: 200,
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['name', 'state'],
+          description:
+            'Namespaces with deletions that wait for a person, and with objects they may no longer own. Engine only.',
+        },
+      ),
+    ),
     observedSecrets: Type.Optional(observed('Secrets')),
     observedConfigMaps: Type.Optional(observed('ConfigMaps')),
     plan: Type.Optional(
@@ -119,6 +141,14 @@ export const STATUS = Type.Object(
 
 export type ObservedVersion = { readonly name: string; readonly resourceVersion: string };
 
+export type NamespaceStatus = {
+  readonly name: string;
+  readonly state: 'PruneHeld' | 'Revoked';
+  readonly objects: number;
+  readonly until?: string;
+  readonly pruneHash?: string;
+};
+
 export type CrStatus = {
   readonly observedGeneration: number;
   readonly target?: string;
@@ -131,6 +161,7 @@ export type CrStatus = {
     readonly drifted: number;
   };
   readonly pruneHash?: string;
+  readonly namespaces?: readonly NamespaceStatus[];
   readonly observedSecrets?: readonly ObservedVersion[];
   readonly observedConfigMaps?: readonly ObservedVersion[];
   readonly plan?: readonly string[];
@@ -157,4 +188,10 @@ export type CustomResource = {
 /** `Table team-a/article`: how ledger, conflicts and terminals name a resource. */
 export function crName(cr: { readonly kind: string; readonly metadata: CustomResource['metadata'] }): string {
   return `${cr.kind} ${cr.metadata.namespace}/${cr.metadata.name}`;
+}
+
+/** `Table team-a/article` → `Table` and `team-a`. */
+export function kindAndNamespaceOf(cr: string): { readonly kind: string; readonly namespace: string } {
+  const [, kind = '', namespace = ''] = /^(\S+) ([^/]*)\//.exec(cr) ?? [];
+  return { kind, namespace };
 }

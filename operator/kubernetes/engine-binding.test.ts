@@ -51,7 +51,12 @@ test('policies that are not said are the usual ones, a part of the prune guard t
   expect(made).toEqual({
     ...general,
     allowLiteralSecrets: false,
-    policies: { drift: 'Report', adoption: 'IfEqual', pruneGuard: { maxObjects: 5, maxPercent: 30 } },
+    policies: {
+      drift: 'Report',
+      adoption: 'IfEqual',
+      revocationGraceMinutes: 10,
+      pruneGuard: { maxObjects: 5, maxPercent: 30 },
+    },
     confirmPrune: 'abc',
   });
 });

@@ -2,6 +2,8 @@
  *  resources, then the Engine's own status; and when to look again.
  *  An engine nobody describes gets no pass: its resources are told so.
  *  Not here: a pass (../reconcile.ts), whose turn it is (queue.ts). */
+
+import { nextDeadline } from '../deadlines.ts';
 import { isHeld, isLeaving, MAY_GO, type Stay, stayAfter, stayFor } from '../deletion.ts';
 import { engineStatusOf, heldStatusOf } from '../engine-status.ts';
 import { consentOf } from '../grants/consent.ts';
@@ -62,7 +64,7 @@ type Memory = Past & {
   reloadedAt: number;
   failures: number;
   isWaiting: boolean;
-  /** When the first pause ends by itself, by the wall clock. */
+  /** When the first pause or grace period ends by itself, by the wall clock. */
   resumesAt: number | undefined;
 };
 
@@ -284,7 +286,7 @@ export class EnginePass {
     const { timers, clock, mayPruneAtMs } = this.#options;
     const now = timers.nowMs();
     const wallNow = clock.now();
-    const resumesAt = nextResumption(report.resources, wallNow);
+    const resumesAt = nextDeadline(report, wallNow);
     const before = this.#memories.get(key);
     const failures = report.problem ? (before?.failures ?? 0) + 1 : 0;
     this.#memories.set(key, {
