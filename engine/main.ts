@@ -60,6 +60,7 @@ export async function startEngine(
     maxWaiting: options.pgMaxWaiting,
     keptRevisions: options.metadataRevisions,
     pollIntervalMs: options.schemaSyncPollInterval,
+    sourceCheckIntervalMs: options.sourceCheckInterval * 1000,
     report: (event) => observe({ kind: 'state', event }),
     timed: registry === null ? undefined : measureSource.bind(null, registry),
   });

@@ -9,7 +9,7 @@ import type { ActionCalls } from '../execute/async-actions.ts';
 import { prepareNativeQueries } from '../execute/native-query.ts';
 import type { Database } from '../execute/pool.ts';
 import { introspectRemote } from '../execute/remote-schema.ts';
-import { Sources, type SourceTimed } from '../execute/sources.ts';
+import { type SourceFailed, Sources, type SourceTimed } from '../execute/sources.ts';
 import { outboundVariables } from '../execute/webhook.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
@@ -36,6 +36,7 @@ export type GroundOptions = {
   readonly maxConnections?: number | undefined;
   readonly maxWaiting?: number | undefined;
   readonly timed?: SourceTimed | undefined;
+  readonly failed?: SourceFailed | undefined;
   /** Whether PREPARE is asked about native queries. */
   readonly validatesNativeQueries: boolean;
   readonly onUnreachable: (source: string, reason: string) => void;
@@ -54,12 +55,12 @@ export class Ground {
   constructor(options: GroundOptions) {
     this.#options = options;
     this.store = options.store;
-    const { env, maxConnections, maxWaiting, timed } = options;
+    const { env, maxConnections, maxWaiting, timed, failed } = options;
     const limits = {
       ...(maxConnections !== undefined && { maxConnections }),
       ...(maxWaiting !== undefined && { maxWaiting }),
     };
-    this.sources = new Sources(env, limits, timed);
+    this.sources = new Sources(env, limits, { timed, failed });
   }
 
   /** Of asynchronous actions. */

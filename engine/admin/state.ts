@@ -23,8 +23,10 @@ import { Store, type StoredDocument, type Versions } from '../store/store.ts';
 import { type Watch, watch } from '../store/watch.ts';
 import { Ground, trustsOf } from './ground.ts';
 import { Recovery } from './recovery.ts';
+import { reread } from './reread.ts';
 import { isSameEndpoint } from './same-place.ts';
 import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
+import { SourceWatch, type Watched } from './source-watch.ts';
 
 /** Name of the variable a source made from `--database-url` reads. */
 export const DATABASE_URL_VARIABLE = 'ENGINE_GRAPHQL_DATABASE_URL';
@@ -47,6 +49,8 @@ export type EngineStateOptions = ResolveOptions & {
   readonly keptRevisions?: number;
   /** How often other replicas' changes are looked for besides LISTEN; 0 is never. Default 1000. */
   readonly pollIntervalMs?: number;
+  /** How often the databases of sources are checked, besides when there is a reason to; 0 is never. Default 10 000. */
+  readonly sourceCheckIntervalMs?: number;
   /** How long an unreachable metadata database is waited for at start. Default 60 000. */
   readonly startTimeoutMs?: number;
   /** Most connections to a source that does not say itself. */
@@ -62,6 +66,10 @@ export type StateEvent =
   | { readonly kind: 'metadata database unreachable'; readonly attempt: number; readonly reason: string }
   | { readonly kind: 'migrated'; readonly versions: readonly number[] }
   | { readonly kind: 'source unreachable'; readonly source: string; readonly reason: string }
+  /** It had been reported as unreachable. */
+  | { readonly kind: 'source reachable'; readonly source: string }
+  /** A tracked table or function was changed by somebody else. */
+  | { readonly kind: 'source changed'; readonly source: string }
   | {
       readonly kind: 'published';
       readonly resourceVersion: number;
@@ -85,6 +93,9 @@ export class EngineState {
   #refreshing: Promise<void> | undefined;
   #gathering: Promise<void> | undefined;
   #isClosed = false;
+  readonly #sourceWatch: SourceWatch;
+  /** By name of the source: its catalog is being read again. */
+  readonly #rereading = new Set<string>();
   readonly #recovery = new Recovery({
     isNeeded: () => this.#unreachable().length > 0,
     attempt: () => this.#recover(),
@@ -106,8 +117,19 @@ export class EngineState {
       maxConnections: options.maxConnections,
       maxWaiting: options.maxWaiting,
       timed: options.timed,
+      failed: (source, failure) => this.#sourceWatch.suspect(source, failure),
       validatesNativeQueries: options.validatesNativeQueries ?? true,
       onUnreachable: (source, reason) => this.#report({ kind: 'source unreachable', source, reason }),
+    });
+    this.#sourceWatch = new SourceWatch({
+      intervalMs: options.sourceCheckIntervalMs ?? 10_000,
+      watched: () => this.#reached(),
+      databaseOf: (source) => this.ground.database(source),
+      probe: (source, timeoutSeconds) => this.ground.sources.probe(source, timeoutSeconds),
+      onLost: (source, reason) => this.#noteLost(source, reason),
+      onBack: (source) => this.#noteLost(source, undefined),
+      onChanged: (source) => this.#reread(source),
+      onLooked: () => this.#recoverOnce(),
     });
   }
 
@@ -149,6 +171,13 @@ export class EngineState {
       onChange: (versions) => void this.#noticed(versions),
       onInterruption: (reason) => this.#report({ kind: 'watch interrupted', reason }),
     });
+    this.#sourceWatch.start();
+  }
+
+  /** Checks the databases of sources, unless that was done within the last second. Resolves after `mostMs` at the latest, and
+   *  never rejects. */
+  lookAtSources(mostMs: number): Promise<void> {
+    return this.#sourceWatch.look(mostMs);
   }
 
   /** Introspects every source again and publishes. */
@@ -202,6 +231,7 @@ export class EngineState {
   async close(cut: AbortSignal): Promise<void> {
     this.#isClosed = true;
     this.#recovery.close();
+    this.#sourceWatch.close();
     await ended([this.#watch?.close()], cut);
     await ended([this.#lastTurn, this.#refreshing, this.#gathering], cut);
     await this.ground.sources.close(cut);
@@ -211,6 +241,56 @@ export class EngineState {
   #unreachable(): readonly Source[] {
     const { metadata, catalogs } = this.snapshot();
     return metadata.sources.filter(({ name }) => 'error' in (catalogs.get(name) ?? {}));
+  }
+
+  /** Sources with a catalog. */
+  #reached(): readonly Watched[] {
+    const { metadata, catalogs } = this.snapshot();
+    return metadata.sources.flatMap((source) => {
+      const catalog = catalogs.get(source.name);
+      return catalog && !('error' in catalog) ? [{ source, catalog }] : [];
+    });
+  }
+
+  /** The source is inconsistent from now on, or no more. Its tables are kept: requests fail until the database is back, and
+   *  need no new plan then. A write that is under way may publish the former state; the next check puts that right. */
+  #noteLost(source: Source, reason: string | undefined): void {
+    const current = this.snapshot();
+    const catalog = current.catalogs.get(source.name);
+    if (!catalog || 'error' in catalog || (catalog.lost === undefined) === (reason === undefined)) return;
+    const catalogs = new Map(current.catalogs).set(source.name, { ...catalog, lost: reason });
+    const { inconsistencies } = this.ground.resolve(current.metadata, catalogs, current.upstreams);
+    this.publish({ ...current, catalogs, inconsistencies });
+    const { name } = source;
+    this.#report(
+      reason === undefined
+        ? { kind: 'source reachable', source: name }
+        : { kind: 'source unreachable', source: name, reason },
+    );
+  }
+
+  /** Never rejects. */
+  async #reread({ name }: Source): Promise<void> {
+    if (this.#rereading.has(name)) return;
+    this.#rereading.add(name);
+    const turn = this.exclusively(async () => {
+      if (this.#isClosed) return;
+      const before = this.snapshot();
+      const next = await reread(before, this.ground, name);
+      if (!next) return;
+      this.publish(next);
+      if (next.model !== before.model) this.#report({ kind: 'source changed', source: name });
+    });
+    await turn
+      .catch((error: unknown) => {
+        this.#report({ kind: 'source unreachable', source: name, reason: reasonOf(error) });
+      })
+      .finally(() => this.#rereading.delete(name));
+  }
+
+  async #recoverOnce(): Promise<void> {
+    if (this.#isClosed || this.#unreachable().length === 0) return;
+    await this.#recover().catch(() => false);
   }
 
   /** Publishes only when a source is back: every publication costs what was planned. */

@@ -1,9 +1,10 @@
 /** Asks a Postgres what it has: one statement (introspect.sql), one row of JSON, one Catalog.
- *  In: anything with `query`. Out: Catalog (types.ts), immutable. Works on PostgreSQL 13 to 18.
+ *  In: anything with `query`. Out: Catalog (types.ts), immutable, with the fingerprints of fingerprint.ts. Works on PostgreSQL 13 to 18.
  *  The row is compact: lists instead of objects, oids and attnums instead of names; they are looked up here.
  *  Not here: the rows of enum tables (enum-rows.ts), what is tracked (resolve/), when it is asked again (admin/state.ts). */
 import { readFileSync } from 'node:fs';
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
+import { fingerprintsOf } from './fingerprint.ts';
 import type {
   Catalog,
   CatalogArgument,
@@ -95,8 +96,10 @@ const DELETES = 16;
 
 /** Raises whatever the client raises, for example when the database is unreachable. */
 export async function introspect(client: Introspectable): Promise<Catalog> {
+  // First the fingerprints: what changes in between is then noticed by the next check.
+  const fingerprints = await fingerprintsOf(client);
   const { rows } = await client.query(STATEMENT);
-  return readCatalog(JSON.parse((rows[0] as { catalog: string }).catalog) as Row);
+  return { ...readCatalog(JSON.parse((rows[0] as { catalog: string }).catalog) as Row), fingerprints };
 }
 
 function readCatalog(row: Row): Catalog {

@@ -182,6 +182,13 @@ export const OPTIONS = {
     unit: 'ms',
     doc: 'how often changes made through other replicas are looked for, besides being told; 0 is never',
   }),
+  'source-check-interval': row({
+    group: 'Databases',
+    type: integer('SECONDS', 0, 3600),
+    default: 10,
+    unit: 's',
+    doc: 'how often each source is checked: does its database answer, are tracked tables and functions as they were; 0 is never',
+  }),
   'server-port': row({
     group: 'Server',
     type: integer('PORT', 0, 65_535),

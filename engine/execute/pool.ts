@@ -7,11 +7,19 @@ import { EngineError } from '../errors/engine-error.ts';
 import { retriesAtOnce, timerMs } from '../metadata/schema/number.ts';
 import type { Connection } from '../wire/connection.ts';
 import type { Tls } from '../wire/dial.ts';
-import { type PoolCounts, type PoolState, type Timed, WaitedTooLong, WirePool } from '../wire/pool.ts';
+import {
+  type Failed,
+  type PoolCounts,
+  type PoolState,
+  type Timed,
+  WaitedTooLong,
+  WirePool,
+} from '../wire/pool.ts';
 import type { NamedStatement, Row, Value } from '../wire/statement.ts';
 import { type Deadline, timeIsUp, timeLeft } from './deadline.ts';
 import { isBusy, sqlStateOf } from './pg-errors.ts';
 
+export { WaitedTooLong } from '../wire/pool.ts';
 export type { NamedStatement, Row } from '../wire/statement.ts';
 
 /** Runs a statement. */
@@ -64,8 +72,15 @@ const CONNECT_TIMEOUT_MS = 15_000;
 
 const AS_TEXT = { getTypeParser: () => (value: string) => value };
 
-export function openDatabase(url: string, options: PoolOptions = {}, timed?: Timed): Database {
-  return new PooledDatabase(url, options, timed);
+/** Are called with what happens on the connections. */
+export type PoolObservers = { readonly timed?: Timed | undefined; readonly failed?: Failed | undefined };
+
+export function openDatabase(
+  url: string,
+  options: PoolOptions = {},
+  observers: PoolObservers = {},
+): Database {
+  return new PooledDatabase(url, options, observers);
 }
 
 /** The database with something around each of its statements; whoever holds a client of the driver goes past it. */
@@ -104,7 +119,7 @@ class PooledDatabase implements Database {
   readonly #pool: WirePool;
   readonly #begin: string;
 
-  constructor(url: string, options: PoolOptions, timed: Timed | undefined) {
+  constructor(url: string, options: PoolOptions, { timed, failed }: PoolObservers) {
     this.#begin = `begin isolation level ${(options.isolationLevel ?? 'read-committed').replace('-', ' ')}`;
     const waitMs = timerMs(options.poolTimeoutSeconds ?? 0);
     this.#pool = new WirePool({
@@ -123,6 +138,7 @@ class PooledDatabase implements Database {
       isKept: options.usePreparedStatements ?? true,
       ...(options.tls && { tls: options.tls }),
       ...(timed && { timed }),
+      ...(failed && { failed }),
     });
   }
 

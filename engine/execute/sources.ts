@@ -8,7 +8,7 @@ import { TransformError } from '../transform/render.ts';
 import type { Tls } from '../wire/dial.ts';
 import type { Timed } from '../wire/pool.ts';
 import { connectionUrl, type Environment } from './database-url.ts';
-import { type Database, openDatabase, type PoolOptions } from './pool.ts';
+import { type Database, openDatabase, type PoolObservers, type PoolOptions } from './pool.ts';
 import { Replicas } from './replicas.ts';
 import type { Databases } from './run-plan.ts';
 import { tlsOf, withoutTls } from './tls.ts';
@@ -26,10 +26,18 @@ type Found = {
 /** Told how long a statement of a source took, or a wait for one of its connections. */
 export type SourceTimed = (source: string, ...told: Parameters<Timed>) => void;
 
+/** Called with every statement of a source that failed, and every connection that could not be opened. */
+export type SourceFailed = (source: string, failure: Error) => void;
+
+export type SourceObservers = {
+  readonly timed?: SourceTimed | undefined;
+  readonly failed?: SourceFailed | undefined;
+};
+
 export class Sources {
   readonly #env: Environment;
   readonly #defaults: PoolOptions;
-  readonly #timed: SourceTimed | undefined;
+  readonly #observers: SourceObservers;
   /** By URL and settings. */
   readonly #open = new Map<string, Database>();
   #published: ReadonlyMap<string, Source> = new Map();
@@ -38,10 +46,10 @@ export class Sources {
   /** Of the published sources and replicas, by URL and settings. */
   #names: ReadonlyMap<string, readonly string[]> = new Map();
 
-  constructor(env: Environment, defaults: PoolOptions = {}, timed?: SourceTimed) {
+  constructor(env: Environment, defaults: PoolOptions = {}, observers: SourceObservers = {}) {
     this.#env = env;
     this.#defaults = defaults;
-    this.#timed = timed;
+    this.#observers = observers;
   }
 
   /** The published source's database, or that of a replica for what only reads. Raises `notSupported` when there is none of
@@ -116,7 +124,7 @@ export class Sources {
     const { url, options, key } = this.#configured(source);
     let database = this.#open.get(key);
     if (!database) {
-      database = openDatabase(url, options, this.#timedOf(key, source.name));
+      database = openDatabase(url, options, this.#observersOf(key, source.name));
       this.#open.set(key, database);
     }
     return database;
@@ -131,6 +139,26 @@ export class Sources {
         return database ? [[name, database] as const] : [];
       });
     });
+  }
+
+  /** Opens a connection of its own and runs `select 1`: whether the server answers when every connection of the pool is at
+   *  work. Raises what the attempt raises, or that there was no answer. */
+  async probe(source: Source, timeoutSeconds: number): Promise<void> {
+    const { url, options } = this.#configured(source);
+    const pool = { maxConnections: 1, poolTimeoutSeconds: timeoutSeconds, retries: 0 };
+    const database = openDatabase(url, { ...options, ...pool });
+    const late = new AbortController();
+    const timeout = setTimeout(() => late.abort(), timeoutSeconds * 1000);
+    try {
+      const closed = new Promise<never>((_, reject) => {
+        const raise = () => reject(new Error(`no answer in ${timeoutSeconds} s`));
+        late.signal.addEventListener('abort', raise, { once: true });
+      });
+      await Promise.race([database.run({ name: '', text: 'select 1' }, []), closed]);
+    } finally {
+      clearTimeout(timeout);
+      database.close(AbortSignal.abort()).catch(() => {});
+    }
   }
 
   /** None when the URL cannot be told at the moment. */
@@ -177,12 +205,21 @@ export class Sources {
     await Promise.allSettled(open.map((database) => database.close(cut)));
   }
 
-  /** Every source that shares the connections is told of; `name` is the one that opened them. */
-  #timedOf(key: string, name: string): Timed | undefined {
-    const timed = this.#timed;
-    if (!timed) return undefined;
-    return (what, ms) => {
-      for (const each of this.#names.get(key) ?? [name]) timed(each, what, ms);
+  /** Every source that shares the connections is named; `name` is the one that opened them. */
+  #observersOf(key: string, name: string): PoolObservers {
+    const { timed, failed } = this.#observers;
+    const named = () => this.#names.get(key) ?? [name];
+    return {
+      timed:
+        timed &&
+        ((what, ms) => {
+          for (const each of named()) timed(each, what, ms);
+        }),
+      failed:
+        failed &&
+        ((failure) => {
+          for (const each of named()) failed(each, failure);
+        }),
     };
   }
 

@@ -1,4 +1,5 @@
-/** What the engine tells about itself: GET /v1alpha1/config for administrators, /v1/version and the health endpoints for
+/** What the engine tells about itself: GET /v1alpha1/config for administrators (with
+ *  `?check_sources=true` it checks the databases first), /v1/version and the health endpoints for
  *  everyone. `/healthz` says whether it serves, and with `?strict=true` fails on inconsistent metadata; `/healthz/sources`
  *  whether the databases answer; `/livez` only that the process does. Spec: "Config API"; reference: features.md 1.14. */
 import type { FastifyInstance } from 'fastify';
@@ -6,13 +7,19 @@ import { isSecretSet, jwtSecretsOf } from '../auth/authenticate.ts';
 import type { ClaimSource, JwtSecret } from '../config/jwt-secret.ts';
 import { booleanOf } from '../config/option-types.ts';
 import { SourceHealth } from '../execute/source-health.ts';
+import { stateVersionOf } from '../metadata/state-version.ts';
 import type { HttpContext } from './context.ts';
 import { adminSessionOf } from './exchange.ts';
 import { VERSION } from './version.ts';
 
+/** Longer than a check of a database that does not answer takes. */
+const MOST_CHECK_MS = 8000;
+
 export function configRoutes(app: FastifyInstance, context: HttpContext): void {
   app.get('/v1alpha1/config', async (request) => {
     adminSessionOf(request);
+    const { check_sources: wanted } = request.query as { check_sources?: string };
+    if (wanted === 'true') await context.state.lookAtSources(MOST_CHECK_MS);
     return configView(context);
   });
 }
@@ -45,6 +52,7 @@ function configView({ options, state }: HttpContext): unknown {
   return {
     version: VERSION,
     resource_version: state.snapshot().resourceVersion,
+    state_version: stateVersionOf(state.snapshot().inconsistencies),
     is_admin_secret_set: isSecretSet(options),
     is_auth_hook_set: options.authHook !== undefined,
     is_jwt_set: secrets.length > 0,

@@ -33,6 +33,7 @@ export * from './schema/remote-schema.ts';
 export * from './schema/source.ts';
 export * from './schema/table.ts';
 export { type Static, type TProperties, type TSchema, Type } from './schema/type.ts';
+export { stateVersionOf } from './state-version.ts';
 export { validate } from './validate.ts';
 export * from './variables.ts';
 export { asJsonSchema } from './walk-schema.ts';

@@ -77,6 +77,10 @@ export function reachedSources(
   return sources.flatMap((source) => {
     const catalog: Catalog | Unreached = catalogs.get(source.name) ?? { error: 'not introspected' };
     if (!('error' in catalog)) {
+      if (catalog.lost !== undefined) {
+        const error = new EngineError('sourceUnreachable', { source: source.name, reason: catalog.lost });
+        found.add(sourceSubject(source.name), error);
+      }
       const naming = namingOf(source.customization, namingConvention);
       return [{ name: source.name, naming, source, catalog, ...NOTHING_YET }];
     }

@@ -33,7 +33,11 @@ export type WirePoolOptions = {
   /** Told how long a statement took (from its sending, or the answer before it), or a wait for a connection; absent where
    *  nobody measures. */
   readonly timed?: Timed;
+  /** Called with every failure of a statement or of the opening of a connection. */
+  readonly failed?: Failed;
 };
+
+export type Failed = (failure: Error) => void;
 
 export type Timed = (what: 'statement' | 'wait', ms: number) => void;
 
@@ -118,7 +122,7 @@ export class WirePool {
   /** The first row. Raises pg.DatabaseError and ConnectionLost. */
   run(statement: NamedStatement, values: readonly Value[]): Promise<Row> {
     return new Promise((resolve, reject) => {
-      const done = (failure: Error | null, row: Row) => (failure ? reject(failure) : resolve(row));
+      const done = this.#doneWith(resolve, reject);
       this.#submit({ statement, values, done, wasRetried: false });
     });
   }
@@ -149,9 +153,17 @@ export class WirePool {
   /** Statement and values on a connection one has taken. */
   runOn(connection: Connection, statement: NamedStatement, values: readonly Value[]): Promise<Row> {
     return new Promise((resolve, reject) => {
-      const done = (failure: Error | null, row: Row) => (failure ? reject(failure) : resolve(row));
+      const done = this.#doneWith(resolve, reject);
       connection.send({ statement, values, done, wasRetried: true }, this.#options.isKept);
     });
+  }
+
+  #doneWith(resolve: (row: Row) => void, reject: (failure: Error) => void): Exchange['done'] {
+    return (failure, row) => {
+      if (!failure) return resolve(row);
+      this.#options.failed?.(failure);
+      reject(failure);
+    };
   }
 
   /** Resolves when all work under way is done and every connection closed; or at `cut`, when what is left is cancelled, and

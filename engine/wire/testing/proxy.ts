@@ -16,7 +16,8 @@ export type CuttingProxy = {
   readonly close: () => Promise<void>;
 };
 
-export async function openProxy(databaseUrl: string): Promise<CuttingProxy> {
+/** On `port`, for a database that comes back where it was. */
+export async function openProxy(databaseUrl: string, port = 0): Promise<CuttingProxy> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (client) => {
@@ -47,7 +48,7 @@ export async function openProxy(databaseUrl: string): Promise<CuttingProxy> {
       if (proxy.mostBytes < 0) client.destroySoon();
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const url = new URL(databaseUrl);
   url.hostname = '127.0.0.1';
   url.port = String((server.address() as AddressInfo).port);

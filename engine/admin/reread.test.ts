@@ -1,0 +1,49 @@
+/** What of a snapshot is another after its source was read again. That a change is noticed: source-watch.test.ts. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { reread } from './reread.ts';
+import { op, startTestEngine, type TestEngine } from './testing/engine.ts';
+
+let engine: TestEngine;
+
+beforeEach(async () => {
+  engine = await startTestEngine({ sourceCheckIntervalMs: 0 });
+  await engine.must(op('run_sql', { sql: 'create table author (id int primary key, name text)' }));
+  await engine.must(op('track_table', 'author'));
+});
+afterEach(() => engine.close());
+
+const again = () => reread(engine.state.snapshot(), engine.state.ground, 'default');
+const printsOf = (snapshot: Awaited<ReturnType<typeof again>>) => {
+  const catalog = snapshot?.catalogs.get('default');
+  return catalog && !('error' in catalog) ? catalog.fingerprints : undefined;
+};
+
+test('a change that leaves the catalog as it was keeps the model, and with it every plan', async () => {
+  const before = engine.state.snapshot();
+  await engine.database.sql('alter table author alter name set statistics 7');
+  const after = await again();
+  expect(after?.model).toBe(before.model);
+  expect(printsOf(after)).not.toEqual(printsOf(before));
+});
+
+test('a new column is in the new model, and the stored document is what it was', async () => {
+  const before = engine.state.snapshot();
+  await engine.database.sql('alter table author add born date');
+  const after = await again();
+  const table = after?.model.sources.get('default')?.tables.get('["public","author"]');
+  expect(table?.columns.map(({ name }) => name)).toContain('born');
+  expect(after?.versions).toEqual(before.versions);
+});
+
+test('triggers of a table that was made anew are there again', async () => {
+  const trigger = { name: 'told', webhook: 'http://127.0.0.1:9', insert: { columns: '*' } };
+  await engine.must(op('pg_create_event_trigger', { source: 'default', table: 'author', ...trigger }));
+  const triggers = () => engine.database.sql("select from pg_trigger where tgrelid = 'author'::regclass");
+  expect(await triggers()).toHaveLength(1);
+  await engine.database.sql('drop table author');
+  engine.state.publish((await again())!);
+  await engine.database.sql('create table author (id int primary key, name text)');
+  expect(await triggers()).toHaveLength(0);
+  await again();
+  expect(await triggers()).toHaveLength(1);
+});

@@ -1,0 +1,32 @@
+/** Reads the catalog of one source again, as `reload_metadata` does, and stores nothing: its tables have changed behind the engine's back.
+ *  In: the current snapshot. Out: the next one; undefined when the database does not answer.
+ *  Not here: when that is necessary (source-watch.ts). */
+import { isDeepStrictEqual } from 'node:util';
+import type { Catalog } from '../catalog/types.ts';
+import type { Ground } from './ground.ts';
+import type { Snapshot } from './snapshot.ts';
+import { Work } from './work.ts';
+
+export async function reread(base: Snapshot, ground: Ground, name: string): Promise<Snapshot | undefined> {
+  const source = base.metadata.sources.find((each) => each.name === name);
+  const before = base.catalogs.get(name);
+  if (!source || !before || 'error' in before) return undefined;
+  const work = new Work(base, ground);
+  try {
+    await work.introspect(source);
+    const after = work.catalogs.get(name);
+    if (!after || 'error' in after) return undefined;
+    // The model stays the same value, so that plans and role schemas are kept.
+    if (isSameCatalog(before, after)) return { ...base, catalogs: work.catalogs };
+    work.tolerate(await work.settle());
+    return await work.commit();
+  } finally {
+    await work.rollback();
+  }
+}
+
+/** True when nothing but the fingerprints differs. */
+function isSameCatalog(before: Catalog, after: Catalog): boolean {
+  const bare = ({ fingerprints: _, ...catalog }: Catalog) => ({ ...catalog, lost: undefined });
+  return before.lost === undefined && isDeepStrictEqual(bare(before), bare(after));
+}

@@ -1,0 +1,212 @@
+/** Watches the databases of the published sources: a source whose database does not answer, answers again, or has changed a tracked
+ *  table or function behind the engine's back is reported. Every source is checked with one light statement (catalog/fingerprint.ts), every few
+ *  seconds, soon after a statement failed in a way that suggests such a change, and when an operator polls.
+ *  Bounded: one check of a source at a time, at most one a second, and less than a twentieth of the time.
+ *  Not here: what follows from a report (state.ts); sources without a catalog (recovery.ts). */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { currentSum, type Fingerprinted, sumOf } from '../catalog/fingerprint.ts';
+import type { Catalog } from '../catalog/types.ts';
+import { EngineError } from '../errors/engine-error.ts';
+import { sqlStateOf } from '../execute/pg-errors.ts';
+import { type Database, WaitedTooLong } from '../execute/pool.ts';
+import type { Source } from '../metadata/schema/source.ts';
+
+/** A source of the current document, with the catalog the engine has of it. */
+export type Watched = { readonly source: Source; readonly catalog: Catalog };
+
+export type SourceWatchOptions = {
+  /** 0: nothing is checked, ever. */
+  readonly intervalMs: number;
+  readonly watched: () => readonly Watched[];
+  readonly databaseOf: (source: Source) => Database;
+  /** Whether the server answers on a connection of its own. */
+  readonly probe: (source: Source, timeoutSeconds: number) => Promise<void>;
+  readonly onLost: (source: Source, reason: string) => void;
+  readonly onBack: (source: Source) => void;
+  /** The catalog has to be read again. */
+  readonly onChanged: (source: Source) => Promise<void>;
+  /** After each round: sources without a catalog may have come back, too. */
+  readonly onLooked: () => Promise<void>;
+};
+
+/** What a check of a source finds. `alive`: the database answers, and whether anything has changed is unknown. */
+type Found =
+  | { readonly kind: 'same' | 'changed' | 'alive' }
+  | { readonly kind: 'lost'; readonly reason: string };
+
+const LEAST_PAUSE_MS = 1000;
+/** The check may take one part in so many of the time. */
+const MOST_SHARE = 20;
+/** A migration that takes a table away and puts another in its place is over by then: live queries go on. */
+const SETTLING_MS = 1000;
+const TIMEOUT_SECONDS = 2;
+/** Reading the catalog again waits for its turn to write; the other sources are not kept waiting. */
+const MOST_REREAD_MS = 4000;
+/** A statement on a connection that was silently cut may never be answered. */
+const MOST_PENDING_MS = 30_000;
+/** A restart of the database that is over by then is no news. */
+const SECOND_TRY_MS = 500;
+
+/** Tables, columns and functions that are not there, or are others: undefined_table, undefined_column, undefined_function,
+ *  datatype_mismatch, feature_not_supported ("cached plan must not change result type"). */
+const SUGGESTS_CHANGE = /^(42P01|42703|42883|42804|0A000)$/;
+
+export class SourceWatch {
+  readonly #options: SourceWatchOptions;
+  /** By name: a statement failed as if the source's tables were others. */
+  readonly #suspected = new Set<string>();
+  /** By name: since when the statement of a check waits for its answer. */
+  readonly #pending = new Map<string, number>();
+  #looking: Promise<void> | undefined;
+  #notBefore = 0;
+  /** How long the slowest database took to answer in this round. */
+  #costMs = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(options: SourceWatchOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#schedule(this.#options.intervalMs);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+
+  /** Resolves once every source has been checked, now or within the last second; after `mostMs` in any case. Never rejects. */
+  async look(mostMs: number): Promise<void> {
+    if (this.#options.intervalMs === 0 || this.#isClosed) return;
+    if (!this.#looking && performance.now() < this.#notBefore) return;
+    const late = new AbortController();
+    const timeout = sleep(mostMs, undefined, { signal: late.signal, ref: false }).catch(() => {});
+    await Promise.race([this.#look(), timeout]);
+    late.abort();
+  }
+
+  /** A statement of the source failed. */
+  suspect(source: string, failure: unknown): void {
+    if (this.#options.intervalMs === 0 || this.#isClosed) return;
+    const state = sqlStateOf(failure);
+    const isChange = state !== undefined && SUGGESTS_CHANGE.test(state);
+    if (isChange) this.#suspected.add(source);
+    if (isChange || isLoss(failure)) this.#schedule(0);
+  }
+
+  /** The round of checks that is due first. */
+  #schedule(afterMs: number): void {
+    if (this.#options.intervalMs === 0 || this.#isClosed) return;
+    clearTimeout(this.#timer);
+    const pause = Math.max(afterMs, this.#notBefore - performance.now());
+    this.#timer = setTimeout(() => void this.#look(), pause).unref();
+  }
+
+  #look(): Promise<void> {
+    this.#looking ??= this.#lookOnce().finally(() => {
+      this.#looking = undefined;
+      this.#schedule(this.#options.intervalMs);
+    });
+    return this.#looking;
+  }
+
+  async #lookOnce(): Promise<void> {
+    this.#costMs = 0;
+    try {
+      await Promise.all(this.#options.watched().map((watched) => this.#check(watched)));
+      await this.#options.onLooked();
+    } finally {
+      this.#notBefore = performance.now() + Math.max(LEAST_PAUSE_MS, this.#costMs * MOST_SHARE);
+    }
+  }
+
+  async #check({ source, catalog }: Watched): Promise<void> {
+    const found = await this.#find(source, catalog);
+    if (this.#isClosed) return;
+    if (found.kind === 'lost') return this.#options.onLost(source, found.reason);
+    if (catalog.lost !== undefined) this.#options.onBack(source);
+    const isSuspected = this.#suspected.delete(source.name);
+    if (found.kind === 'changed' || (found.kind === 'same' && isSuspected)) {
+      const late = sleep(MOST_REREAD_MS, undefined, { ref: false });
+      await Promise.race([this.#options.onChanged(source), late]);
+    }
+  }
+
+  async #find(source: Source, catalog: Catalog): Promise<Found> {
+    const first = await this.#ask(source, catalog);
+    if (first.kind === 'changed') {
+      await sleep(SETTLING_MS, undefined, { ref: false });
+      const second = await this.#ask(source, catalog);
+      return second.kind === 'lost' ? { kind: 'alive' } : second;
+    }
+    if (first.kind !== 'lost') return first;
+    await sleep(SECOND_TRY_MS, undefined, { ref: false });
+    try {
+      // Every connection of the pool may be at work: one of its own tells.
+      await this.#options.probe(source, TIMEOUT_SECONDS);
+    } catch (error) {
+      if (isLoss(error)) return { kind: 'lost', reason: reasonOf(error) };
+    }
+    return { kind: 'alive' };
+  }
+
+  /** While a statement waits for its answer no other is sent for a while: there would be more and more of them. */
+  async #ask(source: Source, catalog: Catalog): Promise<Found> {
+    const since = this.#pending.get(source.name) ?? Number.NEGATIVE_INFINITY;
+    const began = performance.now();
+    if (began - since < MOST_PENDING_MS) return { kind: 'lost', reason: '' };
+    this.#pending.set(source.name, began);
+    const asked = this.#sumsDiffer(source, catalog).finally(() => {
+      if (this.#pending.get(source.name) === began) this.#pending.delete(source.name);
+    });
+    asked.catch(() => {});
+    const late = new AbortController();
+    const timeout = sleep(TIMEOUT_SECONDS * 1000, undefined, { signal: late.signal, ref: false });
+    try {
+      const answer = await Promise.race([asked, timeout]);
+      if (answer === undefined) return { kind: 'lost', reason: '' };
+      this.#costMs = Math.max(this.#costMs, performance.now() - began);
+      return { kind: answer ? 'changed' : 'same' };
+    } catch (error) {
+      const isLost = isLoss(error) || error instanceof WaitedTooLong;
+      return isLost ? { kind: 'lost', reason: reasonOf(error) } : { kind: 'alive' };
+    } finally {
+      late.abort();
+    }
+  }
+
+  async #sumsDiffer(source: Source, { fingerprints }: Catalog): Promise<boolean> {
+    const wanted = trackedIn(source);
+    const sum = await currentSum(this.#options.databaseOf(source), wanted);
+    return fingerprints !== undefined && sum !== sumOf(fingerprints, wanted);
+  }
+}
+
+/** The tables and functions that the metadata of a source names. */
+function trackedIn({ tables, functions }: Source): readonly Fingerprinted[] {
+  const tracked = tables.map(({ table }) => ({ kind: 'table' as const, ...table }));
+  const called = [
+    ...(functions ?? []).map(({ function: name }) => name),
+    ...tables.flatMap(({ computed_fields }) =>
+      (computed_fields ?? []).map(({ definition }) => definition.function),
+    ),
+  ];
+  const distinct = new Map(called.map((name) => [`${name.schema}\n${name.name}`, name]));
+  return [...tracked, ...[...distinct.values()].map((name) => ({ kind: 'function' as const, ...name }))];
+}
+
+/** The database is gone, shutting down, or lets us in no more: no SQLSTATE, or one of class 08, 28, 3D or 57P. */
+function isLoss(error: unknown): boolean {
+  if (error instanceof WaitedTooLong) return false;
+  // Where the database is cannot be told.
+  if (error instanceof EngineError) return true;
+  const state = sqlStateOf(error);
+  return state === undefined || /^(08|28|3D|57P)/.test(state);
+}
+
+function reasonOf(error: unknown): string {
+  const { message, code } = error as { readonly message?: string; readonly code?: string };
+  return message || code || 'it cannot be reached';
+}

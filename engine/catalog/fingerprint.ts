@@ -1,0 +1,84 @@
+/** Fingerprints of tables and functions: a number each that is another one after any DDL on it. The engine compares them to
+ *  notice changes behind its back without reading the catalog again. They are sums of hashes of the `xmin` of its catalog rows: of
+ *  columns, keys, unique indexes, view definitions; of the function itself.
+ *  In: anything with `query`. Not here: when they are compared (admin/source-watch.ts). */
+import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
+
+/** By `fingerprintKey`. */
+export type Fingerprints = ReadonlyMap<string, bigint>;
+
+export type Fingerprinted = { readonly kind: 'table' | 'function' } & QualifiedName;
+
+type Queryable = {
+  query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
+};
+
+const hashOf = (row: string, key: string) =>
+  `pg_catalog.hashint8extended(${row}.xmin::text::bigint, ${key}::bigint)`;
+
+const sumOver = (from: string, hash: string) => `coalesce((select sum(${hash}) from pg_catalog.${from}), 0)`;
+
+const TABLE_PRINT = `pg_catalog.hashtextextended(c.oid::text || c.relkind::text, 0)
+  + ${sumOver('pg_attribute a where a.attrelid = c.oid and a.attnum > 0', hashOf('a', 'a.attnum'))}
+  + ${sumOver(
+    "pg_constraint k where k.conrelid = c.oid and k.contype in ('p', 'u', 'f')",
+    hashOf('k', 'k.oid'),
+  )}
+  + ${sumOver('pg_index i where i.indrelid = c.oid and i.indisunique', hashOf('i', 'i.indexrelid'))}
+  + ${sumOver('pg_rewrite r where r.ev_class = c.oid', hashOf('r', 'r.oid'))}`;
+
+const IS_TABLE = "c.relkind in ('r', 'p', 'v', 'm', 'f')";
+const IS_OURS = `n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast', 'pergola')
+  and n.nspname !~ '^pg_(toast_)?temp_'`;
+
+const ALL = `
+select 'table' as kind, n.nspname as schema, c.relname as name, (${TABLE_PRINT})::text as print
+from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+where ${IS_TABLE} and ${IS_OURS}
+union all
+select 'function', n.nspname, p.proname, sum(${hashOf('p', 'p.oid')})::text
+from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+where ${IS_OURS}
+group by 1, 2, 3`;
+
+/** `$1`: a JSON list of `[kind, schema, name]`. */
+const SUM = `
+with wanted as materialized (
+  select w ->> 0 as kind, w ->> 1 as schema, w ->> 2 as name from pg_catalog.json_array_elements($1::json) w
+)
+select coalesce(sum(print), 0)::text as sum from (
+  select ${TABLE_PRINT} as print
+  from wanted w
+  join pg_catalog.pg_namespace n on n.nspname = w.schema
+  join pg_catalog.pg_class c on c.relnamespace = n.oid and c.relname = w.name
+  where w.kind = 'table' and ${IS_TABLE}
+  union all
+  select ${hashOf('p', 'p.oid')}::numeric
+  from wanted w
+  join pg_catalog.pg_namespace n on n.nspname = w.schema
+  join pg_catalog.pg_proc p on p.pronamespace = n.oid and p.proname = w.name
+  where w.kind = 'function'
+) prints`;
+
+/** Every table and function outside the system schemas. Raises whatever the client raises. */
+export async function fingerprintsOf(client: Queryable): Promise<Fingerprints> {
+  const { rows } = await client.query(ALL);
+  const prints = rows as readonly (Fingerprinted & { readonly schema: string; readonly print: string })[];
+  return new Map(prints.map((row) => [fingerprintKey(row), BigInt(row.print)]));
+}
+
+/** The sum of the fingerprints these have now; what is missing counts as 0. One statement, whatever their number. */
+export async function currentSum(client: Queryable, wanted: readonly Fingerprinted[]): Promise<bigint> {
+  const names = wanted.map(({ kind, schema, name }) => [kind, schema, name]);
+  const { rows } = await client.query(SUM, [JSON.stringify(names)]);
+  return BigInt((rows[0] as { readonly sum: string }).sum);
+}
+
+/** The sum of the fingerprints these had. */
+export function sumOf(prints: Fingerprints, wanted: readonly Fingerprinted[]): bigint {
+  return wanted.reduce((sum, each) => sum + (prints.get(fingerprintKey(each)) ?? 0n), 0n);
+}
+
+function fingerprintKey({ kind, schema, name }: Fingerprinted): string {
+  return `${kind} ${qualifiedKey({ schema, name })}`;
+}
