@@ -12,11 +12,13 @@ beforeAll(async () => {
   await database.sql(`
     create table person (id int primary key);
     insert into person values (1), (2);
+    create function anyone() returns setof person language sql stable as $$ select * from person $$;
     create function people() returns setof person language sql stable as $$ select * from person $$;
     create function leave() returns setof person language sql volatile as $$ select * from person $$;`);
   engine = await startTestEngine({ databaseUrl: database.url });
   for (const [type, args] of [
     ['pg_track_table', { table: 'person' }],
+    ['pg_track_function', { function: 'anyone' }],
     ['pg_track_function', { function: 'people' }],
     ['pg_track_function', { function: 'leave' }],
     ['pg_create_select_permission', select('reader')],
@@ -43,11 +45,18 @@ function select(role: string) {
   return { table: 'person', role, permission: { columns: ['id'], filter: { id: 1 } } };
 }
 
-const CALLS = { people: '{ people { id } }', leave: 'mutation { leave { id } }' };
+const CALLS = {
+  anyone: '{ anyone { id } }',
+  people: '{ people { id } }',
+  leave: 'mutation { leave { id } }',
+};
 type Answer = 'rows' | 'nothing';
 
 test.each<[string, keyof typeof CALLS, Answer, Answer]>([
-  ['reader', 'people', 'rows', 'nothing'],
+  ['reader', 'anyone', 'rows', 'nothing'],
+  ['blind', 'anyone', 'nothing', 'nothing'],
+  // Its permissions name other roles.
+  ['reader', 'people', 'nothing', 'nothing'],
   ['reader', 'leave', 'nothing', 'nothing'],
   ['caller', 'people', 'rows', 'rows'],
   ['caller', 'leave', 'rows', 'rows'],
@@ -63,5 +72,5 @@ test('whoever may not call a function does not see that it exists', async () => 
   const names = '{ __schema { queryType { fields { name } } mutationType { fields { name } } } }';
   const seen = JSON.stringify((await strict.graphql(names, { role: 'reader' })).data);
   expect(seen).toContain('"person"');
-  expect(seen).not.toMatch(/people|leave/);
+  expect(seen).not.toMatch(/anyone|people|leave/);
 });

@@ -13,7 +13,7 @@ import {
   Type,
   validate,
 } from '@pergola/engine/metadata';
-import type { InconsistentObject } from './ports.ts';
+import { type InconsistentObject, NOT_ENFORCED } from './ports.ts';
 
 /** Raised for JSON that is no answer of an engine. The message has the path of the first wrong value. */
 export class UnexpectedAnswer extends Error {}
@@ -29,7 +29,11 @@ const Inconsistent = Type.Object({
   path: Type.Optional(Type.Array(Type.Unknown())),
 });
 
-const Report = Type.Object({ inconsistent_objects: Type.Array(Inconsistent) });
+const Report = Type.Object({
+  inconsistent_objects: Type.Array(Inconsistent),
+  /** Absent where there are none. */
+  not_enforced: Type.Optional(Type.Array(Inconsistent)),
+});
 
 const Config = Type.Object({ resource_version: Version });
 
@@ -42,10 +46,7 @@ const CatalogState = Type.Object({
   ),
 });
 
-const Patched = Type.Object({
-  resource_version: Version,
-  inconsistent_objects: Type.Array(Inconsistent),
-});
+const Patched = Type.Object({ resource_version: Version, ...Report.properties });
 
 const Replaced = Type.Object({
   is_consistent: Type.Boolean(),
@@ -62,7 +63,12 @@ export function readConfig(answer: unknown): ConfigAnswer {
 }
 
 export function readReport(answer: unknown): readonly InconsistentObject[] {
-  return fitting(Report, answer).inconsistent_objects as readonly InconsistentObject[];
+  return objectsOf(fitting(Report, answer));
+}
+
+function objectsOf({ inconsistent_objects, not_enforced = [] }: Static<typeof Report>) {
+  const unenforced = not_enforced.map((found) => ({ ...found, code: NOT_ENFORCED }));
+  return [...inconsistent_objects, ...unenforced] as readonly InconsistentObject[];
 }
 
 /** The answer to `export_metadata`. */
@@ -95,7 +101,7 @@ export function readBulk(answer: unknown): BulkAnswer {
   return {
     resourceVersion: resource_version,
     metadata: metadataIn(metadata, '[0].metadata'),
-    inconsistent: fitting(Report, report, '[1]').inconsistent_objects as readonly InconsistentObject[],
+    inconsistent: objectsOf(fitting(Report, report, '[1]')),
     operatorState: fitting(CatalogState, state, '[2]').operator_state,
   };
 }
@@ -107,11 +113,8 @@ export function readWritten(answer: unknown): {
 } {
   const [patched, noted] = listOf(2, answer);
   fitting(Success, noted, '[1]');
-  const { resource_version, inconsistent_objects } = fitting(Patched, patched, '[0]');
-  return {
-    resourceVersion: resource_version,
-    inconsistent: inconsistent_objects as readonly InconsistentObject[],
-  };
+  const written = fitting(Patched, patched, '[0]');
+  return { resourceVersion: written.resource_version, inconsistent: objectsOf(written) };
 }
 
 export function readSuccess(answer: unknown): void {

@@ -8,7 +8,7 @@ import {
   kindOf,
   type NamespaceStatus,
 } from './kinds.ts';
-import type { Outcome } from './ports.ts';
+import { type Outcome, unfit } from './ports.ts';
 import { outcomeOf, type Report } from './reconcile.ts';
 import { withBehind } from './rollout.ts';
 import { conditionsOf, type Draft, progressDrafts, type StatusContext } from './status.ts';
@@ -110,8 +110,9 @@ function reachable({ problem }: Report): readonly Draft[] {
 }
 
 /** Also about what is not ours: people look here. */
-function consistent({ problem, inconsistent }: Report): readonly Draft[] {
+function consistent({ problem, inconsistent: found }: Report): readonly Draft[] {
   if (problem) return [];
+  const inconsistent = unfit(found);
   const type = 'MetadataConsistent';
   if (inconsistent.length === 0) {
     return [{ type, status: 'True', reason: 'Applied', message: 'every object fits its database' }];

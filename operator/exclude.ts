@@ -8,7 +8,7 @@ import { type Blame, type Change, guiltyOfInconsistency, guiltyOfRefusal } from 
 import { describeKey, isLeaf, objectsIn } from './fragment.ts';
 import { type Ground, Inquiry } from './inquiry.ts';
 import { kept } from './judgement.ts';
-import type { InconsistentObject, Outcome } from './ports.ts';
+import { type InconsistentObject, type Outcome, unfit } from './ports.ts';
 import { byPriority } from './priority.ts';
 import { type Decision, isWrite } from './three-way.ts';
 
@@ -22,7 +22,7 @@ export type Settled = {
   readonly blamed: ReadonlyMap<string, Blame>;
   /** True when some decisions wait for the next write. */
   readonly isCut: boolean;
-  /** What is inconsistent in the document. */
+  /** What is inconsistent in the document, or not enforced. */
   readonly inconsistent: readonly InconsistentObject[];
 };
 
@@ -52,7 +52,7 @@ export async function settle(ground: Ground, decisions: readonly Decision[]): Pr
     const change: Change = { active, feasible, document };
     const { guilty, untried = [] } = refusal
       ? await guiltyOfRefusal(inquiry, change, refusal)
-      : { guilty: await guiltyOfInconsistency(inquiry, change, inconsistent) };
+      : { guilty: await guiltyOfInconsistency(inquiry, change, unfit(inconsistent)) };
     if (!refusal && guilty.size === 0) return settledAs(document, inconsistent);
     for (const [key, blame] of guilty) {
       excluded.set(key, blame.outcome);

@@ -13,7 +13,7 @@ import type { Claim } from './desired.ts';
 import { fieldIn } from './field.ts';
 import { describeKey } from './fragment.ts';
 import type { Reason } from './kinds.ts';
-import type { InconsistentObject, Outcome } from './ports.ts';
+import { type InconsistentObject, NOT_ENFORCED, type Outcome } from './ports.ts';
 
 /** What is wrong with an object that is ours, by its place, what it refers to, and the engine's code. */
 export function judge(
@@ -23,6 +23,7 @@ export function judge(
 ): Outcome {
   const field = fieldIn(claim?.cr, claim?.object, found.path ?? []);
   const message = `${describeKey(found.key)}${field}: ${found.reason.replace(/^Inconsistent object: /, '')}`;
+  if (found.code === NOT_ENFORCED) return { reason: 'NotEnforced', message };
   const absent = absenceBehind(found, all, claim?.object);
   if (absent) return { reason: absent, message };
   return { reason: found.code === 'not-exists' ? 'DependencyNotReady' : 'RejectedByEngine', message };

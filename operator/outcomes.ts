@@ -31,6 +31,7 @@ const SEVERITY: readonly Reason[] = [
   'Conflict',
   'AdoptionRequired',
   'RejectedByEngine',
+  'NotEnforced',
   'SecretNotFound',
   'PruneHeld',
   'DependencyNotReady',

@@ -4,7 +4,7 @@
 import type { Edit, Metadata, MetadataObject, PathStep } from '@pergola/engine/metadata';
 import type { CrStatus, CustomResource, DeletionPolicy, Reason } from './kinds.ts';
 
-/** An object the engine keeps but cannot serve. */
+/** An object the engine keeps but cannot serve; or, with the code `not-enforced`, one it keeps that restricts nothing. */
 export type InconsistentObject = {
   readonly key: string;
   readonly type: string;
@@ -15,6 +15,14 @@ export type InconsistentObject = {
   /** Where, in steps from the object's definition inwards; absent: all of it. */
   readonly path?: readonly PathStep[] | undefined;
 };
+
+/** The code of an object that fits, but declares a restriction the engine does not enforce. */
+export const NOT_ENFORCED = 'not-enforced';
+
+/** Those that do not fit. */
+export function unfit(found: readonly InconsistentObject[]): readonly InconsistentObject[] {
+  return found.filter(({ code }) => code !== NOT_ENFORCED);
+}
 
 /** One consistent look at the engine. */
 export type EngineReading = {

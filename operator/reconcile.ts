@@ -22,6 +22,7 @@ import {
   type Outcome,
   type ReconcileOptions,
   type StatusSink,
+  unfit,
 } from './ports.ts';
 import { planLines, released } from './preview.ts';
 import {
@@ -300,7 +301,7 @@ async function attempt(
     let made: Plan | undefined;
     try {
       const reading = await engine.read();
-      const mustFit = !isDoubtful && reading.inconsistent.length === 0;
+      const mustFit = !isDoubtful && unfit(reading.inconsistent).length === 0;
       const dryRun: EnginePort['dryRun'] = mustFit ? async () => [] : (edits) => engine.dryRun(edits);
       const seen = { snapshot, reading, options };
       const mayFocus = !isDoubtful && !wasWritten && standing;

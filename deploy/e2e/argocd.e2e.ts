@@ -7,7 +7,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { KINDS } from '../../operator/kinds.ts';
 import { apply, get, kubectl, type Printed, until } from './cluster.ts';
 import { Door } from './door.ts';
-import { EVERY_KIND, environmentOf, READER_QUERY, READER_SEES, SEED, startBilling } from './every-kind.ts';
+import {
+  allowing,
+  EVERY_KIND,
+  environmentOf,
+  OPTIONS,
+  READER_QUERY,
+  READER_SEES,
+  SEED,
+  startBilling,
+} from './every-kind.ts';
 import { ENGINE } from './examples.ts';
 import { createNamespace, createPostgres, IMAGE, removeAll, uniqueName } from './release.ts';
 import { Repository } from './repository.ts';
@@ -21,6 +30,7 @@ let repository: Repository;
 
 const ENGINE_VALUES = {
   replicas: 2,
+  options: OPTIONS,
   extraEnv: environmentOf('postgres'),
 };
 
@@ -48,6 +58,10 @@ describe.skipIf(SERVER === '')(`Argo CD${reason}`, () => {
       );
     }
     repository.write('deploy/argocd/application.yaml', (text) => text.replaceAll('library', 'every-kind'));
+    repository.add(
+      'deploy/argocd/api/queries.yaml',
+      allowing(['{ headline { id title } }', '{ headline { title } }', '{ headline { id } }']),
+    );
     repository.commit('where it is');
     await kubectl(
       '-n',

@@ -16,6 +16,24 @@ export const MANIFEST = globSync(`${EVERY_KIND}/*.yaml`)
 export const READER_QUERY = '{ author(where: {id: {_eq: 1}}) { name invoices { id } } }';
 export const READER_SEES = { data: { author: [{ name: 'Ursula', invoices: [{ id: 'i1' }] }] } };
 
+/** Options of an engine that enforces what the examples declare. */
+export const OPTIONS = { 'enable-allowlist': true };
+
+/** A collection of what tests send as roles, for the allow list. */
+export function allowing(queries: readonly string[], engine = 'main'): string {
+  return JSON.stringify({
+    apiVersion: 'pergola.dev/v1alpha1',
+    kind: 'QueryCollection',
+    metadata: { name: 'probes', annotations: { 'argocd.argoproj.io/sync-wave': '2' } },
+    spec: {
+      engineRef: { name: engine },
+      name: 'probes',
+      queries: queries.map((query, i) => ({ name: `probe_${i}`, query })),
+      allowlist: { scope: { global: true } },
+    },
+  });
+}
+
 /** Variables the examples name; nobody asks the last three. */
 export function environmentOf(postgres: string) {
   const variables = {

@@ -8,6 +8,7 @@ import { parseMetadata } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Inconsistency } from '../resolve/types.ts';
+import type { Unenforced } from '../resolve/unenforced.ts';
 import { checkConnections } from '../transform/check-connections.ts';
 import { type Answer, SUCCESS } from './answer.ts';
 import { printInconsistencies, refuseInconsistencies, removeInconsistent } from './inconsistencies.ts';
@@ -69,9 +70,9 @@ export async function replaceDocument(
   work.edit(request.path, next);
   const added = await work.settle();
   const { inconsistencies } = work.view();
+  const report = reportOf(work, options.include_keys === true);
   if (options.dry_run) {
     work.restore(before);
-    const report = reportOf(inconsistencies, options.include_keys === true);
     return () => report;
   }
   if (!options.allow_inconsistent_metadata && inconsistencies.length > 0) {
@@ -81,7 +82,6 @@ export async function replaceDocument(
     refuseWarnings(printInconsistencies(inconsistencies, false));
   }
   work.tolerate(added);
-  const report = reportOf(inconsistencies, options.include_keys === true);
   if (!options.include_keys) return () => report;
   return (published) => ({ ...report, resource_version: published.resourceVersion });
 }
@@ -116,7 +116,7 @@ export async function reloadMetadata(work: Work, args: ArgsOf<'reload_metadata'>
   work.touchesResource = true;
   work.touchesCatalog = true;
   work.tolerate(await work.settle());
-  const report = reportOf(work.view().inconsistencies, false);
+  const report = reportOf(work, false);
   return () => ({
     is_consistent: report.is_consistent,
     message: 'success',
@@ -129,7 +129,7 @@ export function getInconsistentMetadata(
   args: ArgsOf<'get_inconsistent_metadata'>,
   request: AdminRequest,
 ): Answer {
-  const report = reportOf(work.view().inconsistencies, args.include_keys === true);
+  const report = reportOf(work, args.include_keys === true);
   return () => (request.caller.endpoint === '/v1/query' ? report.inconsistent_objects : report);
 }
 
@@ -181,12 +181,17 @@ export type ReplaceOptions = {
 type Report = {
   readonly is_consistent: boolean;
   readonly inconsistent_objects: ReturnType<typeof printInconsistencies>;
+  readonly not_enforced?: readonly Unenforced[];
 };
 
-function reportOf(inconsistencies: readonly Inconsistency[], includeKeys: boolean): Report {
+/** `includeKeys` adds what is declared without effect, too. */
+function reportOf(work: Work, includeKeys: boolean): Report {
+  const { inconsistencies } = work.view();
+  const unenforced = includeKeys ? work.ground.unenforced(work.metadata) : [];
   return {
     is_consistent: inconsistencies.length === 0,
     inconsistent_objects: printInconsistencies(inconsistencies, includeKeys),
+    ...(unenforced.length > 0 ? { not_enforced: unenforced } : {}),
   };
 }
 

@@ -20,6 +20,7 @@ import { nativeQueriesOf } from '../resolve/native-queries.ts';
 import { signatureOf } from '../resolve/native-query.ts';
 import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
 import { type Resolution, type ResolveOptions, resolve } from '../resolve/resolve.ts';
+import { type Unenforced, unenforcedIn } from '../resolve/unenforced.ts';
 import { VariableRules } from '../resolve/variables.ts';
 import type { ForeignTransaction, Outcome } from '../store/intents.ts';
 import type { Store } from '../store/store.ts';
@@ -51,6 +52,7 @@ export class Ground {
   /** Published ones by name, and those of drafts. */
   readonly sources: Sources;
   readonly #options: GroundOptions;
+  readonly #unenforced = new WeakMap<Metadata, readonly Unenforced[]>();
 
   constructor(options: GroundOptions) {
     this.#options = options;
@@ -80,6 +82,13 @@ export class Ground {
   resolve(metadata: Metadata, catalogs: Catalogs, upstreams: Upstreams): Resolution {
     const { model, inconsistencies } = resolve(metadata, catalogs, this.#options.resolve, upstreams);
     return { model, inconsistencies: [...inconsistencies, ...brokenQueries(metadata, model)] };
+  }
+
+  /** Restrictions that the document declares without effect. */
+  unenforced(metadata: Metadata): readonly Unenforced[] {
+    const known = this.#unenforced.get(metadata) ?? unenforcedIn(metadata, this.#options.resolve);
+    this.#unenforced.set(metadata, known);
+    return known;
   }
 
   get enforcesRemotePermissions(): boolean {

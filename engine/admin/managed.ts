@@ -7,7 +7,7 @@ import { parseKey } from '../metadata/objects.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 
 export type Warning = {
-  readonly code: 'managed-object';
+  readonly code: 'managed-object' | 'not-enforced';
   readonly message: string;
   readonly type: string;
   /** The object's key. */

@@ -63,6 +63,7 @@ import {
 } from './source-reads.ts';
 import { testConnectionTemplate } from './test-connection-template.ts';
 import { testWebhookTransform } from './test-webhook-transform.ts';
+import { unenforcedChanges } from './unenforced.ts';
 import type { Work } from './work.ts';
 
 type BatchOperation = 'bulk' | 'bulk_atomic' | 'bulk_keep_going' | 'concurrent_bulk';
@@ -129,7 +130,10 @@ export function perform(work: Work, request: AdminRequest): Promise<Answer> {
     const args = parseArgs(request.operation.name, request.args);
     const before = work.metadata;
     const answer = await performOne(work, args, request);
-    const warnings = managedChanges(work.ledger, before, work.metadata);
+    const warnings = [
+      ...managedChanges(work.ledger, before, work.metadata),
+      ...unenforcedChanges(work.ground, before, work.metadata),
+    ];
     if (warnings.length === 0) return answer;
     if ('allow_warnings' in args && args.allow_warnings === false) refuseWarnings(warnings);
     return (published) => withWarnings(answer(published), warnings);

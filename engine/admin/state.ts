@@ -34,6 +34,9 @@ export const DATABASE_URL_VARIABLE = 'ENGINE_GRAPHQL_DATABASE_URL';
 /** An answer is sent meanwhile. */
 const GATHERING_PAUSE_MS = 100;
 
+/** A log line names no more objects than this. */
+const MOST_REPORTED = 20;
+
 export type EngineStateOptions = ResolveOptions & {
   readonly metadataDatabaseUrl: string;
   /** Where `{from_env}` values are looked up: the process's environment, with `ENGINE_GRAPHQL_DATABASE_URL` set to the
@@ -74,6 +77,12 @@ export type StateEvent =
       readonly kind: 'published';
       readonly resourceVersion: number;
       readonly inconsistencies: number;
+    }
+  /** Restrictions that the document declares and the engine does not enforce; the first of them as sentences. */
+  | {
+      readonly kind: 'restrictions not enforced';
+      readonly count: number;
+      readonly objects: readonly string[];
     }
   | { readonly kind: 'watch interrupted'; readonly reason: string }
   /** It goes on growing by its changes, until it can be written whole. */
@@ -206,6 +215,15 @@ export class EngineState {
       resourceVersion: next.resourceVersion,
       inconsistencies: next.inconsistencies.length,
     });
+    this.#reportUnenforced(current, next);
+  }
+
+  #reportUnenforced(current: Snapshot | undefined, next: Snapshot): void {
+    const known = new Set(current && this.ground.unenforced(current.metadata).map(({ key }) => key));
+    const added = this.ground.unenforced(next.metadata).filter(({ key }) => !known.has(key));
+    if (added.length === 0) return;
+    const objects = added.slice(0, MOST_REPORTED).map(({ name, reason }) => `${name}: ${reason}`);
+    this.#report({ kind: 'restrictions not enforced', count: added.length, objects });
   }
 
   /** Tells the surroundings. */

@@ -407,7 +407,7 @@ export const OPTIONS = {
     group: 'API',
     type: flag,
     default: true,
-    doc: 'roles that may read a table may call the functions that only read and return it; else each needs a permission',
+    doc: 'roles that may read a table may call the functions that only read and return it and have no permissions of their own; else each role needs a permission',
   }),
   'experimental-features': row({
     group: 'API',

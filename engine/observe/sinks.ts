@@ -197,7 +197,7 @@ function rest({ kind: _, ...info }: Observation): unknown {
 
 /** Trouble with a database, and two who write the same object, are warnings; the rest is everyday life. */
 function levelOfState(kind: string): Line['level'] {
-  return /unreachable|interrupted|managed/.test(kind) ? 'warn' : 'info';
+  return /unreachable|interrupted|managed|not enforced/.test(kind) ? 'warn' : 'info';
 }
 
 function describe(error: unknown): { readonly message: string; readonly stack?: string } {

@@ -70,7 +70,10 @@ export function resolveFunction(
     returnsSet: called.returnsSet,
     exposedAs: configuration.exposed_as ?? (isVolatile ? 'mutation' : 'query'),
     isVolatile,
-    isForReaders: !isVolatile && around.options.inferFunctionPermissions !== false,
+    isForReaders:
+      !isVolatile &&
+      around.options.inferFunctionPermissions !== false &&
+      (definition.permissions ?? []).length === 0,
     arguments: argumentsOf(called, { session: configuration.session_argument ?? null, row: null }, name),
     roles: new Set((definition.permissions ?? []).map(({ role }) => role)),
   };

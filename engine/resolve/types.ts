@@ -238,7 +238,8 @@ export type ResolvedFunction = {
   readonly returnsSet: boolean;
   readonly exposedAs: 'query' | 'mutation';
   readonly isVolatile: boolean;
-  /** May every role call it that may read the table it returns (--infer-function-permissions)? */
+  /** May every role call it that may read the table it returns (--infer-function-permissions)? False where its permissions name
+   *  roles: then those roles may call it. */
   readonly isForReaders: boolean;
   /** In call order. */
   readonly arguments: readonly ResolvedArgument[];

@@ -31,6 +31,7 @@ export const REASONS = [
   'SourceUnavailable',
   'InvalidSpec',
   'RejectedByEngine',
+  'NotEnforced',
   'Conflict',
   'AdoptionRequired',
   'RefNotPermitted',

@@ -44,6 +44,7 @@ export async function startEveryKind(): Promise<EveryKind> {
   const engine = await startTestEngine({
     databaseUrl: database.url,
     env: environmentFor(database, billing),
+    enableAllowlist: true,
   });
   return {
     database,

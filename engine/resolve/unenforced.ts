@@ -1,0 +1,112 @@
+/** Restrictions that the metadata declares and the engine does not enforce: an option is off, or they name the administrator, whom
+ *  nothing restricts. The engine keeps such objects, because documents of the reference engine have them, and reports them: a
+ *  warning in the response, a line in the log, a resource that is not Ready.
+ *  In: Metadata × ResolveOptions. Out: one entry per object. Pure, total. Not here: restrictions that are inconsistent while an
+ *  option is off (remote-schema.ts), who receives the report (admin/). */
+import { objectKey } from '../metadata/objects.ts';
+import type { AllowListScope } from '../metadata/schema/collection.ts';
+import { printQualified } from '../metadata/schema/common.ts';
+import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { ApiLimits } from '../metadata/schema/policy.ts';
+import type { Table } from '../metadata/schema/table.ts';
+import { ADMIN_ROLE } from './session.ts';
+import type { ResolveOptions } from './types.ts';
+
+export type Unenforced = {
+  /** Of the object that declares the restriction. */
+  readonly key: string;
+  readonly type: string;
+  readonly name: string;
+  /** Why it restricts nothing, and what to do about it. */
+  readonly reason: string;
+};
+
+const ALLOW_LIST_OFF =
+  'the allow list is declared, not enforced: start the engine with --enable-allowlist, or remove the entry';
+const OF_ADMINISTRATOR =
+  `declared, not enforced: nothing restricts the role ${ADMIN_ROLE}; ` +
+  'use another role, or remove the declaration';
+
+/** One row per restriction that can be declared without effect. */
+const ROWS: readonly ((metadata: Metadata, options: ResolveOptions) => readonly Unenforced[])[] = [
+  ({ allowlist = [] }, { enforcesAllowList = false }) =>
+    allowlist
+      .filter(({ scope }) => !enforcesAllowList || isOnlyForAdministrator(scope))
+      .map(({ collection }) => ({
+        key: objectKey('allowlist', collection),
+        type: 'allowlist',
+        name: `allowlist ${collection}`,
+        reason: enforcesAllowList ? OF_ADMINISTRATOR : ALLOW_LIST_OFF,
+      })),
+  ({ sources }) => sources.flatMap(({ name, tables }) => tables.flatMap((table) => ofTable(name, table))),
+  ({ sources }) =>
+    sources.flatMap(({ name, logical_models = [] }) =>
+      logical_models.flatMap(({ name: model, select_permissions = [] }) =>
+        ofAdministrator(select_permissions).map(() => ({
+          key: objectKey('logical_model_permission', name, model, ADMIN_ROLE),
+          type: 'logical_model_permission',
+          name: `permission ${ADMIN_ROLE} of logical model ${model} in source ${name}`,
+          reason: OF_ADMINISTRATOR,
+        })),
+      ),
+    ),
+  ({ remote_schemas = [] }) =>
+    remote_schemas.flatMap(({ name, permissions = [] }) =>
+      ofAdministrator(permissions).map(() => ({
+        key: objectKey('remote_schema_permission', name, ADMIN_ROLE),
+        type: 'remote_schema_permission',
+        name: `remote_schema_permission ${ADMIN_ROLE} in remote schema ${name}`,
+        reason: OF_ADMINISTRATOR,
+      })),
+    ),
+  ({ graphql_schema_introspection }) =>
+    graphql_schema_introspection?.disabled_for_roles.includes(ADMIN_ROLE)
+      ? [single('introspection', `graphql_schema_introspection for the role ${ADMIN_ROLE}`)]
+      : [],
+  ({ api_limits }) =>
+    api_limits && limitsAdministrator(api_limits)
+      ? [single('api_limits', `api_limits for the role ${ADMIN_ROLE}`)]
+      : [],
+];
+
+export function unenforcedIn(metadata: Metadata, options: ResolveOptions): readonly Unenforced[] {
+  return ROWS.flatMap((find) => find(metadata, options));
+}
+
+function ofAdministrator<P extends { readonly role: string }>(permissions: readonly P[]): readonly P[] {
+  return permissions.filter(({ role }) => role === ADMIN_ROLE);
+}
+
+function isOnlyForAdministrator(scope: AllowListScope | undefined): boolean {
+  return scope?.global === false && scope.roles.every((role) => role === ADMIN_ROLE);
+}
+
+function limitsAdministrator({ disabled: _, ...limits }: ApiLimits): boolean {
+  return Object.values(limits).some((limit) => Object.hasOwn(limit?.per_role ?? {}, ADMIN_ROLE));
+}
+
+function single(kind: 'introspection' | 'api_limits', name: string): Unenforced {
+  return { key: objectKey(kind), type: kind, name, reason: OF_ADMINISTRATOR };
+}
+
+/** By table: a document has thousands, and a change concerns few. */
+const previous = new WeakMap<Table, readonly Unenforced[]>();
+
+function ofTable(source: string, table: Table): readonly Unenforced[] {
+  const cached = previous.get(table) ?? permissionsOfAdministrator(source, table);
+  previous.set(table, cached);
+  return cached;
+}
+
+function permissionsOfAdministrator(source: string, table: Table): readonly Unenforced[] {
+  const { schema, name } = table.table;
+  return (['select', 'insert', 'update', 'delete'] as const).flatMap((kind) => {
+    const type = `${kind}_permission` as const;
+    return ofAdministrator<{ readonly role: string }>(table[`${type}s`] ?? []).map(() => ({
+      key: objectKey(type, source, schema, name, ADMIN_ROLE),
+      type,
+      name: `${type} ${ADMIN_ROLE} in table ${printQualified(table.table)} in source ${source}`,
+      reason: OF_ADMINISTRATOR,
+    }));
+  });
+}
