@@ -32,14 +32,14 @@ export type AuthOptions = Pick<
 /** A session at once or later; throws (or rejects with) the ERRORS row of a refusal. */
 export type Authenticate = (
   headers: IncomingHttpHeaders,
-  /** The GraphQL request, read only where a hook wants it. */
-  body?: () => unknown,
+  /** Reads the GraphQL request. Called only for a hook that wants it: nobody knows yet who sends it. */
+  body?: () => Promise<unknown>,
 ) => Session | Promise<Session>;
 
 /** `undefined`: this request is not mine, ask the next. */
 export type Authenticator = (
   headers: IncomingHttpHeaders,
-  body?: () => unknown,
+  body?: () => Promise<unknown>,
 ) => Session | Promise<Session> | undefined;
 
 /** Fetches what tokens are verified with. Throws when it cannot be had. */
@@ -93,7 +93,7 @@ function authenticatorsOf(
   const chain: Authenticator[] = [bySecret(secretsOf(options), prefix)];
   if (byToken) chain.push(byToken);
   const hook = hookOf(options, trusts);
-  if (hook) chain.push((headers, body) => sessionOfHook(hook, headers, prefix, body?.(), observe));
+  if (hook) chain.push((headers, body) => sessionOfHook(hook, headers, prefix, body, observe));
   if (unauthorizedRole !== undefined) {
     chain.push((headers) =>
       sessionOf(

@@ -36,7 +36,7 @@ const USER = { status: 200, body: '{"X-Engine-Role":"user","X-Engine-User-Id":1,
 function ask(given: Reply, hook: Partial<AuthHook> = {}, body: unknown = { query: '{ a }' }) {
   reply = given;
   const usual = { url, mode: 'GET', sendsRequestBody: true, timeoutSeconds: 30 } as const;
-  return sessionOfHook({ ...usual, ...hook }, HEADERS, 'x-engine-', body);
+  return sessionOfHook({ ...usual, ...hook }, HEADERS, 'x-engine-', async () => body);
 }
 
 test('its answer is the session; what the client claims is not, nor what is not ours', async () => {

@@ -38,16 +38,17 @@ const NOT_FORWARDED = new Set([
   ...['keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect'],
 ]);
 
-/** `body`: the GraphQL request, where it is one. */
+/** `body` reads the GraphQL request, where it is one; called only where the hook gets it. */
 export async function sessionOfHook(
   hook: AuthHook,
   headers: IncomingHttpHeaders,
   prefix: string,
-  body: unknown,
+  body: (() => Promise<unknown>) | undefined,
   observe: Observe = () => {},
 ): Promise<Session> {
+  const request = hook.mode === 'POST' && hook.sendsRequestBody ? await body?.() : undefined;
   const asking = { purpose: 'auth-hook', url: hook.url, method: hook.mode } as const;
-  const response = await witnessed(asking, { observe }, () => ask(hook, headers, body));
+  const response = await witnessed(asking, { observe }, () => ask(hook, headers, request));
   if (response.status === 401) return fail('hookUnauthorized', {});
   if (response.status !== 200) return fail('hookFailed', { reason: `it answered ${response.status}` });
   const answer = objectFrom(response.body);

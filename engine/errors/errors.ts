@@ -55,6 +55,7 @@ export const ERRORS = {
     'bad-request',
     (p) => `request headers are more than ${p.most} or larger than ${p.mostBytes} bytes`,
   ),
+  overloaded: row<Text>(503, 'overloaded', (p) => p.text),
   requestTooSlow: row<object>(408, 'bad-request', () => 'the request did not arrive in time'),
   originNotAllowed: row<object>(
     400,

@@ -24,7 +24,8 @@ import { isGraphqlPath } from './graphql-path.ts';
 import { acceptsGzip, GZIP_HEADERS, gzipped } from './gzip.ts';
 import { metricsRoutes } from './metrics.ts';
 import { pgDumpRoutes } from './pg-dump.ts';
-import { errorFrom, showsInternal } from './refusal.ts';
+import { readBody } from './read-body.ts';
+import { errorFrom, retryAfter, showsInternal } from './refusal.ts';
 import { requestIdOf } from './request-id.ts';
 import { VARY } from './respond.ts';
 import { refuseUnreadable } from './unreadable.ts';
@@ -41,7 +42,6 @@ export type MakeServer = (handle: (request: IncomingMessage, response: ServerRes
 
 export async function buildApp(context: HttpContext, makeServer: MakeServer): Promise<FastifyInstance> {
   const app = fastify({
-    bodyLimit: context.options.maxRequestBodyLength,
     genReqId: requestIdOf,
     serverFactory: makeServer,
     clientErrorHandler: (error, socket) =>
@@ -49,13 +49,9 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
     frameworkErrors: (error, request, reply) => refuse(context, error, request, reply as FastifyReply),
   });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_, text, done) => {
-    try {
-      done(null, parseJson(String(text)));
-    } catch (error) {
-      done(error as EngineError);
-    }
-  });
+  app.addContentTypeParser('application/json', async (request: FastifyRequest) =>
+    parseJson(await readBody(context, request.raw, exchangeOf(request).session)),
+  );
   app.addHook('onRequest', async (request, reply) => greet(context, request, reply));
   // Before the body is read: what is not there need not be understood.
   app.addHook('onRequest', async (request) => {
@@ -121,23 +117,21 @@ function refuse(
   reply: FastifyReply,
 ): FastifyReply {
   const exchange = exchangeOf(request);
-  const error = errorFrom(rowOf(context, thrown), context.observe, exchange.id);
+  const error = errorFrom(rowOf(thrown), context.observe, exchange.id);
   const dialect = request.url.startsWith(ADMIN_ENDPOINTS[0]!) ? 'specification' : 'newer';
   const body = toAdminBody(error, dialect, showsInternal(context.options, exchange.session));
   exchange.error = body;
   return reply
     .code(error.status)
+    .headers(retryAfter(error))
     .type('application/json; charset=utf-8')
     .send(textToWire(JSON.stringify(body), context.options.headerPrefix));
 }
 
 /** The framework's own refusals, as ours. */
-function rowOf(context: HttpContext, thrown: unknown): unknown {
+function rowOf(thrown: unknown): unknown {
   if (!(thrown instanceof Error) || thrown instanceof EngineError) return thrown;
-  const { code, statusCode } = thrown as FastifyError;
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    return new EngineError('bodyTooLarge', { mostBytes: context.options.maxRequestBodyLength });
-  }
+  const { statusCode } = thrown as FastifyError;
   return statusCode !== undefined && statusCode < 500
     ? new EngineError('parseFailed', { text: thrown.message })
     : thrown;

@@ -8,6 +8,7 @@ import type { RemoteCache } from '../execute/remote-cache.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { Registry } from '../observe/registry.ts';
 import type { LiveQueries } from '../subscribe/live-queries.ts';
+import type { ByteBudget } from './byte-budget.ts';
 import type { CorsHeaders } from './cors.ts';
 import type { CrossSite } from './cross-site.ts';
 import type { Tracing } from './tracing.ts';
@@ -25,6 +26,7 @@ export type HttpContext = {
   /** Whether requests should go elsewhere by now. */
   readonly life: { isStopping: boolean };
   readonly rateLimiter: RateLimiter;
+  readonly budget: ByteBudget;
   readonly live: LiveQueries;
   readonly asyncActions: AsyncActions;
   /** Null: off. */

@@ -18,7 +18,7 @@ import { isRelayPath, OLDER_GRAPHQL_PATH } from './graphql-path.ts';
 import { graphqlRequestFrom } from './graphql-request.ts';
 import { answered, arrived } from './operation.ts';
 import { readBody } from './read-body.ts';
-import { errorFrom, showsInternal } from './refusal.ts';
+import { errorFrom, retryAfter, showsInternal } from './refusal.ts';
 import { type Answer, handlerOf, type NodeHandler } from './respond.ts';
 
 /** Refusals of what is no GraphQL request: they have their own status, and the plain error body. */
@@ -28,6 +28,8 @@ const OWN_STATUS: ReadonlySet<string> = new Set([
   'hostNotAllowed',
   'originNotAllowed',
   'preflightMissing',
+  'overloaded',
+  'requestTooSlow',
 ]);
 
 export function graphqlHandler(context: HttpContext): NodeHandler {
@@ -37,13 +39,15 @@ export function graphqlHandler(context: HttpContext): NodeHandler {
 async function answerTo(context: HttpContext, exchange: Exchange, request: IncomingMessage): Promise<Answer> {
   try {
     context.crossSite.checkSite(request);
-    const text = await readBody(request, context.options.maxRequestBodyLength);
-    exchange.session = await context.authenticate(request.headers, () => {
-      exchange.asked = parseJson(text);
+    let isRead = false;
+    const read = async (session: Session | null) => {
+      isRead = true;
+      exchange.asked = parseJson(await readBody(context, request, session));
       return exchange.asked;
-    });
+    };
+    exchange.session = await context.authenticate(request.headers, () => read(null));
     context.crossSite.checkPreflighted(request.headers);
-    exchange.asked ??= parseJson(text);
+    if (!isRead) await read(exchange.session);
     const { headers } = request;
     const work = {
       context,
@@ -115,7 +119,7 @@ function refusal(
   answered(context, arrived(context, exchange.id, 'http', request.headers), error);
   if (OWN_STATUS.has(error.kind)) {
     exchange.error = toAdminBody(error, 'newer', false);
-    return { status: error.status, body: JSON.stringify(exchange.error) };
+    return { status: error.status, body: JSON.stringify(exchange.error), headers: retryAfter(error) };
   }
   const isKept = keepsStatus(request) || (error.status === 401 && context.options.preserve401Errors);
   return { status: isKept ? error.status : 200, body: graphqlErrors(context, exchange, error) };

@@ -13,6 +13,11 @@ export function errorFrom(thrown: unknown, observe: Observe, requestId: string):
   return new EngineError('unexpected', { text: 'internal server error' });
 }
 
+/** How long a client should wait before it repeats a request that the engine had no room for. RFC 9110, section 10.2.3. */
+export function retryAfter({ status }: EngineError): Readonly<Record<string, string>> {
+  return status === 503 ? { 'retry-after': '5' } : {};
+}
+
 /** The client has gone in the middle of its body: nobody hears the answer, and it is no failure of ours. */
 function isCutOff(thrown: unknown): boolean {
   return (

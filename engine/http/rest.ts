@@ -15,7 +15,7 @@ import type { HttpContext } from './context.ts';
 import type { Exchange } from './exchange.ts';
 import { type Arrived, answered, arrived } from './operation.ts';
 import { readBody } from './read-body.ts';
-import { errorFrom, showsInternal } from './refusal.ts';
+import { errorFrom, retryAfter, showsInternal } from './refusal.ts';
 import { type Answer, handlerOf, type NodeHandler } from './respond.ts';
 
 const REST_PATH = '/api/rest/';
@@ -36,10 +36,10 @@ async function answerTo(context: HttpContext, exchange: Exchange, request: Incom
   const operation = arrived(context, exchange.id, 'rest', request.headers);
   try {
     context.crossSite.checkSite(request);
-    const text = await readBody(request, context.options.maxRequestBodyLength);
     const { headers, method = '' } = request;
     const session = await context.authenticate(headers);
     exchange.session = session;
+    const text = await readBody(context, request, session);
     const { model } = context.state.snapshot();
     const [path, query] = partsOf(request.url!);
     const { endpoint, values } = endpointAt(model.routes, path, method);
@@ -119,5 +119,5 @@ function refusal(context: HttpContext, exchange: Exchange, operation: Arrived, t
   answered(context, operation, error);
   exchange.error = toAdminBody(error, 'newer', showsInternal(context.options, exchange.session));
   const body = textToWire(JSON.stringify(exchange.error), context.options.headerPrefix);
-  return { status: error.status, body };
+  return { status: error.status, body, headers: retryAfter(error) };
 }

@@ -12,11 +12,14 @@ import { RemoteCache } from '../execute/remote-cache.ts';
 import type { Observe } from '../observe/observation.ts';
 import { LiveQueries } from '../subscribe/live-queries.ts';
 import { buildApp } from './app.ts';
+import { ByteBudget } from './byte-budget.ts';
 import type { HttpContext } from './context.ts';
 import { corsPolicy } from './cors.ts';
 import { crossSitePolicy } from './cross-site.ts';
+import { cutUnread } from './cut-unread.ts';
 import { graphqlHandler } from './graphql.ts';
 import { isGraphqlPath } from './graphql-path.ts';
+import { releaseBody } from './read-body.ts';
 import { errorFrom } from './refusal.ts';
 import { keepLast } from './repeated-headers.ts';
 import { isRest, restHandler } from './rest.ts';
@@ -35,6 +38,9 @@ export type HttpServer = {
  *  may be on its way just when we do. */
 const KEEP_ALIVE_MS = 75_000;
 
+/** How often connections without a whole request are looked at. */
+const CHECK_HEADERS_MS = 1000;
+
 /** Without a request for so long, connections are idle. */
 const QUIET_MS = 200;
 /** How long there may be requests after all; balancers take about as long to look elsewhere. */
@@ -46,21 +52,7 @@ export async function openServer(
   observe: Observe,
   { registry, asyncActions }: Pick<HttpContext, 'registry' | 'asyncActions'>,
 ): Promise<HttpServer> {
-  const context: HttpContext = {
-    options,
-    state,
-    observe,
-    registry,
-    authenticate: await openAuthenticator(options, observe, state.trusts),
-    corsHeaders: corsPolicy(options),
-    crossSite: crossSitePolicy(options),
-    tracing: new Tracing(options, state, observe),
-    life: { isStopping: false },
-    rateLimiter: new RateLimiter(),
-    live: liveQueries(options, state, observe),
-    asyncActions,
-    remoteCache: options.remoteSchemaCacheSize > 0 ? new RemoteCache(options.remoteSchemaCacheSize) : null,
-  };
+  const context = await contextOf(options, state, observe, { registry, asyncActions });
   const hasGraphql = options.enabledApis.includes('graphql');
   const answerGraphql = graphqlHandler(context);
   const answerRest = restHandler(context);
@@ -72,6 +64,8 @@ export async function openServer(
       {
         maxHeaderSize: options.maxTotalHeaderLength,
         keepAliveTimeout: KEEP_ALIVE_MS,
+        headersTimeout: options.requestHeaderTimeout * 1000,
+        connectionsCheckingInterval: CHECK_HEADERS_MS,
         shouldUpgradeCallback: isWebsocketUpgrade,
       },
       (request, response) => {
@@ -79,8 +73,10 @@ export async function openServer(
         busyAt = performance.now();
         response.once('close', () => {
           inFlight.delete(response);
+          releaseBody(request);
           busyAt = performance.now();
         });
+        response.once('finish', () => cutUnread(request));
         if (context.life.isStopping) response.setHeader('connection', 'close');
         keepLast(request, options.headerPrefix);
         if (hasGraphql && isGraphql(request)) answerGraphql(request, response);
@@ -91,6 +87,7 @@ export async function openServer(
   );
   app.server.maxHeadersCount = MOST_HEADERS;
   const websockets = acceptWebsockets(app.server, context);
+  registry?.read('pergola_request_bytes_in_flight', () => [{ labels: {}, value: context.budget.held }]);
   registry?.read('pergola_http_requests_in_flight', () => [{ labels: {}, value: inFlight.size }]);
   await listen(app.server, options);
   return {
@@ -108,6 +105,30 @@ export async function openServer(
       await ended([closed.then(() => app.close()), context.tracing.close()], cut);
       return cutOff;
     },
+  };
+}
+
+async function contextOf(
+  options: Options,
+  state: EngineState,
+  observe: Observe,
+  { registry, asyncActions }: Pick<HttpContext, 'registry' | 'asyncActions'>,
+): Promise<HttpContext> {
+  return {
+    options,
+    state,
+    observe,
+    registry,
+    authenticate: await openAuthenticator(options, observe, state.trusts),
+    corsHeaders: corsPolicy(options),
+    crossSite: crossSitePolicy(options),
+    tracing: new Tracing(options, state, observe),
+    life: { isStopping: false },
+    rateLimiter: new RateLimiter(),
+    budget: new ByteBudget(options.maxBodyBytesInFlight),
+    live: liveQueries(options, state, observe),
+    asyncActions,
+    remoteCache: options.remoteSchemaCacheSize > 0 ? new RemoteCache(options.remoteSchemaCacheSize) : null,
   };
 }
 

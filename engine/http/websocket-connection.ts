@@ -5,6 +5,7 @@
  *  - `finish` ends live queries at once and lets queries and mutations answer before it closes.
  *  Not here: running an operation (websocket-operation.ts), handshakes (websocket.ts). */
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 import { textToWire } from '../config/header-prefix.ts';
 import { parseJson } from '../json/parse-json.ts';
@@ -13,7 +14,10 @@ import { LONGEST_MS } from '../metadata/schema/number.ts';
 import type { WebsocketEvent } from '../observe/observation.ts';
 import type { Session } from '../resolve/session.ts';
 import type { LiveQueries } from '../subscribe/live-queries.ts';
+import { bodyLimit } from './body-limit.ts';
+import { type Release, UNCOUNTED_BYTES } from './byte-budget.ts';
 import type { HttpContext } from './context.ts';
+import { IncomingBytes } from './incoming-bytes.ts';
 import { errorFrom } from './refusal.ts';
 import { type Protocol, readMessage } from './websocket-messages.ts';
 import { type Operation, type Outlet, refuse, startOperation } from './websocket-operation.ts';
@@ -22,6 +26,8 @@ import { type Effect, type Event, type Phase, react } from './websocket-protocol
 export type ConnectionOptions = {
   readonly id: string;
   readonly socket: WebSocket;
+  /** The connection below the socket. */
+  readonly duplex: Duplex;
   readonly protocol: Protocol;
   readonly isRelay: boolean;
   /** Of the handshake; those of `connection_init` override them. */
@@ -39,6 +45,8 @@ const MOST_AT_ONCE = 50;
 const MOST_UNHEARD = 3;
 /** A close frame has room for 123 bytes. */
 const MOST_REASON = 120;
+/** How long a close frame may take to be sent where the connection is closed for a limit. */
+const CUT_MS = 1000;
 
 export class Connection {
   readonly #options: ConnectionOptions;
@@ -54,6 +62,11 @@ export class Connection {
   #unheard = 0;
   #isFinishing = false;
   readonly #timers: NodeJS.Timeout[];
+  readonly #incoming: IncomingBytes;
+  /** Reservations of long requests that run, by id. */
+  readonly #reserved = new Map<string, Release>();
+  /** Bytes of the message that is being read. */
+  #messageBytes = 0;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -63,12 +76,25 @@ export class Connection {
       setTimeout(() => this.#on({ kind: 'too late' }), websocketConnectionInitTimeout * 1000),
       setInterval(() => this.#signOfLife(), websocketKeepalive * 1000),
     ];
+    this.#incoming = new IncomingBytes({
+      duplex: options.duplex,
+      budget: context.budget,
+      mostBytes: () => (this.#phase === 'ready' ? bodyLimit(context.options, this.#session) : null),
+      tooMuch: (most) => this.#cut('message too large', 1009, `messages may have ${most} bytes`),
+      overloaded: () => this.#cut('overloaded', 1013, 'too many bytes of requests are being processed'),
+      changed: () => this.#readOrPause(),
+    });
     socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
     socket.on('pong', () => this.#hear());
     // A broken socket closes right after.
     socket.on('error', () => {});
     socket.on('close', (code) => this.#closed(code));
     this.#observe('accepted', { protocol: options.protocol.name });
+  }
+
+  /** True until the client is known. */
+  get isUnauthenticated(): boolean {
+    return this.#phase === 'new' || this.#phase === 'asking';
   }
 
   /** How many queries and mutations are still to answer; stopping one does not end it. */
@@ -92,6 +118,7 @@ export class Connection {
 
   #receive(data: RawData, isBinary: boolean): void {
     this.#hear();
+    this.#incoming.completed();
     if (this.#isFinishing) return;
     const text = isBinary ? '' : String(data);
     if (this.#phase === 'asking') {
@@ -101,6 +128,7 @@ export class Connection {
   }
 
   #read(text: string): void {
+    this.#messageBytes = text.length;
     this.#on(readMessage(this.#options.protocol, text, parseJson));
   }
 
@@ -145,6 +173,11 @@ export class Connection {
   #start(id: string, request: unknown): void {
     const { context, live, isRelay, address } = this.#options;
     const outlet = this.#outlet(id, request);
+    if (!this.#reserve(id)) {
+      context.observe({ kind: 'request refused', error: 'overloaded' });
+      refuse(outlet, 'too many bytes of requests are being processed');
+      return;
+    }
     const headers = this.#headers;
     const operation = startOperation({
       context,
@@ -156,7 +189,10 @@ export class Connection {
       request,
       outlet,
     });
-    if (!operation) return;
+    if (!operation) {
+      this.#release(id);
+      return;
+    }
     this.#operations.set(id, operation);
     outlet.attach(operation);
     this.#observeOperation(id, request, 'started');
@@ -164,7 +200,21 @@ export class Connection {
     this.#readOrPause();
   }
 
+  /** Text and values of a request live as long as its operation. False where there is no room for a long one. */
+  #reserve(id: string): boolean {
+    if (this.#messageBytes <= UNCOUNTED_BYTES) return true;
+    const release = this.#options.context.budget.tryTake(this.#messageBytes);
+    if (release) this.#reserved.set(id, release);
+    return release !== null;
+  }
+
+  #release(id: string): void {
+    this.#reserved.get(id)?.();
+    this.#reserved.delete(id);
+  }
+
   #stop(id: string): void {
+    this.#release(id);
     this.#operations.get(id)?.stop();
     if (this.#operations.delete(id)) this.#observeOperation(id, null, 'stopped');
     this.#held.delete(id);
@@ -195,6 +245,7 @@ export class Connection {
         // The id may have been stopped and used again.
         if (own && this.#operations.get(id) === own) {
           this.#operations.delete(id);
+          this.#release(id);
           this.#observeOperation(id, null, 'stopped');
         }
         this.#readOrPause();
@@ -232,7 +283,7 @@ export class Connection {
   #readOrPause(): void {
     const { socket } = this.#options;
     if (socket.readyState !== socket.OPEN || this.#phase === 'asking') return;
-    const isBusy = this.#isFull || this.inFlight >= MOST_AT_ONCE;
+    const isBusy = this.#incoming.isWaiting || this.#isFull || this.inFlight >= MOST_AT_ONCE;
     if (isBusy && !socket.isPaused) socket.pause();
     else if (!isBusy && socket.isPaused) socket.resume();
   }
@@ -277,6 +328,19 @@ export class Connection {
     this.#end();
   }
 
+  /** Closes for a limit. The client may not be reading: what is left of the connection is dropped soon. */
+  #cut(limit: string, code: number, reason: string): void {
+    const { socket, context } = this.#options;
+    if (this.#phase === 'closed') return;
+    context.observe({ kind: 'request refused', error: limit });
+    this.#observe('connection_err', { reason, code });
+    // Nothing more is read: the rest of what arrives is of no use.
+    socket.close(code, cut(reason));
+    this.#end();
+    socket.pause();
+    setTimeout(() => socket.terminate(), CUT_MS).unref();
+  }
+
   #closed(code: number): void {
     this.#end();
     this.#observe('closed', { code });
@@ -284,6 +348,8 @@ export class Connection {
 
   #end(): void {
     this.#phase = 'closed';
+    this.#incoming.end();
+    for (const id of [...this.#reserved.keys()]) this.#release(id);
     this.#inbox = [];
     this.#held.clear();
     for (const timer of this.#timers) clearTimeout(timer);

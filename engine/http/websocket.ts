@@ -10,6 +10,7 @@ import type { HttpContext } from './context.ts';
 import { mayUseCredentials } from './cors.ts';
 import { isSameOrigin, isToken } from './cross-site.ts';
 import { isGraphqlPath, isRelayPath } from './graphql-path.ts';
+import { retryAfter } from './refusal.ts';
 import { requestIdOf } from './request-id.ts';
 import { Connection } from './websocket-connection.ts';
 import { PROTOCOLS, protocolOf } from './websocket-messages.ts';
@@ -41,7 +42,9 @@ export function acceptWebsockets(server: Server, context: HttpContext): Websocke
       [...offered].find((name) => PROTOCOLS.some((protocol) => protocol.name === name)) ?? false,
   });
   server.on('upgrade', (request, duplex, head) => {
-    const refusal = isFinishing ? new EngineError('resourceNotFound', {}) : refusalOf(context, request);
+    const refusal = isFinishing
+      ? new EngineError('resourceNotFound', {})
+      : (refusalOf(context, request) ?? refusalOfMore(context, connections));
     if (refusal) {
       context.observe({
         kind: 'websocket',
@@ -59,7 +62,17 @@ export function acceptWebsockets(server: Server, context: HttpContext): Websocke
       const address = addressOf(request, context.options.trustedProxies);
       const protocol = protocolOf(socket.protocol);
       const isRelay = isRelayPath(request.url!);
-      const connection = new Connection({ id, socket, protocol, isRelay, headers, address, context, live });
+      const connection = new Connection({
+        id,
+        socket,
+        duplex,
+        protocol,
+        isRelay,
+        headers,
+        address,
+        context,
+        live,
+      });
       connections.add(connection);
       socket.once('close', () => connections.delete(connection));
     });
@@ -96,6 +109,20 @@ function refusalOf(
   return isAllowed ? null : new EngineError('originNotAllowed', {});
 }
 
+/** Clients that are not known yet may hold only so many connections. */
+function refusalOfMore(
+  { options, observe }: HttpContext,
+  connections: ReadonlySet<Connection>,
+): EngineError | null {
+  const most = options.maxUnauthenticatedWebsockets;
+  if (connections.size < most) return null;
+  let count = 0;
+  for (const { isUnauthenticated } of connections) if (isUnauthenticated) count += 1;
+  if (count < most) return null;
+  observe({ kind: 'request refused', error: 'unauthenticated sockets' });
+  return new EngineError('overloaded', { text: 'too many connections wait for connection_init' });
+}
+
 /** The headers that may say who asks. A browser sends cookies and stored passwords to a handshake from any page, so they count
  *  only from this origin and from those that may use credentials, or where no browser sent it; with CORS off, never. */
 function believed({ options }: HttpContext, headers: IncomingHttpHeaders): IncomingHttpHeaders {
@@ -113,6 +140,9 @@ function refuse(duplex: Duplex, error: EngineError): void {
   duplex.on('error', () => {});
   duplex.end(
     `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\nConnection: close\r\n` +
+      Object.entries(retryAfter(error))
+        .map(([name, value]) => `${name}: ${value}\r\n`)
+        .join('') +
       `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }

@@ -17,6 +17,18 @@ const REFUSALS: Readonly<Record<string, string>> = {
   introspectionDisabled: 'introspection',
 };
 
+/** By the name of the error or of the limit. */
+const OVERLOADS: Readonly<Record<string, string>> = {
+  bodyTooLarge: 'body-length',
+  overloaded: 'bytes-in-flight',
+  requestTooSlow: 'body-time',
+  'message too large': 'message-length',
+  'unauthenticated sockets': 'unauthenticated-sockets',
+  subscriptions: 'subscriptions',
+  'slow client': 'slow-client',
+  'queued bytes': 'queued-bytes',
+};
+
 const ENDPOINTS: ReadonlyMap<string, string> = new Map(
   [
     '/v1/graphql',
@@ -70,6 +82,9 @@ export function measure(registry: Registry, observation: Observation): void {
       break;
     case 'unexpected':
       registry.count('pergola_unexpected_errors_total', {});
+      break;
+    case 'request refused':
+      registry.count('pergola_overload_refusals_total', { limit: OVERLOADS[observation.error] ?? 'other' });
       break;
     case 'started':
     case 'stopping':

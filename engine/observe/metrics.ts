@@ -33,6 +33,12 @@ export const METRICS = {
     'Operations refused by an API limit: depth, node, batch, rate, time.',
     'limit',
   ),
+  pergola_overload_refusals_total: counter(
+    'Requests and WebSockets refused or closed by a limit of the process: body-length, bytes-in-flight, body-time, message-length, ' +
+      'unauthenticated-sockets, subscriptions, slow-client, queued-bytes.',
+    'limit',
+  ),
+  pergola_request_bytes_in_flight: gauge('Bytes of requests over 16 KiB that are read or answered.'),
   pergola_refused_queries_total: counter(
     'Operations refused because they are not on the allow-list, or ask for introspection where it is closed.',
     'reason',

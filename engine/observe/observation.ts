@@ -20,6 +20,9 @@ export type Observation =
   | { readonly kind: 'spans exported'; readonly count: number; readonly failure: string | null }
   | WebsocketEvent
   | EventTold
+  /** A request or a WebSocket was refused or closed by a limit; `error` names the row of ERRORS or the limit. The log of the request
+   *  or the WebSocket has the rest. */
+  | { readonly kind: 'request refused'; readonly error: string }
   /** Something in the engine's own life: the metadata published, a database gone. `event` is its room's own report. */
   | { readonly kind: 'state'; readonly event: { readonly kind: string; readonly [detail: string]: unknown } }
   /** A failure nobody foresaw; the client was told only that it happened. */

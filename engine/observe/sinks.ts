@@ -97,6 +97,9 @@ export function lineOf(observation: Observation): Line | null {
       return observation.failure === null
         ? null
         : { level: 'warn', type: 'opentelemetry', detail: rest(observation) };
+    // The log of requests or of WebSockets has it.
+    case 'request refused':
+      return null;
     // The log of webhooks has it.
     case 'event told':
       return null;
