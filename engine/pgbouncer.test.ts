@@ -52,6 +52,36 @@ afterAll(async () => {
 });
 
 describe.skipIf(!isThere)(`behind pgbouncer in transaction mode${why}`, () => {
+  test('a client that hangs up has its own statement cancelled, and nobody else’s', async () => {
+    await pooled.sql('create view waits as select 1 as id from pg_sleep(30)');
+    await must('pg_track_table', { table: 'waits' });
+    const sleeping = async () =>
+      (
+        await pooled.sql(
+          `select from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`,
+        )
+      ).length;
+    const quick = async (i: number) => {
+      for (let n = 0; n < 20; n++) {
+        expect(await engine.graphql(`{ note(where: {id: {_lt: ${-i}}}) { id } }`)).toEqual({
+          data: { note: [] },
+        });
+      }
+    };
+    for (let round = 0; round < 3; round++) {
+      const client = new AbortController();
+      const body = JSON.stringify({ query: '{ waits { id } }' });
+      const answer = engine.fetch('/v1/graphql', { method: 'POST', body, signal: client.signal });
+      const failed = expect(answer).rejects.toThrow('abort');
+      await vi.waitFor(async () => expect(await sleeping()).toBe(1), { timeout: 10_000 });
+      const others = [1, 2, 3, 4].map(quick);
+      client.abort();
+      await failed;
+      await vi.waitFor(async () => expect(await sleeping()).toBe(0), { timeout: 5000 });
+      await Promise.all(others);
+    }
+  });
+
   test('many different queries at once are answered', async () => {
     const asked = Array.from({ length: 60 }, (_, i) =>
       engine.graphql(`{ f${i % 20}: note(where: {id: {_gt: ${i}}}) { id text } }`),

@@ -64,7 +64,7 @@ async function groundOf(work: Work, args: About, { caller }: AdminRequest): Prom
   const source = work.source(args.source) ?? fail('sourceNotFound', { source: args.source });
   await work.settle();
   const { model } = work.view();
-  const { mayIntrospect: _, ...limits } = guardOf(model, session.role);
+  const { mayIntrospect: _, defaultTimeLimitMs, ...limits } = guardOf(model, session.role);
   if (session.role !== ADMIN_ROLE && Object.values(limits).some((limit) => limit !== null)) {
     const text = `role "${session.role}" has an allow list or API limits, which are about GraphQL: ask by GraphQL`;
     fail('notSupported', { text });
@@ -73,7 +73,11 @@ async function groundOf(work: Work, args: About, { caller }: AdminRequest): Prom
   if (!table) return withPath('table', () => fail('tableNotTracked', { table: printQualified(args.table) }));
   const at = { alias: 'rows', source: source.name } as const;
   const answered = async (plan: Plan) =>
-    answerOn((await work.transaction(source)).client, plan, { sources: model.sources, session });
+    answerOn((await work.transaction(source)).client, plan, {
+      sources: model.sources,
+      session,
+      limitMs: defaultTimeLimitMs,
+    });
   return {
     table,
     writer: {

@@ -82,7 +82,8 @@ async function runInTransaction(
 
 function runReadOnly(work: Work, source: Source, args: RunSqlArgs): Promise<RunSqlResult> {
   const database = work.ground.database(source);
-  return database.transaction({ readOnly: true, isForeign: true }, async (client) => {
+  const { signal } = work;
+  return database.transaction({ readOnly: true, isForeign: true, signal }, async (client) => {
     // After a first query the transaction cannot be made read-write any more, and what follows a `commit` in the text
     // begins read-only again.
     await client.query('set session characteristics as transaction read only; select 1');
@@ -98,7 +99,7 @@ async function runBare(work: Work, source: Source, args: RunSqlArgs): Promise<Ru
     let last: RunSqlResult = { result_type: 'CommandOk', result: null };
     for (const statement of splitStatements(args.sql)) last = await execute(client, statement);
     return last;
-  });
+  }, work.signal);
   if (mayChangeSchema(args)) await accept(work, source);
   return result;
 }

@@ -22,6 +22,8 @@ export type AdminContext = {
   readonly session: Session;
   /** What the program calls itself, for the revisions of the document. */
   readonly client?: string | undefined;
+  /** Aborted when the client has gone: what is not being committed by then is rolled back. */
+  readonly signal?: AbortSignal | undefined;
   /** May errors carry `internal`; default true (`--admin-internal-errors`). */
   readonly showInternal?: boolean;
 };
@@ -54,7 +56,7 @@ export async function runAdmin(
   try {
     const isAdmin = context.session.role === ADMIN_ROLE;
     const request = isAdmin ? parseRequest(body, caller) : ofAnyRole(body, caller);
-    return { status: 200, body: await answer(state, request) };
+    return { status: 200, body: await answer(state, request, context.signal) };
   } catch (error) {
     return refusal(error, context);
   }
@@ -79,14 +81,20 @@ function isAboutRows(request: AdminRequest | EngineError): boolean {
   );
 }
 
-function answer(state: EngineState, request: AdminRequest): Promise<unknown> {
-  return changesDocument(request) ? state.exclusively(() => change(state, request)) : read(state, request);
+type Signal = AbortSignal | undefined;
+
+function answer(state: EngineState, request: AdminRequest, signal: Signal): Promise<unknown> {
+  if (!changesDocument(request)) return read(state, request, signal);
+  return state.exclusively(async () => {
+    signal?.throwIfAborted();
+    return change(state, request, signal);
+  });
 }
 
 /** Reads, and SQL that leaves the schema alone: any number at a time. */
-async function read(state: EngineState, request: AdminRequest): Promise<unknown> {
+async function read(state: EngineState, request: AdminRequest, signal: Signal): Promise<unknown> {
   const base = await baseOf(state, request);
-  const work = new Work(base, state.ground);
+  const work = new Work(base, state.ground, { signal });
   try {
     const tell = await perform(work, request);
     await work.commit();
@@ -97,11 +105,11 @@ async function read(state: EngineState, request: AdminRequest): Promise<unknown>
   }
 }
 
-async function change(state: EngineState, request: AdminRequest): Promise<unknown> {
+async function change(state: EngineState, request: AdminRequest, signal: Signal): Promise<unknown> {
   const by = authorshipOf(request);
   const isOperator = operationsIn(request).some(writesLedger);
   for (let attempt = 1; ; attempt++) {
-    const work = new Work(await baseOf(state, request), state.ground, { isOperator });
+    const work = new Work(await baseOf(state, request), state.ground, { isOperator, signal });
     try {
       const tell = await perform(work, request);
       refuseAdded(work, await work.settle());

@@ -72,8 +72,19 @@ export class Work {
   /** Sources this request has introspected, as they are configured: see `identityOf`. */
   #asked: ReadonlySet<string> = new Set();
   readonly #transactions = new Map<string, OpenTransaction & { readonly source: Source }>();
+  readonly #abandoned = new AbortController();
+  /** Ends the request's interest in whether its client still waits. */
+  readonly #keep: () => void;
 
-  constructor(base: Snapshot, ground: Ground, options: { readonly isOperator?: boolean } = {}) {
+  constructor(
+    base: Snapshot,
+    ground: Ground,
+    { signal, ...options }: { readonly isOperator?: boolean; readonly signal?: AbortSignal | undefined } = {},
+  ) {
+    const abandon = () => this.#abandoned.abort(signal?.reason);
+    if (signal?.aborted) abandon();
+    signal?.addEventListener('abort', abandon);
+    this.#keep = () => signal?.removeEventListener('abort', abandon);
     this.base = base;
     this.ledger = options.isOperator ? null : () => base.catalogStates.operator;
     this.#states = base.catalogStates;
@@ -82,6 +93,11 @@ export class Work {
     this.#catalogs = base.catalogs;
     this.#upstreams = base.upstreams;
     this.#view = { ...base, made: base };
+  }
+
+  /** Aborted when the client has gone before the request is committed. */
+  get signal(): AbortSignal {
+    return this.#abandoned.signal;
   }
 
   get metadata(): Metadata {
@@ -255,7 +271,10 @@ export class Work {
   async transaction(source: Source): Promise<OpenTransaction> {
     const open = this.#transactions.get(source.name);
     if (open) return open;
-    const begun = await openTransaction(this.ground.database(source), { isForeign: true });
+    const begun = await openTransaction(this.ground.database(source), {
+      isForeign: true,
+      signal: this.signal,
+    });
     this.#transactions.set(source.name, { ...begun, source });
     return begun;
   }
@@ -289,6 +308,9 @@ export class Work {
   /** Writes the draft and commits the sources: all or nothing as far as the header says. The snapshot to publish.
    *  Raises `conflict` when the stored document is no longer the base. */
   async commit(by?: Authorship): Promise<Snapshot> {
+    // From here on the request is completed, whether or not its client waits.
+    this.signal.throwIfAborted();
+    this.#keep();
     const { model, inconsistencies } = this.view();
     const after = { metadata: this.#metadata, model, catalogs: this.#catalogs };
     const transaction = (source: Source) => this.transaction(source);
@@ -311,6 +333,7 @@ export class Work {
   }
 
   async rollback(): Promise<void> {
+    this.#keep();
     const open = [...this.#transactions.values()];
     this.#transactions.clear();
     await Promise.allSettled(open.map((transaction) => transaction.rollback()));

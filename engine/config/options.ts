@@ -93,6 +93,13 @@ export const OPTIONS = {
     default: 10_000,
     doc: 'most statements and transactions that wait for a connection to one source; more are refused at once',
   }),
+  'default-time-limit': row({
+    group: 'Databases',
+    type: integer('SECONDS', 0, 86_400),
+    default: 60,
+    unit: 's',
+    doc: 'how long a statement of a role may take that has no time limit in the metadata; administrators have none; 0 is no limit',
+  }),
   'live-queries-multiplexed-refetch-interval': row({
     group: 'Databases',
     type: integer('MS', 10, 86_400_000),

@@ -8,7 +8,7 @@
 export type ErrorDialect = 'specification' | 'newer';
 
 export type ErrorRow<P> = {
-  readonly status: 200 | 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 429 | 431 | 500 | 503;
+  readonly status: 200 | 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 429 | 431 | 499 | 500 | 503;
   readonly code: string | ((params: P) => string);
   readonly message: (params: P) => string;
   readonly newer?: { readonly code?: string; readonly message?: (params: P) => string };
@@ -56,6 +56,12 @@ export const ERRORS = {
     (p) => `request headers are more than ${p.most} or larger than ${p.mostBytes} bytes`,
   ),
   overloaded: row<Text>(503, 'overloaded', (p) => p.text),
+  /** Nobody waits for the answer any more: for the log. */
+  clientGone: row<object>(
+    499,
+    'cancelled',
+    () => 'the client closed the connection or stopped the operation',
+  ),
   requestTooSlow: row<object>(408, 'bad-request', () => 'the request did not arrive in time'),
   originNotAllowed: row<object>(
     400,

@@ -7,22 +7,33 @@ import type { Plan } from '../plan/types.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 import { renderPlan } from '../sql/plan.ts';
+import { TimeIsUp } from '../wire/pool.ts';
 import { textOfColumn } from '../wire/statement.ts';
+import { sqlStateOf } from './pg-errors.ts';
 import { readyOnce } from './plan-cache.ts';
 import { type NamedStatement, runOn } from './pool.ts';
 import { write } from './run-plan.ts';
 import { SESSION_SETTINGS, sessionSettings } from './session-settings.ts';
 
+const QUERY_CANCELED = '57014';
+
 export async function answerOn(
   client: pg.ClientBase,
   plan: Plan,
-  { sources, session }: Pick<Model, 'sources'> & { readonly session: Session },
+  {
+    sources,
+    session,
+    limitMs,
+  }: Pick<Model, 'sources'> & { readonly session: Session; readonly limitMs: number | null },
 ): Promise<unknown> {
   const [statement] = readyOnce(renderPlan(plan), { sources, session }).statements;
   if (!statement) throw new Error('a plan of one root has a statement');
+  if (limitMs !== null) await client.query(`set local statement_timeout = ${limitMs}`);
   await client.query(SESSION_SETTINGS.text, sessionSettings(session));
   const run = ({ text }: NamedStatement, values: readonly unknown[]) =>
-    runOn(client, { name: '', text }, values);
+    runOn(client, { name: '', text }, values).catch((error: unknown) => {
+      throw limitMs !== null && sqlStateOf(error) === QUERY_CANCELED ? new TimeIsUp(limitMs) : error;
+    });
   // The arguments are not GraphQL's: a failure is reported at the operation.
   const [column = null] = await write(run, { ...statement, errorPath: [] }, { session, variables: {} });
   return parseJson(textOfColumn(column) ?? 'null');

@@ -9,7 +9,7 @@ import { roleSchema } from '../schema/role-schemas.ts';
 import type { Row } from '../wire/statement.ts';
 import { type Answered, answerWithCalls, dataAlone, responseOf } from './calls.ts';
 import { type GraphqlRequest, type PlannedRequest, planned } from './plan-cache.ts';
-import { type Databases, runPlan } from './run-plan.ts';
+import { abandonableBy, type Databases, runPlan } from './run-plan.ts';
 import { type Body, splice } from './splice.ts';
 import { traced } from './traced.ts';
 import { validateInputs } from './validate-input.ts';
@@ -113,7 +113,9 @@ function databasesFor(
   span: Span | null,
 ): Databases {
   const chosen = chosenFor(plan, context);
-  return span ? traced(chosen, span) : chosen;
+  const signal = context.outward?.signal;
+  const databases = signal ? abandonableBy(chosen, signal) : chosen;
+  return span ? traced(databases, span) : databases;
 }
 
 /** Connection templates are not for administrators. */

@@ -60,26 +60,36 @@ export function pgDump(
   tls: Tls | undefined,
   options: readonly string[],
   env: Environment,
+  signal?: AbortSignal,
 ): Promise<string> {
-  return tls ? withTlsFiles(tls, (libpq) => dump(url, options, env, libpq)) : dump(url, options, env, {});
+  const dumped = (libpq: Environment) => dump(url, options, { path: env['PATH'], libpq, signal });
+  return tls ? withTlsFiles(tls, dumped) : dumped({});
 }
+
+type Surroundings = {
+  readonly path: string | undefined;
+  readonly libpq: Environment;
+  /** Ends the program, which cancels what it runs. */
+  readonly signal: AbortSignal | undefined;
+};
 
 async function dump(
   url: string,
   options: readonly string[],
-  env: Environment,
-  libpq: Environment,
+  { path, libpq, signal }: Surroundings,
 ): Promise<string> {
   const { address, password } = withoutPassword(url);
   const child = spawn('pg_dump', [...options, '--no-password', `--dbname=${address}`], {
-    env: { PATH: env['PATH'], LANG: 'C.UTF-8', PGAPPNAME: 'pergola', PGPASSWORD: password, ...libpq },
+    env: { PATH: path, LANG: 'C.UTF-8', PGAPPNAME: 'pergola', PGPASSWORD: password, ...libpq },
     stdio: ['ignore', 'pipe', 'pipe'],
+    signal,
   });
   const [output, complaints] = [collect(child.stdout), collect(child.stderr)];
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
   }).catch((error: NodeJS.ErrnoException) => {
+    signal?.throwIfAborted();
     if (error.code === 'ENOENT') fail('pgDumpMissing', {});
     throw error;
   });

@@ -3,7 +3,7 @@
  *  administrators see. PostgreSQL manual, appendix "Error Codes". */
 import { EngineError, type PathStep } from '../errors/engine-error.ts';
 import { CHECK_FAILED } from '../sql/check.ts';
-import { TooManyWaiting, WaitedTooLong } from '../wire/pool.ts';
+import { TimeIsUp, TooManyWaiting, WaitedTooLong } from '../wire/pool.ts';
 import { type DataFailure, textForRole } from './data-exception.ts';
 
 /** The fields of a `pg` DatabaseError that are used here. */
@@ -114,7 +114,9 @@ export function engineErrorOf(thrown: unknown, failed: Failed, path: readonly Pa
   if (thrown instanceof EngineError) return thrown;
   const failure = failureOf(thrown);
   const internal = internalOf(failure, failed.text);
-  if (isBusy(thrown)) return new EngineError('databaseBusy', { text: failure.message }, path, internal);
+  if (thrown instanceof TimeIsUp)
+    return new EngineError('timeLimitExceeded', { most: thrown.limitMs / 1000 });
+  if (isOurs(thrown)) return new EngineError('databaseBusy', { text: failure.message }, path, internal);
   if (failure.code === undefined) return unreachable(failure, path, internal);
   const entry = PG_ERRORS.find(
     ({ state, says = '' }) => state.test(failure.code!) && failure.message.search(says) >= 0,
@@ -123,9 +125,10 @@ export function engineErrorOf(thrown: unknown, failed: Failed, path: readonly Pa
   return entry?.error(told, path, internal) ?? new EngineError('databaseQueryFailed', {}, path, internal);
 }
 
-/** No connection of the pool became free in time, or too many wait for one. */
-export function isBusy(thrown: unknown): boolean {
-  return thrown instanceof WaitedTooLong || thrown instanceof TooManyWaiting;
+/** The pool itself has given up, not the database: no connection became free in time, too many wait for one, or a statement took
+ *  too long. */
+export function isOurs(thrown: unknown): boolean {
+  return [WaitedTooLong, TooManyWaiting, TimeIsUp].some((kind) => thrown instanceof kind);
 }
 
 /** The failure as a role may read it. */

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { type PreparedDocument, prepareDocument } from '../plan/document.ts';
 import { planRequest } from '../plan/plan.ts';
 import { coerceVariables, type RequestVariables } from '../plan/variables.ts';
-import { guardOf } from '../resolve/guard.ts';
+import { guardOf, type RoleGuard } from '../resolve/guard.ts';
 import type { Leaf } from '../resolve/predicate.ts';
 import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
@@ -46,6 +46,8 @@ export type ReadyStatement = Omit<CompiledStatement, 'answer' | 'forMany' | 'ste
   readonly timeLimitMs: number | null;
   /** An administrator runs it, who reads every row. */
   readonly isByAdministrator: boolean;
+  /** Of this statement, or of the transaction it is in, where the request has no limit of its own. */
+  readonly limitMs: number | null;
   /** Its source has triggers, which may ask who writes. */
   readonly isWatched: boolean;
   readonly answer: ReadyStatement | null;
@@ -131,7 +133,7 @@ export function planned(role: RoleSchema, request: GraphqlRequest): PlannedReque
   misses += 1;
   const before = document.byValue.size + document.facets.size;
   const plan = ready(renderPlan(planRequest(document, variables)), {
-    timeLimitMs: guardOf(role.model, role.role).timeLimitMs,
+    ...limitsOf(guardOf(role.model, role.role)),
     isByAdministrator: role.role === ADMIN_ROLE,
     sources: role.model.sources,
     asked: { operation: document.operation.name?.value ?? null, text: request.query },
@@ -211,8 +213,16 @@ function total(numbers: readonly number[]): number {
 }
 
 /** What of the model running depends on, and what a statement may say it is of. */
-type Surroundings = Pick<ReadyStatement, 'timeLimitMs' | 'isByAdministrator'> &
+type Surroundings = Pick<ReadyStatement, 'timeLimitMs' | 'limitMs' | 'isByAdministrator'> &
   Pick<Model, 'sources'> & { readonly asked: Pick<QueryTag, 'operation'> & Pick<PlannedRequest, 'text'> };
+
+/** The default limit is for statements of roles without a limit of their own. */
+function limitsOf({
+  timeLimitMs,
+  defaultTimeLimitMs,
+}: RoleGuard): Pick<ReadyStatement, 'timeLimitMs' | 'limitMs'> {
+  return { timeLimitMs, limitMs: timeLimitMs === null ? defaultTimeLimitMs : null };
+}
 
 /** A plan that was not made of a request's text, and is run once. */
 export function readyOnce(
@@ -222,6 +232,7 @@ export function readyOnce(
   const isByAdministrator = session.role === ADMIN_ROLE;
   return ready(compiled, {
     timeLimitMs: null,
+    limitMs: null,
     isByAdministrator,
     sources,
     asked: { operation: null, text: '' },
@@ -276,6 +287,7 @@ function readyStatement(statement: CompiledStatement, around: Surroundings): Rea
     forMany: forMany === null ? null : preparationOf(tagOf(forMany), statement.isRepeatable, true),
     timeLimitMs: around.timeLimitMs,
     isByAdministrator: around.isByAdministrator,
+    limitMs: around.limitMs,
     isWatched: source?.hasTriggers ?? false,
     answer: answer && readyStatement({ ...statement, ...answer, answer: null }, around),
     steps: readySteps(steps, around, tagOf),

@@ -9,21 +9,24 @@ import type { Connection } from '../wire/connection.ts';
 import type { Tls } from '../wire/dial.ts';
 import {
   type Failed,
+  type Patience,
   type PoolCounts,
   type PoolState,
   type Timed,
   WaitedTooLong,
+  type Watch,
   WirePool,
 } from '../wire/pool.ts';
 import type { NamedStatement, Row, Value } from '../wire/statement.ts';
 import { type Deadline, timeIsUp, timeLeft } from './deadline.ts';
-import { isBusy, sqlStateOf } from './pg-errors.ts';
+import { isOurs, sqlStateOf } from './pg-errors.ts';
 
+export type { Patience } from '../wire/pool.ts';
 export { WaitedTooLong } from '../wire/pool.ts';
 export type { NamedStatement, Row } from '../wire/statement.ts';
 
-/** Runs a statement. */
-export type Run = (statement: NamedStatement, values: readonly Value[]) => Promise<Row>;
+/** Runs a statement; inside a transaction the patience is that of the transaction. */
+export type Run = (statement: NamedStatement, values: readonly Value[], patience?: Patience) => Promise<Row>;
 
 export type PoolOptions = {
   readonly maxConnections?: number;
@@ -40,13 +43,14 @@ export type PoolOptions = {
   readonly tls?: Tls;
 };
 
-export type AtomicOptions = {
+/** With patience, the transaction is rolled back when that is over before it commits. */
+export type AtomicOptions = Patience & {
   readonly readOnly?: boolean;
   /** Then Postgres ends the statement and nothing is committed: `timeLimitExceeded` is raised. */
   readonly deadline?: Deadline | null;
 };
 
-export type TransactionOptions = Pick<AtomicOptions, 'readOnly'> & {
+export type TransactionOptions = Pick<AtomicOptions, 'readOnly' | 'signal'> & {
   /** Close the connection afterwards: SQL of a client may have changed its settings (`set role`), which the next user of
    *  the connection must not inherit. */
   readonly isForeign?: boolean;
@@ -59,8 +63,8 @@ export interface Database {
   /** As `atomic`, with a client that takes any SQL. */
   transaction<T>(options: TransactionOptions, body: (client: pg.ClientBase) => Promise<T>): Promise<T>;
   /** A connection without a transaction around; it is closed afterwards, whatever `body` has set on it. */
-  session<T>(body: (client: pg.ClientBase) => Promise<T>): Promise<T>;
-  query(text: string, values?: readonly unknown[]): Promise<pg.QueryResult>;
+  session<T>(body: (client: pg.ClientBase) => Promise<T>, signal?: AbortSignal): Promise<T>;
+  query(text: string, values?: readonly unknown[], signal?: AbortSignal): Promise<pg.QueryResult>;
   readonly counts: PoolCounts;
   readonly state: PoolState;
   /** Waits for what is under way; what is left at `cut` fails. */
@@ -89,10 +93,27 @@ export function wrapped(database: Database, around: (run: Run) => Run): Database
     run: around(database.run),
     atomic: (options, body) => database.atomic(options, (run) => body(around(run))),
     transaction: (options, body) => database.transaction(options, body),
-    session: (body) => database.session(body),
-    query: (text, values) => database.query(text, values),
+    session: (body, signal) => database.session(body, signal),
+    query: (text, values, signal) => database.query(text, values, signal),
     counts: database.counts,
     state: database.state,
+    close: (cut) => database.close(cut),
+  };
+}
+
+/** The database for a caller who may go away: then what it runs is cancelled. */
+export function abandonable(database: Database, signal: AbortSignal): Database {
+  const patience = { signal };
+  return {
+    run: (statement, values, own) => database.run(statement, values, own ? { ...own, signal } : patience),
+    atomic: (options, body) => database.atomic({ ...options, signal }, body),
+    transaction: (options, body) => database.transaction({ ...options, signal }, body),
+    session: (body) => database.session(body, signal),
+    query: (text, values) => database.query(text, values, signal),
+    counts: database.counts,
+    get state() {
+      return database.state;
+    },
     close: (cut) => database.close(cut),
   };
 }
@@ -150,41 +171,53 @@ class PooledDatabase implements Database {
     return this.#pool.state;
   }
 
-  readonly run: Run = (statement, values) => this.#pool.run(statement, values);
+  readonly run: Run = (statement, values, patience) => this.#pool.run(statement, values, patience);
 
-  async atomic<T>({ readOnly, deadline = null }: AtomicOptions, body: (run: Run) => Promise<T>): Promise<T> {
-    const connection = await this.#take(deadline);
+  async atomic<T>(options: AtomicOptions, body: (run: Run) => Promise<T>): Promise<T> {
+    const { readOnly, deadline = null } = options;
+    const connection = await this.#take(deadline, options.signal);
+    const watch = isLimited(options) ? this.#pool.watchOver(connection, options) : null;
+    const whileWaitedFor = () => {
+      if (watch?.reason) throw watch.reason;
+    };
     let isBroken = false;
     const begun = connection.command(this.#beginOf(readOnly));
     // Awaited below; a statement that fails first must not leave it unheard.
     begun.catch(() => {});
     try {
-      const result = await body((statement, values) => {
+      const result = await body(async (statement, values) => {
+        whileWaitedFor();
         if (deadline) endAfter(connection, timeLeft(deadline));
         return orTimeIsUp(deadline, this.#pool.runOn(connection, statement, values));
       });
       await begun;
       if (deadline) timeLeft(deadline);
+      whileWaitedFor();
+      watch?.end();
       await orTimeIsUp(deadline, connection.command('commit'));
       return result;
     } catch (error) {
+      watch?.end();
       await connection.command('rollback').catch(() => {
         isBroken = true;
       });
-      throw error;
+      throw watch?.reason ?? error;
     } finally {
       this.#pool.giveBack(connection, isBroken);
     }
   }
 
   async transaction<T>(options: TransactionOptions, body: (client: pg.ClientBase) => Promise<T>): Promise<T> {
-    return this.#lend(options.isForeign ?? false, async (client) => {
+    return this.#lend(options.isForeign ?? false, options.signal, async (client, watch) => {
       await client.query(this.#beginOf(options.readOnly));
       try {
         const result = await body(client);
+        if (watch?.reason) throw watch.reason;
+        watch?.end();
         await client.query('commit');
         return result;
       } catch (error) {
+        watch?.end();
         // Where that fails, too, the connection is not idle and will not be used again.
         await client.query('rollback').catch(() => {});
         throw error;
@@ -192,18 +225,18 @@ class PooledDatabase implements Database {
     });
   }
 
-  session<T>(body: (client: pg.ClientBase) => Promise<T>): Promise<T> {
-    return this.#lend(true, body);
+  session<T>(body: (client: pg.ClientBase) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#lend(true, signal, body);
   }
 
-  query(text: string, values?: readonly unknown[]): Promise<pg.QueryResult> {
-    return this.#lend(false, (client) => client.query(text, values ? [...values] : undefined));
+  query(text: string, values?: readonly unknown[], signal?: AbortSignal): Promise<pg.QueryResult> {
+    return this.#lend(false, signal, (client) => client.query(text, values ? [...values] : undefined));
   }
 
-  async #take(deadline: Deadline | null): Promise<Connection> {
-    if (!deadline) return this.#pool.take();
+  async #take(deadline: Deadline | null, signal?: AbortSignal): Promise<Connection> {
+    if (!deadline) return this.#pool.take(undefined, signal);
     try {
-      return await this.#pool.take(timeLeft(deadline));
+      return await this.#pool.take(timeLeft(deadline), signal);
     } catch (error) {
       throw error instanceof WaitedTooLong ? timeIsUp(deadline) : error;
     }
@@ -218,15 +251,27 @@ class PooledDatabase implements Database {
   }
 
   /** The driver's client of a connection; afterwards that is used on only if nothing is open on it. */
-  async #lend<T>(isForeign: boolean, body: (client: pg.ClientBase) => Promise<T>): Promise<T> {
-    const connection = await this.#pool.take();
+  async #lend<T>(
+    isForeign: boolean,
+    signal: AbortSignal | undefined,
+    body: (client: pg.ClientBase, watch: Watch | null) => Promise<T>,
+  ): Promise<T> {
+    const connection = await this.#pool.take(undefined, signal);
     const client = connection.lend();
+    const watch = signal ? this.#pool.watchOver(connection, { signal }) : null;
     try {
-      return await body(client);
+      return await body(client, watch);
+    } catch (error) {
+      throw watch?.reason ?? error;
     } finally {
+      watch?.end();
       this.#pool.giveBack(connection, isForeign || client.getTransactionStatus() !== 'I');
     }
   }
+}
+
+function isLimited({ signal, limitMs }: Patience): boolean {
+  return signal !== undefined || (limitMs ?? null) !== null;
 }
 
 /** Of the transaction alone. Should it fail, so does what follows. */
@@ -246,7 +291,7 @@ async function orTimeIsUp<T>(deadline: Deadline | null, work: Promise<T>): Promi
 
 /** SQLSTATE class 08 and 57P, or no SQLSTATE at all: the connection is gone, not the statement wrong. */
 export function isConnectionLost(error: unknown): boolean {
-  if (isBusy(error) || error instanceof EngineError) return false;
+  if (isOurs(error) || error instanceof EngineError) return false;
   const state = sqlStateOf(error);
   return state === undefined || state.startsWith('08') || state.startsWith('57P');
 }

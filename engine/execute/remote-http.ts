@@ -42,6 +42,7 @@ export async function askRemote(
       mostBytes: MOST_BYTES,
       isRepeatable,
       trusts: outward.trusts,
+      signal: outward.signal,
     };
     const ask = () =>
       witnessed(asking, outward, (traceHeaders) => {

@@ -55,11 +55,11 @@ function noticing(database: Database, lost: () => void): Database {
       throw error;
     });
   return {
-    run: (statement, values) => noticed(database.run(statement, values)),
+    run: (statement, values, patience) => noticed(database.run(statement, values, patience)),
     atomic: (options, body) => noticed(database.atomic(options, body)),
     transaction: (options, body) => noticed(database.transaction(options, body)),
-    session: (body) => noticed(database.session(body)),
-    query: (text, values) => noticed(database.query(text, values)),
+    session: (body, signal) => noticed(database.session(body, signal)),
+    query: (text, values, signal) => noticed(database.query(text, values, signal)),
     counts: database.counts,
     get state() {
       return database.state;

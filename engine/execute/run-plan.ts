@@ -10,7 +10,14 @@ import { type Binding, bind } from './bind.ts';
 import { type Deadline, deadlineAfter } from './deadline.ts';
 import { engineErrorOf, type Failed } from './pg-errors.ts';
 import type { Preparation, ReadyPlan, ReadyStatement, ReadyStep } from './plan-cache.ts';
-import { type Database, isConnectionLost, type NamedStatement, type Row, type Run } from './pool.ts';
+import {
+  abandonable,
+  type Database,
+  isConnectionLost,
+  type NamedStatement,
+  type Row,
+  type Run,
+} from './pool.ts';
 import { SESSION_SETTINGS, sessionSettings } from './session-settings.ts';
 
 /** Where databases are looked up by the name of their source: execute/sources.ts. */
@@ -21,6 +28,15 @@ export interface Databases {
   readonly chosenFor?: (request: RoutedRequest) => Databases;
   /** What was chosen: requests with the same see the same database. Absent: all do. */
   readonly choiceOf?: (source: string) => string;
+}
+
+/** Databases for a caller who may go away. */
+export function abandonableBy(databases: Databases, signal: AbortSignal): Databases {
+  const { choiceOf } = databases;
+  return {
+    get: (source, access) => abandonable(databases.get(source, access), signal),
+    ...(choiceOf && { choiceOf }),
+  };
 }
 
 /** The protocol counts a statement's parameters in 16 bits. */
@@ -85,10 +101,17 @@ function asText(value: Value): Value {
 
 /** SQL that somebody else wrote may call functions that write: not here. What has a time limit needs a transaction to set it
  *  for. */
-function runOf({ isAuthored, timeLimitMs }: ReadyStatement, database: Database): Run {
-  if (!isAuthored && timeLimitMs === null) return database.run;
-  const options = { readOnly: isAuthored, deadline: deadlineOf(timeLimitMs) };
-  return (statement, values) => database.atomic(options, (run) => run(statement, values));
+function runOf({ isAuthored, timeLimitMs, limitMs }: ReadyStatement, database: Database): Run {
+  if (isAuthored || timeLimitMs !== null) {
+    const options = { readOnly: isAuthored, deadline: deadlineOf(timeLimitMs), limitMs };
+    return (statement, values) => database.atomic(options, (run) => run(statement, values));
+  }
+  return plainRun(database, limitMs);
+}
+
+function plainRun(database: Database, limitMs: number | null): Run {
+  if (limitMs === null) return database.run;
+  return (statement, values) => database.run(statement, values, { limitMs });
 }
 
 async function runMutation(
@@ -99,11 +122,12 @@ async function runMutation(
   const [only] = statements;
   const deadline = deadlineOf(only?.timeLimitMs ?? null);
   if (statements.length === 1 && only && isAlone(only) && !deadline && !only.isWatched) {
-    return [await runOne(databases.get(only.source).run, only, valuesOf(only, binding))];
+    return [await runOne(plainRun(databases.get(only.source), only.limitMs), only, valuesOf(only, binding))];
   }
   const sources = [...new Set(statements.map(({ source }) => source))];
-  const isByAdministrator = only?.isByAdministrator ?? false;
-  return inTransactions(sources, { databases, deadline, isByAdministrator }, new Map(), async (runs) => {
+  const { isByAdministrator = false, limitMs = null } = only ?? {};
+  const on = { databases, deadline, limitMs, isByAdministrator };
+  return inTransactions(sources, on, new Map(), async (runs) => {
     const watched = new Set(statements.filter(({ isWatched }) => isWatched).map(({ source }) => source));
     for (const source of watched) tellWhoWrites(runs.get(source)!, binding);
     const rows: Row[] = [];
@@ -131,16 +155,18 @@ function isAlone({ answer, steps }: ReadyStatement): boolean {
 /** A transaction on each source, all of them open until `body` is done. */
 async function inTransactions<T>(
   [source, ...others]: readonly string[],
-  on: { readonly databases: Databases; readonly deadline: Deadline | null } & Pick<
-    Failed,
-    'isByAdministrator'
-  >,
+  on: {
+    readonly databases: Databases;
+    readonly deadline: Deadline | null;
+    readonly limitMs: number | null;
+  } & Pick<Failed, 'isByAdministrator'>,
   runs: Map<string, Run>,
   body: (runs: ReadonlyMap<string, Run>) => Promise<T>,
 ): Promise<T> {
   if (source === undefined) return body(runs);
   try {
-    return await on.databases.get(source).atomic({ deadline: on.deadline }, (run) => {
+    const { deadline, limitMs } = on;
+    return await on.databases.get(source).atomic({ deadline, limitMs }, (run) => {
       return inTransactions(others, on, runs.set(source, run), body);
     });
   } catch (error) {

@@ -11,13 +11,13 @@ export function traced(databases: Databases, parent: Span): Databases {
 function tracedDatabase(database: Database, source: string, parent: Span): Database {
   const spanned =
     (run: Run): Run =>
-    (statement, values) => {
+    (statement, values, patience) => {
       const attributes = {
         'db.system.name': 'postgresql',
         'db.namespace': source,
         'db.query.text': statement.text,
       };
-      return within(parent.child('statement', 'client', attributes), () => run(statement, values));
+      return within(parent.child('statement', 'client', attributes), () => run(statement, values, patience));
     };
   return wrapped(database, spanned);
 }

@@ -50,6 +50,8 @@ export type Outward = {
   readonly observe?: Observe;
   /** Of the request that causes it. */
   readonly span?: Span | null;
+  /** Aborted when nobody waits for the answer of the request that causes it. */
+  readonly signal?: AbortSignal | undefined;
   /** Is whoever asks shown the causes of failures? */
   readonly showsInternal?: boolean;
   readonly exchange?: Noted;
@@ -174,9 +176,15 @@ export async function callWebhook(
   });
 }
 
-function answerTo({ timeoutSeconds }: Webhook, sent: HttpRequest, { trusts }: Outward) {
+function answerTo({ timeoutSeconds }: Webhook, sent: HttpRequest, { trusts, signal }: Outward) {
   const { method, url, headers } = sent;
-  const terms = { timeoutMs: timeoutSeconds * 1000, mostBytes: MOST_BYTES, isRepeatable: false, trusts };
+  const terms = {
+    timeoutMs: timeoutSeconds * 1000,
+    mostBytes: MOST_BYTES,
+    isRepeatable: false,
+    trusts,
+    signal,
+  };
   return askOutside({ method, url, headers, body: bodyText(sent) }, terms).catch((error: unknown) => {
     throw error instanceof NoAnswer ? new WebhookFailure(error.message, { sent }) : error;
   });

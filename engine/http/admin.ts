@@ -8,6 +8,7 @@ import { trusted } from '../auth/authenticate.ts';
 import { fromWire, textToWire, toWire } from '../config/header-prefix.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { explain } from '../execute/explain.ts';
+import { abandonableBy } from '../execute/run-plan.ts';
 import { isRecord } from '../json/value.ts';
 import { openapiDocument } from '../plan/openapi.ts';
 import type { HttpContext } from './context.ts';
@@ -24,7 +25,7 @@ export function adminRoutes(app: FastifyInstance, context: HttpContext): void {
   }
   app.post('/v1/graphql/explain', async (request) => {
     adminSessionOf(request);
-    return explainAs(context, request.body);
+    return explainAs(context, request.body, exchangeOf(request).signal);
   });
   app.get('/api/swagger/json', async (request) => {
     adminSessionOf(request);
@@ -45,6 +46,7 @@ async function performOperation(
     session,
     client: request.headers['user-agent'],
     showInternal: showsInternal(context.options, session),
+    signal: exchangeOf(request).signal,
   });
   if (unexpected !== undefined) {
     context.observe({ kind: 'unexpected', requestId: request.id, error: unexpected });
@@ -63,7 +65,11 @@ function textOf(value: unknown): string {
 }
 
 /** `{query: {query, variables?, operationName?}, user?: {x-engine-role, …}, is_relay?}`; without a user, as the administrator. */
-async function explainAs({ options, state }: HttpContext, body: unknown): Promise<unknown> {
+async function explainAs(
+  { options, state }: HttpContext,
+  body: unknown,
+  signal: AbortSignal | undefined,
+): Promise<unknown> {
   if (!isRecord(body)) return fail('parseFailed', { text: 'expected an object' });
   if (body['query'] === undefined) fail('parseFailed', { text: 'key "query" not found' });
   const request = withPath('query', () => graphqlRequestFrom(body['query']));
@@ -72,5 +78,6 @@ async function explainAs({ options, state }: HttpContext, body: unknown): Promis
   const headers = Object.entries(user).map(([name, value]) => [name.toLowerCase(), textOf(value)]);
   const session = trusted(Object.fromEntries(headers), options.headerPrefix);
   const isRelay = body['is_relay'] === true;
-  return explain(request, { model: state.snapshot().model, session, isRelay, databases: state.sources });
+  const databases = signal ? abandonableBy(state.sources, signal) : state.sources;
+  return explain(request, { model: state.snapshot().model, session, isRelay, databases });
 }

@@ -19,7 +19,7 @@ import { consoleRoutes } from './console.ts';
 import type { HttpContext } from './context.ts';
 import { preflightHeaders } from './cors.ts';
 import { developerRoutes } from './developer.ts';
-import { exchangeOf, finish } from './exchange.ts';
+import { exchangeOf, finish, goneSignal } from './exchange.ts';
 import { isGraphqlPath } from './graphql-path.ts';
 import { acceptsGzip, GZIP_HEADERS, gzipped } from './gzip.ts';
 import { metricsRoutes } from './metrics.ts';
@@ -52,6 +52,9 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
   app.addContentTypeParser('application/json', async (request: FastifyRequest) =>
     parseJson(await readBody(context, request.raw, exchangeOf(request).session)),
   );
+  app.addHook('onRequest', async (request, reply) => {
+    exchangeOf(request).signal = goneSignal(reply.raw);
+  });
   app.addHook('onRequest', async (request, reply) => greet(context, request, reply));
   // Before the body is read: what is not there need not be understood.
   app.addHook('onRequest', async (request) => {

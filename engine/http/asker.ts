@@ -15,6 +15,7 @@ export function askerOf(
   headers: IncomingHttpHeaders,
   { progress }: Arrived,
   exchange?: Exchange,
+  signal = exchange?.signal,
 ): Omit<AnswerContext, 'model' | 'outward'> & { readonly outward: Outward } {
   const outward = {
     variables: state.outboundVariables,
@@ -27,6 +28,7 @@ export function askerOf(
     ...(remoteCache && { remoteCache }),
     prefersConfiguredHeaders: options.configuredHeaderPrecedence,
     ...(exchange && { exchange }),
+    signal,
   };
   return { session, databases: state.sources, outward, progress };
 }

@@ -1,14 +1,16 @@
 /** One request on its way: its id, and who asks and what went wrong as they become known. The log line is made of it.
  *  Requests that pass through the framework carry theirs in a WeakMap, so that its types stay as they are. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import { fail } from '../errors/engine-error.ts';
+import { EngineError, fail } from '../errors/engine-error.ts';
 import type { Observe } from '../observe/observation.ts';
 import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
 
 export type Exchange = {
   readonly id: string;
   readonly startedAt: number;
+  /** Aborted when the client closes the connection before it has the response. */
+  signal: AbortSignal | undefined;
   /** Null before authentication, and on public endpoints. */
   session: Session | null;
   /** The error body sent; null while all is well. */
@@ -19,8 +21,16 @@ export type Exchange = {
   cookies: readonly string[] | null;
 };
 
-export function newExchange(id: string): Exchange {
-  return { id, startedAt: performance.now(), session: null, cookies: null, error: null, asked: null };
+export function newExchange(id: string, signal?: AbortSignal): Exchange {
+  return { id, startedAt: performance.now(), signal, session: null, cookies: null, error: null, asked: null };
+}
+
+export function goneSignal(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  response.once('close', () => {
+    if (!response.writableFinished) gone.abort(new EngineError('clientGone', {}));
+  });
+  return gone.signal;
 }
 
 const exchanges = new WeakMap<FastifyRequest, Exchange>();

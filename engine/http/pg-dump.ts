@@ -5,7 +5,7 @@ import { EngineError, fail } from '../errors/engine-error.ts';
 import { cleanDump, forbiddenOption, pgDump } from '../execute/pg-dump.ts';
 import { isRecord } from '../json/value.ts';
 import type { HttpContext } from './context.ts';
-import { adminSessionOf } from './exchange.ts';
+import { adminSessionOf, exchangeOf } from './exchange.ts';
 
 export function pgDumpRoutes(app: FastifyInstance, { state }: HttpContext): void {
   app.post('/v1alpha1/pg_dump', async (request, reply) => {
@@ -14,7 +14,13 @@ export function pgDumpRoutes(app: FastifyInstance, { state }: HttpContext): void
     const source = state.snapshot().metadata.sources.find((one) => one.name === name);
     if (!source) throw new EngineError('sourceNotFound', { source: name }, ['source']);
     const { sources } = state;
-    const sql = await pgDump(sources.url(source), sources.tls(source), options, process.env);
+    const sql = await pgDump(
+      sources.url(source),
+      sources.tls(source),
+      options,
+      process.env,
+      exchangeOf(request).signal,
+    );
     return reply.type('application/sql; charset=utf-8').send(isClean ? cleanDump(sql) : sql);
   });
 }

@@ -3,12 +3,15 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Body } from '../execute/splice.ts';
 import type { HttpContext } from './context.ts';
-import { type Exchange, finish, newExchange } from './exchange.ts';
+import { type Exchange, finish, goneSignal, newExchange } from './exchange.ts';
 import { acceptsGzip, GZIP_HEADERS, gzipped } from './gzip.ts';
 import { requestIdOf } from './request-id.ts';
 
 /** What an answer depends on besides its URL: caches must not give one client what is another's. */
 export const VARY = { vary: 'accept-encoding, origin' } as const;
+
+/** In the log, as of the error `clientGone`. */
+const CLIENT_GONE = 499;
 
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -24,7 +27,7 @@ export function handlerOf(
   answerTo: (context: HttpContext, exchange: Exchange, request: IncomingMessage) => Promise<Answer>,
 ): NodeHandler {
   return async (request, response) => {
-    const exchange = newExchange(requestIdOf(request));
+    const exchange = newExchange(requestIdOf(request), goneSignal(response));
     await respond(context, exchange, request, response, await answerTo(context, exchange, request));
   };
 }
@@ -37,7 +40,10 @@ async function respond(
   { status, body: plain, headers: own }: Answer,
 ): Promise<void> {
   const body = acceptsGzip(request.headers['accept-encoding']) ? await gzipped(plain) : plain;
-  if (response.destroyed) return;
+  if (response.destroyed) {
+    finish(context.observe, exchange, request, { status: CLIENT_GONE, sizeBytes: 0 });
+    return;
+  }
   const sizeBytes = sizeOf(body);
   const headers = headersOf(context, exchange, request, sizeBytes);
   if (body !== plain) Object.assign(headers, GZIP_HEADERS);

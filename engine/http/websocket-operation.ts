@@ -17,7 +17,7 @@ import { errorFrom, showsInternal } from './refusal.ts';
 
 export type Operation = {
   readonly isLive: boolean;
-  /** Nothing more is said. A query or mutation runs to its end all the same. */
+  /** Nothing more is said. What runs for it alone is cancelled; a mutation is rolled back unless it has been committed. */
   readonly stop: () => void;
 };
 
@@ -101,9 +101,9 @@ export function refuse(outlet: Outlet, reason: string): void {
 }
 
 function answerOnce(start: Start, asked: PlannedRequest, arrival: Arrived): Operation {
-  let isStopped = false;
-  void answerText(start, asked, arrival).then((text) => {
-    if (!isStopped) {
+  const stopped = new AbortController();
+  void answerText(start, asked, arrival, stopped.signal).then((text) => {
+    if (!stopped.signal.aborted) {
       start.outlet.next(text);
       start.outlet.complete();
     }
@@ -111,9 +111,7 @@ function answerOnce(start: Start, asked: PlannedRequest, arrival: Arrived): Oper
   });
   return {
     isLive: false,
-    stop: () => {
-      isStopped = true;
-    },
+    stop: () => stopped.abort(new EngineError('clientGone', {})),
   };
 }
 
@@ -121,9 +119,13 @@ async function answerText(
   { context, session, outlet, ...start }: Start,
   asked: PlannedRequest,
   arrival: Arrived,
+  signal: AbortSignal,
 ): Promise<string> {
   try {
-    const body = await answerPlanned(asked, askerOf(context, session, start.headers, arrival));
+    const body = await answerPlanned(
+      asked,
+      askerOf(context, session, start.headers, arrival, undefined, signal),
+    );
     answered(context, arrival, null);
     return bodyText(body);
   } catch (thrown) {

@@ -32,6 +32,8 @@ export type Terms = {
   /** May be asked a second time when a connection that lay idle turns out to be dead. */
   readonly isRepeatable: boolean;
   readonly trusts?: Trusts | undefined;
+  /** Aborted when nobody waits for the answer any more; its reason is raised. */
+  readonly signal?: AbortSignal | undefined;
 };
 
 export type OutgoingAnswer = {
@@ -142,12 +144,17 @@ type Exchanged = { readonly response: IncomingMessage; readonly body: Buffer };
 function exchange(
   request: ClientRequest,
   body: string | null,
-  { timeoutMs, mostBytes }: Terms,
+  { timeoutMs, mostBytes, signal }: Terms,
 ): Promise<Exchanged> {
   return new Promise((resolve, reject) => {
     const end = (settle: () => void) => {
       clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
       settle();
+    };
+    const abort = () => {
+      refuse(signal?.reason);
+      request.destroy();
     };
     const refuse = (error: unknown) => end(() => reject(error));
     const timer = setTimeout(
@@ -157,6 +164,8 @@ function exchange(
       },
       Math.min(timeoutMs, LONGEST_MS),
     );
+    if (signal?.aborted) return abort();
+    signal?.addEventListener('abort', abort);
     request.on('error', (error) => {
       const code = codeOf(error);
       const isStale = request.reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE');

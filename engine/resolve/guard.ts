@@ -19,6 +19,8 @@ export type RoleGuard = {
   /** Requests in one body. */
   readonly mostInBatch: number | null;
   readonly timeLimitMs: number | null;
+  /** Of each statement, where the metadata has no time limit for the role (--default-time-limit). */
+  readonly defaultTimeLimitMs: number | null;
   readonly rate: RateLimit | null;
 };
 
@@ -41,6 +43,7 @@ const UNGUARDED: RoleGuard = {
   mostNodes: null,
   mostInBatch: null,
   timeLimitMs: null,
+  defaultTimeLimitMs: null,
   rate: null,
 };
 
@@ -48,9 +51,15 @@ export function guardOf({ guards }: { readonly guards: Guards }, role: string): 
   return role === ADMIN_ROLE ? UNGUARDED : (guards.byRole.get(role) ?? guards.others);
 }
 
-/** `enforcesAllowList`: --enable-allowlist. */
-export function resolveGuards(metadata: Metadata, enforcesAllowList: boolean): Guards {
-  const guard = (role: string | null) => roleGuard(metadata, enforcesAllowList, role);
+/** `enforcesAllowList`: --enable-allowlist; `defaultTimeLimitMs`: --default-time-limit. */
+export function resolveGuards(
+  metadata: Metadata,
+  enforcesAllowList: boolean,
+  defaultTimeLimitMs: number | null = null,
+): Guards {
+  const guard = (role: string | null) => {
+    return { ...roleGuard(metadata, enforcesAllowList, role), defaultTimeLimitMs };
+  };
   return {
     byRole: new Map([...namedRoles(metadata)].map((role) => [role, guard(role)])),
     others: guard(null),
@@ -67,7 +76,11 @@ function namedRoles(metadata: Metadata): ReadonlySet<string> {
 }
 
 /** `role` null: one that nothing names. */
-function roleGuard(metadata: Metadata, enforcesAllowList: boolean, role: string | null): RoleGuard {
+function roleGuard(
+  metadata: Metadata,
+  enforcesAllowList: boolean,
+  role: string | null,
+): Omit<RoleGuard, 'defaultTimeLimitMs'> {
   const limits = metadata.api_limits?.disabled ? {} : (metadata.api_limits ?? {});
   const seconds = limitOf(limits.time_limit, role);
   const rate = limitOf(limits.rate_limit, role);

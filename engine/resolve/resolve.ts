@@ -85,7 +85,8 @@ export function resolve(
     { sources: around.sources, remoteSchemas },
     found,
   );
-  const guards = resolveGuards(metadata, options.enforcesAllowList ?? false);
+  const { enforcesAllowList = false, defaultTimeLimitMs = null } = options;
+  const guards = resolveGuards(metadata, enforcesAllowList, defaultTimeLimitMs);
   const routes = resolveEndpoints(metadata, (inconsistency) => found.all.push(inconsistency));
   const cronTriggers = resolveCronTriggers(metadata.cron_triggers ?? [], variables, found);
   const { opentelemetry } = metadata;

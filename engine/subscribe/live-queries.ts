@@ -8,7 +8,7 @@ import { type EngineError, fail } from '../errors/engine-error.ts';
 import { answerPlanned, chosenFor, understood } from '../execute/answer.ts';
 import type { PlannedRequest, ReadyStatement } from '../execute/plan-cache.ts';
 import type { Row } from '../execute/pool.ts';
-import { type Databases, runForMany, runStatement, valuesOf } from '../execute/run-plan.ts';
+import { abandonableBy, type Databases, runForMany, runStatement, valuesOf } from '../execute/run-plan.ts';
 import { bodyText, splice } from '../execute/splice.ts';
 import type { Model } from '../resolve/types.ts';
 import { textOfColumn } from '../wire/statement.ts';
@@ -127,8 +127,8 @@ export class LiveQueries {
     databases: Databases,
     ...[statement, values, watcher, when]: Parameters<Surroundings['watch']>
   ): () => void {
-    const { source, timeLimitMs, text } = statement;
-    const key = [source, databases.choiceOf?.(source), timeLimitMs, text].join('\n');
+    const { source, timeLimitMs, limitMs, text } = statement;
+    const key = [source, databases.choiceOf?.(source), timeLimitMs, limitMs, text].join('\n');
     const asked = this.#pollers.get(key) ?? this.#newPoller(statement, databases);
     this.#pollers.set(key, asked);
     const leave = asked.poller.watch(values, watcher, when);
@@ -142,9 +142,12 @@ export class LiveQueries {
   #watchCalls(...[asked, ask, watcher]: Parameters<Surroundings['watchCalls']>): () => void {
     const { databases, refetchIntervalMs } = this.#options;
     const { session, outward } = ask;
-    const answered = async () => [bodyText(await answerPlanned(asked, { session, databases, outward }))];
+    const answered = async (signal: AbortSignal) => {
+      const context = { session, databases, outward: { ...outward, signal } };
+      return [bodyText(await answerPlanned(asked, context))];
+    };
     const poller = new Poller({
-      ask: () => this.#turns.take(() => this.#outcome(answered)),
+      ask: (_, signal) => this.#turns.take(() => this.#outcome(() => answered(signal))),
       intervalMs: refetchIntervalMs,
       beforeRound: () => this.#renewAll(),
     });
@@ -156,12 +159,14 @@ export class LiveQueries {
     const isStream = isOfStream(statement);
     const intervalMs = isStream ? streamIntervalMs : refetchIntervalMs;
     const multiplexer = new Multiplexer({
-      ask: (values) => this.#turns.take(() => this.#ask(statement, values, databases)),
-      askForMany: (each) => this.#turns.take(() => runForMany(statement, each, databases)),
+      ask: (values, signal) =>
+        this.#turns.take(() => this.#ask(statement, values, abandonableBy(databases, signal))),
+      askForMany: (each, signal) =>
+        this.#turns.take(() => runForMany(statement, each, abandonableBy(databases, signal))),
       most: statement.forMany ? (isStream ? streamBatchSize : batchSize) : 1,
     });
     const poller = new Poller({
-      ask: (values) => multiplexer.ask(values),
+      ask: (values, signal) => multiplexer.ask(values, signal),
       intervalMs,
       beforeRound: () => this.#renewAll(),
     });

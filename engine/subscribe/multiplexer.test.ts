@@ -33,7 +33,9 @@ function multiplexerUnderTest({ most = 100, bad = new Set<string>(), isFailingTo
   };
   const round = async (...all: string[]) => {
     statements.length = 0;
-    const outcomes = await Promise.all(all.map((value) => multiplexer.ask(cohort(value))));
+    const outcomes = await Promise.all(
+      all.map((value) => multiplexer.ask(cohort(value), new AbortController().signal)),
+    );
     return { outcomes, statements: [...statements] };
   };
   return { round, bad };

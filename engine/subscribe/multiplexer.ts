@@ -13,14 +13,19 @@ import type { Outcome, Values } from './poller.ts';
 
 export type MultiplexerOptions = {
   /** Never rejects. */
-  readonly ask: (values: Values) => Promise<Outcome>;
-  /** The rows of all, in their order. */
-  readonly askForMany: (valuesOfEach: readonly Values[]) => Promise<readonly Row[]>;
+  readonly ask: (values: Values, signal: AbortSignal) => Promise<Outcome>;
+  /** The rows of all, in their order. `signal` is aborted when nobody waits for any of them. */
+  readonly askForMany: (valuesOfEach: readonly Values[], signal: AbortSignal) => Promise<readonly Row[]>;
   /** Asked in one statement. */
   readonly most: number;
 };
 
-type Question = { readonly values: Values; readonly answered: (outcome: Outcome) => void };
+type Question = {
+  readonly values: Values;
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+  readonly answered: (outcome: Outcome) => void;
+};
 
 /** How many times all are asked one by one after that has gone better. */
 const TIMES_ALONE = 100;
@@ -36,11 +41,11 @@ export class Multiplexer {
     this.#options = options;
   }
 
-  ask(values: Values): Promise<Outcome> {
+  ask(values: Values, signal: AbortSignal): Promise<Outcome> {
     return new Promise((answered) => {
       // Those who come in one turn of the event loop: a round, or what a socket brought at once.
       if (this.#waiting.length === 0) setImmediate(() => this.#askAll());
-      this.#waiting.push({ values, answered });
+      this.#waiting.push({ values, signal, answered });
     });
   }
 
@@ -62,7 +67,9 @@ export class Multiplexer {
       return;
     }
     try {
-      const rows = await this.#options.askForMany(questions.map(({ values }) => values));
+      const signal = allAborted(questions.map((question) => question.signal));
+      const valuesOfEach = questions.map(({ values }) => values);
+      const rows = await this.#options.askForMany(valuesOfEach, signal);
       for (const [i, { answered }] of questions.entries()) answered({ kind: 'row', row: rows[i] ?? [] });
     } catch {
       const outcomes = await Promise.all(questions.map((question) => this.#askAlone(question)));
@@ -70,11 +77,26 @@ export class Multiplexer {
     }
   }
 
-  async #askAlone({ values, answered }: Question): Promise<Outcome> {
-    const outcome = await this.#options.ask(values);
-    if (outcome.kind === 'failure') this.#failed.add(values);
+  async #askAlone({ values, signal, answered }: Question): Promise<Outcome> {
+    const outcome = await this.#options.ask(values, signal);
+    if (outcome.kind === 'failure' && !signal.aborted) this.#failed.add(values);
     else this.#failed.delete(values);
     answered(outcome);
     return outcome;
   }
+}
+
+/** Aborted when all of them are. */
+function allAborted(signals: readonly AbortSignal[]): AbortSignal {
+  const all = new AbortController();
+  let left = signals.length;
+  const abortLast = () => {
+    left -= 1;
+    if (left === 0) all.abort(signals[0]?.reason);
+  };
+  for (const signal of signals) {
+    if (signal.aborted) abortLast();
+    else signal.addEventListener('abort', abortLast, { once: true });
+  }
+  return all.signal;
 }

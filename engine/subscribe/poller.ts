@@ -10,7 +10,7 @@
  *  has just written; it is never asked twice at the same time, so outcomes come in order.
  *  A failure is an outcome like any other: the next round may succeed.
  *  Not here: what an outcome means to a client (live-queries.ts), several cohorts in one statement (multiplexer.ts). */
-import type { EngineError } from '../errors/engine-error.ts';
+import { EngineError } from '../errors/engine-error.ts';
 import type { Row } from '../execute/pool.ts';
 import { isSameColumn, type Value } from '../wire/statement.ts';
 
@@ -24,8 +24,8 @@ export type Watcher = (outcome: Outcome) => void;
 export type Values = readonly Value[];
 
 export type PollerOptions = {
-  /** Never rejects. */
-  readonly ask: (values: Values) => Promise<Outcome>;
+  /** Never rejects. `signal` is aborted when the last watcher of the values has gone. */
+  readonly ask: (values: Values, signal: AbortSignal) => Promise<Outcome>;
   readonly intervalMs: number;
   readonly beforeRound: () => void;
 };
@@ -56,7 +56,7 @@ export class Poller {
     const key = JSON.stringify(values);
     let cohort = this.#cohorts.get(key);
     if (!cohort) {
-      cohort = new Cohort(() => this.#options.ask(values));
+      cohort = new Cohort((signal) => this.#options.ask(values, signal));
       this.#cohorts.set(key, cohort);
     }
     const joined = cohort;
@@ -90,14 +90,15 @@ type Watching = {
 };
 
 class Cohort {
-  readonly #ask: () => Promise<Outcome>;
+  readonly #ask: (signal: AbortSignal) => Promise<Outcome>;
+  readonly #gone = new AbortController();
   readonly #watching = new Set<Watching>();
   #outcome: Outcome | undefined;
   #version = 0;
   #questions = 0;
   #isAsking = false;
 
-  constructor(ask: () => Promise<Outcome>) {
+  constructor(ask: (signal: AbortSignal) => Promise<Outcome>) {
     this.#ask = ask;
   }
 
@@ -108,7 +109,10 @@ class Cohort {
   join(watcher: Watcher): () => void {
     const watching: Watching = { watcher, from: this.#questions + 1, told: 0 };
     this.#watching.add(watching);
-    return () => this.#watching.delete(watching);
+    return () => {
+      this.#watching.delete(watching);
+      if (this.size === 0) this.#gone.abort(new EngineError('clientGone', {}));
+    };
   }
 
   /** A question still open is not asked a second time. */
@@ -121,7 +125,7 @@ class Cohort {
     let isAwaited: boolean;
     do {
       this.#questions += 1;
-      this.#learn(await this.#ask());
+      this.#learn(await this.#ask(this.#gone.signal));
       isAwaited = [...this.#watching].some(({ from }) => from > this.#questions);
     } while (isAwaited);
     this.#isAsking = false;

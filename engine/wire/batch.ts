@@ -31,7 +31,7 @@ export class Batch {
   /** The connection of this turn, if the statement may follow what is on it. */
   connectionFor(statement: NamedStatement): Connection | undefined {
     const connection = this.#connection;
-    if (!connection || connection.isTaken || connection.isClosed) return undefined;
+    if (!connection || connection.isReserved || connection.isClosed) return undefined;
     if (this.isQuick(statement)) return this.hasRoom(connection) ? connection : undefined;
     if (!isKept(statement)) return undefined;
     this.#tries = (this.#tries + 1) % TRY_EVERY;

@@ -19,22 +19,23 @@ type Told = {
   };
 };
 
-/** Resolves when the server has taken the request, which it says by hanging up. */
-export function cancel(client: pg.Client, withinMs: number): Promise<void> {
+/** True when the server has taken the request, which it says by hanging up; false when it did not in time, or could not be
+ *  reached. Then the request may still arrive, and the connection must not be used for anything else. */
+export function cancel(client: pg.Client, withinMs: number): Promise<boolean> {
   const { host, port, ssl, processID, secretKey } = client as unknown as Told;
   const { connection } = new pg.Client({ host, port, ssl }) as unknown as Told;
   return new Promise((resolve) => {
-    const end = () => {
+    const end = (isTaken: boolean) => {
       clearTimeout(timer);
       connection.stream.destroy();
-      resolve();
+      resolve(isTaken);
     };
-    const timer = setTimeout(end, withinMs);
+    const timer = setTimeout(() => end(false), withinMs);
     const ask = () => connection.cancel(processID, secretKey);
     connection.on('connect', () => (ssl ? connection.requestSsl() : ask()));
     connection.on('sslconnect', ask);
-    connection.on('error', end);
-    connection.on('end', end);
+    connection.on('error', () => end(false));
+    connection.on('end', () => end(true));
     if (host.startsWith('/')) connection.connect(`${host}/.s.PGSQL.${port}`);
     else connection.connect(port, host);
   });

@@ -22,8 +22,10 @@ type UnderWay = {
   readonly isParsed: boolean;
   /** Another was under way when it was sent. */
   readonly isFollower: boolean;
-  /** It has been asked again elsewhere: what comes is dropped. */
+  /** It has been asked again elsewhere, or nobody waits for it: what comes is dropped. */
   isAbandoned: boolean;
+  /** Nobody waits for it: Postgres should stop working on it. */
+  isUnwanted: boolean;
 };
 
 /** Raised for a statement whose connection is gone; no SQLSTATE, because no server has said it. */
@@ -52,6 +54,9 @@ export type ConnectionEvents = {
   readonly took: (ms: number) => void;
 };
 
+/** Between two requests to cancel the same statement. */
+const CANCEL_AGAIN_MS = 1000;
+
 /** Distinct statements kept prepared; the oldest is closed for another. */
 const MOST_PREPARED = 1000;
 
@@ -69,6 +74,12 @@ export class Connection {
   readonly client: pg.Client;
   /** Somebody has it to themselves. */
   isTaken = false;
+  /** Nobody waits for what runs on it while it is taken. */
+  isUnwanted = false;
+  #isCancelling = false;
+  #cancelledAt = Number.NEGATIVE_INFINITY;
+  /** A request to cancel may still arrive: it is closed when it is given back. */
+  isSpent = false;
   readonly openedAt = performance.now();
   readonly #socket: Duplex;
   readonly #driver: readonly Listener[];
@@ -112,6 +123,32 @@ export class Connection {
 
   get isIdle(): boolean {
     return this.#queue.length === 0;
+  }
+
+  /** Nobody else's statements may be sent on it. */
+  get isReserved(): boolean {
+    return this.isTaken || this.#isCancelling || this.isSpent;
+  }
+
+  /** Something runs or is about to run on it that nobody waits for. */
+  get hasUnwanted(): boolean {
+    return this.isUnwanted || this.#queue.some(({ isUnwanted }) => isUnwanted);
+  }
+
+  /** True when the statement that is worked on has to be cancelled now: it has been worked on for so long. */
+  isToBeCancelled(now: number, afterMs: number): boolean {
+    if (this.#isCancelling || now - this.#cancelledAt < CANCEL_AGAIN_MS) return false;
+    if (this.isUnwanted && this.#isLent) return true;
+    const [oldest] = this.#queue;
+    return (this.isUnwanted || oldest?.isUnwanted === true) && this.workedOnMs(now) >= afterMs;
+  }
+
+  /** While a request to cancel is on its way, nothing else may be sent. */
+  async cancelled(cancel: Promise<boolean>): Promise<void> {
+    this.#isCancelling = true;
+    if (!(await cancel)) this.isSpent = true;
+    this.#isCancelling = false;
+    this.#cancelledAt = performance.now();
   }
 
   get isClosed(): boolean {
@@ -170,6 +207,16 @@ export class Connection {
     this.#socket.write(bytes);
   }
 
+  /** Nobody waits for the exchange any more, or somebody waits for its end alone: `isAbandoned` says that its answer is dropped.
+   *  False when it is not under way here. */
+  unwant(exchange: Exchange, isAbandoned: boolean): boolean {
+    const underWay = this.#queue.find((one) => one.exchange === exchange);
+    if (!underWay) return false;
+    underWay.isAbandoned ||= isAbandoned;
+    underWay.isUnwanted = true;
+    return true;
+  }
+
   /** Everything but the oldest statement, which may be at work for long. */
   abandonFollowers(): Exchange[] {
     return this.#queue.slice(1).flatMap((underWay) => {
@@ -216,7 +263,13 @@ export class Connection {
   }
 
   #enqueue(exchange: Exchange, isParsed: boolean): void {
-    this.#queue.push({ exchange, isParsed, isFollower: this.#queue.length > 0, isAbandoned: false });
+    this.#queue.push({
+      exchange,
+      isParsed,
+      isFollower: this.#queue.length > 0,
+      isAbandoned: false,
+      isUnwanted: false,
+    });
     this.#backlogMs += exchange.statement.tookMs ?? Number.POSITIVE_INFINITY;
   }
 
@@ -260,6 +313,7 @@ export class Connection {
     const underWay = this.#queue.shift();
     if (!underWay) throw new Error('an answer nobody waits for');
     const { exchange, isParsed, isAbandoned } = underWay;
+    if (!this.isUnwanted) this.#cancelledAt = Number.NEGATIVE_INFINITY;
     const row = this.#row ?? NO_ROW;
     const failure = this.#failure;
     this.#row = null;

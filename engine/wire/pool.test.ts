@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { ConnectionLost } from './connection.ts';
-import { TooManyWaiting, WaitedTooLong, WirePool, type WirePoolOptions } from './pool.ts';
+import { TimeIsUp, TooManyWaiting, WaitedTooLong, WirePool, type WirePoolOptions } from './pool.ts';
 import type { NamedStatement } from './statement.ts';
 import { type CuttingProxy, openProxy } from './testing/proxy.ts';
 
@@ -298,6 +298,91 @@ test('no more than the limit wait for a connection', async () => {
   await expect(pool.run(once('select 1'), [])).rejects.toThrow(TooManyWaiting);
   pool.giveBack(connection, false);
   expect(await Promise.all(waiting)).toEqual([['1'], ['1']]);
+});
+
+const running = async (mark: string) =>
+  (
+    await source.sql(
+      `select 1 from pg_stat_activity where state = 'active' and query like $1 and pid <> pg_backend_pid()`,
+      [`%/* ${mark} */%`],
+    )
+  ).length;
+const gone = new Error('gone');
+
+test('a statement nobody waits for is cancelled, and its connection used again', async () => {
+  const pool = poolOf({ maxConnections: 1 });
+  const [pid] = await pool.run(once(PID.text), []);
+  const client = new AbortController();
+  const slow = pool.run(once('select pg_sleep(60) /* unwanted */'), [], { signal: client.signal });
+  await expect.poll(() => running('unwanted')).toBe(1);
+  client.abort(gone);
+  await expect(slow).rejects.toBe(gone);
+  expect(await pool.run(once(PID.text), [])).toEqual([pid]);
+  expect(await running('unwanted')).toBe(0);
+});
+
+test('a statement whose time is up is cancelled', async () => {
+  const pool = poolOf({ maxConnections: 1 });
+  const slow = pool.run(once('select pg_sleep(60)'), [], { limitMs: 100 });
+  await expect(slow).rejects.toThrow(TimeIsUp);
+  expect(await pool.run(once('select 1'), [], { limitMs: 60_000 })).toEqual(['1']);
+});
+
+test('a statement nobody waits for any more is not sent', async () => {
+  const pool = poolOf({ maxConnections: 1 });
+  const connection = await pool.take();
+  const client = new AbortController();
+  const write = pool.run(once('insert into item values (77)'), [], { signal: client.signal });
+  const taken = pool.take(0, client.signal);
+  client.abort(gone);
+  await expect(write).rejects.toBe(gone);
+  await expect(taken).rejects.toBe(gone);
+  await expect(pool.run(once('insert into item values (77)'), [], { signal: client.signal })).rejects.toBe(
+    gone,
+  );
+  expect(pool.state.waiting).toBe(0);
+  pool.giveBack(connection, false);
+  expect(await pool.run(once('select count(*) from item where id = 77'), [])).toEqual(['0']);
+});
+
+test('cancelling one statement never fails those that share its connection or follow on it', async () => {
+  const pool = poolOf({ maxConnections: 2 });
+  const failures: unknown[] = [];
+  const work = async (i: number) => {
+    for (let n = 0; n < 20; n++) {
+      const client = new AbortController();
+      const isDropped = (i + n) % 3 === 0;
+      const text = isDropped ? `select ${n}, pg_sleep(0.05)` : `select ${n}`;
+      const answer = pool.run(quick(`s${text}`, text), [], { signal: client.signal });
+      if (isDropped) setTimeout(() => client.abort(gone), 21 + ((i * 7 + n * 3) % 30));
+      await answer.then(
+        (row) => expect(row[0]).toBe(String(n)),
+        (error: unknown) => error !== gone && failures.push(error),
+      );
+    }
+  };
+  await Promise.all(times(8, work));
+  expect(failures).toEqual([]);
+});
+
+test('what runs on a connection that is taken is cancelled, also by the driver', async () => {
+  const pool = poolOf({ maxConnections: 1 });
+  for (const isLent of [false, true]) {
+    const connection = await pool.take();
+    const client = new AbortController();
+    const watch = pool.watchOver(connection, { signal: client.signal });
+    const slow = isLent
+      ? connection.lend().query('select pg_sleep(60) /* taken */')
+      : pool.runOn(connection, once('select pg_sleep(60) /* taken */'), []);
+    const failed = expect(slow).rejects.toMatchObject({ code: '57014' });
+    await expect.poll(() => running('taken')).toBe(1);
+    client.abort(gone);
+    await failed;
+    expect(watch.reason).toBe(gone);
+    watch.end();
+    pool.giveBack(connection, false);
+    expect(await pool.run(once('select 1'), [])).toEqual(['1']);
+  }
 });
 
 test('connections nobody needs are closed, old ones replaced', async () => {

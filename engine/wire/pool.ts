@@ -44,8 +44,9 @@ export type Timed = (what: 'statement' | 'wait', ms: number) => void;
 /** At work for longer, and its followers go elsewhere. */
 const STALLED_MS = 20;
 const SWEEP_MS = 1000;
-/** For the request to cancel. */
+/** For the request to cancel, while stopping; and otherwise. */
 const CANCEL_MS = 500;
+const CANCEL_WITHIN_MS = 5000;
 
 /** When the server has no connection left, the next attempt to open one comes after this time, doubled with each refusal up to
  *  the longest pause. */
@@ -60,8 +61,35 @@ export class WaitedTooLong extends Error {}
 /** Raised when as many wait for a connection as may. */
 export class TooManyWaiting extends Error {}
 
+/** Raised when a statement has taken longer than it may. */
+export class TimeIsUp extends Error {
+  readonly limitMs: number;
+
+  constructor(limitMs: number) {
+    super(`the statement took longer than ${limitMs / 1000} s`);
+    this.limitMs = limitMs;
+  }
+}
+
+/** How long a result is waited for. When that is over, the statement is cancelled in Postgres; one in line is not sent at all. */
+export type Patience = {
+  /** Aborted when nobody waits any more. Its reason is what the statement fails with. */
+  readonly signal?: AbortSignal | undefined;
+  /** Fails with TimeIsUp. */
+  readonly limitMs?: number | null | undefined;
+};
+
+/** The watch over a connection that is taken. */
+export type Watch = {
+  /** Why nobody waits any more; undefined while somebody does. */
+  readonly reason: Error | undefined;
+  readonly end: () => void;
+};
+
 /** Somebody in line for a connection. */
 type Waiter = {
+  /** What it waits with: an exchange, or a caller's own function. */
+  readonly asker: unknown;
   readonly give: (connection: Connection) => void;
   readonly refuse: (reason: Error) => void;
   readonly statement: NamedStatement | null;
@@ -119,33 +147,81 @@ export class WirePool {
     };
   }
 
-  /** The first row. Raises pg.DatabaseError and ConnectionLost. */
-  run(statement: NamedStatement, values: readonly Value[]): Promise<Row> {
+  /** The first row. Raises pg.DatabaseError and ConnectionLost, and what `patience` says. */
+  run(statement: NamedStatement, values: readonly Value[], patience?: Patience): Promise<Row> {
     return new Promise((resolve, reject) => {
-      const done = this.#doneWith(resolve, reject);
-      this.#submit({ statement, values, done, wasRetried: false });
+      let end: (() => void) | undefined;
+      let reason: Error | undefined;
+      const settle = this.#doneWith(resolve, reject);
+      const done: Exchange['done'] = (failure, row) => {
+        end?.();
+        if (failure && reason && isCancelled(failure)) reject(reason);
+        else settle(failure, row);
+      };
+      const exchange: Exchange = { statement, values, done, wasRetried: false };
+      if (patience) {
+        end = whenOver(patience, (why) => {
+          reason = why;
+          if (this.#unwant(exchange)) reject(why);
+        });
+        if (reason) return;
+      }
+      this.#submit(exchange);
     });
   }
 
   /** A connection nobody else uses until it is given back. Raises `WaitedTooLong`; `waitMs` as in the options. */
-  take(waitMs = this.#options.waitMs): Promise<Connection> {
+  take(waitMs = this.#options.waitMs, signal?: AbortSignal): Promise<Connection> {
     return new Promise((resolve, reject) => {
+      let end: (() => void) | undefined;
       const give = (connection: Connection) => {
+        end?.();
         connection.isTaken = true;
         resolve(connection);
       };
+      const refuse = (reason: Error) => {
+        end?.();
+        reject(reason);
+      };
+      if (signal) {
+        end = whenOver({ signal }, (reason) => {
+          this.#leaveLine(give);
+          reject(reason);
+        });
+        if (signal.aborted) return;
+      }
       const free = this.#closed ? undefined : this.#room(null);
       if (free) give(free);
-      else this.#wait(null, give, reject, waitMs);
+      else this.#wait(null, give, { give, refuse }, waitMs);
     });
+  }
+
+  /** Cancels what runs on a connection that is taken once nobody waits for it. */
+  watchOver(connection: Connection, patience: Patience): Watch {
+    let reason: Error | undefined;
+    const end = whenOver(patience, (why) => {
+      reason = why;
+      connection.isUnwanted = true;
+      this.#keepWatch();
+    });
+    return {
+      get reason() {
+        return reason;
+      },
+      end: () => {
+        end();
+        connection.isUnwanted = false;
+      },
+    };
   }
 
   /** `isSpent`: it is not to be used again. */
   giveBack(connection: Connection, isSpent: boolean): void {
     connection.isTaken = false;
     if (!connection.isClosed) {
-      if (isSpent || this.#isOld(connection) || !connection.isIdle) this.#drop(connection);
-      else connection.takeBack();
+      const isReusable = !isSpent && !connection.isSpent && !this.#isOld(connection);
+      if (isReusable && connection.isIdle) connection.takeBack();
+      else this.#drop(connection);
     }
     this.#serve();
   }
@@ -184,7 +260,7 @@ export class WirePool {
     if (connection) this.#send(connection, exchange);
     else {
       const give = (later: Connection) => this.#send(later, exchange);
-      this.#wait(exchange.statement, give, (reason) => exchange.done(reason, []));
+      this.#wait(exchange.statement, exchange, { give, refuse: (reason) => exchange.done(reason, []) });
     }
   }
 
@@ -198,12 +274,12 @@ export class WirePool {
     const now = performance.now();
     return this.#connections.find(
       (connection) =>
-        !connection.isTaken && connection.workedOnMs(now) < STALLED_MS && this.#batch.hasRoom(connection),
+        !connection.isReserved && connection.workedOnMs(now) < STALLED_MS && this.#batch.hasRoom(connection),
     );
   }
 
   #send(connection: Connection, exchange: Exchange): void {
-    if (!connection.isIdle) this.#watch ??= setInterval(() => this.#rescue(), STALLED_MS).unref();
+    if (!connection.isIdle) this.#keepWatch();
     connection.send(exchange, this.#options.isKept);
     this.#batch.wrote(connection, exchange.statement);
   }
@@ -215,8 +291,8 @@ export class WirePool {
 
   #wait(
     statement: NamedStatement | null,
-    give: (connection: Connection) => void,
-    refuse: (reason: Error) => void,
+    asker: unknown,
+    { give, refuse }: Pick<Waiter, 'give' | 'refuse'>,
     waitMs = this.#options.waitMs,
   ): void {
     if (this.#closed) {
@@ -229,9 +305,27 @@ export class WirePool {
       return;
     }
     const timer = waitMs > 0 ? setTimeout(() => this.#giveUp(waiter), waitMs) : undefined;
-    const waiter: Waiter = { give, refuse, statement, timer, since: performance.now() };
+    const waiter: Waiter = { asker, give, refuse, statement, timer, since: performance.now() };
     this.#waiting.push(waiter);
     this.#openMore();
+  }
+
+  /** Nobody waits for it any more. It is cancelled only when Postgres works on it for longer than a quick statement takes.
+   *  False when its end has to be waited for: what writes may still have been in time. */
+  #unwant(exchange: Exchange): boolean {
+    if (this.#leaveLine(exchange)) return true;
+    const isRead = exchange.statement.isRead === true;
+    const isUnderWay = this.#connections.some((connection) => connection.unwant(exchange, isRead));
+    if (isUnderWay) this.#keepWatch();
+    return isRead || !isUnderWay;
+  }
+
+  /** False when it is not in line. */
+  #leaveLine(asker: unknown): boolean {
+    const place = this.#waiting.findIndex((waiter) => waiter.asker === asker);
+    if (place < 0) return false;
+    clearTimeout(this.#waiting.splice(place, 1)[0]?.timer);
+    return true;
   }
 
   #giveUp(waiter: Waiter): void {
@@ -346,14 +440,21 @@ export class WirePool {
   }
 
   #advanced(connection: Connection): void {
+    this.#dropSpent(connection);
     if (this.#waiting.length > 0) this.#serve();
     if (this.#closed && connection.isIdle) this.#closeIdle();
+  }
+
+  #keepWatch(): void {
+    this.#watch ??= setInterval(() => this.#rescue(), STALLED_MS).unref();
   }
 
   #rescue(): void {
     const now = performance.now();
     let isNeeded = false;
-    for (const connection of this.#connections) {
+    for (const connection of [...this.#connections]) {
+      isNeeded ||= connection.hasUnwanted;
+      if (connection.isToBeCancelled(now, STALLED_MS)) void this.#cancel(connection);
       if (connection.depth < 2 || connection.isTaken) continue;
       isNeeded = true;
       if (connection.workedOnMs(now) < STALLED_MS || !(this.#canOpen() || this.#connections.some(isFree)))
@@ -363,6 +464,20 @@ export class WirePool {
     if (isNeeded) return;
     clearInterval(this.#watch);
     this.#watch = undefined;
+  }
+
+  /** The request names a connection, not a statement. So that it cannot hit another one, whatever follows is asked elsewhere
+   *  and nothing new is sent on the connection before the server has taken the request. */
+  async #cancel(connection: Connection): Promise<void> {
+    const cancelled = connection.cancelled(cancel(connection.client, CANCEL_WITHIN_MS));
+    for (const exchange of connection.abandonFollowers()) this.#submit(exchange);
+    await cancelled;
+    this.#dropSpent(connection);
+    this.#serve();
+  }
+
+  #dropSpent(connection: Connection): void {
+    if (connection.isSpent && connection.isIdle && !connection.isTaken) this.#drop(connection);
   }
 
   #tidy(): void {
@@ -423,12 +538,39 @@ export class WirePool {
   }
 }
 
+/** query_canceled. */
+function isCancelled(failure: Error): boolean {
+  return (failure as { readonly code?: unknown }).code === '57014';
+}
+
 /** too_many_connections: of the server, the database or the role; or of a pooler in between. */
 function isFull(error: unknown): boolean {
   const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
   return code === '53300' || (typeof message === 'string' && /no more connections allowed/.test(message));
 }
 
-function isFree({ isIdle, isTaken }: Connection): boolean {
-  return isIdle && !isTaken;
+function isFree({ isIdle, isReserved }: Connection): boolean {
+  return isIdle && !isReserved;
+}
+
+/** Calls `over` once, at once where it is over already; the returned function ends that. */
+function whenOver({ signal, limitMs }: Patience, over: (reason: Error) => void): () => void {
+  const end = () => {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+  };
+  const abort = () => {
+    end();
+    over(signal!.reason as Error);
+  };
+  const timer =
+    limitMs == null
+      ? undefined
+      : setTimeout(() => {
+          end();
+          over(new TimeIsUp(limitMs));
+        }, limitMs);
+  if (signal?.aborted) abort();
+  else signal?.addEventListener('abort', abort);
+  return end;
 }
