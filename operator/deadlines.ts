@@ -9,6 +9,7 @@ export function nextDeadline({ plan, resources }: Report, now: Date): number | u
   const resumption = nextResumption(resources, now);
   const ends = [
     ...revocations.map(({ until }) => until.getTime()),
+    ...[...(plan?.desired.reserved.values() ?? [])].map((until) => until.getTime()),
     ...(resumption === undefined ? [] : [resumption]),
   ];
   return ends.length === 0 ? undefined : Math.min(...ends);

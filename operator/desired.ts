@@ -15,6 +15,8 @@ import {
 import { excessOf } from './extent.ts';
 import { fieldIn } from './field.ts';
 import { describeKey, hashOf, normalised, stableJson } from './fragment.ts';
+import { RELEASE_ANNOTATION } from './grants/consent.ts';
+import { type Holder, holderOf } from './grants/reservation.ts';
 import { type Revocation, revocationOf } from './grants/revocation.ts';
 import { type KindRow, SpecProblem, type TranslateContext, type ValueSource } from './kinds/kind.ts';
 import { type CustomResource, crName, kindAndNamespaceOf, kindOf } from './kinds.ts';
@@ -41,6 +43,8 @@ export type Desired = {
   readonly held: ReadonlySet<string>;
   /** By key: objects whose owner may not own them any more. They are held until the grace period is over. */
   readonly revoked: ReadonlyMap<string, Revocation>;
+  /** By key: until when a resource waits for a key that stays with another namespace. */
+  readonly reserved: ReadonlyMap<string, Date>;
   /** By uid: what is wrong with the resource as a whole, or with one of its claims. */
   readonly outcomes: ReadonlyMap<string, Outcome>;
   /** Names of the resources there are: of all others the objects may go. */
@@ -64,15 +68,29 @@ export function desire(
   const revoked = revocations(snapshot, ledger, live, silent, options);
   const held = new Set([...silent].filter((key) => !revoked.get(key)?.isOver));
   const winners = new Map<string, Claim>();
+  const reserved = new Map<string, Date>();
   for (const [key, rivals] of Map.groupBy(claims, (claim) => claim.object.key)) {
     const entry = ledger.objects.get(key);
-    const winner = winnerOf(rivals, entry, held.has(key), options.manager);
+    const isOver = revoked.get(key)?.isOver;
+    const holder = isOver ? undefined : holderOf(key, { snapshot, ledger, options });
+    const heirs = holder ? heirsOf(rivals, holder, snapshot) : rivals;
+    const winner = winnerOf(heirs, entry, held.has(key), options.manager);
     if (winner) winners.set(key, winner);
+    const isReserved = holder && !winner && !held.has(key);
+    if (isReserved) reserved.set(key, holder.until);
     for (const loser of rivals.filter((rival) => rival !== winner)) {
-      outcomes.set(loser.cr.metadata.uid, conflict(key, winner, entry, options.manager));
+      const why = isReserved ? reservation(key, holder) : conflict(key, winner, entry, options.manager);
+      outcomes.set(loser.cr.metadata.uid, why);
     }
   }
-  return { claims: winners, held, revoked, outcomes, present: new Set(snapshot.resources.map(crName)) };
+  return {
+    claims: winners,
+    held,
+    revoked,
+    reserved,
+    outcomes,
+    present: new Set(snapshot.resources.map(crName)),
+  };
 }
 
 function translate(
@@ -303,6 +321,18 @@ function ownership(crs: readonly CustomResource[], manager: string): (entry: Led
   return (entry) => entry.manager === manager && (uids.has(entry.uid) || names.has(entry.cr));
 }
 
+/** Those who may have the key while it stays with a namespace. Resources of that namespace come before others even when its time is
+ *  over. */
+function heirsOf(
+  rivals: readonly Claim[],
+  { namespace, isOver }: Holder,
+  { consent }: CrSnapshot,
+): readonly Claim[] {
+  const own = rivals.filter(({ cr }) => cr.metadata.namespace === namespace);
+  if (own.length > 0) return own;
+  return isOver ? rivals : rivals.filter(({ cr }) => cr.metadata.namespace === consent?.home);
+}
+
 function winnerOf(
   rivals: readonly Claim[],
   entry: LedgerEntry | undefined,
@@ -334,5 +364,14 @@ function conflict(
   return {
     reason: 'Conflict',
     message: `${describeKey(key)} belongs to ${owner}${elsewhere}; remove it here or there (key ${key})`,
+  };
+}
+
+function reservation(key: string, { namespace, until }: Holder): Outcome {
+  return {
+    reason: 'Conflict',
+    message:
+      `${describeKey(key)} is reserved for namespace ${namespace}, which had it last, until ${until.toISOString()}; ` +
+      `an administrator can release it with ${RELEASE_ANNOTATION}: ${namespace} on the Engine`,
   };
 }

@@ -12,7 +12,7 @@ import {
   UnexpectedAnswer,
 } from './engine-answers.ts';
 import { bodyOf, excerpt, withoutSecret } from './engine-body.ts';
-import { readLedger } from './ledger.ts';
+import { readLedger, readReservations } from './ledger.ts';
 import {
   type EnginePort,
   EngineProblem,
@@ -99,7 +99,7 @@ async function read(address: EngineAddress): Promise<EngineReading> {
     ],
   };
   const { operatorState, ...reading } = await perform(address, bulk, readBulk);
-  return { ...reading, ledger: readLedger(operatorState) };
+  return { ...reading, ledger: readLedger(operatorState), reservations: readReservations(operatorState) };
 }
 
 /** Undefined: the engine is at another version. */

@@ -51,9 +51,10 @@ export type Scope = {
 
 const NOBODY: Standings = new Map();
 
-export function wholeOf(snapshot: CrSnapshot, { ledger: objects }: EngineReading, manager: string): Scope {
+export function wholeOf(snapshot: CrSnapshot, reading: EngineReading, manager: string): Scope {
+  const { ledger: objects, reservations } = reading;
   const owned = [...objects.values()].filter((entry) => entry.manager === manager).length;
-  return { snapshot, ledger: { manager, objects }, others: NOBODY, owned };
+  return { snapshot, ledger: { manager, objects, reservations }, others: NOBODY, owned };
 }
 
 /** Undefined: all has to be looked at. */
@@ -95,7 +96,8 @@ export function focusOn(
       }
     }
   }
-  const ledger = { manager: options.manager, objects: entriesOf(reading, keys) };
+  const { reservations } = reading;
+  const ledger = { manager: options.manager, objects: entriesOf(reading, keys), reservations };
   return { snapshot: { ...snapshot, resources: chosen }, ledger, others, owned: standing.owned };
 }
 

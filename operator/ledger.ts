@@ -4,7 +4,14 @@
 import { isRecord } from '@pergola/engine/metadata';
 import { type CustomResource, crName } from './kinds.ts';
 import { withChanges } from './layered.ts';
-import type { LedgerEntries, LedgerEntry, LedgerPatch, LedgerPatchEntry } from './ports.ts';
+import type {
+  LedgerEntries,
+  LedgerEntry,
+  LedgerPatch,
+  LedgerPatchEntry,
+  Reservation,
+  Reservations,
+} from './ports.ts';
 import type { Decision } from './three-way.ts';
 
 /** Anything that is no ledger reads as an empty one: then everything that exists is somebody else's. */
@@ -13,6 +20,27 @@ export function readLedger(state: unknown): LedgerEntries {
   return new Map(
     Object.entries(objects).filter((found): found is [string, LedgerEntry] => isEntry(found[1])),
   );
+}
+
+/** Of the same state. */
+export function readReservations(state: unknown): Reservations {
+  const reservations = isRecord(state) && isRecord(state['reservations']) ? state['reservations'] : {};
+  return new Map(
+    Object.entries(reservations).filter((found): found is [string, Reservation] => isReservation(found[1])),
+  );
+}
+
+/** The reservations with the patch made. */
+export function patchedReservations(
+  reservations: Reservations | undefined,
+  { reservations: changes = {} }: LedgerPatch,
+): Reservations {
+  const after = new Map(reservations);
+  for (const [key, reservation] of Object.entries(changes)) {
+    if (reservation) after.set(key, reservation);
+    else after.delete(key);
+  }
+  return after;
 }
 
 /** The entries with the patch made. */
@@ -59,11 +87,17 @@ export function entryChanges(
 }
 
 /** Undefined where nothing changes. A new generation that changed nothing here is not worth a write. */
-export function ledgerPatch(changes: readonly EntryChange[], manager: string): LedgerPatch | undefined {
+export function ledgerPatch(
+  changes: readonly EntryChange[],
+  reservations: NonNullable<LedgerPatch['reservations']>,
+  manager: string,
+): LedgerPatch | undefined {
   const changed = changes.filter(({ before, after }) => !isSameEntry(before, after));
-  if (changed.length === 0) return undefined;
+  const areReserved = Object.keys(reservations).length > 0;
+  if (changed.length === 0 && !areReserved) return undefined;
   return {
     manager,
+    ...(areReserved ? { reservations } : {}),
     objects: Object.fromEntries(
       changed.map(({ key, before, after }) => [key, after ? patchEntry(before, after) : null]),
     ),
@@ -135,4 +169,14 @@ function newEntry({ claim, entry }: Decision, manager: string): LedgerEntry {
 function isEntry(value: unknown): value is LedgerEntry {
   const entry = value as Partial<LedgerEntry> | null;
   return typeof entry?.manager === 'string' && typeof entry.cr === 'string' && typeof entry.hash === 'string';
+}
+
+function isReservation(value: unknown): value is Reservation {
+  const found = value as Partial<Reservation> | null;
+  return (
+    typeof found?.manager === 'string' &&
+    typeof found.cr === 'string' &&
+    typeof found.releasedAt === 'string' &&
+    !Number.isNaN(Date.parse(found.releasedAt))
+  );
 }

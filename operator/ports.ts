@@ -30,6 +30,7 @@ export type EngineReading = {
   readonly metadata: Metadata;
   readonly inconsistent: readonly InconsistentObject[];
   readonly ledger: LedgerEntries;
+  readonly reservations?: Reservations;
 };
 
 export type EngineWrite = {
@@ -123,6 +124,8 @@ export type Consent = {
   readonly isCertain: boolean;
   /** Why resources of the namespace may not bind; undefined when they may. */
   readonly refusalOf: (namespace: string) => string | undefined;
+  /** True when keys of the namespace's resources stay with it for a while after they are released. */
+  readonly reservesFor: (namespace: string) => boolean;
   /** Why a resource of the kind may not own the objects; undefined when it may. */
   readonly objectionTo: (
     namespace: string,
@@ -173,6 +176,8 @@ export type Policies = {
   readonly adoption: 'IfEqual' | 'Always' | 'Never';
   /** Absent: each kind's own. */
   readonly deletion?: DeletionPolicy | undefined;
+  /** For so long a key that lost its owner stays with the owner's namespace. */
+  readonly reservationMinutes: number;
   /** After so long the objects of a namespace that may no longer own them are removed. */
   readonly revocationGraceMinutes: number;
   /** More deletions than both at once in one namespace wait for a person. */
@@ -194,6 +199,7 @@ export type ReconcileOptions = {
 export const DEFAULT_POLICIES: Policies = {
   drift: 'Correct',
   adoption: 'IfEqual',
+  reservationMinutes: 10,
   revocationGraceMinutes: 10,
   pruneGuard: { maxObjects: 20, maxPercent: 30 },
 };
@@ -216,10 +222,23 @@ export type LedgerEntry = {
  *  export. */
 export type LedgerEntries = ReadonlyMap<string, LedgerEntry>;
 
+/** A key that lost its owner and stays with the owner's namespace for a while. */
+export type Reservation = {
+  readonly manager: string;
+  /** The last owner, as `Kind namespace/name`. */
+  readonly cr: string;
+  /** In ISO 8601. */
+  readonly releasedAt: string;
+};
+
+/** By key; of every manager. Stored with the ledger. */
+export type Reservations = ReadonlyMap<string, Reservation>;
+
 /** As one manager sees it. */
 export type Ledger = {
   readonly manager: string;
   readonly objects: LedgerEntries;
+  readonly reservations?: Reservations | undefined;
 };
 
 export type LedgerPatchEntry = Omit<LedgerEntry, 'revokedAt'> & { readonly revokedAt?: string | null };
@@ -228,6 +247,8 @@ export type LedgerPatchEntry = Omit<LedgerEntry, 'revokedAt'> & { readonly revok
 export type LedgerPatch = {
   readonly manager: string;
   readonly objects: Readonly<Record<string, LedgerPatchEntry | null>>;
+  /** Absent where none changes. */
+  readonly reservations?: Readonly<Record<string, Reservation | null>>;
 };
 
 /** A resource's outcome, before it becomes conditions. */

@@ -6,6 +6,7 @@ import { type Desired, desire } from './desired.ts';
 import { type Settled, settle } from './exclude.ts';
 import { focusOn, isContained, type Scope, type Standing, standingAfter, wholeOf } from './focus.ts';
 import { objectsIn } from './fragment.ts';
+import { reservationChanges } from './grants/reservation.ts';
 import { isAboutContent } from './inquiry.ts';
 import { type CrStatus, type CustomResource, crName } from './kinds.ts';
 import { type EntryChange, entryChanges, ledgerPatch } from './ledger.ts';
@@ -19,6 +20,7 @@ import {
   EngineProblem,
   type EngineReading,
   type InconsistentObject,
+  type LedgerPatch,
   type Outcome,
   type ReconcileOptions,
   type StatusSink,
@@ -54,6 +56,7 @@ export type Plan = {
   readonly settled: Settled;
   /** What becomes of the ledger. */
   readonly entries: readonly EntryChange[];
+  readonly reservations: NonNullable<LedgerPatch['reservations']>;
   /** How many objects are ours then. */
   readonly owned: number;
   readonly pruneHold?: PruneHold;
@@ -234,9 +237,10 @@ type Trial = {
 async function planOn(
   reading: EngineReading,
   { scope, decided: { desired, decisions, pruneHold } }: DecidedIn,
-  { manager }: ReconcileOptions,
+  options: ReconcileOptions,
   { dryRun, refused, most, nowMs }: Trial,
 ): Promise<Plan> {
+  const { manager } = options;
   const live = objectsIn(reading.metadata);
   const settled = await settle(
     {
@@ -256,7 +260,20 @@ async function planOn(
   );
   const entries = entryChanges(decisions, settled.excluded, objectsIn(settled.document), manager);
   const owned = scope.owned + entries.reduce((sum, change) => sum + gained(change, manager), 0);
-  return { scope, reading, desired, decisions, settled, entries, owned, ...(pruneHold ? { pruneHold } : {}) };
+  const isClaimed = (key: string, namespace: string) =>
+    desired.claims.get(key)?.cr.metadata.namespace === namespace;
+  const reservations = reservationChanges(entries, { ...scope, options }, isClaimed);
+  return {
+    scope,
+    reading,
+    desired,
+    decisions,
+    settled,
+    entries,
+    reservations,
+    owned,
+    ...(pruneHold ? { pruneHold } : {}),
+  };
 }
 
 function gained({ before, after }: EntryChange, manager: string): number {
@@ -387,9 +404,9 @@ function decidedOnAll({ snapshot, reading, options }: Seen): DecidedIn {
 }
 
 async function carryOut(engine: EnginePort, made: Plan, mustFit: boolean): Promise<Attempt> {
-  const { reading, settled, entries } = made;
+  const { reading, settled, entries, reservations } = made;
   const { manager } = made.scope.ledger;
-  const patch = ledgerPatch(entries, manager);
+  const patch = ledgerPatch(entries, reservations, manager);
   if (!changesDocument(made) && !patch) {
     return done(made, reading.resourceVersion, reading.inconsistent, false);
   }

@@ -3,7 +3,7 @@
  *  would otherwise be the dearest part.
  *  In and out: an EnginePort. Nothing is wrong for being remembered: writes compare and swap on the version, and after
  *  `mostAgeMs` the whole is read again. Not here: HTTP (engine-client.ts), when a pass is due (kubernetes/engine-pass.ts). */
-import { patched } from './ledger.ts';
+import { patched, patchedReservations } from './ledger.ts';
 import type { EnginePort, EngineReading } from './ports.ts';
 
 export type RememberingOptions = {
@@ -38,7 +38,9 @@ export function remembering(engine: EnginePort, { nowMs, mostAgeMs }: Rememberin
       const written = await engine.write(change);
       if (before?.reading.resourceVersion === change.expectedVersion) {
         const ledger = patched(before.reading.ledger, change.ledger);
-        known = { reading: { ...written, metadata: change.document, ledger }, readAtMs: before.readAtMs };
+        const reservations = patchedReservations(before.reading.reservations, change.ledger);
+        const reading = { ...written, metadata: change.document, ledger, reservations };
+        known = { reading, readAtMs: before.readAtMs };
       }
       return written;
     },

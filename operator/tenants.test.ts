@@ -4,44 +4,9 @@ import { objectKey } from '@pergola/engine/metadata';
 import { describe, expect, test } from 'vitest';
 import { nextDeadline } from './deadlines.ts';
 import { engineStatusOf } from './engine-status.ts';
-import { consentOf, type LabelsOf } from './grants/consent.ts';
-import type { CustomResource } from './kinds.ts';
-import type { ReconcileOptions } from './ports.ts';
-import { type Report, reconcile } from './reconcile.ts';
-import { OPTIONS, permission, resource, snapshotOf, table } from './testing/resources.ts';
-import { ScriptedPorts } from './testing/scripted-ports.ts';
-
-const EVERYTHING = { sources: ['*'], tables: ['*'], roles: ['*'], variables: ['*'], webhookHosts: ['*'] };
-const TEAM_A = { name: 'a', namespaces: ['team-a'], ...EVERYTHING };
-const TEAM_B = { name: 'b', namespaces: ['team-b'], ...EVERYTHING };
-
-/** A cluster with one engine in namespace `api`, which lets in all that is granted something. */
-class World {
-  readonly ports = new ScriptedPorts();
-  grants: readonly object[] = [TEAM_A, TEAM_B];
-  allowed: object = { from: 'All' };
-  labelsOf: LabelsOf | undefined = () => ({});
-  annotations: Readonly<Record<string, string>> = {};
-  options: ReconcileOptions = OPTIONS;
-
-  async pass(...resources: readonly CustomResource[]) {
-    const spec = { allowedNamespaces: this.allowed, grants: this.grants };
-    const { annotations } = this;
-    const engine = resource('Engine', 'main', spec, { namespace: 'api', annotations });
-    const namespaces = new Set(resources.map(({ metadata }) => metadata.namespace));
-    this.ports.given = snapshotOf(resources, { consent: consentOf(engine, namespaces, this.labelsOf) });
-    return reconcile(this.ports, this.options);
-  }
-
-  /** Lets the clock go on. */
-  wait(minutes: number): void {
-    this.ports.time = new Date(this.ports.time.getTime() + minutes * 60_000);
-  }
-
-  has(key: string): boolean {
-    return this.ports.engine.objects.has(key);
-  }
-}
+import type { Report } from './reconcile.ts';
+import { OPTIONS, permission, resource, table } from './testing/resources.ts';
+import { TEAM_A, TEAM_B, World } from './testing/tenant-world.ts';
 
 const AUTHOR = table('author', { namespace: 'api' });
 const SELECT = objectKey('select_permission', 'default', 'public', 'author', 'user');
@@ -316,4 +281,155 @@ test('a resource whose deletions are held back says so itself', async () => {
   await world.pass(roles(1));
   expect(world.ports.readiness(roles(1))).toBe('False PruneHeld');
   expect(world.ports.message(roles(1))).toContain('and 26 more');
+});
+
+describe('a name that is released', () => {
+  const [mine, theirs] = [selectOf('team-a'), selectOf('team-b', ['id', 'name'])];
+  const owner = (world: World) => world.ports.engine.ledger.objects[SELECT]?.cr;
+  const reservations = (world: World) =>
+    Object.keys((world.ports.engine.operatorState as { reservations?: object }).reservations ?? {});
+
+  async function waiting(): Promise<World> {
+    const world = new World();
+    await world.pass(AUTHOR, mine);
+    await world.pass(AUTHOR, mine, theirs);
+    expect(world.ports.readiness(theirs)).toBe('False Conflict');
+    return world;
+  }
+
+  test('is not inherited by whoever waits for it, and its owner gets it back', async () => {
+    const world = await waiting();
+    const report = await world.pass(AUTHOR, theirs);
+    expect(world.has(SELECT)).toBe(false);
+    const until = new Date(world.ports.time.getTime() + 600_000).toISOString();
+    expect(world.ports.message(theirs)).toBe(
+      `select permission default/public/author/user is reserved for namespace team-a, which had it last, until ${until}; ` +
+        'an administrator can release it with pergola.dev/release-reserved: team-a on the Engine',
+    );
+    expect(nextDeadline(report, world.ports.time)).toBe(Date.parse(until));
+    world.wait(9);
+    await world.pass(AUTHOR, theirs);
+    expect(world.has(SELECT)).toBe(false);
+    await world.pass(AUTHOR, theirs, mine);
+    expect(owner(world)).toBe('TablePermission team-a/user');
+    expect(reservations(world)).toEqual([]);
+  });
+
+  test('is free when the time is over', async () => {
+    const world = await waiting();
+    await world.pass(AUTHOR, theirs);
+    world.wait(10);
+    await world.pass(AUTHOR, theirs);
+    expect(owner(world)).toBe('TablePermission team-b/user');
+    expect(reservations(world)).toEqual([]);
+  });
+
+  test('another resource of the same namespace may have it at once, even an older one of others beside it', async () => {
+    const world = await waiting();
+    await world.pass(AUTHOR, theirs);
+    const other = permission('again', 'author', 'user', ['id'], {
+      namespace: 'team-a',
+      creationTimestamp: '2025-05-01T00:00:00Z',
+    });
+    await world.pass(AUTHOR, theirs, other);
+    expect(owner(world)).toBe('TablePermission team-a/again');
+  });
+
+  test("the Engine's own namespace may have it at once", async () => {
+    const world = await waiting();
+    await world.pass(AUTHOR, theirs);
+    await world.pass(AUTHOR, theirs, selectOf('api'));
+    expect(owner(world)).toBe('TablePermission api/user');
+  });
+
+  test("one of the Engine's own namespace is reserved as well", async () => {
+    const world = new World();
+    await world.pass(AUTHOR, selectOf('api'));
+    await world.pass(AUTHOR, theirs);
+    expect(world.has(SELECT)).toBe(false);
+  });
+
+  test.each<[string, (world: World) => void]>([
+    ['its namespace is gone', (w) => (w.labelsOf = (name) => (name === 'team-a' ? undefined : {}))],
+    ['its namespace is granted nothing more', (w) => (w.grants = [TEAM_B])],
+    [
+      'an administrator releases it',
+      (w) => (w.annotations = { 'pergola.dev/release-reserved': 'x, team-a' }),
+    ],
+    ['an administrator releases all', (w) => (w.annotations = { 'pergola.dev/release-reserved': '*' })],
+    [
+      'the Engine reserves nothing',
+      (w) => (w.options = { ...OPTIONS, policies: { ...OPTIONS.policies, reservationMinutes: 0 } }),
+    ],
+  ])('is free at once when %s', async (_, release) => {
+    const world = await waiting();
+    await world.pass(AUTHOR, theirs);
+    expect(world.has(SELECT)).toBe(false);
+    release(world);
+    await world.pass(AUTHOR, theirs);
+    expect(owner(world)).toBe('TablePermission team-b/user');
+  });
+
+  test('stays reserved while the resource that had it waits for its table', async () => {
+    const world = await waiting();
+    await world.pass(mine);
+    expect(world.has(SELECT)).toBe(false);
+    world.wait(60);
+    await world.pass(mine, {
+      ...theirs,
+      metadata: { ...theirs.metadata, creationTimestamp: '2020-01-01T00:00:00Z' },
+    });
+    await world.pass(AUTHOR, mine, theirs);
+    expect(owner(world)).toBe('TablePermission team-a/user');
+  });
+
+  test('is reserved in the ledger: another operator knows', async () => {
+    const world = await waiting();
+    await world.pass(AUTHOR, theirs);
+    const successor = new World();
+    Object.assign(successor.ports.engine, {
+      metadata: world.ports.engine.metadata,
+      operatorState: world.ports.engine.operatorState,
+    });
+    await successor.pass(AUTHOR, theirs);
+    expect(successor.has(SELECT)).toBe(false);
+  });
+
+  test('a namespace that creates and deletes in turn fills no more than its share', async () => {
+    const world = new World();
+    world.options = {
+      ...OPTIONS,
+      policies: { ...OPTIONS.policies, pruneGuard: { maxObjects: 5000, maxPercent: 100 } },
+    };
+    const generation = (n: number) =>
+      table('author', {
+        namespace: 'team-a',
+        spec: {
+          permissions: Array.from({ length: 500 }, (_, i) => ({
+            role: `r${n}_${i}`,
+            select: { columns: ['id'], filter: {} },
+          })),
+        },
+      });
+    for (const n of [1, 2, 3, 4]) {
+      await world.pass(generation(n));
+      world.wait(1);
+    }
+    expect(reservations(world)).toHaveLength(1000);
+    expect(reservations(world).some((key) => key.includes('/r1_'))).toBe(false);
+    expect(reservations(world).some((key) => key.includes('/r3_'))).toBe(true);
+  });
+});
+
+test('a pass after which nothing changes writes nothing, reservations or not', async () => {
+  const world = new World();
+  await world.pass(AUTHOR, selectOf('team-a'));
+  await world.pass(AUTHOR);
+  const { length } = world.ports.engine.writes;
+  await world.pass(AUTHOR);
+  expect(world.ports.engine.writes).toHaveLength(length);
+  world.wait(10);
+  await world.pass(AUTHOR);
+  await world.pass(AUTHOR);
+  expect(world.ports.engine.writes).toHaveLength(length + 1);
 });

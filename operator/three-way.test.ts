@@ -53,6 +53,7 @@ function actionFor(given: Case): Action | 'nothing' {
     claims: new Map(claim ? [[KEY, claim]] : []),
     held: new Set(given.held ? [KEY] : []),
     revoked: new Map(),
+    reserved: new Map(),
     outcomes: new Map(),
     present: new Set(given.present ? ['Table default/author'] : []),
   };

@@ -34,6 +34,7 @@ export function consentOf(
     isCertain: labelsOf !== undefined || !dependsOnLabels(engine.spec as Spec),
     fingerprint: JSON.stringify(seen),
     refusalOf: (namespace) => judge(namespace).refusal,
+    reservesFor: (namespace) => reservesFor(engine, judge(namespace), labelsOf),
     objectionTo: (namespace, kind, objects) => objectionTo(judge(namespace).granted, kind, objects),
   };
 }
@@ -57,6 +58,23 @@ function judgement(engine: CustomResource, namespace: string, labelsOf: LabelsOf
       grants: grants.filter((grant) => isGrantFor(grant, candidate)),
     },
   };
+}
+
+/** Names namespaces, with commas between, whose released names are free at once; `*` names all. */
+export const RELEASE_ANNOTATION = 'pergola.dev/release-reserved';
+
+/** Not for a namespace that is gone or may own nothing any more, nor where an administrator has released its names. */
+function reservesFor(
+  { metadata, spec }: CustomResource,
+  { refusal, granted: { namespace, isHome, grants } }: Judgement,
+  labelsOf: LabelsOf | undefined,
+): boolean {
+  const released = metadata.annotations?.[RELEASE_ANNOTATION]?.split(/[\s,]+/) ?? [];
+  if (released.includes(namespace) || released.includes('*')) return false;
+  if (isHome) return true;
+  if (!labelsOf && dependsOnLabels(spec as Spec)) return true;
+  const isGone = labelsOf !== undefined && labelsOf(namespace) === undefined;
+  return !isGone && refusal === undefined && grants.length > 0;
 }
 
 /** Why the engine does not let a namespace bind resources; undefined when it does. */

@@ -128,6 +128,10 @@ export const EngineSpec = closed({
       drift: Type.Optional(DriftPolicy),
       adoption: Type.Optional(AdoptionPolicy),
       deletion: Type.Optional(DeletionPolicySchema),
+      reservationMinutes: count(
+        'For so many minutes an object that lost its resource stays reserved for the namespace of that resource; 10 when absent.',
+        10_080,
+      ),
       revocationGraceMinutes: count(
         'After so many minutes the objects of a namespace that may no longer own them are removed; 10 when absent.',
         10_080,

@@ -174,9 +174,9 @@ export class Cluster {
   #namespaceReflector(): Reflector<KubeObject> {
     const isSame = (a: KubeObject, b: KubeObject) =>
       isSameJson(a.metadata.labels ?? {}, b.metadata.labels ?? {});
-    return this.#reflector('/api/v1/namespaces', isSame, (before, after) => {
-      // A namespace that comes or goes brings or takes resources of its own; only new labels let others in.
-      if (before && after) for (const key of this.engineKeys()) this.#options.onChange(key, false);
+    return this.#reflector('/api/v1/namespaces', isSame, (before) => {
+      // A namespace that is created brings resources of its own. New labels let others in; a deleted one releases its names.
+      if (before) for (const key of this.engineKeys()) this.#options.onChange(key, false);
     });
   }
 

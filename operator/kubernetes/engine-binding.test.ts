@@ -54,6 +54,7 @@ test('policies that are not said are the usual ones, a part of the prune guard t
     policies: {
       drift: 'Report',
       adoption: 'IfEqual',
+      reservationMinutes: 10,
       revocationGraceMinutes: 10,
       pruneGuard: { maxObjects: 5, maxPercent: 30 },
     },

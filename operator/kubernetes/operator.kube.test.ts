@@ -241,7 +241,13 @@ await describeKube('the operator', (kube) => {
       kind: 'Namespace',
       metadata: { name: 'team', labels: { graphql: 'yes' } },
     });
+    // A resource of the other namespace had it a moment ago.
+    expect((await rig.ready('TablePermission', 't10-user', 'Conflict', 'team')).message).toContain(
+      `reserved for namespace ${HOME}`,
+    );
+    await annotateEngine({ 'pergola.dev/release-reserved': HOME });
     await rig.ready('TablePermission', 't10-user', 'Applied', 'team');
+    await annotateEngine({ 'pergola.dev/release-reserved': null });
   });
 
   test('a resource that asks to wait for its deletion does not where we may not write to it', async () => {
@@ -327,7 +333,11 @@ await describeKube('the operator', (kube) => {
   });
 
   async function confirmPrune(hash: string) {
-    const patch = { metadata: { annotations: { 'pergola.dev/confirm-prune': hash } } };
+    await annotateEngine({ 'pergola.dev/confirm-prune': hash });
+  }
+
+  async function annotateEngine(annotations: Readonly<Record<string, string | null>>) {
+    const patch = { metadata: { annotations } };
     const path = `/apis/${GROUP_VERSION}/namespaces/${HOME}/engines/main`;
     await rig.kube.request('PATCH', path, patch, 'application/merge-patch+json');
   }

@@ -11,7 +11,7 @@ import {
   objectsOf,
   putObject,
 } from '@pergola/engine/metadata';
-import { readLedger } from '../ledger.ts';
+import { readLedger, readReservations } from '../ledger.ts';
 import {
   type EnginePort,
   EngineProblem,
@@ -54,7 +54,8 @@ export class ScriptedEngine implements EnginePort {
     this.before('read');
     const { resourceVersion, metadata, operatorState } = this;
     const ledger = readLedger(structuredClone(operatorState));
-    return { resourceVersion, metadata, ledger, inconsistent: this.#judged(metadata) };
+    const reservations = readReservations(structuredClone(operatorState));
+    return { resourceVersion, metadata, ledger, reservations, inconsistent: this.#judged(metadata) };
   }
 
   async dryRun(edits: readonly Edit[]) {

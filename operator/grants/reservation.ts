@@ -1,0 +1,85 @@
+/** Names that stay with a namespace. A key that a resource owns, or has owned until a moment ago, goes to no other namespace, so
+ *  that nobody inherits a name by waiting with a resource of the same one. Resources of the same namespace and of the Engine's own are
+ *  not kept waiting.
+ *  Pure. Not here: which of the permitted resources wins a key (../desired.ts), who may own it at all (grants.ts). */
+import { kindAndNamespaceOf } from '../kinds.ts';
+import type { EntryChange } from '../ledger.ts';
+import type { CrSnapshot, Ledger, ReconcileOptions, Reservation } from '../ports.ts';
+
+/** The namespace a key stays with. */
+export type Holder = {
+  readonly namespace: string;
+  readonly until: Date;
+  readonly isOver: boolean;
+};
+
+type World = {
+  readonly snapshot: Pick<CrSnapshot, 'consent' | 'at'>;
+  readonly ledger: Ledger;
+  readonly options: Pick<ReconcileOptions, 'manager' | 'policies'>;
+};
+
+/** Undefined where every permitted namespace may have the key. */
+export function holderOf(key: string, world: World): Holder | undefined {
+  const { snapshot, ledger, options } = world;
+  const entry = ledger.objects.get(key);
+  const released = ledger.reservations?.get(key);
+  if (entry?.manager === options.manager) return holder(entry.cr, snapshot.at, world);
+  if (entry || released?.manager !== options.manager) return undefined;
+  return holder(released.cr, new Date(released.releasedAt), world);
+}
+
+function holder(cr: string, since: Date, { snapshot: { consent, at }, options }: World): Holder | undefined {
+  const { namespace } = kindAndNamespaceOf(cr);
+  const { reservationMinutes } = options.policies;
+  if (reservationMinutes === 0 || !consent?.reservesFor(namespace)) return undefined;
+  const until = new Date(since.getTime() + reservationMinutes * 60_000);
+  return { namespace, until, isOver: until.getTime() <= at.getTime() };
+}
+
+/** Reservations of one namespace that are kept; of more the newest. */
+const MOST_OF_A_NAMESPACE = 1000;
+
+/** What becomes of the reservations: keys without an owner now are reserved, those with one, or whose time is over, are not.
+ *  `isClaimed`: a resource of the namespace still waits for the key. */
+export function reservationChanges(
+  changes: readonly EntryChange[],
+  world: World,
+  isClaimed: (key: string, namespace: string) => boolean,
+): Readonly<Record<string, Reservation | null>> {
+  const { snapshot, ledger, options } = world;
+  const { manager } = options;
+  const made = new Map<string, Reservation | null>();
+  for (const [key, { manager: of }] of ledger.reservations ?? []) {
+    if (of !== manager || ledger.objects.has(key)) continue;
+    const held = holderOf(key, world);
+    if (!held || (held.isOver && !isClaimed(key, held.namespace))) made.set(key, null);
+  }
+  for (const { key, before, after } of changes) {
+    if (after && ledger.reservations?.has(key)) made.set(key, null);
+    if (after || before?.manager !== manager || !holder(before.cr, snapshot.at, world)) continue;
+    made.set(key, { manager, cr: before.cr, releasedAt: snapshot.at.toISOString() });
+  }
+  return Object.fromEntries(bounded(made, ledger));
+}
+
+/** Without the oldest of a namespace that has too many: whoever creates and deletes in turn must not fill the ledger. */
+function bounded(
+  changes: ReadonlyMap<string, Reservation | null>,
+  { reservations = new Map() }: Ledger,
+): ReadonlyMap<string, Reservation | null> {
+  const added = [...changes.values()].filter((change) => change !== null).length;
+  if (added === 0) return changes;
+  const after = new Map<string, Reservation | null>([...reservations, ...changes]);
+  const kept = [...after].filter((found): found is [string, Reservation] => found[1] !== null);
+  const byNamespace = Map.groupBy(kept, ([, { cr }]) => kindAndNamespaceOf(cr).namespace);
+  const result = new Map(changes);
+  for (const all of byNamespace.values()) {
+    const newestFirst = all.toSorted(([, a], [, b]) => (a.releasedAt < b.releasedAt ? 1 : -1));
+    for (const [key] of newestFirst.slice(MOST_OF_A_NAMESPACE)) {
+      if (reservations.has(key)) result.set(key, null);
+      else result.delete(key);
+    }
+  }
+  return result;
+}

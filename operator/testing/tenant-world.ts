@@ -1,0 +1,52 @@
+/** A cluster with one engine and namespaces that share it: the scripted engine, an Engine resource the test changes, a clock it sets. */
+import { consentOf, type LabelsOf } from '../grants/consent.ts';
+import type { CustomResource } from '../kinds.ts';
+import type { ReconcileOptions } from '../ports.ts';
+import { type Past, type Report, reconcile } from '../reconcile.ts';
+import { remembering } from '../remembering.ts';
+import { OPTIONS, resource, snapshotOf } from './resources.ts';
+import { ScriptedPorts } from './scripted-ports.ts';
+
+const EVERYTHING = { sources: ['*'], tables: ['*'], roles: ['*'], variables: ['*'], webhookHosts: ['*'] };
+export const TEAM_A = { name: 'a', namespaces: ['team-a'], ...EVERYTHING };
+export const TEAM_B = { name: 'b', namespaces: ['team-b'], ...EVERYTHING };
+
+/** A cluster with one engine in namespace `api`, which lets in all that is granted something. */
+export class World {
+  readonly ports = new ScriptedPorts();
+  grants: readonly object[] = [TEAM_A, TEAM_B];
+  allowed: object = { from: 'All' };
+  labelsOf: LabelsOf | undefined = () => ({});
+  annotations: Readonly<Record<string, string>> = {};
+  options: ReconcileOptions = OPTIONS;
+  readonly #remembers: boolean;
+  readonly #remembering = remembering(this.ports.engine.port, { nowMs: () => 0, mostAgeMs: () => 1 });
+  #past: Past = {};
+
+  /** `remembers`: each pass knows what the one before left, as in a cluster. */
+  constructor({ remembers = false } = {}) {
+    this.#remembers = remembers;
+  }
+
+  async pass(...resources: readonly CustomResource[]): Promise<Report> {
+    const spec = { allowedNamespaces: this.allowed, grants: this.grants };
+    const { annotations } = this;
+    const engine = resource('Engine', 'main', spec, { namespace: 'api', annotations });
+    const namespaces = new Set(resources.map(({ metadata }) => metadata.namespace));
+    this.ports.given = snapshotOf(resources, { consent: consentOf(engine, namespaces, this.labelsOf) });
+    if (!this.#remembers) return reconcile(this.ports, this.options);
+    const { source, sink, clock } = this.ports;
+    const ports = { engine: this.#remembering, source, sink, clock };
+    this.#past = await reconcile(ports, this.options, this.#past);
+    return this.#past as Report;
+  }
+
+  /** Lets the clock go on. */
+  wait(minutes: number): void {
+    this.ports.time = new Date(this.ports.time.getTime() + minutes * 60_000);
+  }
+
+  has(key: string): boolean {
+    return this.ports.engine.objects.has(key);
+  }
+}
