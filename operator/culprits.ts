@@ -7,7 +7,7 @@ import { fieldIn } from './field.ts';
 import { describeKey } from './fragment.ts';
 import { cycleOf, type Inquiry } from './inquiry.ts';
 import { isAbsence, judge, kept } from './judgement.ts';
-import type { InconsistentObject, Outcome } from './ports.ts';
+import { type InconsistentObject, type Outcome, unfit } from './ports.ts';
 import { firstFailure, type Refusal, sift } from './sift.ts';
 import { type Decision, isPut } from './three-way.ts';
 
@@ -21,6 +21,14 @@ export type Blame = {
 
 export type Guilty = ReadonlyMap<string, Blame>;
 
+export type Findings = {
+  readonly guilty: Guilty;
+  /** Decisions that there was no time to try. */
+  readonly untried: readonly Decision[];
+  /** False where the change may be made when nothing is guilty. */
+  readonly isOpen: boolean;
+};
+
 /** A change under inquiry: decisions by priority, those that can be made out of some of them, the document they make. */
 export type Change = {
   readonly active: readonly Decision[];
@@ -29,11 +37,7 @@ export type Change = {
 };
 
 /** The decisions for which the engine refuses the whole, and those that could not be tried. */
-export async function guiltyOfRefusal(
-  inquiry: Inquiry,
-  change: Change,
-  known: Refusal,
-): Promise<{ readonly guilty: Guilty; readonly untried: readonly Decision[] }> {
+export async function guiltyOfRefusal(inquiry: Inquiry, change: Change, known: Refusal): Promise<Findings> {
   const { ground } = inquiry;
   const refusalOf = async (decisions: readonly Decision[]) => {
     const part = change.feasible(decisions);
@@ -49,7 +53,7 @@ export async function guiltyOfRefusal(
     const named = rivals.map((key) => `${describeKey(key)}${ownedBy(ground.ownerOf?.(key))}`);
     guilty.set(decision.key, { ...blameFor(decision, refusal, named), rivals });
   }
-  return { guilty, untried };
+  return { guilty, untried, isOpen: true };
 }
 
 /** What the decision is refused beside; none where it is refused alone, or where the search would take too long. */
@@ -94,7 +98,7 @@ export async function guiltyOfInconsistency(
   inquiry: Inquiry,
   change: Change,
   inconsistent: readonly InconsistentObject[],
-): Promise<Guilty> {
+): Promise<Findings> {
   const puts = new Map(change.active.filter((d) => isPut(d.action)).map((d) => [d.key, d]));
   const guilty = new Map<string, Blame>();
   const contested: { readonly put: Decision; readonly found: InconsistentObject; readonly blame: Blame }[] =
@@ -108,13 +112,16 @@ export async function guiltyOfInconsistency(
     if (isOwnFault) guilty.set(found.key, blame);
     else contested.push({ put, found, blame });
   }
-  if (guilty.size > 0) return guilty;
+  if (guilty.size > 0) return { guilty, untried: [], isOpen: false };
   for (const { put, found, blame } of contested) {
+    if (!inquiry.mayGoOn) return { guilty, untried: [], isOpen: true };
     const culprit = await breakerOf(inquiry, change, put, found);
-    if (culprit !== put) return guilty.set(culprit.key, broken(inquiry, culprit, found));
-    guilty.set(put.key, { ...blame, found: 'fault' });
+    guilty.set(culprit.key, culprit === put ? { ...blame, found: 'fault' } : broken(inquiry, culprit, found));
+    // Without the culprit the others may be well.
+    if (culprit !== put) return { guilty, untried: [], isOpen: false };
   }
-  return guilty.size > 0 ? guilty : breakersOfOthers(inquiry, change, puts, inconsistent);
+  if (guilty.size > 0) return { guilty, untried: [], isOpen: false };
+  return { guilty: await breakersOfOthers(inquiry, change, puts, inconsistent), untried: [], isOpen: false };
 }
 
 /** Codes of inconsistencies that no other object brings about. */
@@ -144,9 +151,9 @@ async function breakerOf(
   const own = active.indexOf(put) + 1;
   const fails = async (length: number) => {
     const { inconsistent, refusal } = await inquiry.judge(feasible(active.slice(0, length)));
-    return refusal !== undefined || inconsistent.some(({ key }) => key === found.key);
+    return refusal !== undefined || unfit(inconsistent).some(({ key }) => key === found.key);
   };
-  if (own === active.length || !inquiry.mayGoOn || (await fails(own))) return put;
+  if (own === active.length || (await fails(own))) return put;
   return active[(await firstFailure(own + 1, active.length, fails)) - 1]!;
 }
 
@@ -186,7 +193,7 @@ async function breakersOf(
   if (!active.some(mayBeGuilty)) return new Map();
   const fails = async (length: number) => {
     const { inconsistent, refusal } = await inquiry.judge(active.slice(0, length));
-    return refusal !== undefined || inconsistent.some(({ key }) => key === found.key);
+    return refusal !== undefined || unfit(inconsistent).some(({ key }) => key === found.key);
   };
   const culprit = active[(await firstFailure(1, active.length, fails)) - 1]!;
   return new Map(mayBeGuilty(culprit) ? [[culprit.key, broken(inquiry, culprit, found)]] : []);

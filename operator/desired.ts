@@ -112,7 +112,9 @@ function translate(
   if (pause) return pause;
   if ('reason' in said) return said;
   const policies = policiesOf(cr, row, options.policies);
-  return { claims: said.map((one) => ({ ...one, cr, policies })) };
+  return {
+    claims: said.map((one) => ({ ...one, cr, policies: withSourceKept(one.object, cr, policies, options) })),
+  };
 }
 
 /** What a spec comes to, or why to nothing: `isMalformed` even of one that is paused. */
@@ -230,6 +232,17 @@ function policiesOf(cr: CustomResource, row: KindRow, general: Policies): Claim[
     adoption: adopts ? 'Always' : (own.adoptionPolicy ?? general.adoption),
     deletion: own.deletionPolicy ?? general.deletion ?? row.deletionPolicy,
   };
+}
+
+/** A source in a bundle stays like that of a Source: the objects of every team are in it. */
+function withSourceKept(
+  { kind }: MetadataObject,
+  { spec }: CustomResource,
+  policies: Claim['policies'],
+  options: ReconcileOptions,
+): Claim['policies'] {
+  const isSaid = 'deletionPolicy' in spec || options.policies.deletion !== undefined;
+  return kind !== 'source' || isSaid ? policies : { ...policies, deletion: 'Retain' };
 }
 
 function contextOf(cr: CustomResource, snapshot: CrSnapshot, options: ReconcileOptions): TranslateContext {

@@ -8,6 +8,7 @@ import { type Blame, type Change, guiltyOfInconsistency, guiltyOfRefusal } from 
 import { describeKey, isLeaf, objectsIn } from './fragment.ts';
 import { type Ground, Inquiry } from './inquiry.ts';
 import { kept } from './judgement.ts';
+import { kindAndNamespaceOf } from './kinds.ts';
 import { type InconsistentObject, type Outcome, unfit } from './ports.ts';
 import { byPriority } from './priority.ts';
 import { type Decision, isWrite } from './three-way.ts';
@@ -50,10 +51,10 @@ export async function settle(ground: Ground, decisions: readonly Decision[]): Pr
     const { inconsistent, refusal } = await inquiry.judge(active, document);
     const feasible = (some: readonly Decision[]) => withoutStranded(ground, some, new Map());
     const change: Change = { active, feasible, document };
-    const { guilty, untried = [] } = refusal
+    const { guilty, untried, isOpen } = refusal
       ? await guiltyOfRefusal(inquiry, change, refusal)
-      : { guilty: await guiltyOfInconsistency(inquiry, change, unfit(inconsistent)) };
-    if (!refusal && guilty.size === 0) return settledAs(document, inconsistent);
+      : await guiltyOfInconsistency(inquiry, change, unfit(inconsistent));
+    if (!refusal && !isOpen && guilty.size === 0) return settledAs(document, inconsistent);
     for (const [key, blame] of guilty) {
       excluded.set(key, blame.outcome);
       blamed.set(key, blame);
@@ -102,7 +103,7 @@ function withoutStranded(
   excluded: Map<string, Outcome>,
 ): readonly Decision[] {
   const objects = objectsIn(ground.live);
-  const deletable = withoutHostages(active, objects, ground.isOwned, excluded);
+  const deletable = withoutHostages(active, objects, ground, excluded);
   const survives = survivors(
     objects,
     deletable.filter(({ action }) => action === 'delete'),
@@ -147,34 +148,44 @@ function survivors(
 function withoutHostages(
   active: readonly Decision[],
   objects: ReadonlyMap<string, MetadataObject>,
-  isOwned: Ground['isOwned'],
+  ground: Ground,
   excluded: Map<string, Outcome>,
 ): readonly Decision[] {
   const takers = active.filter(({ action, key }) => action === 'delete' && !isLeaf(key));
   if (takers.length === 0) return active;
-  const hostages = hostagesOf(new Set(takers.map(({ key }) => key)), objects, isOwned);
+  const hostages = hostagesOf(new Map(takers.map((taker) => [taker.key, taker])), objects, ground);
   return active.filter(({ key, action }) => {
     const hostage = action === 'delete' ? hostages.get(key) : undefined;
     if (hostage === undefined) return true;
-    excluded.set(key, kept(key, hostage));
+    excluded.set(key, kept(key, hostage, ground.claimedIn?.(hostage) && ground.ownerOf?.(hostage)));
     return false;
   });
 }
 
-/** By the key of a deletion: the first object that is not ours and would go with it. */
+/** By the key of a deletion: the first object that must not go with it. */
 function hostagesOf(
-  deleted: ReadonlySet<string>,
+  deleted: ReadonlyMap<string, Decision>,
   objects: ReadonlyMap<string, MetadataObject>,
-  isOwned: Ground['isOwned'],
+  ground: Ground,
 ): ReadonlyMap<string, string> {
   const hostages = new Map<string, string>();
   for (const { key } of objects.values()) {
-    if (isOwned(key)) continue;
     for (const above of ancestorsOf(key, objects)) {
-      if (deleted.has(above) && !hostages.has(above)) hostages.set(above, key);
+      const taker = deleted.get(above);
+      if (taker && !hostages.has(above) && isHostage(key, taker, ground)) hostages.set(above, key);
     }
   }
   return hostages;
+}
+
+/** True for objects of others than this manager; in a source, where every namespace has its objects, also for those of resources in
+ *  another namespace than that of the deleted resource. */
+function isHostage(key: string, { key: above, entry }: Decision, { isOwned, claimedIn }: Ground): boolean {
+  if (!isOwned(key)) return true;
+  const namespace = above.startsWith('source/') ? claimedIn?.(key) : undefined;
+  return (
+    namespace !== undefined && entry !== undefined && kindAndNamespaceOf(entry.cr).namespace !== namespace
+  );
 }
 
 function ancestorsOf(key: string, objects: ReadonlyMap<string, MetadataObject>): readonly string[] {

@@ -78,12 +78,12 @@ export function focusOn(
   const gone = [...standing.resources.keys()].filter((uid) => !present.has(uid));
   const keys = new Set(gone.flatMap((uid) => standing.resources.get(uid)!.keys));
   for (const uid of gone) others.delete(uid);
+  for (const { metadata } of chosen) others.delete(metadata.uid);
   const nameToResource = onDemand(() => new Map(snapshot.resources.map((cr) => [crName(cr), cr])));
   // Who is found to own what somebody claims is looked at, too.
   for (let i = 0; i < chosen.length; i++) {
     const cr = chosen[i]!;
     const stood = standing.resources.get(cr.metadata.uid);
-    others.delete(cr.metadata.uid);
     for (const key of stood?.keys ?? []) keys.add(key);
     for (const key of keysSaidBy(cr, snapshot, options)) {
       keys.add(key);

@@ -233,3 +233,43 @@ test('an older object that would break for a newcomer keeps its place', async ()
   expect([old, fresh].map((cr) => ports.readiness(cr))).toEqual(['True Applied', 'False RejectedByEngine']);
   expect(ports.message(fresh)).toContain('would break table default/public/old of Table default/old');
 });
+
+test('a source is kept while resources of other namespaces have objects in it, whoever took it over', async () => {
+  const ports = new ScriptedPorts();
+  const [source] = ports.engine.metadata.sources;
+  const { tables: _, ...definition } = source!;
+  const key = 'source/default';
+  const bundle = (deletionPolicy?: string) =>
+    resource(
+      'MetadataBundle',
+      'taker',
+      { objects: [{ key, definition }], ...(deletionPolicy ? { deletionPolicy } : {}) },
+      { namespace: 'intruder' },
+    );
+  for (const taker of [bundle(), bundle('Delete')]) {
+    ports.resources = [table('author'), taker];
+    await reconcile(ports, OPTIONS);
+    expect(ports.readiness(taker)).toBe('True Applied');
+    ports.resources = [table('author')];
+    await reconcile(ports, OPTIONS);
+    expect(keysOf(ports)).toEqual([key, 'table/default/public/author']);
+    expect(ports.readiness(table('author'))).toBe('True Applied');
+  }
+});
+
+test('a newcomer that claims the key of a resource with references does not turn it against itself', async () => {
+  const ports = new ScriptedPorts();
+  const source = (name: string, env: string, day: number) =>
+    resource(
+      'Source',
+      name,
+      { name: 'app', connection: { urlFrom: { env } } },
+      { creationTimestamp: `2025-01-0${day}T00:00:00Z` },
+    );
+  const [good, rival] = [source('good', 'APP', 1), source('rival', 'OTHER', 2)];
+  ports.resources = [good];
+  const { standing } = await reconcile(ports, OPTIONS);
+  ports.resources = [rival, good];
+  await reconcile(ports, OPTIONS, { standing });
+  expect([good, rival].map((cr) => ports.readiness(cr))).toEqual(['True Applied', 'False Conflict']);
+});

@@ -15,6 +15,8 @@ export type Ground = {
   readonly isOwned: (key: string) => boolean;
   /** The resource that claims or owns the object: `Kind namespace/name`. Absent: unknown. */
   readonly ownerOf?: (key: string) => string | undefined;
+  /** The namespace of the resource that claims the object now. */
+  readonly claimedIn?: (key: string) => string | undefined;
   /** Returns what would be inconsistent with these decisions made. Throws EngineProblem. */
   readonly dryRun: (decisions: readonly Decision[]) => Promise<readonly InconsistentObject[]>;
   /** The outcome of a decision that was refused before and need not be tried again yet. `written`: keys of all changes. */

@@ -68,11 +68,11 @@ function rootOf(kind: ObjectKind): ObjectKind {
   return parent === null ? kind : rootOf(parent as ObjectKind);
 }
 
-export function kept(key: string, dependent: string): Outcome {
+/** `owner`: the resource of the dependent object, where it has one. */
+export function kept(key: string, dependent: string, owner?: string): Outcome {
+  const whose = owner === undefined ? 'belongs to no resource' : `belongs to ${owner}`;
   return {
     reason: 'PruneHeld',
-    message:
-      `${describeKey(key)} is kept: ${describeKey(dependent)} depends on it and belongs to no resource; ` +
-      `drop that first`,
+    message: `${describeKey(key)} is kept: ${describeKey(dependent)} depends on it and ${whose}; drop that first`,
   };
 }

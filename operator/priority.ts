@@ -1,6 +1,7 @@
 /** Who gives way when changes do not fit together: the later one in this order. Deletions come first, then what restores an object
- *  to the form it had, then changes by the age of their resource, then by namespace and name. A change never precedes the changes
- *  it needs (its parent, and the objects it refers to), so every prefix of the order is a change that can be made alone.
+ *  to the form it had, then changes by the age of their resource, then by namespace and name. A change never precedes its
+ *  parent, so every prefix of the order is a change that can be made alone, nor what it refers to in its own namespace. A newer object of
+ *  another namespace never holds it back.
  *  Pure. Not here: which changes give way (exclude.ts), the order within the document (compose.ts). */
 import { type MetadataObject, referencesOf } from '@pergola/engine/metadata';
 import { inOrder } from './compose.ts';
@@ -27,15 +28,19 @@ function rankOf({ claim, entry }: Decision): readonly string[] {
 
 /** Each one directly after the last of those it needs. What needs itself, through others, comes last. */
 function afterNeeds(puts: readonly Decision[]): readonly Decision[] {
-  const keys = new Set(puts.map(({ key }) => key));
+  const namespaces = new Map(puts.map(({ key, claim }) => [key, claim!.cr.metadata.namespace]));
   const placed = new Set<string>();
   const waiting = new Map<string, Decision[]>();
   const result: Decision[] = [];
-  const isMissing = (need: string) => keys.has(need) && !placed.has(need);
+  const isMissing = (need: string, { key, claim }: Decision) => {
+    const { object, cr } = claim!;
+    if (need === key || placed.has(need) || !namespaces.has(need)) return false;
+    return need === object.parent || namespaces.get(need) === cr.metadata.namespace;
+  };
   const queue = [...puts].reverse();
   while (queue.length > 0) {
     const next = queue.pop()!;
-    const missing = needsOf(next.claim!.object).find((need) => need !== next.key && isMissing(need));
+    const missing = needsOf(next.claim!.object).find((need) => isMissing(need, next));
     if (missing !== undefined) {
       waiting.set(missing, [...(waiting.get(missing) ?? []), next]);
       continue;

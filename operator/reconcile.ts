@@ -251,6 +251,7 @@ async function planOn(
         const claim = desired.claims.get(key);
         return claim ? crName(claim.cr) : reading.ledger.get(key)?.cr;
       },
+      claimedIn: (key) => desired.claims.get(key)?.cr.metadata.namespace,
       dryRun: (active) => dryRun(editsOf(active)),
       refusedBefore: (decision, written) => refusedBefore(refused, decision, { live, written, nowMs }),
       isKnownFault: (decision) => isKnownFault(refused, decision),
