@@ -1,7 +1,8 @@
 /** What grants cover: patterns, fields that are left out, the Engine's own namespace, and what a refusal says. */
-import { type MetadataObject, type ObjectKind, objectKey } from '@pergola/engine/metadata';
+import { type MetadataObject, OBJECT_KINDS, type ObjectKind, objectKey } from '@pergola/engine/metadata';
 import { expect, test } from 'vitest';
 import { type Grant, isGrantFor, isMatch, objectionTo } from './grants.ts';
+import { needsOf } from './needs.ts';
 
 test.each([
   ['*', 'anything', true],
@@ -50,13 +51,18 @@ test('where labels are unknown no selector matches', () => {
 });
 
 const SEGMENTS: Partial<Record<ObjectKind, readonly string[]>> = {
-  action: ['login'],
-  remote_schema: ['billing'],
-  cron_trigger: ['nightly'],
-  allowlist: ['mobile'],
+  action: ['team_a_login'],
+  remote_schema: ['team_a_billing'],
+  cron_trigger: ['team_a_nightly'],
+  allowlist: ['team_a_mobile'],
+  custom_type: ['teamALogin'],
+  rest_endpoint: ['team_a_authors'],
+  query_collection: ['team_a_mobile'],
+  remote_schema_permission: ['team_a_billing', 'team-a-user'],
+  remote_schema_relationship: ['team_a_billing', 'Invoice', 'author'],
   inherited_role: ['team-a-both'],
   opentelemetry: [],
-  action_permission: ['login', 'team-a-user'],
+  action_permission: ['team_a_login', 'team-a-user'],
   native_query: ['default', 'spy'],
   source: ['default'],
   table: ['default', 'public', 'author'],
@@ -71,6 +77,7 @@ function object(kind: ObjectKind, definition: object, ...segments: readonly stri
 const COMPLETE = {
   sources: ['default'],
   tables: ['public.*'],
+  names: ['team_a_*', 'teamA*'],
   roles: ['team-a-*'],
   variables: ['TEAM_A_*'],
   webhookHosts: ['*.team-a.svc'],
@@ -186,6 +193,30 @@ test.each<[string, string, MetadataObject, boolean]>([
   ],
   ['queries allowed for everyone', 'QueryCollection', object('allowlist', { collection: 'mobile' }), false],
   ['an action for its role', 'Action', object('action_permission', { role: 'team-a-user' }), true],
+  ['a type of its name', 'CustomTypes', object('custom_type', {}), true],
+  ['a type of another name', 'CustomTypes', object('custom_type', {}, 'Money'), false],
+  ['an endpoint of its name', 'RestEndpoint', object('rest_endpoint', {}), true],
+  ['an endpoint of another name', 'RestEndpoint', object('rest_endpoint', {}, 'authors'), false],
+  ['a collection of another name', 'QueryCollection', object('query_collection', {}, 'mobile'), false],
+  [
+    'its role on the action of others',
+    'Action',
+    object('action_permission', {}, 'login', 'team-a-user'),
+    false,
+  ],
+  ['a permission on its remote schema', 'RemoteSchema', object('remote_schema_permission', {}), true],
+  [
+    'its role on the remote schema of others',
+    'RemoteSchema',
+    object('remote_schema_permission', {}, 'billing', 'team-a-user'),
+    false,
+  ],
+  [
+    'a relationship of a remote schema of others',
+    'RemoteRelationship',
+    object('remote_schema_relationship', {}, 'billing', 'Invoice', 'author'),
+    false,
+  ],
   ['a source', 'Source', object('source', {}), false],
   ['a native query in a bundle', 'MetadataBundle', object('native_query', {}), false],
   ['telemetry', 'EngineSettings', object('opentelemetry', {}), false],
@@ -248,6 +279,14 @@ test.each<[string, Partial<Grant>, string, MetadataObject, boolean]>([
 test.each(['sources', 'tables', 'roles'] as const)('a grant without %s covers no permission', (field) => {
   const { [field]: _, ...rest } = COMPLETE;
   expect(objection('TablePermission', [permission('team-a-user')], rest)).toBeDefined();
+});
+
+test('every kind of object but those of a source needs a name, a role or a kind', () => {
+  const needs = OBJECT_KINDS.map((kind) => needsOf(object(kind, {})));
+  const isFree = needs.map(({ sources, names, roles, kinds }) =>
+    [sources, names, roles, kinds].every((x) => x.length === 0),
+  );
+  expect(OBJECT_KINDS.filter((_, i) => isFree[i])).toEqual([]);
 });
 
 test('one grant covers all of an object; two halves do not', () => {

@@ -81,6 +81,7 @@ const NOTHING: Needs = {
   sources: [],
   tables: [],
   references: [],
+  names: [],
   roles: [],
   webhookHosts: [],
   variables: [],

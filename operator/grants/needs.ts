@@ -18,6 +18,8 @@ export type Needs = {
   readonly tables: readonly string[];
   /** Tables it refers to in relationships and conditions. */
   readonly references: readonly string[];
+  /** Names of objects outside of sources: actions, types, remote schemas, cron triggers, endpoints, collections. */
+  readonly names: readonly string[];
   readonly roles: readonly string[];
   /** Hosts the engine calls for it. */
   readonly webhookHosts: readonly string[];
@@ -30,6 +32,7 @@ export const DIMENSIONS = [
   'sources',
   'tables',
   'references',
+  'names',
   'roles',
   'webhookHosts',
   'variables',
@@ -42,6 +45,8 @@ export const ALL = '*';
 type Row = {
   /** The kind that must be granted, where the object concerns the whole engine. */
   readonly kind?: string;
+  /** The first segment of the key is a name everybody shares. */
+  readonly isNamed?: true;
   /** Absent: the object is in no source. */
   readonly tables?: (segments: readonly string[], definition: Fields) => readonly string[];
   readonly roles?: (segments: readonly string[], definition: Fields) => readonly string[];
@@ -92,19 +97,20 @@ const ROWS: Readonly<Record<ObjectKind, Row>> = {
   logical_model_permission: { tables: wholeSource, roles: lastSegment },
   // Its SQL reads whatever the connection may read.
   native_query: { tables: wholeSource },
-  remote_schema: { urls: (d) => [at(d, 'definition', 'url')] },
-  remote_schema_permission: { roles: lastSegment },
-  remote_schema_relationship: {},
-  query_collection: {},
-  allowlist: { roles: (_, d) => listedRoles(at(d, 'scope')) },
-  custom_type: {},
+  remote_schema: { isNamed: true, urls: (d) => [at(d, 'definition', 'url')] },
+  remote_schema_permission: { isNamed: true, roles: lastSegment },
+  remote_schema_relationship: { isNamed: true },
+  query_collection: { isNamed: true },
+  allowlist: { isNamed: true, roles: (_, d) => listedRoles(at(d, 'scope')) },
+  custom_type: { isNamed: true },
   action: {
+    isNamed: true,
     urls: (d) => [at(d, 'definition', 'handler')],
     transformed: (d) => at(d, 'definition', 'request_transform', 'url'),
   },
-  action_permission: { roles: lastSegment },
-  cron_trigger: WEBHOOK,
-  rest_endpoint: {},
+  action_permission: { isNamed: true, roles: lastSegment },
+  cron_trigger: { isNamed: true, ...WEBHOOK },
+  rest_endpoint: { isNamed: true },
   inherited_role: { kind: 'InheritedRole', roles: ([name = ''], d) => [name, ...texts(d['role_set'])] },
   api_limits: { kind: 'ApiLimits', roles: everyRole },
   introspection: { kind: 'EngineSettings', roles: everyRole },
@@ -122,7 +128,7 @@ const ROWS: Readonly<Record<ObjectKind, Row>> = {
 };
 
 export function needsOf(object: MetadataObject): Needs {
-  const { kind, tables, roles, urls, transformed, hasReferences } = ROWS[object.kind];
+  const { kind, isNamed, tables, roles, urls, transformed, hasReferences } = ROWS[object.kind];
   const segments = parseKey(object.key)?.segments ?? [];
   const definition = isRecord(object.definition) ? object.definition : {};
   return {
@@ -130,6 +136,7 @@ export function needsOf(object: MetadataObject): Needs {
     sources: tables ? [segments[0] ?? ''] : [],
     tables: tables?.(segments, definition) ?? [],
     references: hasReferences ? tablesReferredTo(object) : [],
+    names: isNamed ? [segments[0] ?? ''] : [],
     roles: roles?.(segments, definition) ?? [],
     webhookHosts: [
       ...(urls?.(definition) ?? []).flatMap((url) => hostsOf(url, FROM_VARIABLE)),

@@ -92,6 +92,9 @@ const Grants = described(
         references: patterns(
           'Tables that relationships and conditions may refer to, besides those under tables.',
         ),
+        names: patterns(
+          'Names of actions, custom types, remote schemas, cron triggers, REST endpoints and query collections.',
+        ),
         roles: patterns('Roles of permissions.'),
         variables: patterns('Environment variables of the engine that resources may name: TEAM_A_*.'),
         webhookHosts: patterns('Hosts of webhooks, action handlers and remote schemas: *.team-a.svc.'),

@@ -7,7 +7,14 @@ import { remembering } from '../remembering.ts';
 import { OPTIONS, resource, snapshotOf } from './resources.ts';
 import { ScriptedPorts } from './scripted-ports.ts';
 
-const EVERYTHING = { sources: ['*'], tables: ['*'], roles: ['*'], variables: ['*'], webhookHosts: ['*'] };
+const EVERYTHING = {
+  sources: ['*'],
+  tables: ['*'],
+  names: ['*'],
+  roles: ['*'],
+  variables: ['*'],
+  webhookHosts: ['*'],
+};
 export const TEAM_A = { name: 'a', namespaces: ['team-a'], ...EVERYTHING };
 export const TEAM_B = { name: 'b', namespaces: ['team-b'], ...EVERYTHING };
 
