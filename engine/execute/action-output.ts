@@ -3,6 +3,7 @@
  *  Not here: calling (action.ts), what to keep (plan/action.ts). Reference: features.md row 132; messages: errors.txt. */
 import { isNumber, wholeText } from '../json/number.ts';
 import { isRecord, nameOfJson } from '../json/value.ts';
+import { own } from '../metadata/own.ts';
 import type { OutputField, OutputPlan } from '../plan/action-types.ts';
 import type { TypeUse } from '../resolve/custom-type.ts';
 
@@ -51,7 +52,7 @@ export function checkOutput(
 function mismatch({ fields }: OutputPlan, name: string, found: unknown): string | null {
   const kind = Array.isArray(found) ? 'array' : isRecord(found) ? 'object' : scalarName(found);
   if (fields) return kind === 'object' ? null : kind;
-  const takes = SCALAR_CHECKS[name];
+  const takes = own(SCALAR_CHECKS, name);
   return !takes || takes(found) ? null : kind;
 }
 
@@ -80,7 +81,7 @@ export function outputText(plan: OutputPlan, value: unknown, rows: JoinedRows): 
     const { fields, join } = output;
     if (!fields) return found;
     const joined: Json = Object.assign(
-      {},
+      Object.create(null),
       ...(join?.places ?? []).map((place) => rows[place]![next[place]!++]),
     );
     const object = found as Json;

@@ -2,6 +2,7 @@
  *  Raises `invalidConfiguration` when an environment variable or file is missing; a URL never appears in a message. */
 import { readFileSync } from 'node:fs';
 import { fail } from '../errors/engine-error.ts';
+import { own } from '../metadata/own.ts';
 import type { DatabaseUrl } from '../metadata/schema/source.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -9,7 +10,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export function connectionUrl(url: DatabaseUrl, env: Environment): string {
   if (typeof url === 'string') return url;
   if ('from_env' in url) {
-    const value = env[url.from_env];
+    const value = own(env, url.from_env);
     if (value) return value;
     return fail('invalidConfiguration', { text: `environment variable "${url.from_env}" is not set` });
   }

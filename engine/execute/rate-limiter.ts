@@ -3,6 +3,7 @@
  *  In: a role's limit and who asks. Out: nothing, or `rateLimitExceeded`. Counts are this process's own: of several
  *  replicas each has its own. Not here: whose limit (resolve/guard.ts). Reference: features.md row 151. */
 import { fail } from '../errors/engine-error.ts';
+import { own } from '../metadata/own.ts';
 import type { RateLimit } from '../resolve/guard.ts';
 import type { Session } from '../resolve/session.ts';
 import { Lru } from './lru.ts';
@@ -46,5 +47,5 @@ export class RateLimiter {
 
 function callerOf(by: RateLimit['by'], { role, variables }: Session, address: string | undefined): string {
   if (by === 'address') return JSON.stringify([role, address ?? null]);
-  return by.length === 0 ? role : JSON.stringify([role, ...by.map((name) => variables[name] ?? null)]);
+  return by.length === 0 ? role : JSON.stringify([role, ...by.map((name) => own(variables, name) ?? null)]);
 }

@@ -5,6 +5,7 @@
 import { EngineError, fail } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { isRecord } from '../json/value.ts';
+import { own } from '../metadata/own.ts';
 import type { FilledArgument, JoinStep, RemoteSchemaJoin } from '../plan/join-types.ts';
 import type { TypeNamePlaces } from '../plan/remote-types.ts';
 import { type RemoteNames, typeNameOf } from '../resolve/remote-names.ts';
@@ -147,7 +148,7 @@ function overlaid(below: unknown, above: unknown): unknown {
 }
 
 function along(found: unknown, steps: readonly JoinStep[]): unknown {
-  return steps.reduce((value, { field }) => (isRecord(value) ? (value[field] ?? null) : null), found);
+  return steps.reduce((value, { field }) => (isRecord(value) ? (own(value, field) ?? null) : null), found);
 }
 
 /** Names of types that are called otherwise here. */

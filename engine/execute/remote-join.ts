@@ -7,6 +7,7 @@
 import { EngineError } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { isRecord } from '../json/value.ts';
+import { own } from '../metadata/own.ts';
 import type { JoinPlaces, RowsJoin } from '../plan/join-types.ts';
 import { KEYS_VARIABLE } from '../plan/keyed-rows.ts';
 import type { TemplatePart } from '../sql/plan.ts';
@@ -133,7 +134,7 @@ async function fill(
   const answers = await answersTo(number, ready, distinct, around);
   if (ready.join.places) await graft(answers, ready.join.places, around.path, around);
   for (const [i, { object, alias }] of slots.entries()) {
-    const before = (object as Record<string, unknown>)[alias];
+    const before = own(object as Record<string, unknown>, alias);
     put(object, alias, merged(before, answers[chosen[i]!]));
   }
 }
@@ -143,7 +144,7 @@ function merged(one: unknown, other: unknown): unknown {
   if (Array.isArray(one) && Array.isArray(other)) return one.map((item, i) => merged(item, other[i]));
   if (!isRecord(one) || !isRecord(other)) return one ?? other;
   const object = { ...one };
-  for (const [name, member] of Object.entries(other)) put(object, name, merged(object[name], member));
+  for (const [name, member] of Object.entries(other)) put(object, name, merged(own(object, name), member));
   return object;
 }
 

@@ -7,6 +7,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fail } from '../errors/engine-error.ts';
+import { own } from '../metadata/own.ts';
 import type { SslConfiguration } from '../metadata/schema/source.ts';
 import type { Tls } from '../wire/dial.ts';
 import type { Environment } from './database-url.ts';
@@ -80,7 +81,8 @@ function textOf(part: Part, configuration: SslConfiguration, env: Environment): 
   const variable = configuration[part]?.from_env;
   if (variable === undefined) return undefined;
   return (
-    env[variable] || fail('invalidConfiguration', { text: `environment variable "${variable}" is not set` })
+    own(env, variable) ||
+    fail('invalidConfiguration', { text: `environment variable "${variable}" is not set` })
   );
 }
 

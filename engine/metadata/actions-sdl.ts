@@ -14,6 +14,7 @@ import {
 } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
 import { isRecord, type JsonRecord } from '../json/value.ts';
+import { own } from './own.ts';
 import { CUSTOM_TYPE_CATEGORIES } from './places.ts';
 
 type Category = (typeof CUSTOM_TYPE_CATEGORIES)[number];
@@ -172,7 +173,7 @@ const ROOTS: Readonly<Record<string, 'query' | 'mutation'>> = { Query: 'query', 
 
 function actionsIn(node: DefinitionNode): readonly ReadAction[] {
   if (node.kind !== Kind.OBJECT_TYPE_DEFINITION && node.kind !== Kind.OBJECT_TYPE_EXTENSION) return [];
-  const type = ROOTS[node.name.value];
+  const type = own(ROOTS, node.name.value);
   if (type === undefined) return [];
   return (node.fields ?? []).map((field) => ({
     name: field.name.value,
@@ -198,7 +199,7 @@ function typeIn(node: DefinitionNode): readonly ReadType[] {
       ];
     case Kind.OBJECT_TYPE_DEFINITION:
     case Kind.OBJECT_TYPE_EXTENSION:
-      if (ROOTS[node.name.value] !== undefined) return [];
+      if (own(ROOTS, node.name.value) !== undefined) return [];
       return [{ category: 'objects', type: { ...headOf(node), fields: (node.fields ?? []).map(readField) } }];
     default:
       return fail('parseFailed', { text: `${node.kind} has no place among actions and custom types` });

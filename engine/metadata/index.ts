@@ -14,6 +14,7 @@ export { cycleAmong, orderRoles } from './inherited-roles.ts';
 export * from './merge-patch.ts';
 export * from './objects.ts';
 export * from './operations.ts';
+export { own } from './own.ts';
 export * from './parse.ts';
 export { CUSTOM_TYPE_CATEGORIES, type Fragment } from './places.ts';
 export { type DirectoryContent, DirectoryError, fromDirectory } from './read-directory.ts';

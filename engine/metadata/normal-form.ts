@@ -4,6 +4,7 @@
  *  Not here: refusing what is wrong (validate.ts), printing (export.ts). */
 
 import { isRecord, type JsonRecord } from '../json/value.ts';
+import { own } from './own.ts';
 import { ActionDefinition } from './schema/action.ts';
 import { AllowListEntry } from './schema/collection.ts';
 import { QualifiedName } from './schema/common.ts';
@@ -99,8 +100,9 @@ function gatherNames(configuration: JsonRecord): JsonRecord {
   if (!isRecord(names)) return names === undefined ? named : { ...named, custom_column_names: names };
   const columns = isRecord(rest['column_config']) ? rest['column_config'] : {};
   const short = Object.entries(names).map(([column, name]) => {
-    const own = columns[column];
-    return [column, isRecord(own) ? { custom_name: name, ...dropNull(own) } : (own ?? { custom_name: name })];
+    const said = own(columns, column);
+    const whole = isRecord(said) ? { custom_name: name, ...dropNull(said) } : (said ?? { custom_name: name });
+    return [column, whole];
   });
   return { ...named, column_config: { ...columns, ...Object.fromEntries(short) } };
 }

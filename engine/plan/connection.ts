@@ -4,6 +4,7 @@
  *  Not here: what a cursor says (cursor.ts). Reference: features.md row 124. */
 import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
+import { own as ownMember } from '../metadata/own.ts';
 import type { FunctionCall } from '../resolve/predicate.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { fieldOrigin } from '../schema/origin.ts';
@@ -82,9 +83,10 @@ function wholeOrder(
 ): readonly NamedOrder[] {
   const own = [...distinctOn, ...(table.primaryKey ?? []).map(({ name }) => name)].map((name): NamedOrder => {
     const column = table.columnByName.get(name)!;
-    const shown = shownIf[name] ? { shownIf: shownIf[name] } : {};
+    const condition = ownMember(shownIf, name);
+    const shown = condition ? { shownIf: condition } : {};
     const item = { path: [], column: name, direction: 'asc', nulls: 'last', ...shown } as const;
-    const isNullable = column.isNullable || shownIf[name] !== undefined;
+    const isNullable = column.isNullable || condition !== undefined;
     return { item, names: [column.graphqlName], ...cursorFacts(column), isNullable };
   });
   const order = new Map<string, NamedOrder>();

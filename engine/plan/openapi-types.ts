@@ -17,6 +17,7 @@ import {
   Kind,
   type SelectionSetNode,
 } from 'graphql';
+import { own } from '../metadata/own.ts';
 import { scalarOrigin } from '../schema/origin.ts';
 import type { PreparedDocument } from './document.ts';
 import { definitionOf, type Fragments, subselections } from './selection.ts';
@@ -121,11 +122,12 @@ const BUILT_IN: Readonly<Record<string, OpenapiType>> = {
 const FORMATS: Readonly<Record<string, string>> = { uuid: 'uuid', date: 'date', timestamptz: 'date-time' };
 
 function scalarType(type: GraphQLScalarType): OpenapiType {
-  const own = scalarOrigin(type);
-  const format = FORMATS[type.name];
-  if (BUILT_IN[type.name]) return BUILT_IN[type.name]!;
-  if (own?.input === 'string') {
+  const scalar = scalarOrigin(type);
+  const format = own(FORMATS, type.name);
+  const builtIn = own(BUILT_IN, type.name);
+  if (builtIn) return builtIn;
+  if (scalar?.input === 'string') {
     return { type: 'string', ...(format === undefined ? { description: type.name } : { format }) };
   }
-  return { ...(own?.input === 'geojson' ? { type: 'object' } : {}), description: type.name };
+  return { ...(scalar?.input === 'geojson' ? { type: 'object' } : {}), description: type.name };
 }

@@ -8,6 +8,7 @@ import type { PgType } from '../catalog/types.ts';
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import { isNumber, nearestNumber, wholeText } from '../json/number.ts';
 import { isRecord } from '../json/value.ts';
+import { own } from '../metadata/own.ts';
 import { scalarOrigin } from '../schema/origin.ts';
 
 type Check = { readonly expected: string; readonly takes: (value: unknown) => boolean };
@@ -37,12 +38,12 @@ const CHECKS = {
 
 /** Raises `expectedButFound`, `parseFailed` for GeoJSON that is none. `value` is not null. */
 export function checkScalar(type: GraphQLScalarType, value: unknown, path: readonly PathStep[]): void {
-  const own = scalarOrigin(type);
-  const check: Check | undefined = own ? CHECKS[own.input] : BUILT_IN_CHECKS[type.name];
+  const scalar = scalarOrigin(type);
+  const check: Check | undefined = scalar ? CHECKS[scalar.input] : own(BUILT_IN_CHECKS, type.name);
   if (check && !check.takes(value)) {
     fail('expectedButFound', { expected: check.expected, type: type.name, found: describe(value) }, { path });
   }
-  const problem = own?.input === 'geojson' ? geojsonProblem(value) : null;
+  const problem = scalar?.input === 'geojson' ? geojsonProblem(value) : null;
   if (problem) fail('parseFailed', { text: problem }, { path });
 }
 

@@ -21,6 +21,7 @@ import {
   TypeMetaFieldDef,
 } from 'graphql';
 import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
+import { own } from '../metadata/own.ts';
 import { findNodeType, type RemoteTypeOrigin, remoteTypeOrigin } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
 import { readInput, valueByValue } from './input.ts';
@@ -62,8 +63,8 @@ export function definitionOf(
   path: readonly PathStep[] = [],
 ): GraphQLField<unknown, unknown> | null {
   if (name === '__typename') return null;
-  const own = isUnionType(type) ? undefined : type.getFields()[name];
-  const field = own ?? (type.name === 'query_root' ? META_FIELDS[name] : undefined);
+  const declared = isUnionType(type) ? undefined : type.getFields()[name];
+  const field = declared ?? (type.name === 'query_root' ? own(META_FIELDS, name) : undefined);
   return field ?? fail('notFoundInType', { field: name, type: type.name }, { path: [...path, name] });
 }
 

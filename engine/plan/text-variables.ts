@@ -2,6 +2,7 @@
  *  flag: true}`. What cannot be read stays text, so that the check of the variables (variables.ts) names it.
  *  Reference: features.md 1.14; a name given several times is a list, which is ours. Pure. */
 import { type GraphQLInputType, isInputObjectType, isListType, isNonNullType, isScalarType } from 'graphql';
+import { own } from '../metadata/own.ts';
 import { scalarOrigin } from '../schema/origin.ts';
 import type { VariableDefinition } from './variables.ts';
 
@@ -31,9 +32,9 @@ type Form = 'text' | 'number' | 'boolean' | 'json';
 function formOf(type: GraphQLInputType | null): Form {
   if (isInputObjectType(type) || isListType(type)) return 'json';
   if (!isScalarType(type)) return 'text';
-  const own = scalarOrigin(type);
-  if (!own) return BUILT_IN[type.name] ?? 'text';
-  switch (own.input) {
+  const scalar = scalarOrigin(type);
+  if (!scalar) return own(BUILT_IN, type.name) ?? 'text';
+  switch (scalar.input) {
     case 'int':
     case 'big-int':
     case 'float':
@@ -47,7 +48,7 @@ function formOf(type: GraphQLInputType | null): Form {
     case 'any':
       return 'text';
     default:
-      return own.input satisfies never;
+      return scalar.input satisfies never;
   }
 }
 

@@ -5,6 +5,7 @@
  *  Reference: features.md row 81. */
 import { pieceAt, type SqlPiece } from '../catalog/sql-pieces.ts';
 import { fail } from '../errors/engine-error.ts';
+import { own } from '../metadata/own.ts';
 
 /** Text, or the name of the argument whose value stands there. */
 export type CodePart = string | { readonly argument: string };
@@ -21,7 +22,7 @@ export function parseNativeCode(code: string, names: ReadonlySet<string>): reado
       parts.push(text.slice(start, at), { argument: argument.name });
       start = argument.end;
     }
-    depth += DEPTHS[piece.text] ?? 0;
+    depth += own(DEPTHS, piece.text) ?? 0;
     if (depth < 0) refuse("there is a ')' that closes nothing");
     refusePiece(text, piece, names);
     at = argument?.end ?? piece.end;

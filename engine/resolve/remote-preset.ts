@@ -5,6 +5,7 @@
 import type { ConstValueNode } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
 import { isRecord } from '../json/value.ts';
+import { own } from '../metadata/own.ts';
 import type { Session } from './session.ts';
 import { elementType, namedType, nullableType, type UpstreamSchema } from './upstream.ts';
 
@@ -87,9 +88,9 @@ function sessionValue(
   { types }: UpstreamSchema,
   { variables }: Session,
 ): unknown {
-  const text = variables[variable] ?? fail('sessionVariableExpected', { name: variable });
+  const text = own(variables, variable) ?? fail('sessionVariableExpected', { name: variable });
   const name = nullableType(type);
-  const reading = READINGS[name];
+  const reading = own(READINGS, name);
   const named = types.get(name);
   const fits =
     named?.kind === 'enum'

@@ -6,6 +6,7 @@
 import { fail } from '../errors/engine-error.ts';
 import { isNumber, wholeText } from '../json/number.ts';
 import { isRecord } from '../json/value.ts';
+import { own } from '../metadata/own.ts';
 import type { JoinKey, RemoteStep, StepValue } from './remote-types.ts';
 import {
   BUILT_IN_SCALARS,
@@ -198,7 +199,7 @@ function fits(
     if (value.kind === 'key') return kind === 'string' || kind === 'any';
     return named.values.some((each) => each.name === value.value);
   }
-  return kind === 'any' || kind === 'null' || (TAKES[type]?.includes(kind) ?? true);
+  return kind === 'any' || kind === 'null' || (own(TAKES, type)?.includes(kind) ?? true);
 }
 
 function literalKind(value: unknown): JsonKind {
@@ -238,8 +239,8 @@ function keyKind(key: JoinKey): JsonKind {
   if (key.kind === 'upstream') {
     const name = nullableType(key.field.type);
     if (!key.isEnum && !BUILT_IN_SCALARS.has(name)) return 'any';
-    return KINDS[name] ?? 'string';
+    return own(KINDS, name) ?? 'string';
   }
   const { scalar, json } = key.kind === 'column' ? key.column : key.returns;
-  return json === 'stringified' ? 'string' : (KINDS[scalar.name] ?? 'string');
+  return json === 'stringified' ? 'string' : (own(KINDS, scalar.name) ?? 'string');
 }

@@ -4,6 +4,7 @@
 import { scalarOf } from '../catalog/scalars.ts';
 import type { CatalogColumn, CatalogIndex, CatalogTable } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';
+import { own } from '../metadata/own.ts';
 import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Table, TableConfiguration } from '../metadata/schema/table.ts';
@@ -89,13 +90,14 @@ function resolveColumn(
   options: ResolveOptions,
 ): ResolvedColumn {
   const { name, type, isNullable, hasDefault } = column;
-  const own = configuration?.column_config?.[name];
-  const isDeclared = isNullable && own?.nullable === false;
+  const configured = own(configuration?.column_config, name);
+  const isDeclared = isNullable && configured?.nullable === false;
   const scalar = scalarOf(type);
   const isStringified = scalar.isStringifiable && options.stringifyNumericTypes;
   return {
     name,
-    graphqlName: own?.custom_name ?? configuration?.custom_column_names?.[name] ?? fieldName(naming, name),
+    graphqlName:
+      configured?.custom_name ?? own(configuration?.custom_column_names, name) ?? fieldName(naming, name),
     type,
     scalar,
     json: isStringified ? 'stringified' : scalar.json,
@@ -104,7 +106,7 @@ function resolveColumn(
     ...(column.isComputed ? { isComputed: true } : {}),
     hasDefault,
     isWritable: !column.isGenerated && column.identity !== 'always',
-    description: describe(own?.comment, column.comment),
+    description: describe(configured?.comment, column.comment),
   };
 }
 

@@ -14,6 +14,7 @@ import {
   GraphQLScalarType,
 } from 'graphql';
 import { SCALARS } from '../catalog/scalars.ts';
+import { own } from '../metadata/own.ts';
 import { targetOf } from '../resolve/access.ts';
 import type { ResolvedAction } from '../resolve/action.ts';
 import type { CustomField, CustomRelationship, CustomType, TypeUse } from '../resolve/custom-type.ts';
@@ -115,7 +116,7 @@ function wrapped(type: TypeUse, named: (name: string) => GraphQLNamedType): Wrap
 
 /** resolve/ kept only uses of types that are there. */
 function namedType(builder: SchemaBuilder, name: string): GraphQLNamedType {
-  const builtIn = BUILT_IN[name];
+  const builtIn = own(BUILT_IN, name);
   if (builtIn) return builtIn;
   const known = builder.model.customTypes.find(name);
   if (!known) throw new Error(`no type ${name} in the model`);

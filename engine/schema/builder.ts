@@ -11,6 +11,7 @@ import {
   GraphQLString,
 } from 'graphql';
 import type { Scalar } from '../catalog/scalars.ts';
+import { own } from '../metadata/own.ts';
 import { accessOf, NO_ACCESS, targetOf } from '../resolve/access.ts';
 import { relayTypeName } from '../resolve/names.ts';
 import type {
@@ -138,7 +139,7 @@ export class SchemaBuilder {
 
   scalar(scalar: Scalar): GraphQLScalarType {
     return (
-      BUILT_IN[scalar.name] ??
+      own(BUILT_IN, scalar.name) ??
       this.named(this.scalarName(scalar), (name) => {
         return new GraphQLScalarType({ name, extensions: scalarExtensions(scalar) });
       })

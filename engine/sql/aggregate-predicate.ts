@@ -1,5 +1,7 @@
 /** A value over many rows that a condition compares: of the rows related to one, or of the rows of one group.
  *  Not here: values that are answered (aggregate.ts). PostgreSQL manual, "Aggregate Expressions". */
+
+import { own } from '../metadata/own.ts';
 import type { AggregateRef } from '../resolve/predicate.ts';
 import { condition, isTrue, matches, reached, shown, whereClause } from './bool-exp.ts';
 import { comma, type Fragment, id, join, qualified, sql } from './fragment.ts';
@@ -31,7 +33,7 @@ export function aggregateValue(ref: AggregateRef, scope: Scope): Fragment {
 }
 
 function call({ fn, columns, isDistinct, shownIf }: AggregateRef, { row, aliases }: Scope): Fragment {
-  const values = columns.map((column) => shown(columnOf(row, column), shownIf?.[column], row, aliases));
+  const values = columns.map((column) => shown(columnOf(row, column), own(shownIf, column), row, aliases));
   const [first] = values;
   if (!first) return sql`count(*)`;
   // Only `count` takes several values as one; of two, the statistics take each for itself.

@@ -4,6 +4,7 @@
  *  PostgreSQL manual, "Aggregate Functions". */
 import { type AggregateFunction, hasExtremes } from '../catalog/aggregates.ts';
 import type { PgType } from '../catalog/types.ts';
+import { own } from '../metadata/own.ts';
 import type {
   Aggregate,
   AggregateField,
@@ -96,7 +97,7 @@ export function valueOver(value: AggregateValue, row: string, aliases: Aliases):
     return CALLS[fn](shown(own, shownIf, row, aliases), type);
   }
   const [first, ...others] = value.columns.map((column) =>
-    shown(columnOf(row, column), value.shownIf?.[column], row, aliases),
+    shown(columnOf(row, column), own(value.shownIf, column), row, aliases),
   );
   if (!first) return sql`count(*)`;
   const counted = others.length === 0 ? first : sql`(${join([first, ...others], comma)})`;

@@ -1,6 +1,8 @@
 /** Groups → a query of one column and one row: a JSON array with an object for each group. The groups are made, chosen,
  *  sorted and limited in a subquery; what is around it only joins their text.
  *  PostgreSQL manual, "The GROUP BY and HAVING Clauses". */
+
+import { own } from '../metadata/own.ts';
 import type { GroupField, GroupOrder, Groups } from '../plan/types.ts';
 import { memberPieces, valueOver } from './aggregate.ts';
 import { condition, isTrue, shown, whereClause } from './bool-exp.ts';
@@ -46,7 +48,7 @@ function tableOf({ table, shownIf }: Groups, row: string, aliases: Aliases): Fra
 }
 
 function keyName(key: string, { shownIf }: Groups): string {
-  return shownIf?.[key] ? `shown ${key}` : key;
+  return own(shownIf, key) ? `shown ${key}` : key;
 }
 
 function fieldPieces(field: GroupField, groups: Groups, row: string, aliases: Aliases): readonly Piece[] {

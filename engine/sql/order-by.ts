@@ -1,5 +1,7 @@
 /** ORDER BY and DISTINCT ON. Items through object relationships need joins, which go to the query's Joins.
  *  In: OrderItems over one alias. Out: ordered expressions. PostgreSQL manual, "Sorting Rows". */
+
+import { own } from '../metadata/own.ts';
 import type { OrderItem, Select } from '../plan/types.ts';
 import { shownIfOf } from '../resolve/predicate.ts';
 import { aggregateOver } from './aggregate.ts';
@@ -84,7 +86,7 @@ export function distinctClause(
   if (distinctOn.length === 0) return empty;
   const values = distinctOn.map((column) => {
     const term = terms[orderBy.findIndex((item) => isOwnColumn(item) && item.column === column)];
-    return term?.value ?? shown(columnOf(alias, column), shownIf[column], alias, joins.aliases);
+    return term?.value ?? shown(columnOf(alias, column), own(shownIf, column), alias, joins.aliases);
   });
   return sql`distinct on (${join(values, comma)}) `;
 }

@@ -1,6 +1,8 @@
 /** A folder as the core's source of resources and sink of statuses. What an API server would keep, it keeps in memory: statuses,
  *  and generations, counted up when a spec changes. A resource's uid is its kind and name: the same over restarts.
  *  Not here: reading files (read-folder.ts). */
+
+import { own } from '@pergola/engine/metadata';
 import { shortHash, stableJson } from '../fragment.ts';
 import { type CrStatus, type CustomResource, GROUP_VERSION, kindOf } from '../kinds.ts';
 import {
@@ -93,7 +95,7 @@ function nameOf({ kind, namespace, name }: Manifest): string {
 
 function lookup(holders: FolderContent['secrets']): ReferenceLookup['secret'] {
   return (namespace, name, key) => {
-    const value = holders.get(`${namespace}/${name}`)?.[key];
+    const value = own(holders.get(`${namespace}/${name}`), key);
     return value === undefined ? undefined : String(value);
   };
 }

@@ -1,7 +1,7 @@
 /** Secrets and ConfigMaps that engines and resources name: each watched by its name, none else read, and nothing kept of those
  *  nobody names any more. A change of one is a change for the engines that want it.
  *  Out: values by key. Not here: who names what (engine-binding.ts). */
-import { isSameJson } from '@pergola/engine/metadata';
+import { isSameJson, own } from '@pergola/engine/metadata';
 import type { ObservedVersion } from '../kinds.ts';
 import type { Observed } from '../ports.ts';
 import { type KubeObject, Reflector } from './reflector.ts';
@@ -56,7 +56,7 @@ export class References {
   /** Undefined: there is none, or it may not be read. */
   valueOf(reference: Reference, key: string): string | undefined {
     const [holder] = this.#reflectors.get(idOf(reference))?.objects.values() ?? [];
-    const value = holder?.data?.[key];
+    const value = own(holder?.data, key);
     if (value === undefined || reference.kind === 'configmaps') return value;
     return Buffer.from(value, 'base64').toString('utf8');
   }

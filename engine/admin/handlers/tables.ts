@@ -3,6 +3,7 @@
 import { fail, withPath } from '../../errors/engine-error.ts';
 import { foreignDependentsOf, type Links, removeObjects } from '../../metadata/dependencies.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';
+import { own } from '../../metadata/own.ts';
 import { printQualified } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Table } from '../../metadata/schema/table.ts';
@@ -108,8 +109,8 @@ type Columns = NonNullable<NonNullable<Table['configuration']>['column_config']>
 function renamed(columns: Columns, names: Readonly<Record<string, string>>): Columns {
   const all = [...new Set([...Object.keys(columns), ...Object.keys(names)])];
   const config = all.map((column) => {
-    const { comment, nullable } = columns[column] ?? {};
-    const said = { custom_name: names[column], comment: comment ?? undefined, nullable };
+    const { comment, nullable } = own(columns, column) ?? {};
+    const said = { custom_name: own(names, column), comment: comment ?? undefined, nullable };
     return [column, Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))];
   });
   return Object.fromEntries(config.filter(([, said]) => Object.keys(said as object).length > 0));
