@@ -91,6 +91,10 @@ export class Ground {
     return known;
   }
 
+  get headerPrefix(): string {
+    return this.#options.headerPrefix;
+  }
+
   get enforcesRemotePermissions(): boolean {
     return this.#options.resolve.enforcesRemotePermissions !== false;
   }

@@ -60,7 +60,7 @@ export async function addRemoteSchemaPermission(
   if (args.role === ADMIN_ROLE) fail('remoteSchemaPermissionOfAdmin', {});
   if (findObject(work.metadata, key)) fail('remoteSchemaPermissionExists', { name, role: args.role });
   await work.cover();
-  readPermission(args.definition.schema, answered(work.upstreams.get(name)).schema);
+  readPermission(args.definition.schema, answered(work.upstreams.get(name)).schema, work.ground.headerPrefix);
   const definition = { ...args, ...(typeof comment === 'string' ? { comment } : {}) };
   const permission = { key, kind: 'remote_schema_permission', parent, definition } as const;
   work.edit(request.path, putObject(work.metadata, permission));

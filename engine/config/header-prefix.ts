@@ -30,6 +30,8 @@ function rewrite(value: unknown, from: string, to: string, isInside: boolean): u
   if (typeof value === 'string') return isInside ? rename(value, from, to) : value;
   if (Array.isArray(value)) return value.map((item) => rewrite(item, from, to, isInside));
   if (!isRecord(value)) return value;
+  // What is written as a literal is no session variable.
+  if (isInside && Object.hasOwn(value, '$literal') && Object.keys(value).length === 1) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [
       isInside ? rename(key, from, to) : key,

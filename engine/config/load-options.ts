@@ -2,7 +2,7 @@
  *  A flag beats its variable; a variable set to nothing is not set. A variable nobody knows is ignored, because clients
  *  set them for other versions; a flag nobody knows is an error, because someone typed it.
  *  Not here: the rows (options.ts), their parsers (option-types.ts). */
-import { nearest } from './nearest.ts';
+import { nearest } from '../errors/nearest.ts';
 import { booleanOf, OptionValueError } from './option-types.ts';
 import { nameOf, OPTIONS, type OptionFlag, type OptionRow, type Options, variableOf } from './options.ts';
 

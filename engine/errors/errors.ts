@@ -281,6 +281,21 @@ export const ERRORS = {
     'validation-failed',
     (p) => `field '${p.field}' not found in type: '${p.type}'`,
   ),
+  /** Text of a permission that is not a session variable, and is spelled like one. */
+  unknownVariable: row<{ text: string; meant: string }>(
+    400,
+    'parse-failed',
+    (p) =>
+      `"${p.text}" looks like a session variable, and no session has it: did you mean "${p.meant}"? ` +
+      `If the text itself is meant, write {"$literal": ${JSON.stringify(p.text)}}`,
+  ),
+  variableInsideJson: row<{ text: string }>(
+    400,
+    'parse-failed',
+    (p) =>
+      `"${p.text}" is inside a JSON value, where session variables are not replaced. ` +
+      'If the text itself is meant, write the whole value as {"$literal": …}',
+  ),
   missingSessionVariable: row<Named>(400, 'not-found', (p) => `missing session variable: "${p.name}"`),
   // ── admin operations: the document, its store, run_sql ──
   adminOnly: row<object>(400, 'access-denied', () => 'restricted access : admin only'),

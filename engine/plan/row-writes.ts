@@ -172,7 +172,7 @@ function valueIn(object: Values, column: ResolvedColumn): Leaf | 'default' {
 
 /** A value of a request: no text of it means a session variable. */
 function leafOf(value: unknown, column: ResolvedColumn): Leaf {
-  withPath(column.name, () => checkEnumValue(column, value));
+  withPath(column.name, () => checkEnumValue(column, value, null));
   return { kind: 'constant', value: textOf(value, column.type) as LeafValue, type: column.type };
 }
 

@@ -35,9 +35,10 @@ import {
   type Predicate,
   shownIfOf,
 } from './predicate.ts';
-import { ADMIN_ROLE } from './session.ts';
+import { ADMIN_ROLE, SESSION_PREFIX } from './session.ts';
 import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from './types.ts';
 import { leafOf, listLeafOf } from './value.ts';
+import { isLiteral } from './variable-name.ts';
 
 /** Where a condition stands. */
 export type Scope = {
@@ -49,6 +50,8 @@ export type Scope = {
   readonly tables: Lookup<ResolvedTable>;
   /** Names of relationships that lead out of the source, by the table's qualifiedKey. */
   readonly remote?: Lookup<ReadonlySet<string>>;
+  /** First part of session variables on the wire, where it is not the engine's own. */
+  readonly prefix?: string | undefined;
   /** The role whose request this is, and no rule: values are values, and none means a session variable. */
   readonly reader?: string;
 };
@@ -180,12 +183,13 @@ function columnCondition(column: ComparedColumn, value: unknown, scope: Scope): 
   if (scope.reader !== undefined && column.scalar.family === 'json' && !asksForNull(value)) {
     fail('jsonColumnInWhere', {});
   }
-  if (isRecord(value)) return operations(compared, value, scope);
+  const isText = prefixIn(scope) !== null && isLiteral(value);
+  if (isRecord(value) && !isText) return operations(compared, value, scope);
   if (Array.isArray(value) && value.length > 0 && value.every(isRecord)) {
     return and(...value.map((item, i) => withPath(i, () => operations(compared, item, scope))));
   }
-  checkEnumValue(column, value);
-  return compare(column, '_eq', leafOf(value, column.type, isRule(scope)));
+  checkEnumValue(column, value, prefixIn(scope));
+  return compare(column, '_eq', leafOf(value, column.type, prefixIn(scope)));
 }
 
 /** Of a request nothing else can be asked of a json column: it has no operators. */
@@ -193,9 +197,9 @@ function asksForNull(value: unknown): boolean {
   return isRecord(value) && Object.keys(value).every((key) => /^[_$]is_null$/.test(key));
 }
 
-/** Do texts mean session variables? */
-function isRule({ reader }: Scope): boolean {
-  return reader === undefined;
+/** The prefix of session variables that texts may mean; null: none, because the condition is a request's. */
+function prefixIn({ reader, prefix = SESSION_PREFIX }: Scope): string | null {
+  return reader === undefined ? prefix : null;
 }
 
 function operations(column: ComparedColumn, value: JsonRecord, scope: Scope): Predicate {
@@ -221,14 +225,16 @@ function operation(column: ComparedColumn, key: string, value: unknown, scope: S
   }
   const row: OperatorRow = OPERATORS[operator];
   if (row.needs === 'equality') {
-    for (const item of Array.isArray(value) ? value : [value]) checkEnumValue(column, item);
+    for (const item of Array.isArray(value) ? value : [value]) checkEnumValue(column, item, prefixIn(scope));
   }
   const form = operandOf(operator, column.scalar.family);
   if (typeof form === 'object')
     return compare(column, operator, argumentsOf(form, value, column.type, scope));
   const type = operandType(form, column.type);
   const isList = type.element !== null && form !== 'same';
-  const right = isList ? listLeafOf(value, type.element, isRule(scope)) : leafOf(value, type, isRule(scope));
+  const right = isList
+    ? listLeafOf(value, type.element, prefixIn(scope))
+    : leafOf(value, type, prefixIn(scope));
   return compare(column, operator, right);
 }
 
@@ -253,7 +259,7 @@ function argumentsOf({ fields }: OperandFields, value: unknown, own: PgType, sco
   const values = Object.entries(fields).map(([name, row]) => {
     const item = given[name] ?? row.standard ?? null;
     if (item === null && row.isRequired) fail('parseFailed', { text: `key "${name}" not found` });
-    return withPath(name, () => leafOf(item, operandFieldType(row, own), isRule(scope)));
+    return withPath(name, () => leafOf(item, operandFieldType(row, own), prefixIn(scope)));
   });
   return { kind: 'arguments', values };
 }

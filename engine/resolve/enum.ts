@@ -8,8 +8,9 @@ import { fail } from '../errors/engine-error.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import { derivedTypeName, type TableNames } from './names.ts';
 import { enumValueName } from './naming.ts';
-import { isSessionVariable } from './session.ts';
+import { SESSION_PREFIX, sessionVariableOf } from './session.ts';
 import type { ResolvedColumn, ResolvedEnum, ResolvedTable } from './types.ts';
+import { isLiteral, LITERAL_KEY } from './variable-name.ts';
 
 /** The enum a table is. `rows` is undefined when they could not be read.
  *  Raises `invalidConfiguration` with every reason why it is none. */
@@ -70,8 +71,14 @@ function enumScalar({ scalar }: ResolvedColumn, { typeName }: ResolvedEnum): Sca
 
 /** A value a permission gives a column of an enum. Raises `unexpectedPayload` for one that is none of the enum's; what a
  *  session variable holds is not known yet. */
-export function checkEnumValue(column: Partial<Pick<ResolvedColumn, 'enum'>>, value: unknown): void {
-  if (!column.enum || value === null || (typeof value === 'string' && isSessionVariable(value))) return;
+export function checkEnumValue(
+  column: Partial<Pick<ResolvedColumn, 'enum'>>,
+  written: unknown,
+  prefix: string | null = SESSION_PREFIX,
+): void {
+  const isName = typeof written === 'string' && prefix !== null && sessionVariableOf(written, prefix);
+  if (!column.enum || written === null || isName) return;
+  const value = prefix !== null && isLiteral(written) ? written[LITERAL_KEY] : written;
   const values = column.enum.values.map((each) => each.value);
   if (typeof value === 'string' && values.includes(value)) return;
   const expected = values

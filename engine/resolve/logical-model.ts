@@ -9,8 +9,8 @@ import { fail } from '../errors/engine-error.ts';
 import type { LogicalModel, LogicalModelField, LogicalModelType } from '../metadata/schema/logical-model.ts';
 import type { SelectRule } from '../metadata/schema/permission.ts';
 import { isGraphqlName } from './names.ts';
-import { resolveSelect } from './permission.ts';
-import type { ResolvedColumn, ResolvedTable, ResolveOptions, SelectAccess } from './types.ts';
+import { type PermissionScope, resolveSelect } from './permission.ts';
+import type { ResolvedColumn, ResolveOptions, SelectAccess } from './types.ts';
 
 export type ResolvedLogicalModel = {
   readonly name: string;
@@ -60,12 +60,11 @@ export function resolveLogicalModel(
 export function resolveModelPermission(
   rule: SelectRule,
   model: ResolvedLogicalModel,
-  rows: ResolvedTable,
-  tables: ReadonlyMap<string, ResolvedTable>,
+  scope: PermissionScope,
 ): SelectAccess {
   const references = new Set(model.references.map(({ field }) => field));
   const columns = rule.columns === '*' ? '*' : rule.columns.filter((name) => !references.has(name));
-  const access = resolveSelect({ ...rule, columns }, { table: rows, tables });
+  const access = resolveSelect({ ...rule, columns }, scope);
   return { ...access, allowsAggregation: false };
 }
 

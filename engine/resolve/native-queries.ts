@@ -122,7 +122,7 @@ function relationshipsOf(
 
 /** By model, then by role. */
 export function modelPermissions(
-  at: Place & { readonly tables: Tables; readonly models: Models },
+  at: Place & { readonly tables: Tables; readonly models: Models; readonly prefix: string | undefined },
   found: Inconsistencies,
 ): ReadonlyMap<string, ReadonlyMap<string, TableAccess>> {
   const { name: source, logical_models: definitions = [] } = at.source;
@@ -133,12 +133,11 @@ export function modelPermissions(
         if (!model) return [];
         const subject = logicalModelPermissionSubject(source, name, permission);
         const select = found.attempt(subject, () =>
-          resolveModelPermission(
-            permission.permission,
-            model,
-            rowsOf({ source, naming: at.naming }, model),
-            at.tables,
-          ),
+          resolveModelPermission(permission.permission, model, {
+            table: rowsOf({ source, naming: at.naming }, model),
+            tables: at.tables,
+            prefix: at.prefix,
+          }),
         );
         return select ? [[permission.role, { select, insert: null, update: null, delete: null }]] : [];
       });

@@ -32,7 +32,7 @@ import { leafOf } from './value.ts';
 export type PermissionScope = {
   readonly table: ResolvedTable;
   readonly tables: Lookup<ResolvedTable>;
-} & Pick<Scope, 'remote'>;
+} & Pick<Scope, 'remote' | 'prefix'>;
 
 export function resolveSelect(rule: SelectRule, scope: PermissionScope): SelectAccess {
   return {
@@ -49,7 +49,7 @@ export function resolveSelect(rule: SelectRule, scope: PermissionScope): SelectA
 
 /** Without `columns` all of them may be given. */
 export function resolveInsert(rule: InsertRule, scope: PermissionScope): InsertAccess {
-  const presets = presetsOf(rule.set, scope.table);
+  const presets = presetsOf(rule.set, scope);
   return {
     columns: writableColumns(rule.columns ?? '*', scope.table, presets),
     check: conditionOf('check', rule.check, scope),
@@ -60,7 +60,7 @@ export function resolveInsert(rule: InsertRule, scope: PermissionScope): InsertA
 }
 
 export function resolveUpdate(rule: UpdateRule, scope: PermissionScope): UpdateAccess {
-  const presets = presetsOf(rule.set, scope.table);
+  const presets = presetsOf(rule.set, scope);
   return {
     columns: writableColumns(rule.columns, scope.table, presets),
     filter: conditionOf('filter', rule.filter, scope),
@@ -127,7 +127,7 @@ function writableColumns(
 
 function presetsOf(
   set: Readonly<Record<string, unknown>> | undefined,
-  table: ResolvedTable,
+  { table, prefix }: PermissionScope,
 ): ReadonlyMap<string, Leaf> {
   return new Map(
     Object.entries(set ?? {}).map(([name, value]) => {
@@ -137,14 +137,14 @@ function presetsOf(
       if (!column.isWritable) {
         return fail('notSupported', { text: `column "${name}" cannot be written` }, { path });
       }
-      return [name, within(path, () => presetOf(value, column))];
+      return [name, within(path, () => presetOf(value, column, prefix))];
     }),
   );
 }
 
-function presetOf(value: unknown, column: ResolvedColumn): Leaf {
-  checkEnumValue(column, value);
-  return leafOf(value, column.type);
+function presetOf(value: unknown, column: ResolvedColumn, prefix?: string): Leaf {
+  checkEnumValue(column, value, prefix);
+  return leafOf(value, column.type, prefix);
 }
 
 /** Scalar computed fields a role may read. Those that return rows follow the permission of their table. */

@@ -11,7 +11,7 @@ import {
   visit,
 } from 'graphql';
 import type { Preset } from './remote-preset.ts';
-import { isSessionVariable } from './session.ts';
+import { sessionVariableOf } from './session.ts';
 import {
   BUILT_IN_SCALARS,
   elementType,
@@ -20,6 +20,7 @@ import {
   type UpstreamSchema,
   type UpstreamType,
 } from './upstream.ts';
+import { meantBy } from './variable-name.ts';
 
 type Because = (reason: string) => void;
 
@@ -39,8 +40,7 @@ export function hasPresetDirective(node: TypeDefinitionNode): boolean {
 export function presetOf(
   node: InputValueDefinitionNode,
   type: string,
-  upstream: UpstreamSchema,
-  because: Because,
+  { upstream, prefix, because }: Pick<Scope, 'upstream' | 'prefix' | 'because'>,
 ): Preset | undefined {
   const [directive, ...more] = (node.directives ?? []).filter(({ name }) => name.value === 'preset');
   if (!directive) return undefined;
@@ -61,22 +61,32 @@ export function presetOf(
     return undefined;
   }
   const mayBeSession = !(isStatic?.kind === Kind.BOOLEAN && isStatic.value);
-  return presetFrom(value, type, { name, mayBeSession, upstream, because });
+  return presetFrom(value, type, { name, mayBeSession, upstream, prefix, because });
 }
 
 type Scope = {
   readonly name: string;
   readonly mayBeSession: boolean;
   readonly upstream: UpstreamSchema;
+  readonly prefix: string | undefined;
   readonly because: Because;
 };
 
 function presetFrom(value: ConstValueNode, type: string, scope: Scope): Preset | undefined {
   if (value.kind === Kind.NULL) return { kind: 'literal', value };
-  const session = scope.mayBeSession && value.kind === Kind.STRING && isSessionVariable(value.value);
+  const text = scope.mayBeSession && value.kind === Kind.STRING ? value.value : undefined;
+  const session = text === undefined ? undefined : sessionVariableOf(text, scope.prefix);
+  const meant = text === undefined ? undefined : meantBy(text, scope.prefix);
+  if (meant !== undefined) {
+    scope.because(
+      `"${text}" at "${scope.name}" looks like a session variable, and no session has it: did you mean "${meant}"? ` +
+        'If the text itself is meant, add "static: true"',
+    );
+    return undefined;
+  }
   const element = elementType(type);
   if (element !== null) {
-    if (session) {
+    if (session !== undefined) {
       scope.because(
         `illegal preset value at "${scope.name}". Session arguments can only be set for singleton values`,
       );
@@ -88,7 +98,7 @@ function presetFrom(value: ConstValueNode, type: string, scope: Scope): Preset |
   const name = nullableType(type);
   const named = scope.upstream.types.get(name);
   if (named?.kind === 'input') return presetObject(value, named, scope);
-  if (session) return { kind: 'session', variable: value.value.toLowerCase(), type: name };
+  if (session !== undefined) return { kind: 'session', variable: session, type: name };
   const refusal = refusalOf(value, name, named);
   if (refusal === null) return { kind: 'literal', value };
   scope.because(refusal);

@@ -29,8 +29,9 @@ import {
   type UpstreamType,
 } from './upstream.ts';
 
-export function readPermission(sdl: string, upstream: UpstreamSchema): UpstreamSchema {
-  const part = new Part(upstream);
+/** `prefix`: the first part of session variables on the wire. */
+export function readPermission(sdl: string, upstream: UpstreamSchema, prefix?: string): UpstreamSchema {
+  const part = new Part(upstream, prefix);
   const schema = part.read(definitionsOf(sdl));
   if (part.reasons.length > 0) refuse(part.reasons);
   return schema;
@@ -71,9 +72,11 @@ const KINDS: Readonly<
 class Part {
   readonly reasons: string[] = [];
   readonly #upstream: UpstreamSchema;
+  readonly #prefix: string | undefined;
 
-  constructor(upstream: UpstreamSchema) {
+  constructor(upstream: UpstreamSchema, prefix: string | undefined) {
     this.#upstream = upstream;
+    this.#prefix = prefix;
   }
 
   read(nodes: readonly (TypeDefinitionNode | SchemaDefinitionNode)[]): UpstreamSchema {
@@ -241,7 +244,11 @@ class Part {
           `to be ${known.default ?? ''} but received ${standard}`,
       );
     }
-    const preset = presetOf(node, known.type, this.#upstream, (reason) => this.#because(reason));
+    const preset = presetOf(node, known.type, {
+      upstream: this.#upstream,
+      prefix: this.#prefix,
+      because: (reason) => this.#because(reason),
+    });
     return {
       ...known,
       description: node.description?.value ?? known.description,

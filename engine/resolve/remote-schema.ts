@@ -63,7 +63,7 @@ export function resolveRemoteSchemas(
     if (around.options.enforcesRemotePermissions === false) {
       return [[name, unenforced(remote, permissions, found)]];
     }
-    const own = permissionsOf(remote, permissions, found);
+    const own = permissionsOf(remote, permissions, around.options.headerPrefix, found);
     return [[name, { ...remote, permissions: withInherited(own, permissions, around.heirs, name, found) }]];
   });
   return new Map(resolved);
@@ -126,13 +126,16 @@ type Parts = ReadonlyMap<string, UpstreamSchema>;
 function permissionsOf(
   remote: ResolvedRemoteSchema,
   permissions: readonly RemoteSchemaPermission[],
+  prefix: string | undefined,
   found: Inconsistencies,
 ): Parts {
   const parts = new Map<string, UpstreamSchema>();
   for (const permission of permissions) {
     if (permission.role === ADMIN_ROLE) continue;
     const subject = remoteSchemaPermissionSubject(remote.name, permission);
-    const part = found.attempt(subject, () => readPermission(permission.definition.schema, remote.schema));
+    const part = found.attempt(subject, () =>
+      readPermission(permission.definition.schema, remote.schema, prefix),
+    );
     if (part) parts.set(permission.role, part);
   }
   return parts;

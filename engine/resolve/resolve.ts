@@ -57,7 +57,9 @@ export function resolve(
   const typed = queried.map((source) => withEnumColumns(source, found));
   const related = typed.map((source) => withRelationships(source, found));
   const computed = related.map((source) => withComputedFields(source, names, options, found));
-  const permitted = computed.map((source) => withPermissions(source, variables, found));
+  const permitted = computed.map((source) =>
+    withPermissions(source, { variables, prefix: options.headerPrefix }, found),
+  );
   const heirs = heirsOf(metadata, roles, found);
   const inherited = permitted.map((source) => withInherited(source, heirs, found));
   const triggerNames = new Set<string>();

@@ -17,10 +17,12 @@ export type Session = {
 /** Prefix of session variables inside the engine. Another prefix on the wire or in metadata is rewritten at the edge. */
 export const SESSION_PREFIX = 'x-engine-';
 
-/** Whether a metadata string is a session variable (`X-Engine-User-Id`), in any case. */
-export function isSessionVariable(text: string): boolean {
-  return (
-    text.length > SESSION_PREFIX.length &&
-    text.slice(0, SESSION_PREFIX.length).toLowerCase() === SESSION_PREFIX
+/** The session variable that a metadata string is (`X-Engine-User-Id`), in any case, by its name inside the engine; undefined
+ *  for other text. `prefix`: the one on the wire, which documents may have been written with. */
+export function sessionVariableOf(text: string, prefix = SESSION_PREFIX): string | undefined {
+  const lower = text.toLowerCase();
+  const own = [SESSION_PREFIX, prefix].find(
+    (known) => lower.startsWith(known) && lower.length > known.length,
   );
+  return own && SESSION_PREFIX + lower.slice(own.length);
 }

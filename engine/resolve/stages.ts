@@ -269,7 +269,7 @@ const permittedBefore = new Memo<ResolvedTable, ResolvedTable, ResolvedTable>();
 
 export function withPermissions(
   at: PartialSource,
-  variables: VariableRules,
+  { variables, prefix }: { readonly variables: VariableRules; readonly prefix: string | undefined },
   found: Inconsistencies,
 ): PartialSource {
   const remote = {
@@ -284,13 +284,13 @@ export function withPermissions(
       [at.tables],
       found,
       (tables) => {
-        const around = { tables: tables!, remote };
+        const around = { tables: tables!, remote, prefix };
         return { ...table, permissions: permissionsOf(definition, table, { ...around, variables }, found) };
       },
     );
     tables.set(key, permitted);
   }
-  const ofModels = modelPermissions(at, found);
+  const ofModels = modelPermissions({ ...at, prefix }, found);
   const nativeQueries = mapValues(at.nativeQueries, (rows) => {
     return { ...rows, permissions: ofModels.get(rows.native!.model) ?? rows.permissions };
   });

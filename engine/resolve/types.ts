@@ -381,6 +381,8 @@ export type ResolveOptions = {
   readonly namingConvention?: NamingConvention | undefined;
   /** --experimental-features. Absent: none. */
   readonly features?: readonly string[];
+  /** --header-prefix: how session variables begin where documents are not rewritten. Absent: as inside the engine. */
+  readonly headerPrefix?: string | undefined;
   /** --enable-remote-schema-permissions. Absent: yes. With false, every role sees all of every remote schema that declares
    *  no permissions; one that declares some is visible to administrators only, and its permissions are inconsistent. */
   readonly enforcesRemotePermissions?: boolean;

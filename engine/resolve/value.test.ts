@@ -56,7 +56,8 @@ test('a list of lists is an array literal, with everything quoted that must be',
 test('a session variable is recognised in any case and kept in lower case', () => {
   const type = builtinType('int4');
   expect(leafOf('X-Engine-User-Id', type)).toEqual({ kind: 'session', variable: 'x-engine-user-id', type });
-  expect(leafOf('X-Engine-', builtinType('text'))).toMatchObject({ kind: 'constant' });
+  expect(() => leafOf('X-Engine-', builtinType('text'))).toThrow('looks like a session variable');
+  expect(leafOf('X-Engine-', builtinType('text'), null)).toMatchObject({ kind: 'constant' });
   expect(leafOf('my x-engine-user-id', builtinType('text'))).toMatchObject({ kind: 'constant' });
 });
 

@@ -9,31 +9,43 @@ import { fail, withPath } from '../errors/engine-error.ts';
 import { isNumber, numberText, wholeText } from '../json/number.ts';
 import { nameOfJson } from '../json/value.ts';
 import type { Leaf, LeafValue } from './predicate.ts';
-import { isSessionVariable } from './session.ts';
+import { SESSION_PREFIX, sessionVariableOf } from './session.ts';
+import { isLiteral, LITERAL_KEY, refuseMistakes } from './variable-name.ts';
 
-/** `isRule`: may text mean a session variable? Raises `parseFailed` for a value the type cannot have. */
-export function leafOf(value: unknown, type: PgType, isRule = true): Leaf {
-  if (isRule && typeof value === 'string' && isSessionVariable(value)) {
-    return { kind: 'session', variable: value.toLowerCase(), type };
-  }
+/** `prefix`: the first part of session variables on the wire, which text of a rule may mean; null: the value is not a rule's, and
+ *  text is text. Raises `parseFailed` for a value the type cannot have, `unknownVariable` for text that was meant to be a session
+ *  variable. */
+export function leafOf(value: unknown, type: PgType, prefix: string | null = SESSION_PREFIX): Leaf {
+  if (prefix !== null && isLiteral(value)) return leafOf(value[LITERAL_KEY], type, null);
+  const variable = variableIn(value, prefix);
+  if (variable !== undefined) return { kind: 'session', variable, type };
   const stored = storedType(type);
   if (stored.element && Array.isArray(value) && !value.some(Array.isArray)) {
-    return listOf(value, stored.element, type, isRule);
+    return listOf(value, stored.element, type, prefix);
   }
+  if (prefix !== null) refuseMistakes(value, prefix);
   return { kind: 'constant', value: textOf(value, stored), type };
 }
 
 /** The right side of `_in` and its kind: a list, or a session variable that holds an array literal. */
-export function listLeafOf(value: unknown, element: PgType, isRule = true): Leaf {
+export function listLeafOf(value: unknown, element: PgType, prefix: string | null = SESSION_PREFIX): Leaf {
   const type = arrayOf(element);
-  if (isRule && typeof value === 'string' && isSessionVariable(value)) return leafOf(value, type);
-  if (!Array.isArray(value)) return fail('parseFailed', { text: wrongKind('Array', value) });
-  return listOf(value, element, type, isRule);
+  if (prefix !== null && isLiteral(value)) return listLeafOf(value[LITERAL_KEY], element, null);
+  if (variableIn(value, prefix) !== undefined) return leafOf(value, type, prefix);
+  if (!Array.isArray(value)) {
+    if (prefix !== null) refuseMistakes(value, prefix);
+    return fail('parseFailed', { text: wrongKind('Array', value) });
+  }
+  return listOf(value, element, type, prefix);
+}
+
+function variableIn(value: unknown, prefix: string | null): string | undefined {
+  return prefix !== null && typeof value === 'string' ? sessionVariableOf(value, prefix) : undefined;
 }
 
 /** One constant when all items are, else a list of leaves. */
-function listOf(items: readonly unknown[], element: PgType, type: PgType, isRule: boolean): Leaf {
-  const leaves = items.map((item, i) => withPath(i, () => leafOf(item, element, isRule)));
+function listOf(items: readonly unknown[], element: PgType, type: PgType, prefix: string | null): Leaf {
+  const leaves = items.map((item, i) => withPath(i, () => leafOf(item, element, prefix)));
   const texts = leaves.map((leaf) => (leaf.kind === 'constant' ? leaf.value : undefined));
   const isConstant = texts.every((text) => text === null || typeof text === 'string');
   return isConstant ? { kind: 'constant', value: texts, type } : { kind: 'list', items: leaves, type };

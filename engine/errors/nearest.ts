@@ -1,4 +1,4 @@
-/** "Did you mean": the known word closest to a mistyped one. Pure. Used for flags and for commands. */
+/** "Did you mean": the known word closest to a mistyped one. Pure. Used for flags, commands and names of session variables. */
 
 /** The nearest word, or `undefined` when none is near enough to be a slip of the fingers. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
@@ -10,7 +10,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
 }
 
 /** Levenshtein: insertions, deletions and substitutions that turn `a` into `b`. */
-function editDistance(a: string, b: string): number {
+export function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
     const current = [i];
