@@ -846,6 +846,11 @@ export const ERRORS = {
     'rate-limit-exceeded',
     (p) => `rate limit exceeded: no more than ${p.most} operations a minute`,
   ),
+  subscriptionLimitExceeded: row<{ most: number; of: string }>(
+    429,
+    'subscription-limit-exceeded',
+    (p) => `subscription limit exceeded: no more than ${p.most} of a ${p.of} at a time`,
+  ),
   timeLimitExceeded: row<{ most: number }>(
     400,
     'time-limit-exceeded',

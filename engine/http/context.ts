@@ -11,6 +11,7 @@ import type { LiveQueries } from '../subscribe/live-queries.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import type { CorsHeaders } from './cors.ts';
 import type { CrossSite } from './cross-site.ts';
+import type { SendQueues } from './send-queues.ts';
 import type { Tracing } from './tracing.ts';
 
 export type HttpContext = {
@@ -27,6 +28,7 @@ export type HttpContext = {
   readonly life: { isStopping: boolean };
   readonly rateLimiter: RateLimiter;
   readonly budget: ByteBudget;
+  readonly sendQueues: SendQueues;
   readonly live: LiveQueries;
   readonly asyncActions: AsyncActions;
   /** Null: off. */

@@ -23,6 +23,7 @@ import { releaseBody } from './read-body.ts';
 import { errorFrom } from './refusal.ts';
 import { keepLast } from './repeated-headers.ts';
 import { isRest, restHandler } from './rest.ts';
+import { SendQueues } from './send-queues.ts';
 import { Tracing } from './tracing.ts';
 import { MOST_HEADERS } from './unreadable.ts';
 import { acceptWebsockets, isWebsocketUpgrade } from './websocket.ts';
@@ -74,7 +75,15 @@ export async function openServer(
         response.once('close', () => {
           inFlight.delete(response);
           releaseBody(request);
+          leave();
           busyAt = performance.now();
+        });
+        const leave = context.sendQueues.add({
+          bytes: () => response.socket?.writableLength ?? 0,
+          cut: (error) => {
+            observe({ kind: 'request refused', error });
+            response.destroy();
+          },
         });
         response.once('finish', () => cutUnread(request));
         if (context.life.isStopping) response.setHeader('connection', 'close');
@@ -87,8 +96,7 @@ export async function openServer(
   );
   app.server.maxHeadersCount = MOST_HEADERS;
   const websockets = acceptWebsockets(app.server, context);
-  registry?.read('pergola_request_bytes_in_flight', () => [{ labels: {}, value: context.budget.held }]);
-  registry?.read('pergola_http_requests_in_flight', () => [{ labels: {}, value: inFlight.size }]);
+  readTraffic(context, inFlight);
   await listen(app.server, options);
   return {
     url: urlOf(app.server, options),
@@ -102,10 +110,18 @@ export async function openServer(
       await ended([closed], over);
       const cutOff = inFlight.size + websockets.terminate();
       app.server.closeAllConnections();
+      context.sendQueues.close();
       await ended([closed.then(() => app.close()), context.tracing.close()], cut);
       return cutOff;
     },
   };
+}
+
+/** Numbers of requests, read when somebody looks. */
+function readTraffic({ registry, budget, sendQueues }: HttpContext, inFlight: ReadonlySet<unknown>): void {
+  registry?.read('pergola_http_requests_in_flight', () => [{ labels: {}, value: inFlight.size }]);
+  registry?.read('pergola_request_bytes_in_flight', () => [{ labels: {}, value: budget.held }]);
+  registry?.read('pergola_queued_bytes', () => [{ labels: {}, value: sendQueues.totalBytes }]);
 }
 
 async function contextOf(
@@ -126,6 +142,11 @@ async function contextOf(
     life: { isStopping: false },
     rateLimiter: new RateLimiter(),
     budget: new ByteBudget(options.maxBodyBytesInFlight),
+    sendQueues: new SendQueues({
+      fullBytes: options.sendQueueLength,
+      timeoutMs: options.sendQueueTimeout * 1000,
+      mostBytes: options.maxQueuedBytes,
+    }),
     live: liveQueries(options, state, observe),
     asyncActions,
     remoteCache: options.remoteSchemaCacheSize > 0 ? new RemoteCache(options.remoteSchemaCacheSize) : null,
@@ -138,6 +159,11 @@ function liveQueries(options: Options, state: EngineState, observe: Observe): Li
     streamIntervalMs: options.streamingQueriesMultiplexedRefetchInterval,
     batchSize: options.liveQueriesMultiplexedBatchSize,
     streamBatchSize: options.streamingQueriesMultiplexedBatchSize,
+    limits: {
+      mostPerConnection: options.maxSubscriptionsPerConnection,
+      mostPerSession: options.maxSubscriptionsPerSession,
+      mostPerRole: options.maxSubscriptionsPerRole,
+    },
     // The other half is for requests.
     mostAtOnce: Math.max(1, Math.floor(options.pgConnections / 2)),
     model: () => state.snapshot().model,

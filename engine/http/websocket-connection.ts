@@ -14,6 +14,7 @@ import { LONGEST_MS } from '../metadata/schema/number.ts';
 import type { WebsocketEvent } from '../observe/observation.ts';
 import type { Session } from '../resolve/session.ts';
 import type { LiveQueries } from '../subscribe/live-queries.ts';
+import type { Result } from '../subscribe/result.ts';
 import { bodyLimit } from './body-limit.ts';
 import { type Release, UNCOUNTED_BYTES } from './byte-budget.ts';
 import type { HttpContext } from './context.ts';
@@ -37,8 +38,8 @@ export type ConnectionOptions = {
   readonly live: LiveQueries;
 };
 
-/** Bytes waiting for the client beyond which it counts as not reading. */
-const MOST_UNSENT = 1024 * 1024;
+/** Results of this size are sent from the bytes all their clients share. */
+const SHARED_BYTES = 8 * 1024;
 /** Queries and mutations of one client at the same time. */
 const MOST_AT_ONCE = 50;
 /** Signs of life that may stay unanswered. */
@@ -54,7 +55,7 @@ export class Connection {
   /** Messages that came during authentication. */
   #inbox: string[] = [];
   /** Latest results of live queries the client had no room for. */
-  readonly #held = new Map<string, string>();
+  readonly #held = new Map<string, Result>();
   #answering = 0;
   #phase: Phase = 'new';
   #session: Session | null = null;
@@ -88,7 +89,14 @@ export class Connection {
     socket.on('pong', () => this.#hear());
     // A broken socket closes right after.
     socket.on('error', () => {});
-    socket.on('close', (code) => this.#closed(code));
+    const leave = context.sendQueues.add({
+      bytes: () => socket.bufferedAmount,
+      cut: (limit) => this.#cut(limit, 4413, 'the client does not read fast enough'),
+    });
+    socket.on('close', (code) => {
+      leave();
+      this.#closed(code);
+    });
     this.#observe('accepted', { protocol: options.protocol.name });
   }
 
@@ -186,6 +194,7 @@ export class Connection {
       isRelay,
       headers,
       address,
+      connection: this.#options,
       request,
       outlet,
     });
@@ -230,9 +239,9 @@ export class Connection {
       attach: (operation) => {
         own = operation;
       },
-      next: (response) => this.#send(protocol.server.next(id, response)),
+      next: (response) => this.#sendResult(id, response),
       hasRoom: () => !this.#isFull,
-      latest: (response) => this.#sendLatest(id, protocol.server.next(id, response)),
+      latest: (response) => this.#sendLatest(id, response),
       error: (errors, detail) => {
         this.#held.delete(id);
         this.#send(protocol.server.error(id, textToWire(errors, context.options.headerPrefix)));
@@ -254,9 +263,23 @@ export class Connection {
     };
   }
 
-  #sendLatest(id: string, text: string): void {
-    if (this.#isFull) this.#held.set(id, text);
-    else this.#send(text);
+  #sendLatest(id: string, result: Result): void {
+    if (this.#isFull) this.#held.set(id, result);
+    else this.#sendResult(id, result);
+  }
+
+  /** A long result is one message in three fragments, because its bytes are shared with other clients. */
+  #sendResult(id: string, result: Result): void {
+    const { socket, protocol } = this.#options;
+    const [before, after] = protocol.server.next(id);
+    if (result.size < SHARED_BYTES) {
+      this.#send(before + result.text + after);
+      return;
+    }
+    if (socket.readyState !== socket.OPEN) return;
+    socket.send(before, { fin: false });
+    socket.send(result.bytes, { fin: false, binary: false });
+    this.#send(after);
   }
 
   #send(text: string): void {
@@ -268,16 +291,17 @@ export class Connection {
 
   /** Something has gone out: there may be room. */
   #sent(): void {
-    for (const [id, text] of this.#held) {
+    for (const [id, result] of this.#held) {
       if (this.#isFull) return;
       this.#held.delete(id);
-      this.#send(text);
+      this.#sendResult(id, result);
     }
     this.#readOrPause();
   }
 
   get #isFull(): boolean {
-    return this.#options.socket.bufferedAmount > MOST_UNSENT;
+    const { socket, context } = this.#options;
+    return socket.bufferedAmount > context.sendQueues.fullBytes;
   }
 
   #readOrPause(): void {

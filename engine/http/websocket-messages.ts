@@ -20,7 +20,8 @@ export type ServerMessages = {
   readonly ack: string;
   /** Sent with the acknowledgement, too. */
   readonly alive: string;
-  readonly next: (id: string, response: string) => string;
+  /** The texts before and after a response. */
+  readonly next: (id: string) => readonly [before: string, after: string];
   /** `errors` is the list as JSON text. The operation is over. */
   readonly error: (id: string, errors: string) => string;
   readonly complete: (id: string) => string;
@@ -67,7 +68,7 @@ export const PROTOCOLS: readonly Protocol[] = [
     server: {
       ack: '{"type":"connection_ack"}',
       alive: '{"type":"ping","payload":{"message":"keepalive"}}',
-      next: (id, response) => `{"type":"next","id":${JSON.stringify(id)},"payload":${response}}`,
+      next: (id) => [`{"type":"next","id":${JSON.stringify(id)},"payload":`, '}'],
       error: (id, errors) => `{"type":"error","id":${JSON.stringify(id)},"payload":${errors}}`,
       complete: (id) => `{"type":"complete","id":${JSON.stringify(id)}}`,
     },
@@ -84,7 +85,7 @@ export const PROTOCOLS: readonly Protocol[] = [
     server: {
       ack: '{"type":"connection_ack"}',
       alive: '{"type":"ka"}',
-      next: (id, response) => `{"type":"data","id":${JSON.stringify(id)},"payload":${response}}`,
+      next: (id) => [`{"type":"data","id":${JSON.stringify(id)},"payload":`, '}'],
       error: (id, errors) => `{"type":"error","id":${JSON.stringify(id)},"payload":{"errors":${errors}}}`,
       complete: (id) => `{"type":"complete","id":${JSON.stringify(id)}}`,
     },

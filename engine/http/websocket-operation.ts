@@ -5,9 +5,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { EngineError, toGraphqlError } from '../errors/engine-error.ts';
 import { answerPlanned, understood } from '../execute/answer.ts';
 import type { PlannedRequest } from '../execute/plan-cache.ts';
-import { bodyText } from '../execute/splice.ts';
+import type { Body } from '../execute/splice.ts';
 import type { Session } from '../resolve/session.ts';
 import type { LiveQueries } from '../subscribe/live-queries.ts';
+import { Result } from '../subscribe/result.ts';
 import { admit } from './admit.ts';
 import { askerOf } from './asker.ts';
 import type { HttpContext } from './context.ts';
@@ -25,10 +26,10 @@ export type Operation = {
 export type Outlet = {
   readonly requestId: string;
   /** `{"data":…}` or `{"errors":…}` */
-  readonly next: (response: string) => void;
+  readonly next: (response: Result) => void;
   readonly hasRoom: () => boolean;
   /** As `next`; an earlier one the client has had no room for may be left out. */
-  readonly latest: (response: string) => void;
+  readonly latest: (response: Result) => void;
   /** The operation did not begin, or cannot go on. `detail` is for the log. */
   readonly error: (errors: string, detail: unknown) => void;
   readonly complete: () => void;
@@ -44,6 +45,8 @@ export type Start = {
   /** Of the connection, with those given at its start. */
   readonly headers: IncomingHttpHeaders;
   readonly address: string | undefined;
+  /** What stands for the connection where its subscriptions are counted. */
+  readonly connection: object;
   readonly request: unknown;
   readonly outlet: Outlet;
 };
@@ -65,11 +68,12 @@ export function startOperation(start: Start): Operation | null {
       isRelay,
       outward: askerOf(context, session, start.headers, arrival).outward,
       span: arrival.progress.span,
+      subscriber: { session, connection: start.connection, address: start.address },
       sink: {
         next: outlet.next,
         latest: outlet.latest,
         hasRoom: outlet.hasRoom,
-        failed: (error) => outlet.latest(`{"errors":${errorsText(start, error)}}`),
+        failed: (error) => outlet.latest(new Result(`{"errors":${errorsText(start, error)}}`)),
         ended: (error) => {
           outlet.error(errorsText(start, error), error.message);
           outlet.done();
@@ -102,9 +106,9 @@ export function refuse(outlet: Outlet, reason: string): void {
 
 function answerOnce(start: Start, asked: PlannedRequest, arrival: Arrived): Operation {
   const stopped = new AbortController();
-  void answerText(start, asked, arrival, stopped.signal).then((text) => {
+  void answerBody(start, asked, arrival, stopped.signal).then((body) => {
     if (!stopped.signal.aborted) {
-      start.outlet.next(text);
+      start.outlet.next(new Result(body));
       start.outlet.complete();
     }
     start.outlet.done();
@@ -115,19 +119,19 @@ function answerOnce(start: Start, asked: PlannedRequest, arrival: Arrived): Oper
   };
 }
 
-async function answerText(
+async function answerBody(
   { context, session, outlet, ...start }: Start,
   asked: PlannedRequest,
   arrival: Arrived,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<Body> {
   try {
     const body = await answerPlanned(
       asked,
       askerOf(context, session, start.headers, arrival, undefined, signal),
     );
     answered(context, arrival, null);
-    return bodyText(body);
+    return body;
   } catch (thrown) {
     const error = errorFrom(thrown, context.observe, outlet.requestId);
     answered(context, arrival, error);

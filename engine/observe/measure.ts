@@ -11,6 +11,7 @@ const LIMITS: Readonly<Record<string, string>> = {
   batchLimitExceeded: 'batch',
   rateLimitExceeded: 'rate',
   timeLimitExceeded: 'time',
+  subscriptionLimitExceeded: 'subscriptions',
 };
 const REFUSALS: Readonly<Record<string, string>> = {
   queryNotAllowed: 'allow-list',
@@ -24,7 +25,6 @@ const OVERLOADS: Readonly<Record<string, string>> = {
   requestTooSlow: 'body-time',
   'message too large': 'message-length',
   'unauthenticated sockets': 'unauthenticated-sockets',
-  subscriptions: 'subscriptions',
   'slow client': 'slow-client',
   'queued bytes': 'queued-bytes',
 };

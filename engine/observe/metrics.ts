@@ -30,15 +30,16 @@ export const METRICS = {
   ),
   pergola_graphql_errors_total: counter('Errors in answers to GraphQL operations, by their code.', 'code'),
   pergola_limits_exceeded_total: counter(
-    'Operations refused by an API limit: depth, node, batch, rate, time.',
+    'Operations refused by a limit: depth, node, batch, rate, time, subscriptions.',
     'limit',
   ),
   pergola_overload_refusals_total: counter(
     'Requests and WebSockets refused or closed by a limit of the process: body-length, bytes-in-flight, body-time, message-length, ' +
-      'unauthenticated-sockets, subscriptions, slow-client, queued-bytes.',
+      'unauthenticated-sockets, slow-client, queued-bytes.',
     'limit',
   ),
   pergola_request_bytes_in_flight: gauge('Bytes of requests over 16 KiB that are read or answered.'),
+  pergola_queued_bytes: gauge('Bytes of responses and WebSocket messages that wait for their clients.'),
   pergola_refused_queries_total: counter(
     'Operations refused because they are not on the allow-list, or ask for introspection where it is closed.',
     'reason',

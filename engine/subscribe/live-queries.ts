@@ -9,14 +9,16 @@ import { answerPlanned, chosenFor, understood } from '../execute/answer.ts';
 import type { PlannedRequest, ReadyStatement } from '../execute/plan-cache.ts';
 import type { Row } from '../execute/pool.ts';
 import { abandonableBy, type Databases, runForMany, runStatement, valuesOf } from '../execute/run-plan.ts';
-import { bodyText, splice } from '../execute/splice.ts';
+import { bodyText } from '../execute/splice.ts';
 import type { Model } from '../resolve/types.ts';
 import { textOfColumn } from '../wire/statement.ts';
 import { Multiplexer } from './multiplexer.ts';
 import { type Outcome, Poller, type Values } from './poller.ts';
 import { RemoteSubscription } from './remote-subscription.ts';
+import { Result, resultOf } from './result.ts';
 import { Stream } from './stream.ts';
 import type { Ask, Subscription, Surroundings } from './subscription.ts';
+import { SubscriptionCounts, type SubscriptionLimits } from './subscription-counts.ts';
 import { Turns } from './turns.ts';
 
 export type LiveQueriesOptions = {
@@ -28,6 +30,7 @@ export type LiveQueriesOptions = {
   readonly streamBatchSize: number;
   /** Statements asked at the same time, over all live queries. */
   readonly mostAtOnce: number;
+  readonly limits: SubscriptionLimits;
   /** The current one. */
   readonly model: () => Model;
   readonly databases: Databases;
@@ -52,6 +55,9 @@ export class LiveQueries {
   /** By source, connection, time limit and statement text. */
   readonly #pollers = new Map<string, Asked>();
   readonly #subscriptions = new Set<Subscription>();
+  readonly #counts: SubscriptionCounts;
+  /** What counts a subscription no longer. */
+  readonly #leave = new WeakMap<Subscription, () => void>();
   /** Of those that ask no database. */
   readonly #rounds: Poller;
   #model: Model | undefined;
@@ -59,6 +65,7 @@ export class LiveQueries {
   constructor(options: LiveQueriesOptions) {
     this.#options = options;
     this.#turns = new Turns(options.mostAtOnce);
+    this.#counts = new SubscriptionCounts(options.limits);
     this.#rounds = new Poller({
       ask: async () => ({ kind: 'row', row: [] }),
       intervalMs: options.refetchIntervalMs,
@@ -86,8 +93,20 @@ export class LiveQueries {
     }));
   }
 
-  /** Raises what planning raises, and `missingSessionVariable`. The returned function ends it. */
+  /** Raises what planning raises, `missingSessionVariable` and `subscriptionLimitExceeded`. The returned function ends it. */
   subscribe(ask: Ask): () => void {
+    const leave = this.#counts.enter(ask.subscriber);
+    try {
+      const live = this.#begin(ask);
+      this.#leave.set(live, leave);
+      return () => this.#stop(live);
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  #begin(ask: Ask): Subscription {
     const model = this.#options.model();
     const surroundings: Surroundings = {
       isCurrent: () => this.#options.model() === live.model,
@@ -103,7 +122,7 @@ export class LiveQueries {
     const live: Subscription = new (kindOf(plan))(ask, surroundings);
     live.begin(model);
     this.#subscriptions.add(live);
-    return () => this.#stop(live);
+    return live;
   }
 
   /** Chosen once for each state of the metadata: whoever shares a poller has chosen the same. */
@@ -121,6 +140,7 @@ export class LiveQueries {
   #stop(live: Subscription): void {
     live.stop();
     this.#subscriptions.delete(live);
+    this.#leave.get(live)?.();
   }
 
   #watch(
@@ -230,10 +250,12 @@ class LiveQuery implements Subscription {
   readonly #surroundings: Surroundings;
   model: Model | undefined;
   #planned: PlannedRequest | undefined;
-  /** The latest row of each statement. */
+  /** The latest row of each statement, where there are several: one is sent and not kept. */
   #rows: (Row | undefined)[] = [];
   #leave: readonly (() => void)[] = [];
-  /** What was pushed last, kept only while it is uncertain whether a new plan's answer is another. */
+  /** What the client was told last under this plan, and under an earlier one while it is uncertain whether this one's answer is
+   *  another: fingerprints. */
+  #told: string | undefined;
   #before: string | undefined;
   #isStopped = false;
 
@@ -249,7 +271,8 @@ class LiveQuery implements Subscription {
     const binding = { session, variables: planned.variables.values };
     const { statements } = planned.plan;
     const values = statements.map((statement) => valuesOf(statement, binding));
-    this.#before ??= this.#text();
+    this.#before ??= this.#told;
+    this.#told = undefined;
     const left = this.#leave;
     this.model = model;
     this.#planned = planned;
@@ -266,7 +289,7 @@ class LiveQuery implements Subscription {
     // Only now: a poller both plans use goes on.
     for (const leave of left) leave();
     // Nothing to ask: `__typename` alone.
-    if (statements.length === 0) queueMicrotask(() => this.#push());
+    if (statements.length === 0) queueMicrotask(() => this.#push([]));
   }
 
   stop(): void {
@@ -279,25 +302,28 @@ class LiveQuery implements Subscription {
     // What an old plan may see is not to be told.
     if (!this.#surroundings.isCurrent()) this.#surroundings.renew();
     else if (outcome.kind === 'failure') this.ask.sink.failed(outcome.error);
-    else {
-      this.#rows[i] = outcome.row;
-      this.#push();
-    }
+    else this.#push(this.#rowsWith(i, outcome.row));
   }
 
-  #push(): void {
-    const text = this.#text();
-    if (this.#isStopped || text === undefined) return;
-    const isNews = text !== this.#before;
+  /** The rows of all statements; undefined until each has one. */
+  #rowsWith(i: number, row: Row): readonly Row[] | undefined {
+    if (this.#rows.length === 1) return [row];
+    this.#rows[i] = row;
+    const rows = this.#rows.filter((each) => each !== undefined);
+    return rows.length < this.#rows.length ? undefined : rows;
+  }
+
+  #push(rows: readonly Row[] | undefined): void {
+    if (this.#isStopped || rows === undefined) return;
+    const result = this.#result(rows);
+    this.#told = result.fingerprint;
+    const isNews = this.#told !== this.#before;
     this.#before = undefined;
-    if (isNews) this.ask.sink.latest(text);
+    if (isNews) this.ask.sink.latest(result);
   }
 
-  /** The whole response, once every statement has answered. */
-  #text(): string | undefined {
-    const rows = this.#rows.filter((row) => row !== undefined);
-    if (!this.#planned || rows.length < this.#rows.length) return undefined;
-    if (this.#planned.plan.calls.length > 0) return textOfColumn(rows[0]![0]!) ?? undefined;
-    return bodyText(splice(this.#planned.plan.template, rows));
+  #result(rows: readonly Row[]): Result {
+    const { calls, template } = this.#planned!.plan;
+    return calls.length > 0 ? new Result(textOfColumn(rows[0]![0] ?? null) ?? '') : resultOf(template, rows);
   }
 }

@@ -12,7 +12,8 @@
  *  Not here: what an outcome means to a client (live-queries.ts), several cohorts in one statement (multiplexer.ts). */
 import { EngineError } from '../errors/engine-error.ts';
 import type { Row } from '../execute/pool.ts';
-import { isSameColumn, type Value } from '../wire/statement.ts';
+import type { Value } from '../wire/statement.ts';
+import { fingerprintOf } from './fingerprint.ts';
 
 export type Outcome =
   | { readonly kind: 'row'; readonly row: Row }
@@ -93,7 +94,8 @@ class Cohort {
   readonly #ask: (signal: AbortSignal) => Promise<Outcome>;
   readonly #gone = new AbortController();
   readonly #watching = new Set<Watching>();
-  #outcome: Outcome | undefined;
+  /** Of the latest outcome. */
+  #known: string | undefined;
   #version = 0;
   #questions = 0;
   #isAsking = false;
@@ -132,8 +134,9 @@ class Cohort {
   }
 
   #learn(outcome: Outcome): void {
-    if (!this.#outcome || !isSame(this.#outcome, outcome)) this.#version += 1;
-    this.#outcome = outcome;
+    const known = outcome.kind === 'row' ? fingerprintOf(outcome.row) : `failure: ${outcome.error.message}`;
+    if (this.#known !== known) this.#version += 1;
+    this.#known = known;
     // A copy: watchers come and go while they are told.
     for (const watching of [...this.#watching]) {
       const isDue = watching.from <= this.#questions && watching.told !== this.#version;
@@ -142,12 +145,4 @@ class Cohort {
       watching.watcher(outcome);
     }
   }
-}
-
-function isSame(a: Outcome, b: Outcome): boolean {
-  if (a.kind === 'failure') return b.kind === 'failure' && a.error.message === b.error.message;
-  if (b.kind === 'failure') return false;
-  // No row and one of nulls say the same.
-  const [row, other] = a.row.length < b.row.length ? [b.row, a.row] : [a.row, b.row];
-  return row.every((column, i) => isSameColumn(column, other[i] ?? null));
 }

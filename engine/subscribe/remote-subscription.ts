@@ -12,6 +12,7 @@ import { type RemoteEvent, RemoteFeed } from '../execute/remote-feed.ts';
 import { requestOf } from '../execute/remote-schema.ts';
 import type { RemoteCall } from '../plan/remote-types.ts';
 import type { Model } from '../resolve/types.ts';
+import { Result } from './result.ts';
 import type { Ask, Subscription, Surroundings } from './subscription.ts';
 
 /** Until a client that had no room is looked at again. */
@@ -86,7 +87,7 @@ export class RemoteSubscription implements Subscription {
     const call = callOf(this.#planned!);
     const { sink, outward } = this.ask;
     try {
-      sink.next(eventText(this.#planned!, eventOutcome(bytes, call, outward)));
+      sink.next(new Result(eventText(this.#planned!, eventOutcome(bytes, call, outward))));
       if (!sink.hasRoom()) this.#pause();
     } catch (error) {
       if (error instanceof EngineError) this.#lost(error);

@@ -8,10 +8,10 @@
 import { understood } from '../execute/answer.ts';
 import type { PlannedRequest } from '../execute/plan-cache.ts';
 import { valuesOf } from '../execute/run-plan.ts';
-import { bodyText, splice } from '../execute/splice.ts';
 import type { Model } from '../resolve/types.ts';
 import { textOfColumn } from '../wire/statement.ts';
 import type { Outcome, Values } from './poller.ts';
+import { resultOf } from './result.ts';
 import type { Ask, Subscription, Surroundings } from './subscription.ts';
 
 export class Stream implements Subscription {
@@ -71,7 +71,7 @@ export class Stream implements Subscription {
     // No rows: nothing to tell.
     if (cursor === null) return;
     if (this.ask.sink.hasRoom()) {
-      this.ask.sink.next(bodyText(splice(this.#planned!.plan.template, [row])));
+      this.ask.sink.next(resultOf(this.#planned!.plan.template, [row]));
       this.#cursor = cursor;
     }
     if (!this.#isStopped) this.#watch('next round');

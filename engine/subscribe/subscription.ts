@@ -7,13 +7,15 @@ import type { Span } from '../observe/span.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 import type { Values, Watcher } from './poller.ts';
+import type { Result } from './result.ts';
+import type { Subscriber } from './subscription-counts.ts';
 
 /** Where results go. */
 export type Sink = {
   /** `{"data":{…}}` */
-  readonly next: (text: string) => void;
+  readonly next: (result: Result) => void;
   /** As `next`, where one that a client has had no room for may be replaced by the one after it. */
-  readonly latest: (text: string) => void;
+  readonly latest: (result: Result) => void;
   /** Whether the client has taken what it was sent, but for a little. */
   readonly hasRoom: () => boolean;
   /** This time there was none; the next may come. */
@@ -32,6 +34,7 @@ export type Ask = {
   /** Asked of the schema with connections. */
   readonly isRelay?: boolean;
   readonly sink: Sink;
+  readonly subscriber: Subscriber;
   /** For what others than databases are asked. */
   readonly outward: Outward;
   /** Of the operation that begins it: what is asked then is within it, what is asked again and again is not. */

@@ -26,8 +26,3 @@ export type Row = readonly Column[];
 export function textOfColumn(column: Column): string | null {
   return Buffer.isBuffer(column) ? column.toString('utf8') : column;
 }
-
-/** Have the two the same bytes? */
-export function isSameColumn(one: Column, other: Column): boolean {
-  return Buffer.isBuffer(one) && Buffer.isBuffer(other) ? one.equals(other) : one === other;
-}

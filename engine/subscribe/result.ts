@@ -1,0 +1,52 @@
+/** One response of a subscription. Everyone who watches the same rows in the same form shares it, with its bytes: a result of a
+ *  megabyte for a thousand clients is in memory once. Not here: the message around it (http/websocket-messages.ts). */
+import { type Body, bodyText, splice } from '../execute/splice.ts';
+import type { TemplatePart } from '../sql/plan.ts';
+import type { Row } from '../wire/statement.ts';
+import { fingerprintOf } from './fingerprint.ts';
+
+export class Result {
+  #body: Body;
+
+  constructor(body: Body) {
+    this.#body = body;
+  }
+
+  /** In bytes; of text that is no ASCII somewhat less. */
+  get size(): number {
+    if (typeof this.#body === 'string') return this.#body.length;
+    return this.#body.reduce((sum, { length }) => sum + length, 0);
+  }
+
+  get text(): string {
+    return bodyText(this.#body);
+  }
+
+  /** The text as UTF-8, encoded once. */
+  get bytes(): Buffer {
+    const body = this.#body;
+    const bytes =
+      typeof body === 'string' ? Buffer.from(body) : body.length === 1 ? body[0]! : Buffer.concat(body);
+    this.#body = [bytes];
+    return bytes;
+  }
+
+  /** Equal for equal texts. */
+  get fingerprint(): string {
+    return fingerprintOf([typeof this.#body === 'string' ? this.#body : this.bytes]);
+  }
+}
+
+/** By row and template. */
+const known = new WeakMap<Row, WeakMap<readonly TemplatePart[], Result>>();
+
+/** The response with these rows. One row, the usual case, gives the same Result to everyone who asks. */
+export function resultOf(template: readonly TemplatePart[], rows: readonly Row[]): Result {
+  const [row, ...others] = rows;
+  if (row === undefined || others.length > 0) return new Result(splice(template, rows));
+  const byTemplate = known.get(row) ?? new WeakMap<readonly TemplatePart[], Result>();
+  known.set(row, byTemplate);
+  const result = byTemplate.get(template) ?? new Result(splice(template, rows));
+  byTemplate.set(template, result);
+  return result;
+}
