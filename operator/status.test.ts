@@ -52,6 +52,7 @@ test.each([
   ['RejectedByEngine', ['Ready=False RejectedByEngine', 'Stalled=True RejectedByEngine'], 'Failed'],
   ['Conflict', ['Ready=False Conflict', 'Stalled=True Conflict'], 'Failed'],
   ['AdoptionRequired', ['Ready=False AdoptionRequired', 'Stalled=True AdoptionRequired'], 'Failed'],
+  ['NotPermitted', ['Ready=False NotPermitted', 'Stalled=True NotPermitted'], 'Failed'],
   ['RefNotPermitted', ['Ready=False RefNotPermitted', 'Stalled=True RefNotPermitted'], 'Failed'],
 ] as const)('%s', (reason, conditions, meaning) => {
   const status = statusOf(table('author'), verdict(reason), context());

@@ -127,7 +127,16 @@ const ROWS: Readonly<Record<ObjectKind, Row>> = {
   backend_configs: { kind: 'MetadataBundle', roles: everyRole },
 };
 
+/** Objects are immutable, and the same value from one pass to the next while the spec that they come from does not change. */
+const cache = new WeakMap<MetadataObject, Needs>();
+
 export function needsOf(object: MetadataObject): Needs {
+  const known = cache.get(object) ?? derivedNeeds(object);
+  cache.set(object, known);
+  return known;
+}
+
+function derivedNeeds(object: MetadataObject): Needs {
   const { kind, isNamed, tables, roles, urls, transformed, hasReferences } = ROWS[object.kind];
   const segments = parseKey(object.key)?.segments ?? [];
   const definition = isRecord(object.definition) ? object.definition : {};

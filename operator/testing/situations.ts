@@ -98,6 +98,7 @@ export const SITUATIONS: readonly Situation[] = [
       'RejectedByEngine',
       'Conflict',
       'RefNotPermitted',
+      'NotPermitted',
       'AdoptionRequired',
       'PruneHeld',
     ] as const
