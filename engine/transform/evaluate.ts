@@ -2,6 +2,7 @@
  *  Not here: functions (functions.ts), what is bound (request.ts, response.ts). Reference: features.md row 137. */
 import { isNumber, isSameAmount, nearestNumber } from '../json/number.ts';
 import { isRecord, nameOfJson } from '../json/value.ts';
+import type { Budget } from './budget.ts';
 import { FUNCTIONS, FunctionProblem } from './functions.ts';
 import { type BinaryOperator, type Span, type Template, TemplateError } from './template.ts';
 
@@ -12,14 +13,17 @@ export type Bindings = ReadonlyMap<string, unknown>;
 export type Scope = {
   readonly bindings: Bindings;
   readonly functions: ReadonlyMap<string, (argument: unknown) => unknown>;
+  /** Of the whole transform. */
+  readonly budget: Budget;
 };
 
 export function evaluate(template: Template, scope: Scope): unknown {
+  scope.budget.step(template.span);
   switch (template.kind) {
     case 'literal':
       return template.value;
     case 'text':
-      return template.parts.map((part) => printed(evaluate(part, scope))).join('');
+      return template.parts.map((part) => counted(evaluate(part, scope), part.span, scope)).join('');
     case 'array':
       return template.items.map((item) => evaluate(item, scope));
     case 'object':
@@ -41,10 +45,25 @@ export function evaluate(template: Template, scope: Scope): unknown {
   }
 }
 
+/** As a piece of text that the template makes. */
+function counted(value: unknown, span: Span, { budget }: Scope): string {
+  budget.weigh(span, value);
+  return printed(value);
+}
+
 /** As a piece of text: strings bare, the rest as JSON. */
 function printed(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
+
+/** In a message. */
+function shown(value: unknown): string {
+  if (typeof value !== 'object' || value === null || isNumber(value))
+    return printed(value).slice(0, MOST_SHOWN);
+  return nameOfJson(value);
+}
+
+const MOST_SHOWN = 200;
 
 type Of<K extends Template['kind']> = Extract<Template, { kind: K }>;
 
@@ -66,7 +85,7 @@ function valueAt({ name, steps, span }: Of<'path'>, scope: Scope): unknown {
 
 function keyFrom(value: unknown, span: Span): string | number {
   if (typeof value === 'string' || typeof value === 'number') return value;
-  throw new TemplateError('Type Error', `${printed(value)} is not a String.`, span);
+  throw new TemplateError('Type Error', `${shown(value)} is not a String.`, span);
 }
 
 /** Undefined where there is none. */
@@ -96,6 +115,7 @@ function evaluateCall({ name, argument, span }: Of<'call'>, scope: Scope): unkno
   const fn = scope.functions.get(name) ?? FUNCTIONS.get(name);
   if (!fn) throw new TemplateError('Name Error', `Variable '${name}' not in scope`, span);
   const given = evaluate(argument, scope);
+  scope.budget.read(argument.span, given);
   try {
     return fn(given);
   } catch (error) {
@@ -109,24 +129,27 @@ function evaluateBinary({ operator, left, right, span }: Of<'binary'>, scope: Sc
   if (operator === '||') return isTrue(left, scope) || isTrue(right, scope);
   const value = evaluate(left, scope);
   if (operator === '??') return value ?? evaluate(right, scope);
-  return compared(operator, value, evaluate(right, scope), span);
+  return compared(operator, value, evaluate(right, scope), { span, scope });
 }
+
+/** The expression that compares, and what it may cost. */
+type At = { readonly span: Span; readonly scope: Scope };
 
 function compared(
   operator: Exclude<BinaryOperator, '&&' | '||' | '??'>,
   left: unknown,
   right: unknown,
-  span: Span,
+  at: At,
 ): boolean {
   switch (operator) {
     case '==':
-      return isEqual(left, right);
+      return isEqual(left, right, at);
     case '!=':
-      return !isEqual(left, right);
+      return !isEqual(left, right, at);
     case 'in':
-      return isIn(left, right, span);
+      return isIn(left, right, at);
     default: {
-      const order = orderOf(left, right, span);
+      const order = orderOf(left, right, at.span);
       if (order === 0) return operator.endsWith('=');
       return operator.startsWith('<') ? order < 0 : order > 0;
     }
@@ -141,21 +164,24 @@ function orderOf(one: unknown, other: unknown, span: Span): number {
   throw new TemplateError('Type Error', `Cannot compare ${types}.`, span);
 }
 
-function isIn(value: unknown, container: unknown, span: Span): boolean {
-  if (Array.isArray(container)) return container.some((item) => isEqual(item, value));
+function isIn(value: unknown, container: unknown, at: At): boolean {
+  const { span } = at;
+  if (Array.isArray(container)) return container.some((item) => isEqual(item, value, at));
   if (nameOfJson(container) !== 'Object') {
-    throw new TemplateError('Type Error', `${printed(container)} is not an Object or Array.`, span);
+    throw new TemplateError('Type Error', `${shown(container)} is not an Object or Array.`, span);
   }
   if (typeof value === 'string') return Object.hasOwn(container as object, value);
-  throw new TemplateError('Type Error', `${printed(value)} is not a String.`, span);
+  throw new TemplateError('Type Error', `${shown(value)} is not a String.`, span);
 }
 
-function isEqual(a: unknown, b: unknown): boolean {
+function isEqual(a: unknown, b: unknown, at: At): boolean {
+  at.scope.budget.step(at.span);
   if (a === b || isSameAmount(a, b)) return true;
   if (nameOfJson(a) !== nameOfJson(b) || typeof a !== 'object' || isNumber(a)) return false;
   const [ours, theirs] = [Object.entries(a as object), Object.entries(b as object)];
   return (
-    ours.length === theirs.length && ours.every(([key, value]) => isEqual(value, memberAt(b as object, key)))
+    ours.length === theirs.length &&
+    ours.every(([key, value]) => isEqual(value, memberAt(b as object, key), at))
   );
 }
 
@@ -166,5 +192,5 @@ function memberAt(value: object, key: string): unknown {
 function isTrue(condition: Template, scope: Scope): boolean {
   const value = evaluate(condition, scope);
   if (typeof value === 'boolean') return value;
-  throw new TemplateError('Type Error', `'${printed(value)}' is not a boolean.`, condition.span);
+  throw new TemplateError('Type Error', `'${shown(value)}' is not a boolean.`, condition.span);
 }

@@ -1,5 +1,6 @@
 /** A template's text × what is bound → its value; whatever is wrong with it comes out as one TransformError, with its position.
  *  Not here: which templates there are, and what is bound for them (request.ts, response.ts). */
+import { Budget } from './budget.ts';
 import { type Bindings, evaluate, type Scope } from './evaluate.ts';
 import { FunctionProblem } from './functions.ts';
 import { parseTemplate, parseText } from './parse.ts';
@@ -21,13 +22,19 @@ export type SessionVariables = Readonly<Record<string, string>>;
 export function scopeOf(bindings: Bindings, session: SessionVariables): Scope {
   return {
     bindings,
+    budget: new Budget(),
     functions: new Map([['getSessionVariable', (name: unknown) => sessionVariable(name, session)]]),
   };
 }
 
 /** The value of a template that is JSON with expressions. */
 export function rendered(source: string, scope: Scope): unknown {
-  return explained(source, () => evaluate(parseTemplate(source), scope));
+  return explained(source, () => {
+    const template = parseTemplate(source);
+    const value = evaluate(template, scope);
+    scope.budget.weigh(template.span, value);
+    return value;
+  });
 }
 
 /** The value of text with expressions, as in a URL. */

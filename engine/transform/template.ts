@@ -50,6 +50,7 @@ export type TemplateErrorCode =
   | 'Type Error'
   | 'Range Error'
   | 'Function Error'
+  | 'Limit Error'
   | 'Request Error';
 
 /** What is wrong with a template, as administrators are told. */

@@ -1,0 +1,59 @@
+/** How much one transform may do: so many steps, and so many characters of text and values that it makes. Nested ranges and
+ *  values that hold each other twice grow exponentially in the length of a template, so both are counted while they grow.
+ *  Steps stand for time, because this room has no clock: a million take about a second.
+ *  Not here: what a step is (evaluate.ts). */
+import { isNumber } from '../json/number.ts';
+import { isRecord } from '../json/value.ts';
+import { type Span, TemplateError } from './template.ts';
+
+export const MOST_STEPS = 1_000_000;
+export const MOST_CHARACTERS = 32 * 1024 * 1024;
+
+export class Budget {
+  #steps = MOST_STEPS;
+  #characters = MOST_CHARACTERS;
+
+  /** Raises TemplateError when there were too many. */
+  step(span: Span, count = 1): void {
+    this.#steps -= count;
+    if (this.#steps >= 0) return;
+    throw new TemplateError('Limit Error', `The template takes more than ${MOST_STEPS} steps.`, span);
+  }
+
+  /** Raises TemplateError when there were too many. */
+  grow(span: Span, characters: number): void {
+    this.#characters -= characters;
+    if (this.#characters >= 0) return;
+    const message = `The template makes more than ${MOST_CHARACTERS} characters.`;
+    throw new TemplateError('Limit Error', message, span);
+  }
+
+  /** Counts a value as it would be printed, before it is. */
+  weigh(span: Span, value: unknown): void {
+    const left: unknown[] = [value];
+    while (left.length > 0) {
+      const next = left.pop();
+      if (typeof next === 'string') this.grow(span, next.length + 2);
+      else if (Array.isArray(next)) {
+        this.grow(span, next.length + 2);
+        for (const item of next) left.push(item);
+      } else if (isRecord(next) && !isNumber(next)) {
+        for (const [key, member] of Object.entries(next)) {
+          this.grow(span, key.length + 4);
+          left.push(member);
+        }
+      } else this.grow(span, 4);
+    }
+  }
+
+  /** What a function reads of its argument: the items of a list, and theirs. */
+  read(span: Span, value: unknown): void {
+    this.grow(span, sizeOf(value));
+    if (Array.isArray(value)) for (const item of value) this.grow(span, sizeOf(item));
+  }
+}
+
+function sizeOf(value: unknown): number {
+  if (typeof value === 'string' || Array.isArray(value)) return value.length + 1;
+  return isRecord(value) && !isNumber(value) ? Object.keys(value).length + 1 : 1;
+}
