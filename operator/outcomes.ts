@@ -25,9 +25,9 @@ export type Verdict = {
 
 /** Worst first. */
 const SEVERITY: readonly Reason[] = [
-  'InvalidSpec',
   'RefNotPermitted',
   'NotPermitted',
+  'InvalidSpec',
   'Conflict',
   'AdoptionRequired',
   'RejectedByEngine',
@@ -114,7 +114,7 @@ function heldBack({ key, revocation, isHeldBack }: Decision): Outcome | undefine
   if (revocation) {
     const until = revocation.until.toISOString();
     return {
-      reason: 'NotPermitted',
+      reason: revocation.reason,
       message: `${describeKey(key)} will be removed from the engine at ${until}`,
     };
   }

@@ -133,7 +133,7 @@ describe.each(REVOKED)('when a namespace is revoked because %s', (why, revoke, r
     const report = await world.pass(AUTHOR, mine);
     const until = new Date(world.ports.time.getTime() + 600_000).toISOString();
     expect(world.ports.readiness(mine)).toBe(`False ${reason}`);
-    if (reason === 'NotPermitted') expect(world.ports.message(mine)).toContain(until);
+    expect(world.ports.message(mine)).toContain(`will be removed from the engine at ${until}`);
     expect(statusOfEngine(report, world.ports.time).namespaces).toEqual([
       { name: 'team-a', state: 'Revoked', objects: 1, until },
     ]);
@@ -170,6 +170,7 @@ describe.each(REVOKED)('when a namespace is revoked because %s', (why, revoke, r
   ])('%s does not keep them', async (_, cr) => {
     const world = await revoked();
     await world.pass(AUTHOR, cr);
+    expect(world.ports.message(cr)).toContain('will be removed from the engine at');
     world.wait(10);
     await world.pass(AUTHOR, cr);
     expect(world.has(SELECT)).toBe(false);

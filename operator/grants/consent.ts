@@ -27,12 +27,12 @@ export function consentOf(
   const judge = onePerNamespace((namespace) => judgement(engine, namespace, labelsOf));
   const seen = [...namespaces].toSorted().map((namespace) => {
     const { refusal, granted } = judge(namespace);
-    return [namespace, refusal ?? null, granted.grants];
+    return [namespace, refusal ?? null, granted.grants.map(({ name }) => name)];
   });
   return {
     home: engine.metadata.namespace,
     isCertain: labelsOf !== undefined || !dependsOnLabels(engine.spec as Spec),
-    fingerprint: JSON.stringify(seen),
+    fingerprint: JSON.stringify([(engine.spec as Spec).grants ?? [], seen]),
     refusalOf: (namespace) => judge(namespace).refusal,
     reservesFor: (namespace) => reservesFor(engine, judge(namespace), labelsOf),
     objectionTo: (namespace, kind, objects) => objectionTo(judge(namespace).granted, kind, objects),

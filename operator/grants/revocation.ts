@@ -11,6 +11,7 @@ export type Revocation = {
   readonly since: string;
   readonly until: Date;
   readonly isOver: boolean;
+  readonly reason: 'RefNotPermitted' | 'NotPermitted';
 };
 
 /** Undefined while the owner may own the object. */
@@ -23,11 +24,11 @@ export function revocationOf(
   const { kind, namespace } = kindAndNamespaceOf(entry.cr);
   if (!consent?.isCertain || namespace === consent.home || seesNamespace?.(namespace) === false)
     return undefined;
-  const isPermitted =
-    consent.refusalOf(namespace) === undefined &&
-    consent.objectionTo(namespace, kind, live ? [live] : []) === undefined;
-  if (isPermitted) return undefined;
-  const since = entry.revokedAt ?? at.toISOString();
+  const isLetIn = consent.refusalOf(namespace) === undefined;
+  if (isLetIn && consent.objectionTo(namespace, kind, live ? [live] : []) === undefined) return undefined;
+  const { revokedAt = '' } = entry;
+  const since = Number.isNaN(Date.parse(revokedAt)) ? at.toISOString() : revokedAt;
   const until = new Date(Date.parse(since) + graceMinutes * 60_000);
-  return { since, until, isOver: until.getTime() <= at.getTime() };
+  const isOver = until.getTime() <= at.getTime();
+  return { since, until, isOver, reason: isLetIn ? 'NotPermitted' : 'RefNotPermitted' };
 }
