@@ -133,6 +133,32 @@ describe('a database that goes away', () => {
   }, 20_000);
 });
 
+test('a database that has no connection left is not away', async () => {
+  const role = `narrow_${Math.random().toString(36).slice(2)}`;
+  await data.sql(`create role ${role} login password 'x' connection limit 1; grant all on schema public to ${role};
+    grant all on all tables in schema public to ${role}`);
+  const url = new URL(data.url);
+  [url.username, url.password] = [role, 'x'];
+  await engine.admin('pg_update_source', {
+    name: 'data',
+    configuration: { connection_info: { database_url: url.href, pool_settings: { max_connections: 1 } } },
+  });
+  expect(await wrong()).toEqual([]);
+  const sleep = 'select pg_sleep(5)';
+  const slow = engine.admin('run_sql', { source: 'data', sql: sleep, read_only: true });
+  await vi.waitFor(async () => {
+    const found = await home.sql(
+      `select from pg_stat_activity where query like '%${sleep}%' and usename = '${role}'`,
+    );
+    expect(found).toHaveLength(1);
+  });
+  await checked();
+  expect(await wrong()).toEqual([]);
+  await slow;
+  await engine.admin('pg_drop_source', { name: 'data', cascade: true });
+  await data.sql(`drop owned by ${role}; drop role ${role}`);
+}, 20_000);
+
 /** DDL behind the engine's back: what is inconsistent then, and what puts it right. */
 const CHANGES: readonly (readonly [name: string, change: string, wrong: readonly string[], undo: string])[] =
   [

@@ -1,7 +1,7 @@
 /** Watches the databases of the published sources: a source whose database does not answer, answers again, or has changed a tracked
  *  table or function behind the engine's back is reported. Every source is checked with one light statement (catalog/fingerprint.ts), every few
  *  seconds, soon after a statement failed in a way that suggests such a change, and when an operator polls.
- *  Bounded: one check of a source at a time, at most one a second, and less than a twentieth of the time.
+ *  Bounded: one check of a source at a time, at most one a second, fewer where a check takes long.
  *  Not here: what follows from a report (state.ts); sources without a catalog (recovery.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { currentSum, type Fingerprinted, sumOf } from '../catalog/fingerprint.ts';
@@ -35,8 +35,10 @@ type Found =
   | { readonly kind: 'lost'; readonly reason: string };
 
 const LEAST_PAUSE_MS = 1000;
-/** The check may take one part in so many of the time. */
-const MOST_SHARE = 20;
+/** After a check there is a pause so many times as long, and five seconds at most: an operator that polls is not answered with
+ *  what was so much earlier. */
+const PAUSE_FACTOR = 20;
+const LONGEST_PAUSE_MS = 5000;
 /** A migration that takes a table away and puts another in its place is over by then: live queries go on. */
 const SETTLING_MS = 1000;
 const TIMEOUT_SECONDS = 2;
@@ -118,7 +120,7 @@ export class SourceWatch {
       await Promise.all(this.#options.watched().map((watched) => this.#check(watched)));
       await this.#options.onLooked();
     } finally {
-      this.#notBefore = performance.now() + Math.max(LEAST_PAUSE_MS, this.#costMs * MOST_SHARE);
+      this.#notBefore = performance.now() + pauseAfter(this.#costMs);
     }
   }
 
@@ -182,6 +184,10 @@ export class SourceWatch {
     const sum = await currentSum(this.#options.databaseOf(source), wanted);
     return fingerprints !== undefined && sum !== sumOf(fingerprints, wanted);
   }
+}
+
+function pauseAfter(costMs: number): number {
+  return Math.min(Math.max(LEAST_PAUSE_MS, costMs * PAUSE_FACTOR), LONGEST_PAUSE_MS);
 }
 
 /** The tables and functions that the metadata of a source names. */

@@ -6,7 +6,7 @@ import type pg from 'pg';
 import { EngineError } from '../errors/engine-error.ts';
 import { retriesAtOnce, timerMs } from '../metadata/schema/number.ts';
 import type { Connection } from '../wire/connection.ts';
-import type { Tls } from '../wire/dial.ts';
+import { dial, type Tls } from '../wire/dial.ts';
 import {
   type Failed,
   type Patience,
@@ -85,6 +85,22 @@ export function openDatabase(
   observers: PoolObservers = {},
 ): Database {
   return new PooledDatabase(url, options, observers);
+}
+
+/** Opens a connection beside every pool, runs `select 1` and closes it. Raises what the attempt raises, or that there was no
+ *  answer in time. */
+export async function probe(url: string, tls: Tls | undefined, timeoutSeconds: number): Promise<void> {
+  const timeoutMs = timeoutSeconds * 1000;
+  const config = { connectionString: url, connectionTimeoutMillis: timeoutMs, application_name: 'pergola' };
+  const client = await dial(config, tls);
+  client.on('error', () => {});
+  const timeout = setTimeout(() => client.connection.stream.destroy(), timeoutMs);
+  try {
+    await client.query('select 1');
+  } finally {
+    clearTimeout(timeout);
+    client.end().catch(() => {});
+  }
 }
 
 /** The database with something around each of its statements; whoever holds a client of the driver goes past it. */

@@ -8,7 +8,7 @@ import { TransformError } from '../transform/render.ts';
 import type { Tls } from '../wire/dial.ts';
 import type { Timed } from '../wire/pool.ts';
 import { connectionUrl, type Environment } from './database-url.ts';
-import { type Database, openDatabase, type PoolObservers, type PoolOptions } from './pool.ts';
+import { type Database, openDatabase, type PoolObservers, type PoolOptions, probe } from './pool.ts';
 import { Replicas } from './replicas.ts';
 import type { Databases } from './run-plan.ts';
 import { tlsOf, withoutTls } from './tls.ts';
@@ -141,24 +141,11 @@ export class Sources {
     });
   }
 
-  /** Opens a connection of its own and runs `select 1`: whether the server answers when every connection of the pool is at
-   *  work. Raises what the attempt raises, or that there was no answer. */
+  /** Runs `select 1` on a connection of its own: whether the server answers when every connection of the pool is at work. Raises
+   *  what the attempt raises, or that there was no answer. */
   async probe(source: Source, timeoutSeconds: number): Promise<void> {
     const { url, options } = this.#configured(source);
-    const pool = { maxConnections: 1, poolTimeoutSeconds: timeoutSeconds, retries: 0 };
-    const database = openDatabase(url, { ...options, ...pool });
-    const late = new AbortController();
-    const timeout = setTimeout(() => late.abort(), timeoutSeconds * 1000);
-    try {
-      const closed = new Promise<never>((_, reject) => {
-        const raise = () => reject(new Error(`no answer in ${timeoutSeconds} s`));
-        late.signal.addEventListener('abort', raise, { once: true });
-      });
-      await Promise.race([database.run({ name: '', text: 'select 1' }, []), closed]);
-    } finally {
-      clearTimeout(timeout);
-      database.close(AbortSignal.abort()).catch(() => {});
-    }
+    await probe(url, options.tls, timeoutSeconds);
   }
 
   /** None when the URL cannot be told at the moment. */
