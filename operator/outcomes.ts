@@ -104,8 +104,8 @@ function issueOf(
   if (inconsistent.size === 0) return undefined;
   const found = inconsistent.get(key);
   if (found) return judge(found, all, claim);
-  // The engine names the source or remote schema alone when there is something wrong with it.
-  const home = inconsistent.get(homeKeyOf(key) ?? '');
+  // The engine names the table, source or remote schema alone when there is something wrong with it: nothing in it is served then.
+  const home = inconsistent.get(claim.object.parent ?? '') ?? inconsistent.get(homeKeyOf(key) ?? '');
   return home && withoutHome(key, home, all);
 }
 

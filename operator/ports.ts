@@ -33,6 +33,12 @@ export type EngineReading = {
   readonly reservations?: Reservations;
 };
 
+export type EngineState = {
+  readonly resourceVersion: number;
+  /** As `stateVersionOf` has it. Absent: the engine is older than that. */
+  readonly stateVersion?: string | undefined;
+};
+
 export type EngineWrite = {
   /** What of the document changes; none writes the ledger alone. */
   readonly edits: readonly Edit[];
@@ -58,8 +64,11 @@ export interface EnginePort {
   }>;
   /** What is inconsistent, if the engine is at that version still; else undefined. */
   inconsistent(version: number): Promise<readonly InconsistentObject[] | undefined>;
-  /** Only the current version: cheap enough to ask every few seconds. */
+  /** Only the current version. */
   version(): Promise<number>;
+  /** The version, and a text that changes with what is inconsistent, after the engine has checked its databases. Cheap enough for
+   *  every few seconds. */
+  state(): Promise<EngineState>;
   /** Replicas that do not serve the version, or a later one. Absent: nobody knows of any but the one that answers. Never throws
    *  for what a replica does. */
   behind?(version: number): Promise<readonly Laggard[]>;

@@ -491,3 +491,20 @@ test('an engine that says of every write that it does not fit is asked twice, no
   expect([writes, report.problem]).toEqual([2, undefined]);
   expect(ports.readiness(table('author'))).toBe('False RejectedByEngine');
 });
+
+test('what is in a table that the engine does not serve waits for the table', async () => {
+  const ports = new ScriptedPorts();
+  const [author, reader] = [table('author'), permission('p', 'author', 'reader')];
+  ports.resources = [author, reader];
+  await reconcile(ports, OPTIONS);
+  ports.engine.judge = () => [inconsistent('table/default/public/author', 'not-exists', 'no such table')];
+  await reconcile(ports, OPTIONS);
+  expect([ports.readiness(author), ports.readiness(reader)]).toEqual([
+    'False DependencyNotReady',
+    'False DependencyNotReady',
+  ]);
+  expect(ports.message(reader)).toContain('waits for');
+  ports.engine.judge = () => [];
+  await reconcile(ports, OPTIONS);
+  expect([ports.readiness(author), ports.readiness(reader)]).toEqual(['True Applied', 'True Applied']);
+});

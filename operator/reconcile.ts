@@ -124,11 +124,17 @@ export async function reconcile(ports: Ports, options: ReconcileOptions, before:
   // Who was only overtaken knows nothing new of the resources: what they say of themselves still holds.
   const isOvertaken = report.problem?.kind === 'conflict';
   const unpublished = isOvertaken ? 0 : await ports.sink.publish(changes);
-  const isWaiting = [...report.verdicts.values()].some(({ outcome }) => isPassing(outcome));
+  const isWaiting = [...report.verdicts.values()].some(({ outcome }) => helpsReload(outcome));
   const standing = unpublished === 0 ? standingOf(report, options) : undefined;
   const isCut = report.plan?.settled.isCut === true;
   const verdicts = allVerdicts(report);
   return { ...report, verdicts, resources, statuses, unpublished, isWaiting, isCut, standing };
+}
+
+/** True when the resource waits for what the engine finds once it reads its databases again. Whether a database answers it finds by
+ *  itself, and a reload meanwhile would take the tables of that source away. */
+function helpsReload(outcome: Outcome): boolean {
+  return isPassing(outcome) && outcome.reason !== 'SourceUnavailable';
 }
 
 /** Undefined as well where the pass did not end. */

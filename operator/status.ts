@@ -29,6 +29,17 @@ export function isPassing({ reason }: Outcome): boolean {
   return PASSING.has(reason);
 }
 
+/** Reasons that are the engine's, and the same for every resource of it. */
+const OUTAGE: ReadonlySet<Reason> = new Set(['EngineUnreachable', 'EngineRejectedCredentials']);
+
+export function isOutage(reason: Reason | undefined): boolean {
+  return reason !== undefined && OUTAGE.has(reason);
+}
+
+export function readyReasonOf({ conditions }: Pick<CrStatus, 'conditions'>): Reason | undefined {
+  return conditions.find(({ type }) => type === 'Ready')?.reason;
+}
+
 /** What holds for a resource now, as a draft of a condition. */
 export type Draft = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 

@@ -38,6 +38,29 @@ test('what was written once more is told, and so is a new generation that is ref
   expect(said(refused, next)).toEqual(['Warning RejectedByEngine: no such column']);
 });
 
+test('that an engine is away, and is back, is told of the Engine and not of its resources', () => {
+  const away = statusAfter(applied, 'EngineUnreachable', 'it does not answer');
+  const back = statusAfter(away, 'Applied', '1 object applied');
+  const stalled: CrStatus = {
+    ...away,
+    conditions: [away.conditions[0]!, { ...away.conditions[1]!, type: 'Stalled' }],
+  };
+  const quiet = { tellsOutages: false };
+  for (const [before, after] of [
+    [applied, away],
+    [away, stalled],
+    [away, back],
+    [stalled, back],
+  ] as const) {
+    expect(said(before, after)).toHaveLength(1);
+    expect(transitionsOf(before, after, quiet)).toEqual([]);
+  }
+  const worse = statusAfter(away, 'RejectedByEngine', 'no such column');
+  expect(transitionsOf(away, worse, quiet)).toHaveLength(1);
+  const written = statusAfter(away, 'Applied', '1 object applied', { wasWritten: true, second: 9 });
+  expect(transitionsOf(away, written, quiet)).toHaveLength(1);
+});
+
 test('that it is being applied is not told', () => {
   expect(said(undefined, statusAfter(undefined, 'Applying', 'the engine is asked'))).toEqual([]);
 });

@@ -3,6 +3,7 @@
  *  filters one filters both.
  *  Pure. Not here: how it is told (kubernetes/events.ts). */
 import type { Condition, ConditionType, CrStatus, Reason } from './kinds.ts';
+import { isOutage } from './status.ts';
 
 export type Transition = {
   /** As Kubernetes has it: a warning is for somebody to read. */
@@ -11,16 +12,39 @@ export type Transition = {
   readonly note: string;
 };
 
-export function transitionsOf(before: CrStatus | undefined, after: CrStatus): readonly Transition[] {
+export type TransitionOptions = {
+  /** False for resources of an engine: that it is away, and that it is back, is told of the Engine alone. */
+  readonly tellsOutages: boolean;
+};
+
+export function transitionsOf(
+  before: CrStatus | undefined,
+  after: CrStatus,
+  options: TransitionOptions = { tellsOutages: true },
+): readonly Transition[] {
   const [wasReady, isReady] = [find(before, 'Ready'), find(after, 'Ready')];
   const stalled = find(after, 'Stalled');
   const drifted = find(after, 'Drifted');
+  const isQuiet = !options.tellsOutages && (isOutageIn(isReady) || isEndOfOutage(wasReady, before, after));
+  if (isQuiet) return drifted && !find(before, 'Drifted') ? [told(drifted)] : [];
   const hasStalledSince = stalled && find(before, 'Reconciling')?.reason === stalled.reason;
   return [
     ...(isReady && isNews(wasReady, isReady, before, after) ? [told(isReady)] : []),
     ...(hasStalledSince ? [{ ...told(stalled), note: `no progress: ${stalled.message}` }] : []),
     ...(drifted && !find(before, 'Drifted') ? [told(drifted)] : []),
   ];
+}
+
+function isOutageIn(ready: Condition | undefined): boolean {
+  return isOutage(ready?.reason);
+}
+
+function isEndOfOutage(was: Condition | undefined, before: CrStatus | undefined, after: CrStatus): boolean {
+  return isOutageIn(was) && before?.lastAppliedTime === after.lastAppliedTime && isApplied(after);
+}
+
+function isApplied(status: CrStatus): boolean {
+  return find(status, 'Ready')?.reason === 'Applied';
 }
 
 function isNews(

@@ -5,6 +5,7 @@
 import { watch } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { stateVersionOf } from '@pergola/engine/metadata';
 import { type EnginePort, EngineProblem, type ReconcileOptions } from '../ports.ts';
 import { type Ports, type Report, reconcile } from '../reconcile.ts';
 import { filesIn } from './read-folder.ts';
@@ -80,7 +81,9 @@ async function untilDue(
 
 async function hasMoved(engine: EnginePort, report: Report | undefined): Promise<boolean> {
   try {
-    return (await engine.version()) !== report?.resourceVersion;
+    const { resourceVersion, stateVersion } = await engine.state();
+    const known = report && stateVersionOf(report.inconsistent);
+    return resourceVersion !== report?.resourceVersion || (stateVersion ?? known) !== known;
   } catch (error) {
     ignoreEngine(error);
     return true;

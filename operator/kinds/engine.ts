@@ -156,7 +156,7 @@ export const EngineSpec = closed({
   polling: Type.Optional(
     closed({
       versionSeconds: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 3600, description: '15 when absent.' }),
+        Type.Integer({ minimum: 1, maximum: 3600, description: '10 when absent.' }),
       ),
       fullResyncMinutes: Type.Optional(
         Type.Integer({ minimum: 1, maximum: 1440, description: '10 when absent.' }),

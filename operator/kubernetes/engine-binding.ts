@@ -26,7 +26,7 @@ export type EngineSpec = {
   readonly polling?: { readonly versionSeconds?: number; readonly fullResyncMinutes?: number };
 };
 
-const VERSION_SECONDS = 15;
+const VERSION_SECONDS = 10;
 const FULL_RESYNC_MINUTES = 10;
 
 export function engineSpecOf(engine: CustomResource): EngineSpec {

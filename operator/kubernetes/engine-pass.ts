@@ -3,6 +3,7 @@
  *  An engine nobody describes gets no pass: its resources are told so.
  *  Not here: a pass (../reconcile.ts), whose turn it is (queue.ts). */
 
+import { stateVersionOf } from '@pergola/engine/metadata';
 import { nextDeadline } from '../deadlines.ts';
 import { isHeld, isLeaving, MAY_GO, type Stay, stayAfter, stayFor } from '../deletion.ts';
 import { engineStatusOf, heldStatusOf } from '../engine-status.ts';
@@ -14,13 +15,15 @@ import {
   type CrSnapshot,
   type EnginePort,
   EngineProblem,
+  type EngineState,
   type Outcome,
   type ReconcileOptions,
+  type StatusChange,
   type StatusSink,
 } from '../ports.ts';
-import { type Past, type Report, reconcile } from '../reconcile.ts';
+import { outcomeOf, type Past, type Report, reconcile } from '../reconcile.ts';
 import { isNewsOfReplicas, nextQuestionMs } from '../rollout.ts';
-import { isChanged, statusOf } from '../status.ts';
+import { isChanged, isOutage, readyReasonOf, statusOf } from '../status.ts';
 import { announce } from './announcement.ts';
 import type { Cluster } from './cluster.ts';
 import {
@@ -34,6 +37,7 @@ import {
 import type { EngineLine } from './engine-line.ts';
 import type { Finalizers } from './finalizers.ts';
 import type { Metrics } from './metrics.ts';
+import { Outage, type OutageOptions } from './outage.ts';
 import type { Turn } from './queue.ts';
 import type { References } from './references.ts';
 import { backoffMs, type Timers } from './timers.ts';
@@ -52,6 +56,8 @@ export type EnginePassOptions = {
   /** May we write: another replica may know better by now. */
   readonly isLeading: () => boolean;
   readonly progressDeadlineSeconds: number;
+  /** When and how fast resources are told that their engine does not answer. */
+  readonly outage: OutageOptions;
   /** Nothing is deleted before: what is not there yet may still come. */
   readonly mayPruneAtMs: number;
   readonly onReport: (engine: string, report: Report) => void;
@@ -60,6 +66,7 @@ export type EnginePassOptions = {
 /** What one pass leaves for the next turn. */
 type Memory = Past & {
   version: number | undefined;
+  stateVersion: string;
   passedAt: number;
   reloadedAt: number;
   failures: number;
@@ -91,6 +98,7 @@ export class EnginePass {
   readonly #options: EnginePassOptions;
   readonly #memories = new Map<string, Memory>();
   readonly #sights = new Map<string, Sight>();
+  readonly #outages = new Map<string, Outage>();
 
   constructor(options: EnginePassOptions) {
     this.#options = options;
@@ -182,6 +190,7 @@ export class EnginePass {
       write: refuse,
       inconsistent: refuse,
       version: refuse,
+      state: refuse,
       reload: refuse,
     };
     return { port, problem: { reason: 'SecretNotFound', message } };
@@ -204,8 +213,8 @@ export class EnginePass {
     const { clock } = this.#options;
     if (memory.rollout && (await isNewsOfReplicas(port, clock, memory.rollout))) return true;
     this.#options.metrics.add('pergola_engine_polls_total', { engine: key });
-    const version = await port.version().catch(ignoreEngine);
-    return version !== memory.version;
+    const state = await port.state().catch(ignoreEngine);
+    return !state || isMoved(state, memory);
   }
 
   /** A process that was stopped in the middle must not finish what another has gone on with since. */
@@ -231,8 +240,20 @@ export class EnginePass {
       context: () => this.#statusContext(),
     });
     const source = { snapshot: async () => this.#snapshot(engine) };
-    const ports = { engine: port, source, sink: announcement.sink, clock };
-    return reconcile(ports, this.#optionsOf(engine), before).finally(announcement.end);
+    const key = keyOf(engine);
+    const publish: StatusSink['publish'] = (changes) => announcement.sink.publish(this.#due(key, changes));
+    const ports = { engine: port, source, sink: { publish }, clock };
+    const report = await reconcile(ports, this.#optionsOf(engine), before).finally(announcement.end);
+    if (!report.problem || !isOutage(outcomeOf(report.problem).reason)) this.#outages.delete(key);
+    return report;
+  }
+
+  #due(key: string, changes: readonly StatusChange[]): readonly StatusChange[] {
+    if (!changes.some(({ status }) => isOutage(readyReasonOf(status)))) return changes;
+    const now = this.#options.timers.nowMs();
+    const outage = this.#outages.get(key) ?? new Outage(this.#options.outage, now);
+    this.#outages.set(key, outage);
+    return outage.due(changes, now);
   }
 
   #snapshot(engine: CustomResource): CrSnapshot {
@@ -291,6 +312,7 @@ export class EnginePass {
     const failures = report.problem ? (before?.failures ?? 0) + 1 : 0;
     this.#memories.set(key, {
       version: report.resourceVersion,
+      stateVersion: stateVersionOf(report.inconsistent),
       passedAt: now,
       reloadedAt: report.isWaiting && before?.isWaiting ? before.reloadedAt : now,
       failures,
@@ -321,6 +343,7 @@ export class EnginePass {
   async #withoutEngine(key: string, resources: readonly CustomResource[]): Promise<Turn> {
     const { sink, references, line, progressDeadlineSeconds } = this.#options;
     this.#memories.delete(key);
+    this.#outages.delete(key);
     this.#sights.delete(key);
     line.close(key);
     await references.want(key, []);
@@ -347,6 +370,11 @@ function sooner(turn: Turn, { afterMs }: Turn): Turn {
 
 function keyOf({ metadata }: CustomResource): string {
   return `${metadata.namespace}/${metadata.name}`;
+}
+
+/** True when the engine is at another version, or other objects are inconsistent, than after the last pass. */
+function isMoved({ resourceVersion, stateVersion }: EngineState, memory: Memory): boolean {
+  return resourceVersion !== memory.version || (stateVersion ?? memory.stateVersion) !== memory.stateVersion;
 }
 
 function ignoreEngine(error: unknown): undefined {

@@ -58,7 +58,7 @@ export class Events {
   /** `status` was written in place of the one the resource has. */
   record(cr: CustomResource, status: CrStatus): void {
     if (this.#isStopped) return;
-    for (const transition of transitionsOf(cr.status, status)) {
+    for (const transition of transitionsOf(cr.status, status, { tellsOutages: cr.kind === 'Engine' })) {
       const voice = this.#voiceOf(cr.metadata.uid);
       if (voice.tokens < 1 || this.#waiting.length >= MOST_WAITING[transition.type]) {
         this.#options.onResult('dropped');

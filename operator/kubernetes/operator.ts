@@ -142,6 +142,10 @@ class Works {
       clusterName: () => this.#clusterName,
       isLeading: () => this.#isLeading(),
       progressDeadlineSeconds: options.progressDeadlineSeconds,
+      outage: {
+        graceMs: options.unreachableGraceSeconds * 1000,
+        writesPerSecond: options.unreachableWritesPerSecond,
+      },
       mayPruneAtMs: timers.nowMs() + options.pruneDelaySeconds * 1000,
       onReport: this.#onReport,
     });

@@ -66,6 +66,18 @@ export const OPTIONS = {
     default: '300',
     doc: 'what waits for longer counts as stalled',
   },
+  'unreachable-grace-seconds': {
+    variable: 'PERGOLA_UNREACHABLE_GRACE_SECONDS',
+    value: 'NUMBER',
+    default: '60',
+    doc: 'an engine may be away for so long before its resources say so; the Engine says it at once',
+  },
+  'unreachable-writes-per-second': {
+    variable: 'PERGOLA_UNREACHABLE_WRITES_PER_SECOND',
+    value: 'NUMBER',
+    default: '20',
+    doc: 'most statuses a second that say their engine is away',
+  },
   'prune-delay-seconds': {
     variable: 'PERGOLA_PRUNE_DELAY_SECONDS',
     value: 'NUMBER',
@@ -91,6 +103,8 @@ export type OperatorOptions = {
   readonly identity: string;
   readonly progressDeadlineSeconds: number;
   readonly pruneDelaySeconds: number;
+  readonly unreachableGraceSeconds: number;
+  readonly unreachableWritesPerSecond: number;
   readonly logLevel: string;
 };
 
@@ -125,6 +139,11 @@ export function loadOptions(
     identity: text('identity') || `${hostname()}_${process.pid}`,
     progressDeadlineSeconds: numberIn('progress-deadline-seconds', text('progress-deadline-seconds')),
     pruneDelaySeconds: numberIn('prune-delay-seconds', text('prune-delay-seconds')),
+    unreachableGraceSeconds: numberIn('unreachable-grace-seconds', text('unreachable-grace-seconds')),
+    unreachableWritesPerSecond: numberIn(
+      'unreachable-writes-per-second',
+      text('unreachable-writes-per-second'),
+    ),
     logLevel: level,
   };
 }

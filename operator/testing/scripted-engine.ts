@@ -10,6 +10,7 @@ import {
   mergePatch,
   objectsOf,
   putObject,
+  stateVersionOf,
 } from '@pergola/engine/metadata';
 import { readLedger, readReservations } from '../ledger.ts';
 import {
@@ -86,6 +87,11 @@ export class ScriptedEngine implements EnginePort {
     return { resourceVersion: this.resourceVersion, inconsistent: this.#judged(this.metadata) };
   }
 
+  async state() {
+    const inconsistent = this.#judged(this.metadata);
+    return { resourceVersion: this.resourceVersion, stateVersion: stateVersionOf(inconsistent) };
+  }
+
   async version() {
     return this.resourceVersion;
   }
@@ -98,6 +104,7 @@ export class ScriptedEngine implements EnginePort {
       inconsistent: (version) => this.inconsistent(version),
       write: (change) => this.write(change),
       version: () => this.version(),
+      state: () => this.state(),
       reload: () => this.reload(),
     };
   }

@@ -9,7 +9,7 @@ import { load } from 'js-yaml';
 import { pino } from 'pino';
 import { expect, vi } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../../testing/engine.ts';
+import { startTestEngine, type TestEngine, type TestEngineOptions } from '../../../testing/engine.ts';
 import type { TestKube } from '../../../testing/kube.ts';
 import {
   type Condition,
@@ -31,13 +31,14 @@ export const HOME = 'api';
 const FLAGS = [
   ...['--health-port', '0', '--health-host', '127.0.0.1'],
   ...['--prune-delay-seconds', '0', '--lease-namespace', HOME],
+  ...['--unreachable-grace-seconds', '1'],
 ];
 
 export type Rig = {
   readonly kube: TestKube;
   readonly database: TestDatabase;
   readonly engine: () => TestEngine;
-  readonly startEngine: (adminSecret?: string) => Promise<void>;
+  readonly startEngine: (adminSecret?: string, more?: Partial<TestEngineOptions>) => Promise<void>;
   readonly stopEngine: () => Promise<void>;
   /** Flags and kubeconfig for an operator in a process of its own. */
   readonly flags: readonly string[];
@@ -74,8 +75,8 @@ export async function createRig(
     kube,
     database,
     engine: () => running.engine!,
-    startEngine: async (adminSecret = 'first-secret') => {
-      running.engine = await startTestEngine({ databaseUrl: database.url, serverPort, adminSecret });
+    startEngine: async (adminSecret = 'first-secret', more = {}) => {
+      running.engine = await startTestEngine({ databaseUrl: database.url, serverPort, adminSecret, ...more });
     },
     stopEngine: async () => running.engine?.close(),
     flags: FLAGS,

@@ -1,0 +1,52 @@
+/** What resources are told while their engine does not answer or refuses the admin secret. The Engine says so at once; its resources only
+ *  after a grace period, a limited number a second: what the engine serves goes on, and a restart of it is no news of theirs.
+ *  In: statuses that differ. Out: those to write now. Not here: writing (status-sink.ts), Events (../transitions.ts). */
+import type { CrStatus } from '../kinds.ts';
+import type { StatusChange } from '../ports.ts';
+import { isOutage, readyReasonOf } from '../status.ts';
+
+export type OutageOptions = {
+  readonly graceMs: number;
+  readonly writesPerSecond: number;
+};
+
+/** Resources that were never judged are told at once, if they are no more than this. */
+const MOST_FRESH = 100;
+/** Writes that were not made are saved up for so long. */
+const MOST_SAVED_MS = 30_000;
+
+export class Outage {
+  readonly #options: OutageOptions;
+  readonly #since: number;
+  /** Until when the writes allowed so far have been made. */
+  #spentUntil: number;
+
+  constructor(options: OutageOptions, nowMs: number) {
+    this.#options = options;
+    this.#since = nowMs;
+    this.#spentUntil = nowMs + options.graceMs;
+  }
+
+  /** Of statuses that differ, those to write now. Statuses that are not about the outage are all written. */
+  due(changes: readonly StatusChange[], nowMs: number): readonly StatusChange[] {
+    const { graceMs, writesPerSecond } = this.#options;
+    const others = changes.filter(({ status }) => !isOutage(readyReasonOf(status)));
+    const told = changes.filter(({ status }) => isOutage(readyReasonOf(status)));
+    const fresh = told.filter(({ cr }) => cr.status?.observedGeneration !== cr.metadata.generation);
+    const atOnce = fresh.length <= MOST_FRESH ? fresh : [];
+    if (nowMs - this.#since < graceMs) return [...others, ...atOnce];
+    this.#spentUntil = Math.max(this.#spentUntil, nowMs - MOST_SAVED_MS);
+    const room = Math.floor(((nowMs - this.#spentUntil) / 1000) * writesPerSecond);
+    const isAtOnce = new Set(atOnce);
+    const late = told.filter((change) => !isAtOnce.has(change) && isNews(change)).slice(0, room);
+    if (late.length > 0) this.#spentUntil += (late.length / writesPerSecond) * 1000;
+    return [...others, ...atOnce, ...late];
+  }
+}
+
+/** Not where only the words differ: what a network says of an engine that is away varies. */
+function isNews({ cr, status }: StatusChange): boolean {
+  const shape = ({ conditions }: Pick<CrStatus, 'conditions'>) =>
+    conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`).join();
+  return cr.status?.conditions === undefined || shape(cr.status) !== shape(status);
+}
