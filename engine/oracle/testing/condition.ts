@@ -55,6 +55,8 @@ export type Vocabulary = {
   readonly relationships: (table: Table) => readonly Relationship[];
   /** Columns that aggregates may be made of; null: none may. */
   readonly aggregated: (table: Table) => readonly Column[] | null;
+  /** Comparisons besides COMPARISONS. */
+  readonly more?: readonly Comparison[];
   /** Of a permission: column comparisons, `_exists` and session variables, too. */
   readonly permission: { readonly root: Table; readonly tables: readonly Table[] } | null;
 };
@@ -114,7 +116,9 @@ function comparison(choices: Choices, columns: readonly Column[], words: Vocabul
   const type = isCast ? TEXT : column.type;
   const isText = permission !== null;
   const row = choices.of(
-    COMPARISONS.filter(({ suits, isEquality }) => suits(type) && (isText || isEquality || !type.isEnum)),
+    [...COMPARISONS, ...(words.more ?? [])].filter(
+      ({ suits, isEquality }) => suits(type) && (isText || isEquality || !type.isEnum),
+    ),
   );
   return {
     kind: 'compare',

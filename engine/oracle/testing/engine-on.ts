@@ -8,12 +8,10 @@ import type { Model } from '../../resolve/types.ts';
 
 export type EngineRooms = { readonly model: Model; readonly sources: Sources };
 
-/** Raises when something in the metadata but an inherited role is inconsistent. The caller closes the sources. */
-export async function engineOn(
-  url: string,
-  source: Readonly<Record<string, unknown>>,
-  inheritedRoles: readonly unknown[] = [],
-): Promise<EngineRooms> {
+type Source = Readonly<Record<string, unknown>>;
+
+/** A document of one source, whose database is at `url`, and its connections. The caller closes them. */
+function documentOn(url: string, source: Source, inheritedRoles: readonly unknown[]) {
   const sources = new Sources({ ORACLE: url });
   const configuration = { connection_info: { database_url: { from_env: 'ORACLE' } } };
   const metadata = parseMetadata({
@@ -22,6 +20,21 @@ export async function engineOn(
     sources: [{ name: 'default', kind: 'postgres', configuration, ...source }],
   });
   sources.publish(metadata.sources);
+  return { metadata, sources };
+}
+
+/** Connections to another database of the same tables. */
+export function sourcesOn(url: string, source: Source): Sources {
+  return documentOn(url, source, []).sources;
+}
+
+/** Raises when something in the metadata but an inherited role is inconsistent. The caller closes the sources. */
+export async function engineOn(
+  url: string,
+  source: Source,
+  inheritedRoles: readonly unknown[] = [],
+): Promise<EngineRooms> {
+  const { metadata, sources } = documentOn(url, source, inheritedRoles);
   const database = sources.get('default');
   const catalog = await withEnumRows(database, await introspect(database), metadata.sources[0]!);
   const { model, inconsistencies } = resolve(metadata, new Map([['default', catalog]]), {

@@ -51,7 +51,7 @@ export function writeGround(role: Role): Ground {
 }
 
 /** As the owner, who is not restricted: the ground of permissions themselves. */
-const OWNER: Ground = {
+export const OWNER: Ground = {
   rowsOf: (table) => `public.${table.name}`,
   link: ({ mapping }, here, there) =>
     mapping.map(([local, remote]) => `${here}.${local.name} = ${there}.${remote.name}`).join(' and '),
@@ -83,13 +83,14 @@ function seen(table: Table, role: Role): string {
   return `"as ${role.name}".${table.name}`;
 }
 
-/** All of it, in one text. */
-export function schemaSql(world: World, names: Names): string {
-  const { tables, roles } = world;
+/** What the engine needs of the world, without roles: tables, rows, views and functions. `first`: what these need. */
+export function tablesSql(world: World, first: readonly string[] = []): readonly string[] {
+  const { tables } = world;
   const real = tables.filter(({ of }) => of === null);
   return [
     'drop schema if exists public cascade; create schema public; grant usage on schema public to public',
     'drop schema if exists oracle cascade; create schema oracle; grant usage on schema oracle to public',
+    ...first,
     enumSql(world),
     ...real.map(tableSql),
     ...real.flatMap(indexSql),
@@ -97,6 +98,15 @@ export function schemaSql(world: World, names: Names): string {
     ...real.flatMap(foreignKeysSql),
     ...tables.filter(({ of }) => of !== null).map(viewSql),
     ...functionsSql(world),
+  ];
+}
+
+/** All of it, in one text. */
+export function schemaSql(world: World, names: Names): string {
+  const { tables, roles } = world;
+  const real = tables.filter(({ of }) => of === null);
+  return [
+    ...tablesSql(world),
     ...tables.flatMap(({ relationships }) => relationships.map(linkSql)),
     'grant select on all tables in schema oracle to public',
     ...real.map(({ name }) => `alter table public.${name} enable row level security`),
@@ -166,7 +176,9 @@ function foreignKeysSql({ name, foreignKeys }: Table): string[] {
 }
 
 function viewSql({ name, columns, of, viewed }: Table): string {
-  const list = columns.map((column) => `x.${column.name}`).join(', ');
+  const list = columns
+    .map((column) => (column.expression ? `${column.expression} as ${column.name}` : `x.${column.name}`))
+    .join(', ');
   const where = toSql(viewed, OWNER, 'x');
   return `create view public.${name} as select ${list}, x."#" from public.${of!.name} x where ${where}`;
 }

@@ -5,7 +5,7 @@
 import { isExact } from './aggregates.ts';
 import type { Choices } from './choices.ts';
 import { type Condition, makeCondition, makeHaving, type Vocabulary } from './condition.ts';
-import { type ColumnType, isArray, JSONB, type Value } from './types.ts';
+import { type ColumnType, type Comparison, isArray, JSONB, type Value } from './types.ts';
 import {
   type Column,
   keyValue,
@@ -163,20 +163,30 @@ const PATHS: readonly JsonPath[] = [
   { graphql: '[1]', steps: ['1'] },
 ];
 
+/** Cells and comparisons, each as many times as it is preferred. */
+type Preferred = {
+  readonly cells: (cell: Column) => readonly Column[];
+  readonly comparisons: readonly Comparison[];
+};
+
+const NONE: Preferred = { cells: () => [], comparisons: [] };
+
 /** What one role may name. `null` is the administrator. */
 export class Sight {
   readonly #role: Role | null;
   readonly world: World;
   readonly words: Vocabulary;
 
-  constructor(world: World, role: Role | null) {
+  /** `prefer`: what conditions are made of more often than of other cells. */
+  constructor(world: World, role: Role | null, prefer: Preferred = NONE) {
     this.world = world;
     this.#role = role;
     this.words = {
-      columns: (table) => this.cells(table),
+      columns: (table) => [...this.cells(table), ...this.cells(table).flatMap(prefer.cells)],
       relationships: (table) => this.relationships(table),
       aggregated: (table) => (this.mayAggregate(table) ? this.columns(table) : null),
       permission: null,
+      more: prefer.comparisons,
     };
   }
 

@@ -16,6 +16,8 @@ export type Column = {
   /** What a row has that does not say; of a computed field, what takes the place of null. */
   readonly standard: Value | null;
   readonly computed: Computed | null;
+  /** Of a view: SQL over the row x; absent: the column of that name. */
+  readonly expression?: string;
 };
 
 /** A computed field: the value of a column, or, where that is null, the standard or the argument. */
