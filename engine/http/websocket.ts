@@ -37,6 +37,8 @@ export function acceptWebsockets(server: Server, context: HttpContext): Websocke
   const sockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,
+    // One message of a socket in a turn of the event loop: hundreds that came in one packet must not hold up all other clients.
+    allowSynchronousEvents: false,
     maxPayload: context.options.maxRequestBodyLength,
     handleProtocols: (offered) =>
       [...offered].find((name) => PROTOCOLS.some((protocol) => protocol.name === name)) ?? false,

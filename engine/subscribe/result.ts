@@ -7,9 +7,12 @@ import { fingerprintOf } from './fingerprint.ts';
 
 export class Result {
   #body: Body;
+  #fingerprint: string | undefined;
 
-  constructor(body: Body) {
+  /** `fingerprint`: of what it was made from, where that has one. */
+  constructor(body: Body, fingerprint?: string) {
     this.#body = body;
+    this.#fingerprint = fingerprint;
   }
 
   /** In bytes; of text that is no ASCII somewhat less. */
@@ -31,9 +34,10 @@ export class Result {
     return bytes;
   }
 
-  /** Equal for equal texts. */
+  /** Equal for texts that are equal and made in the same way. */
   get fingerprint(): string {
-    return fingerprintOf([typeof this.#body === 'string' ? this.#body : this.bytes]);
+    this.#fingerprint ??= fingerprintOf([typeof this.#body === 'string' ? this.#body : this.bytes]);
+    return this.#fingerprint;
   }
 }
 
@@ -46,7 +50,12 @@ export function resultOf(template: readonly TemplatePart[], rows: readonly Row[]
   if (row === undefined || others.length > 0) return new Result(splice(template, rows));
   const byTemplate = known.get(row) ?? new WeakMap<readonly TemplatePart[], Result>();
   known.set(row, byTemplate);
-  const result = byTemplate.get(template) ?? new Result(splice(template, rows));
+  const result = byTemplate.get(template) ?? newResult(template, row);
   byTemplate.set(template, result);
   return result;
+}
+
+/** The row was compared with the one before: its fingerprint is there, and the template adds little. */
+function newResult(template: readonly TemplatePart[], row: Row): Result {
+  return new Result(splice(template, [row]), JSON.stringify([template, fingerprintOf(row)]));
 }
