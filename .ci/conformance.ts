@@ -61,6 +61,7 @@ const groups = options.group ?? Object.keys(baseline.groups);
 /** Options whose default is safer here than in the reference, which the cases assume unless their group says otherwise. */
 const REFERENCE_DEFAULTS = {
   ENGINE_GRAPHQL_ENABLE_REMOTE_SCHEMA_PERMISSIONS: 'false',
+  ENGINE_GRAPHQL_COUNT_WITHOUT_AGGREGATIONS: 'true',
 };
 
 const isPart = options.area !== undefined || options.filter !== undefined;

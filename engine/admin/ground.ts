@@ -34,6 +34,7 @@ export type GroundOptions = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly headerPrefix: string;
   readonly resolve: ResolveOptions;
+  readonly countsWithoutAggregations?: boolean | undefined;
   readonly maxConnections?: number | undefined;
   readonly maxWaiting?: number | undefined;
   readonly timed?: SourceTimed | undefined;
@@ -89,6 +90,11 @@ export class Ground {
     const known = this.#unenforced.get(metadata) ?? unenforcedIn(metadata, this.#options.resolve);
     this.#unenforced.set(metadata, known);
     return known;
+  }
+
+  /** --count-without-aggregations. */
+  get countsWithoutAggregations(): boolean {
+    return this.#options.countsWithoutAggregations ?? false;
   }
 
   get headerPrefix(): string {

@@ -7,7 +7,7 @@ import { answerOn } from '../execute/answer-on.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import { planRowsCount } from '../plan/row-count.ts';
-import { planSelect } from '../plan/row-selection.ts';
+import { planRootSelect } from '../plan/row-selection.ts';
 import { planRowsDelete, planRowsInsert, planRowsUpdate, type Writer } from '../plan/row-writes.ts';
 import { SelectionSize } from '../plan/selection-size.ts';
 import type { MutationRoot, Plan, QueryRoot } from '../plan/types.ts';
@@ -30,13 +30,16 @@ type About = { readonly source: string; readonly table: QualifiedName };
 
 export async function selectRows(work: Work, args: ArgsOf<'select'>, request: AdminRequest): Promise<Answer> {
   const { table, writer, query } = await groundOf(work, args, request);
-  const rows = await query({ kind: 'rows', select: planSelect(table, args, writer) });
+  const rows = await query({ kind: 'rows', select: planRootSelect(table, args, writer) });
   return () => rows;
 }
 
 export async function count(work: Work, args: ArgsOf<'count'>, request: AdminRequest): Promise<Answer> {
   const { table, writer, query } = await groundOf(work, args, request);
-  const { counted } = (await query(planRowsCount(table, args, writer))) as { counted: object };
+  const withoutAggregations = work.ground.countsWithoutAggregations;
+  const { counted } = (await query(planRowsCount(table, args, { ...writer, withoutAggregations }))) as {
+    counted: object;
+  };
   return () => counted;
 }
 

@@ -46,6 +46,8 @@ export type EngineStateOptions = ResolveOptions & {
   readonly hasDatabaseUrl: boolean;
   /** First part of our headers on the wire. */
   readonly headerPrefix?: string;
+  /** --count-without-aggregations. Default false. */
+  readonly countsWithoutAggregations?: boolean;
   /** Default true. */
   readonly validatesNativeQueries?: boolean;
   /** How many of the last documents are kept; default 50. */
@@ -123,6 +125,7 @@ export class EngineState {
       env: options.env,
       headerPrefix: options.headerPrefix ?? SESSION_PREFIX,
       resolve: options,
+      countsWithoutAggregations: options.countsWithoutAggregations,
       maxConnections: options.maxConnections,
       maxWaiting: options.maxWaiting,
       timed: options.timed,

@@ -446,6 +446,12 @@ export const OPTIONS = {
     default: true,
     doc: 'a role sees the part of a remote schema that its permission declares; with false every role sees all of it, and permissions on remote schemas are refused',
   }),
+  'count-without-aggregations': row({
+    group: 'Access',
+    type: flag,
+    default: false,
+    doc: 'a role that may select rows may count them by /v1/query, as in the reference engine; else it needs allow_aggregations, and select_aggregate where query_root_fields are listed',
+  }),
   'remote-schema-prioritize-data': row({
     group: 'API',
     type: flag,

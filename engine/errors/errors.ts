@@ -270,6 +270,14 @@ export const ERRORS = {
     (p) => `select on ${p.name} for role ${p.role} is not allowed.`,
     { message: (p) => `select on "${p.name}" for role "${p.role}" is not allowed. ${onlyReaders(p.needs)}` },
   ),
+  rootReadNotPermitted: row<Named & { role: string; way: string; isHidden: boolean }>(
+    400,
+    'permission-denied',
+    (p) =>
+      p.isHidden
+        ? `"${p.way}" on "${p.name}" for role "${p.role}" is not allowed: its "query_root_fields" leave it out`
+        : `"${p.way}" on "${p.name}" for role "${p.role}" is not allowed: its permission has no "allow_aggregations"`,
+  ),
   upsertNotPermitted: row<{ role: string }>(
     400,
     'unexpected-payload',

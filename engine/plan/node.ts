@@ -11,7 +11,7 @@ import { printQualified } from '../metadata/schema/common.ts';
 import { and, comparison, type Leaf, type LeafValue, type Predicate } from '../resolve/predicate.ts';
 import { filtered } from '../resolve/row-barrier.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
-import { nodeKey, nodeTables } from '../schema/node.ts';
+import { foundByNode, nodeKey } from '../schema/node.ts';
 import { objectType } from '../schema/table.ts';
 import { readArguments } from './arguments.ts';
 import { columnRef } from './bool-exp.ts';
@@ -33,11 +33,12 @@ export function planNode(
   context: PlanContext,
 ): { readonly source: string; readonly select: Select } {
   const { builder } = context.document.role;
+  const { operation: kind } = context.document.operation;
   const { from } = readArguments(field, nodes, context).get('id') as Extract<Input, { kind: 'leaf' }>;
   const { id, table, key } = withPath('args', () =>
     withPath('id', () => {
       const read = nodeIdOf(from.value);
-      const found = tableOf(read, nodeTables(builder));
+      const found = tableOf(read, foundByNode(builder, kind === 'subscription' ? kind : 'query'));
       return { id: read, table: found, key: alignedKey(nodeKey(builder, found)!, read.values) };
     }),
   );

@@ -1,7 +1,7 @@
 /** `count` of the admin API → how many rows a role sees, or how many distinct values of columns: `{counted: {count}}`.
  *  Not here: the rows themselves (row-selection.ts). Spec: "Errors"; reference: features.md 1.14. */
 import { fail, withPath } from '../errors/engine-error.ts';
-import { readAccess } from '../resolve/access.ts';
+import { readAccess, rootAccess } from '../resolve/access.ts';
 import { filtered } from '../resolve/row-barrier.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { planWhere, type Reader, readableColumn } from './row-selection.ts';
@@ -9,8 +9,16 @@ import type { QueryRoot } from './types.ts';
 
 export type CountAsked = { readonly where?: unknown; readonly distinct?: readonly string[] };
 
-export function planRowsCount(table: ResolvedTable, asked: CountAsked, reader: Reader): QueryRoot {
-  const { filter, cells } = readAccess(table, reader.role, 'count');
+/** `withoutAggregations`: --count-without-aggregations. Raises `rootReadNotPermitted`. */
+export function planRowsCount(
+  table: ResolvedTable,
+  asked: CountAsked,
+  reader: Reader & { readonly withoutAggregations: boolean },
+): QueryRoot {
+  const { role, withoutAggregations } = reader;
+  const { filter, cells } = withoutAggregations
+    ? readAccess(table, role, 'count')
+    : rootAccess(table, role, 'select_aggregate', 'count');
   const { distinct } = asked;
   if (distinct?.length === 0) fail('empty', {}, { path: ['distinct'] });
   const columns = withPath('distinct', () =>

@@ -5,7 +5,7 @@
 import { fail, withPath } from '../errors/engine-error.ts';
 import { nearestNumber } from '../json/number.ts';
 import { isRecord, nameOfJson } from '../json/value.ts';
-import { accessOf, readAccess, targetOf } from '../resolve/access.ts';
+import { accessOf, readAccess, rootAccess, targetOf } from '../resolve/access.ts';
 import { resolveBoolExp } from '../resolve/bool-exp.ts';
 import { callBeside } from '../resolve/function-call.ts';
 import { type Predicate, shownIfOf, TRUE } from '../resolve/predicate.ts';
@@ -49,7 +49,14 @@ export function readableColumn(table: ResolvedTable, name: string, reader: Reade
   return fail('columnNotPermitted', { type: 'select', column: name, role: reader.role });
 }
 
-export function planSelect(table: ResolvedTable, asked: RowsAsked, reader: Reader): Select {
+/** `select` itself. Raises `rootReadNotPermitted`. */
+export function planRootSelect(table: ResolvedTable, asked: RowsAsked, reader: Reader): Select {
+  rootAccess(table, reader.role, 'select');
+  return planSelect(table, asked, reader);
+}
+
+/** `select`, or rows of a relationship. */
+function planSelect(table: ResolvedTable, asked: RowsAsked, reader: Reader): Select {
   const access = readAccess(table, reader.role);
   const limit = withPath('limit', () => countOf(asked.limit));
   return {

@@ -38,6 +38,32 @@ export function readAccess(table: ResolvedTable, role: string, needs?: string): 
   return access ?? fail('selectNotPermitted', { name: table.table.name, role, ...(needs ? { needs } : {}) });
 }
 
+/** Ways to read rows of a table that do not start at a row of another one, as `query_root_fields` names them. Every such way is one
+ *  of them: `node` and `_entities` read by key, `count` of the admin API and groups aggregate. */
+export type RootRead = 'select' | 'select_by_pk' | 'select_aggregate' | 'select_stream';
+
+/** True when a role with this access may read a table's rows in this way. The one check of GraphQL, Relay, federation and the
+ *  admin API. */
+export function mayReadAtRoot(
+  access: SelectAccess | null,
+  way: RootRead,
+  operation: 'query' | 'subscription' = 'query',
+): boolean {
+  if (access === null || (way === 'select_aggregate' && !access.allowsAggregation)) return false;
+  const shown = operation === 'query' ? access.queryRootFields : access.subscriptionRootFields;
+  return shown === null || shown.has(way);
+}
+
+/** The access of a role that reads at the root by the admin API; `needs` is the operation that has to. Raises
+ *  `selectNotPermitted`, `rootReadNotPermitted`. */
+export function rootAccess(table: ResolvedTable, role: string, way: RootRead, needs?: string): SelectAccess {
+  const access = readAccess(table, role, needs);
+  if (mayReadAtRoot(access, way)) return access;
+  const { name } = table.table;
+  const isHidden = access.queryRootFields !== null && !access.queryRootFields.has(way);
+  return fail('rootReadNotPermitted', { name, role, way, isHidden });
+}
+
 /** The part of a remote schema that a role sees; null: none of it. */
 export function remoteSchemaFor(remote: ResolvedRemoteSchema, role: string): UpstreamSchema | null {
   if (role === ADMIN_ROLE || remote.permissions === null) return remote.schema;

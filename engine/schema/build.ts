@@ -58,7 +58,7 @@ function readFields(builder: SchemaBuilder, operation: 'query' | 'subscription')
   const actions = actionFields(builder, operation);
   if (builder.isRelay) {
     const fields = sourceFields(builder, operation, (source) => connectionRoots(builder, source, operation));
-    return { ...fields, ...actions, ...nodeRoot(builder) };
+    return { ...fields, ...actions, ...nodeRoot(builder, operation) };
   }
   const fields = sourceFields(builder, operation, (source) => ({
     ...tableRoots(builder, source, operation),

@@ -9,7 +9,7 @@ import {
   GraphQLObjectType,
   GraphQLString,
 } from 'graphql';
-import { targetOf } from '../resolve/access.ts';
+import { mayReadAtRoot, targetOf } from '../resolve/access.ts';
 import { describe } from '../resolve/description.ts';
 import { relayTypeName } from '../resolve/names.ts';
 import { fieldName, rootFieldName } from '../resolve/naming.ts';
@@ -44,9 +44,7 @@ function tableConnection(
   table: ResolvedTable,
   operation: 'query' | 'subscription',
 ): [string, FieldConfig][] {
-  const access = builder.select(table);
-  const shown = operation === 'query' ? access?.queryRootFields : access?.subscriptionRootFields;
-  if (!nodeKey(builder, table) || (shown && !shown.has('select'))) return [];
+  if (!nodeKey(builder, table) || !mayReadAtRoot(builder.select(table), 'select', operation)) return [];
   const { naming, base } = table;
   const name = rootFieldName(naming, fieldName(naming, base, 'connection'));
   const description = `fetch data from the table: "${table.table.name}"`;

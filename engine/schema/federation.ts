@@ -16,6 +16,7 @@ import {
   print,
   printSchema,
 } from 'graphql';
+import { mayReadAtRoot } from '../resolve/access.ts';
 import {
   ANY_TYPE,
   ENTITIES_FIELD,
@@ -57,7 +58,12 @@ const SERVICE = fieldExtensions({ kind: 'service' });
 /** Tables whose rows a federated graph may ask for. */
 export function entityTables(builder: SchemaBuilder): readonly ResolvedTable[] {
   return [...builder.model.sources.values()].flatMap(({ tables }) =>
-    [...tables.values()].filter((table) => table.isEntity && readableKey(builder, table) !== null),
+    [...tables.values()].filter(
+      (table) =>
+        table.isEntity &&
+        readableKey(builder, table) !== null &&
+        mayReadAtRoot(builder.select(table), 'select_by_pk'),
+    ),
   );
 }
 

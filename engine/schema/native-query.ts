@@ -2,6 +2,7 @@
  *  arguments. Their rows are read like a table's (table.ts). Reference: features.md row 81.
  *  Not here: what the code says (resolve/native-query.ts). */
 import { type GraphQLFieldConfigArgumentMap, GraphQLInputObjectType, GraphQLNonNull } from 'graphql';
+import { mayReadAtRoot } from '../resolve/access.ts';
 import { nativeArgumentsTypeName } from '../resolve/names.ts';
 import type { ResolvedSource, ResolvedTable } from '../resolve/types.ts';
 import type { SchemaBuilder } from './builder.ts';
@@ -16,9 +17,7 @@ export function nativeQueryRoots(
 ): FieldMap {
   return Object.fromEntries(
     [...nativeQueries.values()].flatMap((table): [string, FieldConfig][] => {
-      const access = builder.select(table);
-      const shown = operation === 'query' ? access?.queryRootFields : access?.subscriptionRootFields;
-      if (!access || (shown && !shown.has('select'))) return [];
+      if (!mayReadAtRoot(builder.select(table), 'select', operation)) return [];
       const { name, description } = table.rootFields.select;
       const field = {
         type: nonNullList(objectType(builder, table)),

@@ -2,6 +2,7 @@
  *  its `id`, and the root field that finds one. An object is a Node to those who may read its whole primary key, in every
  *  row; only in the relay schema. Not here: what an id says (plan/node.ts). Reference: features.md row 124. */
 import { GraphQLID, GraphQLInterfaceType, GraphQLNonNull, type GraphQLObjectType } from 'graphql';
+import { mayReadAtRoot } from '../resolve/access.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { type FieldMap, fieldExtensions, nodeExtensions } from './origin.ts';
@@ -26,6 +27,16 @@ export function nodeTables(builder: SchemaBuilder): readonly ResolvedTable[] {
   return [...builder.model.sources.values()].flatMap(({ tables }) =>
     [...tables.values()].filter((table) => nodeKey(builder, table) !== null),
   );
+}
+
+/** Of these, tables whose rows the role may find by `node`. */
+export function foundByNode(
+  builder: SchemaBuilder,
+  operation: 'query' | 'subscription',
+): readonly ResolvedTable[] {
+  return nodeTables(builder).filter((table) => {
+    return mayReadAtRoot(builder.select(table), 'select_by_pk', operation);
+  });
 }
 
 export function nodeInterface(builder: SchemaBuilder): GraphQLInterfaceType {
@@ -54,8 +65,8 @@ export function nodeId(builder: SchemaBuilder, table: ResolvedTable): FieldMap {
 const ID_FIELD = { type: new GraphQLNonNull(GraphQLID), description: 'A globally unique identifier' };
 
 /** `node`, when there are any. */
-export function nodeRoot(builder: SchemaBuilder): FieldMap {
-  if (nodeTables(builder).length === 0) return {};
+export function nodeRoot(builder: SchemaBuilder, operation: 'query' | 'subscription'): FieldMap {
+  if (foundByNode(builder, operation).length === 0) return {};
   return {
     node: {
       type: nodeInterface(builder),

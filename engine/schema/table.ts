@@ -7,9 +7,10 @@ import {
   GraphQLObjectType,
   GraphQLString,
 } from 'graphql';
+import { mayReadAtRoot, type RootRead } from '../resolve/access.ts';
 import { describe } from '../resolve/description.ts';
 import type { ResolvedColumn, ResolvedSource, ResolvedTable } from '../resolve/types.ts';
-import { aggregateRoot, mayAggregate, relationshipAggregates } from './aggregate.ts';
+import { aggregateRoot, relationshipAggregates } from './aggregate.ts';
 import { boolExp } from './bool-exp.ts';
 import type { Related, SchemaBuilder } from './builder.ts';
 import { relationshipConnections } from './connection.ts';
@@ -102,8 +103,7 @@ function rootsOf(
 ): [string, FieldConfig][] {
   const access = builder.select(table);
   if (!access) return [];
-  const shown = operation === 'query' ? access.queryRootFields : access.subscriptionRootFields;
-  const isShown = (kind: string) => shown === null || shown.has(kind);
+  const isShown = (way: RootRead) => mayReadAtRoot(access, way, operation);
   const type = objectType(builder, table);
   const { select, select_by_pk, select_aggregate } = table.rootFields;
   const roots: [string, FieldConfig][] = [];
@@ -129,7 +129,7 @@ function rootsOf(
       },
     ]);
   }
-  if (isShown('select_aggregate') && mayAggregate(builder, table))
+  if (isShown('select_aggregate'))
     roots.push([select_aggregate.name, aggregateRoot(builder, table)], ...groupByRoot(builder, table));
   if (operation === 'subscription' && isShown('select_stream')) roots.push(...streamRoot(builder, table));
   return roots;
