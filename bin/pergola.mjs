@@ -99,7 +99,7 @@ async function printVersion() {
 }
 
 async function unknown(command) {
-  const { nearest } = await import('../engine/config/nearest.ts');
+  const { nearest } = await import('../engine/errors/nearest.ts');
   const near = nearest(command, [...Object.keys(COMMANDS), 'version', 'help']);
   fail(`there is no command ${command}${near ? `; did you mean ${near}?` : ''}\nSee: pergola help`);
 }

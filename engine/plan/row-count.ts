@@ -13,9 +13,9 @@ export type CountAsked = { readonly where?: unknown; readonly distinct?: readonl
 export function planRowsCount(
   table: ResolvedTable,
   asked: CountAsked,
-  reader: Reader & { readonly withoutAggregations: boolean },
+  reader: Reader & { readonly withoutAggregations?: boolean },
 ): QueryRoot {
-  const { role, withoutAggregations } = reader;
+  const { role, withoutAggregations = false } = reader;
   const { filter, cells } = withoutAggregations
     ? readAccess(table, role, 'count')
     : rootAccess(table, role, 'select_aggregate', 'count');

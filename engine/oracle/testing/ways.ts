@@ -8,7 +8,7 @@ import { type Databases, runForMany, runPlan, runStatement, valuesOf } from '../
 import { bodyText } from '../../execute/splice.ts';
 import { qualifiedKey } from '../../metadata/schema/common.ts';
 import { planRowsCount } from '../../plan/row-count.ts';
-import { planSelect } from '../../plan/row-selection.ts';
+import { planRootSelect } from '../../plan/row-selection.ts';
 import { SelectionSize } from '../../plan/selection-size.ts';
 import type { QueryRoot } from '../../plan/types.ts';
 import type { Session } from '../../resolve/session.ts';
@@ -152,7 +152,7 @@ export const WAYS = {
     return asked({ select: table.name, ...args }, (side) =>
       rowsOf(side, (reader) => ({
         kind: 'rows',
-        select: planSelect(resolvedTable(side, table), args, reader),
+        select: planRootSelect(resolvedTable(side, table), args, reader),
       })),
     );
   },
@@ -241,7 +241,7 @@ function ruleOf(choices: Choices, sight: Sight, table: Table): unknown {
 
 async function rowsOf(
   { model, databases, session }: Side,
-  root: (reader: Parameters<typeof planSelect>[2]) => QueryRoot,
+  root: (reader: Parameters<typeof planRootSelect>[2]) => QueryRoot,
 ): Promise<unknown> {
   const query = root({ model, role: session.role, size: new SelectionSize(), level: 0 });
   const plan = {
