@@ -22,7 +22,15 @@ import { type KindRow, SpecProblem, type TranslateContext, type ValueSource } fr
 import { type CustomResource, crName, kindAndNamespaceOf, kindOf } from './kinds.ts';
 import { isOwnedBy } from './ledger.ts';
 import { pauseOf } from './pause.ts';
-import type { CrSnapshot, Ledger, LedgerEntry, Outcome, Policies, ReconcileOptions } from './ports.ts';
+import type {
+  Consent,
+  CrSnapshot,
+  Ledger,
+  LedgerEntry,
+  Outcome,
+  Policies,
+  ReconcileOptions,
+} from './ports.ts';
 import { problemsOf } from './validate.ts';
 
 export const ADOPT_ANNOTATION = 'pergola.dev/adopt';
@@ -111,7 +119,7 @@ function translate(
   const pause = pauseOf(cr, snapshot.at);
   if (pause) return pause;
   if ('reason' in said) return said;
-  const policies = policiesOf(cr, row, options.policies);
+  const policies = policiesOf(cr, row, options.policies, snapshot.consent);
   return {
     claims: said.map((one) => ({ ...one, cr, policies: withSourceKept(one.object, cr, policies, options) })),
   };
@@ -222,15 +230,24 @@ function distinct(objects: readonly MetadataObject[]): readonly MetadataObject[]
   return [...byKey.values()];
 }
 
-function policiesOf(cr: CustomResource, row: KindRow, general: Policies): Claim['policies'] {
+/** A resource of another namespace than the Engine's cannot ask to leave its objects behind: they would be nobody's, and outlive what
+ *  the namespace is granted. */
+function policiesOf(
+  cr: CustomResource,
+  row: KindRow,
+  general: Policies,
+  consent: Consent | undefined,
+): Claim['policies'] {
   const own = cr.spec as { driftPolicy?: Policies['drift']; adoptionPolicy?: Policies['adoption'] } & {
     deletionPolicy?: 'Delete' | 'Retain';
   };
   const adopts = cr.metadata.annotations?.[ADOPT_ANNOTATION] === 'true';
+  const usual = general.deletion ?? row.deletionPolicy;
+  const mayRetain = !consent || cr.metadata.namespace === consent.home;
   return {
     drift: own.driftPolicy ?? general.drift,
     adoption: adopts ? 'Always' : (own.adoptionPolicy ?? general.adoption),
-    deletion: own.deletionPolicy ?? general.deletion ?? row.deletionPolicy,
+    deletion: mayRetain || own.deletionPolicy === 'Delete' ? (own.deletionPolicy ?? usual) : usual,
   };
 }
 

@@ -201,6 +201,21 @@ describe.each(REVOKED)('when a namespace is revoked because %s', (why, revoke, r
   });
 });
 
+test.each([
+  ['api', undefined, true],
+  ['team-a', undefined, false],
+  ['team-a', 'Retain', true],
+] as const)(
+  'Retain of a resource in %s, and %s of the Engine, leaves its objects: %s',
+  async (namespace, deletion, isLeft) => {
+    const world = new World();
+    world.options = { ...OPTIONS, policies: { ...OPTIONS.policies, deletion } };
+    await world.pass(AUTHOR, selectOf(namespace, ['id'], { deletionPolicy: 'Retain' }));
+    await world.pass(AUTHOR);
+    expect(world.has(SELECT)).toBe(isLeft);
+  },
+);
+
 test('without labels of namespaces nothing is revoked', async () => {
   const world = new World();
   world.allowed = { from: 'Selector', selector: { matchLabels: { tier: 'product' } } };

@@ -116,7 +116,8 @@ export const AdoptionPolicy = described(
   Type.Union([Type.Literal('IfEqual'), Type.Literal('Always'), Type.Literal('Never')]),
 );
 export const DeletionPolicySchema = described(
-  'What becomes of the objects when this resource is deleted: Delete, or Retain.',
+  'What becomes of the objects when this resource is deleted: Delete, or Retain. Retain has an effect only in the namespace of the ' +
+    'Engine.',
   Type.Union([Type.Literal('Delete'), Type.Literal('Retain')]),
 );
 
