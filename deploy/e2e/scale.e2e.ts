@@ -26,7 +26,7 @@ const LIMITS = {
   p99Ms: 3000,
   memoryMb: 300,
   idlePercent: 1,
-  requestsPerMinute: 4,
+  requestsPerMinute: 6,
 };
 
 const namespace = uniqueName('pergola-scale');
