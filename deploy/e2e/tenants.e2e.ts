@@ -33,6 +33,7 @@ spec:
       sources: [default]
       tables: ["public.*"]
       references: ["public.*"]
+      names: ["*"]
       roles: ["*"]
       webhookHosts: ["*"]
     - name: inherited-roles

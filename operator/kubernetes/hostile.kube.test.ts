@@ -44,6 +44,7 @@ await describeKube('hostile resources of another namespace', (kube) => {
       sources: ['*'],
       tables: ['*'],
       references: ['*'],
+      names: ['*'],
       roles: ['*'],
       variables: ['*'],
       webhookHosts: ['*'],
