@@ -15,6 +15,7 @@ const IN_FLIGHT = 300 * 1024;
 let database: TestDatabase;
 let engine: TestEngine;
 let hooked: TestEngine;
+let impatient: TestEngine;
 let hook: Server;
 let hookBytes = 0;
 
@@ -36,11 +37,13 @@ beforeAll(async () => {
     websocketConnectionInitTimeout: 30,
   };
   engine = await startTestEngine(limits);
+  impatient = await startTestEngine({ ...limits, websocketConnectionInitTimeout: 1 });
   const authHook = `http://127.0.0.1:${(hook.address() as AddressInfo).port}`;
   hooked = await startTestEngine({ ...limits, authHook, authHookMode: 'POST' });
 });
 
 afterAll(async () => {
+  await impatient?.close();
   await hooked?.close();
   await engine?.close();
   hook?.close();
@@ -56,8 +59,8 @@ type Talk = {
 };
 
 /** A connection that says exactly what it is told. */
-function talk({ url }: TestEngine): Talk {
-  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+function talk({ url }: TestEngine, allowHalfOpen = false): Talk {
+  const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen });
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   socket.on('error', () => {});
   let said = '';
@@ -200,6 +203,33 @@ test('headers that stop arriving are 408, and a connection that says nothing is 
   const silent = talk(engine);
   expect(await statusOf(slow)).toBe(408);
   await silent.closed;
+});
+
+test('a refused client that never closes its side does not keep the connection', async () => {
+  const upgrade = [
+    'GET /elsewhere HTTP/1.1',
+    'host: localhost',
+    'connection: Upgrade',
+    'upgrade: websocket',
+    'sec-websocket-version: 13',
+    `sec-websocket-key: ${Buffer.alloc(16, 'k').toString('base64')}`,
+  ];
+  const requests = [
+    'POST /v1/graphql HTTP/1.1\r\nhost: x\r\n',
+    'no HTTP\r\n\r\n',
+    `${upgrade.join('\r\n')}\r\n\r\n`,
+    `${upgrade.join('\r\n').replace('/elsewhere', '/v1/graphql')}\r\n\r\n`,
+    head('/v1/graphql', 100 * MIB),
+  ];
+  const lasting = requests.map(async (text) => {
+    const client = talk(impatient, true);
+    client.write(text);
+    // What is sent to a connection that is gone is answered with a reset.
+    const drip = setInterval(() => client.write('x'), 200);
+    await client.closed;
+    clearInterval(drip);
+  });
+  await Promise.all(lasting);
 });
 
 test('a client that goes away while it waits or sends leaves nothing reserved', async () => {

@@ -16,11 +16,13 @@ export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, m
   }
   const refusal = refusalOf(error, mostBytes);
   const body = JSON.stringify(toAdminBody(refusal, 'newer', false));
-  socket.end(
+  socket.write(
     `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n` +
       `content-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
       `connection: close\r\n\r\n${body}`,
   );
+  // A client that never closes its side must not keep the connection.
+  socket.destroySoon();
 }
 
 function refusalOf({ code }: NodeJS.ErrnoException, mostBytes: number): EngineError {

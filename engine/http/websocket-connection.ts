@@ -46,7 +46,7 @@ const MOST_AT_ONCE = 50;
 const MOST_UNHEARD = 3;
 /** A close frame has room for 123 bytes. */
 const MOST_REASON = 120;
-/** How long a close frame may take to be sent where the connection is closed for a limit. */
+/** How long a close frame may take to arrive where the connection is closed for a limit, or the client is not known. */
 const CUT_MS = 1000;
 
 export class Connection {
@@ -349,6 +349,8 @@ export class Connection {
     // The answer to our close frame has to be read.
     if (socket.isPaused) socket.resume();
     socket.close(code, cut(reason));
+    // A client nobody knows is not waited for.
+    if (this.#session === null) setTimeout(() => socket.terminate(), CUT_MS).unref();
     this.#end();
   }
 

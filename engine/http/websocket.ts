@@ -140,11 +140,14 @@ function believed({ options }: HttpContext, headers: IncomingHttpHeaders): Incom
 function refuse(duplex: Duplex, error: EngineError): void {
   const body = JSON.stringify(toAdminBody(error, 'newer', false));
   duplex.on('error', () => {});
-  duplex.end(
+  duplex.write(
     `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\nConnection: close\r\n` +
       Object.entries(retryAfter(error))
         .map(([name, value]) => `${name}: ${value}\r\n`)
         .join('') +
       `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
+  // A client that never closes its side must not keep the connection.
+  duplex.once('finish', () => duplex.destroy());
+  duplex.end();
 }
