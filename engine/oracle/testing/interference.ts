@@ -7,13 +7,14 @@
 import pg from 'pg';
 import { EngineError, printPath } from '../../errors/engine-error.ts';
 import { makeVariables, sessionOf } from './arena.ts';
+import type { Asked, Side } from './asked.ts';
 import { Choices, LARGEST } from './choices.ts';
 import { engineOn, sourcesOn } from './engine-on.ts';
 import { changeHidden, makeChanges, type Occasion } from './hidden-changes.ts';
 import { metadataRoles, metadataSource } from './metadata.ts';
 import { rowsSql, tablesSql } from './policies.ts';
 import { makeRaisingWorld, raisingFunctions, raisingSql, temptedSight } from './raising.ts';
-import { type Asked, type Side, WAYS, type WayName } from './ways.ts';
+import { WAYS, type WayName } from './ways.ts';
 
 export type Difference = {
   readonly seed: number;

@@ -55,6 +55,7 @@ export function makeRaisingWorld(choices: Choices): World {
     const field = { ...RAISING_CELL, type, computed: { from: table, of, hasArgument: false } };
     table.computed.push(field);
     allow(choices, world, table, { computed: [field] });
+    for (const role of world.roles) writeWhatIsRead(role, table);
   }
   for (const table of world.tables) {
     if (!table.of) continue;
@@ -82,6 +83,16 @@ function allow(choices: Choices, { roles, heir }: World, table: Table, cells: Ce
     };
     (permissions as Map<Table, Permissions>).set(table, { ...own, select });
   }
+}
+
+/** A role that may write rows it does not read learns of them by how many it has written. */
+function writeWhatIsRead({ permissions }: Role, table: Table): void {
+  const own = permissions.get(table)!;
+  if (!own.select) return;
+  const { filter } = own.select;
+  const update = own.update && { ...own.update, filter, check: null, presets: [] };
+  const remove = own.delete && { filter };
+  (permissions as Map<Table, Permissions>).set(table, { ...own, update, delete: remove });
 }
 
 const PLAIN = { isNullable: true, standard: null, computed: null } as const;

@@ -173,14 +173,14 @@ const NONE: Preferred = { cells: () => [], comparisons: [] };
 
 /** What one role may name. `null` is the administrator. */
 export class Sight {
-  readonly #role: Role | null;
+  readonly role: Role | null;
   readonly world: World;
   readonly words: Vocabulary;
 
   /** `prefer`: what conditions are made of more often than of other cells. */
   constructor(world: World, role: Role | null, prefer: Preferred = NONE) {
     this.world = world;
-    this.#role = role;
+    this.role = role;
     this.words = {
       columns: (table) => [...this.cells(table), ...this.cells(table).flatMap(prefer.cells)],
       relationships: (table) => this.relationships(table),
@@ -191,16 +191,16 @@ export class Sight {
   }
 
   mayRead(table: Table): boolean {
-    return !this.#role || this.#select(table) !== null;
+    return !this.role || this.#select(table) !== null;
   }
 
   columns(table: Table): readonly Column[] {
-    return this.#role ? (this.#select(table)?.columns ?? []) : table.columns;
+    return this.role ? (this.#select(table)?.columns ?? []) : table.columns;
   }
 
   /** With computed fields. */
   cells(table: Table): readonly Column[] {
-    const computed = this.#role ? (this.#select(table)?.computed ?? []) : table.computed;
+    const computed = this.role ? (this.#select(table)?.computed ?? []) : table.computed;
     return [...this.columns(table), ...computed];
   }
 
@@ -215,17 +215,17 @@ export class Sight {
   }
 
   mayAggregate(table: Table): boolean {
-    return !this.#role || this.#select(table)?.allowsAggregation === true;
+    return !this.role || this.#select(table)?.allowsAggregation === true;
   }
 
   #select(table: Table): Permissions['select'] {
-    return this.#role?.permissions.get(table)?.select ?? null;
+    return this.role?.permissions.get(table)?.select ?? null;
   }
 
   seesKey(table: Table): boolean {
     const isWhole = (columns: readonly Column[]) => table.key.every((column) => columns.includes(column));
     // A cell that one parent may not read is null in the rows that only it may.
-    const selects = this.#role?.parents.flatMap((role) => role.permissions.get(table)!.select ?? []) ?? [];
+    const selects = this.role?.parents.flatMap((role) => role.permissions.get(table)!.select ?? []) ?? [];
     return isWhole(this.columns(table)) && selects.every(({ columns }) => isWhole(columns));
   }
 }

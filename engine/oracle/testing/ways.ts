@@ -1,20 +1,19 @@
-/** WAYS: every way a role has to read rows, with a generator of requests. In: choices, and what the role may name. Out: a
- *  request that can be run on any database of the world. Ways to write have a row here when roles cannot probe values by
- *  writing. Not here: what the answers must be (interference.ts). */
+/** WAYS: every way a role has to read rows and to write those it reads, with a generator of requests. In: choices, and what the
+ *  role may name. Out: a request that can be run on any database of the world.
+ *  Not here: writing (write-ways.ts), what the answers must be (interference.ts). */
 import { answer, understood } from '../../execute/answer.ts';
 import { answerEndpoint } from '../../execute/endpoint.ts';
 import { readyOnce } from '../../execute/plan-cache.ts';
-import { type Databases, runForMany, runPlan, runStatement, valuesOf } from '../../execute/run-plan.ts';
+import { runForMany, runPlan, runStatement, valuesOf } from '../../execute/run-plan.ts';
 import { bodyText } from '../../execute/splice.ts';
 import { qualifiedKey } from '../../metadata/schema/common.ts';
 import { planRowsCount } from '../../plan/row-count.ts';
 import { planRootSelect } from '../../plan/row-selection.ts';
 import { SelectionSize } from '../../plan/selection-size.ts';
 import type { QueryRoot } from '../../plan/types.ts';
-import type { Session } from '../../resolve/session.ts';
-import type { Model } from '../../resolve/types.ts';
 import { renderPlan } from '../../sql/plan.ts';
 import { textOfColumn } from '../../wire/statement.ts';
+import type { Asked, Side } from './asked.ts';
 import type { Choices } from './choices.ts';
 import { makeCondition } from './condition.ts';
 import { toArgument, toRule, valueArgument } from './condition-text.ts';
@@ -23,11 +22,7 @@ import { digest, parseExactly, type Shape } from './json.ts';
 import { fieldsShape, fieldsText, queryRequest, queryShape } from './query-text.ts';
 import { makeFields, makeQuery, type Sight } from './request.ts';
 import type { Column, Table } from './world.ts';
-
-export type Side = { readonly model: Model; readonly databases: Databases; readonly session: Session };
-
-/** A request: what to say of it, and its answer, in which what has no order is sorted. */
-export type Asked = { readonly text: string; readonly run: (side: Side) => Promise<unknown> };
+import { makeDelete, makeUpdate } from './write-ways.ts';
 
 type Way = (choices: Choices, sight: Sight) => Asked | null;
 
@@ -165,6 +160,8 @@ export const WAYS = {
       rowsOf(side, (reader) => planRowsCount(resolvedTable(side, table), args, reader)),
     );
   },
+  update: makeUpdate,
+  delete: makeDelete,
 } as const satisfies Record<string, Way>;
 
 export type WayName = keyof typeof WAYS;
