@@ -389,3 +389,42 @@ test('client headers are forwarded where the metadata says so, below its own', a
   expect(headers).toMatchObject({ authorization: 'Bearer me', 'x-key': 'ours' });
   expect(headers['x-engine-admin-secret']).toBeUndefined();
 });
+
+test('subscriptions at a service are counted like any, and end where their client reads nothing', async () => {
+  await add();
+  const limits = {
+    maxSubscriptionsPerConnection: 1,
+    maxQueuedBytes: 128 * 1024,
+    adminSecret: engine.adminSecret,
+  };
+  const limited = await startTestEngine({ databaseUrl: database.url, ...limits });
+  onTestFinished(() => limited.close());
+  const client = await openSocket(limited.url, 'graphql-transport-ws');
+  client.send({
+    type: 'connection_init',
+    payload: { headers: { 'x-engine-admin-secret': engine.adminSecret } },
+  });
+  await client.next();
+  const begin = (id: string) =>
+    client.send({ type: 'subscribe', id, payload: { query: 'subscription { ticks { n at } }' } });
+  begin('a');
+  const first = await asked();
+  begin('b');
+  expect(await client.next()).toMatchObject({
+    id: 'b',
+    type: 'error',
+    payload: [{ extensions: { code: 'subscription-limit-exceeded' } }],
+  });
+  first.send({ type: 'complete', id: '1' });
+  expect(await client.next()).toEqual({ type: 'complete', id: 'a' });
+  await first.closed;
+  begin('c');
+  await expect.poll(() => peers.length).toBe(2);
+  const second = await asked();
+  client.socket.pause();
+  const event = { data: { ticks: { n: 1, at: 'x'.repeat(1_000_000) } } };
+  for (let i = 0; i < 30; i++) second.result(event);
+  await second.closed;
+  client.socket.resume();
+  await client.closed;
+}, 30_000);

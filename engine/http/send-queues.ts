@@ -1,6 +1,7 @@
 /** Bytes that wait for clients, over all connections of the process. A client that does not take what it asked for is cut off: when
  *  its queue stays long, or, where the queues of all are longer than the budget, when its queue is among the longest.
  *  Looked at every second. Not here: what is sent (respond.ts, websocket-connection.ts). */
+import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 
 export type SendQueue = {
@@ -110,6 +111,6 @@ export class SendQueues {
 
 /** Text that waits is in the heap, bytes are beside it. */
 function standardBytes(): number {
-  const memory = process.constrainedMemory() || process.availableMemory();
+  const memory = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
   return Math.floor(Math.min(getHeapStatistics().heap_size_limit / HEAP_SHARE, memory / MEMORY_SHARE));
 }
