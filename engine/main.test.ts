@@ -364,6 +364,16 @@ describe('the program', () => {
     expect(output.stdout + output.stderr).not.toContain('hush-hush');
   });
 
+  test.each(['--database-url', '--metadata-database-url'])(
+    'refuses an %s that is no connection string, without repeating it',
+    async (flag) => {
+      const { output, ended } = pergola(['serve', flag, 'base/planted-secret']);
+      expect(await ended).toBe(1);
+      expect(output.stderr).toContain('not a connection string of Postgres');
+      expect(output.stderr + output.stdout).not.toContain('planted-secret');
+    },
+  );
+
   test('lists every option that cannot be used, and exits with 2', async () => {
     const { output, ended } = pergola(['serve', '--databse-url', 'x', '--server-port', 'y']);
     expect(await ended).toBe(2);

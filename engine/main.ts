@@ -41,6 +41,7 @@ export async function startEngine(
     metadataDatabaseUrl: options.metadataDatabaseUrl ?? options.databaseUrl!,
     env:
       options.databaseUrl === undefined ? env : { ...env, ENGINE_GRAPHQL_DATABASE_URL: options.databaseUrl },
+    dynamicSecretsPath: options.dynamicSecretsPath,
     hasDatabaseUrl: options.databaseUrl !== undefined,
     stringifyNumericTypes: options.stringifyNumericTypes,
     inferFunctionPermissions: options.inferFunctionPermissions,

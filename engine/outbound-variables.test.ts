@@ -235,6 +235,42 @@ test('a one-off event that was accepted before is not sent with what a source us
   expect(refused).toMatchObject({ status: 400, body: { code: 'invalid-configuration' } });
 });
 
+test.each([
+  ['not set', { from_env: 'UNSET' }, '"UNSET" is not set'],
+  ['no connection string', { from_env: 'TOKEN' }, '"TOKEN" is not a connection string'],
+  ['a secret of the engine', { from_env: 'ENGINE_GRAPHQL_ADMIN_SECRET' }, 'no connection may use it'],
+  ['a file that may not be read', { dynamic_from_file: '/etc/hostname' }, 'not below a folder'],
+])(
+  'a replica or member whose address is %s makes its source inconsistent, which serves on',
+  async (_, database_url, text) => {
+    const info = { database_url };
+    const certificate = {
+      database_url: elsewhere.url,
+      ssl_configuration: { sslmode: 'require', sslrootcert: database_url },
+    };
+    const parts = [
+      { read_replicas: [info] },
+      { connection_set: [{ name: 'm', connection_info: info }] },
+      ...('from_env' in database_url ? [{ read_replicas: [certificate] }] : []),
+    ];
+    for (const part of parts) {
+      const configuration = { ...main.configuration, ...part };
+      const document = {
+        version: 3,
+        sources: [{ ...main, configuration, tables: [{ table: { schema: 'public', name: 'book' } }] }],
+      };
+      expect(await replace(document, false)).toMatchObject({ status: 400 });
+      expect(await replace(document, true)).toMatchObject({ status: 200 });
+      const found = await inconsistent();
+      expect(found).toMatchObject([{ type: 'source' }]);
+      if (!('read_replicas' in part) || part.read_replicas[0] === info)
+        expect(found[0]?.reason).toContain(text);
+      expect(JSON.stringify(found)).not.toContain('planted');
+      expect(await engine.graphql('{ book { id } }')).toEqual({ data: { book: [] } });
+    }
+  },
+);
+
 test('test_webhook_transform shows no variable that is never sent', async () => {
   await replace(documentWith({}, [other()]), false);
   for (const [variable] of REFUSED) {

@@ -4,8 +4,11 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { relative } from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
+import { connectTo, optionAddress } from '../../engine/execute/connect.ts';
 import { filesIn } from '../../operator/folder/read-folder.ts';
+
+const PURPOSE = { applicationName: 'pergola up', timeoutMs: 15_000 };
 
 export type Databases = { readonly app: string; readonly metadata: string };
 
@@ -67,7 +70,6 @@ function urlOf(serverUrl: string, database: string): string {
 }
 
 async function withClient<T>(url: string, body: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
+  const client = await connectTo(optionAddress(url), PURPOSE);
   return body(client).finally(() => client.end());
 }

@@ -6,6 +6,7 @@ import { type Introspectable, introspect } from '../catalog/introspect.ts';
 import type { Catalog } from '../catalog/types.ts';
 import { EngineError } from '../errors/engine-error.ts';
 import type { ActionCalls } from '../execute/async-actions.ts';
+import { type DatabaseAddress, optionAddress } from '../execute/connect.ts';
 import { prepareNativeQueries } from '../execute/native-query.ts';
 import type { Database } from '../execute/pool.ts';
 import { introspectRemote } from '../execute/remote-schema.ts';
@@ -16,10 +17,12 @@ import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import { isTrusted, type Trusts } from '../outgoing/tls-allowlist.ts';
 import { brokenQueries } from '../plan/stored-query.ts';
+import { Inconsistencies, sourceSubject } from '../resolve/inconsistency.ts';
 import { nativeQueriesOf } from '../resolve/native-queries.ts';
 import { signatureOf } from '../resolve/native-query.ts';
 import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
 import { type Resolution, type ResolveOptions, resolve } from '../resolve/resolve.ts';
+import type { Inconsistency } from '../resolve/types.ts';
 import { type Unenforced, unenforcedIn } from '../resolve/unenforced.ts';
 import { VariableRules } from '../resolve/variables.ts';
 import type { ForeignTransaction, Outcome } from '../store/intents.ts';
@@ -32,6 +35,8 @@ export type GroundOptions = {
   readonly metadataDatabase: Database;
   readonly metadataDatabaseUrl: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Folders that database URLs may be read from. */
+  readonly dynamicSecretsPath?: readonly string[] | undefined;
   readonly headerPrefix: string;
   readonly resolve: ResolveOptions;
   readonly countsWithoutAggregations?: boolean | undefined;
@@ -63,7 +68,7 @@ export class Ground {
       ...(maxConnections !== undefined && { maxConnections }),
       ...(maxWaiting !== undefined && { maxWaiting }),
     };
-    this.sources = new Sources(env, limits, { timed, failed });
+    this.sources = new Sources({ env, folders: options.dynamicSecretsPath ?? [] }, limits, { timed, failed });
   }
 
   /** Of asynchronous actions. */
@@ -82,7 +87,23 @@ export class Ground {
 
   resolve(metadata: Metadata, catalogs: Catalogs, upstreams: Upstreams): Resolution {
     const { model, inconsistencies } = resolve(metadata, catalogs, this.#options.resolve, upstreams);
-    return { model, inconsistencies: [...inconsistencies, ...brokenQueries(metadata, model)] };
+    const connections = this.#brokenConnections(metadata.sources, catalogs);
+    return {
+      model,
+      inconsistencies: [...inconsistencies, ...connections, ...brokenQueries(metadata, model)],
+    };
+  }
+
+  /** Replicas and members of connection sets that cannot be connected to, wherever their databases are. Their source is inconsistent,
+   *  and served by its other connections. */
+  #brokenConnections(sources: readonly Source[], catalogs: Catalogs): readonly Inconsistency[] {
+    const found = new Inconsistencies();
+    for (const source of sources) {
+      const catalog = catalogs.get(source.name);
+      const [fault] = catalog && !('error' in catalog) ? this.sources.faultsOf(source) : [];
+      if (fault) found.add(sourceSubject(source.name), fault);
+    }
+    return found.all;
   }
 
   /** Restrictions that the document declares without effect. */
@@ -188,7 +209,9 @@ export class Ground {
 
   /** Is the source the metadata database itself, as the same user: then one transaction can hold both. */
   isMetadataDatabase(source: Source): boolean {
-    return placeOf(this.sources.url(source)) === placeOf(this.#options.metadataDatabaseUrl);
+    return (
+      placeOf(this.sources.address(source)) === placeOf(optionAddress(this.#options.metadataDatabaseUrl))
+    );
   }
 }
 
@@ -198,7 +221,8 @@ export function trustsOf({ network }: Metadata): Trusts {
 
 /** What no database could mend. */
 function faultOf(error: unknown): { readonly fault?: EngineError } {
-  if (!(error instanceof EngineError) || error.kind !== 'tlsUnusable') return {};
+  if (!(error instanceof EngineError)) return {};
+  if (error.kind !== 'tlsUnusable' && error.kind !== 'invalidConfiguration') return {};
   return { fault: error.at('connection_info').at('configuration') };
 }
 
@@ -207,12 +231,7 @@ async function timeout(signal: AbortSignal): Promise<never> {
   throw new Error(`no answer in ${INTROSPECTION_TIMEOUT_MS / 1000} s`);
 }
 
-/** What makes two URLs the same database and user; options after `?` do not. */
-function placeOf(url: string): string {
-  try {
-    const { username, hostname, port, pathname } = new URL(url);
-    return [username, hostname, port || '5432', pathname].join('\n');
-  } catch {
-    return url;
-  }
+/** What makes two addresses the same database and user; parameters do not. */
+function placeOf({ target: { hosts, user, database } }: DatabaseAddress): string {
+  return JSON.stringify([hosts.map(({ host, port }) => [host, port ?? 5432]), user, database]);
 }

@@ -44,6 +44,8 @@ export type EngineStateOptions = ResolveOptions & {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Was a `--database-url` given: an empty document then starts with a source `default` that reads it from `env`. */
   readonly hasDatabaseUrl: boolean;
+  /** Folders that database URLs may be read from; default none. */
+  readonly dynamicSecretsPath?: readonly string[];
   /** First part of our headers on the wire. */
   readonly headerPrefix?: string;
   /** --count-without-aggregations. Default false. */
@@ -123,6 +125,7 @@ export class EngineState {
       metadataDatabase: this.#database,
       metadataDatabaseUrl: options.metadataDatabaseUrl,
       env: options.env,
+      dynamicSecretsPath: options.dynamicSecretsPath,
       headerPrefix: options.headerPrefix ?? SESSION_PREFIX,
       resolve: options,
       countsWithoutAggregations: options.countsWithoutAggregations,

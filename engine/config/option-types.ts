@@ -104,6 +104,17 @@ export const jsonTexts: OptionType<readonly string[]> = {
   },
 };
 
+/** Comma-separated absolute paths. */
+export const paths: OptionType<readonly string[]> = {
+  placeholder: 'PATH,…',
+  schema: { type: 'array', items: { type: 'string' } },
+  parse: (value) => {
+    const given = commaSeparated(value);
+    const other = given.find((path) => !path.startsWith('/'));
+    return other === undefined ? given : wrong(`expects absolute paths, not "${other}"`);
+  },
+};
+
 /** `name=value,…`, as OpenTelemetry writes headers in variables. The text is never repeated: it may hold secrets. */
 export const pairs: OptionType<Readonly<Record<string, string>>> = {
   placeholder: 'NAME=VALUE,…',

@@ -15,6 +15,7 @@ import {
   type OptionType,
   oneOf,
   pairs,
+  paths,
   text,
 } from './option-types.ts';
 
@@ -80,6 +81,12 @@ export const OPTIONS = {
     default: undefined,
     isSecret: true,
     doc: 'the Postgres that keeps the metadata; without it, the one of --database-url',
+  }),
+  'dynamic-secrets-path': row({
+    group: 'Databases',
+    type: paths,
+    default: [],
+    doc: 'folders of files that sources may read their database URLs from (`dynamic_from_file`); without it, none may',
   }),
   'pg-connections': row({
     group: 'Databases',
@@ -585,6 +592,16 @@ export type Options = { readonly [F in OptionFlag as CamelCase<F>]: ValueOf<(typ
 /** The variable of an option: `server-port` → `ENGINE_GRAPHQL_SERVER_PORT`. */
 export function variableOf(flag: OptionFlag): string {
   return `ENGINE_GRAPHQL_${flag.replaceAll('-', '_').toUpperCase()}`;
+}
+
+/** The options that hold a connection string themselves. */
+const DATABASE_OPTIONS: readonly OptionFlag[] = ['database-url', 'metadata-database-url'];
+
+/** True when a source may connect with the variable. Other options of the engine are secrets of other things, or none. */
+export function isForConnections(variable: string): boolean {
+  const flags = Object.keys(OPTIONS) as OptionFlag[];
+  const flag = flags.find((each) => variableOf(each) === variable);
+  return flag === undefined || DATABASE_OPTIONS.includes(flag);
 }
 
 /** `server-port` → `serverPort`. */

@@ -469,6 +469,9 @@ export const ERRORS = {
   unexpectedPayload: row<Text>(400, 'unexpected-payload', (p) => p.text),
   notSupported: row<Text>(400, 'not-supported', (p) => p.text),
   invalidConfiguration: row<Text>(400, 'invalid-configuration', (p) => p.text),
+  /** A variable or file that a source connects with is not there. It may be later, so the source is waited for like one whose
+   *  database does not answer. */
+  connectionSecretMissing: row<Text>(400, 'invalid-configuration', (p) => p.text),
   /** What a source's connections are to be encrypted with, wherever its database is. */
   tlsUnusable: row<Text>(400, 'invalid-configuration', (p) => p.text),
   conflictingRootFields: row<Text>(500, 'unexpected', (p) => p.text),

@@ -1,34 +1,100 @@
-/** A source's `database_url` in any of its four forms → the URL to connect to.
- *  Raises `invalidConfiguration` when an environment variable or file is missing; a URL never appears in a message. */
-import { readFileSync } from 'node:fs';
+/** A source's `database_url` in any of its four forms → the address to connect to.
+ *  Raises `connectionSecretMissing`; `invalidConfiguration` for a variable or file that may not be used or holds no connection string. No message has
+ *  any part of a variable's or a file's content. Not here: the grammar (connection-string.ts). Reference: metadata-model.md, PgConfig. */
+import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { isForConnections } from '../config/options.ts';
 import { fail } from '../errors/engine-error.ts';
 import { own } from '../metadata/own.ts';
 import type { DatabaseUrl } from '../metadata/schema/source.ts';
+import type { DatabaseAddress } from './connect.ts';
+import { ConnectionStringError, type ConnectionTarget, parseConnectionString } from './connection-string.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export function connectionUrl(url: DatabaseUrl, env: Environment): string {
-  if (typeof url === 'string') return url;
+/** Where connection strings may come from. */
+export type ConnectionSecrets = {
+  readonly env: Environment;
+  /** Files are read below these folders only (--dynamic-secrets-path). */
+  readonly folders: readonly string[];
+};
+
+/** A file with more than that is no connection string. */
+const MOST_BYTES = 65_536;
+
+export function databaseAddress(url: DatabaseUrl, { env, folders }: ConnectionSecrets): DatabaseAddress {
+  if (typeof url === 'string') return { target: parsed(url, 'the database URL'), origin: 'literal' };
   if ('from_env' in url) {
-    const value = own(env, url.from_env);
-    if (value) return value;
-    return fail('invalidConfiguration', { text: `environment variable "${url.from_env}" is not set` });
+    const variable = `environment variable ${JSON.stringify(url.from_env)}`;
+    return { target: parsed(connectionVariable(url.from_env, env), variable), origin: 'secret' };
   }
-  if ('dynamic_from_file' in url) return fromFile(url.dynamic_from_file);
+  if ('dynamic_from_file' in url) {
+    const path = url.dynamic_from_file;
+    return { target: parsed(readSecret(path, folders), `file ${JSON.stringify(path)}`), origin: 'secret' };
+  }
   const { username, password, host, port, database } = url.connection_parameters;
-  const built = new URL('postgres://localhost');
-  built.username = encodeURIComponent(username);
-  if (password) built.password = encodeURIComponent(password);
-  built.hostname = host;
-  built.port = String(port);
-  built.pathname = `/${encodeURIComponent(database)}`;
-  return built.href;
+  const target = { user: username, password: password || null, database, parameters: {} };
+  return { target: { hosts: [{ host, port }], ...target }, origin: 'literal' };
 }
 
-function fromFile(path: string): string {
+/** Returns the value of a variable that a connection uses. Raises as `databaseAddress`. */
+export function connectionVariable(name: string, env: Environment): string {
+  const variable = `environment variable ${JSON.stringify(name)}`;
+  if (!isForConnections(name)) refuse(`${variable} is an option of the engine, and no connection may use it`);
+  return own(env, name) || miss(`${variable} is not set`);
+}
+
+function parsed(text: string, where: string): ConnectionTarget {
   try {
-    return readFileSync(path, 'utf8').trim();
-  } catch {
-    return fail('invalidConfiguration', { text: `cannot read the database URL from file "${path}"` });
+    return parseConnectionString(text.trim());
+  } catch (error) {
+    if (!(error instanceof ConnectionStringError)) throw error;
+    return refuse(`${where} is not a connection string of Postgres: ${error.message}`);
   }
+}
+
+/** The file's path may lead through links, as those of Kubernetes do; its end must be below a folder, too. */
+function readSecret(path: string, folders: readonly string[]): string {
+  const file = `file ${JSON.stringify(path)}`;
+  const isBelow = folders.some((folder) => isWithin(resolve(folder), resolve(path)));
+  if (!isAbsolute(path) || !isBelow) refuse(`${file} is not below a folder of --dynamic-secrets-path`);
+  return contentOf(path, folders) ?? miss(`cannot read the database URL from ${file}`);
+}
+
+/** Null when there is no file that may be read. */
+function contentOf(path: string, folders: readonly string[]): string | null {
+  let descriptor: number | undefined;
+  try {
+    const real = realpathSync(path);
+    if (!folders.some((folder) => isWithin(realOf(folder), real))) return null;
+    descriptor = openSync(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const status = fstatSync(descriptor);
+    return status.isFile() && status.size <= MOST_BYTES ? readFileSync(descriptor, 'utf8') : null;
+  } catch {
+    return null;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+/** The folder itself where it does not exist: nothing is below it then. */
+function realOf(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch {
+    return resolve(folder);
+  }
+}
+
+function isWithin(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+function miss(text: string): never {
+  return fail('connectionSecretMissing', { text });
+}
+
+function refuse(text: string): never {
+  return fail('invalidConfiguration', { text });
 }

@@ -1,9 +1,12 @@
 /** `pg_dump` as a child process: a database as SQL text. What the client may ask of it is listed: options that would write files
- *  or connect elsewhere are not. In: a URL, arguments. Out: the text, cleaned of what only pg_dump cares about when asked.
+ *  or connect elsewhere are not. In: an address, arguments. Out: the text, cleaned of what only pg_dump cares about when asked.
  *  Not here: HTTP (http/pg-dump.ts). PostgreSQL manual, "pg_dump"; reference: features.md 1.14. */
 import { spawn } from 'node:child_process';
 import { fail } from '../errors/engine-error.ts';
 import type { Tls } from '../wire/dial.ts';
+import { redactedText } from '../wire/redacted.ts';
+import { type DatabaseAddress, textsOf } from './connect.ts';
+import { printKeywords } from './connection-string.ts';
 import type { Environment } from './database-url.ts';
 import { withTlsFiles } from './tls.ts';
 
@@ -56,13 +59,13 @@ export function forbiddenOption(options: readonly string[]): string | undefined 
 
 /** Raises `pgDumpMissing`; `pgDumpFailed` with what it said. The password goes by the environment, which `ps` does not show. */
 export function pgDump(
-  url: string,
+  address: DatabaseAddress,
   tls: Tls | undefined,
   options: readonly string[],
   env: Environment,
   signal?: AbortSignal,
 ): Promise<string> {
-  const dumped = (libpq: Environment) => dump(url, options, { path: env['PATH'], libpq, signal });
+  const dumped = (libpq: Environment) => dump(address, options, { path: env['PATH'], libpq, signal });
   return tls ? withTlsFiles(tls, dumped) : dumped({});
 }
 
@@ -74,13 +77,18 @@ type Surroundings = {
 };
 
 async function dump(
-  url: string,
+  { target, origin }: DatabaseAddress,
   options: readonly string[],
   { path, libpq, signal }: Surroundings,
 ): Promise<string> {
-  const { address, password } = withoutPassword(url);
-  const child = spawn('pg_dump', [...options, '--no-password', `--dbname=${address}`], {
-    env: { PATH: path, LANG: 'C.UTF-8', PGAPPNAME: 'pergola', PGPASSWORD: password, ...libpq },
+  const child = spawn('pg_dump', [...options, '--no-password', `--dbname=${printKeywords(target)}`], {
+    env: {
+      PATH: path,
+      LANG: 'C.UTF-8',
+      PGAPPNAME: 'pergola',
+      PGPASSWORD: target.password ?? '',
+      ...libpq,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
     signal,
   });
@@ -93,7 +101,12 @@ async function dump(
     if (error.code === 'ENOENT') fail('pgDumpMissing', {});
     throw error;
   });
-  if (code !== 0) fail('pgDumpFailed', {}, { internal: (await complaints).trim() });
+  if (code !== 0)
+    fail(
+      'pgDumpFailed',
+      {},
+      { internal: redactedText((await complaints).trim(), origin === 'secret' ? textsOf(target) : []) },
+    );
   return output;
 }
 
@@ -115,17 +128,6 @@ const NOISE: readonly RegExp[] = [
   /^CREATE EXTENSION IF NOT EXISTS plpgsql /,
   /^COMMENT ON EXTENSION plpgsql /,
 ];
-
-function withoutPassword(url: string): { readonly address: string; readonly password: string } {
-  try {
-    const parsed = new URL(url);
-    const password = decodeURIComponent(parsed.password);
-    parsed.password = '';
-    return { address: parsed.href, password };
-  } catch {
-    return { address: url, password: '' };
-  }
-}
 
 async function collect(stream: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = [];

@@ -6,7 +6,7 @@ import type pg from 'pg';
 import { EngineError } from '../errors/engine-error.ts';
 import { retriesAtOnce, timerMs } from '../metadata/schema/number.ts';
 import type { Connection } from '../wire/connection.ts';
-import { dial, type Tls } from '../wire/dial.ts';
+import type { Tls } from '../wire/dial.ts';
 import {
   type Failed,
   type Patience,
@@ -18,6 +18,7 @@ import {
   WirePool,
 } from '../wire/pool.ts';
 import type { NamedStatement, Row, Value } from '../wire/statement.ts';
+import { connectTo, type DatabaseAddress, dialingOf, optionAddress } from './connect.ts';
 import { type Deadline, timeIsUp, timeLeft } from './deadline.ts';
 import { isOurs, sqlStateOf } from './pg-errors.ts';
 
@@ -79,20 +80,28 @@ const AS_TEXT = { getTypeParser: () => (value: string) => value };
 /** Are called with what happens on the connections. */
 export type PoolObservers = { readonly timed?: Timed | undefined; readonly failed?: Failed | undefined };
 
+/** A text is an option of the engine. Raises ConnectionStringError. */
 export function openDatabase(
-  url: string,
+  address: string | DatabaseAddress,
   options: PoolOptions = {},
   observers: PoolObservers = {},
 ): Database {
-  return new PooledDatabase(url, options, observers);
+  return new PooledDatabase(
+    typeof address === 'string' ? optionAddress(address) : address,
+    options,
+    observers,
+  );
 }
 
 /** Opens a connection beside every pool, runs `select 1` and closes it. Raises what the attempt raises, or that there was no
  *  answer in time. */
-export async function probe(url: string, tls: Tls | undefined, timeoutSeconds: number): Promise<void> {
+export async function probe(
+  address: DatabaseAddress,
+  tls: Tls | undefined,
+  timeoutSeconds: number,
+): Promise<void> {
   const timeoutMs = timeoutSeconds * 1000;
-  const config = { connectionString: url, connectionTimeoutMillis: timeoutMs, application_name: 'pergola' };
-  const client = await dial(config, tls);
+  const client = await connectTo(address, { applicationName: 'pergola', timeoutMs }, tls);
   client.on('error', () => {});
   const timeout = setTimeout(() => client.connection.stream.destroy(), timeoutMs);
   try {
@@ -156,16 +165,14 @@ class PooledDatabase implements Database {
   readonly #pool: WirePool;
   readonly #begin: string;
 
-  constructor(url: string, options: PoolOptions, { timed, failed }: PoolObservers) {
+  constructor(address: DatabaseAddress, options: PoolOptions, { timed, failed }: PoolObservers) {
     this.#begin = `begin isolation level ${(options.isolationLevel ?? 'read-committed').replace('-', ' ')}`;
     const waitMs = timerMs(options.poolTimeoutSeconds ?? 0);
     this.#pool = new WirePool({
-      connection: {
-        connectionString: url,
-        connectionTimeoutMillis: waitMs || CONNECT_TIMEOUT_MS,
-        keepAlive: true,
-        application_name: 'pergola',
-      },
+      connection: dialingOf(address, {
+        applicationName: 'pergola',
+        timeoutMs: waitMs || CONNECT_TIMEOUT_MS,
+      }),
       maxConnections: options.maxConnections ?? 50,
       idleTimeoutMs: (options.idleTimeoutSeconds ?? 180) * 1000,
       lifetimeMs: (options.connectionLifetimeSeconds ?? 600) * 1000,

@@ -7,7 +7,7 @@ import { SourceHealth } from './source-health.ts';
 import { Sources } from './sources.ts';
 
 let database: TestDatabase;
-const sources = new Sources({});
+const sources = new Sources({ env: {}, folders: [] });
 
 beforeAll(async () => {
   database = await createDatabase();

@@ -1,4 +1,3 @@
-/** Twins of sources.ts and database-url.ts. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -7,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import type { DatabaseUrl, Source } from '../metadata/schema/source.ts';
 import { openProxy } from '../wire/testing/proxy.ts';
-import { connectionUrl } from './database-url.ts';
 import { Sources } from './sources.ts';
 
 const sourceAt = (url: DatabaseUrl, name = 'default', pool = {}): Source => ({
@@ -15,36 +13,6 @@ const sourceAt = (url: DatabaseUrl, name = 'default', pool = {}): Source => ({
   kind: 'postgres',
   tables: [],
   configuration: { connection_info: { database_url: url, pool_settings: pool } },
-});
-
-describe('the URL of a source is', () => {
-  test('given as it is', () => {
-    expect(connectionUrl('postgres://a/b', {})).toBe('postgres://a/b');
-  });
-
-  test('in the environment', () => {
-    expect(connectionUrl({ from_env: 'DB' }, { DB: 'postgres://a/b' })).toBe('postgres://a/b');
-    expect(() => connectionUrl({ from_env: 'DB' }, {})).toThrow('environment variable "DB" is not set');
-  });
-
-  test('made of parameters, whatever is in them', () => {
-    const connection_parameters = {
-      username: 'u@x',
-      password: 'p/:?#',
-      host: 'h',
-      port: 5433,
-      database: 'd b',
-    };
-    expect(connectionUrl({ connection_parameters }, {})).toBe('postgres://u%40x:p%2F%3A%3F%23@h:5433/d%20b');
-  });
-
-  test('in a file', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'pergola-url-'));
-    await writeFile(join(folder, 'url'), 'postgres://a/b\n');
-    expect(connectionUrl({ dynamic_from_file: join(folder, 'url') }, {})).toBe('postgres://a/b');
-    expect(() => connectionUrl({ dynamic_from_file: join(folder, 'none') }, {})).toThrow('cannot read');
-    await rm(folder, { recursive: true });
-  });
 });
 
 describe('open databases', () => {
@@ -61,7 +29,7 @@ describe('open databases', () => {
   const ofUrl = (url: string) => new URL(url).pathname.slice(1);
 
   test('are found by the name of a published source, and by no other', async () => {
-    const sources = new Sources({});
+    const sources = new Sources({ env: {}, folders: [] });
     sources.publish([sourceAt(one.url), sourceAt(two.url, 'other')]);
     expect([await nameOf(sources), await nameOf(sources, 'other')]).toEqual([ofUrl(one.url), ofUrl(two.url)]);
     expect(() => sources.get('third')).toThrow('source "third" is not open');
@@ -69,7 +37,7 @@ describe('open databases', () => {
   });
 
   test('stay open while their configuration stays, and are closed when it goes', async () => {
-    const sources = new Sources({});
+    const sources = new Sources({ env: {}, folders: [] });
     sources.publish([sourceAt(one.url)]);
     const before = sources.get('default');
     sources.publish([sourceAt(one.url)]);
@@ -81,7 +49,7 @@ describe('open databases', () => {
   });
 
   test('of a configuration only tried out leave the published one alone', async () => {
-    const sources = new Sources({});
+    const sources = new Sources({ env: {}, folders: [] });
     sources.publish([sourceAt(one.url)]);
     const before = sources.get('default');
     await sources.database(sourceAt(two.url)).run({ name: '', text: 'select 1' }, []);
@@ -91,11 +59,58 @@ describe('open databases', () => {
     await sources.close();
   });
 
+  describe('with several hosts', () => {
+    const several = (url: string, more = '') => {
+      const { username, password, host, pathname } = new URL(url);
+      const credentials = `${username}${password && `:${password}`}`;
+      return `postgres://${credentials}@127.0.0.1:1,${host}${pathname}${more}`;
+    };
+    const ask = async (url: string) => {
+      const sources = new Sources({ env: {}, folders: [] }, { retries: 0 });
+      try {
+        sources.publish([sourceAt(url)]);
+        return await nameOf(sources);
+      } finally {
+        await sources.close();
+      }
+    };
+
+    test('go to the first that takes the connection', async () => {
+      expect(await ask(several(one.url))).toBe(new URL(one.url).pathname.slice(1));
+    });
+
+    test.each(['any', 'primary', 'read-write', 'prefer-standby'])(
+      'go to a primary with target_session_attrs=%s',
+      async (session) => {
+        const url = several(one.url, `?target_session_attrs=${session}`);
+        expect(await ask(url)).toBe(new URL(one.url).pathname.slice(1));
+      },
+    );
+
+    test.each(['standby', 'read-only'])('find none with target_session_attrs=%s', async (session) => {
+      const url = several(one.url, `?target_session_attrs=${session}`);
+      await expect(ask(url)).rejects.toThrow();
+      await expect(ask(one.url + `?target_session_attrs=${session}`)).rejects.toThrow(
+        `no server of the connection is ${session}`,
+      );
+    });
+  });
+
+  test('a keyword=value string is as good as a URL', async () => {
+    const { username, hostname, port, pathname } = new URL(one.url);
+    const sources = new Sources({ env: {}, folders: [] });
+    sources.publish([
+      sourceAt(`host=${hostname} port=${port} user=${username} dbname='${pathname.slice(1)}'`),
+    ]);
+    expect(await nameOf(sources)).toBe(pathname.slice(1));
+    await sources.close();
+  });
+
   test('follow a URL that changes in its file', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'pergola-url-'));
     const file = join(folder, 'url');
     await writeFile(file, one.url);
-    const sources = new Sources({});
+    const sources = new Sources({ env: {}, folders: [folder] });
     sources.publish([sourceAt({ dynamic_from_file: file })]);
     expect(await nameOf(sources)).toBe(ofUrl(one.url));
     await writeFile(file, two.url);
@@ -106,7 +121,7 @@ describe('open databases', () => {
   });
 
   test('have no more connections than either limit says', async () => {
-    const sources = new Sources({}, { maxConnections: 7 });
+    const sources = new Sources({ env: {}, folders: [] }, { maxConnections: 7 });
     const mostOf = (pool: object) => sources.database(sourceAt(one.url, 'default', pool)).state.most;
     expect(mostOf({})).toBe(7);
     expect(mostOf({ max_connections: 3 })).toBe(3);
@@ -130,7 +145,7 @@ describe('open databases', () => {
       await new Promise<void>((resolve) => refuseOnce.listen(0, '127.0.0.1', resolve));
       const url = new URL(proxy.url);
       url.port = String((refuseOnce.address() as AddressInfo).port);
-      const sources = new Sources({});
+      const sources = new Sources({ env: {}, folders: [] });
       const database = sources.database(sourceAt(url.href, 'default', { retries }));
       const answer = await database.run({ name: '', text: 'select 1' }, []).then(
         (row) => row[0],

@@ -1,17 +1,18 @@
 /** The open databases, by source. A pool belongs to a configuration, not to a name: while a document with a changed
  *  connection is tried out, the published one keeps its pool. `publish` says which configurations are current; pools of
  *  no current one are closed once their work is done. Not here: pools themselves (pool.ts). */
-import { fail } from '../errors/engine-error.ts';
+import { EngineError, fail, withPath } from '../errors/engine-error.ts';
 import type { ConnectionInfo, Source } from '../metadata/schema/source.ts';
 import { type Route, type RoutedRequest, type Router, routerOf } from '../transform/connection.ts';
 import { TransformError } from '../transform/render.ts';
 import type { Tls } from '../wire/dial.ts';
 import type { Timed } from '../wire/pool.ts';
-import { connectionUrl, type Environment } from './database-url.ts';
+import { type DatabaseAddress, withoutTls } from './connect.ts';
+import { type ConnectionSecrets, databaseAddress } from './database-url.ts';
 import { type Database, openDatabase, type PoolObservers, type PoolOptions, probe } from './pool.ts';
 import { Replicas } from './replicas.ts';
 import type { Databases } from './run-plan.ts';
-import { tlsOf, withoutTls } from './tls.ts';
+import { tlsOf } from './tls.ts';
 
 /** How long a URL read from a file is trusted. */
 const FILE_AGE_MS = 1000;
@@ -35,7 +36,7 @@ export type SourceObservers = {
 };
 
 export class Sources {
-  readonly #env: Environment;
+  readonly #secrets: ConnectionSecrets;
   readonly #defaults: PoolOptions;
   readonly #observers: SourceObservers;
   /** By URL and settings. */
@@ -46,8 +47,8 @@ export class Sources {
   /** Of the published sources and replicas, by URL and settings. */
   #names: ReadonlyMap<string, readonly string[]> = new Map();
 
-  constructor(env: Environment, defaults: PoolOptions = {}, observers: SourceObservers = {}) {
-    this.#env = env;
+  constructor(secrets: ConnectionSecrets, defaults: PoolOptions = {}, observers: SourceObservers = {}) {
+    this.#secrets = secrets;
     this.#defaults = defaults;
     this.#observers = observers;
   }
@@ -121,10 +122,10 @@ export class Sources {
 
   /** The database a source means as it is configured in `source`, published or not. */
   database(source: Source): Database {
-    const { url, options, key } = this.#configured(source);
+    const { address, options, key } = this.#configured(source);
     let database = this.#open.get(key);
     if (!database) {
-      database = openDatabase(url, options, this.#observersOf(key, source.name));
+      database = openDatabase(address, options, this.#observersOf(key, source.name));
       this.#open.set(key, database);
     }
     return database;
@@ -144,8 +145,8 @@ export class Sources {
   /** Runs `select 1` on a connection of its own: whether the server answers when every connection of the pool is at work. Raises
    *  what the attempt raises, or that there was no answer. */
   async probe(source: Source, timeoutSeconds: number): Promise<void> {
-    const { url, options } = this.#configured(source);
-    await probe(url, options.tls, timeoutSeconds);
+    const { address, options } = this.#configured(source);
+    await probe(address, options.tls, timeoutSeconds);
   }
 
   /** None when the URL cannot be told at the moment. */
@@ -153,17 +154,37 @@ export class Sources {
     return this.#keyOf(replica).map(() => this.database(replica));
   }
 
-  /** The URL a source means now; without a word on encryption where the source has one of its own. */
-  url(source: Source): string {
+  /** The address of a source now, without parameters of TLS where the source has an `ssl_configuration`. Raises
+   *  as `databaseAddress`. */
+  address(source: Source): DatabaseAddress {
     const { database_url, ssl_configuration } = source.configuration.connection_info;
-    const url = connectionUrl(database_url, this.#env);
-    return ssl_configuration ? withoutTls(url) : url;
+    const address = withPath('database_url', () => databaseAddress(database_url, this.#secrets));
+    return ssl_configuration ? { ...address, target: withoutTls(address.target) } : address;
   }
 
-  /** Undefined: as the URL says. Raises `invalidConfiguration`. */
+  /** What is wrong with the addresses and certificates of the source's replicas and connection set, whose databases are not asked
+   *  when it is tracked. */
+  faultsOf(source: Source): readonly EngineError[] {
+    const within = (list: string, each: Source, i: number, steps: readonly string[]) => {
+      try {
+        this.#configured(each);
+        return [];
+      } catch (error) {
+        if (!(error instanceof EngineError)) throw error;
+        const at = steps.reduceRight((inner, step) => inner.at(step), error);
+        return [at.at(i).at(list).at('configuration')];
+      }
+    };
+    return [
+      ...replicasOf(source).flatMap((each, i) => within('read_replicas', each, i, [])),
+      ...membersOf(source).flatMap((each, i) => within('connection_set', each, i, ['connection_info'])),
+    ];
+  }
+
+  /** Undefined: as the URL says. Raises as `tlsOf`. */
   tls(source: Source): Tls | undefined {
     const { ssl_configuration } = source.configuration.connection_info;
-    return ssl_configuration ? tlsOf(ssl_configuration, this.#env) : undefined;
+    return ssl_configuration ? tlsOf(ssl_configuration, this.#secrets.env) : undefined;
   }
 
   /** Makes these the current sources and closes the pools that none of them uses. */
@@ -210,11 +231,11 @@ export class Sources {
     };
   }
 
-  #configured(source: Source): { url: string; options: PoolOptions; key: string } {
-    const url = this.url(source);
+  #configured(source: Source): { address: DatabaseAddress; options: PoolOptions; key: string } {
+    const address = this.address(source);
     const tls = this.tls(source);
     const options = { ...optionsOf(source, this.#defaults), ...(tls && { tls }) };
-    return { url, options, key: JSON.stringify([url, options]) };
+    return { address, options, key: JSON.stringify([address, options]) };
   }
 
   /** None when the URL cannot be told at the moment (a missing variable). */

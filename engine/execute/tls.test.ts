@@ -5,8 +5,10 @@ import { createDatabase } from '../../testing/database.ts';
 import { startTestEngine } from '../../testing/engine.ts';
 import { KEY_PASSWORD, startTlsPostgres, type TlsPostgres } from '../../testing/tls-postgres.ts';
 import type { Source, SslConfiguration } from '../metadata/schema/source.ts';
+import { withoutTls } from './connect.ts';
+import { parseConnectionString } from './connection-string.ts';
 import { Sources } from './sources.ts';
-import { tlsOf, withoutTls, withTlsFiles } from './tls.ts';
+import { tlsOf, withTlsFiles } from './tls.ts';
 
 let server: TlsPostgres;
 let sources: Sources;
@@ -17,7 +19,7 @@ beforeAll(async () => {
   const { ca, otherCa, cert, key, lockedKey } = server.pem;
   Object.assign(env, { CA: ca, OTHER: otherCa, CERT: cert, KEY: key, LOCKED: lockedKey, WORD: KEY_PASSWORD });
   Object.assign(env, { JUNK: 'hush-hush' });
-  sources = new Sources(env, { retries: 0 });
+  sources = new Sources({ env: env, folders: [] }, { retries: 0 });
 });
 afterAll(async () => {
   await sources?.close();
@@ -211,18 +213,18 @@ test('files for programs of Postgres are there for as long as they are needed', 
   expect(files.filter(existsSync)).toEqual([]);
 });
 
-test('a URL keeps what is not of encryption', () => {
-  expect(withoutTls('postgres://a/b')).toBe('postgres://a/b');
-  expect(withoutTls('postgres://a/b?sslmode=require')).toBe('postgres://a/b');
-  expect(withoutTls('postgres://a/b?ssl=1&options=-c%20x%3D1%2B1&sslrootcert=/x')).toBe(
-    'postgres://a/b?options=-c%20x%3D1%2B1',
-  );
+test('a target keeps what is not of encryption', () => {
+  const parametersOf = (url: string) => withoutTls(parseConnectionString(url)).parameters;
+  expect(parametersOf('postgres://a/b?sslmode=require')).toEqual({});
+  expect(parametersOf('postgres://a/b?ssl=1&options=-c%20x%3D1%2B1&sslrootcert=/x')).toEqual({
+    options: '-c x=1+1',
+  });
 });
 
 test.each<SslConfiguration['sslmode']>(['disable', 'require'])(
   'what is under way over a connection with %s is cancelled when it is cut',
   async (sslmode) => {
-    const own = new Sources(env, { retries: 0 });
+    const own = new Sources({ env: env, folders: [] }, { retries: 0 });
     const lost = expect(own.database(sourceAt({ sslmode })).query('select pg_sleep(600)')).rejects.toThrow();
     const sleeping = async () => {
       const count = `select count(*)::int as n from pg_stat_activity where wait_event = 'PgSleep'`;

@@ -1,22 +1,15 @@
 /** A source's `ssl_configuration` → what its connections are encrypted with, and the files and variables of that for
  *  programs of Postgres. The environment's variables hold PEM texts; none of them is ever in a message.
- *  Raises `tlsUnusable`, with the path within `connection_info`; a variable that is not set is `invalidConfiguration`. Not here: what the modes mean (wire/dial.ts), URLs (database-url.ts).
+ *  Raises `tlsUnusable`, with the path within `connection_info`; a variable that is not set is `connectionSecretMissing`. Not here: what the modes mean (wire/dial.ts), connection strings (connection-string.ts).
  *  Reference: metadata-model.md, PgConfig; PostgreSQL manual, "SSL Support". */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fail } from '../errors/engine-error.ts';
-import { own } from '../metadata/own.ts';
+import { fail, withPath } from '../errors/engine-error.ts';
 import type { SslConfiguration } from '../metadata/schema/source.ts';
 import type { Tls } from '../wire/dial.ts';
-import type { Environment } from './database-url.ts';
-
-/** Of the URL; they give way to `ssl_configuration`. */
-const URL_PARAMETERS = [
-  ...['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslpassword', 'sslnegotiation'],
-  'uselibpqcompat',
-];
+import { connectionVariable, type Environment } from './database-url.ts';
 
 type Part = Exclude<keyof SslConfiguration, 'sslmode'>;
 
@@ -37,17 +30,6 @@ export function tlsOf(configuration: SslConfiguration, env: Environment): Tls {
     refuse('sslkey', 'sslkey is not the key of sslcert');
   const pem = opened.export({ type: 'pkcs8', format: 'pem' }).toString();
   return { mode, ...(ca !== undefined && { ca }), cert, key: pem };
-}
-
-/** A URL that says nothing of encryption. */
-export function withoutTls(url: string): string {
-  const [address = '', query] = url.split(/\?(.*)/s);
-  if (query === undefined) return url;
-  const parameters = new URLSearchParams(query);
-  for (const name of URL_PARAMETERS) parameters.delete(name);
-  // libpq reads a plus sign as one.
-  const rest = parameters.toString().replaceAll('+', '%20');
-  return rest === '' ? address : `${address}?${rest}`;
 }
 
 /** Gives `body` the variables libpq reads, whose files are there until it is done and for nobody else. */
@@ -80,10 +62,7 @@ const FILES = [
 function textOf(part: Part, configuration: SslConfiguration, env: Environment): string | undefined {
   const variable = configuration[part]?.from_env;
   if (variable === undefined) return undefined;
-  return (
-    own(env, variable) ||
-    fail('invalidConfiguration', { text: `environment variable "${variable}" is not set` })
-  );
+  return withPath('ssl_configuration', () => withPath(part, () => connectionVariable(variable, env)));
 }
 
 function certificate(part: Part, pem: string): X509Certificate {

@@ -15,7 +15,7 @@ export function pgDumpRoutes(app: FastifyInstance, { state }: HttpContext): void
     if (!source) throw new EngineError('sourceNotFound', { source: name }, ['source']);
     const { sources } = state;
     const sql = await pgDump(
-      sources.url(source),
+      sources.address(source),
       sources.tls(source),
       options,
       process.env,

@@ -1,6 +1,7 @@
 /** Waits for the metadata database at start: containers start in any order. Retries with growing pauses, says so at each
  *  attempt, gives up with one clear error. Not here: connections that break later (watch.ts, execute/pool.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseConnectionString } from '../execute/connection-string.ts';
 
 export type WaitOptions = {
   /** How it is called in the error: host and database, never the password. */
@@ -33,14 +34,11 @@ export async function waitFor<T>(attempt: () => Promise<T>, options: WaitOptions
   }
 }
 
-/** `host:port/database` of a connection URL. */
+/** `host:port/database` of a connection string, several hosts separated by commas. Raises ConnectionStringError. */
 export function nameOfDatabase(url: string): string {
-  try {
-    const { host, pathname } = new URL(url);
-    return `${host}${pathname}`;
-  } catch {
-    return '(its URL does not parse)';
-  }
+  const { hosts, database } = parseConnectionString(url.trim());
+  const names = hosts.map(({ host, port }) => `${host ?? 'localhost'}${port === null ? '' : `:${port}`}`);
+  return `${names.join(',')}${database === null ? '' : `/${database}`}`;
 }
 
 /** Trouble with the connection, as opposed to a wrong statement or an ERRORS row. */

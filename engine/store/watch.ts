@@ -2,7 +2,8 @@
  *  covers a connection that died silently and poolers that swallow LISTEN. Out: a call of `onChange` with the versions in
  *  the database, at least once for every change and sometimes more often: the receiver compares with its own.
  *  Not here: what a change means (admin/state.ts). PostgreSQL manual, "LISTEN". */
-import pg from 'pg';
+import type pg from 'pg';
+import { connectTo, optionAddress } from '../execute/connect.ts';
 import { CHANNEL, parseVersions, type Store, type Versions } from './store.ts';
 
 export type WatchOptions = {
@@ -19,8 +20,8 @@ export type WatchOptions = {
 export type Watch = { readonly close: () => Promise<void> };
 
 const LONGEST_PAUSE_MS = 5_000;
-/** Of a database that says nothing at all. */
-const CONNECT_TIMEOUT_MS = 10_000;
+/** The time is for a database that says nothing at all. */
+const PURPOSE = { applicationName: 'pergola watch', timeoutMs: 10_000 };
 
 /** Starts watching; resolves when the first LISTEN stands or has failed once (polling then covers it). */
 export async function watch(options: WatchOptions): Promise<Watch> {
@@ -69,20 +70,12 @@ class Listener {
   }
 
   async connect(): Promise<void> {
-    const client = new pg.Client({
-      connectionString: this.#options.url,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      keepAlive: true,
-      application_name: 'pergola watch',
-    });
-    client.on('error', (error) => this.#reconnect(client, error.message));
-    client.on('end', () => this.#reconnect(client, 'the connection ended'));
-    client.on('notification', (message) => {
-      if (message.channel === CHANNEL) this.#heard(message.payload ?? '');
-    });
-    this.#client = client;
+    let client: pg.Client | undefined;
     try {
-      await client.connect();
+      client = await connectTo(optionAddress(this.#options.url), PURPOSE);
+      if (this.#isClosed) return await client.end();
+      this.#client = client;
+      this.#follow(client);
       await client.query(`listen ${CHANNEL}`);
       this.#pauseMs = this.#options.retryMs ?? 100;
       // Something may have been written while nobody listened.
@@ -90,6 +83,14 @@ class Listener {
     } catch (error) {
       this.#reconnect(client, error instanceof Error ? error.message : String(error));
     }
+  }
+
+  #follow(client: pg.Client): void {
+    client.on('error', (error) => this.#reconnect(client, error.message));
+    client.on('end', () => this.#reconnect(client, 'the connection ended'));
+    client.on('notification', (message) => {
+      if (message.channel === CHANNEL) this.#heard(message.payload ?? '');
+    });
   }
 
   async close(): Promise<void> {
@@ -105,11 +106,11 @@ class Listener {
   }
 
   /** Once per broken client: `error` and `end` both come for one. */
-  #reconnect(client: pg.Client, reason: string): void {
+  #reconnect(client: pg.Client | undefined, reason: string): void {
     if (this.#isClosed || this.#client !== client) return;
     this.#client = undefined;
     this.#options.onInterruption(reason);
-    client.end().catch(() => {});
+    client?.end().catch(() => {});
     this.#timer = setTimeout(() => void this.connect(), this.#pauseMs);
     this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
   }

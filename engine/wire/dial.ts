@@ -1,9 +1,11 @@
-/** Opens one connection, encrypted as far as is asked. In: the driver's configuration, a Tls. Out: a connected client.
+/** Opens one connection, encrypted as far as is asked, to the first host that takes it. In: the driver's configuration for each
+ *  host, a Tls. Out: a connected client.
  *  As libpq: the server's chain is checked wherever an authority is given, its host name in `verify-full` alone; `prefer` and
  *  `allow` have a second way, for a server that refuses the first; over Unix sockets nothing is encrypted.
  *  Not here: where certificates come from (execute/tls.ts). PostgreSQL manual, "SSL Support". */
 import type { ConnectionOptions } from 'node:tls';
 import pg from 'pg';
+import { redacted } from './redacted.ts';
 
 export type SslMode = 'disable' | 'allow' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
 
@@ -28,8 +30,58 @@ const WAYS: Readonly<Record<SslMode, readonly Way[]>> = {
   'verify-full': ['encrypted'],
 };
 
-/** Without a Tls, as the URL says. Raises what the last way did. */
-export async function dial(config: pg.ClientConfig, tls: Tls | undefined): Promise<pg.Client> {
+/** What a server must be, as libpq's `target_session_attrs`. */
+export const SESSIONS = ['any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'] as const;
+export type Session = (typeof SESSIONS)[number];
+
+export type Dialing = {
+  /** One for each host, in the order to try them. Called for each connection, because certificates in files may change. */
+  readonly configs: () => readonly pg.ClientConfig[];
+  /** Absent: any server will do. */
+  readonly session?: Session;
+  /** Texts that errors must not contain. */
+  readonly hidden?: readonly string[];
+};
+
+/** Without a Tls, encrypted as the configuration says. As libpq, tries the next host unless this one refuses the credentials.
+ *  Raises the failure of the last host tried. */
+export async function dial(
+  { configs, session = 'any', hidden = [] }: Dialing,
+  tls: Tls | undefined,
+): Promise<pg.Client> {
+  let failure: unknown = new Error(`no server of the connection is ${session}`);
+  for (const wanted of session === 'prefer-standby' ? (['standby', 'any'] as const) : [session]) {
+    for (const config of configs()) {
+      try {
+        const client = await dialOne(config, tls);
+        if (wanted === 'any' || (await isIn(client, wanted))) return client;
+        await client.end();
+      } catch (error) {
+        failure = redacted(error, hidden);
+        if (isAboutCredentials(error)) throw failure;
+      }
+    }
+  }
+  throw failure;
+}
+
+async function isIn(
+  client: pg.Client,
+  session: Exclude<Session, 'any' | 'prefer-standby'>,
+): Promise<boolean> {
+  const { rows } = await client.query(
+    `select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'on' as "readOnly"`,
+  );
+  const { standby, readOnly } = rows[0];
+  if (session === 'primary' || session === 'standby') return standby === (session === 'standby');
+  return (standby || readOnly) === (session === 'read-only');
+}
+
+function isAboutCredentials(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && (error.code?.startsWith('28') ?? false);
+}
+
+async function dialOne(config: pg.ClientConfig, tls: Tls | undefined): Promise<pg.Client> {
   if (!tls) return opened(config);
   const ways = isSocket(config) ? WAYS.disable : WAYS[tls.mode];
   const configs = ways.map((way) => ({ ...config, ssl: way === 'encrypted' ? optionsOf(tls) : false }));
@@ -61,7 +113,7 @@ function optionsOf({ mode, ca, cert, key }: Tls): ConnectionOptions {
   };
 }
 
-/** Only the driver knows where a URL leads. */
+/** Only the driver knows its defaults. */
 function isSocket(config: pg.ClientConfig): boolean {
   return new pg.Client({ ...config, ssl: false }).host.startsWith('/');
 }

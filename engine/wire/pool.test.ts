@@ -31,7 +31,7 @@ afterEach(async () => {
 
 function poolOf(options: Partial<WirePoolOptions> = {}, url = source.url): WirePool {
   const pool = new WirePool({
-    connection: { connectionString: url },
+    connection: { configs: () => [{ connectionString: url }] },
     maxConnections: 4,
     idleTimeoutMs: 60_000,
     lifetimeMs: 0,

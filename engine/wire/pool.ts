@@ -11,11 +11,11 @@ import type pg from 'pg';
 import { Batch } from './batch.ts';
 import { cancel } from './cancel.ts';
 import { Connection, ConnectionLost, type Exchange } from './connection.ts';
-import { dial, type Tls } from './dial.ts';
+import { type Dialing, dial, type Tls } from './dial.ts';
 import type { NamedStatement, Row, Value } from './statement.ts';
 
 export type WirePoolOptions = {
-  readonly connection: pg.ClientConfig;
+  readonly connection: Dialing;
   /** Absent: as the connection says. */
   readonly tls?: Tls;
   readonly maxConnections: number;

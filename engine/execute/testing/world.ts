@@ -41,7 +41,7 @@ export async function openWorld(
 ): Promise<World> {
   const source = await createDatabase();
   await source.sql(schema);
-  const sources = new Sources({ WORLD: source.url });
+  const sources = new Sources({ env: { WORLD: source.url }, folders: [] });
   const configuration = { connection_info: { database_url: { from_env: 'WORLD' } } };
   const metadata = parseMetadata({
     version: 3,

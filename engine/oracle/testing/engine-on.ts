@@ -12,7 +12,7 @@ type Source = Readonly<Record<string, unknown>>;
 
 /** A document of one source, whose database is at `url`, and its connections. The caller closes them. */
 function documentOn(url: string, source: Source, inheritedRoles: readonly unknown[]) {
-  const sources = new Sources({ ORACLE: url });
+  const sources = new Sources({ env: { ORACLE: url }, folders: [] });
   const configuration = { connection_info: { database_url: { from_env: 'ORACLE' } } };
   const metadata = parseMetadata({
     version: 3,
