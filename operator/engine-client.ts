@@ -46,8 +46,8 @@ export function engineClient(address: EngineAddress): EnginePort {
     inconsistent: (version) => inconsistentAt(address, version),
     write: (change) => write(address, change),
     version: async () => (await request(address, '/v1alpha1/config', undefined, readConfig)).resource_version,
-    state: async () => {
-      const path = '/v1alpha1/config?check_sources=true';
+    state: async (options) => {
+      const path = `/v1alpha1/config${options?.isUnchecked ? '' : '?check_sources=true'}`;
       const { resource_version, state_version } = await request(address, path, undefined, readConfig);
       return { resourceVersion: resource_version, stateVersion: state_version };
     },

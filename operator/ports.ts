@@ -66,9 +66,9 @@ export interface EnginePort {
   inconsistent(version: number): Promise<readonly InconsistentObject[] | undefined>;
   /** Only the current version. */
   version(): Promise<number>;
-  /** The version, and a text that changes with what is inconsistent, after the engine has checked its databases. Cheap enough for
-   *  every few seconds. */
-  state(): Promise<EngineState>;
+  /** The version, and a text that changes with what is inconsistent, after the engine has checked its databases (`isUnchecked`:
+   *  without). Cheap enough for every few seconds. */
+  state(options?: { readonly isUnchecked: boolean }): Promise<EngineState>;
   /** Replicas that do not serve the version, or a later one. Absent: nobody knows of any but the one that answers. Never throws
    *  for what a replica does. */
   behind?(version: number): Promise<readonly Laggard[]>;

@@ -9,7 +9,8 @@ import { remembering } from '../remembering.ts';
 import { authorityOf, intervalsOf, replicasOf, urlOf } from './engine-binding.ts';
 import { fetchOver } from './fetch-over.ts';
 import type { References } from './references.ts';
-import { behindOf, type Resolver } from './replicas.ts';
+import { withReplicas } from './replica-health.ts';
+import { behindOf, type Resolver, replicasAt } from './replicas.ts';
 
 type Line = {
   /** What it was made for. */
@@ -56,8 +57,9 @@ export class EngineLine {
     const onRequest = () => this.#onRequest(key);
     const client = engineClient({ url, adminSecret, fetch: fetchOver(agent, onRequest) });
     const asked = { url, adminSecret, authority, onRequest, resolve: this.#resolve };
+    const whole = replicas ? withReplicas(client, replicasAt(replicas, asked)) : client;
     const port = {
-      ...remembering(client, { nowMs: this.#nowMs, mostAgeMs: () => fullMs }),
+      ...remembering(whole, { nowMs: this.#nowMs, mostAgeMs: () => fullMs }),
       ...(replicas ? { behind: behindOf(replicas, asked) } : {}),
     };
     this.#lines.set(key, { said, agent, port });

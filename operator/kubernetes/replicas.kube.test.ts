@@ -4,6 +4,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { openProxy } from '../../engine/wire/testing/proxy.ts';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { describeKube } from '../../testing/kube.ts';
 import { GROUP_VERSION } from '../kinds.ts';
 import { createRig, HOME, type Rig, readyOf } from './testing/rig.ts';
@@ -17,9 +19,17 @@ await describeKube('an engine with two replicas', (kube) => {
   let rig: Rig;
   let port: string;
   let second: ChildProcess;
+  /** A database the first replica reaches itself, the second through a proxy. */
+  let far: TestDatabase;
+  let proxy: Awaited<ReturnType<typeof openProxy>>;
 
   beforeAll(async () => {
+    far = await createDatabase();
+    await far.sql('create table star (id serial primary key)');
+    proxy = await openProxy(far.url);
     rig = await createRig(kube(), SCHEMA);
+    await rig.stopEngine();
+    await rig.startEngine('first-secret', { env: { FAR_URL: far.url } });
     port = new URL(rig.engine().url).port;
     second = startReplica();
     const { spec } = await rig.get('Engine', 'main');
@@ -37,15 +47,18 @@ await describeKube('an engine with two replicas', (kube) => {
   afterAll(async () => {
     second?.kill('SIGKILL');
     await rig?.close();
+    await proxy?.close();
+    await far?.drop();
   }, 30_000);
 
   function startReplica(): ChildProcess {
     const bin = join(import.meta.dirname, '../../bin/pergola.mjs');
-    const at = ['--server-host', ADDRESSES[1]!, '--server-port', port];
+    const at = ['--server-host', ADDRESSES[1]!, '--server-port', port, '--source-check-interval', '1'];
     const env = {
       PATH: process.env['PATH'],
       ENGINE_GRAPHQL_ADMIN_SECRET: 'first-secret',
       ENGINE_GRAPHQL_DATABASE_URL: rig.database.url,
+      FAR_URL: proxy.url,
     };
     return spawn(process.execPath, [bin, 'serve', ...at], { env, stdio: 'ignore' });
   }
@@ -56,12 +69,12 @@ await describeKube('an engine with two replicas', (kube) => {
     return ((await response.json()) as { resource_version: number }).resource_version;
   }
 
-  const track = (name: string) =>
+  const track = (name: string, source = 'default') =>
     rig.kube.apply({
       apiVersion: GROUP_VERSION,
       kind: 'Table',
       metadata: { name, namespace: HOME },
-      spec: { engineRef: { name: 'main' }, source: 'default', table: { schema: 'public', name } },
+      spec: { engineRef: { name: 'main' }, source, table: { schema: 'public', name } },
     });
 
   const writtenVersion = async () => (await rig.get('Engine', 'main')).status!.resourceVersion!;
@@ -97,6 +110,23 @@ await describeKube('an engine with two replicas', (kube) => {
       const { message } = await rig.ready('Table', 'book', 'Applied');
       expect(message).toBe('1 object applied');
       expect(await servedBySecond()).toBeGreaterThanOrEqual(await writtenVersion());
+    },
+    3 * PATIENCE_MS,
+  );
+
+  test(
+    'a database that one replica has lost is missed by the resources in it, and the message names the replica',
+    async () => {
+      const configuration = { connection_info: { database_url: { from_env: 'FAR_URL' } } };
+      await rig.engine().admin('pg_add_source', { name: 'far', configuration });
+      await track('star', 'far');
+      await rig.ready('Table', 'star', 'Applied');
+      await proxy.close();
+      const { message } = await rig.ready('Table', 'star', 'SourceUnavailable');
+      expect(message).toContain('on replica 127.0.0.2');
+      expect(readyOf((await rig.get('Table', 'author')).status)?.status).toBe('True');
+      proxy = await openProxy(far.url, Number(new URL(proxy.url).port));
+      await rig.ready('Table', 'star', 'Applied');
     },
     3 * PATIENCE_MS,
   );

@@ -4,8 +4,9 @@
 import { lookup } from 'node:dns/promises';
 import { Agent, buildConnector } from 'undici';
 import { engineClient } from '../engine-client.ts';
-import { EngineProblem, type Laggard } from '../ports.ts';
+import { type EnginePort, EngineProblem, type Laggard } from '../ports.ts';
 import { fetchOver } from './fetch-over.ts';
+import type { Replica } from './replica-health.ts';
 
 /** Rejects where there is none. */
 export type Resolver = (host: string) => Promise<readonly string[]>;
@@ -46,24 +47,40 @@ export function behindOf({ host, port }: Replicas, options: ReplicaOptions) {
   };
 }
 
+/** A client for each address; none where the name has none. */
+export function replicasAt({ host, port }: Replicas, options: ReplicaOptions) {
+  return async (): Promise<readonly Replica[]> => {
+    const addresses = await options.resolve(host).catch(() => []);
+    return addresses.toSorted().map((address) => ({ address, ...clientAt(address, port, options) }));
+  };
+}
+
+function clientAt(
+  address: string,
+  port: number,
+  { url, adminSecret, authority, onRequest, timeoutMs = TIMEOUT_MS }: ReplicaOptions,
+): Omit<Replica, 'address'> & { readonly engine: EnginePort } {
+  const agent = agentTo(address, port, authority, timeoutMs);
+  const engine = engineClient({ url, adminSecret, fetch: fetchOver(agent, onRequest), timeoutMs });
+  return { engine, close: () => agent.destroy() };
+}
+
 /** Undefined: it serves the version, or a later one. */
 async function problemOf(
   address: string,
   port: number,
   version: number,
-  { url, adminSecret, authority, onRequest, timeoutMs = TIMEOUT_MS }: ReplicaOptions,
+  options: ReplicaOptions,
 ): Promise<string | undefined> {
-  const agent = agentTo(address, port, authority, timeoutMs);
-  const fetch = fetchOver(agent, onRequest);
+  const { engine, close } = clientAt(address, port, options);
   try {
-    const served = await engineClient({ url, adminSecret, fetch, timeoutMs }).version();
-    return served >= version ? undefined : 'serves an older version';
+    return (await engine.version()) >= version ? undefined : 'serves an older version';
   } catch (error) {
     if (!(error instanceof EngineProblem)) throw error;
     const isThere = error.kind !== 'unreachable';
     return isThere ? `does not say (${error.message})` : 'does not answer';
   } finally {
-    await agent.destroy();
+    await close();
   }
 }
 

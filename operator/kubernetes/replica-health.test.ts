@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { EngineProblem } from '../ports.ts';
+import { inconsistent, ScriptedEngine } from '../testing/scripted-engine.ts';
+import { withReplicas } from './replica-health.ts';
+
+const LOST = inconsistent('source/default', 'postgres-error', 'connection error');
+
+function rig() {
+  const [first, second] = [new ScriptedEngine(), new ScriptedEngine()];
+  const replicas = [first, second].map((engine, i) => {
+    return { address: `10.0.0.${i + 1}`, engine: engine.port, close: async () => {} };
+  });
+  /** The endpoint leads to the one or the other. */
+  const endpoint = { engine: first };
+  let lists = 0;
+  for (const { engine } of replicas) {
+    const { inconsistent: list } = engine;
+    const counted = (version: number) => {
+      lists++;
+      return list(version);
+    };
+    Object.assign(engine, { inconsistent: counted });
+  }
+  const behind = {
+    ...first.port,
+    read: () => endpoint.engine.read(),
+    state: () => endpoint.engine.state(),
+    inconsistent: (version: number) => endpoint.engine.inconsistent(version),
+  };
+  return { first, second, endpoint, port: withReplicas(behind, async () => replicas), lists: () => lists };
+}
+
+test('replicas that agree are what the endpoint says, and their lists are not read', async () => {
+  const { first, second, port, lists } = rig();
+  expect(await port.state()).toEqual(await first.state());
+  expect((await port.read()).inconsistent).toEqual([]);
+  first.judge = second.judge = () => [LOST];
+  expect(await port.state()).toEqual(await first.state());
+  expect((await port.read()).inconsistent).toEqual([LOST]);
+  expect(lists()).toBe(0);
+});
+
+test('what one replica has lost is said whichever of them the endpoint leads to', async () => {
+  const { first, second, endpoint, port } = rig();
+  second.judge = () => [LOST];
+  const state = await port.state();
+  expect(state.stateVersion).not.toBe((await first.state()).stateVersion);
+  const { inconsistent: found } = await port.read();
+  expect(found).toEqual([{ ...LOST, reason: expect.stringContaining('(on replica 10.0.0.2)') }]);
+  expect(await port.inconsistent(1)).toEqual(found);
+  endpoint.engine = second;
+  await port.state();
+  expect((await port.read()).inconsistent.map(({ key }) => key)).toEqual([LOST.key]);
+  second.judge = () => [];
+  expect(await port.state()).toEqual(await first.state());
+  expect((await port.read()).inconsistent).toEqual([]);
+});
+
+test('a replica that does not answer says nothing', async () => {
+  const { first, port, second } = rig();
+  second.judge = () => {
+    throw new EngineProblem('unreachable', 'it does not answer');
+  };
+  expect(await port.state()).toEqual(await first.state());
+});
