@@ -5,7 +5,7 @@ import { WAYS } from './testing/ways.ts';
 
 /** The same in every run of `make test`, so that a change is judged by the same requests as the one before it. */
 const SEED = Number(process.env['NONINTERFERENCE_SEED'] ?? 20_261_122);
-const WORLDS = 4;
+const WORLDS = 3;
 /** For a machine as busy as it likes. */
 const MOST_MS = 300_000;
 
@@ -20,7 +20,7 @@ test(
     for (const way of Object.keys(WAYS)) {
       const counts = results.flatMap((result) => result.counts[way] ?? []);
       const sum = (of: 'asked' | 'refused') => counts.reduce((total, count) => total + count[of], 0);
-      expect(sum('asked'), way).toBeGreaterThan(20);
+      expect(sum('asked'), way).toBeGreaterThan(10);
       // Two errors are often alike, and show little.
       expect(sum('refused'), way).toBeLessThan(sum('asked') / 4);
     }
