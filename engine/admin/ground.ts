@@ -27,6 +27,7 @@ import { type Unenforced, unenforcedIn } from '../resolve/unenforced.ts';
 import { VariableRules } from '../resolve/variables.ts';
 import type { ForeignTransaction, Outcome } from '../store/intents.ts';
 import type { Store } from '../store/store.ts';
+import { SlowFailures } from './slow-failures.ts';
 import type { Catalogs, SourceCatalog } from './snapshot.ts';
 
 export type GroundOptions = {
@@ -57,6 +58,7 @@ export class Ground {
   readonly store: Store;
   /** Published ones by name, and those of drafts. */
   readonly sources: Sources;
+  readonly slowFailures = new SlowFailures();
   readonly #options: GroundOptions;
   readonly #unenforced = new WeakMap<Metadata, readonly Unenforced[]>();
 

@@ -223,7 +223,12 @@ export class Work {
         !this.#asked.has(identityOf(source)) &&
         (!this.#catalogs.has(source.name) || !connectsAlike(before.get(source.name), source)),
     );
-    await Promise.all(unknown.map((source) => this.introspect(source)));
+    await Promise.all(
+      unknown.map(async (source) => {
+        const ask = () => this.#introspected(source);
+        this.setCatalog(source, await this.ground.slowFailures.ask(identityOf(source), ask));
+      }),
+    );
     for (const source of this.#metadata.sources) await this.#complete(source);
     const names = new Set(this.#metadata.sources.map((source) => source.name));
     if ([...this.#catalogs.keys()].some((name) => !names.has(name))) {
@@ -239,7 +244,13 @@ export class Work {
       if (!upstream) return true;
       return upstream === this.base.upstreams.get(name) && !isSameEndpoint(before.get(name), definition);
     });
-    await Promise.all(unknown.map((remote) => this.introspectRemote(remote)));
+    await Promise.all(
+      unknown.map(async (remote) => {
+        const key = `${remote.name}\n${JSON.stringify(remote.definition)}`;
+        const ask = () => this.introspectRemote(remote);
+        this.#setUpstream(remote.name, await this.ground.slowFailures.ask(key, ask));
+      }),
+    );
     const names = new Set(remotes.map(({ name }) => name));
     if ([...this.#upstreams.keys()].some((name) => !names.has(name))) {
       this.#upstreams = new Map([...this.#upstreams].filter(([name]) => names.has(name)));
@@ -249,14 +260,21 @@ export class Work {
   /** Asks the remote schema again. */
   async introspectRemote(remote: RemoteSchema): Promise<Upstream> {
     const upstream = await this.ground.introspectRemote(remote, this.#metadata);
-    this.#upstreams = new Map(this.#upstreams).set(remote.name, upstream);
+    this.#setUpstream(remote.name, upstream);
     return upstream;
+  }
+
+  #setUpstream(name: string, upstream: Upstream): void {
+    this.#upstreams = new Map(this.#upstreams).set(name, upstream);
   }
 
   /** Asks the source again, inside its open transaction when there is one. */
   async introspect(source: Source): Promise<void> {
-    const open = this.#transactions.get(source.name);
-    this.setCatalog(source, await this.ground.introspect(source, open?.client));
+    this.setCatalog(source, await this.#introspected(source));
+  }
+
+  #introspected(source: Source): Promise<SourceCatalog> {
+    return this.ground.introspect(source, this.#transactions.get(source.name)?.client);
   }
 
   /** Native queries that are new get their judgement, tables that are enums now are read; the rest is as it was. */
