@@ -2,12 +2,13 @@
  *  what others have, and those for which the engine refuses the change as a whole. Where several do not go together, the one of
  *  lowest priority is left out (priority.ts), so that a newcomer never displaces what was there.
  *  Not here: what follows from leaving them out (exclude.ts), the words for a single inconsistent object (judgement.ts). */
-import { dependentsOf, type Metadata } from '@pergola/engine/metadata';
+import { dependentsOf, type Metadata, objectKey } from '@pergola/engine/metadata';
 import { fieldIn } from './field.ts';
 import { describeKey } from './fragment.ts';
-import { cycleOf, type Inquiry } from './inquiry.ts';
+import { type Ground, type Inquiry, refusalOfCycle } from './inquiry.ts';
 import { isAbsence, judge, kept } from './judgement.ts';
 import { type InconsistentObject, type Outcome, unfit } from './ports.ts';
+import { cyclesIn } from './role-cycles.ts';
 import { firstFailure, type Refusal, sift } from './sift.ts';
 import { type Decision, isPut } from './three-way.ts';
 
@@ -39,32 +40,49 @@ export type Change = {
 /** The decisions for which the engine refuses the whole, and those that could not be tried. */
 export async function guiltyOfRefusal(inquiry: Inquiry, change: Change, known: Refusal): Promise<Findings> {
   const { ground } = inquiry;
-  const refusalOf = async (decisions: readonly Decision[]) => {
-    const part = change.feasible(decisions);
-    // Cycles are found without the engine, whose opinion of the rest comes later.
-    if (known.cycle) return cycleOf(inquiry.compose(part), ground.live);
-    return (await inquiry.judge(part)).refusal;
-  };
-  const mayGoOn = () => known.cycle !== undefined || inquiry.mayGoOn;
-  const { accepted, refused, untried } = await sift(change.active, known, refusalOf, mayGoOn);
+  if (known.isCycle) return { guilty: guiltyOfCycles(inquiry, change), untried: [], isOpen: true };
+  const refusalOf = async (decisions: readonly Decision[]) =>
+    (await inquiry.judge(change.feasible(decisions))).refusal;
+  const { accepted, refused, untried } = await sift(change.active, known, refusalOf, () => inquiry.mayGoOn);
   const guilty = new Map<string, Blame>();
   for (const [decision, refusal] of refused) {
-    const rivals = await rivalsOf(inquiry, change, accepted, { decision, refusal });
-    const named = rivals.map((key) => `${describeKey(key)}${ownedBy(ground.ownerOf?.(key))}`);
-    guilty.set(decision.key, { ...blameFor(decision, refusal, named), rivals });
+    const rivals = refusal.edit ? [] : await rivalsOf(inquiry, change, accepted, decision);
+    guilty.set(decision.key, withRivals(ground, decision, refusal, rivals));
   }
   return { guilty, untried, isOpen: true };
 }
+
+function guiltyOfCycles({ ground }: Inquiry, { active }: Change): Guilty {
+  const cycles = cyclesIn(ground.live.inherited_roles ?? [], active);
+  return new Map(
+    [...cycles].map(([decision, names]) => {
+      const rivals = names
+        .map((role) => objectKey('inherited_role', role))
+        .filter((key) => key !== decision.key);
+      return [decision.key, withRivals(ground, decision, refusalOfCycle(names), [...new Set(rivals)])];
+    }),
+  );
+}
+
+function withRivals(
+  { ownerOf }: Ground,
+  decision: Decision,
+  refusal: Refusal,
+  rivals: readonly string[],
+): Blame {
+  const named = rivals.slice(0, MOST_NAMED).map((key) => `${describeKey(key)}${ownedBy(ownerOf?.(key))}`);
+  return { ...blameFor(decision, refusal, named), rivals };
+}
+
+const MOST_NAMED = 5;
 
 /** What the decision is refused beside; none where it is refused alone, or where the search would take too long. */
 async function rivalsOf(
   inquiry: Inquiry,
   { feasible }: Change,
   accepted: readonly Decision[],
-  { decision, refusal }: { readonly decision: Decision; readonly refusal: Refusal },
+  decision: Decision,
 ): Promise<readonly string[]> {
-  if (refusal.edit) return [];
-  if (refusal.cycle) return refusal.cycle.filter((key) => key !== decision.key);
   const fails = async (length: number) => {
     const part = feasible([...accepted.slice(0, length), decision]);
     return part.includes(decision) && (await inquiry.judge(part)).refusal !== undefined;

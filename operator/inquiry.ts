@@ -2,7 +2,7 @@
  *  of inherited roles, which the engine refuses as a whole, is found here without a request.
  *  In: a ground, decisions. Out: what would be inconsistent, or the refusal of the whole.
  *  Not here: which decisions to blame (culprits.ts). */
-import { cycleAmong, type Metadata, objectKey, orderRoles } from '@pergola/engine/metadata';
+import { cycleAmong, type Metadata, orderRoles } from '@pergola/engine/metadata';
 import { compose } from './compose.ts';
 import { EngineProblem, type InconsistentObject, type Outcome } from './ports.ts';
 import type { Refusal } from './sift.ts';
@@ -75,11 +75,16 @@ export function isAboutContent({ kind }: EngineProblem): boolean {
 }
 
 /** The refusal of a document in which inherited roles inherit from each other. */
-export function cycleOf({ inherited_roles: roles = [] }: Metadata, live: Metadata): Refusal | undefined {
+function cycleOf({ inherited_roles: roles = [] }: Metadata, live: Metadata): Refusal | undefined {
   if (roles === live.inherited_roles) return undefined;
   const { stuck } = orderRoles(roles);
-  if (stuck.length === 0) return undefined;
-  const names = cycleAmong(stuck);
-  const cycle = [...new Set(names)].map((role) => objectKey('inherited_role', role));
-  return { reason: `found cycle(s) in roles: ${JSON.stringify(names)}`, cycle };
+  return stuck.length === 0 ? undefined : refusalOfCycle(cycleAmong(stuck));
+}
+
+/** In the engine's words. `names`: of a cycle, the first of them once more at the end. */
+export function refusalOfCycle(names: readonly string[]): Refusal {
+  const cycle = names.slice(0, -1);
+  const first = cycle.indexOf(cycle.toSorted()[0]!);
+  const turned = [...cycle.slice(first), ...cycle.slice(0, first), cycle[first]];
+  return { reason: `found cycle(s) in roles: ${JSON.stringify(turned)}`, isCycle: true };
 }

@@ -9,8 +9,8 @@ import type { Decision } from './three-way.ts';
 export type Refusal = {
   readonly reason: string;
   readonly edit?: RefusedEdit | undefined;
-  /** Keys of inherited roles that inherit from each other. */
-  readonly cycle?: readonly string[];
+  /** True where inherited roles inherit from each other. */
+  readonly isCycle?: boolean;
 };
 
 /** Undefined where the engine accepts the changes. */

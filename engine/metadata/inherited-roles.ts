@@ -11,17 +11,27 @@ export type RoleOrder = {
 };
 
 export function orderRoles(roles: readonly InheritedRole[]): RoleOrder {
-  const ordered: InheritedRole[] = [];
-  const left = new Map(roles.map((role) => [role.role_name, role]));
-  for (let before = -1; before !== left.size; ) {
-    before = left.size;
-    for (const [name, role] of left) {
-      if (role.role_set.some((parent) => left.has(parent))) continue;
-      ordered.push(role);
-      left.delete(name);
+  const byName = new Map(roles.map((role) => [role.role_name, role]));
+  const missing = new Map<string, number>();
+  const heirs = new Map<string, InheritedRole[]>();
+  for (const role of byName.values()) {
+    const parents = new Set(role.role_set.filter((parent) => byName.has(parent)));
+    missing.set(role.role_name, parents.size);
+    for (const parent of parents) {
+      const known = heirs.get(parent);
+      if (known) known.push(role);
+      else heirs.set(parent, [role]);
     }
   }
-  return { ordered, stuck: [...left.values()] };
+  const ordered = [...byName.values()].filter((role) => missing.get(role.role_name) === 0);
+  for (const { role_name } of ordered) {
+    for (const heir of heirs.get(role_name) ?? []) {
+      const left = missing.get(heir.role_name)! - 1;
+      missing.set(heir.role_name, left);
+      if (left === 0) ordered.push(heir);
+    }
+  }
+  return { ordered, stuck: [...byName.values()].filter((role) => missing.get(role.role_name)! > 0) };
 }
 
 /** Raises `cyclicRoles`. */
