@@ -11,7 +11,7 @@ import { BLOCK_SIZE, fuzz } from '../testing/fuzz/run.ts';
 
 const { values: options } = parseArgs({
   options: {
-    requests: { type: 'string', default: '50000' },
+    requests: { type: 'string', default: '100000' },
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
     block: { type: 'string', default: '0' },
     out: { type: 'string' },

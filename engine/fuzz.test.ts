@@ -1,4 +1,4 @@
-/** Random and hostile requests on every endpoint: a share of what `npm run fuzz` sends fifty thousand of. */
+/** Random and hostile requests on every endpoint: a share of what `npm run fuzz` sends a hundred thousand of. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { BLOCK_SIZE, fuzz } from '../testing/fuzz/run.ts';

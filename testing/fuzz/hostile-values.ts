@@ -13,7 +13,18 @@ export const anyText = (choices: Choices): string => hostileText(choices, MARKER
 export const anyJson = (choices: Choices): unknown => hostileJson(choices, MARKER);
 
 const NOWHERE = 'http://127.0.0.1:9/';
-const COLUMNS = ['id', 'name', 'age', 'tags', 'details', 'born', 'title', 'author_id', 'nowhere'];
+const COLUMNS = [
+  'id',
+  'name',
+  'age',
+  'tags',
+  'details',
+  'born',
+  'title',
+  'author_id',
+  'nowhere',
+  'constructor',
+];
 const NAMES = [
   'author',
   'book',
@@ -25,6 +36,8 @@ const NAMES = [
   'authors',
   'nothing',
   'x',
+  '__proto__',
+  'toString',
 ];
 const QUERIES = ['{ author { id } }', 'query authors { book { title } }', 'mutation { __typename }', '{', ''];
 
@@ -71,16 +84,38 @@ const TEXTS: Readonly<Record<string, readonly string[]>> = {
     'postgres://x@127.0.0.1:9/x',
     'postgres://x:y@127.0.0.1:9/x?sslmode=require',
     'postgres://',
+    'postgres://x@127.0.0.1:9,127.0.0.1:8/x?target_session_attrs=read-write',
+    "host=127.0.0.1 port=9 user=x password='y z'",
+    "host='",
     'http://127.0.0.1:9',
     '%',
     '',
   ],
+  from_env: [
+    'PATH',
+    'NOTHING',
+    'ENGINE_GRAPHQL_ADMIN_SECRET',
+    'ENGINE_GRAPHQL_DATABASE_URL',
+    'PGPASSWORD',
+    '',
+  ],
+  value_from_env: ['PATH', 'NOTHING', 'ENGINE_GRAPHQL_ADMIN_SECRET', 'PGPASSWORD', ''],
+  webhook_from_env: ['PATH', 'NOTHING', 'ENGINE_GRAPHQL_ADMIN_SECRET'],
+  url_from_env: ['PATH', 'NOTHING', 'ENGINE_GRAPHQL_ADMIN_SECRET'],
+  dynamic_from_file: ['/proc/self/environ', '/etc/passwd', '../x', '/', ''],
   url: [NOWHERE, 'authors/:id', ':a/:a', '{{NOTHING}}', 'file:///etc/passwd', 'http://[', ''],
   webhook: [NOWHERE, '{{NOTHING}}', 'http://127.0.0.1:99999/', ''],
   handler: [NOWHERE, '{{NOTHING}}', '/relative'],
   host: ['127.0.0.1', ''],
   query: QUERIES,
-  template: ['{{$body.x}}', '{{ if true }} 1 {{ end }}', '{{range', '{{$body.a[?].b}}', '"'],
+  template: [
+    '{{range $a := $body}}{{range $b := $body}}{{range $c := $body}}{{$c}}{{end}}{{end}}{{end}}',
+    '{{$body.x}}',
+    '{{ if true }} 1 {{ end }}',
+    '{{range',
+    '{{$body.a[?].b}}',
+    '"',
+  ],
   request_transform: ['{{$body}}'],
   order_by: ['asc', 'desc'],
 };
@@ -142,7 +177,9 @@ function objectOf(
 /** A boolean expression of sorts. */
 function condition(choices: Choices, depth: number): unknown {
   const inner = () => condition(choices, depth + 1);
-  const value = () => choices.of([1, 'X-Engine-User-Id', null, ['a'], '$', {}]) ?? anyJson(choices);
+  const value = () =>
+    choices.of([1, 'X-Engine-User-Id', 'X-Engin-User-Id', 'x-hasura-user-id', null, ['a'], '$', {}]) ??
+    anyJson(choices);
   switch (choices.below(depth > 4 ? 2 : 7)) {
     case 0:
       return {};

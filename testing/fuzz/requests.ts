@@ -20,11 +20,15 @@ export type HttpRequest = {
 export type FuzzRequest =
   | HttpRequest
   | { readonly kind: 'raw'; readonly bytes: string }
+  /** A request whose client is gone before the answer: after `sent` bytes of it, or after all of it. */
+  | { readonly kind: 'abandoned'; readonly request: HttpRequest; readonly sent: number | null }
   | {
       readonly kind: 'websocket';
       readonly path: string;
       readonly protocol: string;
       readonly messages: readonly string[];
+      /** The client vanishes instead of closing. */
+      readonly isCut: boolean;
     }
   | { readonly kind: 'directory'; readonly files: Readonly<Record<string, string>> };
 
@@ -86,6 +90,8 @@ const MAKERS: readonly ((choices: Choices, ground: Ground) => FuzzRequest)[] = [
   websocket,
   directory,
   raw,
+  abandoned,
+  manyFields,
 ];
 
 function operation(choices: Choices): HttpRequest {
@@ -200,7 +206,49 @@ function websocket(choices: Choices, ground: Ground): FuzzRequest {
   const texts = messages.map((one) =>
     choices.chance(5) ? damaged(JSON.stringify(one) ?? '', choices) : JSON.stringify(one),
   );
-  return { kind: 'websocket', path: choices.of(GRAPHQL_PATHS), protocol, messages: texts };
+  const several = choices.chance(5) ? Array.from({ length: 50 }, (_, i) => subscriptionOf(start, i)) : [];
+  const large = choices.chance(3)
+    ? [`{"type":"ping","payload":"${'x'.repeat(choices.of([20_000, 200_000]))}"}`]
+    : [];
+  return {
+    kind: 'websocket',
+    path: choices.of(GRAPHQL_PATHS),
+    protocol,
+    messages: [...(choices.chance(50) ? large : []), ...texts, ...several, ...large],
+    isCut: choices.chance(30),
+  };
+}
+
+function subscriptionOf(start: string, id: number): string {
+  const payload = { query: `subscription { author(where: {age: {_gt: ${id}}}) { id name } }` };
+  return JSON.stringify({ type: start, id: String(id), payload });
+}
+
+/** An ordinary request that nobody waits for; some of them take long. */
+function abandoned(choices: Choices, ground: Ground): FuzzRequest {
+  const slow = () =>
+    post(choices, '/v2/query', {
+      type: 'run_sql',
+      args: { sql: 'select pg_sleep(0.2)', read_only: choices.chance(50) },
+    });
+  const request = choices.of([() => graphql(choices, ground), () => operation(choices), slow])();
+  const sent = choices.chance(50) ? choices.below((request.body ?? '').length + 1) : null;
+  return { kind: 'abandoned', request, sent };
+}
+
+/** More fields than a row of Postgres has columns, at the root, in a row, or as conditions. */
+function manyFields(choices: Choices): HttpRequest {
+  const count = choices.of([99, 101, 1_600, 1_665, 3_000]);
+  const repeated = (one: (i: number) => string) => Array.from({ length: count }, (_, i) => one(i)).join(' ');
+  const query = choices.of([
+    () => `{ ${repeated((i) => `a${i}: author(limit: 1) { id }`)} }`,
+    () => `{ author(limit: 1) { ${repeated((i) => `a${i}: name`)} } }`,
+    () => `{ author(limit: 1) { ${repeated((i) => `a${i}: books { title }`)} } }`,
+    () => `{ author(where: {_or: [${repeated((i) => `{id: {_eq: ${i}}}`)}]}) { id } }`,
+    () => `{ author(where: {id: {_in: [${repeated(String)}]}}) { id } }`,
+    () => `mutation { ${repeated((i) => `a${i}: delete_author(where: {id: {_eq: -1}}) { affected_rows }`)} }`,
+  ])();
+  return post(choices, choices.of(GRAPHQL_PATHS), { query });
 }
 
 /** A directory of the world's own metadata with damage done to it. */
@@ -251,7 +299,18 @@ function headersOf(choices: Choices): Record<string, string> {
     {},
     {},
     {},
-    { 'content-type': choices.of(['text/plain', '', 'application/json; charset=x', 'multipart/form-data']) },
+    {
+      'content-type': choices.of([
+        'text/plain',
+        '',
+        'application/json; charset=x',
+        'multipart/form-data',
+        'application/x-www-form-urlencoded',
+        'application/graphql',
+      ]),
+    },
+    { host: anyHeader(choices), origin: choices.of(['null', 'http://evil.example', anyHeader(choices)]) },
+    { 'transfer-encoding': 'chunked' },
     { 'content-encoding': choices.of(['gzip', 'br']) },
     { 'accept-encoding': choices.of(['gzip', 'br, *', 'gzip;q=0', anyHeader(choices)]) },
     { origin: anyHeader(choices), 'access-control-request-method': 'POST' },
@@ -299,6 +358,7 @@ function bodyOf(choices: Choices, body: unknown): string {
     () => `{"query":"query($a: ${'['.repeat(9000)}Int${']'.repeat(9000)}) {a}"}`,
     () => `{"query":"{__typename}","variables":${'{"a":'.repeat(9000)}1${'}'.repeat(9000)}}`,
     () => text.replace('{', '{"__proto__":{"type":1},"constructor":{},'),
+    () => text.replaceAll('author', choices.of(['constructor', '__proto__', 'toString', 'hasOwnProperty'])),
     () => text.replace(/\d+/, '123456789012345678901234567890'),
     () => text.replace(/\d+/, '1e999'),
     () => text.replaceAll('"', "'"),

@@ -18,6 +18,8 @@ export function send(url: string, request: FuzzRequest): Promise<string | null> 
       return sendHttp(url, request);
     case 'raw':
       return sendRaw(url, request.bytes);
+    case 'abandoned':
+      return abandon(url, request);
     case 'websocket':
       return openWebsocket(url, request);
     case 'directory':
@@ -36,7 +38,10 @@ function sendHttp(url: string, { method, path, headers, body }: HttpRequest): Pr
       method,
       path: path.replaceAll(/[^\u0021-\u00ff]/g, '?'),
       // Of DELETE and OPTIONS the client would not say it by itself, and the body would be read as the next request.
-      headers: text === null ? headers : { ...headers, 'content-length': Buffer.byteLength(text) },
+      headers:
+        text === null || 'transfer-encoding' in headers
+          ? headers
+          : { ...headers, 'content-length': Buffer.byteLength(text) },
     });
     sent.setTimeout(MOST_MS, () => {
       sent.destroy();
@@ -51,6 +56,17 @@ function sendHttp(url: string, { method, path, headers, body }: HttpRequest): Pr
     });
     sent.end(text ?? undefined);
   });
+}
+
+/** Nothing comes back to a client that is gone; what the engine itself reports is judged elsewhere. */
+function abandon(url: string, { request, sent }: Extract<FuzzRequest, { kind: 'abandoned' }>): Promise<null> {
+  const { method, path, body } = request;
+  const bytes = Buffer.from(body ?? '');
+  const headers = Object.entries({ ...request.headers, host: 'x', 'content-length': String(bytes.length) })
+    .filter(([name]) => name !== 'transfer-encoding')
+    .map(([name, value]) => `${name}: ${value}\r\n`);
+  const head = `${method} ${path.replaceAll(/[^\u0021-\u00ff]/g, '?')} HTTP/1.1\r\n${headers.join('')}\r\n`;
+  return sendRaw(url, head + bytes.subarray(0, sent ?? bytes.length).toString('latin1'));
 }
 
 function judge({ statusCode = 0, headers }: IncomingMessage, text: string, method: string): string | null {
@@ -83,7 +99,7 @@ function sendRaw(url: string, bytes: string): Promise<null> {
 
 function openWebsocket(
   url: string,
-  { path, protocol, messages }: Extract<FuzzRequest, { kind: 'websocket' }>,
+  { path, protocol, messages, isCut }: Extract<FuzzRequest, { kind: 'websocket' }>,
 ): Promise<string | null> {
   return new Promise((resolve) => {
     const socket = new WebSocket(url.replace('http', 'ws') + path, protocol);
@@ -103,7 +119,7 @@ function openWebsocket(
     });
     socket.once('open', () => {
       for (const message of messages) socket.send(message);
-      setTimeout(() => socket.close(), LINGER_MS);
+      setTimeout(() => (isCut ? socket.terminate() : socket.close()), LINGER_MS);
     });
   });
 }
