@@ -228,8 +228,11 @@ test('headers come from the metadata and the environment, the request may be tra
     body: { id: 1, name: 'Ada', note: null },
   });
   expect(told[0]?.headers['user-agent']).toBeUndefined();
-  const logs = JSON.stringify(await must('pg_get_event_invocation_logs', { name: 'all' }));
-  expect(logs).toContain('value_from_env');
+  const logs = await soon(async () => {
+    const text = JSON.stringify(await must('pg_get_event_invocation_logs', { name: 'all' }));
+    expect(text).toContain('value_from_env');
+    return text;
+  });
   expect(logs).not.toContain('secret');
 });
 

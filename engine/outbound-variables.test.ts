@@ -140,6 +140,9 @@ const REFUSED = [
   ['PASSPHRASE', 'a source connects with it'],
 ] as const;
 
+/** One of each reason is tried without `allow_inconsistent_metadata` too. */
+const ALSO_REFUSED: ReadonlySet<string> = new Set(['UNSET', 'PGPASSWORD', 'REPLICA']);
+
 const replace = (metadata: object, allows: boolean) =>
   engine.admin('replace_metadata', { allow_inconsistent_metadata: allows, metadata }, { version: 2 });
 
@@ -156,12 +159,11 @@ test.each(OBJECTS)(
   async (type, _, make) => {
     for (const [variable, text] of REFUSED) {
       const document = documentWith(make(variable), [other()]);
-      const refused = await replace(document, false);
-      expect([variable, refused.status, JSON.stringify(refused.body)]).toEqual([
-        variable,
-        400,
-        expect.stringContaining(variable),
-      ]);
+      if (ALSO_REFUSED.has(variable)) {
+        const refused = await replace(document, false);
+        expect([variable, refused.status]).toEqual([variable, 400]);
+        expect(JSON.stringify(refused.body)).toContain(variable);
+      }
       const allowed = await replace(document, true);
       expect([variable, allowed.status]).toEqual([variable, 200]);
       const found = await inconsistent();
