@@ -36,7 +36,15 @@ const METADATA = {
           ],
           computed_fields: [{ name: 'label', definition: { function: 'label' } }],
           select_permissions: [
-            { role: 'user', permission: { columns: ['id', 'name'], filter: {}, computed_fields: [] } },
+            {
+              role: 'user',
+              permission: {
+                columns: ['id', 'name'],
+                filter: {},
+                computed_fields: [],
+                allow_aggregations: true,
+              },
+            },
           ],
         },
         {
@@ -49,6 +57,7 @@ const METADATA = {
                 columns: ['id', 'title', 'author_id', 'is_published'],
                 filter: { _or: [own, { is_published: true }] },
                 limit: 2,
+                allow_aggregations: true,
               },
             },
           ],
