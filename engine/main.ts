@@ -53,6 +53,7 @@ export async function startEngine(
       ? [...options.experimentalFeatures, 'apollo_federation']
       : options.experimentalFeatures,
     enforcesAllowList: options.enableAllowlist,
+    strictWrites: options.strictWrites,
     countsWithoutAggregations: options.countWithoutAggregations,
     defaultTimeLimitMs: options.defaultTimeLimit > 0 ? options.defaultTimeLimit * 1000 : null,
     enforcesRemotePermissions: options.enableRemoteSchemaPermissions,

@@ -453,6 +453,12 @@ export const OPTIONS = {
     default: true,
     doc: 'a role sees the part of a remote schema that its permission declares; with false every role sees all of it, and permissions on remote schemas are refused',
   }),
+  'strict-writes': row({
+    group: 'Access',
+    type: flag,
+    default: false,
+    doc: 'updates and deletions of a role reach only rows that the role may select, too; else affected_rows can reveal rows it may write and not read',
+  }),
   'count-without-aggregations': row({
     group: 'Access',
     type: flag,

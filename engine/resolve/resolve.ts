@@ -30,6 +30,7 @@ import {
   withPermissions,
   withRelationships,
 } from './stages.ts';
+import { withStrictWrites } from './strict-writes.ts';
 import type { Inconsistency, Model, ResolveOptions, Unreached } from './types.ts';
 import { VariableRules } from './variables.ts';
 
@@ -61,7 +62,7 @@ export function resolve(
     withPermissions(source, { variables, prefix: options.headerPrefix }, found),
   );
   const heirs = heirsOf(metadata, roles, found);
-  const inherited = permitted.map((source) => withInherited(source, heirs, found));
+  const inherited = permitted.map((source) => withStrictWrites(withInherited(source, heirs, found), options));
   const triggerNames = new Set<string>();
   const sources = inherited.map((source) => {
     const { name, naming, tables, nativeQueries } = source;

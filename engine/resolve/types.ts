@@ -381,6 +381,8 @@ export type ResolveOptions = {
   readonly namingConvention?: NamingConvention | undefined;
   /** --experimental-features. Absent: none. */
   readonly features?: readonly string[];
+  /** --strict-writes. Absent: writes reach every row their own filter lets through. */
+  readonly strictWrites?: boolean;
   /** --header-prefix: how session variables begin where documents are not rewritten. Absent: as inside the engine. */
   readonly headerPrefix?: string | undefined;
   /** --enable-remote-schema-permissions. Absent: yes. With false, every role sees all of every remote schema that declares
