@@ -868,6 +868,12 @@ export const ERRORS = {
     (p) => `time limit exceeded: the operation took longer than ${p.most} s`,
   ),
   tooDeep: row<object>(400, 'validation-failed', () => 'the request is nested too deeply'),
+  /** A limit of Postgres: columns of a result, arguments of a function, depth of an expression. */
+  tooComplex: row<Text>(
+    400,
+    'validation-failed',
+    (p) => `the request is too complex for the database: ${p.text}`,
+  ),
   tooManyFields: row<{ most: number }>(
     400,
     'validation-failed',

@@ -130,6 +130,12 @@ describe('clients read', () => {
     ['another violation of a constraint', '23000', 'constraint-violation', 'said'],
     ['another data exception', '22000', 'data-exception', 'said'],
     ['another rollback', '40003', 'concurrent-update', 'said'],
+    [
+      'a limit of Postgres',
+      '54001',
+      'validation-failed',
+      'the request is too complex for the database: said',
+    ],
     ['a lost connection', '08006', 'postgres-error', 'connection error: the database cannot be reached'],
     ['a refused user', '28P01', 'postgres-error', 'connection error: the database cannot be reached'],
     [

@@ -96,6 +96,11 @@ const PG_ERRORS: readonly Entry[] = [
     state: /^40/,
     error: ({ message }, path) => new EngineError('concurrentUpdate', { text: message }, path),
   },
+  {
+    // program_limit_exceeded: what Postgres has no room for.
+    state: /^54/,
+    error: ({ message }, path, internal) => new EngineError('tooComplex', { text: message }, path, internal),
+  },
   // too_many_connections: waited for as long as may be (wire/pool.ts).
   {
     state: /^53300$/,

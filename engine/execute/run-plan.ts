@@ -224,6 +224,7 @@ function nameFor(preparation: Preparation): NamedStatement {
 
 /** What a statement is run with. */
 export function valuesOf({ parameters }: Statement, binding: Binding): readonly Value[] {
-  if (parameters.length > MOST_PARAMETERS) fail('badRequest', { text: 'too many values in one mutation' });
+  if (parameters.length > MOST_PARAMETERS)
+    fail('badRequest', { text: `more than ${MOST_PARAMETERS} values in one statement` });
   return bind(parameters, binding);
 }

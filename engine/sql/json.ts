@@ -45,10 +45,21 @@ export function concatenate(pieces: readonly Piece[]): Fragment {
   const [only] = merged;
   // A lone literal has no type yet, and an aggregate over it would be ambiguous.
   if (merged.length === 1 && only?.kind === 'text') return sql`${literal(only.text)}::text`;
-  return join(
-    merged.map((piece) => (piece.kind === 'text' ? literal(piece.text) : piece.expression)),
-    sql` || `,
-  );
+  return chain(merged.map((piece) => (piece.kind === 'text' ? literal(piece.text) : piece.expression)));
+}
+
+/** Longer concatenations are made of groups: a chain copies what it has at each operator, which is quadratic in its length, and
+ *  Postgres reads it by recursion, which a few thousand operators are too many for. */
+const LONGEST_CHAIN = 64;
+
+function chain(parts: readonly Fragment[]): Fragment {
+  const { length } = parts;
+  if (length <= LONGEST_CHAIN) return join(parts, sql` || `);
+  const size = Math.max(LONGEST_CHAIN, Math.ceil(length / LONGEST_CHAIN));
+  const groups = Array.from({ length: Math.ceil(length / size) }, (_, i) => {
+    return sql`(${chain(parts.slice(i * size, (i + 1) * size))})`;
+  });
+  return chain(groups);
 }
 
 function mergeText(pieces: readonly Piece[]): readonly Piece[] {

@@ -1,5 +1,5 @@
 /** Plan → the statements that answer it and the template their results are spliced into.
- *  All query roots of one source are one statement with a column each; a mutation root is a statement of its own, or one
+ *  All query roots of one source are one statement with a column each, as far as a result has room for them; a mutation root is a statement of its own, or one
  *  each update of an `update-many`. Not here: running them (execute/), splicing (execute/splice.ts). */
 import { placesInMutation, placesInOutput, placesInQuery } from '../plan/join-places.ts';
 import type { JoinPlaces, RemoteJoin } from '../plan/join-types.ts';
@@ -213,11 +213,15 @@ function placeMutation(
   return [text('['), ...answers.flatMap((part, i) => (i === 0 ? [part] : [text(','), part])), text(']')];
 }
 
+/** Roots of one statement. A result of Postgres has at most 1,664 columns. */
+const MOST_ROOTS = 1600;
+
 type Queries = Extract<Draft, { kind: 'queries' }>;
 
 function queriesOf(source: string, drafts: Draft[]): { readonly statement: number; readonly draft: Queries } {
   for (const [statement, draft] of drafts.entries()) {
-    if (draft.kind === 'queries' && draft.source === source) return { statement, draft };
+    const isOpen = draft.kind === 'queries' && draft.roots.length < MOST_ROOTS;
+    if (isOpen && draft.source === source) return { statement, draft };
   }
   const draft: Queries = { kind: 'queries', source, aliases: new Aliases(), roots: [] };
   return { statement: drafts.push(draft) - 1, draft };
