@@ -3,6 +3,7 @@
  *  In: choices. Out: a world, and the SQL of its functions. */
 import pg from 'pg';
 import type { Choices } from './choices.ts';
+import { EVERYTHING } from './condition.ts';
 import { Sight } from './request.ts';
 import { type Comparison, INT, TEXT, type Value } from './types.ts';
 import { type Column, makeWorld, type Permissions, type Role, type Table, type World } from './world.ts';
@@ -58,7 +59,8 @@ export function makeRaisingWorld(choices: Choices): World {
     for (const role of world.roles) writeWhatIsRead(role, table);
   }
   for (const table of world.tables) {
-    if (!table.of) continue;
+    // Postgres may evaluate a view's columns on rows that its own WHERE leaves out: that is its author's to prevent.
+    if (!table.of || table.viewed !== EVERYTHING) continue;
     const { type } = tempting.get(table.of)!;
     const column = { ...RAISING_CELL, type, expression: `public.raising_${type.sql}(x.tempting)` };
     table.columns.push(column);
