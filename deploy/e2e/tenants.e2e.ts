@@ -1,12 +1,14 @@
-/** Tenants: one engine, two namespaces that bind resources to it, and a person who may only `edit` one of them. Whatever that person
- *  applies, the resources of the other namespace stay Ready, their changes are applied, and the API answers as before.
- *  The steps are one story and run in order. Not here: the forms of hostile resources (operator/noninterference.test.ts). */
+/** Tenants: one engine, two namespaces that bind resources to it, and a user who may only `edit` one of them. Whatever that user
+ *  applies, the resources of the other namespace stay Ready, their changes are applied, and the API answers as before; nothing is owned
+ *  without a grant, taken over by waiting, or kept after the namespace is revoked.
+ *  The steps are one story and run in order. Not here: every case (operator/tenants.test.ts), the forms of hostile resources
+ *  (operator/noninterference.test.ts). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apply, get, kubectl, type Printed, until, waitFor } from './cluster.ts';
 import { Door } from './door.ts';
 import { CHART, createNamespace, createPostgres, install, removeAll, uniqueName } from './release.ts';
 
-/** Of the engine, its operator and its database. */
+/** The namespace of the engine, its operator and its database. */
 const home = uniqueName('pergola-tenants');
 const [owners, intruders] = [`${home}-owners`, `${home}-intruders`];
 const INTRUDER = 'mallory';
@@ -18,6 +20,7 @@ const SEED = `
   create table spare (id int primary key, note text);
   insert into author values (1, 'Ann', 'NO');`;
 
+/** The limit of the prune guard is low: the owners have five objects. */
 const ENGINE = `
 apiVersion: pergola.dev/v1alpha1
 kind: Engine
@@ -25,22 +28,24 @@ metadata: {name: main, namespace: ${home}}
 spec:
   endpoint: {service: {name: pergola-engine, port: 8080}}
   adminSecretRef: {name: pergola-admin, key: admin-secret}
-  allowedNamespaces: {from: All}
-  grants:
-    # Both may own whatever there is: what keeps them apart here is that nobody displaces what is there.
-    - name: tenants
-      namespaces: [${owners}, ${intruders}]
-      sources: [default]
-      tables: ["public.*"]
-      references: ["public.*"]
-      names: ["*"]
-      roles: ["*"]
-      webhookHosts: ["*"]
-    - name: inherited-roles
-      namespaces: [${owners}, ${intruders}]
-      kinds: [InheritedRole]
-      roles: ["*"]
+  allowedNamespaces: {from: Selector, selector: {matchLabels: {tenants: ${home}}}}
+  policies: {pruneGuard: {maxObjects: 3, maxPercent: 30}}
 `;
+
+/** Each namespace may own everything, so that only the rules between resources keep them apart. */
+const grantsOf = (...namespaces: readonly string[]) => [
+  {
+    name: 'tenants',
+    namespaces,
+    sources: ['default'],
+    tables: ['public.*'],
+    references: ['public.*'],
+    names: ['*'],
+    roles: ['*'],
+    webhookHosts: ['*'],
+  },
+  { name: 'whole-engine', namespaces, kinds: ['InheritedRole', 'MetadataBundle'], roles: ['*'] },
+];
 
 function manifest(kind: string, name: string, namespace: string, spec: string): string {
   return `
@@ -54,13 +59,14 @@ ${spec.replaceAll(/^/gm, '  ')}
 }
 
 const on = (table: string) => `source: default\ntable: {schema: public, name: ${table}}`;
-const reader = (columns: string) =>
+const permission = (namespace: string, role: string, table: string, columns: string) =>
   manifest(
     'TablePermission',
-    'reader',
-    owners,
-    `${on('author')}\nrole: reader\nselect: {columns: [${columns}], filter: {}}`,
+    role,
+    namespace,
+    `${on(table)}\nrole: ${role}\nselect: {columns: [${columns}], filter: {}}`,
   );
+const reader = (columns: string) => permission(owners, 'reader', 'author', columns);
 const role = (namespace: string, name: string, roleSet: string) =>
   manifest('InheritedRole', name, namespace, `role: ${name}\nroleSet: [${roleSet}]`);
 
@@ -68,12 +74,7 @@ const GOOD = [
   manifest('Table', 'author', owners, on('author')),
   manifest('Table', 'book', owners, on('book')),
   reader('id, name'),
-  manifest(
-    'TablePermission',
-    'auditor',
-    owners,
-    `${on('book')}\nrole: auditor\nselect: {columns: [id], filter: {}}`,
-  ),
+  permission(owners, 'auditor', 'book', 'id'),
   role(owners, 'editor', 'reader, auditor'),
 ];
 const GOOD_NAMES = [
@@ -84,24 +85,34 @@ const GOOD_NAMES = [
   'inheritedrole/editor',
 ];
 
-/** What an editor of the other namespace applies, and what each says then. */
+const TELEMETRY = manifest(
+  'EngineSettings',
+  'mine',
+  intruders,
+  'openTelemetry: {status: enabled, exporterOtlp: {otlpTracesEndpoint: "http://mine:4318/v1/traces"}}',
+);
+
+/** Waits for the name of the owners' permission, with more rights. */
+const SQUATTER = permission(intruders, 'reader', 'author', '"*"');
+
+/** What is applied in the namespace of the intruder, and what each resource says then. */
 const HOSTILE: readonly (readonly [name: string, says: RegExp, manifest: string])[] = [
   ['inheritedrole/selfish', /found cycle/, role(intruders, 'selfish', 'selfish')],
   ['inheritedrole/reader', new RegExp(`InheritedRole ${owners}/editor`), role(intruders, 'reader', 'editor')],
   [
+    'metadatabundle/mislabeled',
+    /the definition is that of .*, not of key/,
+    manifest(
+      'MetadataBundle',
+      'mislabeled',
+      intruders,
+      'objects: [{key: inherited_role/clash, definition: {role_name: editor, role_set: [nobody]}}]',
+    ),
+  ],
+  [
     'table/spare',
     /author/,
     manifest('Table', 'spare', intruders, `${on('spare')}\nconfiguration: {customName: author}`),
-  ],
-  [
-    'tablepermission/theirs',
-    new RegExp(`belongs to TablePermission ${owners}/reader`),
-    manifest(
-      'TablePermission',
-      'theirs',
-      intruders,
-      `${on('author')}\nrole: reader\nselect: {columns: ["*"], filter: {}}`,
-    ),
   ],
   [
     'customtypes/clash',
@@ -119,8 +130,17 @@ const HOSTILE: readonly (readonly [name: string, says: RegExp, manifest: string]
     ),
   ],
 ];
+/** Kinds that concern the whole engine are not for editors; an administrator of the namespace applies them. */
+const FOR_EDITORS = HOSTILE.filter(([name]) => !/^(inheritedrole|metadatabundle)\//.test(name));
+const FOR_ADMINISTRATORS = HOSTILE.filter((one) => !FOR_EDITORS.includes(one));
+const joined = (rows: typeof HOSTILE) => rows.map(([, , resource]) => resource).join('\n---\n');
 
 const asIntruder = ['--as', INTRUDER, '--as-group', 'system:authenticated'] as const;
+const changeEngine = (spec: object) =>
+  kubectl('-n', home, 'patch', 'engine', 'main', '--type=merge', '-p', JSON.stringify({ spec }));
+const sees = async (column: string, role = 'reader') =>
+  (await door.graphql(`{ author { ${column} } }`, role)).errors === undefined;
+const served = async () => JSON.stringify(await door.metadata('export_metadata'));
 
 async function readinessOf(namespace: string): Promise<Readonly<Record<string, string>>> {
   const { items } = await get('pergola', '-n', namespace);
@@ -135,6 +155,14 @@ async function readinessOf(namespace: string): Promise<Readonly<Record<string, s
   );
 }
 
+async function says(name: string, text: string): Promise<void> {
+  await until(`${name} of ${intruders} says ${text}`, async () => {
+    const said = (await readinessOf(intruders))[name] ?? '';
+    if (!said.includes(text)) throw new Error(said);
+    return true;
+  });
+}
+
 async function unready(namespace: string): Promise<readonly string[]> {
   const found = Object.entries(await readinessOf(namespace));
   return found
@@ -142,11 +170,17 @@ async function unready(namespace: string): Promise<readonly string[]> {
     .map(([name, said]) => `${name}: ${said}`);
 }
 
+/** Of a namespace, as the status of the Engine has it. */
+async function stateOf(namespace: string): Promise<{ readonly state?: string; readonly pruneHash?: string }> {
+  const { status } = await get('engine', 'main', '-n', home);
+  return status.namespaces?.find(({ name }: Printed) => name === namespace) ?? {};
+}
+
 beforeAll(async () => {
   await createNamespace(home);
   await createPostgres(home);
   for (const name of [owners, intruders]) {
-    await apply(`{apiVersion: v1, kind: Namespace, metadata: {name: ${name}}}`);
+    await apply(`{apiVersion: v1, kind: Namespace, metadata: {name: ${name}, labels: {tenants: ${home}}}}`);
   }
   await apply(`
 apiVersion: rbac.authorization.k8s.io/v1
@@ -160,7 +194,7 @@ subjects: [{kind: User, name: ${INTRUDER}, apiGroup: rbac.authorization.k8s.io}]
 afterAll(async () => {
   door.close();
   if (!process.env['E2E_KEEP']) {
-    await kubectl('delete', 'namespace', owners, intruders, '--ignore-not-found', '--timeout=300s');
+    await kubectl('delete', 'namespace', owners, intruders, '--ignore-not-found', '--wait=false');
   }
   await removeAll(home);
 });
@@ -169,33 +203,42 @@ test('resources of one namespace are served by an engine of another', async () =
   await install(home, CHART);
   await door.admin('run_sql', { sql: SEED });
   await apply([ENGINE, ...GOOD].join('\n---\n'));
+  await changeEngine({ grants: grantsOf(owners) });
   await waitFor(owners, 'condition=Ready', ...GOOD_NAMES);
   expect(await door.graphql('{ author { name } }', 'editor')).toEqual({
     data: { author: [{ name: 'Ann' }] },
   });
 });
 
-test('an editor of the other namespace may write resources there, not here, and no bundle', async () => {
+test('an editor of the other namespace may write resources there, not here, and no kind of the whole engine', async () => {
   const mayCreate = async (resource: string, namespace: string) =>
     (
       await kubectl('auth', 'can-i', 'create', resource, '-n', namespace, ...asIntruder).catch(() => 'no')
     ).trim();
-  expect(await mayCreate('inheritedroles.pergola.dev', owners)).toBe('no');
   expect(await mayCreate('tables.pergola.dev', owners)).toBe('no');
   expect(await mayCreate('tables.pergola.dev', intruders)).toBe('yes');
   expect(await mayCreate('metadatabundles.pergola.dev', intruders)).toBe('no');
+  await expect(apply(TELEMETRY, ...asIntruder)).rejects.toThrow('forbidden');
+  await expect(apply(reader('"*"'), ...asIntruder)).rejects.toThrow('forbidden');
 });
 
-test('hostile resources are refused one by one, and each says why', async () => {
-  for (const [name, , resource] of HOSTILE) {
-    // Kinds that concern the whole engine are not for editors; somebody else in the namespace has applied them.
-    const isForEditors = !name.startsWith('inheritedrole/');
-    await apply(resource, ...(isForEditors ? asIntruder : []));
-  }
+test('a namespace without a grant owns nothing, whoever has applied it', async () => {
+  await apply(SQUATTER, ...asIntruder);
+  await apply(TELEMETRY);
+  await says('tablepermission/reader', `{name: ${intruders}, namespaces: [${intruders}]`);
+  await says('enginesettings/mine', 'False NotPermitted');
+  expect(await served()).not.toContain('http://mine');
+  expect([await sees('id'), await sees('country')]).toEqual([true, false]);
+});
+
+test('with a grant, hostile resources are refused one by one, and each says why', async () => {
+  await changeEngine({ grants: grantsOf(owners, intruders) });
+  await apply(joined(FOR_EDITORS), ...asIntruder);
+  await apply(joined(FOR_ADMINISTRATORS));
   await until('every hostile resource says why it is refused', async () => {
     const said = await readinessOf(intruders);
-    for (const [name, says] of HOSTILE)
-      expect(said[name]).toMatch(new RegExp(`^False .*${says.source}`, 's'));
+    for (const [name, reason] of HOSTILE)
+      expect(said[name]).toMatch(new RegExp(`^False .*${reason.source}`, 's'));
     return true;
   });
 });
@@ -216,11 +259,42 @@ test('meanwhile everything of the other namespace is Ready, and what changes the
   });
 });
 
+test('a permission that waits does not take over from one that is deleted and applied again', async () => {
+  await says('tablepermission/reader', `belongs to TablePermission ${owners}/reader`);
+  await kubectl('-n', owners, 'delete', 'tablepermission', 'reader');
+  await says('tablepermission/reader', `is reserved for namespace ${owners}`);
+  expect(await sees('country')).toBe(false);
+  await apply(reader('id, name'));
+  await waitFor(owners, 'condition=Ready', ...GOOD_NAMES);
+  expect([await sees('id'), await sees('country')]).toEqual([true, false]);
+  await says('enginesettings/mine', 'False NotPermitted');
+  await kubectl('-n', intruders, 'delete', 'enginesettings', 'mine');
+});
+
 test('once the hostile resources are gone, nothing of them is left', async () => {
-  await kubectl('delete', '-n', intruders, ...HOSTILE.map(([name]) => name));
-  await until('the engine is without their objects', async () => {
-    const exported = JSON.stringify(await door.metadata('export_metadata'));
-    return !/selfish|spare|clash/.test(exported);
-  });
+  const names = HOSTILE.map(([name]) => name);
+  await kubectl('delete', '-n', intruders, 'tablepermission/reader', ...names);
+  await until('the engine is without their objects', async () => !/selfish|spare|clash/.test(await served()));
   expect(await unready(owners)).toEqual([]);
+});
+
+test('a namespace that is let in no more keeps its objects for a time that is said', async () => {
+  await apply(permission(intruders, 'guest', 'author', 'id'), ...asIntruder);
+  await waitFor(intruders, 'condition=Ready', 'tablepermission/guest');
+  expect(await sees('id', 'guest')).toBe(true);
+  await kubectl('label', 'namespace', intruders, 'tenants-');
+  await says('tablepermission/guest', 'will be removed from the engine at');
+  expect((await stateOf(intruders)).state).toBe('Revoked');
+  expect(await sees('id', 'guest')).toBe(true);
+});
+
+test('they are removed then, though a mass deletion of another namespace waits for confirmation', async () => {
+  await kubectl('-n', owners, 'delete', ...GOOD_NAMES);
+  await until('it is held', async () => (await stateOf(owners)).state === 'PruneHeld');
+  await changeEngine({ policies: { revocationGraceMinutes: 0 } });
+  await until('the objects of the revoked namespace are removed', async () => !(await sees('id', 'guest')));
+  expect(await sees('id')).toBe(true);
+  const confirmation = `pergola.dev/confirm-prune=${(await stateOf(owners)).pruneHash}`;
+  await kubectl('-n', home, 'annotate', 'engine', 'main', confirmation);
+  await until('the confirmed deletions are done', async () => !(await sees('id')));
 });
