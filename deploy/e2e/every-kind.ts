@@ -1,8 +1,7 @@
 /** The examples documents show, one of every kind at least (deploy/examples/every-kind), and what they speak of: tables, variables of the
  *  engine, a remote schema. Not here: the library, which is one API (examples.ts). */
 import { globSync, readFileSync } from 'node:fs';
-import { apply, waitFor } from './cluster.ts';
-import { CONTAINER_SECURITY, IMAGE, POD_SECURITY } from './release.ts';
+import { startServer } from './server.ts';
 
 export const EVERY_KIND = 'deploy/examples/every-kind';
 export const SEED = readFileSync(`${EVERY_KIND}/seed.sql`, 'utf8');
@@ -59,28 +58,5 @@ export async function startBilling(namespace: string): Promise<void> {
       const answer = await graphql({ schema, source, rootValue, variableValues });
       response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
     }).listen(4000);`;
-  await apply(`
-apiVersion: v1
-kind: Service
-metadata: {name: billing, namespace: ${namespace}}
-spec:
-  selector: {app: billing}
-  ports: [{port: 4000}]
----
-apiVersion: v1
-kind: Pod
-metadata: {name: billing, namespace: ${namespace}, labels: {app: billing}}
-spec:
-  automountServiceAccountToken: false
-  terminationGracePeriodSeconds: 0
-  securityContext: ${POD_SECURITY}
-  containers:
-    - name: billing
-      image: ${IMAGE}
-      imagePullPolicy: Always
-      command: [node, --input-type=module, --eval, ${JSON.stringify(script)}]
-      readinessProbe: {tcpSocket: {port: 4000}, periodSeconds: 1}
-      securityContext: ${CONTAINER_SECURITY}
-`);
-  await waitFor(namespace, 'condition=Ready', 'pod/billing');
+  await startServer(namespace, 'billing', 4000, script);
 }

@@ -1,0 +1,37 @@
+/** A small HTTP server inside the cluster: a pod that runs a script in the image under test, and a service of the same name.
+ *  Not here: what the scripts answer (every-kind.ts, health.e2e.ts). */
+import { apply, waitFor } from './cluster.ts';
+import { CONTAINER_SECURITY, IMAGE, POD_SECURITY } from './release.ts';
+
+/** Returns once the script listens on the port. */
+export async function startServer(
+  namespace: string,
+  name: string,
+  port: number,
+  script: string,
+): Promise<void> {
+  await apply(`
+apiVersion: v1
+kind: Service
+metadata: {name: ${name}, namespace: ${namespace}}
+spec:
+  selector: {app: ${name}}
+  ports: [{port: ${port}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: ${name}, namespace: ${namespace}, labels: {app: ${name}}}
+spec:
+  automountServiceAccountToken: false
+  terminationGracePeriodSeconds: 0
+  securityContext: ${POD_SECURITY}
+  containers:
+    - name: ${name}
+      image: ${IMAGE}
+      imagePullPolicy: Always
+      command: [node, --input-type=module, --eval, ${JSON.stringify(script)}]
+      readinessProbe: {tcpSocket: {port: ${port}}, periodSeconds: 1}
+      securityContext: ${CONTAINER_SECURITY}
+`);
+  await waitFor(namespace, 'condition=Ready', `pod/${name}`);
+}
