@@ -133,6 +133,59 @@ describe('a database that goes away', () => {
   }, 20_000);
 });
 
+/** How a database refuses the role of the engine, and how it lets it in again. */
+const REFUSALS: readonly (readonly [what: string, refuse: string, undo: string])[] = [
+  [
+    'accepts no connections',
+    'alter database $db allow_connections false',
+    'alter database $db allow_connections true',
+  ],
+  [
+    'takes the right to connect away',
+    'revoke connect on database $db from public',
+    'grant connect on database $db to public',
+  ],
+  ['does not let the role log in', 'alter role $role nologin', 'alter role $role login'],
+];
+
+describe('a database that refuses the engine', () => {
+  let role: string;
+  beforeEach(async () => {
+    role = `refused_${Math.random().toString(36).slice(2)}`;
+    await data.sql(`create role ${role} login password 'x'; grant all on schema public to ${role};
+      grant all on all tables in schema public to ${role}`);
+    const url = new URL(data.url);
+    [url.username, url.password] = [role, 'x'];
+    const configuration = { connection_info: { database_url: url.href } };
+    await engine.admin('pg_update_source', { name: 'data', configuration });
+  });
+  afterEach(async () => {
+    await engine.admin('pg_drop_source', { name: 'data', cascade: true });
+    await data.sql(`drop owned by ${role}; drop role ${role}`);
+  });
+
+  test.each(REFUSALS)(
+    'because it %s makes its source inconsistent until it lets it in',
+    async (_, refuse, undo) => {
+      const name = new URL(data.url).pathname.slice(1);
+      const run = (sql: string) => home.sql(sql.replace('$db', name).replace('$role', role));
+      expect(await wrong()).toEqual([]);
+      await run(
+        `${refuse}; select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
+      );
+      await eventually(async () => {
+        await checked();
+        expect(await wrong()).toEqual(['source/data']);
+      });
+      await run(undo);
+      await eventually(async () => {
+        await checked();
+        expect(await wrong()).toEqual([]);
+      });
+    },
+  );
+});
+
 test('a database that has no connection left is not away', async () => {
   const role = `narrow_${Math.random().toString(36).slice(2)}`;
   await data.sql(`create role ${role} login password 'x' connection limit 1; grant all on schema public to ${role};

@@ -146,10 +146,10 @@ export class SourceWatch {
     if (first.kind !== 'lost') return first;
     await sleep(SECOND_TRY_MS, undefined, { ref: false });
     try {
-      // Every connection of the pool may be at work: one of its own tells.
+      // All connections of the pool may be in use, so a separate connection decides.
       await this.#options.probe(source, TIMEOUT_SECONDS);
     } catch (error) {
-      if (isLoss(error)) return { kind: 'lost', reason: reasonOf(error) };
+      if (!isBusy(error)) return { kind: 'lost', reason: reasonOf(error) };
     }
     return { kind: 'alive' };
   }
@@ -172,8 +172,7 @@ export class SourceWatch {
       this.#costMs = Math.max(this.#costMs, performance.now() - began);
       return { kind: answer ? 'changed' : 'same' };
     } catch (error) {
-      const isLost = isLoss(error) || error instanceof WaitedTooLong;
-      return isLost ? { kind: 'lost', reason: reasonOf(error) } : { kind: 'alive' };
+      return { kind: 'lost', reason: reasonOf(error) };
     } finally {
       late.abort();
     }
@@ -203,13 +202,19 @@ function trackedIn({ tables, functions }: Source): readonly Fingerprinted[] {
   return [...tracked, ...[...distinct.values()].map((name) => ({ kind: 'function' as const, ...name }))];
 }
 
-/** The database is gone, shutting down, or lets us in no more: no SQLSTATE, or one of class 08, 28, 3D or 57P. */
+/** True when a client's statement failed because the database is gone, is shutting down or refuses connections: no SQLSTATE, one of
+ *  class 08, 28, 3D or 57P, or 55000 ("is not currently accepting connections"). */
 function isLoss(error: unknown): boolean {
   if (error instanceof WaitedTooLong) return false;
-  // Where the database is cannot be told.
+  // The address of the database is unknown.
   if (error instanceof EngineError) return true;
   const state = sqlStateOf(error);
-  return state === undefined || /^(08|28|3D|57P)/.test(state);
+  return state === undefined || /^(08|28|3D|57P|55000)/.test(state);
+}
+
+/** True when the database answered a new connection that it lacks resources (class 53) or time (57014). Any other refusal is a loss. */
+function isBusy(error: unknown): boolean {
+  return /^(53|57014)/.test(sqlStateOf(error) ?? '');
 }
 
 function reasonOf(error: unknown): string {
