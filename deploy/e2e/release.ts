@@ -101,6 +101,8 @@ spec:
 export async function removeAll(namespace: string): Promise<void> {
   if (process.env['E2E_KEEP']) return;
   await run('helm', ['uninstall', 'pergola', '-n', namespace, '--ignore-not-found', '--wait']);
+  // A namespace whose pods are still ending is looked at again after half of their grace period.
+  await kubectl('-n', namespace, 'delete', 'deployments,pods', '--all', '--now', '--timeout=300s');
   await kubectl('delete', 'namespace', namespace, '--ignore-not-found', '--timeout=300s');
   const names = (await kubectl('get', 'crd', '-o', 'name'))
     .split('\n')

@@ -20,7 +20,7 @@ const SEED = `
   create table spare (id int primary key, note text);
   insert into author values (1, 'Ann', 'NO');`;
 
-/** The limit of the prune guard is low: the owners have five objects. */
+/** The limit of the prune guard is low: the owners have nine objects. */
 const ENGINE = `
 apiVersion: pergola.dev/v1alpha1
 kind: Engine
@@ -70,9 +70,14 @@ const reader = (columns: string) => permission(owners, 'reader', 'author', colum
 const role = (namespace: string, name: string, roleSet: string) =>
   manifest('InheritedRole', name, namespace, `role: ${name}\nroleSet: [${roleSet}]`);
 
+const book = (roles: readonly string[]) => {
+  const permissions = roles.map((name) => ({ role: name, select: { columns: ['id'], filter: {} } }));
+  return manifest('Table', 'book', owners, `${on('book')}\npermissions: ${JSON.stringify(permissions)}`);
+};
+
 const GOOD = [
   manifest('Table', 'author', owners, on('author')),
-  manifest('Table', 'book', owners, on('book')),
+  book(['clerk', 'lender', 'porter', 'guard']),
   reader('id, name'),
   permission(owners, 'auditor', 'book', 'id'),
   role(owners, 'editor', 'reader, auditor'),
@@ -155,9 +160,9 @@ async function readinessOf(namespace: string): Promise<Readonly<Record<string, s
   );
 }
 
-async function says(name: string, text: string): Promise<void> {
-  await until(`${name} of ${intruders} says ${text}`, async () => {
-    const said = (await readinessOf(intruders))[name] ?? '';
+async function says(name: string, text: string, namespace = intruders): Promise<void> {
+  await until(`${name} of ${namespace} says ${text}`, async () => {
+    const said = (await readinessOf(namespace))[name] ?? '';
     if (!said.includes(text)) throw new Error(said);
     return true;
   });
@@ -170,8 +175,10 @@ async function unready(namespace: string): Promise<readonly string[]> {
     .map(([name, said]) => `${name}: ${said}`);
 }
 
-/** Of a namespace, as the status of the Engine has it. */
-async function stateOf(namespace: string): Promise<{ readonly state?: string; readonly pruneHash?: string }> {
+type NamespaceStatus = { readonly state?: string; readonly objects?: number; readonly pruneHash?: string };
+
+/** The entry of a namespace in the status of the Engine. */
+async function stateOf(namespace: string): Promise<NamespaceStatus> {
   const { status } = await get('engine', 'main', '-n', home);
   return status.namespaces?.find(({ name }: Printed) => name === namespace) ?? {};
 }
@@ -200,7 +207,8 @@ afterAll(async () => {
 });
 
 test('resources of one namespace are served by an engine of another', async () => {
-  await install(home, CHART);
+  // What is deleted soon after the operator's start would wait for half a minute.
+  await install(home, CHART, '--set', 'operator.options.prune-delay-seconds=1');
   await door.admin('run_sql', { sql: SEED });
   await apply([ENGINE, ...GOOD].join('\n---\n'));
   await changeEngine({ grants: grantsOf(owners) });
@@ -289,12 +297,17 @@ test('a namespace that is let in no more keeps its objects for a time that is sa
 });
 
 test('they are removed then, though a mass deletion of another namespace waits for confirmation', async () => {
-  await kubectl('-n', owners, 'delete', ...GOOD_NAMES);
-  await until('it is held', async () => (await stateOf(owners)).state === 'PruneHeld');
+  await apply(book([]));
+  await says('table/book', 'False PruneHeld', owners);
+  await kubectl('-n', owners, 'delete', 'tablepermission/reader');
   await changeEngine({ policies: { revocationGraceMinutes: 0 } });
   await until('the objects of the revoked namespace are removed', async () => !(await sees('id', 'guest')));
+  await until('five deletions are held', async () => (await stateOf(owners)).objects === 5);
+  const { state, pruneHash } = await stateOf(owners);
+  expect(state).toBe('PruneHeld');
+  expect((await door.graphql('{ book { id } }', 'clerk')).errors).toBeUndefined();
   expect(await sees('id')).toBe(true);
-  const confirmation = `pergola.dev/confirm-prune=${(await stateOf(owners)).pruneHash}`;
-  await kubectl('-n', home, 'annotate', 'engine', 'main', confirmation);
+  await kubectl('-n', home, 'annotate', 'engine', 'main', `pergola.dev/confirm-prune=${pruneHash}`);
   await until('the confirmed deletions are done', async () => !(await sees('id')));
+  expect((await door.graphql('{ book { id } }', 'clerk')).errors).toBeDefined();
 });
