@@ -3,6 +3,7 @@
  *  The driver (`pg`) opens it, because startup, TLS and SCRAM are its trade, and can have it back between statements, for
  *  callers that need a client: whoever holds the connection listens to its socket, the other does not.
  *  Not here: which connection a statement gets, asking again (pool.ts). */
+import type { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import type pg from 'pg';
 import { Decoder, failureAt, rowAt } from './decode.ts';
@@ -15,6 +16,8 @@ export type Exchange = {
   readonly values: readonly Value[];
   readonly done: (failure: Error | null, row: Row) => void;
   wasRetried: boolean;
+  /** There is an answer, or nobody waits for one: copies that are under way elsewhere are of no use. */
+  isSettled: boolean;
 };
 
 type UnderWay = {
@@ -39,7 +42,10 @@ export class ConnectionLost extends Error {
 type Failure = pg.DatabaseError & { readonly isBeforeRun?: boolean };
 
 /** What the driver keeps to itself. */
-type Inside = { readonly connection: { readonly stream: Duplex } };
+type Inside = {
+  readonly connection: EventEmitter & { readonly stream: Duplex };
+  readonly readyForQuery: boolean | null;
+};
 type Listener = (piece: Buffer) => void;
 
 export type ConnectionEvents = {
@@ -132,7 +138,7 @@ export class Connection {
 
   /** Something runs or is about to run on it that nobody waits for. */
   get hasUnwanted(): boolean {
-    return this.isUnwanted || this.#queue.some(({ isUnwanted }) => isUnwanted);
+    return this.isUnwanted || this.#queue.some(({ isUnwanted, isAbandoned }) => isUnwanted || isAbandoned);
   }
 
   /** True when the statement that is worked on has to be cancelled now: it has been worked on for so long. */
@@ -140,15 +146,18 @@ export class Connection {
     if (this.#isCancelling || now - this.#cancelledAt < CANCEL_AGAIN_MS) return false;
     if (this.isUnwanted && this.#isLent) return true;
     const [oldest] = this.#queue;
-    return (this.isUnwanted || oldest?.isUnwanted === true) && this.workedOnMs(now) >= afterMs;
+    const isCopy = oldest?.isAbandoned === true && oldest.exchange.isSettled;
+    return (this.isUnwanted || oldest?.isUnwanted === true || isCopy) && this.workedOnMs(now) >= afterMs;
   }
 
   /** While a request to cancel is on its way, nothing else may be sent. */
   async cancelled(cancel: Promise<boolean>): Promise<void> {
+    const [oldest] = this.#queue;
     this.#isCancelling = true;
     if (!(await cancel)) this.isSpent = true;
     this.#isCancelling = false;
-    this.#cancelledAt = performance.now();
+    // The statement may have ended meanwhile; the next one can be cancelled without a pause.
+    if (this.#queue[0] === oldest) this.#cancelledAt = performance.now();
   }
 
   get isClosed(): boolean {
@@ -190,7 +199,10 @@ export class Connection {
       this.#announce();
       this.#outbox.query(text);
       const done = (failure: Error | null) => (failure ? reject(failure) : resolve());
-      this.#enqueue({ statement: { name: '', text }, values: [], done, wasRetried: true }, false);
+      this.#enqueue(
+        { statement: { name: '', text }, values: [], done, wasRetried: true, isSettled: false },
+        false,
+      );
     });
   }
 
@@ -210,19 +222,22 @@ export class Connection {
   /** Nobody waits for the exchange any more, or somebody waits for its end alone: `isAbandoned` says that its answer is dropped.
    *  False when it is not under way here. */
   unwant(exchange: Exchange, isAbandoned: boolean): boolean {
-    const underWay = this.#queue.find((one) => one.exchange === exchange);
-    if (!underWay) return false;
-    underWay.isAbandoned ||= isAbandoned;
-    underWay.isUnwanted = true;
-    return true;
+    // A read may be here twice: behind a slow statement, and again after it was moved away and back.
+    const copies = this.#queue.filter((one) => one.exchange === exchange);
+    for (const copy of copies) {
+      copy.isAbandoned ||= isAbandoned;
+      copy.isUnwanted = true;
+    }
+    return copies.length > 0;
   }
 
-  /** Everything but the oldest statement, which may be at work for long. */
+  /** Returns everything but the oldest statement, which may be at work for long. Postgres still has these statements; what it
+   *  answers is discarded. */
   abandonFollowers(): Exchange[] {
     return this.#queue.slice(1).flatMap((underWay) => {
       if (underWay.isAbandoned) return [];
       underWay.isAbandoned = true;
-      return [underWay.exchange];
+      return underWay.exchange.isSettled ? [] : [underWay.exchange];
     });
   }
 
@@ -231,6 +246,17 @@ export class Connection {
     this.#isLent = true;
     this.#listen([this.#listener], this.#driver);
     return this.client;
+  }
+
+  /** True while the server has not finished the driver's last query. The driver fails a query at its error message, before the
+   *  server is ready for the next one; what is read until then belongs to that query. */
+  get isDriverBusy(): boolean {
+    return this.#isLent && !this.#isClosed && !(this.client as unknown as Inside).readyForQuery;
+  }
+
+  /** Never calls back when the connection ends instead. */
+  onceDriverReady(ready: () => void): void {
+    (this.client as unknown as Inside).connection.once('readyForQuery', ready);
   }
 
   takeBack(): void {

@@ -300,11 +300,12 @@ test('no more than the limit wait for a connection', async () => {
   expect(await Promise.all(waiting)).toEqual([['1'], ['1']]);
 });
 
-const running = async (mark: string) =>
+const running = async (mark: string, since: unknown = '-infinity') =>
   (
     await source.sql(
-      `select 1 from pg_stat_activity where state = 'active' and query like $1 and pid <> pg_backend_pid()`,
-      [`%/* ${mark} */%`],
+      `select 1 from pg_stat_activity
+        where state = 'active' and query like $1 and query_start > $2 and pid <> pg_backend_pid()`,
+      [`%/* ${mark} */%`, since],
     )
   ).length;
 const gone = new Error('gone');
@@ -365,6 +366,25 @@ test('cancelling one statement never fails those that share its connection or fo
   expect(failures).toEqual([]);
 });
 
+test('a slow statement that was moved from behind a cancelled one is cancelled wherever it runs', async () => {
+  const pool = poolOf({ maxConnections: 2 });
+  await Promise.all(times(2, () => pool.run(once(NAP), [])));
+  const clients = times(6, () => new AbortController());
+  const slow = quick('moved', 'select pg_sleep(60) /* moved */');
+  const answers = clients.map(({ signal }) =>
+    pool.run(slow, [], { signal }).catch((error: unknown) => error),
+  );
+  await expect.poll(() => running('moved')).toBe(2);
+  const [before] = await source.sql('select now() as at');
+  clients[0]!.abort(gone);
+  clients[1]!.abort(gone);
+  // Postgres now works on what followed them; the engine has asked the other connection for the same.
+  await expect.poll(() => running('moved', before!['at']), { timeout: 10_000 }).toBeGreaterThan(0);
+  for (const client of clients) client.abort(gone);
+  expect(await Promise.all(answers)).toEqual(clients.map(() => gone));
+  await expect.poll(() => running('moved'), { timeout: 10_000 }).toBe(0);
+});
+
 test('what runs on a connection that is taken is cancelled, also by the driver', async () => {
   const pool = poolOf({ maxConnections: 1 });
   for (const isLent of [false, true]) {
@@ -382,6 +402,17 @@ test('what runs on a connection that is taken is cancelled, also by the driver',
     watch.end();
     pool.giveBack(connection, false);
     expect(await pool.run(once('select 1'), [])).toEqual(['1']);
+  }
+});
+
+test('a connection whose driver failed is used again only when the server is ready', async () => {
+  proxy.sizes = [1];
+  const pool = poolOf({ maxConnections: 1 }, proxy.url);
+  for (let n = 0; n < 20; n++) {
+    const connection = await pool.take();
+    await expect(connection.lend().query('select 1 / 0')).rejects.toMatchObject({ code: '22012' });
+    pool.giveBack(connection, false);
+    expect(await pool.run(once(`select ${n}`), [])).toEqual([String(n)]);
   }
 });
 

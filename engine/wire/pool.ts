@@ -155,14 +155,17 @@ export class WirePool {
       const settle = this.#doneWith(resolve, reject);
       const done: Exchange['done'] = (failure, row) => {
         end?.();
+        exchange.isSettled = true;
         if (failure && reason && isCancelled(failure)) reject(reason);
         else settle(failure, row);
       };
-      const exchange: Exchange = { statement, values, done, wasRetried: false };
+      const exchange: Exchange = { statement, values, done, wasRetried: false, isSettled: false };
       if (patience) {
         end = whenOver(patience, (why) => {
           reason = why;
-          if (this.#unwant(exchange)) reject(why);
+          if (!this.#unwant(exchange)) return;
+          exchange.isSettled = true;
+          reject(why);
         });
         if (reason) return;
       }
@@ -217,6 +220,10 @@ export class WirePool {
 
   /** `isSpent`: it is not to be used again. */
   giveBack(connection: Connection, isSpent: boolean): void {
+    if (!isSpent && connection.isDriverBusy) {
+      connection.onceDriverReady(() => this.giveBack(connection, isSpent));
+      return;
+    }
     connection.isTaken = false;
     if (!connection.isClosed) {
       const isReusable = !isSpent && !connection.isSpent && !this.#isOld(connection);
@@ -230,7 +237,7 @@ export class WirePool {
   runOn(connection: Connection, statement: NamedStatement, values: readonly Value[]): Promise<Row> {
     return new Promise((resolve, reject) => {
       const done = this.#doneWith(resolve, reject);
-      connection.send({ statement, values, done, wasRetried: true }, this.#options.isKept);
+      connection.send({ statement, values, done, wasRetried: true, isSettled: false }, this.#options.isKept);
     });
   }
 
@@ -313,11 +320,13 @@ export class WirePool {
   /** Nobody waits for it any more. It is cancelled only when Postgres works on it for longer than a quick statement takes.
    *  False when its end has to be waited for: what writes may still have been in time. */
   #unwant(exchange: Exchange): boolean {
-    if (this.#leaveLine(exchange)) return true;
+    const wasInLine = this.#leaveLine(exchange);
     const isRead = exchange.statement.isRead === true;
-    const isUnderWay = this.#connections.some((connection) => connection.unwant(exchange, isRead));
+    // A read that was moved from behind a slow statement may be under way on several connections.
+    const isUnderWay =
+      this.#connections.filter((connection) => connection.unwant(exchange, isRead)).length > 0;
     if (isUnderWay) this.#keepWatch();
-    return isRead || !isUnderWay;
+    return isRead || wasInLine || !isUnderWay;
   }
 
   /** False when it is not in line. */
