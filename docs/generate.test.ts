@@ -1,5 +1,5 @@
 /** Generated pages are current, and what is written by hand leaves nothing out. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { OPTIONS as ENGINE_OPTIONS } from '../engine/config/options.ts';
@@ -43,6 +43,20 @@ describe('the security guide', () => {
     const [, granted = ''] = /define "pergola\.operatorRules" -}}\n([\s\S]*?)\{\{- end/.exec(rules)!;
     expect(guide).toContain(`\`\`\`yaml\n${granted}\`\`\``);
   });
+});
+
+test('every test that the threat model names is there', () => {
+  const model = read('security/threat-model.md');
+  const scripts = (JSON.parse(read('../package.json')) as { scripts: Record<string, string> }).scripts;
+  const named = [...model.matchAll(/`((?:engine|operator|deploy|testing|crds)\/[^`]*|npm run [\w-]+)`/g)].map(
+    ([, name]) => name!,
+  );
+  const isThere = (name: string) =>
+    name.startsWith('npm run ')
+      ? name.slice('npm run '.length) in scripts
+      : existsSync(join(import.meta.dirname, '..', name));
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter((name) => !isThere(name))).toEqual([]);
 });
 
 test('every flag a guide speaks of is one', () => {

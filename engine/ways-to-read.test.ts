@@ -328,7 +328,10 @@ describe.each(WAYS)('%s', (name, start, ask) => {
     expect(isRefused(await ask('counting', 'num'))).toBe(false);
   });
 
-  test.skipIf(isExplained)('gives the rows of the filter, and no more of them than the limit', async () => {
+  // Explained ways answer with a statement, not with rows.
+  if (isExplained) return;
+
+  test('gives the rows of the filter, and no more of them than the limit', async () => {
     const numbers = numbersIn(await ask('counting', 'num'));
     expect(numbers.length).toBe(1);
     // A count and a maximum are of all rows the filter lets through.
@@ -337,7 +340,7 @@ describe.each(WAYS)('%s', (name, start, ask) => {
     if (isOverAll) expect(numbers[0]).toBe(2);
   });
 
-  test.skipIf(isExplained)('gives an administrator every row', async () => {
+  test('gives an administrator every row', async () => {
     expect(Math.max(...numbersIn(await ask('admin' as Role, 'num')))).toBe(start === 'select_by_pk' ? 1 : 3);
   });
 });

@@ -11,7 +11,10 @@ import { createRig, HOME, type Rig, tokenOf } from './testing/rig.ts';
 import { rightsOf } from './testing/rights.ts';
 
 const TEAM = 'team';
-const SCHEMA = 'create table author (id int primary key); create table book (id int primary key)';
+/** `shelf` belongs to one namespace only: a name that was released stays reserved for its namespace. */
+const SCHEMA = ['author', 'book', 'shelf']
+  .map((name) => `create table ${name} (id int primary key)`)
+  .join(';');
 
 function table(name: string, more: object = {}, namespace = TEAM): KubeObject {
   const engineRef = { name: 'main', namespace: HOME };
@@ -62,11 +65,11 @@ await describeKube('deletion that waits', (kube) => {
     };
 
     test('who does not ask has no finalizer, nor has who is beside the operator', async () => {
-      await rig.kube.apply(table('author'), table('book', WAITS, HOME));
+      await rig.kube.apply(table('author'), table('shelf', WAITS, HOME));
       await ready('author');
-      await ready('book', HOME);
+      await ready('shelf', HOME);
       expect(await finalizers('author')).toEqual([]);
-      expect(await finalizers('book', HOME)).toEqual([]);
+      expect(await finalizers('shelf', HOME)).toEqual([]);
     });
 
     test('who asks has one, for as long as it asks', async () => {
