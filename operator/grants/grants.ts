@@ -6,7 +6,7 @@
 import type { MetadataObject } from '@pergola/engine/metadata';
 import { describeKey } from '../fragment.ts';
 import { KINDS, kindOf } from '../kinds.ts';
-import { DIMENSIONS, type Dimension, type Needs, needsOf } from './needs.ts';
+import { DIMENSIONS, type Dimension, type Needs, needsOf, variablesNeeded } from './needs.ts';
 
 export type Grant = {
   readonly name: string;
@@ -71,8 +71,11 @@ export function objectionTo(
 }
 
 function needed({ isHome }: Granted, kind: string, object: MetadataObject): Needs {
+  if (isHome) {
+    const variables = variablesNeeded(object);
+    return variables.length === 0 ? NOTHING : { ...NOTHING, variables };
+  }
   const needs = needsOf(object);
-  if (isHome) return { ...NOTHING, variables: needs.variables };
   return { ...needs, kinds: [kind, ...needs.kinds] };
 }
 

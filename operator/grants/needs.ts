@@ -129,6 +129,10 @@ const ROWS: Readonly<Record<ObjectKind, Row>> = {
 
 /** Objects are immutable, and the same value from one pass to the next while the spec that they come from does not change. */
 const cache = new WeakMap<MetadataObject, Needs>();
+const variables = new WeakMap<MetadataObject, readonly string[]>();
+
+/** Shared by all needs without a value: there are tens of thousands of objects. */
+const NONE: readonly string[] = [];
 
 export function needsOf(object: MetadataObject): Needs {
   const known = cache.get(object) ?? derivedNeeds(object);
@@ -140,19 +144,34 @@ function derivedNeeds(object: MetadataObject): Needs {
   const { kind, isNamed, tables, roles, urls, transformed, hasReferences } = ROWS[object.kind];
   const segments = parseKey(object.key)?.segments ?? [];
   const definition = isRecord(object.definition) ? object.definition : {};
+  const hosts = [
+    ...(urls?.(definition) ?? NONE).flatMap((url) => hostsOf(url, FROM_VARIABLE)),
+    ...hostsOf(transformed?.(definition), FROM_WEBHOOK),
+  ];
+  const first = [segments[0] ?? ''];
   return {
-    kinds: kind === undefined ? [] : [kind],
-    sources: tables ? [segments[0] ?? ''] : [],
-    tables: tables?.(segments, definition) ?? [],
-    references: hasReferences ? tablesReferredTo(object) : [],
-    names: isNamed ? [segments[0] ?? ''] : [],
-    roles: roles?.(segments, definition) ?? [],
-    webhookHosts: [
-      ...(urls?.(definition) ?? []).flatMap((url) => hostsOf(url, FROM_VARIABLE)),
-      ...hostsOf(transformed?.(definition), FROM_WEBHOOK),
-    ],
-    variables: variablesOf(object.kind, object.definition).map(({ name }) => name),
+    kinds: kind === undefined ? NONE : [kind],
+    sources: tables ? first : NONE,
+    tables: shared(tables?.(segments, definition)),
+    references: shared(hasReferences ? tablesReferredTo(object) : NONE),
+    names: isNamed ? first : NONE,
+    roles: shared(roles?.(segments, definition)),
+    webhookHosts: shared(hosts),
+    variables: variablesNeeded(object),
   };
+}
+
+/** The environment variables of the engine that the object names: all that the Engine's own namespace must be granted. */
+export function variablesNeeded(object: MetadataObject): readonly string[] {
+  const known = variables.get(object);
+  if (known) return known;
+  const found = shared(variablesOf(object.kind, object.definition).map(({ name }) => name));
+  variables.set(object, found);
+  return found;
+}
+
+function shared(values: readonly string[] | undefined): readonly string[] {
+  return values === undefined || values.length === 0 ? NONE : values;
 }
 
 /** `public.author`. A name that has a dot or a quote is quoted as in SQL, so that two different tables never read the same. */
