@@ -146,7 +146,7 @@ test('an array of GraphQL requests is an array of answers, each with its own err
 });
 
 test('an unknown path is 404', async () => {
-  for (const path of ['/nowhere', '/v1', '/v1/graphql/nowhere']) {
+  for (const path of ['/nowhere', '/v1', '/v1/graphql/nowhere', '/*x', '/v1/*x', '/v1/:id/x', '/(x']) {
     const { status, body } = await send(path);
     expect([status, body]).toEqual([404, { path: '$', error: 'resource does not exist', code: 'not-found' }]);
   }
