@@ -17,13 +17,13 @@ let passed = 0;
 let failed = 0;
 try {
   for await (const verdict of attackAll(postgres.url, options.only)) {
-    const { attack, problems, slowestMs, residentMb, peakMb, limitedBy } = verdict;
+    const { attack, problems, tries, slowestMs, residentMb, peakMb, limitedBy } = verdict;
     if (passed + failed === 0) console.log(`memory is limited by ${limitedBy}`);
     if (problems.length === 0) passed++;
     else failed++;
     const memory = `${residentMb} MB resident, ${peakMb} MB at most so far`;
     console.log(
-      `${problems.length === 0 ? 'ok  ' : 'FAIL'} ${attack}: slowest answer ${slowestMs.toFixed(0)} ms, ${memory}`,
+      `${problems.length === 0 ? 'ok  ' : 'FAIL'} ${attack}: slowest answer ${slowestMs.toFixed(0)} ms, ${memory}${tries > 1 ? `, try ${tries}` : ''}`,
     );
     for (const problem of problems) console.log(`       ${problem}`);
   }
