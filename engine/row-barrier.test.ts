@@ -146,7 +146,7 @@ async function post(path: string, body: unknown, role: string): Promise<Answer> 
   return (await response.json()) as Answer;
 }
 
-/** The same requests, first without hidden rows and then with them; their answers, which must be the same. */
+/** Sends the same requests first without hidden rows and then with them, and returns the answers, which must be equal. */
 async function alike(path: string, bodies: readonly unknown[], role: string): Promise<readonly Answer[]> {
   const answers: Answer[][] = [];
   for (const isHidden of [false, true]) {

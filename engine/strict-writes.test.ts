@@ -1,4 +1,4 @@
-/** What a role learns about rows it may write and not read. The oracle: guess a hidden value by the number of rows written. */
+/** Tests what a role learns about rows it may write and not read, by guessing a hidden value from the number of rows written. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../testing/engine.ts';

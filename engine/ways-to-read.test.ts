@@ -37,7 +37,7 @@ const PERMISSIONS = {
 };
 type Role = keyof typeof PERMISSIONS | 'none';
 
-/** Where a read starts: at a root field, or at another row, webhook or service that leads to the table. */
+/** The start of a read: a root field, or another row, webhook or service that leads to the table. */
 type Start = 'select' | 'select_by_pk' | 'select_aggregate' | 'select_stream' | 'elsewhere';
 type Ask = (role: Role, column: string) => Promise<unknown>;
 type Way = readonly [name: string, start: Start, ask: Ask];
@@ -60,7 +60,7 @@ const admin =
   (role, column) => {
     return post(path, { type, args: { source: 'default', table: 'item', ...args(column) } }, role);
   };
-/** What the role may run at all, and not which rows it gets. */
+/** Explains a query: shows whether the role may run it at all, not which rows it gets. */
 const explained =
   (query: (column: string) => string): Ask =>
   (role, column) => {

@@ -76,7 +76,7 @@ function withRivals(
 
 const MOST_NAMED = 5;
 
-/** What the decision is refused beside; none where it is refused alone, or where the search would take too long. */
+/** Returns the decisions this one is refused together with; none when it is refused alone or the search would take too long. */
 async function rivalsOf(
   inquiry: Inquiry,
   { feasible }: Change,

@@ -49,9 +49,9 @@ export type Desired = {
   readonly claims: ReadonlyMap<string, Claim>;
   /** Keys in the ledger that stay as they are. */
   readonly held: ReadonlySet<string>;
-  /** By key: objects whose owner may not own them any more. They are held until the grace period is over. */
+  /** Objects whose owner may not own them any more, by key. They are kept until the grace period ends. */
   readonly revoked: ReadonlyMap<string, Revocation>;
-  /** By key: until when a resource waits for a key that stays with another namespace. */
+  /** The end of each reservation for another namespace that a resource waits for, by key. */
   readonly reserved: ReadonlyMap<string, Date>;
   /** By uid: what is wrong with the resource as a whole, or with one of its claims. */
   readonly outcomes: ReadonlyMap<string, Outcome>;
@@ -179,7 +179,7 @@ function translateSpec(cr: CustomResource, row: KindRow, context: TranslateConte
   }
 }
 
-/** Of all objects of a resource together. Every write that changes them carries it. */
+/** The most characters of all objects of a resource together. Every write that changes them contains them. */
 const MOST_RESOURCE_CHARACTERS = 8_388_608;
 
 function oversizeOf(objects: readonly MetadataObject[]): string | undefined {
@@ -324,7 +324,7 @@ function heldKeys(
   return new Set([...ledger.objects].filter(([, entry]) => isHeld(entry)).map(([key]) => key));
 }
 
-/** Of objects nobody claims any more: those a resource holds, and those a deleted one would leave behind. */
+/** Revocations of objects no resource claims any more: those a resource holds, and those a deleted one would leave behind. */
 function revocations(
   snapshot: CrSnapshot,
   ledger: Ledger,

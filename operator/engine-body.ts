@@ -3,7 +3,7 @@
 
 /** The largest metadata known have a few MB; the rest is what no operator has the memory for. */
 const MOST_BYTES = 64 * 1024 * 1024;
-/** Of an error only the beginning is read. An engine's error lists every object that is inconsistent, and is read whole. */
+/** The most bytes that are read of an error. An engine's error lists every inconsistent object and is read whole. */
 const MOST_ERROR_BYTES = 16 * 1024 * 1024;
 const MOST_CHARACTERS = 160;
 /** A shorter secret would be replaced in the middle of ordinary words. */

@@ -108,7 +108,7 @@ const json = (value: unknown): RequestListener => {
 const html: RequestListener = (_, response) =>
   response.setHeader('content-type', 'text/html').end('<html>\n<h1>Welcome</h1>');
 
-/** What may answer at an endpoint that is no engine, and what the message has to say of it. */
+/** Services that may answer at an endpoint instead of an engine, each with the text the message must contain. */
 const STRANGERS: readonly (readonly [name: string, listener: RequestListener, said: string])[] = [
   ['a web page', html, 'It sent 200 text/html: <html> <h1>Welcome</h1>'],
   ['nothing', (_, response) => response.end(), 'its answer is empty'],

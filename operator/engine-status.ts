@@ -79,7 +79,7 @@ function holdText({ hash, namespaces }: PruneHold): string {
 /** At most so many are listed. */
 const MOST_NAMESPACES = 100;
 
-/** What is held, by namespace: deletions that wait for a person, objects that will be removed. */
+/** Returns held deletions and objects that will be removed, by namespace. */
 function namespacesOf({ plan }: Report): readonly NamespaceStatus[] {
   const revoked = (plan?.decisions ?? []).filter(({ action, revocation }) => action === 'hold' && revocation);
   const byOwner = Map.groupBy(revoked, ({ entry }) => kindAndNamespaceOf(entry?.cr ?? '').namespace);

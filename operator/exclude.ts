@@ -19,11 +19,11 @@ export type Settled = {
   readonly applied: readonly Decision[];
   /** By key: decisions left out. */
   readonly excluded: ReadonlyMap<string, Outcome>;
-  /** By key: the decisions of those that are to blame themselves. */
+  /** The decisions that are themselves to blame, by key. */
   readonly blamed: ReadonlyMap<string, Blame>;
   /** True when some decisions wait for the next write. */
   readonly isCut: boolean;
-  /** What is inconsistent in the document, or not enforced. */
+  /** The inconsistent or unenforced objects of the document. */
   readonly inconsistent: readonly InconsistentObject[];
 };
 
@@ -69,7 +69,7 @@ export async function settle(ground: Ground, decisions: readonly Decision[]): Pr
   }
 }
 
-/** Without what was refused before and need not be tried again yet. */
+/** Removes the decisions that were refused before and are not due for another try. */
 function withoutRefused(
   ground: Ground,
   candidates: readonly Decision[],
@@ -162,7 +162,7 @@ function withoutHostages(
   });
 }
 
-/** By the key of a deletion: the first object that must not go with it. */
+/** Returns the first object that must not be deleted along, by the key of the deletion. */
 function hostagesOf(
   deleted: ReadonlyMap<string, Decision>,
   objects: ReadonlyMap<string, MetadataObject>,

@@ -27,7 +27,7 @@ export type Ground = {
   readonly most?: number;
 };
 
-/** What the engine says of decisions. */
+/** The engine's verdict on a set of decisions. */
 export type Judged =
   | { readonly inconsistent: readonly InconsistentObject[]; readonly refusal?: never }
   | { readonly refusal: Refusal; readonly inconsistent?: never };

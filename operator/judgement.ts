@@ -15,7 +15,7 @@ import { describeKey } from './fragment.ts';
 import type { Reason } from './kinds.ts';
 import { type InconsistentObject, NOT_ENFORCED, type Outcome } from './ports.ts';
 
-/** What is wrong with an object that is ours, by its place, what it refers to, and the engine's code. */
+/** Explains why an object of ours is inconsistent, by its position, its references and the engine's code. */
 export function judge(
   found: InconsistentObject,
   all: readonly InconsistentObject[],
@@ -41,7 +41,7 @@ function absenceBehind(
   return away && (away.key.startsWith('source/') ? 'SourceUnavailable' : 'RemoteUnavailable');
 }
 
-/** Of a source or a remote schema the engine says several things; what its own configuration does not allow, no waiting mends. */
+/** True when a source or a remote schema is away, and not merely invalid: an invalid configuration does not become valid by waiting. */
 function isAway({ key, reason, code }: InconsistentObject): boolean {
   return key.startsWith('source/')
     ? code !== 'invalid-configuration'

@@ -22,7 +22,7 @@ export function readLedger(state: unknown): LedgerEntries {
   );
 }
 
-/** Of the same state. */
+/** Reads the reservations of the same state. */
 export function readReservations(state: unknown): Reservations {
   const reservations = isRecord(state) && isRecord(state['reservations']) ? state['reservations'] : {};
   return new Map(

@@ -35,7 +35,7 @@ afterAll(async () => {
   await clash?.close();
 });
 
-/** What differs from the baseline: `key: now`. */
+/** Returns the differences from the baseline, as `key: now`. */
 async function harm(): Promise<readonly string[]> {
   const state = await world.state();
   const keys = new Set([...baseline.keys(), ...state.keys()]);
@@ -48,7 +48,7 @@ const excerpt = (text = 'nothing') => text.slice(0, 200);
 const told = (cr: CustomResource) =>
   `${cr.metadata.name} ${cr.kind} ${inspect(cr.spec, { depth: 6, breakLength: Infinity }).slice(0, 300)}`;
 
-/** What the good resources suffer from each group of hostile ones, group after group. */
+/** Applies each group of hostile resources in turn and returns its effects on the good ones. */
 async function harmBy(groups: readonly (readonly CustomResource[])[]): Promise<readonly string[]> {
   const harms: string[] = [];
   for (const group of groups) {

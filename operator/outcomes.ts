@@ -109,7 +109,7 @@ function issueOf(
   return home && withoutHome(key, home, all);
 }
 
-/** What keeps an object nobody claims: a grace period, or a person who has to confirm. */
+/** Returns why an unclaimed object is kept: a grace period, or a deletion that a person must confirm. */
 function heldBack({ key, revocation, isHeldBack }: Decision): Outcome | undefined {
   if (revocation) {
     const until = revocation.until.toISOString();

@@ -35,7 +35,7 @@ export type EngineReading = {
 
 export type EngineState = {
   readonly resourceVersion: number;
-  /** As `stateVersionOf` has it. Absent: the engine is older than that. */
+  /** The state version, as computed by `stateVersionOf`. Absent: an older engine. */
   readonly stateVersion?: string | undefined;
 };
 
@@ -123,11 +123,11 @@ export type ReferenceLookup = {
 /** Of what a status says besides conditions: where its values come from. */
 export type Observed = Pick<CrStatus, 'observedSecrets' | 'observedConfigMaps'>;
 
-/** What the Engine lets namespaces own (grants/consent.ts). */
+/** The Engine's consent: which objects namespaces may own (grants/consent.ts). */
 export type Consent = {
   /** The Engine's own namespace. */
   readonly home: string;
-  /** The same text as long as all answers are the same. */
+  /** A text that is equal as long as all answers are. */
   readonly fingerprint: string;
   /** False when an answer depends on labels of namespaces and the operator may not read them: then nothing is revoked. */
   readonly isCertain: boolean;
@@ -155,7 +155,7 @@ export type CrSnapshot = {
   /** Could a resource in this namespace be seen at all. Absent: in any. What unseen ones own is left to them. */
   readonly seesNamespace?: ((namespace: string) => boolean) | undefined;
   readonly references: ReferenceLookup;
-  /** What the Engine lets namespaces own. Absent in folder mode: whoever runs it may write all the metadata and its variables. */
+  /** The Engine's consent. Absent in folder mode: its user may write all metadata and name all variables. */
   readonly consent?: Consent | undefined;
   /** Which versions of Secrets and ConfigMaps the resource was read with. */
   readonly observed?: ((cr: CustomResource) => Observed) | undefined;
@@ -240,7 +240,7 @@ export type Reservation = {
   readonly releasedAt: string;
 };
 
-/** By key; of every manager. Stored with the ledger. */
+/** Reservations of every manager, by key. Stored with the ledger. */
 export type Reservations = ReadonlyMap<string, Reservation>;
 
 /** As one manager sees it. */

@@ -84,7 +84,7 @@ export type Report = {
   readonly isWaiting: boolean;
   /** Some changes were not tried yet: worth another pass at once. */
   readonly isCut: boolean;
-  /** What the engine refuses, for the next pass. */
+  /** The decisions that the engine refused, for the next pass. */
   readonly refused: Refused;
   /** Absent where the next pass has to look at all. */
   readonly standing?: Standing | undefined;
@@ -361,7 +361,7 @@ async function attempt(
   }
 }
 
-/** Without a plan a dry run failed. What it refuses for its content is no single change's fault (inquiry.ts). */
+/** The writes of a dry run that failed, when there is no plan. A refusal of its content is not the fault of a single change (inquiry.ts). */
 function sentInDryRun(decided: DecidedIn | undefined, { kind }: EngineProblem): readonly Decision[] {
   return kind === 'tooLarge' && decided ? decided.decided.decisions.filter(isWrite) : [];
 }

@@ -12,7 +12,7 @@ type Objects = ReadonlyMap<string, MetadataObject>;
 
 type Found = {
   readonly owner: string;
-  /** Of the refused object; absent for a deletion. */
+  /** The hash of the refused object; absent for a deletion. */
   readonly hash: string | undefined;
   readonly blame: Blame;
   /** Hashes of the rivals in the engine; undefined for those it does not have. */
@@ -21,7 +21,7 @@ type Found = {
   readonly retryAtMs: number;
 };
 
-/** By key. */
+/** Refused decisions, by key. */
 export type Refused = ReadonlyMap<string, Found>;
 
 export const NOTHING_REFUSED: Refused = new Map();
@@ -52,7 +52,7 @@ export function isKnownFault(refused: Refused, decision: Decision): boolean {
   return foundOf(refused, decision)?.blame.found === 'fault';
 }
 
-/** With what a plan has found out. `live`: objects as the plan leaves them. */
+/** Adds the findings of a plan. `live`: objects as the plan leaves them. */
 export function remember(
   before: Refused,
   {
@@ -75,7 +75,7 @@ export function remember(
   return after;
 }
 
-/** Without what a pass did not leave out: it was applied, or is no longer wanted. */
+/** Removes decisions that a pass did not leave out: they were applied, or are no longer desired. */
 export function stillRefused(
   refused: Refused,
   excluded: { readonly has: (key: string) => boolean },
@@ -83,7 +83,7 @@ export function stillRefused(
   return new Map([...refused].filter(([key]) => excluded.has(key)));
 }
 
-/** The same with one decision more, which the engine refused by itself. */
+/** Adds one decision that the engine refused alone. */
 export function rememberRefusal(
   before: Refused,
   decision: Decision,

@@ -4,7 +4,7 @@
 import { type InheritedRole, type MetadataObject, objectKey } from '@pergola/engine/metadata';
 import type { Decision } from './three-way.ts';
 
-/** By decision: the names of the roles of its cycle, beginning and ending with its own. */
+/** Returns the names of the roles of each decision's cycle, beginning and ending with its own. */
 export function cyclesIn(
   live: readonly InheritedRole[],
   changes: readonly Decision[],

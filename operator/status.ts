@@ -127,7 +127,7 @@ function isOverdue(cr: CustomResource, reason: Reason, context: StatusContext): 
   );
 }
 
-/** As the definitions limit them: the API server refuses a status with a longer text, and would be sent it again and again. */
+/** The limits of the definitions: the API server refuses a status with a longer text. */
 const MOST_TARGET_CHARACTERS = 1024;
 const MOST_MESSAGE_CHARACTERS = 32_768;
 

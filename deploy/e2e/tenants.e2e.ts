@@ -100,7 +100,7 @@ const TELEMETRY = manifest(
 /** Waits for the name of the owners' permission, with more rights. */
 const SQUATTER = permission(intruders, 'reader', 'author', '"*"');
 
-/** What is applied in the namespace of the intruder, and what each resource says then. */
+/** The resources that the intruder applies in its namespace, each with the reason it gets. */
 const HOSTILE: readonly (readonly [name: string, says: RegExp, manifest: string])[] = [
   ['inheritedrole/selfish', /found cycle/, role(intruders, 'selfish', 'selfish')],
   ['inheritedrole/reader', new RegExp(`InheritedRole ${owners}/editor`), role(intruders, 'reader', 'editor')],

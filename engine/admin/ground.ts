@@ -233,7 +233,7 @@ async function timeout(signal: AbortSignal): Promise<never> {
   throw new Error(`no answer in ${INTROSPECTION_TIMEOUT_MS / 1000} s`);
 }
 
-/** What makes two addresses the same database and user; parameters do not. */
+/** A key that is equal for two addresses of the same database and user, whatever their parameters. */
 function placeOf({ target: { hosts, user, database } }: DatabaseAddress): string {
   return JSON.stringify([hosts.map(({ host, port }) => [host, port ?? 5432]), user, database]);
 }

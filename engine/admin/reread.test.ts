@@ -1,4 +1,4 @@
-/** What of a snapshot is another after its source was read again. That a change is noticed: source-watch.test.ts. */
+/** Tests which parts of a snapshot change when its source is read again. Not here: noticing a change (source-watch.test.ts). */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { reread } from './reread.ts';
 import { op, startTestEngine, type TestEngine } from './testing/engine.ts';

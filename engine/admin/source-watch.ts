@@ -29,7 +29,7 @@ export type SourceWatchOptions = {
   readonly onLooked: () => Promise<void>;
 };
 
-/** What a check of a source finds. `alive`: the database answers, and whether anything has changed is unknown. */
+/** The result of a check of a source. `alive`: the database answers, and it is unknown whether anything has changed. */
 type Found =
   | { readonly kind: 'same' | 'changed' | 'alive' }
   | { readonly kind: 'lost'; readonly reason: string };
@@ -55,9 +55,9 @@ const SUGGESTS_CHANGE = /^(42P01|42703|42883|42804|0A000)$/;
 
 export class SourceWatch {
   readonly #options: SourceWatchOptions;
-  /** By name: a statement failed as if the source's tables were others. */
+  /** Names of sources with a statement that failed as if the tables had changed. */
   readonly #suspected = new Set<string>();
-  /** By name: since when the statement of a check waits for its answer. */
+  /** The time since which the check of each source waits for its answer, by name of the source. */
   readonly #pending = new Map<string, number>();
   #looking: Promise<void> | undefined;
   #notBefore = 0;

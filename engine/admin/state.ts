@@ -107,7 +107,7 @@ export class EngineState {
   #gathering: Promise<void> | undefined;
   #isClosed = false;
   readonly #sourceWatch: SourceWatch;
-  /** By name of the source: its catalog is being read again. */
+  /** The reads of catalogs under way, by name of the source. */
   readonly #rereading = new Set<string>();
   readonly #recovery = new Recovery({
     isNeeded: () => this.#unreachable().length > 0,

@@ -4,7 +4,7 @@
  *  In: anything with `query`. Not here: when they are compared (admin/source-watch.ts). */
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 
-/** By `fingerprintKey`. */
+/** Fingerprints of tables and functions, by `fingerprintKey`. */
 export type Fingerprints = ReadonlyMap<string, bigint>;
 
 export type Fingerprinted = { readonly kind: 'table' | 'function' } & QualifiedName;

@@ -19,7 +19,7 @@ export type Catalog = {
   readonly preparedQueries: ReadonlyMap<string, string | null>;
   /** By qualifiedKey: the rows of tables that are enums, as of when they were last asked for; see enum-rows.ts. */
   readonly enumRows: ReadonlyMap<string, readonly EnumRow[]>;
-  /** Of tables and functions, taken just before the catalog was read (fingerprint.ts). Absent: changes are not noticed. */
+  /** Fingerprints of tables and functions, taken just before the catalog was read (fingerprint.ts). Absent: changes are not noticed. */
   readonly fingerprints?: ReadonlyMap<string, bigint>;
   /** Why the database does not answer now. The source is inconsistent then, and everything in it is kept as it was. */
   readonly lost?: string | undefined;

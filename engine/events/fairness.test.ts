@@ -7,7 +7,7 @@ import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 
 let database: TestDatabase;
 let engine: TestEngine;
-/** By path. */
+/** Counts of deliveries, by path of the webhook. */
 let told: Map<string, number>;
 let hanging: ServerResponse[] = [];
 const hooks = [0, 1, 2].map(() =>

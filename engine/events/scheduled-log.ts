@@ -22,7 +22,7 @@ export type ScheduledEvent = {
   readonly waitedSeconds: number;
   /** Made before. */
   readonly tries: number;
-  /** What events are counted by when they are taken: the trigger; of those that happen once, the webhook's host. */
+  /** The key that events are counted by when they are fetched: the trigger, or the webhook's host for one-off events. */
   readonly lane: string;
 };
 

@@ -11,7 +11,7 @@ export type ShareLimits = {
   readonly perHost: number;
 };
 
-/** What a delivery counts towards. */
+/** The shares that a delivery counts towards. */
 export type Lane = { readonly trigger: string; readonly host: string };
 
 export class Shares {

@@ -36,7 +36,7 @@ const PAUSE_RATIO = 4;
 
 type Running = Pick<Job, 'id' | 'lane'> & { readonly feed: Feed; readonly done: Promise<void> };
 
-/** What is known of a feed between looks. */
+/** The state of a feed between two fetches. */
 type Watched = {
   looking: Promise<void> | undefined;
   /** Looks that are still to be left out. */
@@ -52,7 +52,7 @@ export class Worker {
   readonly #options: WorkerOptions;
   readonly #running = new Set<Running>();
   readonly #timer: NodeJS.Timeout | undefined;
-  /** By name of the feed. */
+  /** States of feeds, by name of the feed. */
   readonly #watched = new Map<string, Watched>();
   #isClosed = false;
   /** What is taken from now on comes too late. */

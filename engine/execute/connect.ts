@@ -65,7 +65,7 @@ export function connectTo(address: DatabaseAddress, purpose: Purpose, tls?: Tls)
   return dial(dialingOf(address, purpose), tls);
 }
 
-/** What errors about a connection might repeat. */
+/** The texts that errors about a connection might contain, to be masked. */
 export function textsOf({
   hosts,
   user,

@@ -17,7 +17,7 @@ export type ConnectionTarget = {
   readonly parameters: Readonly<Record<string, string>>;
 };
 
-/** What is wrong with a connection string, in words that are safe to show to anyone. */
+/** Raised for an invalid connection string. The message contains no text of it and is safe to show to anyone. */
 export class ConnectionStringError extends Error {}
 
 /** Keywords of libpq. Names of the target's own fields come first. PostgreSQL manual, "Parameter Key Words". */

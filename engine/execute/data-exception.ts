@@ -43,7 +43,7 @@ const VALUE_FREE = new RegExp(
   ].join('|')})`,
 );
 
-/** By SQLSTATE, the name of the condition. PostgreSQL manual, appendix "Error Codes". */
+/** Texts of conditions, by SQLSTATE. PostgreSQL manual, appendix "Error Codes". */
 const CONDITIONS: Readonly<Record<string, string>> = {
   '22001': 'value too long',
   '22003': 'numeric value out of range',

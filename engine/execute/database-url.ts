@@ -12,7 +12,7 @@ import { ConnectionStringError, type ConnectionTarget, parseConnectionString } f
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where connection strings may come from. */
+/** The places that connection strings may be read from. */
 export type ConnectionSecrets = {
   readonly env: Environment;
   /** Files are read below these folders only (--dynamic-secrets-path). */

@@ -111,7 +111,7 @@ const PG_ERRORS: readonly Entry[] = [
   { state: /^(08|28|3D|53|57P)/, error: unreachable },
 ];
 
-/** What failed: the text of a statement, which is shown to administrators, and whether an administrator ran it. */
+/** The statement that failed: its text, which administrators see, and whether an administrator ran it. */
 export type Failed = { readonly text: string; readonly isByAdministrator: boolean };
 
 /** Any failure of a statement as an EngineError. */

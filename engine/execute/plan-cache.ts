@@ -46,7 +46,7 @@ export type ReadyStatement = Omit<CompiledStatement, 'answer' | 'forMany' | 'ste
   readonly timeLimitMs: number | null;
   /** An administrator runs it, who reads every row. */
   readonly isByAdministrator: boolean;
-  /** Of this statement, or of the transaction it is in, where the request has no limit of its own. */
+  /** The time limit of this statement or its transaction, when the request has no limit of its own. */
   readonly limitMs: number | null;
   /** Its source has triggers, which may ask who writes. */
   readonly isWatched: boolean;

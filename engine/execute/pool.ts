@@ -44,7 +44,7 @@ export type PoolOptions = {
   readonly tls?: Tls;
 };
 
-/** With patience, the transaction is rolled back when that is over before it commits. */
+/** Options of a transaction. When its patience ends before the commit, the transaction is rolled back. */
 export type AtomicOptions = Patience & {
   readonly readOnly?: boolean;
   /** Then Postgres ends the statement and nothing is committed: `timeLimitExceeded` is raised. */

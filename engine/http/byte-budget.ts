@@ -65,7 +65,7 @@ export class ByteBudget {
     return Math.min(bytes, this.#limit);
   }
 
-  /** What a request must reserve in addition when it has `before` bytes reserved and needs `bytes`. */
+  /** The bytes a request must reserve in addition when it has reserved `before` and needs `bytes`. */
   difference(before: number, bytes: number): number {
     return this.#costOf(bytes) - this.#costOf(before);
   }
@@ -90,7 +90,7 @@ export class ByteBudget {
   }
 }
 
-/** What one request has reserved while its size becomes known. The first `UNCOUNTED_BYTES` are free. */
+/** The bytes one request has reserved while its size becomes known. The first `UNCOUNTED_BYTES` are free. */
 export class Reservation {
   readonly #budget: ByteBudget;
   #releases: Release[] = [];
@@ -122,7 +122,7 @@ export class Reservation {
     for (const release of this.#releases.splice(0)) release();
   }
 
-  /** As `release`, and what is still waited for is given back at once. */
+  /** Releases the reservation, and gives up bytes that the request still waits for. */
   end(): void {
     this.#isOver = true;
     this.release();

@@ -91,7 +91,7 @@ async function done(type: string, args: unknown): Promise<void> {
 
 type Sent = { readonly status: number; readonly text: string; readonly allowed: unknown };
 
-/** With exactly these headers; `fetch` sets some of its own. */
+/** Sends a request with exactly these headers; `fetch` adds some of its own. */
 function send(
   { url }: { readonly url: string },
   path: string,

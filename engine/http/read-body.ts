@@ -11,7 +11,7 @@ import type { HttpContext } from './context.ts';
 /** A body that takes longer than its time limit must have arrived at this rate so far. */
 const LEAST_BYTES_PER_SECOND = 16 * 1024;
 
-/** By request, until `releaseBody`. */
+/** Reservations of requests, until `releaseBody`. */
 const reservations = new WeakMap<IncomingMessage, Reservation>();
 
 /** Gives back what the body of a request has reserved. Called when its response is closed. */

@@ -14,13 +14,13 @@ export type QueueLimits = {
   /** A longer queue is full. */
   readonly fullBytes: number;
   readonly timeoutMs: number;
-  /** Of all queues; `undefined`: a share of the memory. */
+  /** The most bytes in all queues; `undefined`: a share of the memory. */
   readonly mostBytes: number | undefined;
 };
 
 /** A full queue has its time, and a second more for so many bytes in it. */
 const LEAST_BYTES_PER_SECOND = 128 * 1024;
-/** Where all queues together are too long, a queue counts as full from here. */
+/** The length from which a queue counts as full while all queues together are too long. */
 const SHORT_BYTES = 64 * 1024;
 const LOOK_MS = 1000;
 const HEAP_SHARE = 4;

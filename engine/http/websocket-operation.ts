@@ -45,7 +45,7 @@ export type Start = {
   /** Of the connection, with those given at its start. */
   readonly headers: IncomingHttpHeaders;
   readonly address: string | undefined;
-  /** What stands for the connection where its subscriptions are counted. */
+  /** The object that identifies the connection when its subscriptions are counted. */
   readonly connection: object;
   readonly request: unknown;
   readonly outlet: Outlet;

@@ -18,7 +18,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   introspectionDisabled: 'introspection',
 };
 
-/** By the name of the error or of the limit. */
+/** Values of the label `limit`, by the name of the error or of the limit. */
 const OVERLOADS: Readonly<Record<string, string>> = {
   bodyTooLarge: 'body-length',
   overloaded: 'bytes-in-flight',

@@ -3,7 +3,7 @@ import { expect, inject, test } from 'vitest';
 import { describeDifference, interference, type WorldResult } from './testing/interference.ts';
 import { WAYS } from './testing/ways.ts';
 
-/** The same in every run of `make test`, so that a change is judged by the same requests as the one before it. */
+/** The seed is the same in every run of `make test`, so that each change is judged by the same requests. */
 const SEED = Number(process.env['NONINTERFERENCE_SEED'] ?? 20_261_122);
 const WORLDS = 3;
 /** For a machine as busy as it likes. */

@@ -64,7 +64,7 @@ function orderItems(input: Input, { path, names }: Place, context: PlanContext):
   );
 }
 
-/** What a cursor has to know of a column's values; `isJoined`: of another row, which may be missing. */
+/** Returns the properties of a column that a cursor depends on. `isJoined`: it belongs to another row, which may be missing. */
 export function cursorFacts(
   column: ResolvedColumn,
   isJoined = false,

@@ -19,7 +19,7 @@ export type RoleGuard = {
   /** Requests in one body. */
   readonly mostInBatch: number | null;
   readonly timeLimitMs: number | null;
-  /** Of each statement, where the metadata has no time limit for the role (--default-time-limit). */
+  /** The time limit of each statement when the metadata has none for the role (--default-time-limit). */
   readonly defaultTimeLimitMs: number | null;
   readonly rate: RateLimit | null;
 };

@@ -393,6 +393,6 @@ export type ResolveOptions = {
   readonly skipsRemoteNulls?: boolean;
   /** --enable-allowlist. Absent: anything may be asked. */
   readonly enforcesAllowList?: boolean;
-  /** Of a statement of a role that has no time limit of its own; absent or null: none. */
+  /** The time limit of statements of roles without one of their own; absent or null: none. */
   readonly defaultTimeLimitMs?: number | null;
 };

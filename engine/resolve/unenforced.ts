@@ -13,7 +13,7 @@ import { ADMIN_ROLE } from './session.ts';
 import type { ResolveOptions } from './types.ts';
 
 export type Unenforced = {
-  /** Of the object that declares the restriction. */
+  /** The key of the object that declares the restriction. */
   readonly key: string;
   readonly type: string;
   readonly name: string;
@@ -89,7 +89,7 @@ function single(kind: 'introspection' | 'api_limits', name: string): Unenforced 
   return { key: objectKey(kind), type: kind, name, reason: OF_ADMINISTRATOR };
 }
 
-/** By table: a document has thousands, and a change concerns few. */
+/** Unenforced restrictions of earlier documents, by table: a document has thousands of tables, and a change concerns few. */
 const previous = new WeakMap<Table, readonly Unenforced[]>();
 
 function ofTable(source: string, table: Table): readonly Unenforced[] {

@@ -53,7 +53,7 @@ export function meantBy(text: string, prefix = SESSION_PREFIX): string | undefin
   return /^\s*[A-Z]/.test(text) ? meant.replace(/(^|-)([a-z])/g, (letters) => letters.toUpperCase()) : meant;
 }
 
-/** What of the name is like the prefix, how much, and what is left. */
+/** Returns how near the start of the name is to the prefix, and the rest of the name. */
 function nearness(
   name: string,
   prefix: string,

@@ -13,11 +13,11 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export class VariableRules {
   /** Names of the variables that sources, replicas, connection sets and certificates of the document use. */
   readonly connection: ReadonlySet<string>;
-  /** The same for rules that judge alike as long as the environment does not change. */
+  /** A key that is equal for rules with the same result as long as the environment does not change. */
   readonly identity: string;
   readonly #env: Environment | undefined;
 
-  /** Without an environment, every variable counts as set. */
+  /** Without `env`, every variable counts as set. */
   constructor({ sources }: Pick<Metadata, 'sources'>, env: Environment | undefined) {
     this.#env = env;
     const named = sources.flatMap(({ configuration }) => variablesIn(SourceConfiguration, configuration));

@@ -29,7 +29,7 @@ export function nodeTables(builder: SchemaBuilder): readonly ResolvedTable[] {
   );
 }
 
-/** Of these, tables whose rows the role may find by `node`. */
+/** Returns the tables whose rows the role may find by `node`. */
 export function foundByNode(
   builder: SchemaBuilder,
   operation: 'query' | 'subscription',

@@ -1,4 +1,4 @@
-/** What subscriptions may take: how many of them run, and how much waits for clients that do not read. */
+/** Tests the limits of subscriptions: their number, and the bytes that wait for clients that do not read. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';

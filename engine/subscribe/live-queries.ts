@@ -56,7 +56,7 @@ export class LiveQueries {
   readonly #pollers = new Map<string, Asked>();
   readonly #subscriptions = new Set<Subscription>();
   readonly #counts: SubscriptionCounts;
-  /** What counts a subscription no longer. */
+  /** Functions that end the count of each subscription. */
   readonly #leave = new WeakMap<Subscription, () => void>();
   /** Of those that ask no database. */
   readonly #rounds: Poller;

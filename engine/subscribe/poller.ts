@@ -94,7 +94,7 @@ class Cohort {
   readonly #ask: (signal: AbortSignal) => Promise<Outcome>;
   readonly #gone = new AbortController();
   readonly #watching = new Set<Watching>();
-  /** Of the latest outcome. */
+  /** The fingerprint of the latest outcome. */
   #known: string | undefined;
   #version = 0;
   #questions = 0;

@@ -41,7 +41,7 @@ export class Result {
   }
 }
 
-/** By row and template. */
+/** Results in use, by row and template. */
 const known = new WeakMap<Row, WeakMap<readonly TemplatePart[], Result>>();
 
 /** The response with these rows. One row, the usual case, gives the same Result to everyone who asks. */

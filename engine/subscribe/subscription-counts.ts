@@ -12,7 +12,7 @@ export type SubscriptionLimits = {
 
 export type Subscriber = {
   readonly session: Session;
-  /** What stands for the connection. */
+  /** The object that identifies the connection. */
   readonly connection: object;
   readonly address: string | undefined;
 };
@@ -21,7 +21,7 @@ type Place = { readonly key: object | string; readonly of: string; readonly most
 
 export class SubscriptionCounts {
   readonly #limits: SubscriptionLimits;
-  /** By connection, and by text for sessions and roles. */
+  /** Counts of subscriptions, by connection, and by text for sessions and roles. */
   readonly #counts = new Map<object | string, number>();
 
   constructor(limits: SubscriptionLimits) {

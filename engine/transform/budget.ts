@@ -46,7 +46,7 @@ export class Budget {
     }
   }
 
-  /** What a function reads of its argument: the items of a list, and theirs. */
+  /** Charges what a function reads of its argument: the items of a list, and theirs. */
   read(span: Span, value: unknown): void {
     this.grow(span, sizeOf(value));
     if (Array.isArray(value)) for (const item of value) this.grow(span, sizeOf(item));

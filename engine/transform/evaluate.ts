@@ -13,7 +13,7 @@ export type Bindings = ReadonlyMap<string, unknown>;
 export type Scope = {
   readonly bindings: Bindings;
   readonly functions: ReadonlyMap<string, (argument: unknown) => unknown>;
-  /** Of the whole transform. */
+  /** The budget of the whole transform. */
   readonly budget: Budget;
 };
 
@@ -45,7 +45,7 @@ export function evaluate(template: Template, scope: Scope): unknown {
   }
 }
 
-/** As a piece of text that the template makes. */
+/** Returns the value as a piece of the template's output. */
 function counted(value: unknown, span: Span, { budget }: Scope): string {
   budget.weigh(span, value);
   return printed(value);

@@ -30,7 +30,7 @@ const WAYS: Readonly<Record<SslMode, readonly Way[]>> = {
   'verify-full': ['encrypted'],
 };
 
-/** What a server must be, as libpq's `target_session_attrs`. */
+/** States that a server must be in, as in libpq's `target_session_attrs`. */
 export const SESSIONS = ['any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'] as const;
 export type Session = (typeof SESSIONS)[number];
 

@@ -88,7 +88,7 @@ export type Watch = {
 
 /** Somebody in line for a connection. */
 type Waiter = {
-  /** What it waits with: an exchange, or a caller's own function. */
+  /** The exchange that waits, or a caller's own function. */
   readonly asker: unknown;
   readonly give: (connection: Connection) => void;
   readonly refuse: (reason: Error) => void;

@@ -1,4 +1,4 @@
-/** What grants cover: patterns, fields that are left out, the Engine's own namespace, and what a refusal says. */
+/** Tests what grants cover: patterns, absent fields, the Engine's own namespace, and the message of a refusal. */
 import { type MetadataObject, OBJECT_KINDS, type ObjectKind, objectKey } from '@pergola/engine/metadata';
 import { expect, test } from 'vitest';
 import { type Grant, isGrantFor, isMatch, objectionTo } from './grants.ts';

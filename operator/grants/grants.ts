@@ -15,7 +15,7 @@ export type Grant = {
   readonly namespaceSelector?: { readonly matchLabels: Readonly<Record<string, string>> };
 } & { readonly [D in Dimension]?: readonly string[] };
 
-/** What is granted to the namespace of a resource. */
+/** The namespace of a resource, and what is granted to it. */
 export type Granted = Pick<Candidate, 'namespace' | 'isHome'> & {
   /** The Engine, as `namespace/name`. */
   readonly engine: string;
@@ -97,7 +97,7 @@ function isCovered({ isHome, grants }: Granted, needs: Needs): boolean {
   );
 }
 
-/** What the grant leaves uncovered. */
+/** Returns the needs of one dimension that the grant does not cover. */
 function lacking(grant: Grant, needs: Needs, dimension: Dimension): readonly string[] {
   const patterns = patternsOf(grant, dimension);
   return needs[dimension].filter((need) => !patterns.some((pattern) => isMatch(pattern, need)));

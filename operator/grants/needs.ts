@@ -9,7 +9,7 @@ import {
   variablesOf,
 } from '@pergola/engine/metadata';
 
-/** What one object needs. Each value must match a pattern of the grant; `ALL` matches only the pattern `*`. */
+/** The needs of one object. Each value must match a pattern of the grant; `ALL` matches only the pattern `*`. */
 export type Needs = {
   /** Kinds of resources besides that of the resource itself: an object that concerns the whole engine needs its kind. */
   readonly kinds: readonly string[];
@@ -76,7 +76,7 @@ const WEBHOOK: Row = {
   transformed: (d) => at(d, 'request_transform', 'url'),
 };
 
-/** What an object of each kind needs. */
+/** The needs of an object, by its kind. */
 const ROWS: Readonly<Record<ObjectKind, Row>> = {
   source: { kind: 'Source', tables: wholeSource },
   table: { tables: ownTable },
@@ -187,7 +187,7 @@ function functionOf(value: unknown): string {
   return qualified(typeof schema === 'string' ? schema : 'public', String(name ?? ''));
 }
 
-/** Without the document: a relationship on a foreign key of its own table leads where the database says. */
+/** Reads no document: a relationship on a foreign key of its own table leads where the database says. */
 function tablesReferredTo(object: MetadataObject): readonly string[] {
   return referencesOf(object, new Map()).flatMap((key) => {
     const identity = parseKey(key);
@@ -205,7 +205,7 @@ function listedRoles(scope: unknown): readonly string[] {
 
 /** `{{AUTH_URL}}/login`: a variable holds the host, and what follows cannot change it. */
 const FROM_VARIABLE = /^\{\{\s*[A-Za-z_]\w*\s*\}\}(?:$|\/(?!\/)|[?#])/;
-/** The same of a transform, which starts from the webhook's address. */
+/** Matches the URL of a transform that starts from the webhook's address. */
 const FROM_WEBHOOK = /^\{\{\s*\$base_url\s*\}\}(?:$|\/(?!\/)|[?#])/;
 
 /** The host of an address: none where it comes `fromElsewhere`, which is a need of its own; ALL where a template may make any. */

@@ -63,7 +63,7 @@ export function reservationChanges(
   return Object.fromEntries(bounded(made, ledger));
 }
 
-/** Without the oldest of a namespace that has too many: whoever creates and deletes in turn must not fill the ledger. */
+/** Drops the oldest reservations of a namespace that has too many: a tenant that creates and deletes in turn must not fill the ledger. */
 function bounded(
   changes: ReadonlyMap<string, Reservation | null>,
   { reservations = new Map() }: Ledger,

@@ -27,7 +27,7 @@ export class Outage {
     this.#spentUntil = nowMs + options.graceMs;
   }
 
-  /** Of statuses that differ, those to write now. Statuses that are not about the outage are all written. */
+  /** Returns the changed statuses to write now. Statuses that are not about the outage are all written. */
   due(changes: readonly StatusChange[], nowMs: number): readonly StatusChange[] {
     const { graceMs, writesPerSecond } = this.#options;
     const others = changes.filter(({ status }) => !isOutage(readyReasonOf(status)));

@@ -17,7 +17,7 @@ export function readAnswer(text: string): unknown {
   }
 }
 
-/** With `null` in place of every object and list below the limit. */
+/** Returns the text with `null` in place of every object and list below the limit. */
 function withoutDepths(text: string): string {
   const kept: string[] = [];
   let [level, from] = [0, 0];

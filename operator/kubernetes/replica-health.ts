@@ -45,7 +45,7 @@ export function withReplicas(engine: EnginePort, replicas: () => Promise<readonl
 
 type Found<T> = { readonly address: string; readonly found: T };
 
-/** By address. A replica that does not answer, or serves another version, is left out. */
+/** Returns the answers of replicas, by address. A replica that does not answer or serves another version is absent. */
 async function onReplicas<T>(
   replicas: () => Promise<readonly Replica[]>,
   ask: (engine: Replica['engine']) => Promise<T | undefined>,

@@ -108,7 +108,7 @@ export class GoodWorld {
     return `${found?.status} ${found?.reason}: ${found?.message}`;
   }
 
-  /** By key: what the engine has of the good resources' objects, and by name: what they say of themselves. */
+  /** Returns the engine's objects of the good resources, by key, and their conditions, by name. */
   async state(): Promise<ReadonlyMap<string, string>> {
     const { metadata, ledger } = await this.#engine.read();
     const names = new Set(this.resources.map(crName));

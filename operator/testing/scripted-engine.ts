@@ -29,7 +29,7 @@ export class ScriptedEngine implements EnginePort {
   operatorState: unknown = null;
   resourceVersion = 1;
   judge: Judge = () => [];
-  /** What the engine refuses a whole change with. */
+  /** The error with which the engine refuses a whole change. */
   refusal: (objects: ReadonlyMap<string, MetadataObject>) => EngineProblem | undefined = () => undefined;
   /** Called before each request; may throw, or change things as somebody else would. */
   before: (request: 'read' | 'dryRun' | 'write') => void = () => {};

@@ -22,7 +22,7 @@ export type Attack = {
 const MIB = 2 ** 20;
 const BODY_BYTES = 100 * MIB;
 const CHUNK = Buffer.alloc(64 * 1024, 'a');
-/** Of type `item`; each result of the list is about 100 kB. */
+/** A subscription to rows of `item`; each result is about 100 kB. */
 const LIST = 'subscription ($least: Int) { item(where: {id: {_gte: $least}}, limit: 100) { id body } }';
 /** A quick event is delivered within this time, whatever another trigger's webhook does. */
 const QUICK_MS = 3_000;

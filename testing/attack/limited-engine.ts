@@ -7,7 +7,7 @@ import { freePort } from '../../bin/embedded-postgres.ts';
 
 export const LIMIT_BYTES = 512 * 2 ** 20;
 export const ADMIN_SECRET = 'attacked';
-/** What Node itself takes as the heap's limit in a container of 512 MiB. */
+/** The heap limit that Node chooses in a container of 512 MiB. */
 const HEAP_MB = 256;
 
 /** Control groups of version 2 and of version 1, the file that holds the limit in each. */

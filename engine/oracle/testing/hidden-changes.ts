@@ -106,7 +106,7 @@ function revealed({ tables, functions }: World, role: Role, table: Table): reado
   return table.columns.filter(({ name }) => names.has(name));
 }
 
-/** What only some parents of an heir may read counts where one of these reads the row, and always where it is revealed besides. */
+/** Returns SQL that is true in rows whose cell the role sees: for an inherited role, rows that a parent with the column reads. */
 function cellSql(column: Column, { parents, permissions }: Role, table: Table): string {
   const value = `x.${column.name}`;
   const select = permissions.get(table)!.select!;
@@ -135,7 +135,7 @@ function inOrderSql({ tables }: World): string {
   ].join('; ');
 }
 
-/** What might not be seen. */
+/** Returns statements that change rows and cells the role may not see. */
 function proposedChanges({ world, role }: Occasion, choices: Choices): readonly string[] {
   const real = world.tables.filter(({ of }) => of === null);
   return choices.times(4 + choices.below(MOST_CHANGES - 4), (i) => {

@@ -22,7 +22,7 @@ export type Difference = {
   readonly way: WayName;
   readonly role: string;
   readonly request: string;
-  /** What was done to the second database. */
+  /** The changes made to the second database. */
   readonly changes: readonly string[];
   readonly answers: readonly [string, string];
 };

@@ -83,7 +83,7 @@ function seen(table: Table, role: Role): string {
   return `"as ${role.name}".${table.name}`;
 }
 
-/** What the engine needs of the world, without roles: tables, rows, views and functions. `first`: what these need. */
+/** Returns the SQL of the world without roles: tables, rows, views and functions. `first`: statements these need. */
 export function tablesSql(world: World, first: readonly string[] = []): readonly string[] {
   const { tables } = world;
   const real = tables.filter(({ of }) => of === null);

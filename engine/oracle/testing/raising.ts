@@ -8,7 +8,7 @@ import { Sight } from './request.ts';
 import { type Comparison, INT, TEXT, type Value } from './types.ts';
 import { type Column, makeWorld, type Permissions, type Role, type Table, type World } from './world.ts';
 
-/** By the SQL type, a value that no world has by itself. */
+/** A value for each SQL type that no world contains by itself. */
 const POISON: Readonly<Record<string, Value>> = {
   [INT.sql]: { json: 666, text: '666' },
   [TEXT.sql]: { json: 'poison', text: 'poison' },
@@ -33,7 +33,7 @@ const RAISING: readonly Comparison[] = [
   { name: 'similar', operand: patterns('(', '%['), ...UNREADABLE },
 ];
 
-/** What the role may name; its conditions often raise. */
+/** Returns what the role may name in conditions, with fields that raise errors more often than others. */
 export function temptedSight(world: World, role: Role): Sight {
   const cells = (cell: Column) => (cell.name === RAISING_FIELD ? [cell, cell, cell, cell] : []);
   return new Sight(world, role, { cells, comparisons: [...RAISING, ...RAISING] });

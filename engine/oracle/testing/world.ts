@@ -16,7 +16,7 @@ export type Column = {
   /** What a row has that does not say; of a computed field, what takes the place of null. */
   readonly standard: Value | null;
   readonly computed: Computed | null;
-  /** Of a view: SQL over the row x; absent: the column of that name. */
+  /** The expression of a view's column, as SQL over the row x; absent: the column of that name. */
   readonly expression?: string;
 };
 

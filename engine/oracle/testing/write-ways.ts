@@ -44,7 +44,7 @@ export function makeDelete(choices: Choices, sight: Sight): Asked | null {
   return able.length === 0 ? null : written(choices, sight, choices.of(able), 'delete', []);
 }
 
-/** What an heir writes by depends on what its parents agree on. */
+/** True when the role has permissions of its own on the table. Those of an inherited role depend on what its parents agree on. */
 function isOwn({ role }: Sight, table: Table): boolean {
   return role?.parents.length === 0 && role.permissions.get(table)?.select !== null;
 }
