@@ -1,4 +1,4 @@
-/** What conditions say on a real cluster while Postgres, one of two databases, a table and the engine go and come back, with the intervals
+/** Tests conditions on a real cluster while Postgres, one of two databases, a table and the engine go and come back, with the intervals
  *  users have, as docs/guides/troubleshooting.md promises it; and Engines whose endpoint is no engine. The steps are one story and run in
  *  order.
  *  Not here: every case (operator/kubernetes/health.kube.test.ts, engine/source-watch.test.ts). */

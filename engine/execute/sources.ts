@@ -162,7 +162,7 @@ export class Sources {
     return ssl_configuration ? { ...address, target: withoutTls(address.target) } : address;
   }
 
-  /** What is wrong with the addresses and certificates of the source's replicas and connection set, whose databases are not asked
+  /** The errors in addresses and certificates of the source's replicas and connection set, whose databases are not asked
    *  when it is tracked. */
   faultsOf(source: Source): readonly EngineError[] {
     const within = (list: string, each: Source, i: number, steps: readonly string[]) => {

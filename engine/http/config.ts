@@ -1,4 +1,4 @@
-/** What the engine tells about itself: GET /v1alpha1/config for administrators (with
+/** The engine's description of itself: GET /v1alpha1/config for administrators (with
  *  `?check_sources=true` it checks the databases first), /v1/version and the health endpoints for
  *  everyone. `/healthz` says whether it serves, and with `?strict=true` fails on inconsistent metadata; `/healthz/sources`
  *  whether the databases answer; `/livez` only that the process does. Spec: "Config API"; reference: features.md 1.14. */

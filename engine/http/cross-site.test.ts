@@ -1,4 +1,4 @@
-/** What pages of other sites can make a browser send: forms and text with cookies, requests to an engine without an admin secret,
+/** Tests requests that pages of other sites can make a browser send: forms and text with cookies, requests to an engine without an admin secret,
  *  names of their own that lead to its address, WebSockets. Each must change nothing and read nothing. */
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** What arrives over one WebSocket, in bytes: little before the client is known, then messages up to the limit of its role, long ones
+/** Limits the bytes that arrive over one WebSocket: little before the client is known, then messages up to the limit of its role, long ones
  *  within the budget of the process. Counts what the socket has received; the library that reads frames knows one limit only.
  *  Out: whether reading has to wait, and a reason to close. Not here: what a message says (websocket-messages.ts). */
 import type { Duplex } from 'node:stream';

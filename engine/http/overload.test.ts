@@ -1,4 +1,4 @@
-/** What a stranger may make the engine hold: bodies before authentication, bytes in flight, slow requests, frames and sockets that
+/** Tests the bounds of what a stranger can make the engine hold: bodies before authentication, bytes in flight, slow requests, frames and sockets that
  *  have not said who they are. Each is refused early, other requests are answered meanwhile, and nothing stays reserved. */
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';

@@ -106,7 +106,7 @@ export function endpointOf(definition: RemoteSchemaDefinition): RemoteEndpoint {
 
 const DEFAULT_TIMEOUT_SECONDS = 60;
 
-/** With permissions off, every role sees a remote schema that declares none. One that declares some is visible to administrators
+/** While permissions are off, every role sees a remote schema that declares none. One that declares some is visible to administrators
  *  only: its permissions are inconsistent, and nobody sees more than they would allow. */
 function unenforced(
   remote: ResolvedRemoteSchema,
