@@ -1,4 +1,4 @@
-/** Connection templates: requests go to the connection that is chosen for them, and to no other. Reference: features.md 1.15. */
+/** Connection templates: requests go to the connection that is chosen for them, and to no other. Reference: docs/reference/behaviour/metadata-api.md. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../testing/engine.ts';

@@ -1,5 +1,5 @@
 /** The grammar of permission rules from end to end: what each spelling lets a role see, and what it does not. How a rule is
- *  read: resolve/bool-exp.test.ts. Reference: features.md 1.3, "Permission BoolExp". */
+ *  read: resolve/bool-exp.test.ts. Reference: docs/reference/behaviour/operators.md. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../testing/engine.ts';

@@ -1,4 +1,4 @@
-/** /v1beta1/relay against a real database: pages in every order, what a role sees of them, and ids. Reference: features.md row 124. */
+/** /v1beta1/relay against a real database: pages in every order, what a role sees of them, and ids. Reference: docs/reference/behaviour/relay.md. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { type GraphqlAnswer, startTestEngine, type TestEngine } from '../testing/engine.ts';

@@ -1,5 +1,5 @@
 /** REST endpoints and stored queries through the admin API: what is refused, what follows, what becomes inconsistent.
- *  Not here: requests to endpoints (http/rest.test.ts). Reference: features.md 1.15; errors.txt, `endpoints/`. */
+ *  Not here: requests to endpoints (http/rest.test.ts). Reference: docs/reference/behaviour/metadata-api.md; docs/reference/behaviour/errors.md. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../testing/engine.ts';

@@ -1,6 +1,6 @@
 /** `bulk`, `bulk_atomic`, `bulk_keep_going`, `concurrent_bulk`: several operations in one request, answered by one array.
  *  The first two are the same here: all or nothing, resolved and saved once. The third notes an item's failure in its place
- *  of the array and goes on with the next. The last is for SQL that only reads, which runs at the same time. Not here: single operations (perform.ts). Reference: features.md 1.15. */
+ *  of the array and goes on with the next. The last is for SQL that only reads, which runs at the same time. Not here: single operations (perform.ts). Reference: docs/reference/behaviour/metadata-api.md. */
 import { EngineError, fail, printPath, toAdminBody } from '../errors/engine-error.ts';
 import { type Answer, dialectOf } from './answer.ts';
 import { perform } from './perform.ts';

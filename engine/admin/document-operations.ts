@@ -1,6 +1,6 @@
 /** Operations on the whole document and what lies beside it: export, replace, clear, reload, inconsistencies, the states
  *  clients keep here. Each changes the draft of a unit of work and says what to answer once it is committed.
- *  Not here: operations on one object (handlers/), SQL (run-sql.ts). Spec: "Endpoints"; reference features.md 1.15. */
+ *  Not here: operations on one object (handlers/), SQL (run-sql.ts). Spec: "Endpoints"; docs/reference/behaviour/metadata-api.md. */
 import { fail, withPath } from '../errors/engine-error.ts';
 import { exportedPart, exportMetadata as printMetadata } from '../metadata/export.ts';
 import type { ArgsOf } from '../metadata/operations.ts';

@@ -1,6 +1,6 @@
 /** Brings the functions and triggers of event triggers in the databases to what a draft says, in the request's transactions:
  *  with the document or not at all. Only what differs from the document before is touched: other engines may have theirs there.
- *  Not here: their SQL (sql/event-trigger.ts), the log (events/capture.ts). Reference: features.md row 187. */
+ *  Not here: their SQL (sql/event-trigger.ts), the log (events/capture.ts). Reference: docs/reference/behaviour/event-triggers.md. */
 import { archiveEvents, dropCaptures, makeCaptures } from '../events/capture.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';

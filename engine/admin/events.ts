@@ -1,5 +1,5 @@
 /** Operations on events: made by hand, told again, read, cleaned up. Of a source that has no log there are none.
- *  Not here: event triggers (handlers/event-triggers.ts), telling webhooks (events/). Reference: features.md rows 188–191. */
+ *  Not here: event triggers (handlers/event-triggers.ts), telling webhooks (events/). Reference: docs/reference/behaviour/event-triggers.md. */
 import { fail } from '../errors/engine-error.ts';
 import { hasLog, makeLog } from '../events/capture.ts';
 import { cleanUp } from '../events/cleanup.ts';

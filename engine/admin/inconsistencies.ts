@@ -1,5 +1,5 @@
 /** Inconsistencies as clients see and are refused with. Not here: finding them (resolve/). Spec: "replace_metadata",
- *  "get_inconsistent_metadata"; reference features.md 1.15. */
+ *  "get_inconsistent_metadata"; docs/reference/behaviour/metadata-api.md. */
 import { type EngineError, fail, type PathStep } from '../errors/engine-error.ts';
 import { putObject, removeObject } from '../metadata/edit.ts';
 import { findObject } from '../metadata/objects.ts';

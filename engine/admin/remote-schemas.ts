@@ -1,6 +1,6 @@
 /** Operations on remote schemas that ask them, or need what they have answered: adding, reloading, introspecting, and giving a
  *  role a part. What is wrong is refused in its own words, before it is an inconsistency.
- *  Not here: the others (handlers/remote-schemas.ts). Spec: "Remote schema operations"; reference: features.md 1.8, 1.15. */
+ *  Not here: the others (handlers/remote-schemas.ts). Spec: "Remote schema operations"; docs/reference/behaviour/remote-schemas.md, docs/reference/behaviour/metadata-api.md. */
 import { fail } from '../errors/engine-error.ts';
 import { putObject } from '../metadata/edit.ts';
 import { findObject, objectKey } from '../metadata/objects.ts';

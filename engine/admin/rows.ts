@@ -1,7 +1,7 @@
 /** `select`, `count`, `insert`, `update`, `delete`: rows of a tracked table as the caller's role, administrator or not, may read
  *  and write them. They run in the request's transaction on the source, so that a bulk that tracks a table and fills it is all
  *  or nothing. Allow lists and API limits speak of GraphQL, so roles that are held to any have to ask by GraphQL.
- *  Not here: what the arguments mean (plan/row-selection.ts, row-writes.ts). Reference: features.md 1.14. */
+ *  Not here: what the arguments mean (plan/row-selection.ts, row-writes.ts). Reference: docs/reference/behaviour/endpoints.md. */
 import { fail, withPath } from '../errors/engine-error.ts';
 import { answerOn } from '../execute/answer-on.ts';
 import type { ArgsOf } from '../metadata/operations.ts';

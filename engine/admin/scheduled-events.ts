@@ -1,6 +1,6 @@
 /** Operations on scheduled events: made for a time, forgotten, read, and cron triggers as they are meant.
  *  Not here: cron triggers in the document (handlers/cron-triggers.ts), telling webhooks (events/).
- *  Reference: features.md rows 201, 204, 205. */
+ *  Reference: docs/reference/behaviour/scheduled-triggers.md. */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { fail } from '../errors/engine-error.ts';

@@ -1,6 +1,6 @@
 /** Reads for tools that help to write metadata: what a database has, tracked or not; what foreign keys suggest; what this
  *  replica knows. Databases are asked anew, so that a table made a moment ago is there.
- *  Not here: the document (document-operations.ts). Reference: features.md 1.15. */
+ *  Not here: the document (document-operations.ts). Reference: docs/reference/behaviour/metadata-api.md. */
 import type { Catalog, CatalogForeignKey, CatalogTable } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';
 import type { ArgsOf } from '../metadata/operations.ts';

@@ -1,6 +1,6 @@
 /** `test_webhook_transform`: what a webhook would be sent, for people who write templates. Nothing is sent.
  *  Raises `requestTransformInvalid` and `responseTransformInvalid`, whose `internal` says where in the template.
- *  Not here: templates (engine/transform), sending (execute/webhook.ts). Reference: features.md row 138. */
+ *  Not here: templates (engine/transform), sending (execute/webhook.ts). Reference: docs/reference/behaviour/actions.md. */
 import { fail } from '../errors/engine-error.ts';
 import { type OutboundVariables, outboundVariables, WebhookFailure } from '../execute/webhook.ts';
 import type { ArgsOf } from '../metadata/operations.ts';

@@ -1,6 +1,6 @@
 /** The claims of a verified token → role and session variables. They stand under a namespace, in the token itself or as
  *  JSON in a string, or wherever a map says. The request may name one of the allowed roles; else it gets the default.
- *  Raises `jwtMissingRoleClaim`, `jwtInvalidClaims`, `roleNotAllowed`. Reference: features.md rows 164–166. */
+ *  Raises `jwtMissingRoleClaim`, `jwtInvalidClaims`, `roleNotAllowed`. Reference: docs/reference/behaviour/authentication.md. */
 import type { JWTPayload } from 'jose';
 import type { ClaimSource, JwtSecret } from '../config/jwt-secret.ts';
 import { fail } from '../errors/engine-error.ts';

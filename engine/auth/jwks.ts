@@ -1,7 +1,7 @@
 /** The keys of an identity provider, by URL: fetched before the engine is ready, then again when the answer's caching
  *  headers say it is stale, or when a token names a key nobody has seen; never more often than once a minute.
  *  Without caching headers they are kept. A refresh that fails keeps what there was.
- *  Reference: features.md row 167. RFC 7517; RFC 9111 for the headers. */
+ *  Reference: docs/reference/behaviour/authentication.md. RFC 7517; RFC 9111 for the headers. */
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import type { Observe } from '../observe/observation.ts';
 import { publicUrl } from '../observe/webhook-call.ts';

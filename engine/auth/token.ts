@@ -1,6 +1,6 @@
 /** A signed token → Session. With several secrets the token's issuer chooses. A token that is there must be good: only
  *  where there is none at all does the next in line get asked.
- *  Not here: what the claims mean (claims.ts), where keys come from (jwks.ts). Reference: features.md rows 164–168.
+ *  Not here: what the claims mean (claims.ts), where keys come from (jwks.ts). Reference: docs/reference/behaviour/authentication.md.
  *  RFC 7519. */
 import { createPublicKey } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';

@@ -1,6 +1,6 @@
 /** An HTTP service that says who asks. It gets the request's headers (GET), or headers and the GraphQL request (POST), and
  *  answers 200 with session variables, or 401. Cookies it sets go on to the client; its caching headers say how long a
- *  WebSocket may rely on the answer. Reference: features.md rows 169–171. */
+ *  WebSocket may rely on the answer. Reference: docs/reference/behaviour/authentication.md. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { fail } from '../errors/engine-error.ts';
 import type { Observe } from '../observe/observation.ts';

@@ -1,6 +1,6 @@
 /** AGGREGATES: the functions that make one value of a column's many, one row a function; `count` is none of them, since it
  *  needs no column. A function is called in GraphQL what Postgres calls it. Row order is docs order.
- *  Source: features.md rows 24 and 40; PostgreSQL manual, "Aggregate Functions". */
+ *  Source: docs/reference/behaviour/queries.md, docs/reference/behaviour/aggregates.md; PostgreSQL manual, "Aggregate Functions". */
 import { ARITHMETIC, type Arithmetic, type Scalar } from './scalars.ts';
 import type { PgType } from './types.ts';
 
@@ -44,7 +44,7 @@ function isKnown({ input, name, element }: Scalar, type: PgType): boolean {
 }
 
 /** AGGREGATE_PREDICATES: what rows can be chosen by, of what belongs to them. Numbers are compared as double precision,
- *  whatever type the column has. Source: features.md 1.3, "aggregation predicate". */
+ *  whatever type the column has. Source: docs/reference/behaviour/operators.md. */
 export type PredicateRow = {
   readonly arguments: 'any' | 'one' | 'two';
   /** The columns it takes. */

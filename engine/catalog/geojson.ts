@@ -1,6 +1,6 @@
 /** What is wrong with a GeoJSON geometry, found before Postgres sees it: PostGIS reports it as an internal error.
  *  In: a JSON value. Out: a sentence, or null when it is one of RFC 7946's geometries. Members that are no geometry's own
- *  (`crs`, `bbox`) are left to PostGIS. Texts: errors.txt of the reference. */
+ *  (`crs`, `bbox`) are left to PostGIS. Texts: docs/reference/behaviour/errors.md. */
 import { isNumber } from '../json/number.ts';
 import { isRecord } from '../json/value.ts';
 

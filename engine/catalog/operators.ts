@@ -1,6 +1,6 @@
 /** OPERATORS: every comparison a `where` argument or a permission can make, one row each. Input types, planning, the
  *  "works only on" error and the docs are derived; sql/operators.ts holds one SQL template per row and does not compile
- *  while one is missing. Row order is docs and schema order. Spec: BoolExp; features.md 1.3. */
+ *  while one is missing. Row order is docs and schema order. Spec: BoolExp; docs/reference/behaviour/operators.md. */
 import type { Scalar, ScalarFamily } from './scalars.ts';
 import { arrayOf, builtinType, type PgType } from './types.ts';
 

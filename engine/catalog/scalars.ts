@@ -1,6 +1,6 @@
 /** SCALARS: how each Postgres type looks in GraphQL and JSON, one row a type. A type without a row is an implicit scalar
  *  of its own name with text in and out. Row order is docs order.
- *  `family` decides which OPERATORS apply. Source: features.md row 13; PostgreSQL manual, "Data Types". */
+ *  `family` decides which OPERATORS apply. Source: docs/reference/behaviour/schema.md; PostgreSQL manual, "Data Types". */
 import type { PgType } from './types.ts';
 
 export type ScalarFamily =

@@ -1,6 +1,6 @@
 /** The JSON of `--jwt-secret` → what verifying tokens needs. The text is never repeated in a message: it holds keys.
  *  In: `{"type": "RS256", "key": "…"}` or `{"jwk_url": "…"}`, and how claims are found. Out: JwtSecret.
- *  Not here: keys and signatures (auth/token.ts). Reference: features.md rows 164, 168. */
+ *  Not here: keys and signatures (auth/token.ts). Reference: docs/reference/behaviour/authentication.md. */
 import { type OptionType, OptionValueError } from './option-types.ts';
 
 export const JWT_ALGORITHMS = [

@@ -1,6 +1,6 @@
 /** Telling a webhook of an event: what it is sent, and what is written down of that and of its answer. Never raises: what
  *  goes wrong is an attempt without an answer. Not here: events (event-log.ts), when one is told again (retry.ts).
- *  Reference: features.md rows 182, 185, 192. */
+ *  Reference: docs/reference/behaviour/event-triggers.md. */
 
 import {
   callWebhook,

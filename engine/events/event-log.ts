@@ -1,7 +1,7 @@
 /** The log of events in a source's database, shared by every replica: who takes an event has it alone until its lease ends.
  *  A lease outlives the time the webhook has, so an event is told twice only when the engine that told it is gone.
  *  Not here: the table (event-log.sql), who writes events (sql/event-trigger.ts), telling (deliver.ts), what administrators
- *  read of it (admin/events.ts). Reference: features.md rows 185–187. */
+ *  read of it (admin/events.ts). Reference: docs/reference/behaviour/event-triggers.md. */
 
 import type { Database } from '../execute/pool.ts';
 import { parseJson } from '../json/parse-json.ts';

@@ -1,4 +1,4 @@
-/** What becomes of an event after a try. Pure. Reference: features.md row 185. */
+/** What becomes of an event after a try. Pure. Reference: docs/reference/behaviour/event-triggers.md. */
 import type { Retries } from '../resolve/event-trigger.ts';
 
 export type Verdict =

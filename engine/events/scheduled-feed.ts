@@ -1,6 +1,6 @@
 /** Scheduled events as a feed for the worker: at their time webhooks are told, or the log of an event trigger is cleaned up.
  *  Not here: how often and how many (worker.ts), rows (scheduled-log.ts), the next times (upcoming.ts).
- *  Reference: features.md rows 200, 202, 203. */
+ *  Reference: docs/reference/behaviour/scheduled-triggers.md. */
 import { EngineError } from '../errors/engine-error.ts';
 import type { Database } from '../execute/pool.ts';
 import type { Message } from '../execute/webhook.ts';
@@ -129,7 +129,7 @@ async function tell(
   tellOutcome(verdict.kind);
 }
 
-/** Reference: features.md row 202. */
+/** Reference: docs/reference/behaviour/scheduled-triggers.md. */
 function messageOf(
   { id, trigger, scheduledTime, createdAt }: ScheduledEvent,
   { payload, comment }: Appointment,

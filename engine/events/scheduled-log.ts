@@ -1,7 +1,7 @@
 /** Scheduled events that are due, in the metadata database, shared by every replica: who takes one has it alone until its
  *  lease ends. A lease outlives the time the webhook has, so an event is told twice only when the engine that told it is gone.
  *  Not here: the tables (store/migrations/), which events there are (upcoming.ts), what administrators read and write
- *  (admin/scheduled-events.ts). Reference: features.md row 203. */
+ *  (admin/scheduled-events.ts). Reference: docs/reference/behaviour/scheduled-triggers.md. */
 
 import type { Database } from '../execute/pool.ts';
 import { parseJson } from '../json/parse-json.ts';

@@ -1,7 +1,7 @@
 /** The next times of everything with a schedule, as rows of the metadata database: what is due stays due while no engine runs.
  *  Rows follow the model: times of a schedule that is gone are forgotten, those of a new one are written. Done with every
  *  change of the document, and now and then, since times pass.
- *  Not here: what happens at a time (scheduled-feed.ts), cron (resolve/schedule.ts). Reference: features.md rows 191, 203. */
+ *  Not here: what happens at a time (scheduled-feed.ts), cron (resolve/schedule.ts). Reference: docs/reference/behaviour/event-triggers.md, docs/reference/behaviour/scheduled-triggers.md. */
 import type { ClientBase } from 'pg';
 import type { Database } from '../execute/pool.ts';
 import { isSameJsonText } from '../json/value.ts';

@@ -1,7 +1,7 @@
 /** Work that waits in databases, taken at an interval and done with bounds: so much at once for each trigger and each host
  *  (shares.ts), so many taken together. Each feed is a database with such work. Feeds do not wait for each other: one that
  *  does not answer delays nobody else, and one that fails is asked less often.
- *  Not here: what the work is (event-feed.ts, scheduled-feed.ts). Reference: features.md row 186. */
+ *  Not here: what the work is (event-feed.ts, scheduled-feed.ts). Reference: docs/reference/behaviour/event-triggers.md. */
 import { ended, type Grace } from '../execute/grace.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { Lane, Shares } from './shares.ts';

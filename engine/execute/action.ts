@@ -1,6 +1,6 @@
 /** The answer of a call to an action: its webhook is told of the arguments and of who asks, what it answers is checked
  *  against the output type, and the rows that belong to it are read in one statement a source.
- *  Raises `actionRefused` with what the webhook says, and `actionFailed`. Reference: features.md rows 131, 132, 136, 139.
+ *  Raises `actionRefused` with what the webhook says, and `actionFailed`. Reference: docs/reference/behaviour/actions.md.
  *  Not here: the shape of answers (action-output.ts), HTTP (webhook.ts). */
 import { fail } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';

@@ -1,7 +1,7 @@
 /** Asynchronous actions: a call is written down and answered with its id; whichever engine claims it first tells the webhook,
  *  and writes down what that says. Waiting calls are looked for at an interval, and at once by the engine that wrote one down.
  *  A call is made once; only one whose engine died meanwhile is made again, when its lease has ended. Nothing is retried.
- *  Not here: the table (store/action-calls.ts), a single call (action.ts). Reference: features.md row 133. */
+ *  Not here: the table (store/action-calls.ts), a single call (action.ts). Reference: docs/reference/behaviour/actions.md. */
 import { EngineError } from '../errors/engine-error.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { Model } from '../resolve/types.ts';

@@ -2,7 +2,7 @@
  *  the order of the request; what stands between two of them is one transaction, and what is done stays done.
  *  What they answer is spliced in, errors of remote schemas are told beside it, and what is joined to rows comes last.
  *  Not here: plans without calls (answer.ts), one call (action.ts, remote-call.ts), joins (remote-join.ts).
- *  Reference: features.md rows 58, 116. */
+ *  Reference: docs/reference/behaviour/mutations.md, docs/reference/behaviour/remote-schemas.md. */
 import { fail } from '../errors/engine-error.ts';
 import type { Session } from '../resolve/session.ts';
 import { answerAction } from './action.ts';

@@ -1,6 +1,6 @@
 /** A source's `database_url` in any of its four forms → the address to connect to.
  *  Raises `connectionSecretMissing`; `invalidConfiguration` for a variable or file that may not be used or holds no connection string. No message has
- *  any part of a variable's or a file's content. Not here: the grammar (connection-string.ts). Reference: metadata-model.md, PgConfig. */
+ *  any part of a variable's or a file's content. Not here: the grammar (connection-string.ts). Reference: docs/reference/behaviour/metadata.md. */
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { isForConnections } from '../config/options.ts';

@@ -1,6 +1,6 @@
 /** The answer of `_entities`: representations are sorted by type, the keys of each go to its source as lists, and what comes back
  *  is put in the order of the representations, unread unless something is joined to it. A row that is not there, or not the
- *  role's to read, is null. Raises `validationFailed` for what represents nothing: then nothing is asked. Reference: features.md row 123. */
+ *  role's to read, is null. Raises `validationFailed` for what represents nothing: then nothing is asked. Reference: docs/reference/behaviour/remote-schemas.md. */
 import { fail } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { ENTITY, type EntitiesCall } from '../plan/federation.ts';

@@ -1,6 +1,6 @@
 /** `pg_dump` as a child process: a database as SQL text. What the client may ask of it is listed: options that would write files
  *  or connect elsewhere are not. In: an address, arguments. Out: the text, cleaned of what only pg_dump cares about when asked.
- *  Not here: HTTP (http/pg-dump.ts). PostgreSQL manual, "pg_dump"; reference: features.md 1.14. */
+ *  Not here: HTTP (http/pg-dump.ts). PostgreSQL manual, "pg_dump"; docs/reference/behaviour/endpoints.md. */
 import { spawn } from 'node:child_process';
 import { fail } from '../errors/engine-error.ts';
 import type { Tls } from '../wire/dial.ts';

@@ -1,6 +1,6 @@
 /** A call to a remote schema, as part of a response: its fields, and what is told of errors.
  *  Errors it answers with are passed on, and there is no data then; with --remote-schema-prioritize-data there is, and they
- *  are not told. Not here: asking (remote-schema.ts), other calls and statements (calls.ts). Reference: features.md row 116. */
+ *  are not told. Not here: asking (remote-schema.ts), other calls and statements (calls.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 import { textToWire } from '../config/header-prefix.ts';
 import { EngineError, toGraphqlError } from '../errors/engine-error.ts';
 import type { RemoteCall, RemoteField } from '../plan/remote-types.ts';

@@ -1,7 +1,7 @@
 /** One request of GraphQL over HTTP to a remote schema. A redirect is no answer.
  *  In: endpoint, body, who asks. Out: status, headers and bytes. Raises `remoteSchemaUnreachable`, whose `internal` says why.
  *  Not here: connections (outgoing/), what is asked (plan/remote-schema.ts), what the bytes say (remote-answer.ts).
- *  Reference: features.md rows 110–113. */
+ *  Reference: docs/reference/behaviour/remote-schemas.md. */
 import { EngineError } from '../errors/engine-error.ts';
 import { LONGEST_MS, timerMs } from '../metadata/schema/number.ts';
 import { fillTemplate } from '../metadata/variables.ts';

@@ -1,6 +1,6 @@
 /** What belongs to each of many keys, asked of a remote schema in one request: the root field once for each key, as `f0`, `f1`
  *  and so on, with the key's values in variables. Raises `remoteErrors` with what it answers, and what asking raises.
- *  Not here: which keys (remote-join.ts). Reference: features.md row 118. */
+ *  Not here: which keys (remote-join.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 
 import { EngineError, fail } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';

@@ -2,7 +2,7 @@
  *  are distinct, and puts the answers there; what the answers have joined to them comes after, level by level.
  *  Only parts with places are parsed. A remote schema that cannot be asked, or a key that a database cannot read, leaves fields
  *  null, and is told of; errors a remote schema answers with are raised as `remoteErrors`. Not here: what is asked of a remote schema (remote-join-request.ts).
- *  Reference: features.md rows 118 to 120; errors.txt. */
+ *  Reference: docs/reference/behaviour/remote-schemas.md; docs/reference/behaviour/errors.md. */
 
 import { EngineError } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';

@@ -1,6 +1,6 @@
 /** The read replicas of a source, asked in turn. One whose connection is lost is left out, and asked in the background until it
  *  answers again: no request waits for it. Not here: which statements may go to a replica (run-plan.ts).
- *  Reference: metadata-model.md, read_replicas. */
+ *  Reference: docs/reference/behaviour/metadata.md. */
 import { type Database, isConnectionLost } from './pool.ts';
 
 const PROBE_EVERY_MS = 2000;

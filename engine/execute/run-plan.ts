@@ -1,6 +1,6 @@
 /** A ready plan → the first row of each of its statements. Queries: a statement a source, outside any transaction, at the
  *  same time. Mutations: in order, in one transaction a source, unless there is only one statement. Raises ERRORS rows; whatever was written is rolled back then.
- *  Not here: what an SQLSTATE means (pg-errors.ts). Reference: features.md rows 58, 60. */
+ *  Not here: what an SQLSTATE means (pg-errors.ts). Reference: docs/reference/behaviour/mutations.md. */
 import { fail } from '../errors/engine-error.ts';
 import type { Statement } from '../sql/fragment.ts';
 import type { RoutedRequest } from '../transform/connection.ts';

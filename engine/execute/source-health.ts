@@ -1,7 +1,7 @@
 /** Can each source be asked something: what `GET /healthz/sources` tells. A source's `health_check` says what it is asked, how
  *  often at most, and how many failures in a row it takes; without one it is `SELECT 1`, at most once a second.
  *  Whoever asks is told what is known, and what is too old is found out meanwhile: nobody waits for a database that does not
- *  answer, but for the very first time. Reference: features.md 1.14; metadata-model.md, health_check.
+ *  answer, but for the very first time. Reference: docs/reference/behaviour/endpoints.md; docs/reference/behaviour/metadata.md.
  *  Not here: HTTP (http/config.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EngineError } from '../errors/engine-error.ts';

@@ -1,7 +1,7 @@
 /** A source's `ssl_configuration` → what its connections are encrypted with, and the files and variables of that for
  *  programs of Postgres. The environment's variables hold PEM texts; none of them is ever in a message.
  *  Raises `tlsUnusable`, with the path within `connection_info`; a variable that is not set is `connectionSecretMissing`. Not here: what the modes mean (wire/dial.ts), connection strings (connection-string.ts).
- *  Reference: metadata-model.md, PgConfig; PostgreSQL manual, "SSL Support". */
+ *  Reference: docs/reference/behaviour/metadata.md; PostgreSQL manual, "SSL Support". */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

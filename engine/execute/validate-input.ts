@@ -1,6 +1,6 @@
 /** Asks the webhooks of a mutation, one after the other, before any statement runs: 200 lets it go on, 400 refuses it with the
  *  webhook's `message`, anything else is a failure of ours, and nothing is written either.
- *  In: what plan/validate-input.ts found. Raises `validationFailed`, `inputNotValidated`. Reference: features.md row 145.
+ *  In: what plan/validate-input.ts found. Raises `validationFailed`, `inputNotValidated`. Reference: docs/reference/behaviour/permissions.md.
  *  Not here: HTTP (webhook.ts). */
 import { fail } from '../errors/engine-error.ts';
 import type { Validation } from '../plan/types.ts';

@@ -1,7 +1,7 @@
 /** One way to call a webhook of the metadata: `{{NAME}}` of its URL filled in from the environment, its headers and, where it
  *  says so, the client's, a body of JSON, and its request transform over all of that.
  *  Out: what was answered and what had been sent, or a WebhookFailure. Not here: connections (outgoing/), what an answer means
- *  (validate-input.ts, action.ts). Reference: metadata-model.md, UrlTemplate, HeaderSpec and RequestTransform. */
+ *  (validate-input.ts, action.ts). Reference: docs/reference/behaviour/metadata.md. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { RequestTransform } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';

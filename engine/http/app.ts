@@ -1,6 +1,6 @@
 /** The framework's part: every endpoint but POST /v1/graphql, and what they share: CORS, request ids, JSON bodies,
  *  authentication, errors, 404 and 405, the request log.
- *  Not here: what an endpoint does (its own file), listening and closing (server.ts). Reference: features.md 1.14. */
+ *  Not here: what an endpoint does (its own file), listening and closing (server.ts). Reference: docs/reference/behaviour/endpoints.md. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import fastify, {

@@ -1,7 +1,7 @@
 /** The engine's description of itself: GET /v1alpha1/config for administrators (with
  *  `?check_sources=true` it checks the databases first), /v1/version and the health endpoints for
  *  everyone. `/healthz` says whether it serves, and with `?strict=true` fails on inconsistent metadata; `/healthz/sources`
- *  whether the databases answer; `/livez` only that the process does. Spec: "Config API"; reference: features.md 1.14. */
+ *  whether the databases answer; `/livez` only that the process does. Spec: "Config API"; docs/reference/behaviour/endpoints.md. */
 import type { FastifyInstance } from 'fastify';
 import { isSecretSet, jwtSecretsOf } from '../auth/authenticate.ts';
 import type { ClaimSource, JwtSecret } from '../config/jwt-secret.ts';

@@ -1,6 +1,6 @@
 /** The API `developer`, for administrators: GET /dev/subscriptions, the statements that subscriptions are asked again with and how
  *  many wait for them; /dev/subscriptions/extended with their text and values; GET /dev/plan_cache, how often plans are used again.
- *  What a person looks at who wonders why Postgres is busy. Reference: features.md 1.14. Not here: numbers over time (metrics.ts). */
+ *  What a person looks at who wonders why Postgres is busy. Reference: docs/reference/behaviour/endpoints.md. Not here: numbers over time (metrics.ts). */
 import type { FastifyInstance } from 'fastify';
 import { planCacheCounts } from '../execute/plan-cache.ts';
 import type { LiveQueries, Polled } from '../subscribe/live-queries.ts';

@@ -1,7 +1,7 @@
 /** POST /v1/graphql on bare node:http, because at this endpoint the framework's share of the time would be the largest.
  *  In: one request, or an array of them. Out: the text the executor made, untouched, with its length.
  *  Failures are GraphQL errors with status 200; only a body that is no JSON, or too large, gets a status of its own.
- *  Not here: what a request means (execute/answer.ts). Spec: "GraphQL API"; reference: features.md 1.14, row 172. */
+ *  Not here: what a request means (execute/answer.ts). Spec: "GraphQL API"; docs/reference/behaviour/endpoints.md, docs/reference/behaviour/authentication.md. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Snapshot } from '../admin/snapshot.ts';
 import { textToWire } from '../config/header-prefix.ts';

@@ -1,6 +1,6 @@
 /** GET /v1/metrics, where the API `metrics` is enabled: for whoever knows `--metrics-secret` (a bearer token), and for
  *  administrators. Also here: the numbers that are read where they are, when somebody looks.
- *  Not here: numbers that are counted (observe/measure.ts), the text (observe/registry.ts). Reference: features.md 1.14. */
+ *  Not here: numbers that are counted (observe/measure.ts), the text (observe/registry.ts). Reference: docs/reference/behaviour/endpoints.md. */
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { EngineState } from '../admin/state.ts';

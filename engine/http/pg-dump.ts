@@ -1,5 +1,5 @@
 /** POST /v1alpha1/pg_dump, for administrators: `{opts, clean_output?, source?}` → a database as SQL text.
- *  Not here: the program (execute/pg-dump.ts). Reference: features.md 1.14. */
+ *  Not here: the program (execute/pg-dump.ts). Reference: docs/reference/behaviour/endpoints.md. */
 import type { FastifyInstance } from 'fastify';
 import { EngineError, fail } from '../errors/engine-error.ts';
 import { cleanDump, forbiddenOption, pgDump } from '../execute/pg-dump.ts';

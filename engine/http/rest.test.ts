@@ -1,5 +1,5 @@
 /** REST endpoints over HTTP: what a URL answers, where variables come from, who may see what, and what bad requests are told.
- *  Against a real engine over a real database. Reference: features.md 1.14. */
+ *  Against a real engine over a real database. Reference: docs/reference/behaviour/endpoints.md. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';

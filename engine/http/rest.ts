@@ -1,6 +1,6 @@
 /** `/api/rest/…` on bare node:http, like /v1/graphql: the path finds an endpoint, the query string and the body give its
  *  document variables, the answer is `data` as it stands. Authentication, session and CORS are those of GraphQL.
- *  Failures are the plain error body with the status of the error. Reference: features.md 1.14.
+ *  Failures are the plain error body with the status of the error. Reference: docs/reference/behaviour/endpoints.md.
  *  Not here: routes (resolve/routes.ts), the document (execute/endpoint.ts). */
 import type { IncomingMessage } from 'node:http';
 import { textToWire } from '../config/header-prefix.ts';

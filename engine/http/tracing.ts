@@ -1,7 +1,7 @@
 /** Is there a trace to be made of an operation, and where does it go: the metadata says so (`set_opentelemetry_config`), or,
  *  where it says nothing or `env`, the options. Off, it costs a look at the metadata.
  *  Not here: spans and their way out (observe/), what is within an operation (execute/answer.ts).
- *  Reference: features.md 1.17; metadata-model.md, OtelConfig. */
+ *  Reference: docs/reference/behaviour/observability.md; docs/reference/behaviour/metadata.md. */
 import type { EngineState } from '../admin/state.ts';
 import type { Options } from '../config/options.ts';
 import { type OutboundVariables, WebhookFailure } from '../execute/webhook.ts';

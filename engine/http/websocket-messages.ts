@@ -2,7 +2,7 @@
  *  what the server says is written. Pure: text in, meaning out, and the other way.
  *  `graphql-ws` is the older one, of the library subscriptions-transport-ws; `graphql-transport-ws` the newer, of the
  *  library graphql-ws, whose document PROTOCOL.md names the messages and close codes.
- *  Not here: which message may come when (websocket-protocol.ts). Reference: features.md rows 93, 94. */
+ *  Not here: which message may come when (websocket-protocol.ts). Reference: docs/reference/behaviour/subscriptions.md. */
 import { isRecord } from '../json/value.ts';
 
 export type ClientMessage =

@@ -1,6 +1,6 @@
 /** One operation over a WebSocket: a query or mutation answers once, a subscription until it is stopped.
  *  What is wrong before anything runs is an `error`; what goes wrong after that is a result with `errors`.
- *  Not here: message formats (websocket-messages.ts), polling (subscribe/). Reference: features.md rows 90, 95. */
+ *  Not here: message formats (websocket-messages.ts), polling (subscribe/). Reference: docs/reference/behaviour/subscriptions.md. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { EngineError, toGraphqlError } from '../errors/engine-error.ts';
 import { answerPlanned, understood } from '../execute/answer.ts';

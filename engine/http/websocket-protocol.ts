@@ -2,7 +2,7 @@
  *  phase and effects out; who carries them out is websocket-connection.ts.
  *  REACTIONS has a row an event; VIOLATIONS a row for everything a client may do wrong: the newer protocol closes the
  *  socket with a code, the older one mostly says so and goes on.
- *  Not here: how messages are written (websocket-messages.ts). Reference: features.md rows 93, 94, 96. */
+ *  Not here: how messages are written (websocket-messages.ts). Reference: docs/reference/behaviour/subscriptions.md. */
 import { type ClientMessage, connectionError, PONG, type Protocol } from './websocket-messages.ts';
 
 /** `new`: nobody knows yet who it is. `asking`: authentication is on its way. */

@@ -1,6 +1,6 @@
 /** Handshakes of WebSockets at /v1/graphql, and the connections that come of them.
  *  A browser sends cookies along from any page, so an origin that may not call is refused here, and with CORS off cookies
- *  are not looked at. Not here: what is said over a connection (websocket-connection.ts). Reference: features.md row 96. */
+ *  are not looked at. Not here: what is said over a connection (websocket-connection.ts). Reference: docs/reference/behaviour/subscriptions.md. */
 import { type IncomingHttpHeaders, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';

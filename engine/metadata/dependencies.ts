@@ -1,7 +1,7 @@
 /** Which objects stand on which, as far as the document says: nesting, and references by name.
  *  In: the document, a key, and `Links` for what only a database knows. Out: keys that must go when the key goes.
  *  Not here: columns, which are no objects (resolve/ finds permissions and relationships that lost theirs).
- *  Source: reference metadata-model.md section 5. */
+ *  Source: docs/reference/behaviour/metadata.md. */
 
 import { isRecord, type JsonRecord } from '../json/value.ts';
 import { type MetadataObject, metadataOf, objectKey, objectsOf, parentKeyOf, parseKey } from './objects.ts';

@@ -1,6 +1,6 @@
 /** How the document is shown to clients: sorted, keys in the order of the schema, in the forms other tools write.
  *  `parseMetadata(exportMetadata(m))` is `canonicalMetadata(m)`. Pure.
- *  Not here: normal form (normal-form.ts). Spec: "export_metadata"; order: reference metadata-model.md section 2. */
+ *  Not here: normal form (normal-form.ts). Spec: "export_metadata"; order: docs/reference/behaviour/metadata.md. */
 
 import { isRecord, type JsonRecord } from '../json/value.ts';
 import { toNormalForm } from './normal-form.ts';

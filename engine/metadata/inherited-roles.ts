@@ -1,6 +1,6 @@
 /** The graph of inherited roles: a role inherits from the roles of its `role_set`, which may be inherited ones themselves.
  *  In: the list of the document. Out: an order in which parents come first, or the cycle that there is no order for.
- *  Not here: what is inherited (resolve/role.ts). Reference: features.md row 146. */
+ *  Not here: what is inherited (resolve/role.ts). Reference: docs/reference/behaviour/permissions.md. */
 import { fail } from '../errors/engine-error.ts';
 import type { InheritedRole } from './schema/policy.ts';
 

@@ -45,7 +45,7 @@ test.each(SPECIFIED)('/v1/query knows %s in version %i', (type, version) => {
   expect(findOperation(type, version, '/v1/query')).toMatchObject({ name: type, version });
 });
 
-/** Those of the newer endpoint (reference features.md 1.15), by their names there. */
+/** Those of the newer endpoint (docs/reference/behaviour/metadata-api.md), by their names there. */
 const NEWER = `
   export_metadata replace_metadata reload_metadata clear_metadata drop_inconsistent_metadata get_inconsistent_metadata
   get_catalog_state set_catalog_state dump_internal_state get_source_kind_capabilities list_source_kinds

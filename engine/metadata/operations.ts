@@ -2,7 +2,7 @@
  *  Row order is that of docs/reference/operations.md. Types of arguments, validators, the map of handlers and the
  *  operator's client are derived from it. `/v1/query` knows a row by its key and, where it is about a source, by its newer
  *  name with `pg_`; `/v1/metadata` by the newer name alone.
- *  Not here: what an operation does (admin/). Spec: "Operation list"; newer ones: reference features.md 1.15. */
+ *  Not here: what an operation does (admin/). Spec: "Operation list"; newer ones: docs/reference/behaviour/metadata-api.md. */
 import { isRecord } from '../json/value.ts';
 import { ActionDefinition, CustomTypes } from './schema/action.ts';
 import { AllowListScope, QueryCollection, RestEndpoint } from './schema/collection.ts';

@@ -1,7 +1,7 @@
 /** A metadata directory → the document. Follows `!include`, as a tag or as text, relative to the file it stands in and never
  *  out of the directory; a failure says in which file it is, and where in it.
  *  In: a function that reads a file. Out: the metadata, and the files it came from. Pure but for that function.
- *  Not here: writing (directory.ts), the disk (store/directory.ts). Spec: "Metadata directory"; metadata-model.md section 3. */
+ *  Not here: writing (directory.ts), the disk (store/directory.ts). Spec: "Metadata directory"; docs/reference/behaviour/metadata.md. */
 import { defineScalarTag, load, YAMLException } from 'js-yaml';
 import { EngineError, type PathStep, printPath } from '../errors/engine-error.ts';
 import { isRecord, type JsonRecord } from '../json/value.ts';

@@ -1,7 +1,7 @@
 /** Does a value in normal form fit its schema? Out: nothing, or the first thing wrong with it as `parseFailed`, with its path.
  *  Written out for the words our schemas use, because a library compiles validators at every start, for longer than these
  *  take over a large document. Parents are judged before what is nested in them.
- *  Not here: lenient forms (normal-form.ts). Wording: reference errors.txt, parse-failed. JSON Schema, "Validation". */
+ *  Not here: lenient forms (normal-form.ts). Wording: docs/reference/behaviour/errors.md. JSON Schema, "Validation". */
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import { isRecord, type JsonRecord, nameOfJson } from '../json/value.ts';
 import { GraphqlName } from './schema/common.ts';

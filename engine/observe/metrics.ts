@@ -1,6 +1,6 @@
 /** METRICS: every number of ours the engine shows Prometheus, one row each.
  *  Labels have values from lists of ours, or names an administrator has given (sources): no client can make a series.
- *  Derived from it: what registry.ts makes of prom-client, docs/reference/metrics.md. Reference: features.md 1.17.
+ *  Derived from it: what registry.ts makes of prom-client, docs/reference/metrics.md. Reference: docs/reference/behaviour/observability.md.
  *  Not here: when a number changes (measure.ts, http/metrics.ts), those of the process (prom-client's default metrics). */
 
 export type MetricRow = {

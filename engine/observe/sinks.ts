@@ -1,6 +1,6 @@
 /** Observation → one line of JSON: {timestamp, level, type, detail}. Lines are gathered and written together, so that a
  *  busy engine does not wait for its log; `flush` writes what is left.
- *  In: observations, the least severe level and the kinds wanted. Not here: metrics. Reference: features.md 1.17. */
+ *  In: observations, the least severe level and the kinds wanted. Not here: metrics. Reference: docs/reference/behaviour/observability.md. */
 import { pino } from 'pino';
 import type {
   KeysRefreshed,

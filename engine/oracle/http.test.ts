@@ -95,7 +95,7 @@ test('hostile operations are refused with a code and a path, or done without har
       : argsOf(choices, (row.args as { properties?: object }).properties ?? {});
     const { status, body } = await engine.admin<Record<string, unknown>>(type, args, { endpoint });
     const about = `seed ${seed}: ${type} ${JSON.stringify(args)?.slice(0, 2000)} → ${status} ${JSON.stringify(body)?.slice(0, 1000)}`;
-    // The reference's own status for names that meet: features.md row 15.
+    // The reference's own status for names that meet: docs/reference/behaviour/schema.md.
     const isConflict = String(body?.['error']).startsWith('Encountered conflicting definitions');
     if (!isConflict) expect(status, about).toBeLessThan(500);
     if (status === 200) continue;

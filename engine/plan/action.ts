@@ -1,6 +1,6 @@
 /** A root field that is an action → what its webhook is told, what is kept of the answer, and the rows that belong to it.
  *  Arguments stay as the client wrote them, so that a plan holds no values; rows are joined by keys that are known only once
- *  the webhook has answered. Reference: features.md rows 121, 131, 133.
+ *  the webhook has answered. Reference: docs/reference/behaviour/remote-schemas.md, docs/reference/behaviour/actions.md.
  *  Not here: calling, and what an answer must be (execute/action.ts). */
 import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
 import { getNamedType, isObjectType, Kind } from 'graphql';

@@ -1,6 +1,6 @@
 /** `{count: {arguments, distinct, filter, predicate}}` → a condition on a value over many rows: those of an array relationship,
  *  as far as the role may see them, or those of one group. Raises `validationFailed` where it is not exactly one condition.
- *  Not here: values that are answered (aggregate.ts). Source: features.md 1.3, "aggregation predicate". */
+ *  Not here: values that are answered (aggregate.ts). Source: docs/reference/behaviour/operators.md. */
 import { AGGREGATE_PREDICATES, type PredicateFunction } from '../catalog/aggregates.ts';
 import { builtinType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';

@@ -1,6 +1,6 @@
 /** A selection on `T_aggregate` → which rows are taken together, what is told about them, and which of them are listed.
  *  The role's row filter counts for all of it; its row limit for the nodes only, because a number of hidden rows would be
- *  no number of anything. Not here: orders by aggregates (order-by.ts). Reference: features.md rows 40, 41, 140. */
+ *  no number of anything. Not here: orders by aggregates (order-by.ts). Reference: docs/reference/behaviour/aggregates.md, docs/reference/behaviour/permissions.md. */
 import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
 import type { AggregateFunction } from '../catalog/aggregates.ts';
 import { withPath } from '../errors/engine-error.ts';

@@ -1,6 +1,6 @@
 /** Is a document one of those a query collection holds? Compared is what they say and not how they are written: blanks,
  *  comments and `__typename`, which clients add by themselves, do not count; the order of fields, names of operations and
- *  the split into fragments do. Texts that are no GraphQL allow nothing. Reference: features.md row 149. */
+ *  the split into fragments do. Texts that are no GraphQL allow nothing. Reference: docs/reference/behaviour/permissions.md. */
 import { type DocumentNode, Kind, parse, print, visit } from 'graphql';
 import type { QueryCollection } from '../metadata/schema/collection.ts';
 

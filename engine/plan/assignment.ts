@@ -1,5 +1,5 @@
 /** What an update does to columns: the operators of its arguments, and the role's presets.
- *  Raises `validationFailed` for a column in two operators. Not here: the rows (mutation.ts). Reference: features.md row 53. */
+ *  Raises `validationFailed` for a column in two operators. Not here: the rows (mutation.ts). Reference: docs/reference/behaviour/mutations.md. */
 import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';
 import type { ResolvedTable, UpdateAccess } from '../resolve/types.ts';

@@ -1,7 +1,7 @@
 /** A selection on a connection → a page: which rows, in which order, between which cursors, and what is told of them. The
  *  order always ends with the primary key, so that it is one of rows and every cursor stands for one. A role's limit is the
  *  most of a page. Raises `validationFailed` for arguments that exclude each other.
- *  Not here: what a cursor says (cursor.ts). Reference: features.md row 124. */
+ *  Not here: what a cursor says (cursor.ts). Reference: docs/reference/behaviour/relay.md. */
 import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { own as ownMember } from '../metadata/own.ts';

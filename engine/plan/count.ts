@@ -1,5 +1,5 @@
 /** `limit` and `offset`: non-negative integers, planned by value because they are printed into the statement (plan/types.ts,
- *  Select.limit). An offset may be written as text, for those beyond 32 bits. Reference: features.md row 27. */
+ *  Select.limit). An offset may be written as text, for those beyond 32 bits. Reference: docs/reference/behaviour/queries.md. */
 import { GraphQLInt, Kind, type ValueNode } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
 import { nearestNumber } from '../json/number.ts';

@@ -1,7 +1,7 @@
 /** `after` and `before`: where a page begins or ends. A cursor is the JSON object of a row's values in the order's columns,
  *  by the names they have in `order_by`: `{"author": {"name": "Ada"}, "id": 1}`. Its values are bound; which of them are null
  *  decides the plan. Raises `validationFailed` for what is no cursor of this order.
- *  Not here: cursors in answers (sql/connection.ts). Reference: features.md row 124. */
+ *  Not here: cursors in answers (sql/connection.ts). Reference: docs/reference/behaviour/relay.md. */
 import { fail } from '../errors/engine-error.ts';
 import { isRecord, type JsonRecord } from '../json/value.ts';
 import type { Leaf, LeafValue } from '../resolve/predicate.ts';

@@ -1,7 +1,7 @@
 /** Request text × role schema → PreparedDocument: parsed, the operation chosen, and validated as far as that needs no
  *  values (validation.ts). What concerns values is found while planning, where their path is known.
  *  A prepared document is kept and used by many requests. Not here: variables' values (variables.ts).
- *  Source: GraphQL specification, "Validation"; message texts: errors.txt of the reference. */
+ *  Source: GraphQL specification, "Validation"; message texts: docs/reference/behaviour/errors.md. */
 import {
   type DocumentNode,
   GraphQLError,

@@ -1,7 +1,7 @@
 /** The root fields of a subgraph. `_service` is text; `_entities` is a call of the engine to itself: what is wanted is read when
  *  the request runs, and the rows of each table are one column of their source's statement, however many there are.
  *  A plan depends on which types are asked for, not on which rows. Raises `introspectionDisabled`.
- *  Not here: representations (execute/entities.ts). Reference: features.md row 123. */
+ *  Not here: representations (execute/entities.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 import { Kind, type ValueNode, visit } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
 import { guardOf } from '../resolve/guard.ts';

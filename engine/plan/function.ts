@@ -1,5 +1,5 @@
 /** Calls of SQL functions: tracked ones at the root, computed fields in a row. Arguments the client left out and that have a
- *  default are left out of the call too. Reference: features.md 1.6. Not here: what comes of the rows (table.ts). */
+ *  default are left out of the call too. Reference: docs/reference/behaviour/functions.md. Not here: what comes of the rows (table.ts). */
 import { withPath } from '../errors/engine-error.ts';
 import { type Callable, callOf } from '../resolve/function-call.ts';
 import type { FunctionCall } from '../resolve/predicate.ts';

@@ -1,7 +1,7 @@
 /** Objects to insert → one statement's rows or, where an object brings related ones with it, the steps of a nested insert.
  *  The order is the reference's: object by object; first the rows an object refers to, then its own, then those that refer
  *  to it. A preset counts before everything else, so that no relationship changes it.
- *  Raises `validationFailed` where a column would be given twice. Reference: features.md rows 50–52; spec: InsertPermission. */
+ *  Raises `validationFailed` where a column would be given twice. Reference: docs/reference/behaviour/mutations.md; spec: InsertPermission. */
 import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
 import { printQualified } from '../metadata/schema/common.ts';
 import { and, type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';

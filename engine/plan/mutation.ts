@@ -1,5 +1,5 @@
 /** A mutation root → what is written, under which conditions, and what comes back. Permission filters, checks and presets
- *  are merged in here. Reference: features.md 1.5 and rows 141–142; spec: "Permission arguments". */
+ *  are merged in here. Reference: docs/reference/behaviour/mutations.md, docs/reference/behaviour/permissions.md; spec: "Permission arguments". */
 import type { FieldNode, GraphQLField } from 'graphql';
 import { withPath } from '../errors/engine-error.ts';
 import type { Predicate } from '../resolve/predicate.ts';

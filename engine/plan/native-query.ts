@@ -1,5 +1,5 @@
 /** The arguments of a native query between the text of its code. Every one is a bound parameter; one that may be null and was
- *  left out is null. Not here: what is asked of the rows (table.ts). Reference: features.md row 81. */
+ *  left out is null. Not here: what is asked of the rows (table.ts). Reference: docs/reference/behaviour/functions.md. */
 import type { Leaf, NativeCall } from '../resolve/predicate.ts';
 import type { NativeArgument, ResolvedTable } from '../resolve/types.ts';
 import type { Arguments } from './arguments.ts';

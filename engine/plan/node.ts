@@ -1,7 +1,7 @@
 /** The root field `node`: an id → the row it is of. An id says `[1, schema, table, …key]`; which table it is decides the plan,
  *  the key is bound: a client's ids make as many plans as there are tables.
  *  Raises `validationFailed` for what is no id of a table the role reads as Nodes, `parseFailed` for a key that cannot be.
- *  Not here: ids in answers (sql/node.ts). Reference: features.md row 124. */
+ *  Not here: ids in answers (sql/node.ts). Reference: docs/reference/behaviour/relay.md. */
 import type { FieldNode, GraphQLField } from 'graphql';
 import { scalarOf } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';

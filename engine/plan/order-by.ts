@@ -1,5 +1,5 @@
 /** `order_by` and `distinct_on` arguments → OrderItems and columns. Ordering by a row of another table conjoins what the
- *  role may see of it: hidden rows order like absent ones. Reference: features.md rows 21–26. */
+ *  role may see of it: hidden rows order like absent ones. Reference: docs/reference/behaviour/queries.md. */
 import { scalarOf } from '../catalog/scalars.ts';
 import { builtinType, type PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';

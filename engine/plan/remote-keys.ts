@@ -2,7 +2,7 @@
  *  joined by, under names nobody else has, and which of them belong together is noted by the way that leads to them. A field
  *  that fragments ask for several times is planned once, when all of what is selected of it is known.
  *  Out: nodes of the sent document, and JoinPlaces. Raises `ambiguousAlias`, and what planning the field raises.
- *  Not here: what is joined (remote-relationship.ts), putting it there (execute/remote-join.ts). Reference: features.md row 120. */
+ *  Not here: what is joined (remote-relationship.ts), putting it there (execute/remote-join.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 import {
   type DirectiveNode,
   type FieldNode,

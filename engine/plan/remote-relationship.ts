@@ -1,7 +1,7 @@
 /** A field that is found elsewhere → the values it is joined by, in its place, and what is asked with them: one
  *  statement of a source, or one document of a remote schema, for all rows or objects together. A plan holds no keys, so neither
  *  does the document: its text is put together when they are known (execute/remote-join.ts).
- *  Raises `notSupported` in a subscription. Reference: features.md rows 92, 118 to 120. */
+ *  Raises `notSupported` in a subscription. Reference: docs/reference/behaviour/subscriptions.md, docs/reference/behaviour/remote-schemas.md. */
 import {
   type ArgumentNode,
   type FieldNode,

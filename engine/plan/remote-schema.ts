@@ -2,7 +2,7 @@
  *  the variables they use and what permissions preset. Fields of one remote schema at one level of the request are one
  *  document; in a mutation only those that stand side by side, for their order counts.
  *  In: selected fields whose origin is `remote`. Out: Roots of kind `called`, and RemoteCalls. Raises what validation raises.
- *  Not here: sending (execute/). Reference: features.md 1.8. */
+ *  Not here: sending (execute/). Reference: docs/reference/behaviour/remote-schemas.md. */
 import {
   type DocumentNode,
   type FieldNode,

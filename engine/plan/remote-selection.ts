@@ -1,7 +1,7 @@
 /** What is selected of a remote schema, in its own names: fragments spread in place, arguments with what permissions preset, keys
  *  in place of what is found elsewhere; and the variables that are sent along. In: the client's nodes. Out: nodes of the sent
  *  document. Raises what validation raises. Not here: whole documents (remote-schema.ts, remote-relationship.ts), keys
- *  (remote-keys.ts). Reference: features.md 1.8. */
+ *  (remote-keys.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 import {
   type ArgumentNode,
   type DirectiveNode,

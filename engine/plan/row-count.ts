@@ -1,5 +1,5 @@
 /** `count` of the admin API → how many rows a role sees, or how many distinct values of columns: `{counted: {count}}`.
- *  Not here: the rows themselves (row-selection.ts). Spec: "Errors"; reference: features.md 1.14. */
+ *  Not here: the rows themselves (row-selection.ts). Spec: "Errors"; docs/reference/behaviour/endpoints.md. */
 import { fail, withPath } from '../errors/engine-error.ts';
 import { readAccess, rootAccess } from '../resolve/access.ts';
 import { filtered } from '../resolve/row-barrier.ts';

@@ -1,7 +1,7 @@
 /** What `select` of the admin API asks for → Select: columns by name, `*`, relationships with columns of their own; conditions, an
  *  order, a limit. What the role may not see is refused or, being rows, left out, as in GraphQL.
  *  In: arguments as they came, a table, the role. Not here: writing (row-writes.ts), the grammar of conditions
- *  (resolve/bool-exp.ts). Spec: "Errors"; reference: features.md 1.14. */
+ *  (resolve/bool-exp.ts). Spec: "Errors"; docs/reference/behaviour/endpoints.md. */
 import { fail, withPath } from '../errors/engine-error.ts';
 import { nearestNumber } from '../json/number.ts';
 import { isRecord, nameOfJson } from '../json/value.ts';

@@ -1,7 +1,7 @@
 /** `insert`, `update` and `delete` of the admin API → what is written, by column name, within what the role may write; and the
  *  columns asked back, as far as it may read them. Presets, checks and row filters are those of a mutation.
  *  In: arguments as they came, a table, the role. Not here: reading (row-selection.ts), related rows: an object has columns
- *  alone. Spec: "Errors", InsertPermission; reference: features.md 1.14. */
+ *  alone. Spec: "Errors", InsertPermission; docs/reference/behaviour/endpoints.md. */
 import { fail, withPath } from '../errors/engine-error.ts';
 import { accessOf, readAccess } from '../resolve/access.ts';
 import { checkEnumValue } from '../resolve/enum.ts';

@@ -1,6 +1,6 @@
 /** Queries of collections against the administrator's schema: one that does not fit, or no longer does, is an inconsistency of
  *  its collection. In: the document and its model. Not here: REST endpoints over them (resolve/rest-endpoint.ts).
- *  Pure, but not in resolve/, which knows no schema. Reference: errors.txt, `endpoint_query_validation`. */
+ *  Pure, but not in resolve/, which knows no schema. Reference: docs/reference/behaviour/errors.md. */
 import { Kind, parse } from 'graphql';
 import { EngineError, type PathStep, printPath } from '../errors/engine-error.ts';
 import { endpointsOf } from '../metadata/collection-users.ts';

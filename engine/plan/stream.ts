@@ -1,7 +1,7 @@
 /** `T_stream` → the next rows after a cursor, in its order. The cursor is a leaf that begins at the value the request gives
  *  and is replaced by the last row's after each batch, so every batch of a stream is the same statement.
  *  A row without a value in the cursor's column is never after anything. Raises `validationFailed` unless there is exactly
- *  one column. Not here: who asks when (subscribe/stream.ts). Reference: features.md row 91. */
+ *  one column. Not here: who asks when (subscribe/stream.ts). Reference: docs/reference/behaviour/subscriptions.md. */
 import type { FieldNode, GraphQLField } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { comparison, shownIfOf } from '../resolve/predicate.ts';

@@ -1,6 +1,6 @@
 /** A selection on a table → Select: its columns and relationships, the rows its arguments ask for, and, conjoined with
  *  them, the rows and the limit of the role. Not here: roots (plan.ts), predicates (bool-exp.ts).
- *  Reference: features.md 1.2, rows 42, 140. */
+ *  Reference: docs/reference/behaviour/queries.md, docs/reference/behaviour/relationships.md, docs/reference/behaviour/permissions.md. */
 import { type FieldNode, type GraphQLField, type GraphQLObjectType, getNamedType } from 'graphql';
 import { arrayOf, builtinType } from '../catalog/types.ts';
 import { withPath } from '../errors/engine-error.ts';

@@ -1,6 +1,6 @@
 /** Variables that come as text, in a URL or a form, as the values their types ask for: `?limit=10&flag` is `{limit: 10,
  *  flag: true}`. What cannot be read stays text, so that the check of the variables (variables.ts) names it.
- *  Reference: features.md 1.14; a name given several times is a list, which is ours. Pure. */
+ *  Reference: docs/reference/behaviour/endpoints.md; a name given several times is a list, which is ours. Pure. */
 import { type GraphQLInputType, isInputObjectType, isListType, isNonNullType, isScalarType } from 'graphql';
 import { own } from '../metadata/own.ts';
 import { scalarOrigin } from '../schema/origin.ts';

@@ -1,7 +1,7 @@
 /** The rows an update or delete writes and, nested in an update, what becomes of the rows related to them: steps, each within
  *  what the role may write there and reads through the relationship. The order is fixed, not that of the client's fields: the
  *  row, then relationship by relationship deletes before updates. Why: ADR 8.
- *  Raises `validationFailed` for an update of nothing. Reference: features.md rows 53–56; spec: "Permission arguments". */
+ *  Raises `validationFailed` for an update of nothing. Reference: docs/reference/behaviour/mutations.md; spec: "Permission arguments". */
 import { arrayOf } from '../catalog/types.ts';
 import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
 import { fieldName } from '../resolve/naming.ts';

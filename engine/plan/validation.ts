@@ -3,7 +3,7 @@
  *  not too deep. A variable that does not fit must be refused before its value is looked at, and an error in its value is
  *  reported where it is first used: hence a walk of its own, and the usages it returns.
  *  Each fragment is walked once, so the cost is linear in the text. Not here: literals and what arguments must hold, which
- *  planning finds (input.ts). Source: GraphQL specification, "Validation"; message texts: errors.txt of the reference. */
+ *  planning finds (input.ts). Source: GraphQL specification, "Validation"; message texts: docs/reference/behaviour/errors.md. */
 import {
   type ArgumentNode,
   type FieldNode,

@@ -1,5 +1,5 @@
 /** Actions: which fit, with the types of what they take and answer, their webhook, and the roles that may ask.
- *  Not here: the types (custom-type.ts), calling (execute/action.ts). Reference: features.md rows 130–136. */
+ *  Not here: the types (custom-type.ts), calling (execute/action.ts). Reference: docs/reference/behaviour/actions.md. */
 import { fail } from '../errors/engine-error.ts';
 import type { Action } from '../metadata/schema/action.ts';
 import type { RequestTransform, ResponseTransform } from '../metadata/schema/common.ts';

@@ -2,7 +2,7 @@
  *  In: BoolExp as written. Out: Predicate with leaves for values. Raises an ERRORS row with the path into the condition.
  *  A relationship in a permission reaches every related row: the role's own permission on the target is not applied. Where the
  *  condition is a request's (`reader`), it is, and nothing may be asked that the role may not read.
- *  Spec: BoolExp; grammar: features.md 1.3. */
+ *  Spec: BoolExp; grammar: docs/reference/behaviour/operators.md. */
 import {
   castOf,
   isOffered,

@@ -1,6 +1,6 @@
 /** Names already given, while sources, tables and functions are added one after the other: of two that would define the
  *  same field or type, the later one gives way. In: what resolved. Out: nothing, or the conflict that keeps it out.
- *  Not here: how names are made (names.ts, naming.ts). Source: features.md row 15. */
+ *  Not here: how names are made (names.ts, naming.ts). Source: docs/reference/behaviour/schema.md. */
 import { EngineError } from '../errors/engine-error.ts';
 import { printQualified } from '../metadata/schema/common.ts';
 import type { ResolvedAction } from './action.ts';

@@ -1,5 +1,5 @@
 /** Cron triggers and events that happen once: whom they are told to, and how often it is tried.
- *  Not here: times (schedule.ts), telling (events/scheduled-feed.ts). Reference: features.md 1.13. */
+ *  Not here: times (schedule.ts), telling (events/scheduled-feed.ts). Reference: docs/reference/behaviour/scheduled-triggers.md. */
 import type { ResponseTransform } from '../metadata/schema/common.ts';
 import type { CronTrigger, OneOffEvent } from '../metadata/schema/event.ts';
 import { type EventWebhook, eventWebhook, type Retries } from './event-trigger.ts';
@@ -25,7 +25,7 @@ export type ResolvedCronTrigger = Appointment & {
   readonly isHeld: boolean;
 };
 
-/** Reference: features.md row 200. */
+/** Reference: docs/reference/behaviour/scheduled-triggers.md. */
 export const RETRY_DEFAULTS = {
   num_retries: 0,
   retry_interval_seconds: 10,

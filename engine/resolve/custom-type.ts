@@ -1,7 +1,7 @@
 /** The types actions speak: scalars, enums, input objects and objects of the metadata, with the relationships of objects to
  *  tables. Scalars of GraphQL and of Postgres need no declaration.
  *  In: custom_types × the tracked tables. Out: the types that fit, by name; each other one is an inconsistency, and so is what
- *  needs it. Not here: actions (action.ts). Reference: features.md rows 121, 135; metadata-model.md, CustomTypes. */
+ *  needs it. Not here: actions (action.ts). Reference: docs/reference/behaviour/remote-schemas.md, docs/reference/behaviour/actions.md; docs/reference/behaviour/metadata.md. */
 import { parseType, type TypeNode } from 'graphql';
 import { SCALARS, type Scalar, scalarOf } from '../catalog/scalars.ts';
 import { typeByName } from '../catalog/type-names.ts';

@@ -1,7 +1,7 @@
 /** Enum tables (`is_enum`): what one must look like (one text key, at most one text comment, rows with names GraphQL can
  *  spell), the GraphQL enum made of its rows, and the columns that are of it: those with a foreign key to it.
  *  The enum table's own columns stay text. Not here: when its rows are read (catalog/enum-rows.ts).
- *  Source: features.md row 78. */
+ *  Source: docs/reference/behaviour/functions.md. */
 import type { Scalar } from '../catalog/scalars.ts';
 import type { Catalog, CatalogColumn, CatalogTable, EnumRow } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';

@@ -1,5 +1,5 @@
 /** Event triggers of one source: which fit, with the columns they watch and send, and the webhook they are sent to.
- *  Not here: what captures rows in the database (sql/event-trigger.ts), sending (events/). Reference: features.md 1.12. */
+ *  Not here: what captures rows in the database (sql/event-trigger.ts), sending (events/). Reference: docs/reference/behaviour/event-triggers.md. */
 import { fail } from '../errors/engine-error.ts';
 import type { Columns, Header, RequestTransform, ResponseTransform } from '../metadata/schema/common.ts';
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
@@ -53,7 +53,7 @@ export type EventWebhook = InputValidation & { readonly requestTransform?: Reque
 /** After the first try. */
 export type Retries = { readonly most: number; readonly intervalSeconds: number };
 
-/** Of a name in Postgres, with what stands around it there. Reference: features.md row 181. */
+/** Of a name in Postgres, with what stands around it there. Reference: docs/reference/behaviour/event-triggers.md. */
 const MOST_NAME_BYTES = 42;
 const OPERATIONS = [
   ['insert', 'INSERT'],
@@ -117,7 +117,7 @@ function resolveEventTrigger(
   };
 }
 
-/** Reference: features.md row 191. */
+/** Reference: docs/reference/behaviour/event-triggers.md. */
 export function cleanupScope(
   config: Pick<CleanupConfig, 'clear_older_than' | 'batch_size' | 'timeout' | 'clean_invocation_logs'>,
 ): CleanupScope {

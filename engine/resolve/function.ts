@@ -1,6 +1,6 @@
 /** SQL functions against the catalog: tracked ones (root fields that return rows of a tracked table) and computed fields
  *  (values made from a row). In: their metadata and CatalogFunctions. Out: how they are called and what comes back.
- *  Raises an ERRORS row whose text names what is wrong. Spec: "Tracked function constraints"; features.md rows 70–76. */
+ *  Raises an ERRORS row whose text names what is wrong. Spec: "Tracked function constraints"; docs/reference/behaviour/functions.md. */
 import { scalarOf } from '../catalog/scalars.ts';
 import type { Catalog, CatalogArgument, CatalogFunction, PgType } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';

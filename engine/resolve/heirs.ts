@@ -1,5 +1,5 @@
 /** Inherited roles over whole sources: who inherits, in which order, and what of each table and native query.
- *  Not here: what comes of the permissions of several parents (role.ts). Reference: features.md row 146. */
+ *  Not here: what comes of the permissions of several parents (role.ts). Reference: docs/reference/behaviour/permissions.md. */
 import { EngineError } from '../errors/engine-error.ts';
 import { cycleAmong, orderRoles } from '../metadata/inherited-roles.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';

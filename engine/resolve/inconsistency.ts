@@ -1,7 +1,7 @@
 /** Collects what does not fit while resolve goes on. `attempt` runs the resolution of one object; a failure becomes an
  *  Inconsistency worded as get_inconsistent_metadata prints it, and the object stays out of the model.
  *  Not here: which objects there are (resolve.ts), what can go wrong with one (its own file).
- *  Spec: "Inconsistent metadata"; features.md 1.15. */
+ *  Spec: "Inconsistent metadata"; docs/reference/behaviour/metadata-api.md. */
 import { EngineError } from '../errors/engine-error.ts';
 import type { ErrorName } from '../errors/errors.ts';
 import { objectKey } from '../metadata/objects.ts';

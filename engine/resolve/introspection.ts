@@ -1,7 +1,7 @@
 /** The answer of a GraphQL service to an introspection query → UpstreamSchema. What is no introspection, or describes no
  *  GraphQL schema (an object that lacks a field of its interface, a union of nothing), is refused in the reference's words.
  *  Raises `remoteSchemaInvalid`. Not here: asking (execute/remote-schema.ts). Source: GraphQL specification, "Introspection";
- *  message texts: errors.txt of the reference, remote-schema-error. */
+ *  message texts: docs/reference/behaviour/errors.md. */
 
 import { parseConstValue } from 'graphql';
 import { fail } from '../errors/engine-error.ts';

@@ -1,5 +1,5 @@
 /** The `path` argument of a json column → steps for `#>`: `$.a.b[0]`, `a["x y"]`. The leading `$` is optional.
- *  Raises `parseFailed`. Reference: features.md row 29. */
+ *  Raises `parseFailed`. Reference: docs/reference/behaviour/queries.md. */
 import { fail } from '../errors/engine-error.ts';
 
 const STEP = /\.?([^.[\]"'$]+)|\.?\[(\d+)\]|\.?\["((?:[^"\\]|\\.)*)"\]|\.?\['((?:[^'\\]|\\.)*)'\]/y;

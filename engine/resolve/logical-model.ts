@@ -1,6 +1,6 @@
 /** One logical model against the catalog: its fields as columns of rows that belong to no table. Fields of another model are
  *  no columns: a relationship of the native query that returns the rows has to fill them.
- *  In: its metadata, the catalog for type names. Out: ResolvedLogicalModel. Reference: features.md row 80.
+ *  In: its metadata, the catalog for type names. Out: ResolvedLogicalModel. Reference: docs/reference/behaviour/functions.md.
  *  Not here: the SQL that makes the rows (native-query.ts). */
 import { type Scalar, scalarOf } from '../catalog/scalars.ts';
 import { typeByName } from '../catalog/type-names.ts';

@@ -1,7 +1,7 @@
 /** GraphQL names of a table: its object type, its root fields, and the types derived from it.
  *  In: the table, what its metadata says of names, and how its source spells them. Out: TableNames.
  *  Not here: spelling and source customization (naming.ts), conflicts between tables (conflicts.ts).
- *  Source: features.md rows 1–8 and 11. */
+ *  Source: docs/reference/behaviour/schema.md. */
 import { AGGREGATE_FUNCTIONS } from '../catalog/aggregates.ts';
 import { SCALARS } from '../catalog/scalars.ts';
 import { fail } from '../errors/engine-error.ts';

@@ -1,7 +1,7 @@
 /** How one source spells its names in GraphQL: its naming convention, and what its customization puts around them.
  *  In: a source's customization. Out: a Naming, and names composed of parts by it. `default` joins parts with underscores;
  *  `graphql-default` has fields in camelCase and types in PascalCase. What somebody chose by hand is kept as it is written.
- *  Not here: which names a table has (names.ts), who may have a name (conflicts.ts). Source: features.md rows 11 and 12. */
+ *  Not here: which names a table has (names.ts), who may have a name (conflicts.ts). Source: docs/reference/behaviour/schema.md. */
 import type { NamingConvention, SourceCustomization } from '../metadata/schema/source.ts';
 
 /** Text is in snake case and may be respelled. */

@@ -2,7 +2,7 @@
  *  quotes it would be mere text, so there it is refused. The code must be one statement that can stand in parentheses, with
  *  no parameters of its own: `$1` would be somebody else's value.
  *  In: text and the declared names. Raises `nativeQueryInvalid`. Not here: is it right SQL (execute/native-query.ts).
- *  Reference: features.md row 81. */
+ *  Reference: docs/reference/behaviour/functions.md. */
 import { pieceAt, type SqlPiece } from '../catalog/sql-pieces.ts';
 import { fail } from '../errors/engine-error.ts';
 import { own } from '../metadata/own.ts';

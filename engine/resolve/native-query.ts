@@ -2,7 +2,7 @@
  *  rows are a ResolvedTable under a name no table can have, so that everything that reads tables reads them too.
  *  In: its metadata, the logical models. Out: ResolvedTable with `native`; relationships and permissions are added later.
  *  Not here: reading code (native-code.ts), asking Postgres about it (execute/native-query.ts).
- *  Reference: features.md row 81. */
+ *  Reference: docs/reference/behaviour/functions.md. */
 import { scalarOf } from '../catalog/scalars.ts';
 import { typeByName } from '../catalog/type-names.ts';
 import type { Catalog } from '../catalog/types.ts';

@@ -1,6 +1,6 @@
 /** A typed condition over the rows of one table, and the values in it. Permission filters resolve to it, `where` arguments
  *  plan to it, sql/bool-exp.ts renders it. Values are leaves: where a value comes from, never the value spliced in, so that
- *  one plan serves every caller. Spec: BoolExp; features.md 1.3. */
+ *  one plan serves every caller. Spec: BoolExp; docs/reference/behaviour/operators.md. */
 import type { PredicateFunction } from '../catalog/aggregates.ts';
 import { OPERATORS, type OperatorName, type OperatorRow } from '../catalog/operators.ts';
 import type { PgType } from '../catalog/types.ts';

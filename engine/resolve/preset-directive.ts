@@ -1,6 +1,6 @@
 /** `@preset(value: X, static: Boolean = false)` on an argument or an input field of a role's part of a remote schema → Preset,
  *  checked against the remote's types. A string that is a session variable stands for it, unless it is static.
- *  Reference: features.md row 115; message texts: errors.txt, argument_preset_validation.
+ *  Reference: docs/reference/behaviour/remote-schemas.md; message texts: docs/reference/behaviour/errors.md.
  *  Not here: the part itself (remote-permission.ts), values for a request (remote-preset.ts). */
 import {
   type ConstValueNode,

@@ -1,6 +1,6 @@
 /** One relationship of a table: to which table it leads, by which columns, to how many rows.
  *  In: its metadata, the tables that resolved, the catalog for the foreign keys. Out: ResolvedRelationship.
- *  Not here: relationships to other sources and remote schemas. Spec: "Relationship types"; features.md rows 42–44. */
+ *  Not here: relationships to other sources and remote schemas. Spec: "Relationship types"; docs/reference/behaviour/relationships.md. */
 import type { Catalog, CatalogForeignKey } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';

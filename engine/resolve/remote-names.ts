@@ -1,7 +1,7 @@
 /** What the types and fields of a remote schema are called here: a namespace for its roots, prefixes, suffixes, names chosen one
  *  by one. Prefix and suffix leave the scalars of GraphQL itself and enums alone, and root types that have no namespace.
  *  In: customization × UpstreamSchema. Out: RemoteNames. Raises `remoteSchemaInvalid`, `invalidParameters`.
- *  Reference: features.md row 114; message texts: errors.txt. Not here: conflicts with other names (conflicts.ts). */
+ *  Reference: docs/reference/behaviour/remote-schemas.md; message texts: docs/reference/behaviour/errors.md. Not here: conflicts with other names (conflicts.ts). */
 import { fail } from '../errors/engine-error.ts';
 import type { RemoteSchemaDefinition } from '../metadata/schema/remote-schema.ts';
 import { isGraphqlName } from './names.ts';

@@ -1,7 +1,7 @@
 /** What a role sees of a remote schema: the SDL of its permission, checked against the remote's own types. Everything in it must
  *  be there and be of the same type; arguments may be left out or carry `@preset`. Every reason why not is told at once.
  *  In: SDL × UpstreamSchema. Out: the part, as an UpstreamSchema with presets. Raises `remoteSchemaPermissionInvalid`.
- *  Reference: features.md row 115; message texts: errors.txt, role_based_schema_*. Not here: `@preset` (preset-directive.ts). */
+ *  Reference: docs/reference/behaviour/remote-schemas.md; message texts: docs/reference/behaviour/errors.md. Not here: `@preset` (preset-directive.ts). */
 import {
   type EnumTypeDefinitionNode,
   type FieldDefinitionNode,

@@ -1,6 +1,6 @@
 /** What the engine itself gives to arguments of a remote schema, as a permission's `@preset` says: values, and session variables
  *  where only the request knows. In: presets and a session. Out: JSON values for the variables that are sent along.
- *  Not here: reading `@preset` (remote-permission.ts), the sent document (plan/remote-schema.ts). Reference: features.md row 115. */
+ *  Not here: reading `@preset` (remote-permission.ts), the sent document (plan/remote-schema.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 
 import type { ConstValueNode } from 'graphql';
 import { fail } from '../errors/engine-error.ts';

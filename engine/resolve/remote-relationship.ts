@@ -2,7 +2,7 @@
  *  the row or the object they start from. In: the metadata × tables and remote schemas that resolved. Out:
  *  ResolvedRemoteRelationship. Raises `columnNotExists`, `fieldConflict`, `sourceNotFound`, `tableNotTracked`,
  *  `remoteSchemaNotExists`, `remoteTypeNotFound`, `remoteTypeNotObject` or `remoteRelationshipInvalid`.
- *  Not here: the fields (schema/), what is asked (plan/). Reference: features.md rows 118 to 120. */
+ *  Not here: the fields (schema/), what is asked (plan/). Reference: docs/reference/behaviour/remote-schemas.md. */
 import { EngineError, fail } from '../errors/engine-error.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import type { RemoteRelationship, RemoteRelationshipDefinition } from '../metadata/schema/relationship.ts';

@@ -1,7 +1,7 @@
 /** The way into a remote schema: a root field, fields of what it answers, and the arguments each is given, whose values are
  *  literals and, as `$name`, values of where the relationship starts.
  *  In: `remote_field` of the metadata. Out: RemoteSteps; what does not fit a schema, or a role's part of one, as text.
- *  Not here: the other side (remote-relationship.ts), the sent document (plan/). Reference: features.md row 118. */
+ *  Not here: the other side (remote-relationship.ts), the sent document (plan/). Reference: docs/reference/behaviour/remote-schemas.md. */
 
 import { fail } from '../errors/engine-error.ts';
 import { isNumber, wholeText } from '../json/number.ts';

@@ -1,4 +1,4 @@
-/** Which endpoints are refused, and why. Reference: errors.txt, `endpoints/`. */
+/** Which endpoints are refused, and why. Reference: docs/reference/behaviour/errors.md. */
 import { expect, test } from 'vitest';
 import type { RestEndpoint, RestMethod } from '../metadata/schema/collection.ts';
 import { emptyMetadata } from '../metadata/schema/metadata.ts';

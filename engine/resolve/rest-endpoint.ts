@@ -1,7 +1,7 @@
 /** REST endpoints of the metadata → the routes of the model. An endpoint must have a sound URL that no earlier one answers
  *  already, and name a stored document with one query or mutation.
  *  Not here: does the document fit the schema (plan/stored-query.ts), what an endpoint answers (http/rest.ts).
- *  Reference: metadata-model.md `RestEndpoint`, features.md 1.14; errors.txt, `endpoints/`. */
+ *  Reference: docs/reference/behaviour/metadata.md, docs/reference/behaviour/endpoints.md; docs/reference/behaviour/errors.md. */
 import { type DocumentNode, Kind, type OperationDefinitionNode, parse } from 'graphql';
 import { EngineError, fail } from '../errors/engine-error.ts';
 import { objectKey } from '../metadata/objects.ts';

@@ -2,7 +2,7 @@
  *  grant is shown in the rows of these and null in the others; what the parents write by, they must agree on.
  *  A permission of the role's own stands in place of what it would inherit.
  *  In: accesses by role, as permission.ts made them. Out: the same with those of inherited roles.
- *  Not here: the graph (metadata/inherited-roles.ts). Reference: features.md row 146. */
+ *  Not here: the graph (metadata/inherited-roles.ts). Reference: docs/reference/behaviour/permissions.md. */
 import type { InheritedRole } from '../metadata/schema/policy.ts';
 import { NO_ACCESS } from './access.ts';
 import { and, either, type Predicate, TRUE } from './predicate.ts';

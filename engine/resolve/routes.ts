@@ -1,6 +1,6 @@
 /** URL templates of REST endpoints as a tree of segments: which endpoints a path leads to, and whose paths overlap.
  *  In: templates without a leading slash, `author/:id`. Out: endpoints with the values of their variables.
- *  Both cost as many steps as a path has segments, however many endpoints there are. Reference: features.md 1.14. */
+ *  Both cost as many steps as a path has segments, however many endpoints there are. Reference: docs/reference/behaviour/endpoints.md. */
 import { fail } from '../errors/engine-error.ts';
 import type { RestMethod } from '../metadata/schema/collection.ts';
 import type { ResolvedEndpoint, Segment } from './types.ts';

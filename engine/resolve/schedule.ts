@@ -1,5 +1,5 @@
 /** Cron schedules: five fields, in UTC. The library reads them and finds the next times; it is never asked what time it is.
- *  Not here: who has a schedule (cron-trigger.ts, event-trigger.ts). Reference: features.md row 200. */
+ *  Not here: who has a schedule (cron-trigger.ts, event-trigger.ts). Reference: docs/reference/behaviour/scheduled-triggers.md. */
 import { Cron } from 'croner';
 import { fail } from '../errors/engine-error.ts';
 

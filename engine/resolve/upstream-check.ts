@@ -1,6 +1,6 @@
 /** Is an UpstreamSchema a schema: types exist where they are named, objects provide what their interfaces promise, unions are of
  *  objects, nothing is empty. Raises `remoteSchemaInvalid` for the first thing that is wrong, in the order of the types.
- *  Source: GraphQL specification, "Type System"; message texts: errors.txt of the reference, remote-schema-error. */
+ *  Source: GraphQL specification, "Type System"; message texts: docs/reference/behaviour/errors.md. */
 import { fail } from '../errors/engine-error.ts';
 import {
   BUILT_IN_SCALARS,

@@ -53,7 +53,7 @@ export class VariableRules {
   }
 }
 
-/** The variables of the engine's options, in the reference's words. Reference: errors.txt, parse-failed. */
+/** The variables of the engine's options, in the reference's words. Reference: docs/reference/behaviour/errors.md. */
 const OPTION_PREFIX = 'ENGINE_GRAPHQL_';
 
 /** Returns why a header may not have the variable's value; null when it is no option of the engine. */

@@ -1,6 +1,6 @@
 /** Actions in a role's schema: root fields for those the role may ask, and the custom types they take and answer with. An
  *  asynchronous one is a mutation that answers with an id, and a query and a subscription that find its answer by that.
- *  Not here: which actions fit (resolve/action.ts). Reference: features.md rows 130, 133, 134, 135. */
+ *  Not here: which actions fit (resolve/action.ts). Reference: docs/reference/behaviour/actions.md. */
 import {
   GraphQLEnumType,
   type GraphQLFieldConfigArgumentMap,

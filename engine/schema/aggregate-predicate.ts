@@ -1,6 +1,6 @@
 /** `T_aggregate_bool_exp`: conditions on values over the rows of an array relationship, `{count: {predicate: {_gt: 3}}}`, from
  *  AGGREGATE_PREDICATES. Only where the role may aggregate the other table, over columns it may read.
- *  Not here: values that are answered or ordered by (aggregate.ts). Source: features.md 1.3, "aggregation predicate". */
+ *  Not here: values that are answered or ordered by (aggregate.ts). Source: docs/reference/behaviour/operators.md. */
 import {
   GraphQLBoolean,
   GraphQLEnumType,

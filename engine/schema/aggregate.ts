@@ -1,6 +1,6 @@
 /** Aggregates in a role's schema: `T_aggregate` with its fields, where it can be asked for (roots, array relationships,
  *  functions), and how rows are ordered by aggregates over others. Only tables the role may aggregate take part.
- *  Reference: features.md rows 8, 24, 40, 41. */
+ *  Reference: docs/reference/behaviour/schema.md, docs/reference/behaviour/queries.md, docs/reference/behaviour/aggregates.md. */
 import {
   GraphQLBoolean,
   type GraphQLFieldConfigArgumentMap,

@@ -1,5 +1,5 @@
 /** `T_bool_exp` and `<Scalar>_comparison_exp`: what a `where` argument may say, from OPERATORS × SCALARS.
- *  Spec: BoolExp; reference: features.md 1.3. */
+ *  Spec: BoolExp; docs/reference/behaviour/operators.md. */
 import {
   type GraphQLInputFieldConfigMap,
   GraphQLInputObjectType,

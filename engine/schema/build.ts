@@ -1,5 +1,5 @@
 /** Model × role → the root types, gathered from the concepts. A role that may do nothing gets a schema that says so, never
- *  an error. Not here: when it is built (role-schemas.ts). Reference: features.md rows 2–4, 9, 10, 12. */
+ *  an error. Not here: when it is built (role-schemas.ts). Reference: docs/reference/behaviour/schema.md. */
 import {
   DirectiveLocation,
   GraphQLBoolean,
@@ -103,7 +103,7 @@ export function wholeSchema(builder: SchemaBuilder): GraphQLSchema {
 }
 
 /** For how long whoever is in between may keep the answer of an endpoint; elsewhere it means nothing here.
- *  Reference: features.md row 31. */
+ *  Reference: docs/reference/behaviour/queries.md. */
 const CACHED = new GraphQLDirective({
   name: 'cached',
   description: 'whether the answer to this query may be kept',

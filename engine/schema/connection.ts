@@ -1,6 +1,6 @@
 /** Connections: rows in pages with cursors, of tables, array relationships and functions, in place of the root fields of the
  *  other schema. `articleConnection {pageInfo edges {cursor node}}`. Only over rows that are Nodes, whose key makes every
- *  cursor one row's. Reference: features.md row 124; the GraphQL Cursor Connections Specification. */
+ *  cursor one row's. Reference: docs/reference/behaviour/relay.md; the GraphQL Cursor Connections Specification. */
 import {
   GraphQLBoolean,
   type GraphQLFieldConfigArgumentMap,

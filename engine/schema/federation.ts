@@ -1,7 +1,7 @@
 /** The engine as a subgraph of a federated graph: `_service`, which tells its schema, and `_entities`, which finds rows by their
  *  primary keys. An entity is a table whose metadata says so, to those who may read its whole key, in every row. With the
  *  feature `apollo_federation`; not in the schema with connections. Not here: finding (plan/federation.ts).
- *  Reference: features.md row 123; Apollo Federation, "Subgraph specification". */
+ *  Reference: docs/reference/behaviour/remote-schemas.md; Apollo Federation, "Subgraph specification". */
 import {
   type ConstDirectiveNode,
   type DefinitionNode,

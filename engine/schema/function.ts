@@ -1,5 +1,5 @@
 /** Functions in a role's schema: tracked ones as root fields, computed fields in their tables, and the `<name>_args` inputs of
- *  both. Reference: features.md 1.6. Not here: which functions fit (resolve/function.ts). */
+ *  both. Reference: docs/reference/behaviour/functions.md. Not here: which functions fit (resolve/function.ts). */
 import {
   type GraphQLFieldConfigArgumentMap,
   type GraphQLInputFieldConfig,

@@ -1,6 +1,6 @@
 /** Inputs of an insert: the row with its columns and, through relationships, the rows inserted with it, as far as the role
  *  may insert there; and `on_conflict`, for roles that may update, too.
- *  Not here: the root fields (mutation.ts). Reference: features.md rows 50–52. */
+ *  Not here: the root fields (mutation.ts). Reference: docs/reference/behaviour/mutations.md. */
 import {
   GraphQLEnumType,
   type GraphQLInputFieldConfigMap,

@@ -1,6 +1,6 @@
 /** Mutation roots of a table and their inputs: insert, update, delete, each in its plural and singular form, as far as the
  *  role's permissions go. Without a select permission only `affected_rows` comes back, and the singular forms, which
- *  answer with the row, do not exist. Reference: features.md 1.5 and rows 140–144. */
+ *  answer with the row, do not exist. Reference: docs/reference/behaviour/mutations.md, docs/reference/behaviour/permissions.md. */
 import {
   type GraphQLFieldConfigArgumentMap,
   GraphQLInputObjectType,

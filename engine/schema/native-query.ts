@@ -1,5 +1,5 @@
 /** Native queries in a role's schema: root fields for those whose logical model the role may read, and the input of their
- *  arguments. Their rows are read like a table's (table.ts). Reference: features.md row 81.
+ *  arguments. Their rows are read like a table's (table.ts). Reference: docs/reference/behaviour/functions.md.
  *  Not here: what the code says (resolve/native-query.ts). */
 import { type GraphQLFieldConfigArgumentMap, GraphQLInputObjectType, GraphQLNonNull } from 'graphql';
 import { mayReadAtRoot } from '../resolve/access.ts';

@@ -1,6 +1,6 @@
 /** Objects with an id that is theirs alone among all tables, for clients that keep a store of objects: the interface `Node`,
  *  its `id`, and the root field that finds one. An object is a Node to those who may read its whole primary key, in every
- *  row; only in the relay schema. Not here: what an id says (plan/node.ts). Reference: features.md row 124. */
+ *  row; only in the relay schema. Not here: what an id says (plan/node.ts). Reference: docs/reference/behaviour/relay.md. */
 import { GraphQLID, GraphQLInterfaceType, GraphQLNonNull, type GraphQLObjectType } from 'graphql';
 import { mayReadAtRoot } from '../resolve/access.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';

@@ -1,4 +1,4 @@
-/** `T_order_by`, the `order_by` enum and `T_select_column`. Reference: features.md rows 21–26. */
+/** `T_order_by`, the `order_by` enum and `T_select_column`. Reference: docs/reference/behaviour/queries.md. */
 import { GraphQLEnumType, type GraphQLInputFieldConfigMap, GraphQLInputObjectType } from 'graphql';
 import { computedTypeName, derivedTypeName } from '../resolve/names.ts';
 import { enumValueName, type Naming, sharedTypeName } from '../resolve/naming.ts';

@@ -1,7 +1,7 @@
 /** Relationships that leave a source or start in a remote schema, as fields: rows of a source as related rows of a table would
  *  be (one, many, and their aggregate), and what a remote schema answers. A role has them where it may read what they lead
  *  to; of the remote's arguments it gives those that the relationship does not. Relay's schema has none.
- *  Not here: what they lead to (resolve/remote-relationship.ts). Reference: features.md rows 118 to 120. */
+ *  Not here: what they lead to (resolve/remote-relationship.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 import {
   type GraphQLFieldConfigArgumentMap,
   type GraphQLInputFieldConfigMap,

@@ -1,7 +1,7 @@
 /** Remote schemas in a role's schema: their roots beside ours or in a namespace, and the types they reach, each built when it is
  *  reached. A request sees the types of each remote schema as its own; introspection, which knows a type by its name alone,
  *  has those that several have in common once. Fields that are preset are not there.
- *  In: ResolvedRemoteSchema × role. Not here: names and parts (resolve/remote-schema.ts). Reference: features.md 1.8. */
+ *  In: ResolvedRemoteSchema × role. Not here: names and parts (resolve/remote-schema.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 import {
   GraphQLEnumType,
   type GraphQLFieldConfigArgumentMap,

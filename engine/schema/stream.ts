@@ -1,5 +1,5 @@
 /** `T_stream` in a role's subscription root, and the inputs that say where its cursor begins: at a value of one column the
- *  role may read, in one direction. Not here: what is sent when (subscribe/stream.ts). Reference: features.md row 91. */
+ *  role may read, in one direction. Not here: what is sent when (subscribe/stream.ts). Reference: docs/reference/behaviour/subscriptions.md. */
 import { GraphQLEnumType, GraphQLInputObjectType, GraphQLInt, GraphQLList, GraphQLNonNull } from 'graphql';
 import { derivedTypeName } from '../resolve/names.ts';
 import { sharedTypeName } from '../resolve/naming.ts';

@@ -1,4 +1,4 @@
-/** A table's object type and its query roots: `T` and `T_by_pk`. Reference: features.md rows 1–8, 20–29, 42. */
+/** A table's object type and its query roots: `T` and `T_by_pk`. Reference: docs/reference/behaviour/schema.md, docs/reference/behaviour/queries.md, docs/reference/behaviour/relationships.md. */
 import {
   type GraphQLFieldConfigArgumentMap,
   GraphQLInt,

@@ -1,6 +1,6 @@
 /** Inputs of an update: the operators on columns and, with the feature `nested_updates`, deletes and updates of related rows,
  *  as far as the role reads them through the relationship and may write there. Why it looks like this: ADR 8.
- *  Not here: the root fields (mutation.ts). Reference: features.md row 53. */
+ *  Not here: the root fields (mutation.ts). Reference: docs/reference/behaviour/mutations.md. */
 import {
   type GraphQLInputFieldConfigMap,
   GraphQLInputObjectType,

@@ -2,7 +2,7 @@
  *  order's direction up to its size and one row more, which tells whether there are more; whether there are rows on the
  *  other side of the cursor is asked of them alone. Where no value of the order may be null and all go one way, an index on
  *  them finds the page; else rows are tested one after the other.
- *  Not here: what cursors look like (opaque.ts). Reference: features.md row 124. */
+ *  Not here: what cursors look like (opaque.ts). Reference: docs/reference/behaviour/relay.md. */
 import type { Connection, ConnectionField, EdgeField, PageInfoField } from '../plan/connection-types.ts';
 import { allOf, behind, isTrue, whereClause } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, integer, join, param, sql } from './fragment.ts';

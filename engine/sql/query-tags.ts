@@ -1,6 +1,6 @@
 /** Comments that say in Postgres's own logs and statistics which request a statement is of: the source's `query_tags`.
  *  What they say is names of GraphQL and a digest, never a value, and is the same at every request of the text: a statement
- *  stays prepared. Not here: the settings (metadata/schema/source.ts). Reference: features.md, section 2; sqlcommenter. */
+ *  stays prepared. Not here: the settings (metadata/schema/source.ts). Reference: docs/reference/behaviour/queries.md; sqlcommenter. */
 import type { QueryTags } from '../metadata/schema/source.ts';
 
 export type QueryTag = {

@@ -3,7 +3,7 @@
  *  A plan holds the permissions of one model. When the metadata changes, every subscription is planned again before
  *  anything more is pushed; one that no longer can be ends with the error a new one would get.
  *  In: request, session and a sink. Out: texts of responses to the sink, and a `stop`.
- *  Not here: sockets (http/), asking again (poller.ts). Reference: features.md 1.7. */
+ *  Not here: sockets (http/), asking again (poller.ts). Reference: docs/reference/behaviour/subscriptions.md. */
 import { type EngineError, fail } from '../errors/engine-error.ts';
 import { answerPlanned, chosenFor, understood } from '../execute/answer.ts';
 import type { PlannedRequest, ReadyStatement } from '../execute/plan-cache.ts';

@@ -2,7 +2,7 @@
  *  the names of this graph. A client that has no room is not sent more: the service is not read from meanwhile.
  *  It ends as it ends there: completed, or with the errors of the service, or with ours when the service is lost.
  *  When the metadata has changed it is planned again before anything more is sent, and goes on where it was unless the
- *  request to the service is another now. Not here: the connection (execute/remote-feed.ts). Reference: features.md 3.5. */
+ *  request to the service is another now. Not here: the connection (execute/remote-feed.ts). Reference: docs/reference/behaviour/subscriptions.md. */
 import { EngineError } from '../errors/engine-error.ts';
 import { understood } from '../execute/answer.ts';
 import { eventText } from '../execute/calls.ts';

@@ -4,7 +4,7 @@
  *  What no cursor can promise: a row that is committed after a later one has been sent, because its transaction was the
  *  slower, lies behind the cursor then and is not sent.
  *  Streams that stand at the same place ask as one, like any watchers of a poller (poller.ts).
- *  Reference: features.md row 91. */
+ *  Reference: docs/reference/behaviour/subscriptions.md. */
 import { understood } from '../execute/answer.ts';
 import type { PlannedRequest } from '../execute/plan-cache.ts';
 import { valuesOf } from '../execute/run-plan.ts';

@@ -1,5 +1,5 @@
 /** The three things a transform can do to a body: make a JSON value, drop it, or make a form of it.
- *  Source: reference metadata-model.md, RequestTransform; features.md row 137. */
+ *  Source: docs/reference/behaviour/metadata.md; docs/reference/behaviour/actions.md. */
 import type { BodyTransform } from '../metadata/schema/common.ts';
 import type { Scope } from './evaluate.ts';
 import { parsed, rendered, renderedText } from './render.ts';

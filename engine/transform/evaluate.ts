@@ -1,5 +1,5 @@
 /** Template × bindings → a JSON value. Raises TemplateError where a name, an attribute or a type is wrong.
- *  Not here: functions (functions.ts), what is bound (request.ts, response.ts). Reference: features.md row 137. */
+ *  Not here: functions (functions.ts), what is bound (request.ts, response.ts). Reference: docs/reference/behaviour/actions.md. */
 import { isNumber, isSameAmount, nearestNumber } from '../json/number.ts';
 import { isRecord, nameOfJson } from '../json/value.ts';
 import type { Budget } from './budget.ts';

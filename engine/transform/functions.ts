@@ -1,5 +1,5 @@
 /** FUNCTIONS: what templates can call; each takes one JSON value. A function that cannot take what it was given throws a
- *  FunctionProblem, and evaluate.ts knows where. Reference: features.md row 137.
+ *  FunctionProblem, and evaluate.ts knows where. Reference: docs/reference/behaviour/actions.md.
  *  Not here: `getSessionVariable`, which knows the request (request.ts). */
 import { nearestNumber } from '../json/number.ts';
 import { isRecord, nameOfJson } from '../json/value.ts';

@@ -1,5 +1,5 @@
 /** What a webhook's answer becomes under a response transform. Pure. Raises TransformError.
- *  Reference: features.md row 137. */
+ *  Reference: docs/reference/behaviour/actions.md. */
 import type { ResponseTransform } from '../metadata/schema/common.ts';
 import { transformedBody } from './body.ts';
 import { type SessionVariables, scopeOf } from './render.ts';

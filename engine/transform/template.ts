@@ -1,6 +1,6 @@
 /** What a template is once it is parsed, and the one exception of this room. A template is JSON with expressions in it; every
  *  node knows where it stands, so that an error can say so.
- *  Not here: reading templates (parse.ts), their values (evaluate.ts). Reference: features.md row 137; the Kriti language. */
+ *  Not here: reading templates (parse.ts), their values (evaluate.ts). Reference: docs/reference/behaviour/actions.md; the Kriti language. */
 
 /** Offsets into the text; `end` is exclusive. */
 export type Span = { readonly start: number; readonly end: number };

@@ -1,4 +1,4 @@
-/** Operations on actions, their permissions and custom types. Reference: features.md 1.15, "actions".
+/** Operations on actions, their permissions and custom types. Reference: docs/reference/behaviour/metadata-api.md.
  *  Not here: do the types fit (resolve/custom-type.ts, resolve/action.ts), calling (execute/action.ts). */
 import { fail } from '../../errors/engine-error.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';
@@ -53,7 +53,7 @@ export const setCustomTypes: Handler<'set_custom_types'> = ({ custom_types: _, .
   return isEmpty ? draft : { ...draft, custom_types: types };
 };
 
-/** Raises `parseFailed` for variables of the engine's options, as the reference does. Reference: features.md row 192. */
+/** Raises `parseFailed` for variables of the engine's options, as the reference does. Reference: docs/reference/behaviour/event-triggers.md. */
 function refuseOwnVariables(headers: readonly Header[]): void {
   headers.forEach(({ value_from_env: variable }, i) => {
     const text = variable === undefined ? null : refusedHeader(variable, ['value_from_env']);

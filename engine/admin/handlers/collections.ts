@@ -1,4 +1,4 @@
-/** Operations on query collections and the allow list over them. Reference: features.md 1.15, "collections".
+/** Operations on query collections and the allow list over them. Reference: docs/reference/behaviour/metadata-api.md.
  *  Not here: are the documents valid GraphQL (plan/), who is held to the list (http/). */
 import { fail } from '../../errors/engine-error.ts';
 import { isSameJson } from '../../json/value.ts';

@@ -1,4 +1,4 @@
-/** Operations on cron triggers. Reference: features.md row 201.
+/** Operations on cron triggers. Reference: docs/reference/behaviour/scheduled-triggers.md.
  *  Not here: their schedule (resolve/schedule.ts), events of theirs (admin/scheduled-events.ts, events/upcoming.ts). */
 import { fail } from '../../errors/engine-error.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';

@@ -1,4 +1,4 @@
-/** Operations on event triggers of a tracked table. Reference: features.md rows 181, 189, 191.
+/** Operations on event triggers of a tracked table. Reference: docs/reference/behaviour/event-triggers.md.
  *  Not here: what they mean over its columns (resolve/event-trigger.ts), events themselves (admin/events.ts). */
 import { fail } from '../../errors/engine-error.ts';
 import { removeObject } from '../../metadata/edit.ts';

@@ -1,4 +1,4 @@
-/** Operations on tracked functions and computed fields. Spec: "track_function"; reference: features.md rows 70–76.
+/** Operations on tracked functions and computed fields. Spec: "track_function"; docs/reference/behaviour/functions.md.
  *  Not here: does the function exist, and does it fit (resolve/function.ts). */
 import { fail, withPath } from '../../errors/engine-error.ts';
 import { dependentsOf, removeObjects } from '../../metadata/dependencies.ts';

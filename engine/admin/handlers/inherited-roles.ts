@@ -1,4 +1,4 @@
-/** Operations on inherited roles. Reference: features.md row 146.
+/** Operations on inherited roles. Reference: docs/reference/behaviour/permissions.md.
  *  Not here: are the parents known, and do they agree (resolve/role.ts). */
 import { fail } from '../../errors/engine-error.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';

@@ -1,4 +1,4 @@
-/** Operations on logical models and their permissions. Reference: features.md row 80, 1.15.
+/** Operations on logical models and their permissions. Reference: docs/reference/behaviour/functions.md, docs/reference/behaviour/metadata-api.md.
  *  Not here: do the types exist in the database (resolve/logical-model.ts). */
 import { fail } from '../../errors/engine-error.ts';
 import { dependentsOf } from '../../metadata/dependencies.ts';

@@ -1,5 +1,5 @@
 /** Operations on traces: the whole configuration, or its status alone.
- *  Not here: what it does (http/tracing.ts). Reference: features.md 1.15, 1.17. */
+ *  Not here: what it does (http/tracing.ts). Reference: docs/reference/behaviour/metadata-api.md, docs/reference/behaviour/observability.md. */
 import { putObject } from '../../metadata/edit.ts';
 import { objectKey } from '../../metadata/objects.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';

@@ -1,4 +1,4 @@
-/** Operations on relationships that leave a source, or start in a remote schema. Reference: features.md rows 118 to 120, 1.15.
+/** Operations on relationships that leave a source, or start in a remote schema. Reference: docs/reference/behaviour/remote-schemas.md, docs/reference/behaviour/metadata-api.md.
  *  Not here: does what they lead to exist (resolve/remote-relationship.ts). */
 import { fail } from '../../errors/engine-error.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';

@@ -1,4 +1,4 @@
-/** Operations on remote schemas that need not ask them. Spec: "Remote schema operations"; reference: features.md 1.8, 1.15.
+/** Operations on remote schemas that need not ask them. Spec: "Remote schema operations"; docs/reference/behaviour/remote-schemas.md, docs/reference/behaviour/metadata-api.md.
  *  Not here: those that do (admin/remote-schemas.ts), whether what is left fits (resolve/remote-schema.ts). */
 import { fail } from '../../errors/engine-error.ts';
 import { foreignDependentsOf } from '../../metadata/dependencies.ts';

@@ -1,4 +1,4 @@
-/** Operations on REST endpoints. Reference: features.md 1.15, "rest".
+/** Operations on REST endpoints. Reference: docs/reference/behaviour/metadata-api.md.
  *  Not here: is the URL sound, is the document there (resolve/rest-endpoint.ts), what an endpoint answers (http/rest.ts). */
 import { fail } from '../../errors/engine-error.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';

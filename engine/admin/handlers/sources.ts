@@ -1,4 +1,4 @@
-/** Operations on sources. Reference: features.md 1.15, "sources".
+/** Operations on sources. Reference: docs/reference/behaviour/metadata-api.md.
  *  Not here: connecting to them (admin/state.ts). */
 import { fail, withPath } from '../../errors/engine-error.ts';
 import { foreignDependentsOf, removeObjects } from '../../metadata/dependencies.ts';

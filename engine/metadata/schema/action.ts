@@ -1,4 +1,4 @@
-/** Actions and the custom types they speak. Spec: actions.yaml; features.md 1.9. */
+/** Actions and the custom types they speak. Spec: actions.yaml; docs/reference/behaviour/actions.md. */
 
 import {
   Comment,

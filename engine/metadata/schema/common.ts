@@ -1,7 +1,7 @@
 /** The small shapes that recur in every metadata object: names, table references, environment values, headers, retries.
  *  Each is a TypeBox value and the TypeScript type derived from it. All are canonical: the forms the admin API also
  *  accepts (a bare table name, `"pg"`) are normalised by metadata/parse.ts before they reach any of these.
- *  Source: reference metadata-model.md section 1. */
+ *  Source: docs/reference/behaviour/metadata.md. */
 import { type Static, type TSchema, Type } from './type.ts';
 
 /** A name that appears in the GraphQL schema. */

@@ -1,4 +1,4 @@
-/** Event triggers on tables, cron triggers, and events at a time of their own. Spec: "Events"; features.md 1.12 and 1.13. */
+/** Event triggers on tables, cron triggers, and events at a time of their own. Spec: "Events"; docs/reference/behaviour/event-triggers.md, docs/reference/behaviour/scheduled-triggers.md. */
 
 import {
   Columns,

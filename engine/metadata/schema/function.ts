@@ -1,5 +1,5 @@
 /** SQL functions: tracked as root fields, attached to tables as computed fields.
- *  Spec: "Tracked function constraints"; features.md 1.6. */
+ *  Spec: "Tracked function constraints"; docs/reference/behaviour/functions.md. */
 
 import { Comment, GraphqlName, nullable, QualifiedName, RoleName } from './common.ts';
 import { type Static, Type } from './type.ts';

@@ -1,5 +1,5 @@
 /** Logical models: named shapes of rows that no table declares, for native queries to return, with a role's permission to
- *  read them. Reference: features.md row 80. Not here: the queries themselves (native-query.ts), what a field's type means
+ *  read them. Reference: docs/reference/behaviour/functions.md. Not here: the queries themselves (native-query.ts), what a field's type means
  *  in a database (resolve/logical-model.ts). */
 
 import { Comment, GraphqlName, RoleName } from './common.ts';

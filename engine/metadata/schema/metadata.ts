@@ -1,5 +1,5 @@
 /** The whole document, format version 3. Key order is the export order.
- *  Spec: "Metadata directory (format version 3)"; reference metadata-model.md. */
+ *  Spec: "Metadata directory (format version 3)"; docs/reference/behaviour/metadata.md. */
 
 import { Action, CustomTypes } from './action.ts';
 import { AllowListEntry, QueryCollection, RestEndpoint } from './collection.ts';

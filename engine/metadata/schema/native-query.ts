@@ -1,5 +1,5 @@
 /** Native queries: SQL of the administrator's own as a root field. `{{name}}` in the code stands for an argument, which
- *  becomes a bound parameter; the rows have the shape of a logical model. Reference: features.md row 81.
+ *  becomes a bound parameter; the rows have the shape of a logical model. Reference: docs/reference/behaviour/functions.md.
  *  Not here: shapes and permissions (logical-model.ts), how code is read (resolve/native-query.ts). */
 
 import { Comment, GraphqlName, nullable, QualifiedName } from './common.ts';

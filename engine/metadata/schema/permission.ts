@@ -1,5 +1,5 @@
 /** Permissions of one role on one table: what it may read, insert, update and delete.
- *  Spec: "Permission arguments"; options beyond it: features.md rows 140–145. */
+ *  Spec: "Permission arguments"; options beyond it: docs/reference/behaviour/permissions.md. */
 
 import { BoolExp, Columns, Comment, Header, nullable, Presets, RoleName, UrlTemplate } from './common.ts';
 import { Count, Seconds } from './number.ts';

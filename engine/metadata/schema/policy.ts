@@ -1,5 +1,5 @@
 /** Engine-wide rules: inherited roles, API limits, introspection, TLS allow list, telemetry.
- *  Spec: "Limits", inherited_roles.yaml, network.yaml; features.md rows 146, 150, 151. */
+ *  Spec: "Limits", inherited_roles.yaml, network.yaml; docs/reference/behaviour/permissions.md. */
 
 import { Header, ObjectName, RoleName } from './common.ts';
 import { AtLeastOne, Count, Seconds } from './number.ts';

@@ -1,5 +1,5 @@
 /** Relationships of a table: object (to one row) and array (to many), within a source; remote ones across sources and
- *  remote schemas. `using` holds exactly one of its two keys. Spec: "Relationship types"; features.md rows 43–45, 118–119. */
+ *  remote schemas. `using` holds exactly one of its two keys. Spec: "Relationship types"; docs/reference/behaviour/relationships.md, docs/reference/behaviour/remote-schemas.md. */
 
 import { ColumnName, Comment, GraphqlName, nullable, ObjectName, QualifiedName } from './common.ts';
 import { type Static, Type } from './type.ts';

@@ -1,4 +1,4 @@
-/** A remote GraphQL schema stitched into ours. Spec: "Remote schema definition"; features.md 1.8. */
+/** A remote GraphQL schema stitched into ours. Spec: "Remote schema definition"; docs/reference/behaviour/remote-schemas.md. */
 
 import {
   Comment,

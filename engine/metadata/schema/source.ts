@@ -1,5 +1,5 @@
 /** A database: how to reach it, what of it is tracked, how its names look in GraphQL.
- *  Spec: "Metadata directory", databases.yaml; reference metadata-model.md. */
+ *  Spec: "Metadata directory", databases.yaml; docs/reference/behaviour/metadata.md. */
 
 import { ConnectionFromEnv, GraphqlName, nullable, ObjectName } from './common.ts';
 import { TrackedFunction } from './function.ts';

@@ -1,5 +1,5 @@
 /** AGGREGATED: what a condition may compare of many rows. Those of floats that depend on the order of the rows are left out.
- *  Source: features.md 1.3, "aggregation predicate". Not here: aggregates that are answered (request.ts). */
+ *  Source: docs/reference/behaviour/operators.md. Not here: aggregates that are answered (request.ts). */
 import { BOOLEAN, type ColumnType, INT } from './types.ts';
 
 export type Aggregated = {

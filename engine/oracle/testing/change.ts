@@ -1,5 +1,5 @@
 /** Random changes of an update: of its rows' columns, and deletes and updates of the rows related to them.
- *  Source: features.md row 53; docs/guides/updating.md. Not here: what Postgres does (update-sql.ts). */
+ *  Source: docs/reference/behaviour/mutations.md; docs/guides/updating.md. Not here: what Postgres does (update-sql.ts). */
 import type { Choices } from './choices.ts';
 import { looksAround, makeCondition } from './condition.ts';
 import type { Change, RelatedWrites, Update } from './mutation.ts';

@@ -1,4 +1,4 @@
-/** Condition → JSON: as a permission says it, and as an argument of a request does. Spec: BoolExp; features.md 1.3.
+/** Condition → JSON: as a permission says it, and as an argument of a request does. Spec: BoolExp; docs/reference/behaviour/operators.md.
  *  Not here: the oracle's own SQL (condition-sql.ts). */
 import { type Condition, type Operand, sessionVariableOf } from './condition.ts';
 import { Typed, Word } from './graphql-text.ts';

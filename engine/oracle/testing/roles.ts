@@ -1,4 +1,4 @@
-/** What the roles of a random world may do with its tables, and what their heir may. Reference: features.md row 146; spec:
+/** What the roles of a random world may do with its tables, and what their heir may. Reference: docs/reference/behaviour/permissions.md; spec:
  *  "Permission arguments". Not here: the tables (world.ts), policies that say the same (policies.ts). */
 import type { Choices } from './choices.ts';
 import { EVERYTHING, makeCondition } from './condition.ts';
@@ -22,7 +22,7 @@ function isKnown({ permissions }: Role): boolean {
 }
 
 /** Columns are those of any parent, rows too: a cell is seen where a parent may read both. A limit is the largest, and none
- *  where a parent has none. Reference: features.md row 146. */
+ *  where a parent has none. Reference: docs/reference/behaviour/permissions.md. */
 export function makeHeir(name: string, roles: readonly Role[], tables: readonly Table[]): Role {
   const parents = roles.filter(isKnown);
   const permissions = tables.map((table): readonly [Table, Permissions] => {
