@@ -102,7 +102,7 @@ function openWorkers(
   state: EngineState,
   observe: Observe,
 ): { readonly asyncActions: AsyncActions; readonly rowEvents: Worker; readonly scheduledEvents: Worker } {
-  const outward = {
+  const outbound = {
     variables: state.outboundVariables,
     trusts: state.trusts,
     headerPrefix: options.headerPrefix,
@@ -112,12 +112,12 @@ function openWorkers(
   const asyncActions = new AsyncActions({
     calls: state.ground.actionCalls,
     model: () => state.snapshot().model,
-    outward,
+    outbound,
     intervalMs: options.asyncActionsFetchInterval,
     batchSize: options.asyncActionsFetchBatchSize,
     observe,
   });
-  const around = { databases: state.sources, outward: { ...outward, headers: {} } };
+  const around = { databases: state.sources, outbound: { ...outbound, headers: {} } };
   const scheduled = scheduledFeed(() => state.snapshot(), {
     ...around,
     metadataDatabase: state.ground.metadataDatabase,

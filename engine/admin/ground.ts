@@ -134,10 +134,10 @@ export class Ground {
     const { env, headerPrefix, onUnreachable } = this.#options;
     const fault = new VariableRules(metadata, env).faultOf('remote_schema', { name, definition });
     const variables = outboundVariables(env, () => metadata);
-    const outward = { variables, headerPrefix, trusts: trustsOf(metadata) };
+    const outbound = { variables, headerPrefix, trusts: trustsOf(metadata) };
     const upstream = fault
       ? { error: fault }
-      : await introspectRemote(definition, outward, INTROSPECTION_TIMEOUT_MS);
+      : await introspectRemote(definition, outbound, INTROSPECTION_TIMEOUT_MS);
     if ('error' in upstream) onUnreachable(`remote schema ${name}`, upstream.error.message);
     return upstream;
   }

@@ -11,7 +11,7 @@ import { planRootSelect } from '../plan/row-selection.ts';
 import { planRowsDelete, planRowsInsert, planRowsUpdate, type Writer } from '../plan/row-writes.ts';
 import { SelectionSize } from '../plan/selection-size.ts';
 import type { MutationRoot, Plan, QueryRoot } from '../plan/types.ts';
-import { guardOf } from '../resolve/guard.ts';
+import { requestPolicyOf } from '../resolve/request-policy.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import type { Answer } from './answer.ts';
@@ -67,7 +67,7 @@ async function groundOf(work: Work, args: About, { caller }: AdminRequest): Prom
   const source = work.source(args.source) ?? fail('sourceNotFound', { source: args.source });
   await work.settle();
   const { model } = work.view();
-  const { mayIntrospect: _, defaultTimeLimitMs, ...limits } = guardOf(model, session.role);
+  const { mayIntrospect: _, defaultTimeLimitMs, ...limits } = requestPolicyOf(model, session.role);
   if (session.role !== ADMIN_ROLE && Object.values(limits).some((limit) => limit !== null)) {
     const text = `role "${session.role}" has an allow list or API limits, which are about GraphQL: ask by GraphQL`;
     fail('notSupported', { text });

@@ -816,7 +816,7 @@ export const ERRORS = {
     'validation-failed',
     (p) => `different fields, or different arguments, are selected under the same name '${p.alias}'`,
   ),
-  // ── guards ──
+  // ── request policies ──
   /** `internal` says what is wrong with the template, and where. */
   /** A source's connection template that comes to no connection for a request. */
   templateResolutionFailed: row<Text>(400, 'template-resolution-failed', (p) => p.text),

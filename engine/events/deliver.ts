@@ -6,7 +6,7 @@ import {
   callWebhook,
   listed,
   type Message,
-  type Outward,
+  type OutboundContext,
   type Webhook,
   type WebhookAnswer,
   WebhookFailure,
@@ -56,10 +56,14 @@ function onTheWire(variables: unknown, prefix: string): Readonly<Record<string, 
   );
 }
 
-export async function attempt(recipient: Recipient, message: Message, outward: Outward): Promise<Attempt> {
+export async function attempt(
+  recipient: Recipient,
+  message: Message,
+  outbound: OutboundContext,
+): Promise<Attempt> {
   const request = { payload: message.body, headers: recipient.webhook.headers, version: '2' };
   try {
-    const answer = await callWebhook(recipient.webhook, message, outward);
+    const answer = await callWebhook(recipient.webhook, message, outbound);
     return {
       status: answer.status,
       retryAfterSeconds: retryAfterOf(answer.headers['retry-after'] ?? null),
@@ -72,7 +76,7 @@ export async function attempt(recipient: Recipient, message: Message, outward: O
   } catch (error) {
     const told = error instanceof WebhookFailure ? (error.problem ?? error.message) : 'internal error';
     if (!(error instanceof WebhookFailure)) {
-      outward.observe?.({ kind: 'unexpected', requestId: null, error });
+      outbound.observe?.({ kind: 'unexpected', requestId: null, error });
     }
     const response = { type: 'client_error', data: { message: told }, version: '2' };
     return { status: null, retryAfterSeconds: null, request, response };

@@ -1,7 +1,7 @@
 /** The sources of a model that have event triggers, as feeds for the worker: an event is told, and its verdict written down.
  *  Not here: how often and how many (worker.ts). */
 import type { Database } from '../execute/pool.ts';
-import type { Outward } from '../execute/webhook.ts';
+import type { OutboundContext } from '../execute/webhook.ts';
 import type { ResolvedEventTrigger } from '../resolve/event-trigger.ts';
 import type { Model, ResolvedSource } from '../resolve/types.ts';
 import { attempt, messageOf } from './deliver.ts';
@@ -12,7 +12,7 @@ import type { Feed } from './worker.ts';
 
 export type EventSurroundings = {
   readonly databases: { readonly get: (source: string) => Database };
-  readonly outward: Outward;
+  readonly outbound: OutboundContext;
 };
 
 /** For writing the answer down, beyond the time the webhook has. */
@@ -36,13 +36,13 @@ type Triggers = ResolvedSource['eventTriggers'];
 function feedOf(
   { name, eventTriggers }: Pick<ResolvedSource, 'name' | 'eventTriggers'>,
   now: () => Model,
-  { databases, outward }: EventSurroundings,
+  { databases, outbound }: EventSurroundings,
 ): Feed {
   // One that has gone meanwhile is told what was under way.
   const triggerOf = ({ trigger }: LoggedEvent) =>
     now().sources.get(name)?.eventTriggers.get(trigger) ?? eventTriggers.get(trigger)!;
   const laneOf = ({ name: trigger, webhook }: ResolvedEventTrigger): Lane => {
-    return { trigger, host: hostOf(webhook.url, outward.variables) };
+    return { trigger, host: hostOf(webhook.url, outbound.variables) };
   };
   const lanes = [...eventTriggers.values()].map(laneOf);
   const timeouts = [...eventTriggers.values()].map(({ webhook }) => webhook.timeoutSeconds);
@@ -59,7 +59,7 @@ function feedOf(
       return events.map((event) => ({
         id: event.id,
         lane: laneOf(triggerOf(event)),
-        perform: () => tell(database, event, triggerOf(event), outward),
+        perform: () => tell(database, event, triggerOf(event), outbound),
       }));
     },
     release: (ids) => releaseEvents(databases.get(name), ids),
@@ -70,12 +70,12 @@ async function tell(
   database: Database,
   event: LoggedEvent,
   trigger: ResolvedEventTrigger,
-  outward: Outward,
+  outbound: OutboundContext,
 ): Promise<void> {
-  const attempted = await attempt(trigger, messageOf(event, trigger, outward.headerPrefix), outward);
+  const attempted = await attempt(trigger, messageOf(event, trigger, outbound.headerPrefix), outbound);
   const verdict = verdictOf(attempted, event.tries, trigger.retries);
   await noteAttempt(database, event, attempted, verdict);
-  outward.observe?.({
+  outbound.observe?.({
     kind: 'event told',
     trigger: 'row',
     outcome: verdict.kind,

@@ -72,7 +72,7 @@ export function scheduledFeed(now: () => ModelVersion, around: ScheduledSurround
 function roomsIn(
   shares: Shares,
   { cronTriggers }: Model,
-  { outward }: ScheduledSurroundings,
+  { outbound }: ScheduledSurroundings,
 ): { readonly rooms: ReadonlyMap<string, number>; readonly otherwise: number } {
   const otherwise = shares.roomFor({ trigger: '', host: '' });
   const running = [...shares.triggers.keys()].map((trigger): [string, number] => [
@@ -80,7 +80,7 @@ function roomsIn(
     shares.roomFor({ trigger, host: '' }),
   ]);
   const crons = [...cronTriggers.values()].map(({ name, webhook }): [string, number] => {
-    const lane = { trigger: `cron ${name}`, host: hostOf(webhook.url, outward.variables) };
+    const lane = { trigger: `cron ${name}`, host: hostOf(webhook.url, outbound.variables) };
     return [lane.trigger, shares.roomFor(lane)];
   });
   return { rooms: new Map([...running, ...crons]), otherwise };
@@ -91,12 +91,12 @@ function laneOf(
   event: ScheduledEvent,
   models: readonly Model[],
   cleanups: ReadonlyMap<string, CleanupIn>,
-  { outward }: ScheduledSurroundings,
+  { outbound }: ScheduledSurroundings,
 ): Lane {
   const { lane: trigger } = event;
   if (event.type === 'cleanup') return { trigger, host: `source ${cleanups.get(event.trigger!)!.source}` };
   try {
-    return { trigger, host: hostOf(appointment(event, models).webhook.url, outward.variables) };
+    return { trigger, host: hostOf(appointment(event, models).webhook.url, outbound.variables) };
   } catch (error) {
     // Performing it reports what is wrong with it; the others that were taken with it go on.
     if (!(error instanceof EngineError)) throw error;
@@ -113,17 +113,17 @@ function appointment({ trigger, definition }: ScheduledEvent, models: readonly M
 async function tell(
   event: ScheduledEvent,
   to: Appointment,
-  { metadataDatabase: database, outward }: ScheduledSurroundings,
+  { metadataDatabase: database, outbound }: ScheduledSurroundings,
 ): Promise<void> {
   const trigger = event.type === 'cron' ? 'cron' : 'one_off';
   const tellOutcome = (outcome: 'delivered' | 'again' | 'failed' | 'dead') =>
-    outward.observe?.({ kind: 'event told', trigger, outcome, waitedSeconds: event.waitedSeconds });
+    outbound.observe?.({ kind: 'event told', trigger, outcome, waitedSeconds: event.waitedSeconds });
   if (event.lateSeconds > to.toleranceSeconds) {
     await noteDead(database, event.id);
     tellOutcome('dead');
     return;
   }
-  const attempted = await attempt(to, messageOf(event, to), outward);
+  const attempted = await attempt(to, messageOf(event, to), outbound);
   const verdict = verdictOf(attempted, event.tries, to.retries);
   await noteTold(database, event.id, attempted, verdict);
   tellOutcome(verdict.kind);
@@ -161,10 +161,10 @@ function cleanupsOf({ sources }: Model): ReadonlyMap<string, CleanupIn> {
 async function cleanUpAt(
   { id, trigger }: ScheduledEvent,
   { source, cleanup }: CleanupIn,
-  { databases, metadataDatabase, outward }: ScheduledSurroundings,
+  { databases, metadataDatabase, outbound }: ScheduledSurroundings,
 ): Promise<void> {
   const tell = (event: { readonly kind: string; readonly [detail: string]: unknown }) =>
-    outward.observe?.({ kind: 'state', event: { ...event, source, trigger } });
+    outbound.observe?.({ kind: 'state', event: { ...event, source, trigger } });
   try {
     const deleted = await cleanUp(databases.get(source), trigger!, cleanup);
     tell({ kind: 'events cleaned up', deleted });

@@ -22,7 +22,7 @@ import {
   forwardedHeaders,
   listed,
   type Message,
-  type Outward,
+  type OutboundContext,
   sessionVariablesOf,
   type WebhookAnswer,
   WebhookFailure,
@@ -52,16 +52,16 @@ export async function answerAction(
 async function writtenDown(
   action: ResolvedAction,
   { body, sessionVariables }: Message,
-  { session, outward }: CallContext,
+  { session, outbound }: CallContext,
 ): Promise<string> {
-  const actions = asynchronous(outward);
+  const actions = asynchronous(outbound);
   const { webhook } = action;
   const id = await actions.calls.add({
     action: action.name,
     sessionVariables: session.variables,
     message: { body, sessionVariables },
     clientHeaders: webhook.forwardsClientHeaders
-      ? Object.fromEntries(forwardedHeaders(webhook, { sessionVariables }, outward))
+      ? Object.fromEntries(forwardedHeaders(webhook, { sessionVariables }, outbound))
       : {},
   });
   actions.look();
@@ -72,13 +72,13 @@ async function writtenDown(
 async function found(
   { action }: ActionCall,
   message: Message,
-  { session, outward }: CallContext,
+  { session, outbound }: CallContext,
 ): Promise<Answered> {
   const about = { action, message };
   const { id } = (message.body as { readonly input: { readonly id: string } }).input;
   if (!UUID.test(id)) fail('dataException', { text: `invalid input syntax for type uuid: "${id}"` });
   const owner = session.role === ADMIN_ROLE ? null : session.variables;
-  const known = await asynchronous(outward).calls.find(id, action.name, owner);
+  const known = await asynchronous(outbound).calls.find(id, action.name, owner);
   if (!known) return { value: null, about };
   const value = {
     id,
@@ -92,7 +92,7 @@ async function found(
 const UUID = /^\{?[0-9a-f]{4}(-?[0-9a-f]{4}){7}\}?$/i;
 
 /** Engines always have it; only tests of rooms further in do without. */
-function asynchronous({ asyncActions }: Outward): AsyncActions {
+function asynchronous({ asyncActions }: OutboundContext): AsyncActions {
   if (!asyncActions) throw new Error('there is no place for calls of asynchronous actions');
   return asyncActions;
 }
@@ -101,9 +101,9 @@ function asynchronous({ asyncActions }: Outward): AsyncActions {
 function messageFor(
   { action, input }: ActionCall,
   { text, variables }: PlannedRequest,
-  { session, outward }: CallContext,
+  { session, outbound }: CallContext,
 ): Message {
-  const sessionVariables = sessionVariablesOf(session, outward.headerPrefix);
+  const sessionVariables = sessionVariablesOf(session, outbound.headerPrefix);
   return {
     purpose: 'action',
     body: {
@@ -128,17 +128,17 @@ type Exchange = {
 export async function ask(
   action: ResolvedAction,
   message: Message,
-  { outward }: Pick<CallContext, 'outward'>,
+  { outbound }: Pick<CallContext, 'outbound'>,
 ): Promise<Answered> {
-  const webhook = { ...action.webhook, prefersClientHeaders: !outward.prefersConfiguredHeaders };
-  const answer = await callWebhook(webhook, message, outward).catch((error: unknown) => {
+  const webhook = { ...action.webhook, prefersClientHeaders: !outbound.prefersConfiguredHeaders };
+  const answer = await callWebhook(webhook, message, outbound).catch((error: unknown) => {
     if (!(error instanceof WebhookFailure)) throw error;
     const internal = internalOf(error.problem ?? error.message, { action, message });
     return fail('actionFailed', { text: 'http exception when calling webhook' }, { internal });
   });
   const about = { action, message, answer };
   const cookies = answer.headers['set-cookie'] ?? [];
-  if (outward.exchange && cookies.length > 0) outward.exchange.cookies = cookies;
+  if (outbound.exchange && cookies.length > 0) outbound.exchange.cookies = cookies;
   const value = bodyOf(answer, about);
   if (answer.status >= 200 && answer.status < 300) return { value, about };
   if (answer.status >= 400 && answer.status < 500) return refused(value, about);

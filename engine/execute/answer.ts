@@ -13,7 +13,7 @@ import { abandonableBy, type Databases, runPlan } from './run-plan.ts';
 import { type Body, splice } from './splice.ts';
 import { traced } from './traced.ts';
 import { validateInputs } from './validate-input.ts';
-import { type Outward, outboundVariables, sessionVariablesOf } from './webhook.ts';
+import { type OutboundContext, outboundVariables, sessionVariablesOf } from './webhook.ts';
 
 export type AnswerContext = {
   readonly model: Model;
@@ -22,7 +22,7 @@ export type AnswerContext = {
   readonly isRelay?: boolean;
   readonly databases: Databases;
   /** For webhooks; without it they know neither environment nor client. */
-  readonly outward?: Outward;
+  readonly outbound?: OutboundContext;
   /** Is told what becomes known. */
   readonly progress?: Progress;
 };
@@ -35,7 +35,7 @@ export type Progress = {
   readonly span: Span | null;
 };
 
-const ALONE: Outward = {
+const ALONE: OutboundContext = {
   variables: outboundVariables({}, () => ({ sources: [] })),
   headers: {},
   headerPrefix: SESSION_PREFIX,
@@ -95,25 +95,25 @@ function asksOthers({ calls, joins }: PlannedRequest['plan']): boolean {
 /** Where others than databases are asked, too. */
 function answeredByOthers(
   asked: PlannedRequest,
-  { session, databases, outward = ALONE, progress }: Omit<AnswerContext, 'model'>,
+  { session, databases, outbound = ALONE, progress }: Omit<AnswerContext, 'model'>,
 ): Promise<Answered> {
   if (progress) progress.plan = asked.plan;
   const span = progress?.span ?? null;
   return answerWithCalls(asked, {
     session,
-    databases: databasesFor(asked, { session, databases, outward }, span),
-    outward: { ...outward, span },
+    databases: databasesFor(asked, { session, databases, outbound }, span),
+    outbound: { ...outbound, span },
   });
 }
 
 /** As the request's sources choose them, and with its trace. */
 function databasesFor(
   { plan }: PlannedRequest,
-  context: Pick<AnswerContext, 'session' | 'databases' | 'outward'>,
+  context: Pick<AnswerContext, 'session' | 'databases' | 'outbound'>,
   span: Span | null,
 ): Databases {
   const chosen = chosenFor(plan, context);
-  const signal = context.outward?.signal;
+  const signal = context.outbound?.signal;
   const databases = signal ? abandonableBy(chosen, signal) : chosen;
   return span ? traced(databases, span) : databases;
 }
@@ -121,23 +121,27 @@ function databasesFor(
 /** Connection templates are not for administrators. */
 export function chosenFor(
   { operation, operationName }: Pick<PlannedRequest['plan'], 'operation' | 'operationName'>,
-  { session, databases, outward = ALONE }: Pick<AnswerContext, 'session' | 'databases' | 'outward'>,
+  { session, databases, outbound = ALONE }: Pick<AnswerContext, 'session' | 'databases' | 'outbound'>,
 ): Databases {
   if (!databases.chosenFor || session.role === ADMIN_ROLE) return databases;
   return databases.chosenFor({
-    headers: outward.headers,
-    session: sessionVariablesOf(session, outward.headerPrefix),
+    headers: outbound.headers,
+    session: sessionVariablesOf(session, outbound.headerPrefix),
     query: { operation_type: operation, ...(operationName !== null && { operation_name: operationName }) },
   });
 }
 
 async function rowsOf(
   { plan, variables, text }: PlannedRequest,
-  { session, databases, outward = ALONE, progress }: Omit<AnswerContext, 'model'>,
+  { session, databases, outbound = ALONE, progress }: Omit<AnswerContext, 'model'>,
 ): Promise<readonly Row[]> {
   if (progress) progress.plan = plan;
   const span = progress?.span ?? null;
   const asker = { session, variables: variables.values, trace: span?.place ?? null };
-  if (plan.validations.length > 0) await validateInputs(plan.validations, asker, { ...outward, span });
-  return runPlan(plan, asker, databasesFor({ plan, variables, text }, { session, databases, outward }, span));
+  if (plan.validations.length > 0) await validateInputs(plan.validations, asker, { ...outbound, span });
+  return runPlan(
+    plan,
+    asker,
+    databasesFor({ plan, variables, text }, { session, databases, outbound }, span),
+  );
 }

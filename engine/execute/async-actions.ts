@@ -7,7 +7,7 @@ import type { Observe } from '../observe/observation.ts';
 import type { Model } from '../resolve/types.ts';
 import { ask, checkAnswer } from './action.ts';
 import { ended, type Grace } from './grace.ts';
-import type { Message, Outward } from './webhook.ts';
+import type { Message, OutboundContext } from './webhook.ts';
 
 export type NewActionCall = {
   readonly action: string;
@@ -39,7 +39,7 @@ export interface ActionCalls {
 export type AsyncActionsOptions = {
   readonly calls: ActionCalls;
   readonly model: () => Model;
-  readonly outward: Omit<Outward, 'headers'>;
+  readonly outbound: Omit<OutboundContext, 'headers'>;
   readonly intervalMs: number;
   /** Claimed at once. */
   readonly batchSize: number;
@@ -118,11 +118,11 @@ export class AsyncActions {
   }
 
   async #outcome({ action: name, message, clientHeaders }: ActionCall): Promise<ActionOutcome> {
-    const { model, outward } = this.#options;
+    const { model, outbound } = this.#options;
     try {
       const action = model().actions.get(name);
       if (!action) throw new EngineError('actionNotExists', { name });
-      const context = { outward: { ...outward, headers: clientHeaders } };
+      const context = { outbound: { ...outbound, headers: clientHeaders } };
       const answered = await ask(action, { purpose: 'action', ...message }, context);
       checkAnswer(answered, model().customTypes);
       return { response: JSON.stringify(answered.value), errors: null };

@@ -14,12 +14,12 @@ import { withJoins } from './remote-join.ts';
 import { type Databases, runPlan } from './run-plan.ts';
 import { type Body, bodyText, type Called, splice } from './splice.ts';
 import { validateInputs } from './validate-input.ts';
-import type { Outward } from './webhook.ts';
+import type { OutboundContext } from './webhook.ts';
 
 export type CallContext = {
   readonly session: Session;
   readonly databases: Databases;
-  readonly outward: Outward;
+  readonly outbound: OutboundContext;
 };
 
 /** The answer of one call. */
@@ -42,7 +42,7 @@ type Ran = { readonly rows: readonly Row[]; readonly outcomes: readonly Outcome[
 export async function answerWithCalls(asked: PlannedRequest, context: CallContext): Promise<Answered> {
   const { plan, variables } = asked;
   const asker = { session: context.session, variables: variables.values };
-  if (plan.validations.length > 0) await validateInputs(plan.validations, asker, context.outward);
+  if (plan.validations.length > 0) await validateInputs(plan.validations, asker, context.outbound);
   const isMutation = plan.operation === 'mutation';
   const { rows, outcomes } = await (isMutation ? inTurn(asked, context) : together(asked, context));
   // A mutation stops at the first call that fails.
@@ -51,7 +51,7 @@ export async function answerWithCalls(asked: PlannedRequest, context: CallContex
   const response = plan.template.slice(1, -1);
   const joined = isWhole ? await withJoins(response, { rows, called }, asked, context) : null;
   const errors = [...outcomes.flatMap((outcome) => outcome.errors), ...(joined?.errors ?? [])];
-  if (errors.length > 0 && context.outward.exchange) context.outward.exchange.error = errors;
+  if (errors.length > 0 && context.outbound.exchange) context.outbound.exchange.error = errors;
   return { data: joined && splice(joined.template, rows, called), errors };
 }
 
@@ -99,13 +99,13 @@ async function inTurn(asked: PlannedRequest, context: CallContext): Promise<Ran>
 
 async function runStatements(
   { plan, variables }: PlannedRequest,
-  { session, databases, outward }: CallContext,
+  { session, databases, outbound }: CallContext,
   from: number,
   to: number,
 ): Promise<readonly Row[]> {
   if (from === to) return [];
   const statements = plan.statements.slice(from, to);
-  const trace = outward.span?.place ?? null;
+  const trace = outbound.span?.place ?? null;
   return runPlan({ ...plan, statements }, { session, variables: variables.values, trace }, databases);
 }
 

@@ -1,5 +1,5 @@
 /** When the time of a request is up. The time limit counts from the first statement; Postgres itself ends what runs into it.
- *  Not here: whose limit (resolve/guard.ts), how a statement is told (pool.ts). Reference: docs/reference/behaviour/permissions.md. */
+ *  Not here: whose limit (resolve/request-policy.ts), how a statement is told (pool.ts). Reference: docs/reference/behaviour/permissions.md. */
 import { fail } from '../errors/engine-error.ts';
 
 export type Deadline = { readonly limitMs: number; readonly at: number };

@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto';
 import { type PreparedDocument, prepareDocument } from '../plan/document.ts';
 import { planRequest } from '../plan/plan.ts';
 import { coerceVariables, type RequestVariables } from '../plan/variables.ts';
-import { guardOf, type RoleGuard } from '../resolve/guard.ts';
 import type { Leaf } from '../resolve/predicate.ts';
+import { type RequestPolicy, requestPolicyOf } from '../resolve/request-policy.ts';
 import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
@@ -133,7 +133,7 @@ export function planned(role: RoleSchema, request: GraphqlRequest): PlannedReque
   misses += 1;
   const before = document.byValue.size + document.facets.size;
   const plan = ready(renderPlan(planRequest(document, variables)), {
-    ...limitsOf(guardOf(role.model, role.role)),
+    ...limitsOf(requestPolicyOf(role.model, role.role)),
     isByAdministrator: role.role === ADMIN_ROLE,
     sources: role.model.sources,
     asked: { operation: document.operation.name?.value ?? null, text: request.query },
@@ -220,7 +220,7 @@ type Surroundings = Pick<ReadyStatement, 'timeLimitMs' | 'limitMs' | 'isByAdmini
 function limitsOf({
   timeLimitMs,
   defaultTimeLimitMs,
-}: RoleGuard): Pick<ReadyStatement, 'timeLimitMs' | 'limitMs'> {
+}: RequestPolicy): Pick<ReadyStatement, 'timeLimitMs' | 'limitMs'> {
   return { timeLimitMs, limitMs: timeLimitMs === null ? defaultTimeLimitMs : null };
 }
 

@@ -1,6 +1,6 @@
 /** Who counts together, and for how long. */
 import { expect, test } from 'vitest';
-import type { RateLimit } from '../resolve/guard.ts';
+import type { RateLimit } from '../resolve/request-policy.ts';
 import { RateLimiter } from './rate-limiter.ts';
 
 const session = (role: string, variables: Readonly<Record<string, string>> = {}) => ({

@@ -1,10 +1,10 @@
 /** How often callers ask: a window of one minute that slides, in constant memory a caller. Of the minute before this one
  *  counts the share the window still covers, as if its requests had come evenly. What is refused does not count.
  *  In: a role's limit and who asks. Out: nothing, or `rateLimitExceeded`. Counts are this process's own: of several
- *  replicas each has its own. Not here: whose limit (resolve/guard.ts). Reference: docs/reference/behaviour/permissions.md. */
+ *  replicas each has its own. Not here: whose limit (resolve/request-policy.ts). Reference: docs/reference/behaviour/permissions.md. */
 import { fail } from '../errors/engine-error.ts';
 import { own } from '../metadata/own.ts';
-import type { RateLimit } from '../resolve/guard.ts';
+import type { RateLimit } from '../resolve/request-policy.ts';
 import type { Session } from '../resolve/session.ts';
 import { Lru } from './lru.ts';
 

@@ -8,29 +8,29 @@ import type { CallContext, Outcome } from './calls.ts';
 import type { PlannedRequest } from './plan-cache.ts';
 import { type Pieces, type RemoteError, readAnswer } from './remote-answer.ts';
 import { callRemote } from './remote-schema.ts';
-import type { Outward } from './webhook.ts';
+import type { OutboundContext } from './webhook.ts';
 
 /** Raises what asking raises. */
 export async function answerRemote(
   call: RemoteCall,
   { plan, variables }: PlannedRequest,
-  { session, outward }: CallContext,
+  { session, outbound }: CallContext,
 ): Promise<Outcome> {
   const { timeLimitMs } = plan;
-  const answer = await callRemote(call, variables.values, { session, outward, timeLimitMs });
-  const { exchange } = outward;
+  const answer = await callRemote(call, variables.values, { session, outbound, timeLimitMs });
+  const { exchange } = outbound;
   if (answer.setCookies.length > 0 && exchange) {
     exchange.cookies = [...(exchange.cookies ?? []), ...answer.setCookies];
   }
-  return outcomeOf(answer, call, outward);
+  return outcomeOf(answer, call, outbound);
 }
 
 /** Of an event of a subscription: an execution result, as JSON. Raises `remoteAnswerInvalid`. */
-export function eventOutcome(bytes: Buffer, call: RemoteCall, outward: Outward): Outcome {
-  return outcomeOf(readAnswer({ body: bytes, status: 200 }, call), call, outward);
+export function eventOutcome(bytes: Buffer, call: RemoteCall, outbound: OutboundContext): Outcome {
+  return outcomeOf(readAnswer({ body: bytes, status: 200 }, call), call, outbound);
 }
 
-function outcomeOf(answer: Pieces, call: RemoteCall, outward: Outward): Outcome {
+function outcomeOf(answer: Pieces, call: RemoteCall, outbound: OutboundContext): Outcome {
   if (answer.errors.length > 0 && !(call.remote.prioritizesData && answer.hasData)) {
     return { fields: [], errors: placedErrors(answer.errors, call), isUsable: false };
   }
@@ -40,18 +40,18 @@ function outcomeOf(answer: Pieces, call: RemoteCall, outward: Outward): Outcome 
   });
   return {
     fields: answer.fields.map((piece) => (piece instanceof EngineError ? 'null' : piece)),
-    errors: wrong.map(({ field, error }) => told(error, field, outward)),
+    errors: wrong.map(({ field, error }) => told(error, field, outbound)),
     isUsable: wrong.every(({ field }) => field.isNullable),
   };
 }
 
 /** Every field of the call is null, where it may be. Raises again what is about the request as a whole: a session variable that
  *  did not come. */
-export function failedRemote(error: unknown, { fields }: RemoteCall, { outward }: CallContext): Outcome {
+export function failedRemote(error: unknown, { fields }: RemoteCall, { outbound }: CallContext): Outcome {
   if (!(error instanceof EngineError) || !OF_THE_REMOTE.has(error.kind)) throw error;
   return {
     fields: fields.map(() => 'null'),
-    errors: fields.map((field) => told(error, field, outward)),
+    errors: fields.map((field) => told(error, field, outbound)),
     isUsable: fields.every(({ isNullable }) => isNullable),
   };
 }
@@ -61,16 +61,16 @@ const OF_THE_REMOTE: ReadonlySet<string> = new Set(['remoteSchemaUnreachable', '
 const OF_A_JOIN: ReadonlySet<string> = new Set([...OF_THE_REMOTE, 'dataException']);
 
 /** What cannot be joined, as it is told of a field that is null instead. Raises again what is no failure of the other side. */
-export function toldAt(error: unknown, path: RemoteField['path'], outward: Outward): unknown {
+export function toldAt(error: unknown, path: RemoteField['path'], outbound: OutboundContext): unknown {
   if (!(error instanceof EngineError) || !OF_A_JOIN.has(error.kind)) throw error;
-  return told(error, { path }, outward);
+  return told(error, { path }, outbound);
 }
 
-function told(error: EngineError, { path }: Pick<RemoteField, 'path'>, outward: Outward): unknown {
+function told(error: EngineError, { path }: Pick<RemoteField, 'path'>, outbound: OutboundContext): unknown {
   const steps = path.flatMap((step) => ['selectionSet', step]);
   const inPlace = steps.reduceRight<EngineError>((grown, step) => grown.at(step), error);
-  const body = { ...toGraphqlError(inPlace, outward.showsInternal ?? false), path };
-  return JSON.parse(textToWire(JSON.stringify(body), outward.headerPrefix));
+  const body = { ...toGraphqlError(inPlace, outbound.showsInternal ?? false), path };
+  return JSON.parse(textToWire(JSON.stringify(body), outbound.headerPrefix));
 }
 
 /** Where they are in our response. */

@@ -51,16 +51,16 @@ export class RemoteEventStream {
 
   async #ask(): Promise<void> {
     const { endpoint, asker, request } = this.#streaming;
-    const { outward } = asker;
-    const url = fillTemplate(endpoint.url, outward.variables);
+    const { outbound } = asker;
+    const url = fillTemplate(endpoint.url, outbound.variables);
     const own = { ...headersFor(endpoint, asker), accept: 'text/event-stream' };
     const asking = { purpose: 'remote-schema', url: endpoint.url, method: 'POST' } as const;
     const terms = {
       timeoutMs: timeoutMsOf(endpoint, asker),
-      trusts: outward.trusts,
+      trusts: outbound.trusts,
       signal: this.#gone.signal,
     };
-    const { response } = await witnessed(asking, outward, async (traceHeaders) => {
+    const { response } = await witnessed(asking, outbound, async (traceHeaders) => {
       const headers = Object.entries({ ...own, ...traceHeaders });
       const sent = { url, method: 'POST', headers, body: JSON.stringify(request) };
       const answered = await streamOutside(sent, terms);

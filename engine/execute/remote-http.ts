@@ -10,11 +10,11 @@ import { askOutside, NoAnswer, type OutgoingAnswer } from '../outgoing/http-clie
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import type { RemoteEndpoint } from '../resolve/types.ts';
 import type { UpstreamSchema } from '../resolve/upstream.ts';
-import { configuredHeaders, forwardedHeaders, type Outward, WebhookFailure } from './webhook.ts';
+import { configuredHeaders, forwardedHeaders, type OutboundContext, WebhookFailure } from './webhook.ts';
 
 export type RemoteAsker = {
   readonly session: Session;
-  readonly outward: Outward;
+  readonly outbound: OutboundContext;
   /** Of the role; null: only the endpoint's own. */
   readonly timeLimitMs?: number | null;
   /** May be asked a second time when a connection that lay idle turns out to be dead. */
@@ -31,21 +31,21 @@ export async function askRemote(
   body: string,
   asker: RemoteAsker,
 ): Promise<OutgoingAnswer> {
-  const { outward, isRepeatable, schema } = asker;
-  const { remoteCache } = outward;
+  const { outbound, isRepeatable, schema } = asker;
+  const { remoteCache } = outbound;
   try {
-    const url = fillTemplate(endpoint.url, outward.variables);
+    const url = fillTemplate(endpoint.url, outbound.variables);
     const headers = headersFor(endpoint, asker);
     const asking = { purpose: 'remote-schema', url: endpoint.url, method: 'POST' } as const;
     const terms = {
       timeoutMs: timeoutMsOf(endpoint, asker),
       mostBytes: MOST_BYTES,
       isRepeatable,
-      trusts: outward.trusts,
-      signal: outward.signal,
+      trusts: outbound.trusts,
+      signal: outbound.signal,
     };
     const ask = () =>
-      witnessed(asking, outward, (traceHeaders) => {
+      witnessed(asking, outbound, (traceHeaders) => {
         const sent = Object.entries({ ...headers, ...traceHeaders });
         return askOutside({ url, method: 'POST', headers: sent, body }, terms);
       });
@@ -92,22 +92,25 @@ export function messageOf(error: unknown): string {
 /** The metadata's before session variables, those before the client's own. */
 export function headersFor(
   endpoint: RemoteEndpoint,
-  { session, outward }: Pick<RemoteAsker, 'session' | 'outward'>,
+  { session, outbound }: Pick<RemoteAsker, 'session' | 'outbound'>,
 ): Readonly<Record<string, string>> {
   return {
-    ...(endpoint.forwardsClientHeaders ? clientHeaders(outward) : {}),
-    ...sessionHeaders(session, outward),
+    ...(endpoint.forwardsClientHeaders ? clientHeaders(outbound) : {}),
+    ...sessionHeaders(session, outbound),
     'content-type': 'application/json',
-    ...Object.fromEntries(configuredHeaders(endpoint, outward.variables)),
+    ...Object.fromEntries(configuredHeaders(endpoint, outbound.variables)),
   };
 }
 
 /** Whoever is not trusted to say so must not seem to have session variables. */
-function clientHeaders(outward: Outward): Readonly<Record<string, string>> {
-  return Object.fromEntries(forwardedHeaders({}, { sessionVariables: {} }, outward));
+function clientHeaders(outbound: OutboundContext): Readonly<Record<string, string>> {
+  return Object.fromEntries(forwardedHeaders({}, { sessionVariables: {} }, outbound));
 }
 
-function sessionHeaders({ variables }: Session, { headerPrefix }: Outward): Readonly<Record<string, string>> {
+function sessionHeaders(
+  { variables }: Session,
+  { headerPrefix }: OutboundContext,
+): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(variables).map(([name, value]) => [
       headerPrefix + name.slice(SESSION_PREFIX.length),

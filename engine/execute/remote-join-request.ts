@@ -24,7 +24,7 @@ export async function askForKeys(
   join: RemoteSchemaJoin,
   keys: readonly Key[],
   { plan, variables }: PlannedRequest,
-  { session, outward }: CallContext,
+  { session, outbound }: CallContext,
 ): Promise<readonly (unknown | EngineError)[]> {
   const { remote } = join;
   const given = { ...variables.values };
@@ -40,7 +40,7 @@ export async function askForKeys(
   const { timeLimitMs } = plan;
   const answer = await askRemote(remote.endpoint, body, {
     session,
-    outward,
+    outbound,
     timeLimitMs,
     isRepeatable: true,
     schema: remote.schema,

@@ -163,7 +163,7 @@ async function answersTo(
 ): Promise<readonly unknown[]> {
   const nothing = keys.map(() => null);
   const failed = (error: unknown): readonly unknown[] => {
-    errors.push(toldAt(error, path, context.outward));
+    errors.push(toldAt(error, path, context.outbound));
     return nothing;
   };
   if (join.kind === 'rows') {

@@ -12,7 +12,7 @@ import type { RemoteEndpoint } from '../resolve/types.ts';
 import type { Variables } from './bind.ts';
 import { type Pieces, readAnswer } from './remote-answer.ts';
 import { askRemote, type RemoteAsker } from './remote-http.ts';
-import type { Outward } from './webhook.ts';
+import type { OutboundContext } from './webhook.ts';
 
 const ENGINE_ITSELF: Session = {
   role: ADMIN_ROLE,
@@ -23,7 +23,7 @@ const ENGINE_ITSELF: Session = {
 /** Never throws what a service can cause: one that cannot be asked, or says nonsense, has an error. */
 export async function introspectRemote(
   definition: RemoteSchemaDefinition,
-  outward: Pick<Outward, 'variables' | 'headerPrefix' | 'trusts'>,
+  outbound: Pick<OutboundContext, 'variables' | 'headerPrefix' | 'trusts'>,
   timeLimitMs: number,
 ): Promise<Upstream> {
   try {
@@ -31,7 +31,7 @@ export async function introspectRemote(
     const body = JSON.stringify({ query: INTROSPECTION_QUERY, operationName: 'IntrospectionQuery' });
     const asker = {
       session: ENGINE_ITSELF,
-      outward: { ...outward, headers: {} },
+      outbound: { ...outbound, headers: {} },
       timeLimitMs,
       isRepeatable: true,
     };

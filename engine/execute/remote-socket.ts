@@ -47,7 +47,7 @@ export class RemoteSocket {
     this.#subscribing = subscribing;
     const { endpoint, asker } = subscribing;
     const asking = { purpose: 'remote-schema', url: endpoint.url, method: 'GET' } as const;
-    witnessed(asking, asker.outward, (traceHeaders) => {
+    witnessed(asking, asker.outbound, (traceHeaders) => {
       this.#open(traceHeaders);
       return this.#begun.promise;
     }).catch(() => {});
@@ -58,11 +58,11 @@ export class RemoteSocket {
     try {
       this.#headers = { ...headersFor(endpoint, asker), ...traceHeaders };
       this.#socket = openOutside({
-        url: fillTemplate(endpoint.url, asker.outward.variables),
+        url: fillTemplate(endpoint.url, asker.outbound.variables),
         protocols: Object.keys(PROTOCOLS),
         headers: this.#headers,
         mostBytes: MOST_BYTES,
-        trusts: asker.outward.trusts,
+        trusts: asker.outbound.trusts,
       });
     } catch (error) {
       queueMicrotask(() => this.#lose(messageOf(error)));

@@ -6,7 +6,7 @@ import { fail } from '../errors/engine-error.ts';
 import type { Validation } from '../plan/types.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Variables } from './bind.ts';
-import { callWebhook, type Outward, sessionVariablesOf, WebhookFailure } from './webhook.ts';
+import { callWebhook, type OutboundContext, sessionVariablesOf, WebhookFailure } from './webhook.ts';
 import { written } from './written.ts';
 
 export type Asker = { readonly session: Session; readonly variables: Variables };
@@ -14,17 +14,17 @@ export type Asker = { readonly session: Session; readonly variables: Variables }
 export async function validateInputs(
   validations: readonly Validation[],
   asker: Asker,
-  outward: Outward,
+  outbound: OutboundContext,
 ): Promise<void> {
-  for (const validation of validations) await validateInput(validation, asker, outward);
+  for (const validation of validations) await validateInput(validation, asker, outbound);
 }
 
 async function validateInput(
   { webhook, value, steps }: Validation,
   { session, variables }: Asker,
-  outward: Outward,
+  outbound: OutboundContext,
 ): Promise<void> {
-  const sessionVariables = sessionVariablesOf(session, outward.headerPrefix);
+  const sessionVariables = sessionVariablesOf(session, outbound.headerPrefix);
   const body = {
     version: 1,
     role: session.role,
@@ -32,7 +32,7 @@ async function validateInput(
     data: { input: steps.reduce(nestedRows, itemsOf(written(value, variables))) },
   };
   const message = { purpose: 'input-validation', body, sessionVariables } as const;
-  const { status, text } = await callWebhook(webhook, message, outward).catch((error: unknown) => {
+  const { status, text } = await callWebhook(webhook, message, outbound).catch((error: unknown) => {
     if (!(error instanceof WebhookFailure)) throw error;
     return fail('inputNotValidated', { reason: error.message }, { internal: { url: webhook.url } });
   });

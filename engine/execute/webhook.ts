@@ -39,7 +39,7 @@ export function outboundVariables(
 }
 
 /** What a request to the outside may take from around the request that causes it. */
-export type Outward = {
+export type OutboundContext = {
   readonly variables: OutboundVariables;
   /** The client's, names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -158,25 +158,25 @@ const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 export async function callWebhook(
   webhook: Webhook,
   message: Message,
-  outward: Outward,
+  outbound: OutboundContext,
 ): Promise<WebhookAnswer> {
   const plain: PlainRequest = {
     method: 'POST',
-    url: fillTemplate(webhook.url, outward.variables),
-    headers: headersFor(webhook, message, outward),
+    url: fillTemplate(webhook.url, outbound.variables),
+    headers: headersFor(webhook, message, outbound),
     body: message.body,
   };
   const sent = transformed(webhook, plain, message);
   const asking = { purpose: message.purpose, url: webhook.url, method: sent.method };
   // It is told of the span it is asked in, whatever the client or the metadata say of traces.
-  return witnessed(asking, outward, async (traceHeaders) => {
+  return witnessed(asking, outbound, async (traceHeaders) => {
     const headers = new Map([...sent.headers, ...Object.entries(traceHeaders)]);
-    const answer = await answerTo(webhook, { ...sent, headers }, outward);
+    const answer = await answerTo(webhook, { ...sent, headers }, outbound);
     return { status: answer.status, headers: answer.headers, text: answer.body.toString(), plain, sent };
   });
 }
 
-function answerTo({ timeoutSeconds }: Webhook, sent: HttpRequest, { trusts, signal }: Outward) {
+function answerTo({ timeoutSeconds }: Webhook, sent: HttpRequest, { trusts, signal }: OutboundContext) {
   const { method, url, headers } = sent;
   const terms = {
     timeoutMs: timeoutSeconds * 1000,
@@ -217,9 +217,13 @@ function transformed(
   }
 }
 
-function headersFor(webhook: Webhook, message: Message, outward: Outward): ReadonlyMap<string, string> {
-  const configured = configuredHeaders(webhook, outward.variables);
-  const forwarded = webhook.forwardsClientHeaders ? forwardedHeaders(webhook, message, outward) : [];
+function headersFor(
+  webhook: Webhook,
+  message: Message,
+  outbound: OutboundContext,
+): ReadonlyMap<string, string> {
+  const configured = configuredHeaders(webhook, outbound.variables);
+  const forwarded = webhook.forwardsClientHeaders ? forwardedHeaders(webhook, message, outbound) : [];
   const [weak, strong] = webhook.prefersClientHeaders ? [configured, forwarded] : [forwarded, configured];
   return new Map([...weak, ['content-type', 'application/json'], ...strong]);
 }
@@ -240,7 +244,7 @@ export function configuredHeaders(
 export function forwardedHeaders(
   { ignoredClientHeaders = IGNORED }: Pick<Webhook, 'ignoredClientHeaders'>,
   { sessionVariables }: Pick<Message, 'sessionVariables'>,
-  { headers, headerPrefix }: Outward,
+  { headers, headerPrefix }: OutboundContext,
 ): readonly [string, string][] {
   const ignored = new Set(ignoredClientHeaders.map((name) => name.toLowerCase()));
   const isForwarded = (name: string, value: string) =>

@@ -1,9 +1,9 @@
-/** The guards that are about requests and not about what they ask: how many come in one body, and how often.
+/** The request policies that are about requests and not about what they ask: how many come in one body, and how often.
  *  Nothing but a look-up where no limit is set. Not here: counting (execute/rate-limiter.ts). */
 import type { IncomingMessage } from 'node:http';
 import { fail } from '../errors/engine-error.ts';
 import type { RateLimiter } from '../execute/rate-limiter.ts';
-import { guardOf } from '../resolve/guard.ts';
+import { requestPolicyOf } from '../resolve/request-policy.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 
@@ -15,7 +15,7 @@ export type Caller = {
 
 /** One operation. Raises `rateLimitExceeded`. */
 export function admit(limiter: RateLimiter, { model, session, address }: Caller): void {
-  const { rate } = guardOf(model, session.role);
+  const { rate } = requestPolicyOf(model, session.role);
   if (rate) limiter.admit(rate, session, address);
 }
 
@@ -24,7 +24,7 @@ export function admitBatch(
   { length: found }: readonly unknown[],
   { model, session }: Omit<Caller, 'address'>,
 ): void {
-  const { mostInBatch: most } = guardOf(model, session.role);
+  const { mostInBatch: most } = requestPolicyOf(model, session.role);
   if (most !== null && found > most) fail('batchLimitExceeded', { found, most });
 }
 

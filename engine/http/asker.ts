@@ -2,7 +2,7 @@
  *  may know of the client, and where progress is told. Not here: the model, which belongs to the snapshot the request sees. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AnswerContext } from '../execute/answer.ts';
-import type { Outward } from '../execute/webhook.ts';
+import type { OutboundContext } from '../execute/webhook.ts';
 import type { Session } from '../resolve/session.ts';
 import type { HttpContext } from './context.ts';
 import type { Exchange } from './exchange.ts';
@@ -16,8 +16,8 @@ export function askerOf(
   { progress }: Arrived,
   exchange?: Exchange,
   signal = exchange?.signal,
-): Omit<AnswerContext, 'model' | 'outward'> & { readonly outward: Outward } {
-  const outward = {
+): Omit<AnswerContext, 'model' | 'outbound'> & { readonly outbound: OutboundContext } {
+  const outbound = {
     variables: state.outboundVariables,
     trusts: state.trusts,
     headers,
@@ -30,5 +30,5 @@ export function askerOf(
     ...(exchange && { exchange }),
     signal,
   };
-  return { session, databases: state.sources, outward, progress };
+  return { session, databases: state.sources, outbound, progress };
 }

@@ -66,7 +66,7 @@ export function startOperation(start: Start): Operation | null {
       request,
       session,
       isRelay,
-      outward: askerOf(context, session, start.headers, arrival).outward,
+      outbound: askerOf(context, session, start.headers, arrival).outbound,
       span: arrival.progress.span,
       subscriber: { session, connection: start.connection, address: start.address },
       sink: {

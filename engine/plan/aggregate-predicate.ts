@@ -49,7 +49,7 @@ function condition(
     ...rows,
     fn,
     columns,
-    ...context.shownIf(table, columns),
+    ...context.visibleIf(table, columns),
     isDistinct: distinct?.kind === 'leaf' && valueByValue(distinct, context) === true,
     where: filter ? withPath('filter', () => planBoolExp(filter, context)) : TRUE,
   };

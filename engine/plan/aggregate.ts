@@ -4,7 +4,7 @@
 import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
 import type { AggregateFunction } from '../catalog/aggregates.ts';
 import { withPath } from '../errors/engine-error.ts';
-import { type FunctionCall, shownIfOf } from '../resolve/predicate.ts';
+import { type FunctionCall, visibleIfOf } from '../resolve/predicate.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { fieldOrigin } from '../schema/origin.ts';
 import { type Arguments, readArguments } from './arguments.ts';
@@ -112,7 +112,7 @@ function countValue(table: ResolvedTable, given: Arguments, context: PlanContext
   const columns = columnsOf(given.get('columns'));
   const distinct = given.get('distinct');
   const isDistinct = distinct?.kind === 'leaf' && valueByValue(distinct, context) === true;
-  return { kind: 'count', columns, isDistinct, ...context.shownIf(table, columns) };
+  return { kind: 'count', columns, isDistinct, ...context.visibleIf(table, columns) };
 }
 
 /** Columns by SQL name, from one of an enum or a list of them. */
@@ -135,12 +135,12 @@ function functionMember(
     const given = readArguments(field, nodes, context);
     const call = withPath('args', () => planCall(origin.field, given, origin.table));
     const { type: own, json } = returns;
-    const shown = shownIfOf(origin.field);
+    const shown = visibleIfOf(origin.field);
     const value = { kind: 'function', fn, column: name, call, type: own, json, ...shown } as const;
     return { kind: 'value', alias, value };
   }
   if (origin.kind !== 'column') throw new Error(`${origin.kind} has no ${fn}`);
   const { name, type: own, json } = origin.column;
-  const shown = shownIfOf(origin.column);
+  const shown = visibleIfOf(origin.column);
   return { kind: 'value', alias, value: { kind: 'function', fn, column: name, type: own, json, ...shown } };
 }

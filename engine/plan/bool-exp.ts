@@ -19,8 +19,8 @@ import {
   type Operand,
   or,
   type Predicate,
-  shownIfOf,
   TRUE,
+  visibleIfOf,
 } from '../resolve/predicate.ts';
 import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
 import { inputOrigin } from '../schema/origin.ts';
@@ -132,13 +132,13 @@ function argumentsOf({ fields }: OperandFields, input: Input, left: ColumnRef): 
 /** A column as the role sees it. */
 export function columnRef(column: ResolvedColumn): ColumnRef {
   const { name, type, isComputed } = column;
-  return { column: name, type, ...(isComputed ? { isComputed } : {}), ...shownIfOf(column) };
+  return { column: name, type, ...(isComputed ? { isComputed } : {}), ...visibleIfOf(column) };
 }
 
 function computedRef(field: ResolvedComputedField, table: ResolvedTable, given: Input): ColumnRef {
   if (field.returns.kind !== 'scalar') throw new Error(`${field.name} is no value`);
   const call = planCallBeside(given, field, table);
-  return { column: field.name, type: field.returns.type, call, ...shownIfOf(field) };
+  return { column: field.name, type: field.returns.type, call, ...visibleIfOf(field) };
 }
 
 export type InputObject = Extract<Input, { kind: 'object' }>;

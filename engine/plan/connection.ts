@@ -78,13 +78,13 @@ function refuseBoth(one: string, other: string): never {
 /** As asked, each value once; then what `distinct_on` needs, and the key. */
 function wholeOrder(
   named: readonly NamedOrder[],
-  { distinctOn, shownIf = {} }: Pick<Select, 'distinctOn' | 'shownIf'>,
+  { distinctOn, visibleIf = {} }: Pick<Select, 'distinctOn' | 'visibleIf'>,
   table: ResolvedTable,
 ): readonly NamedOrder[] {
   const own = [...distinctOn, ...(table.primaryKey ?? []).map(({ name }) => name)].map((name): NamedOrder => {
     const column = table.columnByName.get(name)!;
-    const condition = ownMember(shownIf, name);
-    const shown = condition ? { shownIf: condition } : {};
+    const condition = ownMember(visibleIf, name);
+    const shown = condition ? { visibleIf: condition } : {};
     const item = { path: [], column: name, direction: 'asc', nulls: 'last', ...shown } as const;
     const isNullable = column.isNullable || condition !== undefined;
     return { item, names: [column.graphqlName], ...cursorFacts(column), isNullable };

@@ -1,6 +1,6 @@
 /** What planning one request is about: the document, its variables, and the role's access to tables. */
 import { accessOf } from '../resolve/access.ts';
-import { FALSE, type Predicate, type ShownIf } from '../resolve/predicate.ts';
+import { FALSE, type Predicate, type VisibleIf } from '../resolve/predicate.ts';
 import type { ResolvedTable, SelectAccess, TableAccess } from '../resolve/types.ts';
 import type { PreparedDocument } from './document.ts';
 import type { InputContext } from './input.ts';
@@ -38,15 +38,15 @@ export class PlanContext implements InputContext {
     return this.access(table).select;
   }
 
-  /** `shownIf` for those of the columns that the role does not see in every row; nothing where it does. */
-  shownIf(table: ResolvedTable, columns: readonly string[]): { readonly shownIf?: ShownIf } {
+  /** `visibleIf` for those of the columns that the role does not see in every row; nothing where it does. */
+  visibleIf(table: ResolvedTable, columns: readonly string[]): { readonly visibleIf?: VisibleIf } {
     const cells = this.select(table)?.cells.columns;
     if (!cells || cells.size === 0) return {};
     const partly = columns.flatMap((name) => {
       const condition = cells.get(name);
       return condition ? [[name, condition] as const] : [];
     });
-    return partly.length === 0 ? {} : { shownIf: Object.fromEntries(partly) };
+    return partly.length === 0 ? {} : { visibleIf: Object.fromEntries(partly) };
   }
 
   /** Rows of the table the role may read; none when it may not read it at all. */

@@ -32,7 +32,7 @@ import {
 import { fail } from '../errors/engine-error.ts';
 import { ArrayType } from '../schema/origin.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
-import { guardDocument, guardOperation } from './guard.ts';
+import { checkAllowList, checkRequestPolicy } from './request-policy.ts';
 import type { Fragments } from './selection.ts';
 import { type Usage, validateOperation } from './validation.ts';
 import { type Facet, printedType, type VariableDefinition } from './variables.ts';
@@ -53,21 +53,21 @@ export type PreparedDocument = {
   readonly mayHaveManyRoots: boolean;
 };
 
-/** Raises `notGraphql`, `validationFailed` and what validation.ts and guard.ts raise. */
+/** Raises `notGraphql`, `validationFailed` and what validation.ts and policy.ts raise. */
 export function prepareDocument(
   role: RoleSchema,
   text: string,
   operationName: string | null,
 ): PreparedDocument {
   const document = parseText(text);
-  guardDocument(document, role);
+  checkAllowList(document, role);
   const operation = chooseOperation(document, operationName);
   validateDocument(document);
   refuseDirectives(operation);
   const fragments = fragmentsOf(document);
   const rootType = rootTypeOf(role, operation);
   const usages = validateOperation(operation, fragments, rootType);
-  guardOperation(operation, fragments, role);
+  checkRequestPolicy(operation, fragments, role);
   return {
     role,
     operation,

@@ -4,8 +4,8 @@
  *  Not here: representations (execute/entities.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 import { Kind, type ValueNode, visit } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
-import { guardOf } from '../resolve/guard.ts';
 import { keyColumn } from '../resolve/remote-relationship.ts';
+import { requestPolicyOf } from '../resolve/request-policy.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { entityTables, subgraphSdl } from '../schema/federation.ts';
 import { objectType } from '../schema/table.ts';
@@ -42,7 +42,8 @@ export const ENTITY = 'entity';
 
 export function planService({ alias, field, nodes }: SelectedField, context: PlanContext): Root {
   const { role } = context.document;
-  if (!guardOf(role.model, role.role).mayIntrospect) fail('introspectionDisabled', { role: role.role });
+  if (!requestPolicyOf(role.model, role.role).mayIntrospect)
+    fail('introspectionDisabled', { role: role.role });
   const type = objectTypeOf(field!);
   const members = selectedFields(subselections(nodes), type, context).map((selected) => [
     selected.alias,

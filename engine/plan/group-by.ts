@@ -45,7 +45,7 @@ export function planGroups(
     ),
   );
   const where = filtered(context.filterOf(table), asked.where);
-  return { table: table.table, keys, ...context.shownIf(table, keys), ...asked, where, output };
+  return { table: table.table, keys, ...context.visibleIf(table, keys), ...asked, where, output };
 }
 
 function groupField(

@@ -3,7 +3,7 @@
 import { scalarOf } from '../catalog/scalars.ts';
 import { builtinType, type PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
-import { shownIfOf } from '../resolve/predicate.ts';
+import { visibleIfOf } from '../resolve/predicate.ts';
 import { isTrusted } from '../resolve/row-barrier.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { DIRECTIONS } from '../schema/order-by.ts';
@@ -53,12 +53,12 @@ function orderItems(input: Input, { path, names }: Place, context: PlanContext):
       const { direction, nulls } = directionOf(ordering.value);
       if (origin.kind === 'column') {
         const { column } = origin;
-        const item = { path, column: column.name, direction, nulls, ...shownIfOf(column) };
+        const item = { path, column: column.name, direction, nulls, ...visibleIfOf(column) };
         return [{ item, names: named, ...cursorFacts(column, path.length > 0) }];
       }
       if (origin.kind !== 'computed' || origin.field.returns.kind !== 'scalar') return [];
       const call = planCallBeside(value, origin.field, origin.table);
-      const item = { path, column: origin.field.name, call, direction, nulls, ...shownIfOf(origin.field) };
+      const item = { path, column: origin.field.name, call, direction, nulls, ...visibleIfOf(origin.field) };
       return [{ item, names: named, type: origin.field.returns.type, isNullable: true, mayRaise: true }];
     }),
   );
@@ -74,8 +74,8 @@ export function cursorFacts(
 }
 
 /** A logical model's word is not the database's. */
-function mayBeNull({ isNullable, isDeclared, shownIf }: ResolvedColumn): boolean {
-  return isNullable || isDeclared === true || shownIf !== undefined;
+function mayBeNull({ isNullable, isDeclared, visibleIf }: ResolvedColumn): boolean {
+  return isNullable || isDeclared === true || visibleIf !== undefined;
 }
 
 function stepTo(
@@ -127,7 +127,7 @@ export function aggregateOrders(input: Input): AggregateOrder[] {
     return fieldsOf(given).flatMap((inner) => {
       if (inner.origin.kind !== 'column' || inner.value.kind !== 'enum') return [];
       const { name, type, json } = inner.origin.column;
-      const shown = shownIfOf(inner.origin.column);
+      const shown = visibleIfOf(inner.origin.column);
       const value: AggregateValue = { kind: 'function', fn: origin.fn, column: name, type, json, ...shown };
       return [{ value, ...directionOf(inner.value.value) }];
     });

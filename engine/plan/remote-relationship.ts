@@ -12,7 +12,7 @@ import {
 } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
 import { callBeside } from '../resolve/function-call.ts';
-import { shownIfOf } from '../resolve/predicate.ts';
+import { visibleIfOf } from '../resolve/predicate.ts';
 import { keyColumn } from '../resolve/remote-relationship.ts';
 import { fieldsAlong } from '../resolve/remote-step.ts';
 import type { JoinKey, RemoteStep } from '../resolve/remote-types.ts';
@@ -55,7 +55,7 @@ export function planJoin(to: JoinedOrigin['to'], asked: Asked, context: PlanCont
 function keyField(key: JoinKey): Field {
   if (key.kind === 'column') {
     const { column } = key;
-    const printed = { ...printedAs(column), ...shownIfOf(column) };
+    const printed = { ...printedAs(column), ...visibleIfOf(column) };
     return { kind: 'column', alias: column.name, column: column.name, path: null, ...printed };
   }
   if (key.kind === 'upstream') throw new Error('a row has no value of a remote schema');

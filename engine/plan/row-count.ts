@@ -32,7 +32,7 @@ export function planRowsCount(
     kind: 'count',
     columns,
     isDistinct: distinct !== undefined,
-    ...(partly.length > 0 ? { shownIf: Object.fromEntries(partly) } : {}),
+    ...(partly.length > 0 ? { visibleIf: Object.fromEntries(partly) } : {}),
   } as const;
   return {
     kind: 'aggregate',

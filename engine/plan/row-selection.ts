@@ -8,7 +8,7 @@ import { isRecord, nameOfJson } from '../json/value.ts';
 import { accessOf, readAccess, rootAccess, targetOf } from '../resolve/access.ts';
 import { resolveBoolExp } from '../resolve/bool-exp.ts';
 import { callBeside } from '../resolve/function-call.ts';
-import { type Predicate, shownIfOf, TRUE } from '../resolve/predicate.ts';
+import { type Predicate, TRUE, visibleIfOf } from '../resolve/predicate.ts';
 import { filtered } from '../resolve/row-barrier.ts';
 import type {
   Model,
@@ -135,7 +135,7 @@ function planNamed(table: ResolvedTable, name: string, reader: Reader): Field {
 
 function columnField(column: ResolvedColumn, reader: Reader, table: ResolvedTable): Field {
   const printed = printedAs(column);
-  const shownIf = readAccess(table, reader.role).cells.columns.get(column.name);
+  const visibleIf = readAccess(table, reader.role).cells.columns.get(column.name);
   // Names of an enum's values are spelled in capitals in GraphQL alone.
   const json = printed.json === 'capitals' ? 'quoted' : printed.json;
   return {
@@ -145,7 +145,7 @@ function columnField(column: ResolvedColumn, reader: Reader, table: ResolvedTabl
     ...printed,
     json,
     path: null,
-    ...shownIfOf({ shownIf }),
+    ...visibleIfOf({ visibleIf }),
   };
 }
 
@@ -157,10 +157,10 @@ function computedField(field: ResolvedComputedField, table: ResolvedTable, reade
       text: `computed field "${name}" is no column: it returns rows or takes arguments`,
     });
   }
-  const shownIf = readAccess(table, reader.role).cells.computedFields.get(name);
+  const visibleIf = readAccess(table, reader.role).cells.computedFields.get(name);
   const call = callBeside(field, table);
   const { type, json } = returns;
-  return { kind: 'computed', alias: name, call, type, json, path: null, ...shownIfOf({ shownIf }) };
+  return { kind: 'computed', alias: name, call, type, json, path: null, ...visibleIfOf({ visibleIf }) };
 }
 
 type Named = { readonly name: string; readonly alias?: unknown; readonly columns?: unknown } & Omit<
@@ -237,11 +237,11 @@ function reached(
   table: ResolvedTable,
   [name, ...names]: readonly string[],
   reader: Reader,
-): Pick<OrderItem, 'path' | 'column' | 'shownIf'> {
+): Pick<OrderItem, 'path' | 'column' | 'visibleIf'> {
   if (names.length === 0) {
     const column = readableColumn(table, name!, reader).name;
-    const shownIf = readAccess(table, reader.role).cells.columns.get(column);
-    return { path: [], column, ...shownIfOf({ shownIf }) };
+    const visibleIf = readAccess(table, reader.role).cells.columns.get(column);
+    return { path: [], column, ...visibleIfOf({ visibleIf }) };
   }
   const { join, kind } = relationshipOf(table, name!);
   if (kind === 'array') fail('orderByArrayRelationship', { name: name! });

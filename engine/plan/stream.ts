@@ -4,7 +4,7 @@
  *  one column. Not here: who asks when (subscribe/stream.ts). Reference: docs/reference/behaviour/subscriptions.md. */
 import type { FieldNode, GraphQLField } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
-import { comparison, shownIfOf } from '../resolve/predicate.ts';
+import { comparison, visibleIfOf } from '../resolve/predicate.ts';
 import { filtered } from '../resolve/row-barrier.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { inputOrigin } from '../schema/origin.ts';
@@ -36,7 +36,7 @@ export function planStream(
   return {
     ...planSelection(table, objectTypeOf(field), nodes, context),
     where: filtered(asked.where, isAfter),
-    orderBy: [{ path: [], column: column.name, direction, nulls, ...shownIfOf(column) }],
+    orderBy: [{ path: [], column: column.name, direction, nulls, ...visibleIfOf(column) }],
     limit: Math.min(Number(batchSize), asked.limit ?? Number.MAX_SAFE_INTEGER),
     withTies: true,
   };

@@ -12,8 +12,8 @@ import {
   type FunctionCall,
   type Leaf,
   type Predicate,
-  shownIfOf,
   TRUE,
+  visibleIfOf,
 } from '../resolve/predicate.ts';
 import { filtered, filteredWhole } from '../resolve/row-barrier.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
@@ -75,9 +75,9 @@ export function planSelection(
 
 /** Key columns equal to the values given under their GraphQL names, in a row that shows them. */
 export function keyPredicate(table: ResolvedTable, given: Arguments, context: PlanContext): Predicate {
-  const { shownIf = {} } = context.shownIf(table, table.primaryKey?.map(({ name }) => name) ?? []);
+  const { visibleIf = {} } = context.visibleIf(table, table.primaryKey?.map(({ name }) => name) ?? []);
   return and(
-    ...Object.values(shownIf),
+    ...Object.values(visibleIf),
     ...(table.primaryKey ?? []).map((column): Predicate => {
       const right = leafOf(given.get(column.graphqlName)!, column.type);
       return comparison(columnRef(column), '_eq', right);
@@ -154,7 +154,7 @@ function computedField(
   if (returns.kind === 'scalar') {
     const path = withPath('args', () => withPath('path', () => pathLeaf(given.get('path'), context)));
     const { type, json } = returns;
-    return { kind: 'computed', alias, call, type, json, path, ...shownIfOf(computed) };
+    return { kind: 'computed', alias, call, type, json, path, ...visibleIfOf(computed) };
   }
   const target = targetOf(context.document.role.model, table.source, returns.table);
   return {
@@ -184,7 +184,7 @@ function columnField(alias: string, column: ResolvedColumn, given: Arguments, co
     column: column.name,
     ...printedAs(column),
     path,
-    ...shownIfOf(column),
+    ...visibleIfOf(column),
   };
 }
 
@@ -205,7 +205,7 @@ export function rowsAskedFor(
   given: Arguments,
   context: PlanContext,
   from?: FunctionCall,
-): Pick<Select, 'where' | 'orderBy' | 'distinctOn' | 'shownIf' | 'limit' | 'offset'> {
+): Pick<Select, 'where' | 'orderBy' | 'distinctOn' | 'visibleIf' | 'limit' | 'offset'> {
   const access = context.select(table);
   const { names } = table.naming;
   const where = given.get('where');
@@ -220,7 +220,7 @@ export function rowsAskedFor(
     ),
     orderBy,
     distinctOn,
-    ...context.shownIf(table, distinctOn),
+    ...context.visibleIf(table, distinctOn),
     limit: withPath('limit', () => limitOf(given, access?.limit ?? null, context)),
     offset: withPath('offset', () => countOf(given.get('offset'), context)),
   };

@@ -7,7 +7,7 @@ import type { AggregateFunction } from '../catalog/aggregates.ts';
 import type { CatalogIndex, PgType } from '../catalog/types.ts';
 import type { PathStep } from '../errors/engine-error.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
-import type { FunctionCall, Join, Leaf, NativeCall, Predicate, ShownIf } from '../resolve/predicate.ts';
+import type { FunctionCall, Join, Leaf, NativeCall, Predicate, VisibleIf } from '../resolve/predicate.ts';
 import type { InputValidation, JsonForm } from '../resolve/types.ts';
 import type { ActionCall } from './action-types.ts';
 import type { Connection } from './connection-types.ts';
@@ -87,7 +87,7 @@ export type Select = {
   /** SQL names; they lead orderBy. */
   readonly distinctOn: readonly string[];
   /** Of `distinctOn`. */
-  readonly shownIf?: ShownIf;
+  readonly visibleIf?: VisibleIf;
   /** Validated non-negative integers, printed as literals (a parameter makes Postgres replan each call). */
   readonly limit: number | null;
   /** Past the limit, too, rows that come last together with those it ends with. */
@@ -114,7 +114,7 @@ export type Field =
       /** Path inside a json column, from the `path` argument; null is the whole value. */
       readonly path: Leaf | null;
       /** Null in other rows. */
-      readonly shownIf?: Predicate;
+      readonly visibleIf?: Predicate;
     }
   /** A computed field that is a value. */
   | {
@@ -125,7 +125,7 @@ export type Field =
       readonly json: JsonForm;
       readonly path: Leaf | null;
       /** Null in other rows. */
-      readonly shownIf?: Predicate;
+      readonly visibleIf?: Predicate;
     }
   /** A computed field that returns rows: `select.from` is the call; one row or null unless `isList`. */
   | { readonly kind: 'called'; readonly alias: string; readonly isList: boolean; readonly select: Select }
@@ -178,7 +178,7 @@ export type AggregateValue =
       readonly kind: 'count';
       readonly columns: readonly string[];
       readonly isDistinct: boolean;
-      readonly shownIf?: ShownIf;
+      readonly visibleIf?: VisibleIf;
     }
   /** `type` and `json` are the column's: a number is printed like those it was made of. */
   | {
@@ -190,7 +190,7 @@ export type AggregateValue =
       readonly type: PgType;
       readonly json: JsonForm;
       /** Other rows do not count. */
-      readonly shownIf?: Predicate;
+      readonly visibleIf?: Predicate;
     };
 
 /** Rows in groups of equal keys. `where` decides which rows, `having` which groups; both hold the role's part already. */
@@ -198,7 +198,7 @@ export type Groups = Pick<Select, 'table' | 'where' | 'limit' | 'offset'> & {
   /** SQL names; none makes one group of all rows. */
   readonly keys: readonly string[];
   /** Of `keys`. */
-  readonly shownIf?: ShownIf;
+  readonly visibleIf?: VisibleIf;
   readonly having: Predicate;
   readonly orderBy: readonly GroupOrder[];
   readonly output: readonly GroupField[];
@@ -226,7 +226,7 @@ export type OrderItem = {
   /** A value over other rows orders, and `column` only names it. */
   readonly aggregate?: OrderAggregate;
   /** Other rows are ordered as if it were null there. */
-  readonly shownIf?: Predicate;
+  readonly visibleIf?: Predicate;
   readonly direction: 'asc' | 'desc';
   readonly nulls: 'first' | 'last';
 };

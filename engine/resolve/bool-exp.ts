@@ -33,7 +33,7 @@ import {
   type Operand,
   or,
   type Predicate,
-  shownIfOf,
+  visibleIfOf,
 } from './predicate.ts';
 import { ADMIN_ROLE, SESSION_PREFIX } from './session.ts';
 import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from './types.ts';
@@ -108,21 +108,21 @@ function readColumn(
   { name }: Pick<ResolvedColumn, 'name'>,
   table: ResolvedTable,
   { reader }: Scope,
-): { readonly shownIf?: Predicate } {
+): { readonly visibleIf?: Predicate } {
   if (reader === undefined) return {};
   const { columns, cells } = readAccess(table, reader);
   if (!columns.has(name)) fail('columnNotPermitted', { type: 'select', column: name, role: reader });
-  return shownIfOf({ shownIf: cells.columns.get(name) });
+  return visibleIfOf({ visibleIf: cells.columns.get(name) });
 }
 
-function readComputed(field: ResolvedComputedField, scope: Scope): { readonly shownIf?: Predicate } {
+function readComputed(field: ResolvedComputedField, scope: Scope): { readonly visibleIf?: Predicate } {
   const { reader, table } = scope;
   if (reader === undefined) return {};
   const { computedFields, cells } = readAccess(table, reader);
   if (computedFields && !computedFields.has(field.name)) {
     fail('columnNotPermitted', { type: 'select', column: field.name, role: reader });
   }
-  return shownIfOf({ shownIf: cells.computedFields.get(field.name) });
+  return visibleIfOf({ visibleIf: cells.computedFields.get(field.name) });
 }
 
 /** A computed field called with the row alone: its value compared, or a row it returns satisfying the condition. */
@@ -267,7 +267,7 @@ function argumentsOf({ fields }: OperandFields, value: unknown, own: PgType, sco
 /** A column or a computed field as it stands, or cast. */
 type ComparedColumn = Pick<ResolvedColumn, 'name' | 'type' | 'scalar'> &
   Partial<Pick<ResolvedColumn, 'enum'>> &
-  Pick<ColumnRef, 'call' | 'cast' | 'isComputed' | 'shownIf'>;
+  Pick<ColumnRef, 'call' | 'cast' | 'isComputed' | 'visibleIf'>;
 
 /** Comparisons of two columns, without their `_` or `$`. */
 const COLUMN_OPERATORS: ReadonlyMap<string, OperatorName> = new Map([
@@ -289,7 +289,7 @@ function columnOperand(left: ComparedColumn, value: unknown, scope: Scope): Oper
   const right = table.columnByName.get(name);
   if (!right) return fail('columnNotExists', { name });
   // An operand is never null by itself, so what is shown in some rows only cannot be one.
-  if (readColumn(right, table, scope).shownIf)
+  if (readColumn(right, table, scope).visibleIf)
     fail('notSupported', { text: `${name} is not shown in every row` });
   if (!areComparable(left.type, right.type)) {
     fail('incompatibleColumns', { left: left.name, right: right.name });
@@ -329,14 +329,14 @@ function compare(column: ComparedColumn, operator: OperatorName, right: Operand)
   return comparison(refTo(column), operator, right);
 }
 
-function refTo({ name, type, call, cast, isComputed, shownIf }: ComparedColumn): ColumnRef {
+function refTo({ name, type, call, cast, isComputed, visibleIf }: ComparedColumn): ColumnRef {
   return {
     column: name,
     type,
     ...(call ? { call } : {}),
     ...(cast ? { cast } : {}),
     ...(isComputed ? { isComputed } : {}),
-    ...shownIfOf({ shownIf }),
+    ...visibleIfOf({ visibleIf }),
   };
 }
 

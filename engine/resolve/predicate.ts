@@ -91,11 +91,11 @@ export type AggregateRef = {
   readonly isDistinct: boolean;
   readonly where: Predicate;
   readonly filter?: Predicate;
-  readonly shownIf?: ShownIf;
+  readonly visibleIf?: VisibleIf;
 };
 
 /** Of some columns, by name, the rows in which a role sees them; in the others they count as null. */
-export type ShownIf = Readonly<Record<string, Predicate>>;
+export type VisibleIf = Readonly<Record<string, Predicate>>;
 
 export type ColumnRef = {
   readonly column: string;
@@ -109,7 +109,7 @@ export type ColumnRef = {
   /** The value is the result of an expression that is evaluated when it is read: a column of a view or a native query. */
   readonly isComputed?: true;
   /** In rows that do not satisfy this the role sees no value: it is compared as null. */
-  readonly shownIf?: Predicate;
+  readonly visibleIf?: Predicate;
 };
 
 export type Operand =
@@ -197,8 +197,8 @@ export function comparison(left: ColumnRef, operator: OperatorName, right: Opera
 const PATTERN_KINDS: ReadonlySet<string> = new Set(['constant', 'session', 'variable']);
 
 /** Carried on from what a role sees to what refers to it. */
-export function shownIfOf({ shownIf }: { readonly shownIf?: Predicate | undefined }): {
-  readonly shownIf?: Predicate;
+export function visibleIfOf({ visibleIf }: { readonly visibleIf?: Predicate | undefined }): {
+  readonly visibleIf?: Predicate;
 } {
-  return shownIf ? { shownIf } : {};
+  return visibleIf ? { visibleIf } : {};
 }

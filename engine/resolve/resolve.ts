@@ -10,13 +10,13 @@ import { resolveActions } from './action.ts';
 import { resolveCronTriggers } from './cron-trigger.ts';
 import { resolveCustomTypes } from './custom-type.ts';
 import { eventTriggersOf } from './event-trigger.ts';
-import { resolveGuards } from './guard.ts';
 import { heirsOf, withInherited } from './heirs.ts';
 import { Inconsistencies, openTelemetrySubject } from './inconsistency.ts';
 import { mapValues } from './map-values.ts';
 import { trackNativeQueries } from './native-queries.ts';
 import { joinSources, joinTypes } from './remote-relationships.ts';
 import { resolveRemoteSchemas, type Upstreams } from './remote-schema.ts';
+import { resolveRequestPolicies } from './request-policy.ts';
 import { resolveEndpoints } from './rest-endpoint.ts';
 import { withHeirs } from './role.ts';
 import { ADMIN_ROLE } from './session.ts';
@@ -89,7 +89,7 @@ export function resolve(
     found,
   );
   const { enforcesAllowList = false, defaultTimeLimitMs = null } = options;
-  const guards = resolveGuards(metadata, enforcesAllowList, defaultTimeLimitMs);
+  const requestPolicies = resolveRequestPolicies(metadata, enforcesAllowList, defaultTimeLimitMs);
   const routes = resolveEndpoints(metadata, (inconsistency) => found.all.push(inconsistency));
   const cronTriggers = resolveCronTriggers(metadata.cron_triggers ?? [], variables, found);
   const { opentelemetry } = metadata;
@@ -104,7 +104,7 @@ export function resolve(
     cronTriggers,
   };
   return {
-    model: { ...objects, typeNames: names.types, roles, features, guards, routes },
+    model: { ...objects, typeNames: names.types, roles, features, requestPolicies, routes },
     inconsistencies: found.all,
   };
 }

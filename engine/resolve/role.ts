@@ -89,7 +89,7 @@ function cellsOf(
     }
     return [name, either(granting.map((select) => and(select.filter, select.cells[kind].get(name) ?? TRUE)))];
   });
-  return new Map(cells.filter(([, shownIf]) => shownIf !== TRUE));
+  return new Map(cells.filter(([, visibleIf]) => visibleIf !== TRUE));
 }
 
 function unite(sets: readonly ReadonlySet<string>[]): ReadonlySet<string> {

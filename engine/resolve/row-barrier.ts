@@ -72,10 +72,10 @@ export function isTrusted(type: PgType): boolean {
   return (type.schema === 'pg_catalog' && type.kind !== 'composite') || isOfExtension(type);
 }
 
-function valueMayRaise({ call, aggregate, cast, isComputed, shownIf }: ColumnRef): boolean {
+function valueMayRaise({ call, aggregate, cast, isComputed, visibleIf }: ColumnRef): boolean {
   if (call || isComputed) return true;
   if (cast && cast.name !== 'text') return true;
-  return mayRaise(shownIf ?? TRUE) || (aggregate !== undefined && aggregateMayRaise(aggregate));
+  return mayRaise(visibleIf ?? TRUE) || (aggregate !== undefined && aggregateMayRaise(aggregate));
 }
 
 /** Sums and statistics may overflow. */

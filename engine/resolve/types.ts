@@ -13,11 +13,11 @@ import type { ResolvedAction } from './action.ts';
 import type { ResolvedCronTrigger } from './cron-trigger.ts';
 import type { ActionTypes } from './custom-type.ts';
 import type { ResolvedEventTrigger } from './event-trigger.ts';
-import type { Guards } from './guard.ts';
 import type { Naming, Part } from './naming.ts';
 import type { Join, Leaf, Predicate } from './predicate.ts';
 import type { RemoteNames } from './remote-names.ts';
 import type { ResolvedRemoteRelationship, TypeRelationships } from './remote-types.ts';
+import type { RequestPolicies } from './request-policy.ts';
 import type { Routes } from './routes.ts';
 import type { UpstreamSchema } from './upstream.ts';
 import type { Environment } from './variables.ts';
@@ -40,7 +40,7 @@ export type Model = {
   readonly roles: ReadonlySet<string>;
   /** --experimental-features that schemas depend on. */
   readonly features: ReadonlySet<string>;
-  readonly guards: Guards;
+  readonly requestPolicies: RequestPolicies;
   /** REST endpoints, by path. */
   readonly routes: Routes;
 };
@@ -183,7 +183,7 @@ export type ResolvedColumn = {
   /** The enum its values are of, when it refers to the key of an enum table. */
   readonly enum?: ResolvedEnum;
   /** As one role sees it (schema/builder.ts): null in rows that do not satisfy this. */
-  readonly shownIf?: Predicate;
+  readonly visibleIf?: Predicate;
 };
 
 /** A GraphQL enum made of the rows of a table. */
@@ -268,7 +268,7 @@ export type ResolvedComputedField = {
     | { readonly kind: 'scalar'; readonly type: PgType; readonly scalar: Scalar; readonly json: JsonForm }
     | { readonly kind: 'rows'; readonly table: QualifiedName; readonly isSet: boolean };
   /** As one role sees it (schema/function.ts): null for rows that do not satisfy this. */
-  readonly shownIf?: Predicate;
+  readonly visibleIf?: Predicate;
 };
 
 /** What one role may do with one table; an absent part means not at all. */

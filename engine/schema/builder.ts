@@ -97,8 +97,8 @@ export class SchemaBuilder {
     const { cells } = access;
     if (cells.columns.size === 0) return columns;
     return columns.map((column) => {
-      const shownIf = cells.columns.get(column.name);
-      return shownIf ? { ...column, isNullable: true, shownIf } : column;
+      const visibleIf = cells.columns.get(column.name);
+      return visibleIf ? { ...column, isNullable: true, visibleIf } : column;
     });
   }
 

@@ -99,8 +99,8 @@ export function visibleComputedFields(builder: SchemaBuilder, table: ResolvedTab
   const cells = access.cells.computedFields;
   if (cells.size === 0) return visible;
   return visible.map((field) => {
-    const shownIf = cells.get(field.name);
-    return shownIf ? { ...field, shownIf } : field;
+    const visibleIf = cells.get(field.name);
+    return visibleIf ? { ...field, visibleIf } : field;
   });
 }
 

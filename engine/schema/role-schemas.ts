@@ -18,7 +18,7 @@ export type RoleSchema = {
 
 const built = new WeakMap<Model, Map<string, RoleSchema>>();
 
-/** Roles a model does not name all have the same empty schema, and the same guard. */
+/** Roles a model does not name all have the same empty schema, and the same policy. */
 export function roleSchema(
   model: Model,
   role: string,
@@ -30,7 +30,7 @@ export function roleSchema(
     ofModel = new Map();
     built.set(model, ofModel);
   }
-  const isKnown = model.roles.has(role) || model.guards.byRole.has(role) || role === ADMIN_ROLE;
+  const isKnown = model.roles.has(role) || model.requestPolicies.byRole.has(role) || role === ADMIN_ROLE;
   const key = `${isRelay ? 'r' : '-'}${isKnown ? `${mayUseBackendOnly ? 'b' : '-'}${role}` : ''}`;
   let known = ofModel.get(key);
   if (!known) {

@@ -32,8 +32,8 @@ export function aggregateValue(ref: AggregateRef, scope: Scope): Fragment {
   return sql`(select ${call(ref, { ...scope, row })} from ${qualified(ref.join.table)} ${id(row)}${where})`;
 }
 
-function call({ fn, columns, isDistinct, shownIf }: AggregateRef, { row, aliases }: Scope): Fragment {
-  const values = columns.map((column) => shown(columnOf(row, column), own(shownIf, column), row, aliases));
+function call({ fn, columns, isDistinct, visibleIf }: AggregateRef, { row, aliases }: Scope): Fragment {
+  const values = columns.map((column) => shown(columnOf(row, column), own(visibleIf, column), row, aliases));
   const [first] = values;
   if (!first) return sql`count(*)`;
   // Only `count` takes several values as one; of two, the statistics take each for itself.

@@ -92,12 +92,12 @@ export function memberPieces(member: AggregateMember, row: string, aliases: Alia
 
 export function valueOver(value: AggregateValue, row: string, aliases: Aliases): Fragment {
   if (value.kind === 'function') {
-    const { fn, call, column, type, shownIf } = value;
+    const { fn, call, column, type, visibleIf } = value;
     const own = call ? functionCall(call, row) : columnOf(row, column);
-    return CALLS[fn](shown(own, shownIf, row, aliases), type);
+    return CALLS[fn](shown(own, visibleIf, row, aliases), type);
   }
   const [first, ...others] = value.columns.map((column) =>
-    shown(columnOf(row, column), own(value.shownIf, column), row, aliases),
+    shown(columnOf(row, column), own(value.visibleIf, column), row, aliases),
   );
   if (!first) return sql`count(*)`;
   const counted = others.length === 0 ? first : sql`(${join([first, ...others], comma)})`;

@@ -108,14 +108,14 @@ export function whereClause(conditions: readonly Fragment[]): Fragment {
 
 /** A column's value, what a computed field's function makes of the row, or a value over many rows. */
 export function valueOfRef(ref: Omit<ColumnRef, 'type'>, scope: Scope): Fragment {
-  const { column, call, aggregate, cast, shownIf } = ref;
+  const { column, call, aggregate, cast, visibleIf } = ref;
   const { row, aliases } = scope;
   const own = aggregate
     ? aggregateValue(aggregate, scope)
     : call
       ? functionCall(call, row)
       : columnOf(row, column);
-  const value = shown(own, shownIf, row, aliases);
+  const value = shown(own, visibleIf, row, aliases);
   return cast ? sql`${value}::${typeName(cast)}` : value;
 }
 
@@ -123,12 +123,12 @@ export function valueOfRef(ref: Omit<ColumnRef, 'type'>, scope: Scope): Fragment
  *  "Conditional Expressions". */
 export function shown(
   value: Fragment,
-  shownIf: Predicate | undefined,
+  visibleIf: Predicate | undefined,
   row: string,
   aliases: Aliases,
 ): Fragment {
-  if (!shownIf) return value;
-  return sql`case when ${condition(shownIf, rowScope(row, aliases))} then ${value} end`;
+  if (!visibleIf) return value;
+  return sql`case when ${condition(visibleIf, rowScope(row, aliases))} then ${value} end`;
 }
 
 function nested(predicate: Predicate, scope: Scope): Fragment {

@@ -38,17 +38,17 @@ export function groupsQuery(groups: Groups, aliases: Aliases): Fragment {
 }
 
 /** The table; with keys that are hidden in some rows beside it, as the role sees them. */
-function tableOf({ table, shownIf }: Groups, row: string, aliases: Aliases): Fragment {
-  if (!shownIf) return qualified(table);
-  const cells = Object.entries(shownIf).map(
+function tableOf({ table, visibleIf }: Groups, row: string, aliases: Aliases): Fragment {
+  if (!visibleIf) return qualified(table);
+  const cells = Object.entries(visibleIf).map(
     ([key, condition]) =>
       sql`, ${shown(columnOf(row, key), condition, row, aliases)} as ${id(`shown ${key}`)}`,
   );
   return sql`(select ${id(row)}.*${join(cells, empty)} from ${qualified(table)} ${id(row)})`;
 }
 
-function keyName(key: string, { shownIf }: Groups): string {
-  return own(shownIf, key) ? `shown ${key}` : key;
+function keyName(key: string, { visibleIf }: Groups): string {
+  return own(visibleIf, key) ? `shown ${key}` : key;
 }
 
 function fieldPieces(field: GroupField, groups: Groups, row: string, aliases: Aliases): readonly Piece[] {

@@ -161,7 +161,7 @@ function looksAround(output: MutationOutput): boolean {
       : output.fields.flatMap((field) => (field.kind === 'returning' ? [field.select] : []));
   // A computed field's function may read anything.
   const isOwn = (field: Field) =>
-    field.kind === 'constant' || (field.kind === 'column' && !readsOthers(field.shownIf ?? TRUE));
+    field.kind === 'constant' || (field.kind === 'column' && !readsOthers(field.visibleIf ?? TRUE));
   return selects.some((select) => !select.fields.every(isOwn) || readsOthers(select.where));
 }
 

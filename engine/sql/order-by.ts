@@ -3,7 +3,7 @@
 
 import { own } from '../metadata/own.ts';
 import type { OrderItem, Select } from '../plan/types.ts';
-import { shownIfOf } from '../resolve/predicate.ts';
+import { visibleIfOf } from '../resolve/predicate.ts';
 import { aggregateOver } from './aggregate.ts';
 import { shown, valueOfRef } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, join, sql } from './fragment.ts';
@@ -32,7 +32,7 @@ export function directed(direction: OrderItem['direction'], nulls: OrderItem['nu
 export function orderTerms(items: readonly OrderItem[], alias: string, joins: Joins): readonly OrderTerm[] {
   return items.map((item, i) => {
     const row = item.path.reduce((local, step) => joins.to(step.join, local, step.filter), alias);
-    const isJoined = !isOwnColumn(item) || item.shownIf !== undefined;
+    const isJoined = !isOwnColumn(item) || item.visibleIf !== undefined;
     return {
       value: orderValue(item, row, joins),
       direction: directed(item.direction, item.nulls),
@@ -47,7 +47,7 @@ function orderValue(item: OrderItem, row: string, joins: Joins): Fragment {
   const { path, column, call, aggregate } = item;
   const value = aggregate
     ? aggregateOver(aggregate, row, joins.aliases)
-    : valueOfRef({ column, ...(call ? { call } : {}), ...shownIfOf(item) }, rowScope(row, joins.aliases));
+    : valueOfRef({ column, ...(call ? { call } : {}), ...visibleIfOf(item) }, rowScope(row, joins.aliases));
   const last = path.at(-1);
   const isComputed = call !== undefined || aggregate !== undefined;
   if (!last || !isComputed) return value;
@@ -79,14 +79,14 @@ export function outside(terms: readonly OrderTerm[], alias: string): readonly Or
 
 /** Postgres wants the very expressions that the order begins with. */
 export function distinctClause(
-  { distinctOn, shownIf = {}, orderBy }: Pick<Select, 'distinctOn' | 'shownIf' | 'orderBy'>,
+  { distinctOn, visibleIf = {}, orderBy }: Pick<Select, 'distinctOn' | 'visibleIf' | 'orderBy'>,
   alias: string,
   { terms, joins }: { readonly terms: readonly OrderTerm[]; readonly joins: Joins },
 ): Fragment {
   if (distinctOn.length === 0) return empty;
   const values = distinctOn.map((column) => {
     const term = terms[orderBy.findIndex((item) => isOwnColumn(item) && item.column === column)];
-    return term?.value ?? shown(columnOf(alias, column), own(shownIf, column), alias, joins.aliases);
+    return term?.value ?? shown(columnOf(alias, column), own(visibleIf, column), alias, joins.aliases);
   });
   return sql`distinct on (${join(values, comma)}) `;
 }

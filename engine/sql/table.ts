@@ -186,12 +186,12 @@ function fieldPieces(field: Field, row: string, joins: Joins): readonly Piece[] 
 /** The value as it is, or null where the role does not see it. */
 function shownPieces(
   pieces: readonly Piece[],
-  { shownIf }: { readonly shownIf?: Predicate },
+  { visibleIf }: { readonly visibleIf?: Predicate },
   row: string,
   aliases: Aliases,
 ): readonly Piece[] {
-  if (!shownIf) return pieces;
-  return [expression(sql`coalesce(${shown(concatenate(pieces), shownIf, row, aliases)}, 'null')`)];
+  if (!visibleIf) return pieces;
+  return [expression(sql`coalesce(${shown(concatenate(pieces), visibleIf, row, aliases)}, 'null')`)];
 }
 
 function joinedTo(on: Join, row: string): Origin {

@@ -161,9 +161,9 @@ export class LiveQueries {
   /** What others than databases answer is asked for by itself: nobody else asks the same. */
   #watchCalls(...[asked, ask, watcher]: Parameters<Surroundings['watchCalls']>): () => void {
     const { databases, refetchIntervalMs } = this.#options;
-    const { session, outward } = ask;
+    const { session, outbound } = ask;
     const answered = async (signal: AbortSignal) => {
-      const context = { session, databases, outward: { ...outward, signal } };
+      const context = { session, databases, outbound: { ...outbound, signal } };
       return [bodyText(await answerPlanned(asked, context))];
     };
     const poller = new Poller({

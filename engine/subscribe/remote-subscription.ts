@@ -36,7 +36,7 @@ export class RemoteSubscription implements Subscription {
 
   /** Plans under the model, and asks the service unless it has been asked just that. */
   begin(model: Model): void {
-    const { request, session, outward, span = null, isRelay = false } = this.ask;
+    const { request, session, outbound, span = null, isRelay = false } = this.ask;
     const planned = understood(request, { model, session, isRelay });
     const call = callOf(planned);
     const { endpoint, schema } = call.remote;
@@ -47,7 +47,7 @@ export class RemoteSubscription implements Subscription {
     if (asked === this.#asked) return;
     this.#asked = asked;
     this.#close();
-    const asker = { session, outward: { ...outward, span }, timeLimitMs: planned.plan.timeLimitMs };
+    const asker = { session, outbound: { ...outbound, span }, timeLimitMs: planned.plan.timeLimitMs };
     const feed = new RemoteFeed({
       ...asking,
       schema,
@@ -85,9 +85,9 @@ export class RemoteSubscription implements Subscription {
 
   #push(bytes: Buffer): void {
     const call = callOf(this.#planned!);
-    const { sink, outward } = this.ask;
+    const { sink, outbound } = this.ask;
     try {
-      sink.next(new Result(eventText(this.#planned!, eventOutcome(bytes, call, outward))));
+      sink.next(new Result(eventText(this.#planned!, eventOutcome(bytes, call, outbound))));
       if (!sink.hasRoom()) this.#pause();
     } catch (error) {
       if (error instanceof EngineError) this.#lost(error);
@@ -105,7 +105,7 @@ export class RemoteSubscription implements Subscription {
   #lost(error: EngineError): void {
     const [field] = callOf(this.#planned!).fields;
     this.#surroundings.over();
-    this.ask.sink.refused([toldAt(error, field!.path, this.ask.outward)]);
+    this.ask.sink.refused([toldAt(error, field!.path, this.ask.outbound)]);
   }
 
   #pause(): void {

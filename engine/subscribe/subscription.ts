@@ -2,7 +2,7 @@
  *  answers go, and what it is given to watch statements with. Types alone. */
 import type { EngineError } from '../errors/engine-error.ts';
 import type { GraphqlRequest, PlannedRequest, ReadyStatement } from '../execute/plan-cache.ts';
-import type { Outward } from '../execute/webhook.ts';
+import type { OutboundContext } from '../execute/webhook.ts';
 import type { Span } from '../observe/span.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
@@ -36,7 +36,7 @@ export type Ask = {
   readonly sink: Sink;
   readonly subscriber: Subscriber;
   /** For what others than databases are asked. */
-  readonly outward: Outward;
+  readonly outbound: OutboundContext;
   /** Of the operation that begins it: what is asked then is within it, what is asked again and again is not. */
   readonly span?: Span | null;
 };

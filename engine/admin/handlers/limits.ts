@@ -1,5 +1,5 @@
 /** Operations on API limits, introspection, metrics and trusted hosts. What is set replaces all that was said before.
- *  Not here: what they mean to a role (resolve/guard.ts). Reference: docs/reference/behaviour/permissions.md. */
+ *  Not here: what they mean to a role (resolve/request-policy.ts). Reference: docs/reference/behaviour/permissions.md. */
 import { fail } from '../../errors/engine-error.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';
 import { findObject, objectKey } from '../../metadata/objects.ts';

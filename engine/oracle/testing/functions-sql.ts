@@ -17,7 +17,7 @@ export const testName = (role: Role, table: Table): string => `oracle."${role.na
 
 /** Where an heir is shown a cell: where one of the parents who may read it reads the row. Null: in every row it comes to, as
  *  all who read rows may read it. */
-export function shownIf(
+export function visibleIf(
   { parents }: Role,
   table: Table,
   grants: (select: NonNullable<Permissions['select']>) => boolean,
@@ -92,6 +92,6 @@ export function roleFunctionsSql(role: Role, tables: readonly Table[]): string[]
 
 function shownTo(role: Role, table: Table, field: Column, value: string): string {
   if (role.parents.length === 0) return value;
-  const test = shownIf(role, table, ({ computed }) => computed.includes(field));
+  const test = visibleIf(role, table, ({ computed }) => computed.includes(field));
   return test === null ? value : `case when ${test} then ${value} end`;
 }

@@ -9,7 +9,7 @@
 import pg from 'pg';
 import { type Condition, EVERYTHING } from './condition.ts';
 import { type Ground, literal, toSql } from './condition-sql.ts';
-import { functionsSql, roleFunctionsSql, shownIf, testName } from './functions-sql.ts';
+import { functionsSql, roleFunctionsSql, testName, visibleIf } from './functions-sql.ts';
 import {
   ENUM_TABLE,
   type Permissions,
@@ -217,7 +217,7 @@ function heirSql(heir: Role, tables: readonly Table[], names: Names): string[] {
     const parents = heir.parents.filter((role) => role.permissions.get(table)!.select);
     if (!select) return [];
     const cells = select.columns.map((column) => {
-      const test = shownIf(heir, table, ({ columns }) => columns.includes(column));
+      const test = visibleIf(heir, table, ({ columns }) => columns.includes(column));
       return test === null
         ? `x.${column.name}`
         : `case when ${test} then x.${column.name} end as ${column.name}`;

@@ -1,19 +1,19 @@
 /** What a role may not ask whatever its permissions: closed introspection, too deep, too many nodes, not on the list. */
 import { expect, test } from 'vitest';
 import { parseMetadata } from '../metadata/parse.ts';
-import { resolveGuards } from '../resolve/guard.ts';
+import { resolveRequestPolicies } from '../resolve/request-policy.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
 import { prepareDocument } from './document.ts';
 import { errorOf, MODEL } from './testing/ask.ts';
 
-const guardedBy = (parts: Readonly<Record<string, unknown>>, enforcesAllowList = false) => {
+const restrictedBy = (parts: Readonly<Record<string, unknown>>, enforcesAllowList = false) => {
   const metadata = parseMetadata({ version: 3, sources: [], ...parts });
-  const model = { ...MODEL, guards: resolveGuards(metadata, enforcesAllowList) };
+  const model = { ...MODEL, requestPolicies: resolveRequestPolicies(metadata, enforcesAllowList) };
   return (text: string, role = 'reader') =>
     errorOf(() => prepareDocument(roleSchema(model, role, false), text, null));
 };
-const depth = (most: number) => guardedBy({ api_limits: { depth_limit: { global: most } } });
-const nodes = (most: number) => guardedBy({ api_limits: { node_limit: { global: most } } });
+const depth = (most: number) => restrictedBy({ api_limits: { depth_limit: { global: most } } });
+const nodes = (most: number) => restrictedBy({ api_limits: { node_limit: { global: most } } });
 const INTROSPECTION = '{ __schema { types { fields { type { ofType { name } } } } } }';
 const DEEP = '{ author { articles { author { name } } } }';
 const exceeds = (of: string) => expect.stringContaining(`$: ${of} limit exceeded`);
@@ -55,7 +55,7 @@ test('introspection has no depth, what stands beside it has', () => {
 });
 
 test('the administrator has no limits', () => {
-  const refuse = guardedBy({
+  const refuse = restrictedBy({
     api_limits: { depth_limit: { global: 0 }, node_limit: { global: 0 } },
     graphql_schema_introspection: { disabled_for_roles: ['admin'] },
   });
@@ -64,7 +64,7 @@ test('the administrator has no limits', () => {
 });
 
 test('introspection that is closed to a role is refused in every form, and __typename is not', () => {
-  const refuse = guardedBy({ graphql_schema_introspection: { disabled_for_roles: ['reader'] } });
+  const refuse = restrictedBy({ graphql_schema_introspection: { disabled_for_roles: ['reader'] } });
   const forms = [
     INTROSPECTION,
     '{ __type(name: "author") { name } }',
@@ -79,14 +79,14 @@ test('introspection that is closed to a role is refused in every form, and __typ
   expect(refuse('{ __typename author { __typename id } }')).toBe('no error');
 });
 
-test('a role that no permission names has the guard of its name all the same', () => {
-  const refuse = guardedBy({ graphql_schema_introspection: { disabled_for_roles: ['nobody'] } });
+test('a role that no permission names has the policy of its name all the same', () => {
+  const refuse = restrictedBy({ graphql_schema_introspection: { disabled_for_roles: ['nobody'] } });
   expect(refuse(INTROSPECTION, 'somebody')).toBe('no error');
   expect(refuse(INTROSPECTION, 'nobody')).toBe('$: introspection is disabled for role: "nobody"');
 });
 
 test('what is not on the allow list is refused before it tells anything about the schema', () => {
-  const refuse = guardedBy(
+  const refuse = restrictedBy(
     {
       query_collections: [
         { name: 'c', definition: { queries: [{ name: 'q', query: '{ author { id } }' }] } },

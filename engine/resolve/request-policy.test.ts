@@ -1,11 +1,14 @@
-/** Whom the guards in a document concern, and in what measure. */
+/** Whom the request policies in a document concern, and in what measure. */
 import { expect, test } from 'vitest';
 import { parseMetadata } from '../metadata/parse.ts';
-import { guardOf, resolveGuards } from './guard.ts';
+import { requestPolicyOf, resolveRequestPolicies } from './request-policy.ts';
 
-const guardsOf = (parts: Readonly<Record<string, unknown>>, enforcesAllowList = false) => {
-  const guards = resolveGuards(parseMetadata({ version: 3, sources: [], ...parts }), enforcesAllowList);
-  return (role: string) => guardOf({ guards }, role);
+const policiesOf = (parts: Readonly<Record<string, unknown>>, enforcesAllowList = false) => {
+  const requestPolicies = resolveRequestPolicies(
+    parseMetadata({ version: 3, sources: [], ...parts }),
+    enforcesAllowList,
+  );
+  return (role: string) => requestPolicyOf({ requestPolicies }, role);
 };
 const limits = {
   depth_limit: { global: 5, per_role: { user: 7 } },
@@ -14,7 +17,7 @@ const limits = {
 };
 
 test('a role has its own limit, any other role the one for everybody, the administrator none', () => {
-  const of = guardsOf({ api_limits: limits });
+  const of = policiesOf({ api_limits: limits });
   expect([of('user').mostDepth, of('guest').mostDepth, of('admin').mostDepth]).toEqual([7, 5, null]);
   expect([of('user').timeLimitMs, of('guest').timeLimitMs, of('admin').timeLimitMs]).toEqual([
     2000,
@@ -25,11 +28,11 @@ test('a role has its own limit, any other role the one for everybody, the admini
 });
 
 test('a role may be called like what every object has', () => {
-  expect(guardsOf({ api_limits: limits })('constructor').mostDepth).toBe(5);
+  expect(policiesOf({ api_limits: limits })('constructor').mostDepth).toBe(5);
 });
 
 test('limits that are switched off do not hold', () => {
-  expect(guardsOf({ api_limits: { ...limits, disabled: true } })('user')).toMatchObject({
+  expect(policiesOf({ api_limits: { ...limits, disabled: true } })('user')).toMatchObject({
     mostDepth: null,
     timeLimitMs: null,
     mostInBatch: null,
@@ -38,14 +41,15 @@ test('limits that are switched off do not hold', () => {
 
 test('callers are told apart by role alone, by address in either spelling, or by session variables', () => {
   const rate = (unique_params: unknown) =>
-    guardsOf({ api_limits: { rate_limit: { global: { max_reqs_per_min: 3, unique_params } } } })('user').rate;
+    policiesOf({ api_limits: { rate_limit: { global: { max_reqs_per_min: 3, unique_params } } } })('user')
+      .rate;
   expect(rate(null)).toEqual({ mostPerMinute: 3, by: [] });
   expect([rate('IP')?.by, rate('ip')?.by]).toEqual(['address', 'address']);
   expect(rate(['X-Engine-User-Id'])?.by).toEqual(['x-engine-user-id']);
 });
 
 test('introspection is closed to the roles that are named, and to no other', () => {
-  const of = guardsOf({ graphql_schema_introspection: { disabled_for_roles: ['user', 'admin'] } });
+  const of = policiesOf({ graphql_schema_introspection: { disabled_for_roles: ['user', 'admin'] } });
   expect([of('user').mayIntrospect, of('guest').mayIntrospect, of('admin').mayIntrospect]).toEqual([
     false,
     true,
@@ -64,7 +68,7 @@ const listed = {
 };
 
 test('a collection on the allow list is allowed to everybody or to the roles of its scope', () => {
-  const of = guardsOf(listed, true);
+  const of = policiesOf(listed, true);
   const names = (role: string) => of(role).allowed?.map(({ name }) => name);
   expect(names('user')).toEqual(['open', 'closed']);
   expect(names('guest')).toEqual(['open']);
@@ -72,5 +76,5 @@ test('a collection on the allow list is allowed to everybody or to the roles of 
 });
 
 test('an allow list that is not enforced allows everything', () => {
-  expect(guardsOf(listed)('guest').allowed).toBeNull();
+  expect(policiesOf(listed)('guest').allowed).toBeNull();
 });

@@ -1,28 +1,28 @@
-/** What the guard of a role says of a document: once, when it is prepared, so that a kept plan costs nothing.
- *  Not here: what the guard is (resolve/guard.ts), limits that are not about the document (execute/, http/). */
+/** What the policy of a role says of a document: once, when it is prepared, so that a kept plan costs nothing.
+ *  Not here: what the policy is (resolve/request-policy.ts), limits that are not about the document (execute/, http/). */
 import type { DocumentNode, OperationDefinitionNode, SelectionNode, SelectionSetNode } from 'graphql';
 import { Kind } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
-import { guardOf } from '../resolve/guard.ts';
+import { requestPolicyOf } from '../resolve/request-policy.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
 import { isAllowed } from './allow-list.ts';
 import { isIntrospection } from './introspection.ts';
 import type { Fragments } from './selection.ts';
 
 /** Raises `queryNotAllowed`; before anything else is said of the document, which may tell about the schema. */
-export function guardDocument(document: DocumentNode, { model, role }: RoleSchema): void {
-  const { allowed } = guardOf(model, role);
+export function checkAllowList(document: DocumentNode, { model, role }: RoleSchema): void {
+  const { allowed } = requestPolicyOf(model, role);
   if (allowed && !isAllowed(document, allowed)) fail('queryNotAllowed', {});
 }
 
 /** For an operation whose fragments exist and are not within themselves.
  *  Raises `introspectionDisabled`, `depthLimitExceeded`, `nodeLimitExceeded`. */
-export function guardOperation(
+export function checkRequestPolicy(
   { selectionSet }: OperationDefinitionNode,
   fragments: Fragments,
   { model, role }: RoleSchema,
 ): void {
-  const { mayIntrospect, mostDepth, mostNodes } = guardOf(model, role);
+  const { mayIntrospect, mostDepth, mostNodes } = requestPolicyOf(model, role);
   if (mayIntrospect && mostDepth === null && mostNodes === null) return;
   const { introspects, depth, nodes } = sizeOfSet(selectionSet, fragments, new Map());
   if (introspects && !mayIntrospect) fail('introspectionDisabled', { role });

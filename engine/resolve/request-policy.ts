@@ -1,6 +1,6 @@
-/** Guards: what of the API a role may not do whatever its permissions say: documents that are not on the allow list,
- *  introspection, requests that are too large, too many or take too long. Metadata → one RoleGuard a role. Pure, total.
- *  The administrator has none. Not here: measuring a document (plan/guard.ts), counting requests (execute/rate-limiter.ts),
+/** Request policies: what of the API a role may not do whatever its permissions say: documents that are not on the allow list,
+ *  introspection, requests that are too large, too many or take too long. Metadata → one RequestPolicy a role. Pure, total.
+ *  The administrator has none. Not here: measuring a document (plan/request-policy.ts), counting requests (execute/rate-limiter.ts),
  *  stopping a statement (execute/pool.ts). Reference: docs/reference/behaviour/permissions.md; spec: "Limits". */
 import type { QueryCollection } from '../metadata/schema/collection.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
@@ -8,7 +8,7 @@ import { timerMs } from '../metadata/schema/number.ts';
 import type { RateLimit as RateLimitMetadata } from '../metadata/schema/policy.ts';
 import { ADMIN_ROLE } from './session.ts';
 
-export type RoleGuard = {
+export type RequestPolicy = {
   /** Documents of these may be asked; null: any document. */
   readonly allowed: readonly QueryCollection[] | null;
   readonly mayIntrospect: boolean;
@@ -30,13 +30,13 @@ export type RateLimit = {
   readonly by: 'address' | readonly string[];
 };
 
-export type Guards = {
-  /** Roles some guard names. */
-  readonly byRole: ReadonlyMap<string, RoleGuard>;
-  readonly others: RoleGuard;
+export type RequestPolicies = {
+  /** Roles some policy names. */
+  readonly byRole: ReadonlyMap<string, RequestPolicy>;
+  readonly others: RequestPolicy;
 };
 
-const UNGUARDED: RoleGuard = {
+const UNRESTRICTED: RequestPolicy = {
   allowed: null,
   mayIntrospect: true,
   mostDepth: null,
@@ -47,22 +47,25 @@ const UNGUARDED: RoleGuard = {
   rate: null,
 };
 
-export function guardOf({ guards }: { readonly guards: Guards }, role: string): RoleGuard {
-  return role === ADMIN_ROLE ? UNGUARDED : (guards.byRole.get(role) ?? guards.others);
+export function requestPolicyOf(
+  { requestPolicies }: { readonly requestPolicies: RequestPolicies },
+  role: string,
+): RequestPolicy {
+  return role === ADMIN_ROLE ? UNRESTRICTED : (requestPolicies.byRole.get(role) ?? requestPolicies.others);
 }
 
 /** `enforcesAllowList`: --enable-allowlist; `defaultTimeLimitMs`: --default-time-limit. */
-export function resolveGuards(
+export function resolveRequestPolicies(
   metadata: Metadata,
   enforcesAllowList: boolean,
   defaultTimeLimitMs: number | null = null,
-): Guards {
-  const guard = (role: string | null) => {
-    return { ...roleGuard(metadata, enforcesAllowList, role), defaultTimeLimitMs };
+): RequestPolicies {
+  const policy = (role: string | null) => {
+    return { ...policyOfRole(metadata, enforcesAllowList, role), defaultTimeLimitMs };
   };
   return {
-    byRole: new Map([...namedRoles(metadata)].map((role) => [role, guard(role)])),
-    others: guard(null),
+    byRole: new Map([...namedRoles(metadata)].map((role) => [role, policy(role)])),
+    others: policy(null),
   };
 }
 
@@ -76,11 +79,11 @@ function namedRoles(metadata: Metadata): ReadonlySet<string> {
 }
 
 /** `role` null: one that nothing names. */
-function roleGuard(
+function policyOfRole(
   metadata: Metadata,
   enforcesAllowList: boolean,
   role: string | null,
-): Omit<RoleGuard, 'defaultTimeLimitMs'> {
+): Omit<RequestPolicy, 'defaultTimeLimitMs'> {
   const limits = metadata.api_limits?.disabled ? {} : (metadata.api_limits ?? {});
   const seconds = limitOf(limits.time_limit, role);
   const rate = limitOf(limits.rate_limit, role);

@@ -1,4 +1,4 @@
-/** Guards from end to end: what clients of each role are told, and that a change of the metadata counts at once. */
+/** Request policies from end to end: what clients of each role are told, and that a change of the metadata counts at once. */
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { type GraphqlAnswer, startTestEngine, type TestEngine } from '../testing/engine.ts';
@@ -207,7 +207,7 @@ test('time runs while a request waits for a connection', async () => {
   expect(told(await holding)).not.toBe(TOO_LONG);
 });
 
-test('guards hold over WebSockets: what is asked too often is refused, a live query that takes too long says so', async () => {
+test('request policies hold over WebSockets: what is asked too often is refused, a live query that takes too long says so', async () => {
   await done('set_api_limits', {
     time_limit: { global: 1 },
     rate_limit: { global: { max_reqs_per_min: 2, unique_params: ['x-engine-user-id'] } },
@@ -240,7 +240,7 @@ test('guards hold over WebSockets: what is asked too often is refused, a live qu
   });
 });
 
-test('guards hold for REST endpoints: their documents must be on the allow list, their requests count', async () => {
+test('request policies hold for REST endpoints: their documents must be on the allow list, their requests count', async () => {
   const definition = { queries: [{ name: 'books', query: BOOKS }] };
   await done('create_query_collection', { name: 'rest', definition });
   const query = { collection_name: 'rest', query_name: 'books' };
