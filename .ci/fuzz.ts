@@ -1,7 +1,7 @@
 /** Fuzzing: --requests random and hostile requests on every endpoint: none may end the engine, hang, answer with a failure
  *  nobody foresaw, or leave memory behind. Out: numbers as it goes; --out JSON {passed, failed}; exit 1 on a problem.
  *  The seed is printed, and with --seed S --block B --requests 500 the block that found something runs alone. A share runs in
- *  `make test` (engine/fuzz.test.ts). */
+ *  `make test` (engine/end-to-end/fuzz.test.ts). */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

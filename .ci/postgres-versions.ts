@@ -21,7 +21,7 @@ const NEEDS_POSTGRES = /createDatabase|testing\/engine|postgresUrl|\/testing\/(s
 
 /** The oracle takes minutes and asks no other SQL than the rest does, and what is killed or sent at random depends on no version:
  *  `make test` runs them. */
-const NOT_HERE = ['engine/oracle/**', 'engine/crash.test.ts', 'engine/fuzz.test.ts'];
+const NOT_HERE = ['engine/oracle/**', 'engine/end-to-end/crash.test.ts', 'engine/end-to-end/fuzz.test.ts'];
 const WHOLE = ['13'];
 const BETWEEN = 'engine/{admin,catalog,golden,sql,store}/**/*.test.ts';
 

@@ -1,7 +1,7 @@
 /** Tests conditions on a real cluster while Postgres, one of two databases, a table and the engine go and come back, with the intervals
  *  users have, as docs/guides/troubleshooting.md promises it; and Engines whose endpoint is no engine. The steps are one story and run in
  *  order.
- *  Not here: every case (operator/kubernetes/health.kube.test.ts, engine/source-watch.test.ts). */
+ *  Not here: every case (operator/kubernetes/health.kube.test.ts, engine/end-to-end/source-watch.test.ts). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apply, get, kubectl, type Printed, until, waitFor } from './cluster.ts';
 import { Door } from './door.ts';

@@ -1,0 +1,157 @@
+/** The log of an event trigger is cleaned up at the times of its `cleanup_config`, unless that is paused. */
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import type { Observation } from '../observe/observation.ts';
+
+let database: TestDatabase;
+let engine: TestEngine;
+let observed: Observation[] = [];
+
+const must = async (type: string, args: object) => {
+  const answer = await engine.admin(type, args);
+  expect(answer).toMatchObject({ status: 200 });
+  return answer.body as Record<string, unknown>;
+};
+const soon = <T>(body: () => T) => vi.waitFor(body, { timeout: 15_000, interval: 20 });
+const CLEANUP = { schedule: '59 3 1 1 *', clear_older_than: 24, batch_size: 2 };
+const create = (cleanup: object, name = 'tidy') =>
+  must('pg_create_event_trigger', {
+    name,
+    table: 'author',
+    webhook: 'http://127.0.0.1:1',
+    enable_manual: true,
+    cleanup_config: { ...CLEANUP, ...cleanup },
+    replace: true,
+  });
+const times = () => database.sql('select type, trigger_name, schedule from pergola.scheduled_event');
+const comeDue = () => database.sql('update pergola.scheduled_event set scheduled_time = now()');
+const left = async (table: 'event_log' | 'event_invocation_log') => {
+  const rows = await database.sql(`select trigger_name from pergola.${table} order by created_at`);
+  return rows.map((row) => row['trigger_name']);
+};
+/** Three told long ago, one of yesterday's waiting still, one told just now, and one of another trigger. */
+const logEvents = () =>
+  database.sql(`
+    with made as (
+      insert into pergola.event_log (schema_name, table_name, trigger_name, payload, delivered, created_at)
+      values ('public', 'author', 'tidy', '1', true, now() - interval '3 days'),
+             ('public', 'author', 'tidy', '2', true, now() - interval '3 days'),
+             ('public', 'author', 'tidy', '3', true, now() - interval '2 days'),
+             ('public', 'author', 'tidy', '5', true, now()),
+             ('public', 'author', 'other', '6', true, now() - interval '2 days')
+      returning id, trigger_name, created_at)
+    insert into pergola.event_invocation_log (trigger_name, event_id, request, response, created_at)
+    select trigger_name, id, '{}', '{}', created_at from made`);
+
+beforeAll(async () => {
+  database = await createDatabase();
+  const log = { observe: (observation: Observation) => void observed.push(observation), flush: () => {} };
+  engine = await startTestEngine({ databaseUrl: database.url, eventsFetchInterval: 30, log });
+});
+afterAll(async () => {
+  await engine.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  await must('clear_metadata', {});
+  await database.sql('drop table if exists author; create table author (id int primary key)');
+  await must('pg_track_table', { table: 'author' });
+  const log = await database.sql(`select to_regclass('pergola.event_log') as log`);
+  if (log[0]?.['log']) await database.sql('truncate pergola.event_log, pergola.event_invocation_log');
+  observed = [];
+});
+
+test('what is done with and old enough is deleted at its time, in batches', async () => {
+  await create({});
+  expect(await times()).toEqual([{ type: 'cleanup', trigger_name: 'tidy', schedule: CLEANUP.schedule }]);
+  await logEvents();
+  await comeDue();
+  await soon(() =>
+    expect(observed).toContainEqual({
+      kind: 'state',
+      event: { kind: 'events cleaned up', source: 'default', trigger: 'tidy', deleted: 3 },
+    }),
+  );
+  expect(await left('event_log')).toEqual(['other', 'tidy']);
+  expect(await left('event_invocation_log')).toHaveLength(5);
+  await soon(async () => expect(await times()).toEqual([]));
+});
+
+test('what webhooks were told is deleted with it where that is wanted', async () => {
+  await create({ clean_invocation_logs: true });
+  await logEvents();
+  await comeDue();
+  await soon(async () => expect(await left('event_invocation_log')).toEqual(['other', 'tidy']));
+});
+
+test('a batch that takes too long is given up, and told', async () => {
+  await create({ timeout: 1 });
+  await logEvents();
+  await database.sql(
+    `create function slow() returns trigger language plpgsql as 'begin perform pg_sleep(3); return old; end'`,
+  );
+  await database.sql(
+    'create trigger slow before delete on pergola.event_log for each row execute function slow()',
+  );
+  try {
+    await comeDue();
+    await soon(() =>
+      expect(observed).toContainEqual({
+        kind: 'state',
+        event: {
+          kind: 'cleanup of events interrupted',
+          source: 'default',
+          trigger: 'tidy',
+          reason: expect.stringContaining('statement timeout'),
+        },
+      }),
+    );
+  } finally {
+    await database.sql('drop function slow cascade');
+  }
+  expect(await left('event_log')).toHaveLength(5);
+});
+
+test('a cleanup that is paused has no times until it is resumed, by source or by name', async () => {
+  await create({});
+  await create({ paused: true }, 'other');
+  const named = { event_triggers: [{ event_triggers: ['tidy'] }] };
+  await must('pause_event_trigger_cleanups', named);
+  expect(await times()).toEqual([]);
+  const paused = await must('export_metadata', {});
+  expect(paused).toMatchObject({
+    sources: [
+      { tables: [{ event_triggers: [{ name: 'other' }, { cleanup_config: { ...CLEANUP, paused: true } }] }] },
+    ],
+  });
+  await must('resume_event_trigger_cleanups', { event_triggers: { sources: ['default'] } });
+  expect((await times()).map((row) => row['trigger_name']).toSorted()).toEqual(['other', 'tidy']);
+  await must('pause_event_trigger_cleanups', { event_triggers: { sources: '*' } });
+  expect(await times()).toEqual([]);
+});
+
+test('pausing what is not there is refused, and so is a schedule that cannot be read', async () => {
+  await must('pg_create_event_trigger', {
+    name: 'bare',
+    table: 'author',
+    webhook: 'http://127.0.0.1:1',
+    enable_manual: true,
+  });
+  const pause = async (event_triggers: unknown) => {
+    const { status, body } = await engine.admin<{ code: string }>('pause_event_trigger_cleanups', {
+      event_triggers,
+    });
+    return [status, body.code];
+  };
+  expect(await pause([{ event_triggers: ['bare'] }])).toEqual([400, 'not-exists']);
+  expect(await pause([{ event_triggers: ['none'] }])).toEqual([400, 'not-exists']);
+  expect(await pause({ sources: ['none'] })).toEqual([400, 'not-exists']);
+  expect(await pause({ sources: [] })).toEqual([400, 'parse-failed']);
+  const odd = { name: 'odd', table: 'author', webhook: 'http://127.0.0.1:1', enable_manual: true };
+  const refused = await engine.admin('pg_create_event_trigger', {
+    ...odd,
+    cleanup_config: { ...CLEANUP, schedule: 'x' },
+  });
+  expect(refused).toMatchObject({ status: 400, body: { code: 'invalid-configuration' } });
+});

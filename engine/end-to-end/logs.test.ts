@@ -1,0 +1,145 @@
+/** What a real engine writes to its log: a line of each type with what belongs to it, and never a secret. */
+import { mkdtempSync, openSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { openSocket } from '../../testing/websocket.ts';
+import { LOG_TYPES } from '../config/options.ts';
+import { loadedSettings } from '../config/testing/settings.ts';
+import { openLog } from '../observe/sinks.ts';
+
+type Line = { level: string; type: string; timestamp: string; detail: Record<string, unknown> };
+
+let database: TestDatabase;
+let text: string;
+let lines: readonly Line[];
+
+/** Everything here is a secret, and says so. */
+const ADMIN = 'secret-of-the-administrator';
+const HOOK_TOKEN = 'secret-of-the-hook';
+const USER = { authorization: 'Bearer secret-token', cookie: 'session=secret-cookie' };
+
+beforeAll(async () => {
+  const hook = createServer((_, response) => {
+    response.end('{"x-engine-role":"reader","x-engine-user-id":"7"}');
+  });
+  await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
+  const { port } = hook.address() as AddressInfo;
+  database = await createDatabase();
+  await database.sql('create table book (id serial primary key, title text)');
+  const file = join(mkdtempSync(join(tmpdir(), 'pergola-log-')), 'log');
+  const log = openLog({ logLevel: 'debug', enabledLogTypes: LOG_TYPES }, openSync(file, 'w'));
+  const engine = await startTestEngine({
+    databaseUrl: database.url,
+    adminSecret: ADMIN,
+    authHook: `http://secret-user:secret-password@127.0.0.1:${port}/auth?token=${HOOK_TOKEN}`,
+    log,
+  });
+  log.observe({ kind: 'started', url: engine.url, version: '0', settings: loadedSettings(port, HOOK_TOKEN) });
+  await happenings(engine);
+  await engine.close();
+  log.flush();
+  hook.close();
+  text = readFileSync(file, 'utf8');
+  lines = text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+});
+afterAll(() => database?.drop());
+
+async function happenings(engine: TestEngine): Promise<void> {
+  await engine.admin('pg_track_table', { table: 'book' });
+  const permission = { columns: ['id'], filter: {} };
+  await engine.admin('pg_create_select_permission', { table: 'book', role: 'reader', permission });
+  const url = 'postgres://someone:secret-password@127.0.0.1:1/nowhere?options=secret-option';
+  const configuration = { connection_info: { database_url: url } };
+  await engine.admin('pg_add_source', { name: 'broken', configuration });
+  await engine.admin('set_opentelemetry_config', {
+    exporter_otlp: { headers: [{ name: 'x-key', value: 'secret-key' }] },
+  });
+  await engine.graphql('query ($t: String) { book(where: {title: {_eq: $t}}) { id } }', {
+    variables: { t: 'secret-variable' },
+  });
+  await engine.graphql('{ book { id } }', { role: null, headers: USER });
+  await engine.graphql('{ book { title } }', { role: null, headers: USER });
+  await engine.graphql('{ a }', { headers: { 'x-engine-admin-secret': 'secret-guess' } });
+  const socket = await openSocket(engine.url, 'graphql-transport-ws', USER);
+  socket.send({ type: 'connection_init', payload: { headers: USER } });
+  await socket.next();
+  socket.send({ type: 'subscribe', id: '1', payload: { query: 'subscription Books { book { id } }' } });
+  await socket.next();
+  socket.send({ type: 'complete', id: '1' });
+  socket.send({ type: 'subscribe', id: '2', payload: { query: '{ book { title } }' } });
+  await socket.next();
+  socket.close();
+  await socket.closed;
+}
+
+const of = (type: string) => lines.filter((line) => line.type === type);
+
+test('every line is a timestamp, a level, a type and a detail', () => {
+  expect(lines.length).toBeGreaterThan(10);
+  for (const line of lines) {
+    expect(Object.keys(line).sort()).toEqual(['detail', 'level', 'timestamp', 'type']);
+    expect(new Date(line.timestamp).getTime()).not.toBeNaN();
+  }
+});
+
+test('no line has a secret in it', () => {
+  expect(text.split('\n').filter((line) => line.includes('secret-'))).toEqual([]);
+});
+
+test('a query log has the query and its statements, but no variables', () => {
+  const [line] = of('query-log');
+  expect(line?.detail).toMatchObject({ kind: 'database', query: { query: expect.stringContaining('$t') } });
+  expect(JSON.stringify(line?.detail['generated_sql'])).toContain('select');
+});
+
+test('a webhook log says where, how and with what outcome', () => {
+  expect(of('webhook-log')[0]?.detail).toMatchObject({
+    purpose: 'auth-hook',
+    method: 'GET',
+    status: 200,
+    url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/auth$/),
+  });
+});
+
+test('a websocket log tells its life in order', () => {
+  const events = of('websocket-log').map(({ level, detail }) => {
+    const { type, detail: more } = detail['event'] as {
+      type: string;
+      detail: Record<string, unknown> | null;
+    };
+    const operation = more?.['operation_type'] as { type: string } | undefined;
+    return `${level} ${type}${operation ? ` ${more?.['operation_id']} ${operation.type}` : ''}`;
+  });
+  expect(events).toEqual([
+    'info accepted',
+    'info connection_initialized',
+    'info operation 1 started',
+    'info operation 1 stopped',
+    'error operation 2 query_err',
+    'info closed',
+  ]);
+  expect(of('websocket-log')[2]?.detail).toMatchObject({
+    event: { detail: { operation_name: null, query: null } },
+    user_vars: { 'x-engine-role': 'reader' },
+  });
+});
+
+test('an http log says who asked, and what only when it failed', () => {
+  const [good, bad] = of('http-log').filter(({ detail }) => {
+    const { user_vars: vars } = detail['operation'] as { user_vars: Record<string, string> | null };
+    return vars?.['x-engine-user-id'] === '7';
+  });
+  expect(good).toMatchObject({ level: 'info', detail: { operation: { query: null } } });
+  expect(bad).toMatchObject({
+    level: 'error',
+    detail: { operation: { query: { query: '{ book { title } }' } } },
+  });
+});

@@ -1,0 +1,97 @@
+/** Answers of remote schemas that are kept, end to end: which requests are not sent, and who must not be given another's. */
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { type RemoteService, startRemote } from '../../testing/remote.ts';
+
+let database: TestDatabase;
+let engine: TestEngine;
+let remote: RemoteService;
+let count = 0;
+const next = () => ++count;
+const RESOLVERS = { 'Query.n': next, 'Query.of': next, 'Mutation.n': next };
+
+beforeAll(async () => {
+  database = await createDatabase();
+  await database.sql('create table author (id int primary key); insert into author values (1), (2)');
+  remote = await startRemote('type Query { n: Int of(id: Int): Int } type Mutation { n: Int }', RESOLVERS);
+  engine = await startTestEngine({
+    enableRemoteSchemaPermissions: false,
+    databaseUrl: database.url,
+    remoteSchemaCacheSize: 1_000_000,
+    enabledApis: ['metadata', 'graphql', 'metrics'],
+  });
+  const definition = { url: remote.url, forward_client_headers: true };
+  await engine.admin('add_remote_schema', { name: 'counter', definition });
+  await engine.admin('pg_track_table', { table: 'author' });
+  const field = { of: { arguments: { id: '$id' } } };
+  const to = { to_remote_schema: { remote_schema: 'counter', lhs_fields: ['id'], remote_field: field } };
+  await engine.admin('pg_create_remote_relationship', { table: 'author', name: 'far', definition: to });
+});
+afterAll(async () => {
+  await engine?.close();
+  await remote?.close();
+  await database?.drop();
+});
+beforeEach(() => {
+  remote.headers['cache-control'] = 'max-age=60';
+});
+
+/** How many requests reached the service. */
+async function sent(ask: () => Promise<unknown>): Promise<number> {
+  const before = remote.asked.length;
+  await ask();
+  return remote.asked.length - before;
+}
+
+test('the same query is sent once, and another is sent', async () => {
+  const first = await engine.graphql('{ a: n }');
+  expect(await sent(async () => expect(await engine.graphql('{ a: n }')).toEqual(first))).toBe(0);
+  expect(await sent(() => engine.graphql('{ b: n }'))).toBe(1);
+});
+
+test('nobody is given the answer of another role, session or client', async () => {
+  const ask = (role: string, headers = {}) => sent(() => engine.graphql('{ c: n }', { role, headers }));
+  expect([await ask('admin'), await ask('admin')]).toEqual([1, 0]);
+  expect([await ask('user'), await ask('user')]).toEqual([1, 0]);
+  expect(await ask('user', { 'x-engine-user-id': '1' })).toBe(1);
+  expect(await ask('user', { 'x-engine-user-id': '2' })).toBe(1);
+  expect(await ask('user', { authorization: 'Bearer me' })).toBe(1);
+  expect(await ask('user')).toBe(0);
+});
+
+test('what the service keeps to itself is sent again, and so is every mutation', async () => {
+  remote.headers['cache-control'] = 'private, max-age=60';
+  const ask = () => engine.graphql('{ d: n }');
+  expect([await sent(ask), await sent(ask)]).toEqual([1, 1]);
+  remote.headers['cache-control'] = 'max-age=60';
+  const write = () => engine.graphql('mutation { n }');
+  expect([await sent(write), await sent(write)]).toEqual([1, 1]);
+});
+
+test('joins are kept, too', async () => {
+  const ask = () => engine.graphql('{ author { far } }');
+  expect([await sent(ask), await sent(ask)]).toEqual([1, 0]);
+});
+
+test('nothing of what was kept is given once the remote schema has been reloaded', async () => {
+  const ask = () => engine.graphql('{ f: n }');
+  expect([await sent(ask), await sent(ask)]).toEqual([1, 0]);
+  await engine.admin('reload_remote_schema', { name: 'counter' });
+  expect([await sent(ask), await sent(ask)]).toEqual([1, 0]);
+  await engine.admin('reload_metadata', { reload_remote_schemas: ['counter'] });
+  expect([await sent(ask), await sent(ask)]).toEqual([1, 0]);
+});
+
+test('hits and misses are counted', async () => {
+  const text = await (await engine.fetch('/v1/metrics')).text();
+  expect(text).toMatch(/pergola_remote_cache_requests_total\{result="hit"\} [1-9]/);
+  expect(text).toMatch(/pergola_remote_cache_requests_total\{result="miss"\} [1-9]/);
+});
+
+test('nothing is kept unless it is said so', async () => {
+  const plain = await startTestEngine({ databaseUrl: database.url });
+  const ask = () => plain.graphql('{ e: n }');
+  expect([await sent(ask), await sent(ask)]).toEqual([1, 1]);
+  await plain.close();
+});

@@ -1,0 +1,201 @@
+/** Subscriptions to a remote schema that takes no WebSockets and answers with server-sent events: what it is told, how they end, and
+ *  that it is not asked for a WebSocket each time. A library's own stream is in remote-peers.test.ts. */
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { startRemote } from '../../testing/remote.ts';
+import { openSocket } from '../../testing/websocket.ts';
+
+type Asked = {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: unknown;
+  readonly response: ServerResponse;
+};
+
+let database: TestDatabase;
+let engine: TestEngine;
+let url: string;
+let streams: Asked[] = [];
+let handshakes = 0;
+/** How whoever asks for a stream is answered. */
+let answer: (response: ServerResponse) => void;
+const begin = (response: ServerResponse) =>
+  void response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' }).write(':\n\n');
+
+let introspected: (body: string) => Promise<Response>;
+const service = createServer((request, response) => {
+  let text = '';
+  request.on('data', (chunk) => (text += chunk));
+  request.on('end', async () => {
+    if (request.headers.upgrade) {
+      handshakes++;
+      response.writeHead(405).end('no');
+    } else if (request.headers.accept === 'text/event-stream') {
+      streams.push({ headers: request.headers, body: JSON.parse(text), response });
+      answer(response);
+    } else {
+      response.end(await (await introspected(text)).text());
+    }
+  });
+});
+
+beforeAll(async () => {
+  const schema = await startRemote(`
+    type Tick { n: Int! at: String } type Query { now: Tick } type Subscription { ticks(from: Int): Tick }`);
+  introspected = (body) => fetch(schema.url, { method: 'POST', body });
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(service.address() as AddressInfo).port}/graphql`;
+  database = await createDatabase();
+  engine = await startTestEngine({
+    databaseUrl: database.url,
+    enabledApis: ['metadata', 'graphql', 'metrics'],
+    liveQueriesMultiplexedRefetchInterval: 50,
+  });
+  return schema.close;
+});
+afterAll(async () => {
+  service.close();
+  service.closeAllConnections();
+  await engine?.close();
+  await database?.drop();
+});
+beforeEach(async () => {
+  streams = [];
+  answer = begin;
+  await engine.admin('clear_metadata', {});
+  const definition = { url, timeout_seconds: 5, headers: [{ name: 'x-mine', value: 'yes' }] };
+  expect((await engine.admin('add_remote_schema', { name: 'clock', definition })).status).toBe(200);
+  handshakes = 0;
+});
+
+const QUERY = 'subscription T($from: Int) { t: ticks(from: $from) { n at } }';
+
+async function subscribe(query = QUERY) {
+  const client = await openSocket(engine.url, 'graphql-transport-ws');
+  onTestFinished(() => client.socket.terminate());
+  const headers = { 'x-engine-admin-secret': engine.adminSecret, 'x-engine-user-id': '7' };
+  client.send({ type: 'connection_init', payload: { headers } });
+  await client.next();
+  client.send({ type: 'subscribe', id: 'a', payload: { query, variables: { from: 3 } } });
+  return client;
+}
+
+async function streamed(many = 1): Promise<Asked> {
+  await expect.poll(() => streams.length, { timeout: 15_000 }).toBe(many);
+  return streams.at(-1)!;
+}
+
+const next = (payload: unknown) => ({ type: 'next', id: 'a', payload });
+const lost = (message: unknown) => ({
+  type: 'error',
+  payload: [{ path: ['t'], extensions: { code: 'remote-schema-error', internal: { message } } }],
+});
+
+test('it is asked by a request of its own, and every event is sent as it comes, up to the last', async () => {
+  const client = await subscribe();
+  const { headers, body, response } = await streamed();
+  expect(headers).toMatchObject({ 'x-mine': 'yes', 'x-engine-role': 'admin', 'x-engine-user-id': '7' });
+  expect(JSON.stringify(headers)).not.toContain(engine.adminSecret);
+  const query = 'subscription T($from:Int){t:ticks(from:$from){n at}}';
+  expect(body).toEqual({ query, variables: { from: 3 }, operationName: 'T' });
+  response.write('event: next\ndata: {"data":{"t":{"n":1,"at":"\u00e9"}}}\n\nevent: ne');
+  expect(await client.next()).toEqual(next({ data: { t: { n: 1, at: 'é' } } }));
+  response.write('xt\r\ndata: {"data":\r\ndata: {"t":null}}\r\n\r\n');
+  expect(await client.next()).toEqual(next({ data: { t: null } }));
+  response.write('event: complete\n\n');
+  expect(await client.next()).toEqual({ type: 'complete', id: 'a' });
+  await expect.poll(() => response.destroyed).toBe(true);
+});
+
+test('who has streamed once is not asked for a WebSocket again, until it is introspected anew', async () => {
+  await subscribe();
+  await streamed();
+  await subscribe();
+  await streamed(2);
+  expect(handshakes).toBe(1);
+  await engine.admin('reload_remote_schema', { name: 'clock' });
+  await subscribe();
+  await streamed(3);
+  expect(handshakes).toBe(2);
+});
+
+test('who stops streaming is asked for a WebSocket again', async () => {
+  await subscribe();
+  await streamed();
+  answer = (response) => void response.writeHead(404).end('gone');
+  expect(await (await subscribe()).next()).toMatchObject(
+    lost('No stream of events: the answer has status 404'),
+  );
+  expect(handshakes).toBe(1);
+  const again = 'No WebSocket: the answer has status 405. No stream of events: the answer has status 404';
+  expect(await (await subscribe()).next()).toMatchObject(lost(again));
+  expect(handshakes).toBe(2);
+});
+
+test('it ends at the service when the client ends it, and when the client is gone', async () => {
+  const count = async () => {
+    const text = await (await engine.fetch('/v1/metrics')).text();
+    return /^pergola_remote_subscriptions (\d+)$/m.exec(text)?.[1];
+  };
+  const client = await subscribe();
+  const { response } = await streamed();
+  await expect.poll(count).toBe('1');
+  client.send({ type: 'complete', id: 'a' });
+  await expect.poll(() => response.destroyed).toBe(true);
+  const other = await subscribe();
+  const second = await streamed(2);
+  other.socket.terminate();
+  await expect.poll(() => second.response.destroyed).toBe(true);
+  await expect.poll(count).toBe('0');
+});
+
+test('what the service refuses ends with its errors', async () => {
+  answer = (response) => void response.writeHead(400).end('{"errors":[{"message":"not today"}]}');
+  expect(await (await subscribe()).next()).toEqual({
+    type: 'error',
+    id: 'a',
+    payload: [{ message: 'not today' }],
+  });
+});
+
+test.each<[string, string, (response: ServerResponse) => void]>([
+  ['ends without a last event', 'The stream of events ended', (response) => response.end()],
+  ['is cut off', 'Connection failure: aborted', (response) => response.destroy()],
+])('a stream that %s ends with an error at its path', async (_, message, misbehave) => {
+  const client = await subscribe();
+  misbehave((await streamed()).response);
+  expect(await client.next()).toMatchObject(lost(message));
+});
+
+test.each<[string, (response: ServerResponse) => void]>([
+  ['', () => {}],
+  [' to its end', (response) => void response.writeHead(200).write('{"errors":')],
+])('a service that does not answer in time%s is told of', async (_, slow) => {
+  answer = slow;
+  const definition = { url, timeout_seconds: 1 };
+  await engine.admin('update_remote_schema', { name: 'clock', definition });
+  const message = expect.stringMatching(
+    /^No WebSocket: the answer has status 405. (Response timeout|No whole response)/,
+  );
+  expect(await (await subscribe()).next()).toMatchObject(lost(message));
+});
+
+test('it is no faster than its client: nothing is lost, and the service waits', async () => {
+  const client = await subscribe();
+  const { response } = await streamed();
+  client.socket.pause();
+  const at = 'x'.repeat(1_000_000);
+  for (let n = 0; n < 32; n++)
+    response.write(`event: next\ndata: {"data":{"t":{"n":${n},"at":"${at}"}}}\n\n`);
+  // What the service could not get rid of stays the same for a while.
+  const waiting = async () => {
+    const before = response.writableLength;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    return before === response.writableLength && before > 5_000_000;
+  };
+  await expect.poll(waiting, { timeout: 20_000 }).toBe(true);
+  client.socket.resume();
+  for (let n = 0; n < 32; n++) expect(await client.next()).toMatchObject({ payload: { data: { t: { n } } } });
+});

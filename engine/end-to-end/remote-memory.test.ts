@@ -1,0 +1,59 @@
+/** A long answer of a remote schema on its way through an engine: in memory once. */
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { type EngineApart, startEngineApart } from '../../testing/engine-apart.ts';
+import { type RemoteService, startRemote } from '../../testing/remote.ts';
+
+const SIZE = 100_000_000;
+
+let database: TestDatabase;
+let engine: EngineApart;
+let remote: RemoteService;
+let answer: Buffer;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  remote = await startRemote('type Item { id: Int text: String } type Query { items: [Item!] }', {
+    'Query.items': () => [],
+  });
+  engine = await startEngineApart(database.url);
+  await post('/v1/metadata', {
+    type: 'add_remote_schema',
+    args: { name: 'far', definition: { url: remote.url } },
+  });
+  const item = `{"id":12345,"text":"${'ä'.repeat(480)}"}`;
+  const items = Array.from({ length: SIZE / 1000 }, () => item).join(',');
+  answer = Buffer.from(`{"data":{"items":[${items}]}}`);
+});
+afterAll(async () => {
+  engine?.close();
+  await remote?.close();
+  await database?.drop();
+});
+
+/** How many bytes are answered; none is kept. */
+async function post(path: string, body: object): Promise<number> {
+  const headers = { 'content-type': 'application/json', 'x-engine-admin-secret': engine.adminSecret };
+  const asking = request(engine.url + path, { method: 'POST', headers });
+  asking.end(JSON.stringify(body));
+  const [response] = (await once(asking, 'response')) as [IncomingMessage];
+  let bytes = 0;
+  for await (const chunk of response) bytes += (chunk as Buffer).length;
+  return bytes;
+}
+
+test('an answer of 100 MB is in memory once', async () => {
+  const query = { query: '{ items { id text } }' };
+  for (let i = 0; i < 20; i++) await post('/v1/graphql', query);
+  const before = await engine.usage();
+  remote.misbehave((_, response) => {
+    response.setHeader('content-length', answer.length);
+    response.end(answer);
+  });
+  expect(await post('/v1/graphql', query)).toBe(answer.length);
+  const { mostBytes } = await engine.usage();
+  // What was read and is not collected yet is 80 MB at most, however long the answer: of 200 MB, 280 were seen.
+  expect((mostBytes - before.bytes) / answer.length).toBeLessThan(2.4);
+});

@@ -1,0 +1,119 @@
+/** A remote schema served by somebody else's library, in a process of its own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { openSocket } from '../../testing/websocket.ts';
+import { passThroughCpu } from '../bench/remote.ts';
+
+let database: TestDatabase;
+let engine: TestEngine;
+let peer: ChildProcess;
+let url: string;
+
+beforeAll(async () => {
+  ({ child: peer, url } = await startPeer());
+  database = await createDatabase();
+  engine = await startTestEngine({ databaseUrl: database.url });
+  const added = await engine.admin('add_remote_schema', { name: 'library', definition: { url } });
+  expect(added).toMatchObject({ status: 200 });
+});
+afterAll(async () => {
+  peer?.kill();
+  await engine?.close();
+  await database?.drop();
+});
+
+test('unions, interfaces, enums, custom scalars and input objects go both ways', async () => {
+  const { data, errors } = await engine.graphql(
+    `query ($filter: BookFilter, $first: Int) {
+      books(filter: $filter, first: $first) { id title genre printed sequel { title } }
+      works { __typename ... on Book { genre } ... on Film { minutes } }
+      titled { title ... on Film { __typename } }
+    }`,
+    { variables: { filter: { genre: ['NOVEL'], printedAfter: '1900-01-01' }, first: 5 } },
+  );
+  expect(errors).toBeUndefined();
+  expect(data).toEqual({
+    books: [{ id: '1', title: 'Emma', genre: 'NOVEL', printed: '1910-01-01', sequel: { title: 'Walden' } }],
+    works: [
+      { __typename: 'Book', genre: 'NOVEL' },
+      { __typename: 'Book', genre: 'ESSAY' },
+      { __typename: 'Film', minutes: 153 },
+    ],
+    titled: [{ title: 'Emma' }, { title: 'Walden' }, { __typename: 'Film', title: 'Metropolis' }],
+  });
+});
+
+test('fields of federation are fields like any other', async () => {
+  const { data } = await engine.graphql(
+    'query ($them: [_Any!]!) { _service { sdl } _entities(representations: $them) { ... on Book { title } } }',
+    { variables: { them: [{ __typename: 'Book', id: '2' }] } },
+  );
+  expect(data).toMatchObject({
+    _service: { sdl: expect.stringContaining('@key') },
+    _entities: [{ title: 'Walden' }],
+  });
+});
+
+test('mutations and errors', async () => {
+  const added = await engine.graphql('mutation { addBook(title: "Ulysses") { title genre } }');
+  expect(added.data).toEqual({ addBook: { title: 'Ulysses', genre: 'NOVEL' } });
+  const { data, errors } = await engine.graphql('{ fails }');
+  expect(data).toBeNull();
+  expect(errors).toMatchObject([{ message: 'Unexpected error.', path: ['fails'] }]);
+});
+
+/** A service started with these arguments. */
+async function startPeer(...args: readonly string[]) {
+  const child = spawn(process.execPath, ['testing/yoga.mjs', ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [printed] = (await once(child.stdout!, 'data')) as [Buffer];
+  return { child, url: printed.toString().trim() };
+}
+
+test.each(['WebSockets', 'server-sent events'])('subscriptions over %s', async (way) => {
+  if (way === 'server-sent events') {
+    const { child, url: alone } = await startPeer('--no-sockets');
+    onTestFinished(() => void child.kill());
+    const definition = { url: alone, customization: { root_fields_namespace: 'away' } };
+    expect((await engine.admin('add_remote_schema', { name: 'away', definition })).status).toBe(200);
+  }
+  const [before, after] = way === 'WebSockets' ? ['', ''] : ['away { ', ' }'];
+  const socket = await openSocket(engine.url, 'graphql-transport-ws');
+  const headers = { 'x-engine-admin-secret': engine.adminSecret };
+  socket.send({ type: 'connection_init', payload: { headers } });
+  await socket.next();
+  const query = `subscription { ${before} added { __typename title ... on Titled { heading: title } sequel { id } } ${after} }`;
+  socket.send({ type: 'subscribe', id: '1', payload: { query } });
+  // Nobody says that the subscription has begun there: books are added until one is told of.
+  const adding = setInterval(
+    () => void engine.graphql(`mutation { ${before} addBook(title: "Ulysses") { id } ${after} }`),
+    100,
+  );
+  const added = { __typename: 'Book', title: 'Ulysses', heading: 'Ulysses', sequel: null };
+  const data = way === 'WebSockets' ? { added } : { away: { added } };
+  expect(await socket.next()).toEqual({ type: 'next', id: '1', payload: { data } });
+  clearInterval(adding);
+  socket.socket.terminate();
+});
+
+test('passing a query through costs little CPU beside asking the service itself', async () => {
+  const apart = await createDatabase();
+  onTestFinished(apart.drop);
+  const asked = { databaseUrl: apart.url, serviceUrl: url };
+  const { engine, direct } = await passThroughCpu(asked, { warming: 200, requests: 100, rounds: 3 });
+  // About three times what a client needs to ask anybody; a machine that is busy is slower at both. In microseconds:
+  // node engine/bench/remote.ts.
+  expect(engine / direct).toBeLessThan(8);
+});
+
+test('what introspection tells of it builds a schema again', async () => {
+  const { buildClientSchema, getIntrospectionQuery, validateSchema } = await import('graphql');
+  const { data } = await engine.graphql(getIntrospectionQuery());
+  const schema = buildClientSchema(data as never);
+  expect(validateSchema(schema)).toEqual([]);
+  expect(schema.getType('Moment')?.description).toBe('A moment, as text.');
+});

@@ -1,0 +1,445 @@
+/** Scheduled events of whole engines: at their time webhooks are told, as often as it takes, once, and never when it is too
+ *  late; what is to come follows the metadata. Times are moved in the database, since nobody wants to wait for a minute. */
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+
+type Told = {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Record<string, unknown>;
+};
+
+let database: TestDatabase;
+let engine: TestEngine;
+let hook: string;
+let told: Told[] = [];
+let reply: () => { readonly status: number; readonly headers?: Record<string, string> };
+/** The webhook answers when it is open. */
+let open: Promise<void> = Promise.resolve();
+
+const webhook = createServer((request, response) => {
+  let text = '';
+  request.on('data', (chunk) => (text += chunk));
+  request.on('end', async () => {
+    told.push({ path: request.url ?? '', headers: request.headers, body: JSON.parse(text) });
+    await open;
+    const { status, headers = {} } = reply();
+    response.writeHead(status, headers).end('{"heard":true}');
+  });
+});
+
+const start = (more: Partial<Parameters<typeof startTestEngine>[0]> = {}) =>
+  startTestEngine({
+    databaseUrl: database.url,
+    env: { HOOK: hook, TOKEN: 'secret' },
+    eventsFetchInterval: 30,
+    ...more,
+  });
+const soon = <T>(body: () => T) => vi.waitFor(body, { timeout: 15_000, interval: 20 });
+const must = async (type: string, args: object, from: TestEngine = engine) => {
+  const answer = await from.admin(type, args);
+  expect(answer).toMatchObject({ status: 200 });
+  return answer.body as Record<string, unknown>;
+};
+const refusal = async (type: string, args: object) => {
+  const { status, body } = await engine.admin<{ code: string; path: string; error: string }>(type, args);
+  expect(status).toBe(400);
+  return body;
+};
+const YEARLY = {
+  name: 'yearly',
+  schedule: '59 3 1 1 *',
+  webhook: '{{HOOK}}/yearly',
+  include_in_metadata: true,
+};
+const createCron = (args: object = {}) => must('create_cron_trigger', { ...YEARLY, ...args });
+const createEvent = (args: object = {}) =>
+  must('create_scheduled_event', { webhook: '{{HOOK}}/once', schedule_at: '2026-01-31T12:00:00Z', ...args });
+/** Whatever its time, however late. */
+const LATE = { retry_conf: { tolerance_seconds: 1_000_000_000 } };
+const eventsOf = async (trigger: string, more: object = {}) => {
+  const { events } = await must('get_scheduled_events', { type: 'cron', trigger_name: trigger, ...more });
+  return events as readonly { id: string; status: string; tries: number; scheduled_time: string }[];
+};
+const once = async (more: object = {}) => {
+  const { events } = await must('get_scheduled_events', { type: 'one_off', ...more });
+  return events as readonly { id: string; status: string; tries: number }[];
+};
+/** The next of a cron trigger comes now. */
+const comeDue = (trigger: string, since = '0 s') =>
+  database.sql(
+    `update pergola.scheduled_event set scheduled_time = now() - '${since}'::interval
+      where id = (select id from pergola.scheduled_event
+                   where trigger_name = '${trigger}' and status = 'scheduled' order by scheduled_time limit 1)
+     returning id`,
+  );
+
+beforeAll(async () => {
+  database = await createDatabase();
+  await new Promise<void>((resolve) => webhook.listen(0, '127.0.0.1', resolve));
+  hook = `http://127.0.0.1:${(webhook.address() as AddressInfo).port}`;
+  engine = await start();
+});
+afterAll(async () => {
+  await engine.close();
+  await database.drop();
+  webhook.close();
+});
+beforeEach(async () => {
+  told = [];
+  open = Promise.resolve();
+  reply = () => ({ status: 200 });
+  await must('clear_metadata', {});
+  await database.sql('truncate pergola.scheduled_event cascade');
+});
+
+test('an event is told once at its time, with its payload and who it is', async () => {
+  const { event_id: id } = await createEvent({ payload: { a: [1] }, comment: 'why', ...LATE });
+  await soon(async () => expect(await once()).toMatchObject([{ id, status: 'delivered', tries: 1 }]));
+  expect(told).toMatchObject([{ path: '/once', headers: { 'content-type': 'application/json' } }]);
+  expect(told[0]?.body).toEqual({
+    id,
+    scheduled_time: '2026-01-31T12:00:00Z',
+    created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    payload: { a: [1] },
+    comment: 'why',
+  });
+});
+
+test('an event of the future waits, and can be deleted', async () => {
+  const { event_id: id } = await createEvent({ schedule_at: '2999-01-01 02:00:00+02:00' });
+  const later = await createEvent({ schedule_at: '2999-01-02T00:00:00Z' });
+  expect(await once()).toMatchObject([
+    { id, status: 'scheduled', tries: 0, scheduled_time: '2999-01-01T00:00:00Z', next_retry_at: null },
+    { id: later['event_id'] },
+  ]);
+  expect(await refusal('delete_scheduled_event', { type: 'cron', event_id: id })).toMatchObject({
+    code: 'not-exists',
+    path: '$.args',
+  });
+  await must('delete_scheduled_event', { type: 'one_off', event_id: id });
+  expect(await once()).toMatchObject([{ id: later['event_id'] }]);
+  expect(told).toEqual([]);
+});
+
+test('what is no time is refused, by its place', async () => {
+  for (const at of ['tomorrow', '2026-01-31', '2026-01-31T12:00:00', '2026-02-30T00:00:00Z', 'infinity']) {
+    expect(await refusal('create_scheduled_event', { webhook: hook, schedule_at: at })).toMatchObject({
+      code: 'parse-failed',
+      path: '$.args.schedule_at',
+    });
+  }
+  expect(await once()).toEqual([]);
+});
+
+test('an event of a request that fails is not made', async () => {
+  const items = [
+    { type: 'create_scheduled_event', args: { webhook: hook, schedule_at: '2999-01-01T00:00:00Z' } },
+    { type: 'delete_cron_trigger', args: { name: 'none' } },
+  ];
+  expect(await refusal('bulk', items)).toMatchObject({ code: 'not-exists', path: '$.args[1].args' });
+  expect(await once()).toEqual([]);
+});
+
+test('an event says how it is shown in full', async () => {
+  const request_transform = { version: 2, method: 'PUT' };
+  await createEvent({
+    schedule_at: '2999-01-01T00:00:00Z',
+    payload: 7,
+    headers: [{ name: 'X-Token', value_from_env: 'TOKEN' }],
+    retry_conf: { num_retries: 3 },
+    request_transform,
+  });
+  const [event] = await once();
+  expect(event).toMatchObject({
+    webhook_conf: '{{HOOK}}/once',
+    payload: 7,
+    header_conf: [{ name: 'X-Token', value_from_env: 'TOKEN' }],
+    retry_conf: {
+      num_retries: 3,
+      retry_interval_seconds: 10,
+      timeout_seconds: 60,
+      tolerance_seconds: 21_600,
+    },
+    comment: null,
+    request_transform,
+    response_transform: null,
+  });
+});
+
+test('a cron trigger has a hundred events to come, and is told at the time of each', async () => {
+  await createCron({ payload: { foo: 'baz' }, comment: 'new year' });
+  const waiting = await eventsOf('yearly');
+  expect(waiting).toHaveLength(100);
+  expect(new Set(waiting.map(({ scheduled_time: time }) => time.slice(4)))).toEqual(
+    new Set(['-01-01T03:59:00Z']),
+  );
+  await comeDue('yearly');
+  await soon(() => expect(told).toHaveLength(1));
+  expect(told[0]).toMatchObject({
+    path: '/yearly',
+    body: { id: waiting[0]?.id, name: 'yearly', payload: { foo: 'baz' }, comment: 'new year' },
+  });
+  await soon(async () =>
+    expect(await eventsOf('yearly', { status: ['delivered'] })).toMatchObject([{ id: waiting[0]?.id }]),
+  );
+});
+
+test('a webhook that fails is told again as often as the trigger says, and each time is logged', async () => {
+  reply = () => ({ status: told.length < 3 ? 500 : 204 });
+  await createCron({ retry_conf: { num_retries: 5, retry_interval_seconds: 0 } });
+  const [{ id }] = (await comeDue('yearly')) as unknown as [{ id: string }];
+  await soon(async () =>
+    expect(await eventsOf('yearly', { status: ['delivered'] })).toMatchObject([{ tries: 3 }]),
+  );
+  const all = await must('get_scheduled_event_invocations', {
+    type: 'cron',
+    trigger_name: 'yearly',
+    get_rows_count: true,
+  });
+  expect(all).toMatchObject({ count: 3, invocations: [{ status: 204 }, { status: 500 }, { status: 500 }] });
+  const page = await must('get_scheduled_event_invocations', {
+    type: 'cron',
+    event_id: id,
+    limit: 1,
+    offset: 1,
+  });
+  expect(page).toEqual({
+    invocations: [
+      {
+        id: expect.any(String),
+        event_id: id,
+        status: 500,
+        request: { payload: told[1]?.body, headers: [], version: '2' },
+        response: expect.objectContaining({ type: 'webhook_response' }),
+        created_at: expect.stringMatching(/Z$/),
+      },
+    ],
+  });
+});
+
+test('a webhook that never succeeds is given up, one that asks for time has it', async () => {
+  reply = () => ({ status: 503, headers: { 'retry-after': '0' } });
+  await createEvent(LATE);
+  await soon(async () => expect(await once()).toMatchObject([{ status: 'error', tries: 2 }]));
+  expect(told).toHaveLength(2);
+});
+
+test('what is later than its tolerance is not told', async () => {
+  await createCron({ retry_conf: { tolerance_seconds: 60 } });
+  await comeDue('yearly', '2 min');
+  await soon(async () => expect(await eventsOf('yearly', { status: ['dead'] })).toHaveLength(1));
+  await comeDue('yearly', '30 s');
+  await soon(() => expect(told).toHaveLength(1));
+  expect(await eventsOf('yearly', { status: ['dead'] })).toMatchObject([{ tries: 0 }]);
+});
+
+test('headers come from the environment and not into the log; requests are transformed', async () => {
+  await createCron({
+    webhook: { from_env: 'HOOK' },
+    headers: [{ name: 'X-Token', value_from_env: 'TOKEN' }],
+    request_transform: {
+      version: 2,
+      url: '{{$base_url}}/else',
+      body: { action: 'transform', template: '{{ $body.name }}' },
+    },
+  });
+  await comeDue('yearly');
+  await soon(() =>
+    expect(told).toMatchObject([{ path: '/else', headers: { 'x-token': 'secret' }, body: 'yearly' }]),
+  );
+  const logged = await soon(async () => {
+    const log = await must('get_scheduled_event_invocations', { type: 'cron', trigger_name: 'yearly' });
+    expect(log['invocations']).toHaveLength(1);
+    return JSON.stringify(log);
+  });
+  expect(logged).toContain('value_from_env');
+  expect(logged).not.toContain('secret');
+});
+
+test('a variable that is not set is refused; our own are never sent', async () => {
+  const unset = [{ name: 'X-A', value_from_env: 'NOWHERE' }];
+  for (const type of ['create_scheduled_event', 'create_cron_trigger']) {
+    const args = { ...YEARLY, webhook: hook, schedule_at: '2999-01-01T00:00:00Z', headers: unset };
+    const refused = await refusal(type, args);
+    expect(refused).toMatchObject({ code: 'invalid-configuration' });
+    expect(JSON.stringify(refused)).toContain('NOWHERE');
+  }
+  const stolen = [{ name: 'X-A', value_from_env: 'ENGINE_GRAPHQL_ADMIN_SECRET' }];
+  for (const type of ['create_scheduled_event', 'create_cron_trigger']) {
+    const args = { ...YEARLY, webhook: hook, schedule_at: '2999-01-01T00:00:00Z', headers: stolen };
+    expect(await refusal(type, args)).toMatchObject({ code: 'invalid-configuration' });
+  }
+});
+
+test('a schedule that cannot be read is refused; in a document it is inconsistent alone', async () => {
+  expect(await refusal('create_cron_trigger', { ...YEARLY, schedule: '61 * * * *' })).toMatchObject({
+    code: 'parse-failed',
+    path: '$.args.schedule',
+  });
+  const metadata = {
+    version: 3,
+    sources: [],
+    cron_triggers: [YEARLY, { ...YEARLY, name: 'odd', schedule: 'x' }],
+  };
+  const args = { allow_inconsistent_metadata: true, metadata };
+  const report = await engine.admin('replace_metadata', args, { version: 2 });
+  expect(report.body).toMatchObject({
+    is_consistent: false,
+    inconsistent_objects: [{ type: 'cron_trigger', name: 'cron_trigger odd' }],
+  });
+  expect(await eventsOf('yearly')).toHaveLength(100);
+  expect(await eventsOf('odd')).toEqual([]);
+});
+
+test('a name is taken until it is replaced or deleted', async () => {
+  await createCron();
+  expect(await refusal('create_cron_trigger', YEARLY)).toEqual({
+    code: 'already-exists',
+    error: 'cron trigger with name: yearly already exists',
+    path: '$.args',
+  });
+  await createCron({ schedule: '0 0 1 * *', replace: true });
+  const times = (await eventsOf('yearly')).map(({ scheduled_time: time }) => time.slice(8));
+  expect(times).toHaveLength(100);
+  expect(new Set(times)).toEqual(new Set(['01T00:00:00Z']));
+  await must('delete_cron_trigger', { name: 'yearly' });
+  expect(await refusal('delete_cron_trigger', { name: 'yearly' })).toMatchObject({ code: 'not-exists' });
+  expect(await eventsOf('yearly')).toEqual([]);
+});
+
+test('a trigger that changes but for its schedule keeps its events', async () => {
+  await createCron();
+  const before = await eventsOf('yearly');
+  await createCron({ webhook: '{{HOOK}}/other', replace: true });
+  expect(await eventsOf('yearly')).toEqual(before);
+  await comeDue('yearly');
+  await soon(() => expect(told).toMatchObject([{ path: '/other' }]));
+});
+
+test('an event under way when its trigger goes is told to its end, one that was to be told again is dead', async () => {
+  reply = () => ({ status: 500 });
+  await createCron({ retry_conf: { num_retries: 1, retry_interval_seconds: 3600 } });
+  await comeDue('yearly');
+  await soon(async () => expect((await eventsOf('yearly', { limit: 1 }))[0]).toMatchObject({ tries: 1 }));
+  await must('delete_cron_trigger', { name: 'yearly' });
+  expect(await eventsOf('yearly')).toMatchObject([{ status: 'dead', tries: 1 }]);
+});
+
+test('pages, states and counts of events', async () => {
+  await createCron();
+  const all = await eventsOf('yearly');
+  await database.sql(`update pergola.scheduled_event set status = 'error' where id = '${all[1]?.id}'`);
+  expect(await eventsOf('yearly', { limit: 2, offset: 1 })).toMatchObject([
+    { id: all[1]?.id },
+    { id: all[2]?.id },
+  ]);
+  const some = await must('get_scheduled_events', {
+    type: 'cron',
+    trigger_name: 'yearly',
+    status: ['error', 'dead'],
+    get_rows_count: true,
+    limit: 0,
+  });
+  expect(some).toEqual({ events: [], count: 1 });
+  expect(await once()).toEqual([]);
+  expect(await refusal('get_scheduled_events', { type: 'cron' })).toMatchObject({ code: 'parse-failed' });
+  expect(await refusal('get_scheduled_events', { type: 'x' })).toMatchObject({ code: 'parse-failed' });
+});
+
+test('a trigger that is not to be in the metadata is in no export, and a replacement leaves it alone', async () => {
+  await createCron();
+  await createCron({ name: 'hidden', include_in_metadata: false });
+  const exported = await must('export_metadata', {});
+  expect(exported['cron_triggers']).toEqual([YEARLY]);
+  await must('replace_metadata', { ...exported, cron_triggers: [] });
+  const { cron_triggers: left } = await must('get_cron_triggers', {});
+  expect(left).toEqual([
+    {
+      ...YEARLY,
+      name: 'hidden',
+      include_in_metadata: false,
+      headers: [],
+      retry_conf: {
+        num_retries: 0,
+        retry_interval_seconds: 10,
+        timeout_seconds: 60,
+        tolerance_seconds: 21_600,
+      },
+    },
+  ]);
+  expect(await eventsOf('yearly')).toEqual([]);
+  expect(await eventsOf('hidden')).toHaveLength(100);
+  await must('clear_metadata', {});
+  expect(await eventsOf('hidden')).toEqual([]);
+});
+
+test('two replicas tell of every event once', async () => {
+  const other = await start();
+  onTestFinished(() => other.close());
+  await Promise.all(
+    Array.from({ length: 30 }, (_, i) =>
+      must(
+        'create_scheduled_event',
+        { webhook: hook, schedule_at: '2026-01-31T12:00:00Z', payload: i, ...LATE },
+        i % 2 ? other : engine,
+      ),
+    ),
+  );
+  await soon(async () => expect(await once({ status: ['delivered'] })).toHaveLength(30));
+  expect(told.map(({ body }) => Number(body['payload'])).toSorted((a, b) => a - b)).toEqual([
+    ...Array(30).keys(),
+  ]);
+});
+
+test('a replica tells of a trigger another one has made', async () => {
+  const quiet = await start({ eventsFetchInterval: 0 });
+  onTestFinished(() => quiet.close());
+  await must('create_cron_trigger', YEARLY, quiet);
+  await comeDue('yearly');
+  await soon(() => expect(told).toHaveLength(1));
+});
+
+test('what an engine that is gone had taken is told by another', async () => {
+  await createEvent({ schedule_at: '2999-01-01T00:00:00Z', ...LATE });
+  await database.sql(`update pergola.scheduled_event set scheduled_time = now(), status = 'locked',
+    lease_ends_at = now() + interval '1 hour'`);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(told).toEqual([]);
+  await database.sql(`update pergola.scheduled_event set lease_ends_at = now() - interval '1 second'`);
+  await soon(async () => expect(await once()).toMatchObject([{ status: 'delivered', tries: 1 }]));
+});
+
+test('an engine that stops gives back what its webhook has not answered in time', async () => {
+  const gate = Promise.withResolvers<void>();
+  open = gate.promise;
+  onTestFinished(() => gate.resolve());
+  await must('clear_metadata', {});
+  await engine.close();
+  const stopping = await start({ gracefulShutdownTimeout: 0 });
+  await must(
+    'create_scheduled_event',
+    { webhook: hook, schedule_at: '2026-01-31T12:00:00Z', ...LATE },
+    stopping,
+  );
+  await soon(() => expect(told).toHaveLength(1));
+  await stopping.close();
+  expect(await database.sql('select status, lease_ends_at from pergola.scheduled_event')).toEqual([
+    { status: 'scheduled', lease_ends_at: null },
+  ]);
+  gate.resolve();
+  engine = await start();
+  await soon(async () => expect(await once()).toMatchObject([{ status: 'delivered' }]));
+});
+
+test('an engine that starts has events written that nobody wrote, and forgets those of nobody', async () => {
+  await createCron();
+  await engine.close();
+  await database.sql(`update pergola.scheduled_event set trigger_name = 'gone'`);
+  engine = await start();
+  await soon(async () => expect(await eventsOf('yearly')).toHaveLength(100));
+  expect(await eventsOf('gone')).toEqual([]);
+});

@@ -1,0 +1,140 @@
+/** Several sources in a running engine: replicas that are read, databases that go and come back, poolers that keep no session. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { openSocket } from '../../testing/websocket.ts';
+import type { DatabaseUrl } from '../metadata/schema/source.ts';
+import { openProxy } from '../wire/testing/proxy.ts';
+
+const TABLE = (place: string) => `
+  create table note (id serial primary key, place text not null default '${place}');
+  insert into note default values`;
+
+let primary: TestDatabase;
+let replica: TestDatabase;
+let engine: TestEngine;
+
+beforeAll(async () => {
+  [primary, replica] = await Promise.all([createDatabase(), createDatabase()]);
+  await primary.sql(TABLE('primary'));
+  await replica.sql(TABLE('replica'));
+  engine = await startTestEngine({ databaseUrl: primary.url });
+});
+afterAll(async () => {
+  await engine?.close();
+  await Promise.all([primary?.drop(), replica?.drop()]);
+});
+
+async function configure(
+  info: object,
+  replicas: readonly DatabaseUrl[] = [],
+  name = 'default',
+): Promise<void> {
+  const connection = (database_url: DatabaseUrl) => ({ connection_info: { database_url, ...info } });
+  const configuration = {
+    ...connection(primary.url),
+    read_replicas: replicas.map((url) => connection(url).connection_info),
+  };
+  const tables = [{ table: { schema: 'public', name: 'note' } }];
+  const answer = await engine.admin(
+    'replace_metadata',
+    {
+      metadata: { version: 3, sources: [{ name, kind: 'postgres', configuration, tables }] },
+      allow_inconsistent_metadata: true,
+    },
+    { version: 2 },
+  );
+  expect(answer.status).toBe(200);
+}
+
+const QUERY = '{ note(limit: 1) { place } }';
+const from = (place: string) => ({ data: { note: [{ place }] } });
+
+test('queries and subscriptions read a replica, mutations and their answers the source', async () => {
+  await configure({}, [replica.url]);
+  expect(await engine.graphql(QUERY)).toEqual(from('replica'));
+  const written = await engine.graphql('mutation { insert_note_one(object: {}) { place } }');
+  expect(written).toEqual({ data: { insert_note_one: { place: 'primary' } } });
+  const socket = await openSocket(engine.url, 'graphql-transport-ws');
+  socket.send({
+    type: 'connection_init',
+    payload: { headers: { 'x-engine-admin-secret': engine.adminSecret } },
+  });
+  await socket.next();
+  socket.send({ type: 'subscribe', id: '1', payload: { query: `subscription ${QUERY}` } });
+  expect((await socket.next()).payload).toEqual(from('replica'));
+  socket.close();
+  await socket.closed;
+});
+
+test('a replica that is down is left out, without a request that fails, until it is back', async () => {
+  const proxy = await openProxy(replica.url);
+  await configure({}, [proxy.url]);
+  expect(await engine.graphql(QUERY)).toEqual(from('replica'));
+  proxy.mostBytes = 0;
+  const answers = await Promise.all(Array.from({ length: 20 }, () => engine.graphql(QUERY)));
+  for (const answer of answers) expect(answer).toEqual(from('primary'));
+  proxy.mostBytes = Number.POSITIVE_INFINITY;
+  await expect.poll(() => engine.graphql(QUERY), { timeout: 10_000, interval: 200 }).toEqual(from('replica'));
+  await configure({});
+  await proxy.close();
+});
+
+test('replicas take turns, and one whose URL cannot be told is as if it were not', async () => {
+  const other = await createDatabase();
+  await other.sql(TABLE('other'));
+  await configure({}, [replica.url, { from_env: 'NOT_SET' }, other.url]);
+  const places = new Set<string>();
+  for (let i = 0; i < 4; i++) {
+    const { data } = await engine.graphql<{ note: { place: string }[] }>(QUERY);
+    places.add(data!.note[0]!.place);
+  }
+  expect([...places].sort()).toEqual(['other', 'replica']);
+  await configure({});
+  await other.drop();
+});
+
+test('a source that is broken at the start stops no other, and comes back by itself', async () => {
+  const own = await createDatabase();
+  const proxy = await openProxy(replica.url);
+  proxy.mostBytes = 0;
+  const source = (name: string, database_url: string) => ({
+    name,
+    kind: 'postgres',
+    configuration: { connection_info: { database_url } },
+    customization: { root_fields: { prefix: `${name}_` }, type_names: { prefix: `${name}_` } },
+    tables: [{ table: { schema: 'public', name: 'note' } }],
+  });
+  const other = await startTestEngine({ databaseUrl: own.url });
+  const metadata = { version: 3, sources: [source('well', primary.url), source('ill', proxy.url)] };
+  await other.admin('replace_metadata', { metadata, allow_inconsistent_metadata: true }, { version: 2 });
+  expect((await other.graphql('{ well_note(limit: 1) { place } }')).data).toEqual({
+    well_note: [{ place: 'primary' }],
+  });
+  expect((await other.graphql('{ ill_note { place } }')).errors?.[0]?.extensions.code).toBe(
+    'validation-failed',
+  );
+  expect((await other.admin('get_inconsistent_metadata', {})).body).toMatchObject({ is_consistent: false });
+  proxy.mostBytes = Number.POSITIVE_INFINITY;
+  await expect
+    .poll(() => other.graphql('{ ill_note { place } }'), { timeout: 15_000, interval: 200 })
+    .toEqual({ data: { ill_note: [{ place: 'replica' }] } });
+  expect((await other.admin('get_inconsistent_metadata', {})).body).toMatchObject({ is_consistent: true });
+  await other.close();
+  await proxy.close();
+  await own.drop();
+});
+
+test.for([
+  [true, true],
+  [false, false],
+] as const)(
+  'with use_prepared_statements %s, are statements kept in a session: %s',
+  async ([isOn, areKept]) => {
+    await configure({ use_prepared_statements: isOn, pool_settings: { max_connections: 1 } });
+    for (let i = 0; i < 4; i++) expect((await engine.graphql(QUERY)).errors).toBeUndefined();
+    const sql = `select count(*) > 0 from pg_prepared_statements`;
+    const { body } = await engine.admin<{ result: string[][] }>('run_sql', { sql, read_only: true });
+    expect(body.result[1]).toEqual([areKept ? 't' : 'f']);
+  },
+);
