@@ -12,9 +12,9 @@ import { scheduledFeed } from './events/scheduled-feed.ts';
 import { Shares, shareLimits } from './events/shares.ts';
 import { type Feed, Worker } from './events/worker.ts';
 import { AsyncActions } from './execute/async-actions.ts';
-import { type Grace, graceOf } from './execute/grace.ts';
 import { type HttpServer, openServer } from './http/server.ts';
 import { VERSION } from './http/version.ts';
+import { type Grace, graceOf } from './limits/grace.ts';
 import { measure, measureSource } from './observe/measure.ts';
 import type { Observe } from './observe/observation.ts';
 import { Registry } from './observe/registry.ts';
@@ -24,7 +24,7 @@ import { readDirectory } from './store/directory.ts';
 export type RunningEngine = {
   readonly url: string;
   /** Lets requests in flight finish, then closes the pools; how many requests were cut off. Takes no longer than the graceful
-   *  timeout and two seconds (execute/grace.ts), whatever a database or a service does not answer. */
+   *  timeout and two seconds (limits/grace.ts), whatever a database or a service does not answer. */
   readonly close: () => Promise<number>;
 };
 

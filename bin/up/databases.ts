@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { relative } from 'node:path';
 import type pg from 'pg';
-import { connectTo, optionAddress } from '../../engine/execute/connect.ts';
+import { connectTo, optionAddress } from '../../engine/database/connect.ts';
 import { filesIn } from '../../operator/folder/read-folder.ts';
 
 const PURPOSE = { applicationName: 'pergola up', timeoutMs: 15_000 };

@@ -1,7 +1,7 @@
 /** A transaction that outlives the function that began it: `run_sql` begins one on its source, and the request commits all
  *  of them together with the metadata at its end. Not here: when that is (work.ts). */
 import type pg from 'pg';
-import type { Database, TransactionOptions } from '../execute/pool.ts';
+import type { Database, TransactionOptions } from '../database/pool.ts';
 
 export type OpenTransaction = {
   readonly client: pg.ClientBase;

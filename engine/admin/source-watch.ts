@@ -6,9 +6,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { currentSum, type Fingerprinted, sumOf } from '../catalog/fingerprint.ts';
 import type { Catalog } from '../catalog/types.ts';
+import { sqlStateOf } from '../database/pg-errors.ts';
+import { type Database, WaitedTooLong } from '../database/pool.ts';
 import { EngineError } from '../errors/engine-error.ts';
-import { sqlStateOf } from '../execute/pg-errors.ts';
-import { type Database, WaitedTooLong } from '../execute/pool.ts';
 import type { Source } from '../metadata/schema/source.ts';
 
 /** A source of the current document, with the catalog the engine has of it. */

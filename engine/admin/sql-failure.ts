@@ -1,5 +1,5 @@
 /** What goes wrong while SQL of a client runs, as ERRORS rows: the database refuses a statement, or is not there.
- *  Not here: GraphQL requests (execute/pg-errors.ts). Spec: "Errors", postgres-error. */
+ *  Not here: GraphQL requests (database/pg-errors.ts). Spec: "Errors", postgres-error. */
 import pg from 'pg';
 import { fail } from '../errors/engine-error.ts';
 import { isUnreachable } from '../store/connect.ts';

@@ -4,11 +4,11 @@
  *  database (store/), pools of sources (ground.ts). */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Database, openDatabase } from '../database/pool.ts';
+import type { Sources, SourceTimed } from '../database/sources.ts';
 import { EngineError } from '../errors/engine-error.ts';
-import { ended } from '../execute/grace.ts';
-import { type Database, openDatabase } from '../execute/pool.ts';
-import type { Sources, SourceTimed } from '../execute/sources.ts';
 import { type OutboundVariables, outboundVariables } from '../execute/webhook.ts';
+import { ended } from '../limits/grace.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Trusts } from '../outgoing/tls-allowlist.ts';

@@ -1,6 +1,6 @@
 /** `pg_test_connection_template`: the connection a request would go to, by the template of its source or by one that is not in
  *  the metadata yet. No database is asked. Not here: templates (transform/connection.ts), where requests meet them
- *  (execute/sources.ts). Reference: docs/reference/behaviour/metadata-api.md. */
+ *  (database/sources.ts). Reference: docs/reference/behaviour/metadata-api.md. */
 import { fail } from '../errors/engine-error.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';

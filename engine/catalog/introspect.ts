@@ -16,7 +16,7 @@ import type {
   PgType,
 } from './types.ts';
 
-/** What introspection needs of a connection; `pg.Client`, `pg.Pool` and execute/pool.ts's Database all fit. */
+/** What introspection needs of a connection; `pg.Client`, `pg.Pool` and database/pool.ts's Database all fit. */
 export type Introspectable = {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
 };

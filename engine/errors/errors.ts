@@ -3,7 +3,7 @@
  *  printed from it. Rows nobody raises are documented for clients and for the operations still to come.
  *  A row's own wording is the specification's, used by /v1/query. `newer` holds the wording of /v1/metadata and
  *  /v1/graphql where the two differ (docs/reference/behaviour/errors.md).
- *  Not here: how an error is raised or encoded (engine-error.ts), how SQLSTATEs map to rows (execute/pg-errors.ts). */
+ *  Not here: how an error is raised or encoded (engine-error.ts), how SQLSTATEs map to rows (database/pg-errors.ts). */
 
 export type ErrorDialect = 'specification' | 'newer';
 

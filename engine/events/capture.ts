@@ -3,7 +3,7 @@
  *  Not here: which of them change (admin/event-capture.ts), their SQL (sql/event-trigger.ts). */
 import { readFileSync } from 'node:fs';
 import type { ClientBase, QueryResult } from 'pg';
-import type { Database } from '../execute/pool.ts';
+import type { Database } from '../database/pool.ts';
 import type { ResolvedEventTrigger } from '../resolve/event-trigger.ts';
 import { captureText, dropCaptureText } from '../sql/event-trigger.ts';
 

@@ -1,6 +1,6 @@
 /** Deleting from the log of events what is done with and old enough, batch by batch, so that nobody waits for long.
  *  Not here: when (scheduled-feed.ts, admin/events.ts). Reference: docs/reference/behaviour/event-triggers.md. */
-import type { Database } from '../execute/pool.ts';
+import type { Database } from '../database/pool.ts';
 import type { CleanupScope } from '../resolve/event-trigger.ts';
 import { hasLog } from './capture.ts';
 

@@ -3,7 +3,7 @@
  *  Not here: the table (event-log.sql), who writes events (sql/event-trigger.ts), telling (deliver.ts), what administrators
  *  read of it (admin/events.ts). Reference: docs/reference/behaviour/event-triggers.md. */
 
-import type { Database } from '../execute/pool.ts';
+import type { Database } from '../database/pool.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { Attempt } from './deliver.ts';
 import type { Verdict } from './retry.ts';

@@ -1,8 +1,9 @@
 /** Scheduled events as a feed for the worker: at their time webhooks are told, or the log of an event trigger is cleaned up.
  *  Not here: how often and how many (worker.ts), rows (scheduled-log.ts), the next times (upcoming.ts).
  *  Reference: docs/reference/behaviour/scheduled-triggers.md. */
+
+import type { Database } from '../database/pool.ts';
 import { EngineError } from '../errors/engine-error.ts';
-import type { Database } from '../execute/pool.ts';
 import type { Message } from '../execute/webhook.ts';
 import { type Appointment, appointmentOf } from '../resolve/cron-trigger.ts';
 import type { Cleanup } from '../resolve/event-trigger.ts';

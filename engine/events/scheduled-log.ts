@@ -3,7 +3,7 @@
  *  Not here: the tables (store/migrations/), which events there are (upcoming.ts), what administrators read and write
  *  (admin/scheduled-events.ts). Reference: docs/reference/behaviour/scheduled-triggers.md. */
 
-import type { Database } from '../execute/pool.ts';
+import type { Database } from '../database/pool.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { OneOffEvent } from '../metadata/schema/event.ts';
 import type { Attempt } from './deliver.ts';

@@ -3,7 +3,7 @@
  *  change of the document, and now and then, since times pass.
  *  Not here: what happens at a time (scheduled-feed.ts), cron (resolve/schedule.ts). Reference: docs/reference/behaviour/event-triggers.md, docs/reference/behaviour/scheduled-triggers.md. */
 import type { ClientBase } from 'pg';
-import type { Database } from '../execute/pool.ts';
+import type { Database } from '../database/pool.ts';
 import { isSameJsonText } from '../json/value.ts';
 import { timesAfter } from '../resolve/schedule.ts';
 import type { Model } from '../resolve/types.ts';

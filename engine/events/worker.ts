@@ -2,7 +2,7 @@
  *  (shares.ts), so many taken together. Each feed is a database with such work. Feeds do not wait for each other: one that
  *  does not answer delays nobody else, and one that fails is asked less often.
  *  Not here: what the work is (event-feed.ts, scheduled-feed.ts). Reference: docs/reference/behaviour/event-triggers.md. */
-import { ended, type Grace } from '../execute/grace.ts';
+import { ended, type Grace } from '../limits/grace.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { Lane, Shares } from './shares.ts';
 

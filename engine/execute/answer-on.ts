@@ -2,6 +2,9 @@
  *  one admin request. Who asks is told to triggers. Out: the value, every digit as Postgres has written it.
  *  Raises what Postgres refuses, as ERRORS rows. Not here: plans of requests (answer.ts). */
 import type pg from 'pg';
+import { sqlStateOf } from '../database/pg-errors.ts';
+import { type NamedStatement, runOn } from '../database/pool.ts';
+import { SESSION_SETTINGS, sessionSettings } from '../database/session-settings.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { Plan } from '../plan/types.ts';
 import type { Session } from '../resolve/session.ts';
@@ -9,11 +12,8 @@ import type { Model } from '../resolve/types.ts';
 import { renderPlan } from '../sql/plan.ts';
 import { TimeIsUp } from '../wire/pool.ts';
 import { textOfColumn } from '../wire/statement.ts';
-import { sqlStateOf } from './pg-errors.ts';
 import { readyOnce } from './plan-cache.ts';
-import { type NamedStatement, runOn } from './pool.ts';
 import { write } from './run-plan.ts';
-import { SESSION_SETTINGS, sessionSettings } from './session-settings.ts';
 
 const QUERY_CANCELED = '57014';
 

@@ -1,9 +1,9 @@
 /** Twins of answer.ts, run-plan.ts and plan-cache.ts: requests from their text to their text, against a real Postgres. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Database, NamedStatement } from '../database/pool.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
 import { answer } from './answer.ts';
 import { planned } from './plan-cache.ts';
-import type { Database, NamedStatement } from './pool.ts';
 import { bodyText } from './splice.ts';
 import { openShop, type Shop } from './testing/shop.ts';
 

@@ -1,6 +1,9 @@
 /** One GraphQL request → its response, as text or bytes. The whole path of a request: schema of the role, plan (kept), values,
  *  statement, text around the text Postgres sent; nothing in between is parsed.
  *  Raises ERRORS rows, which the caller encodes. Not here: HTTP, who asks (auth/). Spec: "GraphQL API". */
+
+import { abandonableBy, type Databases } from '../database/databases.ts';
+import { traced } from '../database/traced.ts';
 import { fail } from '../errors/engine-error.ts';
 import type { Span } from '../observe/span.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
@@ -9,9 +12,8 @@ import { roleSchema } from '../schema/role-schemas.ts';
 import type { Row } from '../wire/statement.ts';
 import { type Answered, answerWithCalls, dataAlone, responseOf } from './calls.ts';
 import { type GraphqlRequest, type PlannedRequest, planned } from './plan-cache.ts';
-import { abandonableBy, type Databases, runPlan } from './run-plan.ts';
+import { runPlan } from './run-plan.ts';
 import { type Body, splice } from './splice.ts';
-import { traced } from './traced.ts';
 import { validateInputs } from './validate-input.ts';
 import { type OutboundContext, outboundVariables, sessionVariablesOf } from './webhook.ts';
 

@@ -3,10 +3,10 @@
  *  A call is made once; only one whose engine died meanwhile is made again, when its lease has ended. Nothing is retried.
  *  Not here: the table (store/action-calls.ts), a single call (action.ts). Reference: docs/reference/behaviour/actions.md. */
 import { EngineError } from '../errors/engine-error.ts';
+import { ended, type Grace } from '../limits/grace.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { Model } from '../resolve/types.ts';
 import { ask, checkAnswer } from './action.ts';
-import { ended, type Grace } from './grace.ts';
 import type { Message, OutboundContext } from './webhook.ts';
 
 export type NewActionCall = {

@@ -3,15 +3,17 @@
  *  What they answer is spliced in, errors of remote schemas are told beside it, and what is joined to rows comes last.
  *  Not here: plans without calls (answer.ts), one call (action.ts, remote-call.ts), joins (remote-join.ts).
  *  Reference: docs/reference/behaviour/mutations.md, docs/reference/behaviour/remote-schemas.md. */
+
+import type { Databases } from '../database/databases.ts';
+import type { Row } from '../database/pool.ts';
 import { fail } from '../errors/engine-error.ts';
 import type { Session } from '../resolve/session.ts';
 import { answerAction } from './action.ts';
 import { answerEntities } from './entities.ts';
 import type { PlannedRequest, ReadyCall } from './plan-cache.ts';
-import type { Row } from './pool.ts';
 import { answerRemote, failedRemote } from './remote-call.ts';
 import { withJoins } from './remote-join.ts';
-import { type Databases, runPlan } from './run-plan.ts';
+import { runPlan } from './run-plan.ts';
 import { type Body, bodyText, type Called, splice } from './splice.ts';
 import { validateInputs } from './validate-input.ts';
 import type { OutboundContext } from './webhook.ts';

@@ -1,6 +1,9 @@
 /** POST /v1/graphql/explain: the statement and Postgres's plan for each root field of a query, as the given session would
  *  run it. Every root is explained by itself, although a request runs all of a source as one statement.
  *  Nothing is executed: EXPLAIN with the same parameters. Spec: "Explain API". */
+
+import type { Databases } from '../database/databases.ts';
+import { engineErrorOf } from '../database/pg-errors.ts';
 import { fail } from '../errors/engine-error.ts';
 import { prepareDocument } from '../plan/document.ts';
 import { planRequest } from '../plan/plan.ts';
@@ -12,9 +15,7 @@ import { renderRoot } from '../sql/plan.ts';
 import type { Value } from '../wire/statement.ts';
 import type { AnswerContext } from './answer.ts';
 import { type Binding, bind } from './bind.ts';
-import { engineErrorOf } from './pg-errors.ts';
 import type { GraphqlRequest } from './plan-cache.ts';
-import type { Databases } from './run-plan.ts';
 
 export type ExplainedField = {
   readonly field: string;

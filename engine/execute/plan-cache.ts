@@ -3,6 +3,8 @@
  *  (0.1 to 1 ms) happen once. Bounded both ways, so that no client can fill the memory: neither with texts nor with
  *  `limit`s, whose values are part of a shape. A new model has new role schemas, and old plans are not found again. */
 import { createHash } from 'node:crypto';
+import type { NamedStatement } from '../database/pool.ts';
+import { Lru } from '../limits/lru.ts';
 import { type PreparedDocument, prepareDocument } from '../plan/document.ts';
 import { planRequest } from '../plan/plan.ts';
 import { coerceVariables, type RequestVariables } from '../plan/variables.ts';
@@ -21,8 +23,6 @@ import {
   type TemplatePart,
 } from '../sql/plan.ts';
 import { type QueryTag, tagged } from '../sql/query-tags.ts';
-import { Lru } from './lru.ts';
-import type { NamedStatement } from './pool.ts';
 import { bytesOf } from './splice.ts';
 
 export type GraphqlRequest = {

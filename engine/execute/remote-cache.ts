@@ -6,9 +6,9 @@
  *  In: what is sent, and a way to ask. Out: an answer. Not here: asking (remote-http.ts). Source: RFC 9111, 3, 4.2, 5.2.2. */
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { Lru } from '../limits/lru.ts';
 import type { OutgoingAnswer } from '../outgoing/http-client.ts';
 import { JsonScanner } from './json-scanner.ts';
-import { Lru } from './lru.ts';
 
 type Kept = { readonly answer: OutgoingAnswer; readonly until: number };
 

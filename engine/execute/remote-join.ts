@@ -4,6 +4,7 @@
  *  null, and is told of; errors a remote schema answers with are raised as `remoteErrors`. Not here: what is asked of a remote schema (remote-join-request.ts).
  *  Reference: docs/reference/behaviour/remote-schemas.md; docs/reference/behaviour/errors.md. */
 
+import type { Row } from '../database/pool.ts';
 import { EngineError } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { isRecord } from '../json/value.ts';
@@ -14,7 +15,6 @@ import type { TemplatePart } from '../sql/plan.ts';
 import { textOfColumn } from '../wire/statement.ts';
 import type { CallContext } from './calls.ts';
 import type { PlannedRequest, ReadyJoin, ReadyStatement } from './plan-cache.ts';
-import type { Row } from './pool.ts';
 import { toldAt } from './remote-call.ts';
 import { askForKeys } from './remote-join-request.ts';
 import { runPlan } from './run-plan.ts';

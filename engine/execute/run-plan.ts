@@ -1,43 +1,24 @@
 /** A ready plan → the first row of each of its statements. Queries: a statement a source, outside any transaction, at the
  *  same time. Mutations: in order, in one transaction a source, unless there is only one statement. Raises ERRORS rows; whatever was written is rolled back then.
  *  Not here: what an SQLSTATE means (pg-errors.ts). Reference: docs/reference/behaviour/mutations.md. */
-import { fail } from '../errors/engine-error.ts';
-import type { Statement } from '../sql/fragment.ts';
-import type { RoutedRequest } from '../transform/connection.ts';
-import { arrayLiteral } from '../wire/encode.ts';
-import { textOfColumn, type Value } from '../wire/statement.ts';
-import { type Binding, bind } from './bind.ts';
-import { type Deadline, deadlineAfter } from './deadline.ts';
-import { engineErrorOf, type Failed } from './pg-errors.ts';
-import type { Preparation, ReadyPlan, ReadyStatement, ReadyStep } from './plan-cache.ts';
+
+import type { Databases } from '../database/databases.ts';
+import { type Deadline, deadlineAfter } from '../database/deadline.ts';
+import { engineErrorOf, type Failed } from '../database/pg-errors.ts';
 import {
-  abandonable,
   type Database,
   isConnectionLost,
   type NamedStatement,
   type Row,
   type Run,
-} from './pool.ts';
-import { SESSION_SETTINGS, sessionSettings } from './session-settings.ts';
-
-/** Where databases are looked up by the name of their source: execute/sources.ts. */
-export interface Databases {
-  /** `read`: of what only reads, a replica's will do. */
-  get(source: string, access?: 'read'): Database;
-  /** As connection templates choose them for a request. Absent: there are no templates here. */
-  readonly chosenFor?: (request: RoutedRequest) => Databases;
-  /** What was chosen: requests with the same see the same database. Absent: all do. */
-  readonly choiceOf?: (source: string) => string;
-}
-
-/** Databases for a caller who may go away. */
-export function abandonableBy(databases: Databases, signal: AbortSignal): Databases {
-  const { choiceOf } = databases;
-  return {
-    get: (source, access) => abandonable(databases.get(source, access), signal),
-    ...(choiceOf && { choiceOf }),
-  };
-}
+} from '../database/pool.ts';
+import { SESSION_SETTINGS, sessionSettings } from '../database/session-settings.ts';
+import { fail } from '../errors/engine-error.ts';
+import type { Statement } from '../sql/fragment.ts';
+import { arrayLiteral } from '../wire/encode.ts';
+import { textOfColumn, type Value } from '../wire/statement.ts';
+import { type Binding, bind } from './bind.ts';
+import type { Preparation, ReadyPlan, ReadyStatement, ReadyStep } from './plan-cache.ts';
 
 /** The protocol counts a statement's parameters in 16 bits. */
 const MOST_PARAMETERS = 65_535;

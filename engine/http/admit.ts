@@ -1,8 +1,8 @@
 /** The request policies that are about requests and not about what they ask: how many come in one body, and how often.
- *  Nothing but a look-up where no limit is set. Not here: counting (execute/rate-limiter.ts). */
+ *  Nothing but a look-up where no limit is set. Not here: counting (limits/rate-limiter.ts). */
 import type { IncomingMessage } from 'node:http';
 import { fail } from '../errors/engine-error.ts';
-import type { RateLimiter } from '../execute/rate-limiter.ts';
+import type { RateLimiter } from '../limits/rate-limiter.ts';
 import { requestPolicyOf } from '../resolve/request-policy.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';

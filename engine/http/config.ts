@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import { isSecretSet, jwtSecretsOf } from '../auth/authenticate.ts';
 import type { ClaimSource, JwtSecret } from '../config/jwt-secret.ts';
 import { booleanOf } from '../config/option-types.ts';
-import { SourceHealth } from '../execute/source-health.ts';
+import { SourceHealth } from '../database/source-health.ts';
 import { stateVersionOf } from '../metadata/state-version.ts';
 import type { HttpContext } from './context.ts';
 import { adminSessionOf } from './exchange.ts';

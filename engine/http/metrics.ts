@@ -4,8 +4,8 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { EngineState } from '../admin/state.ts';
+import type { Database } from '../database/pool.ts';
 import { planCacheCounts } from '../execute/plan-cache.ts';
-import type { Database } from '../execute/pool.ts';
 import { openRemoteFeeds } from '../execute/remote-feed.ts';
 import type { Registry } from '../observe/registry.ts';
 import type { HttpContext } from './context.ts';

@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { cleanDump, forbiddenOption } from '../execute/pg-dump.ts';
+import { cleanDump, forbiddenOption } from '../database/pg-dump.ts';
 
 const PATH = process.env['PATH'];
 let database: TestDatabase;

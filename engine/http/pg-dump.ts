@@ -1,8 +1,8 @@
 /** POST /v1alpha1/pg_dump, for administrators: `{opts, clean_output?, source?}` → a database as SQL text.
- *  Not here: the program (execute/pg-dump.ts). Reference: docs/reference/behaviour/endpoints.md. */
+ *  Not here: the program (database/pg-dump.ts). Reference: docs/reference/behaviour/endpoints.md. */
 import type { FastifyInstance } from 'fastify';
+import { cleanDump, forbiddenOption, pgDump } from '../database/pg-dump.ts';
 import { EngineError, fail } from '../errors/engine-error.ts';
-import { cleanDump, forbiddenOption, pgDump } from '../execute/pg-dump.ts';
 import { isRecord } from '../json/value.ts';
 import type { HttpContext } from './context.ts';
 import { adminSessionOf, exchangeOf } from './exchange.ts';

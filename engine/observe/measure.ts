@@ -102,7 +102,7 @@ const TIMES = {
   wait: 'pergola_postgres_wait_seconds',
 } as const;
 
-/** What the pool of a source tells (execute/sources.ts). */
+/** What the pool of a source tells (database/sources.ts). */
 export function measureSource(
   registry: Registry,
   source: string,

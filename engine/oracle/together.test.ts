@@ -1,10 +1,10 @@
 /** What many are told who ask together is what each is told alone, whatever the schema, the rows, the permissions and the query:
  *  subscriptions that differ only in values share a statement, and nobody must see the rows of another. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Row } from '../database/pool.ts';
 import { EngineError } from '../errors/engine-error.ts';
 import { understood } from '../execute/answer.ts';
 import type { ReadyStatement } from '../execute/plan-cache.ts';
-import type { Row } from '../execute/pool.ts';
 import { runForMany, runStatement, valuesOf } from '../execute/run-plan.ts';
 import type { Session } from '../resolve/session.ts';
 import { textOfColumn, type Value } from '../wire/statement.ts';

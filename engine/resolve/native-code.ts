@@ -1,7 +1,7 @@
 /** The code of a native query → its text with arguments between. `{{name}}` is an argument anywhere but in comments; inside
  *  quotes it would be mere text, so there it is refused. The code must be one statement that can stand in parentheses, with
  *  no parameters of its own: `$1` would be somebody else's value.
- *  In: text and the declared names. Raises `nativeQueryInvalid`. Not here: is it right SQL (execute/native-query.ts).
+ *  In: text and the declared names. Raises `nativeQueryInvalid`. Not here: is it right SQL (database/native-query.ts).
  *  Reference: docs/reference/behaviour/functions.md. */
 import { pieceAt, type SqlPiece } from '../catalog/sql-pieces.ts';
 import { fail } from '../errors/engine-error.ts';

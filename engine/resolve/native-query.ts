@@ -1,7 +1,7 @@
 /** One native query: SQL of the administrator's own, as rows that are read like those of a view that takes arguments. The
  *  rows are a ResolvedTable under a name no table can have, so that everything that reads tables reads them too.
  *  In: its metadata, the logical models. Out: ResolvedTable with `native`; relationships and permissions are added later.
- *  Not here: reading code (native-code.ts), asking Postgres about it (execute/native-query.ts).
+ *  Not here: reading code (native-code.ts), asking Postgres about it (database/native-query.ts).
  *  Reference: docs/reference/behaviour/functions.md. */
 import { scalarOf } from '../catalog/scalars.ts';
 import { typeByName } from '../catalog/type-names.ts';

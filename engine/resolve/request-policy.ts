@@ -1,7 +1,7 @@
 /** Request policies: what of the API a role may not do whatever its permissions say: documents that are not on the allow list,
  *  introspection, requests that are too large, too many or take too long. Metadata → one RequestPolicy a role. Pure, total.
- *  The administrator has none. Not here: measuring a document (plan/request-policy.ts), counting requests (execute/rate-limiter.ts),
- *  stopping a statement (execute/pool.ts). Reference: docs/reference/behaviour/permissions.md; spec: "Limits". */
+ *  The administrator has none. Not here: measuring a document (plan/request-policy.ts), counting requests (limits/rate-limiter.ts),
+ *  stopping a statement (database/pool.ts). Reference: docs/reference/behaviour/permissions.md; spec: "Limits". */
 import type { QueryCollection } from '../metadata/schema/collection.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import { timerMs } from '../metadata/schema/number.ts';

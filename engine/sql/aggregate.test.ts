@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import type { AggregateFunction } from '../catalog/aggregates.ts';
 import { builtinType, type PgType } from '../catalog/types.ts';
-import { type Database, openDatabase } from '../execute/pool.ts';
+import { type Database, openDatabase } from '../database/pool.ts';
 import type { AggregateField, AggregateMember, AggregateValue, Plan, Select } from '../plan/types.ts';
 import { TRUE } from '../resolve/predicate.ts';
 import type { JsonForm } from '../resolve/types.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { OPERATORS, type OperatorName } from '../catalog/operators.ts';
 import { arrayOf } from '../catalog/types.ts';
-import { type Database, openDatabase } from '../execute/pool.ts';
+import { type Database, openDatabase } from '../database/pool.ts';
 import type { Predicate } from '../resolve/predicate.ts';
 import { condition, whereClause } from './bool-exp.ts';
 import { compile } from './fragment.ts';

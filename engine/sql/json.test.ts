@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { arrayOf, builtinType } from '../catalog/types.ts';
-import { type Database, openDatabase } from '../execute/pool.ts';
+import { type Database, openDatabase } from '../database/pool.ts';
 import type { Field } from '../plan/types.ts';
 import { compile, sql } from './fragment.ts';
 import { columnJson, concatenate, expression, jsonObject, text } from './json.ts';

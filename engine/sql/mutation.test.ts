@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { arrayOf, builtinType } from '../catalog/types.ts';
-import { type Database, openDatabase } from '../execute/pool.ts';
+import { type Database, openDatabase } from '../database/pool.ts';
 import type { Assignment, Field, Insert, MutationOutput, OnConflict, Update } from '../plan/types.ts';
 import { type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
 import { CHECK_FAILED } from './check.ts';

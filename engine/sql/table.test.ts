@@ -1,7 +1,7 @@
 /** Twins of table.ts, join.ts and order-by.ts: the statements of typical requests, and what Postgres answers to them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { type Database, openDatabase } from '../execute/pool.ts';
+import { type Database, openDatabase } from '../database/pool.ts';
 import type { OrderItem, Plan, Select } from '../plan/types.ts';
 import { TRUE } from '../resolve/predicate.ts';
 import { renderPlan } from './plan.ts';

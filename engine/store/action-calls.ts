@@ -2,8 +2,9 @@
  *  lease ends. A lease outlives the time the webhook has, so a call is made again only when the engine that made it is gone.
  *  Of two answers the first counts: what somebody has been told stays as it is.
  *  Not here: making calls (execute/async-actions.ts), the table (migrations/). Reference: docs/reference/behaviour/actions.md. */
+
+import type { Database } from '../database/pool.ts';
 import type { ActionCalls } from '../execute/async-actions.ts';
-import type { Database } from '../execute/pool.ts';
 
 export function actionCalls(database: Database): ActionCalls {
   return {

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { type Database, openDatabase } from '../execute/pool.ts';
+import { type Database, openDatabase } from '../database/pool.ts';
 import { editsBetween } from '../metadata/diff.ts';
 import { putObject, removeObject } from '../metadata/edit.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { expect, inject, test } from 'vitest';
-import { openDatabase } from '../execute/pool.ts';
+import { openDatabase } from '../database/pool.ts';
 import { nameOfDatabase, waitFor } from './connect.ts';
 
 async function closedPort(): Promise<number> {

@@ -1,7 +1,7 @@
 /** Waits for the metadata database at start: containers start in any order. Retries with growing pauses, says so at each
- *  attempt, gives up with one clear error. Not here: connections that break later (watch.ts, execute/pool.ts). */
+ *  attempt, gives up with one clear error. Not here: connections that break later (watch.ts, database/pool.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseConnectionString } from '../execute/connection-string.ts';
+import { parseConnectionString } from '../database/connection-string.ts';
 
 export type WaitOptions = {
   /** How it is called in the error: host and database, never the password. */

@@ -4,7 +4,7 @@
  *  Not here: asking them (admin/ground.ts), when to look (store.ts). PostgreSQL manual, "Transaction ID and Snapshot Information". */
 
 import type { ClientBase } from 'pg';
-import type { Database } from '../execute/pool.ts';
+import type { Database } from '../database/pool.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Draft } from './store.ts';

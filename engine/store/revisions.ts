@@ -3,8 +3,8 @@
  *  In: the metadata database. Out: what there is, and the document of one. Not here: going back (admin/revisions.ts). */
 
 import type { ClientBase } from 'pg';
+import type { Database } from '../database/pool.ts';
 import { fail } from '../errors/engine-error.ts';
-import type { Database } from '../execute/pool.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { parseMetadata } from '../metadata/parse.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
+import { type Database, openDatabase } from '../database/pool.ts';
 import { EngineError } from '../errors/engine-error.ts';
-import { type Database, openDatabase } from '../execute/pool.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
 import { Store } from './store.ts';
 

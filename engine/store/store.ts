@@ -4,8 +4,8 @@
  *  Not here: noticing other replicas' writes (watch.ts), the table itself (migrations/). */
 import { randomUUID } from 'node:crypto';
 import type { ClientBase } from 'pg';
+import type { Database } from '../database/pool.ts';
 import { fail } from '../errors/engine-error.ts';
-import type { Database } from '../execute/pool.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { Edit } from '../metadata/edit.ts';
 import { parseMetadata } from '../metadata/parse.ts';

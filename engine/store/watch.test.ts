@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { type Database, openDatabase } from '../execute/pool.ts';
+import { type Database, openDatabase } from '../database/pool.ts';
 import { Store, type Versions } from './store.ts';
 import { type Watch, watch } from './watch.ts';
 

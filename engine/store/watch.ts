@@ -3,7 +3,7 @@
  *  the database, at least once for every change and sometimes more often: the receiver compares with its own.
  *  Not here: what a change means (admin/state.ts). PostgreSQL manual, "LISTEN". */
 import type pg from 'pg';
-import { connectTo, optionAddress } from '../execute/connect.ts';
+import { connectTo, optionAddress } from '../database/connect.ts';
 import { CHANNEL, parseVersions, type Store, type Versions } from './store.ts';
 
 export type WatchOptions = {

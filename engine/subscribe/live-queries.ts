@@ -4,11 +4,13 @@
  *  anything more is pushed; one that no longer can be ends with the error a new one would get.
  *  In: request, session and a sink. Out: texts of responses to the sink, and a `stop`.
  *  Not here: sockets (http/), asking again (poller.ts). Reference: docs/reference/behaviour/subscriptions.md. */
+
+import { abandonableBy, type Databases } from '../database/databases.ts';
+import type { Row } from '../database/pool.ts';
 import { type EngineError, fail } from '../errors/engine-error.ts';
 import { answerPlanned, chosenFor, understood } from '../execute/answer.ts';
 import type { PlannedRequest, ReadyStatement } from '../execute/plan-cache.ts';
-import type { Row } from '../execute/pool.ts';
-import { abandonableBy, type Databases, runForMany, runStatement, valuesOf } from '../execute/run-plan.ts';
+import { runForMany, runStatement, valuesOf } from '../execute/run-plan.ts';
 import { bodyText } from '../execute/splice.ts';
 import type { Model } from '../resolve/types.ts';
 import { textOfColumn } from '../wire/statement.ts';

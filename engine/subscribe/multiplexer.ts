@@ -8,7 +8,7 @@
  *
  *  In: `ask(values)`. Out: an outcome for each, never rejected. Not here: when to ask (poller.ts), the statement
  *  (sql/fragment.ts, compileForMany). Numbers: docs/adr/0011. */
-import type { Row } from '../execute/pool.ts';
+import type { Row } from '../database/pool.ts';
 import type { Outcome, Values } from './poller.ts';
 
 export type MultiplexerOptions = {

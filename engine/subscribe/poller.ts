@@ -10,8 +10,9 @@
  *  has just written; it is never asked twice at the same time, so outcomes come in order.
  *  A failure is an outcome like any other: the next round may succeed.
  *  Not here: what an outcome means to a client (live-queries.ts), several cohorts in one statement (multiplexer.ts). */
+
+import type { Row } from '../database/pool.ts';
 import { EngineError } from '../errors/engine-error.ts';
-import type { Row } from '../execute/pool.ts';
 import type { Value } from '../wire/statement.ts';
 import { fingerprintOf } from './fingerprint.ts';
 

@@ -2,7 +2,7 @@
  *  In: the template, the names of the source's connection set, the request. Out: a Route. Raises TransformError.
  *  A template chooses by naming one of `$.primary`, `$.read_replicas`, `$.default` and `$.connection_set.NAME`: these are
  *  values no text is equal to, so that nothing a client sends can stand for one.
- *  Not here: connections (execute/sources.ts). Reference: docs/reference/behaviour/metadata-api.md; docs/reference/behaviour/metadata.md. */
+ *  Not here: connections (database/sources.ts). Reference: docs/reference/behaviour/metadata-api.md; docs/reference/behaviour/metadata.md. */
 import { evaluate } from './evaluate.ts';
 import { parseTemplate } from './parse.ts';
 import { explained, type SessionVariables, scopeOf, TransformError } from './render.ts';

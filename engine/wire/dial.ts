@@ -2,7 +2,7 @@
  *  host, a Tls. Out: a connected client.
  *  As libpq: the server's chain is checked wherever an authority is given, its host name in `verify-full` alone; `prefer` and
  *  `allow` have a second way, for a server that refuses the first; over Unix sockets nothing is encrypted.
- *  Not here: where certificates come from (execute/tls.ts). PostgreSQL manual, "SSL Support". */
+ *  Not here: where certificates come from (database/tls.ts). PostgreSQL manual, "SSL Support". */
 import type { ConnectionOptions } from 'node:tls';
 import pg from 'pg';
 import { redacted } from './redacted.ts';

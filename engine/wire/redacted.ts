@@ -1,6 +1,6 @@
 /** Takes texts out of errors: where a connection string comes from a variable or a file, nothing of it may be in a message, because
  *  whoever may name the variable need not be allowed to know it. The kind of the error and its code stay. Not here: which texts
- *  (execute/connect.ts). */
+ *  (database/connect.ts). */
 
 const PLACEHOLDER = '***';
 

@@ -1,5 +1,5 @@
 /** Operations on native queries. Reference: docs/reference/behaviour/functions.md, docs/reference/behaviour/metadata-api.md.
- *  Not here: is the code valid, does it return what it should (resolve/native-query.ts, execute/native-query.ts). */
+ *  Not here: is the code valid, does it return what it should (resolve/native-query.ts, database/native-query.ts). */
 import { fail } from '../../errors/engine-error.ts';
 import { dependentsOf } from '../../metadata/dependencies.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';

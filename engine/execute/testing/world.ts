@@ -1,13 +1,13 @@
 /** A world to ask: a real database with a schema of the test's own, its metadata resolved, and `ask` as different people. */
 import { createDatabase, type TestDatabase } from '../../../testing/database.ts';
 import { introspect } from '../../catalog/introspect.ts';
+import { Sources } from '../../database/sources.ts';
 import { EngineError, toGraphqlError } from '../../errors/engine-error.ts';
 import { parseMetadata } from '../../metadata/parse.ts';
 import { resolve } from '../../resolve/resolve.ts';
 import type { Session } from '../../resolve/session.ts';
 import type { Model, ResolveOptions } from '../../resolve/types.ts';
 import { answer } from '../answer.ts';
-import { Sources } from '../sources.ts';
 import { bodyText } from '../splice.ts';
 
 export type Asked = {

@@ -3,9 +3,9 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { createDatabase } from '../../../testing/database.ts';
+import type { Databases } from '../../database/databases.ts';
 import { EngineError } from '../../errors/engine-error.ts';
 import { answer } from '../../execute/answer.ts';
-import type { Databases } from '../../execute/run-plan.ts';
 import { bodyText } from '../../execute/splice.ts';
 import { ADMIN_ROLE, type Session } from '../../resolve/session.ts';
 import type { Model } from '../../resolve/types.ts';

@@ -1,5 +1,5 @@
 /** A request of a role that can be run on any database of its world. Made by ways.ts and write-ways.ts. */
-import type { Databases } from '../../execute/run-plan.ts';
+import type { Databases } from '../../database/databases.ts';
 import type { Session } from '../../resolve/session.ts';
 import type { Model } from '../../resolve/types.ts';
 

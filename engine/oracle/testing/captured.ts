@@ -1,7 +1,7 @@
 /** Databases that write down every statement before they run it. */
 
-import { type Run, wrapped } from '../../execute/pool.ts';
-import type { Databases } from '../../execute/run-plan.ts';
+import type { Databases } from '../../database/databases.ts';
+import { type Run, wrapped } from '../../database/pool.ts';
 
 export type Captured = {
   readonly databases: Databases;

@@ -1,7 +1,7 @@
 /** The engine's rooms without its surroundings: a database and a source of a metadata document → what a request needs. */
 import { withEnumRows } from '../../catalog/enum-rows.ts';
 import { introspect } from '../../catalog/introspect.ts';
-import { Sources } from '../../execute/sources.ts';
+import { Sources } from '../../database/sources.ts';
 import { parseMetadata } from '../../metadata/parse.ts';
 import { resolve } from '../../resolve/resolve.ts';
 import type { Model } from '../../resolve/types.ts';

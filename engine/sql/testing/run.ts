@@ -1,6 +1,7 @@
 /** Runs a hand-built plan's statements on a test database and splices their rows, as execute/ would. For the twins of this room. */
+
+import type { Database, Row } from '../../database/pool.ts';
 import { type Binding, bind } from '../../execute/bind.ts';
-import type { Database, Row } from '../../execute/pool.ts';
 import { bodyText, splice } from '../../execute/splice.ts';
 import type { Plan } from '../../plan/types.ts';
 import { renderPlan } from '../plan.ts';

@@ -9,9 +9,9 @@ import type { Tls } from '../wire/dial.ts';
 import type { Timed } from '../wire/pool.ts';
 import { type DatabaseAddress, withoutTls } from './connect.ts';
 import { type ConnectionSecrets, databaseAddress } from './database-url.ts';
+import type { Databases } from './databases.ts';
 import { type Database, openDatabase, type PoolObservers, type PoolOptions, probe } from './pool.ts';
 import { Replicas } from './replicas.ts';
-import type { Databases } from './run-plan.ts';
 import { tlsOf } from './tls.ts';
 
 /** How long a URL read from a file is trusted. */

@@ -3,7 +3,7 @@
  *  `returning`. PostgreSQL 18 release notes. Older servers have none of it: .ci/postgres-versions.ts asks them the rest. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase } from '../../testing/database.ts';
-import { openWorld, type World } from './testing/world.ts';
+import { openWorld, type World } from '../execute/testing/world.ts';
 
 const SCHEMA = `
   drop schema public cascade;
