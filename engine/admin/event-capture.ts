@@ -1,11 +1,11 @@
 /** Brings the functions and triggers of event triggers in the databases to what a draft says, in the request's transactions:
  *  with the document or not at all. Only what differs from the document before is touched: other engines may have theirs there.
  *  Not here: their SQL (sql/event-trigger.ts), the log (events/capture.ts). Reference: docs/reference/behaviour/event-triggers.md. */
+
 import { archiveEvents, dropCaptures, makeCaptures } from '../events/capture.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
-import type { ResolvedEventTrigger } from '../resolve/event-trigger.ts';
-import type { Model } from '../resolve/types.ts';
+import type { Model, ResolvedEventTrigger } from '../resolve/types.ts';
 import { captureText } from '../sql/event-trigger.ts';
 import { isUnreachable } from '../store/connect.ts';
 import type { OpenTransaction } from './open-transaction.ts';

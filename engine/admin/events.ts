@@ -1,12 +1,14 @@
 /** Operations on events: made by hand, told again, read, cleaned up. Of a source that has no log there are none.
  *  Not here: event triggers (handlers/event-triggers.ts), telling webhooks (events/). Reference: docs/reference/behaviour/event-triggers.md. */
+
 import { fail } from '../errors/engine-error.ts';
 import { hasLog, makeLog } from '../events/capture.ts';
 import { cleanUp } from '../events/cleanup.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import type { Source } from '../metadata/schema/source.ts';
-import { cleanupScope, type ResolvedEventTrigger } from '../resolve/event-trigger.ts';
+import { cleanupScope } from '../resolve/event-trigger.ts';
+import type { ResolvedEventTrigger } from '../resolve/types.ts';
 import { type Answer, SUCCESS } from './answer.ts';
 import type { AdminRequest } from './request.ts';
 import { refusingSql } from './sql-failure.ts';

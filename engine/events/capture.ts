@@ -1,10 +1,12 @@
 /** Event triggers as the database has them: the log they write, made where it is missing, and their functions and triggers,
  *  made anew or dropped, inside a transaction of the caller's.
  *  Not here: which of them change (admin/event-capture.ts), their SQL (sql/event-trigger.ts). */
+
 import { readFileSync } from 'node:fs';
 import type { ClientBase, QueryResult } from 'pg';
 import type { Database } from '../database/pool.ts';
-import type { ResolvedEventTrigger } from '../resolve/event-trigger.ts';
+import type { ResolvedEventTrigger } from '../resolve/types.ts';
+
 import { captureText, dropCaptureText } from '../sql/event-trigger.ts';
 
 const EVENT_LOG = readFileSync(new URL('./event-log.sql', import.meta.url), 'utf8');

@@ -1,7 +1,9 @@
 /** Deleting from the log of events what is done with and old enough, batch by batch, so that nobody waits for long.
  *  Not here: when (scheduled-feed.ts, admin/events.ts). Reference: docs/reference/behaviour/event-triggers.md. */
+
 import type { Database } from '../database/pool.ts';
-import type { CleanupScope } from '../resolve/event-trigger.ts';
+import type { CleanupScope } from '../resolve/types.ts';
+
 import { hasLog } from './capture.ts';
 
 /** How many events were deleted. Raises what Postgres says of a batch that takes longer than it may; those before stay done. */

@@ -13,8 +13,8 @@ import {
 } from '../execute/webhook.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { ResponseTransform } from '../metadata/schema/common.ts';
-import type { ResolvedEventTrigger } from '../resolve/event-trigger.ts';
 import { SESSION_PREFIX } from '../resolve/session.ts';
+import type { ResolvedEventTrigger } from '../resolve/types.ts';
 import { TransformError } from '../transform/render.ts';
 import { transformResponse } from '../transform/response.ts';
 import type { LoggedEvent } from './event-log.ts';

@@ -1,9 +1,9 @@
 /** The sources of a model that have event triggers, as feeds for the worker: an event is told, and its verdict written down.
  *  Not here: how often and how many (worker.ts). */
+
 import type { Database } from '../database/pool.ts';
 import type { OutboundContext } from '../execute/webhook.ts';
-import type { ResolvedEventTrigger } from '../resolve/event-trigger.ts';
-import type { Model, ResolvedSource } from '../resolve/types.ts';
+import type { Model, ResolvedEventTrigger, ResolvedSource } from '../resolve/types.ts';
 import { attempt, messageOf } from './deliver.ts';
 import { type LoggedEvent, noteAttempt, releaseEvents, takeEvents } from './event-log.ts';
 import { verdictOf } from './retry.ts';

@@ -1,5 +1,5 @@
 /** What becomes of an event after a try. Pure. Reference: docs/reference/behaviour/event-triggers.md. */
-import type { Retries } from '../resolve/event-trigger.ts';
+import type { Retries } from '../resolve/types.ts';
 
 export type Verdict =
   | { readonly kind: 'delivered' }

@@ -5,9 +5,8 @@
 import type { Database } from '../database/pool.ts';
 import { EngineError } from '../errors/engine-error.ts';
 import type { Message } from '../execute/webhook.ts';
-import { type Appointment, appointmentOf } from '../resolve/cron-trigger.ts';
-import type { Cleanup } from '../resolve/event-trigger.ts';
-import type { Model } from '../resolve/types.ts';
+import { appointmentOf } from '../resolve/cron-trigger.ts';
+import type { Appointment, Cleanup, Model } from '../resolve/types.ts';
 import { cleanUp } from './cleanup.ts';
 import { attempt } from './deliver.ts';
 import type { EventSurroundings } from './event-feed.ts';

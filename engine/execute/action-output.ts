@@ -1,11 +1,12 @@
 /** What an action's webhook answered, against the type it should be of; and the part of it that was asked for, as JSON text.
  *  Both walk the answer the same way, so that the n-th object met is the one of the n-th joined row.
  *  Not here: calling (action.ts), what to keep (plan/action.ts). Reference: docs/reference/behaviour/actions.md; messages: docs/reference/behaviour/errors.md. */
+
 import { isNumber, wholeText } from '../json/number.ts';
 import { isRecord, nameOfJson } from '../json/value.ts';
 import { own } from '../metadata/own.ts';
 import type { OutputField, OutputPlan } from '../plan/action-types.ts';
-import type { TypeUse } from '../resolve/custom-type.ts';
+import type { TypeUse } from '../resolve/types.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -2,13 +2,14 @@
  *  against the output type, and the rows that belong to it are read in one statement a source.
  *  Raises `actionRefused` with what the webhook says, and `actionFailed`. Reference: docs/reference/behaviour/actions.md.
  *  Not here: the shape of answers (action-output.ts), HTTP (webhook.ts). */
+
 import { fail } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { ActionCall } from '../plan/action-types.ts';
 import { KEYS_VARIABLE } from '../plan/keyed-rows.ts';
-import type { ResolvedAction } from '../resolve/action.ts';
-import { type ActionTypes, namedIn } from '../resolve/custom-type.ts';
+import { namedIn } from '../resolve/custom-type.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
+import type { ActionTypes, ResolvedAction } from '../resolve/types.ts';
 import { TransformError } from '../transform/render.ts';
 import { transformResponse } from '../transform/response.ts';
 import { textOfColumn } from '../wire/statement.ts';

@@ -1,7 +1,9 @@
 /** A REST request's arguments as variables of the stored document: which source counts, and who is asked as. */
+
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EngineError } from '../errors/engine-error.ts';
-import type { ResolvedEndpoint } from '../resolve/types.ts';
+import type { ResolvedEndpoint } from '../resolve/routes.ts';
+
 import { answerEndpoint } from './endpoint.ts';
 import { bodyText } from './splice.ts';
 import { openWorld, type World } from './testing/world.ts';

@@ -1,8 +1,10 @@
 /** A REST request → its response: the stored document of the endpoint, run like any GraphQL request (answer.ts) with
  *  variables from the path, the query string and the body. Plans are those of the document: text in a URL becomes a
  *  value first. Raises ERRORS rows. Not here: HTTP (http/rest.ts), routes (resolve/routes.ts). Reference: docs/reference/behaviour/endpoints.md. */
+
 import { valueOfTexts } from '../plan/text-variables.ts';
-import type { ResolvedEndpoint } from '../resolve/types.ts';
+import type { ResolvedEndpoint } from '../resolve/routes.ts';
+
 import { roleSchema } from '../schema/role-schemas.ts';
 import { type AnswerContext, dataOf, understood } from './answer.ts';
 import { declaredVariables } from './plan-cache.ts';

@@ -8,9 +8,10 @@ import { isRecord } from '../json/value.ts';
 import { own } from '../metadata/own.ts';
 import type { FilledArgument, JoinStep, RemoteSchemaJoin } from '../plan/join-types.ts';
 import type { TypeNamePlaces } from '../plan/remote-types.ts';
-import { type RemoteNames, typeNameOf } from '../resolve/remote-names.ts';
+import { typeNameOf } from '../resolve/remote-names.ts';
 import { withPresets } from '../resolve/remote-preset.ts';
-import type { StepValue } from '../resolve/remote-types.ts';
+import type { RemoteNames, StepValue } from '../resolve/types.ts';
+
 import type { CallContext } from './calls.ts';
 import type { PlannedRequest } from './plan-cache.ts';
 import { askRemote } from './remote-http.ts';

@@ -1,8 +1,9 @@
 /** A call to an action, as part of a Plan: what its webhook is told, what is kept of its answer, and the rows joined to that.
  *  Pure data, made by action.ts. Not here: other calls, and the Plan (types.ts). */
+
 import type { ValueNode } from 'graphql';
-import type { ResolvedAction } from '../resolve/action.ts';
-import type { TypeUse } from '../resolve/custom-type.ts';
+import type { ResolvedAction, TypeUse } from '../resolve/types.ts';
+
 import type { JoinPlaces } from './join-types.ts';
 import type { QueryRoot } from './types.ts';
 

@@ -2,10 +2,12 @@
  *  Arguments stay as the client wrote them, so that a plan holds no values; rows are joined by keys that are known only once
  *  the webhook has answered. Reference: docs/reference/behaviour/remote-schemas.md, docs/reference/behaviour/actions.md.
  *  Not here: calling, and what an answer must be (execute/action.ts). */
+
 import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
 import { getNamedType, isObjectType, Kind } from 'graphql';
 import { withPath } from '../errors/engine-error.ts';
-import type { CustomKey, TypeUse } from '../resolve/custom-type.ts';
+import type { CustomKey, TypeUse } from '../resolve/types.ts';
+
 import { type FieldOrigin, fieldOrigin } from '../schema/origin.ts';
 import type { KeyedRows, OutputField, OutputPlan } from './action-types.ts';
 import { readArguments } from './arguments.ts';

@@ -1,9 +1,9 @@
 /** What a response gets from elsewhere once a part of it is there: in the place of such a field stand the values it is joined by.
  *  Pure data, part of the Plan. Made by remote-relationship.ts, join-places.ts and remote-keys.ts, followed by
  *  execute/remote-join.ts. */
+
 import type { ValueNode } from 'graphql';
-import type { StepValue } from '../resolve/remote-types.ts';
-import type { ResolvedRemoteSchema } from '../resolve/types.ts';
+import type { ResolvedRemoteSchema, StepValue } from '../resolve/types.ts';
 import type { UpstreamSchema } from '../resolve/upstream.ts';
 import type { RemoteField, RemoteVariable, TypeNamePlaces } from './remote-types.ts';
 import type { QueryRoot } from './types.ts';

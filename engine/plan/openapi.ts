@@ -1,10 +1,12 @@
 /** The OpenAPI 3.0 description of the REST endpoints, as the administrator sees them: paths, parameters, bodies, and responses
  *  from what each document selects. Endpoints whose document does not fit the schema are left out. Pure.
  *  Not here: serving it (http/admin.ts), types of a description (openapi-types.ts). Reference: docs/reference/behaviour/endpoints.md. */
+
 import { EngineError } from '../errors/engine-error.ts';
 import type { RestMethod } from '../metadata/schema/collection.ts';
+import type { ResolvedEndpoint, Segment } from '../resolve/routes.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
-import type { Model, ResolvedEndpoint, Segment } from '../resolve/types.ts';
+import type { Model } from '../resolve/types.ts';
 import { type RoleSchema, roleSchema } from '../schema/role-schemas.ts';
 import { type PreparedDocument, prepareDocument } from './document.ts';
 import { inputType, type OpenapiType, outputType } from './openapi-types.ts';

@@ -1,10 +1,17 @@
 /** Arguments of a remote schema's field as they are sent: what the client wrote, with what the role's permission presets put in.
  *  Keeps which of the client's variables are sent along, and those made for session variables.
  *  In: values that have been checked. Out: values of the sent document. Not here: values for the variables (resolve/remote-preset.ts). */
+
 import { Kind, type ObjectFieldNode, type ValueNode, visit } from 'graphql';
-import { hasPresets, type Preset } from '../resolve/remote-preset.ts';
+import { hasPresets } from '../resolve/remote-preset.ts';
 import type { ResolvedRemoteSchema } from '../resolve/types.ts';
-import { elementType, namedType, type UpstreamInput, type UpstreamSchema } from '../resolve/upstream.ts';
+import {
+  elementType,
+  namedType,
+  type Preset,
+  type UpstreamInput,
+  type UpstreamSchema,
+} from '../resolve/upstream.ts';
 
 export class RemoteArguments {
   /** Variables of the client by name; with the type they are read as where presets go into their values. */

@@ -3,6 +3,7 @@
  *  that fragments ask for several times is planned once, when all of what is selected of it is known.
  *  Out: nodes of the sent document, and JoinPlaces. Raises `ambiguousAlias`, and what planning the field raises.
  *  Not here: what is joined (remote-relationship.ts), putting it there (execute/remote-join.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
+
 import {
   type DirectiveNode,
   type FieldNode,
@@ -12,7 +13,8 @@ import {
   visit,
 } from 'graphql';
 import { withPath } from '../errors/engine-error.ts';
-import type { JoinKey } from '../resolve/remote-types.ts';
+import type { JoinKey } from '../resolve/types.ts';
+
 import type { JoinedOrigin } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
 import type { JoinPlaces, SpreadKeys } from './join-types.ts';

@@ -2,6 +2,7 @@
  *  statement of a source, or one document of a remote schema, for all rows or objects together. A plan holds no keys, so neither
  *  does the document: its text is put together when they are known (execute/remote-join.ts).
  *  Raises `notSupported` in a subscription. Reference: docs/reference/behaviour/subscriptions.md, docs/reference/behaviour/remote-schemas.md. */
+
 import {
   type ArgumentNode,
   type FieldNode,
@@ -15,7 +16,8 @@ import { callBeside } from '../resolve/function-call.ts';
 import { visibleIfOf } from '../resolve/predicate.ts';
 import { keyColumn } from '../resolve/remote-relationship.ts';
 import { fieldsAlong } from '../resolve/remote-step.ts';
-import type { JoinKey, RemoteStep } from '../resolve/remote-types.ts';
+import type { JoinKey, RemoteStep } from '../resolve/types.ts';
+
 import type { UpstreamField } from '../resolve/upstream.ts';
 import type { JoinedOrigin, RemoteJoinOrigin, RowsJoinOrigin } from '../schema/origin.ts';
 import { readArguments } from './arguments.ts';

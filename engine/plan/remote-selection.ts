@@ -2,6 +2,7 @@
  *  in place of what is found elsewhere; and the variables that are sent along. In: the client's nodes. Out: nodes of the sent
  *  document. Raises what validation raises. Not here: whole documents (remote-schema.ts, remote-relationship.ts), keys
  *  (remote-keys.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
+
 import {
   type ArgumentNode,
   type DirectiveNode,
@@ -21,9 +22,8 @@ import {
   type VariableDefinitionNode,
 } from 'graphql';
 import { withPath } from '../errors/engine-error.ts';
-import type { Preset } from '../resolve/remote-preset.ts';
 import type { ResolvedRemoteSchema } from '../resolve/types.ts';
-import { namedType, type UpstreamField } from '../resolve/upstream.ts';
+import { namedType, type Preset, type UpstreamField } from '../resolve/upstream.ts';
 import { type FieldOrigin, fieldOrigin, remoteTypeOrigin } from '../schema/origin.ts';
 import { readArguments } from './arguments.ts';
 import type { PlanContext } from './context.ts';

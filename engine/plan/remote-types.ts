@@ -1,8 +1,8 @@
 /** A call to a remote schema, as part of a Plan: the document it is asked, and what stands where in its answer. Pure data.
  *  Made by remote-schema.ts, sent by execute/remote-schema.ts. Not here: other calls, and the Plan (types.ts). */
-import type { Preset } from '../resolve/remote-preset.ts';
+
 import type { ResolvedRemoteSchema } from '../resolve/types.ts';
-import type { UpstreamSchema } from '../resolve/upstream.ts';
+import type { Preset, UpstreamSchema } from '../resolve/upstream.ts';
 import type { JoinPlaces } from './join-types.ts';
 
 /** The document a remote schema is asked; all its fields at one level of the request. */

@@ -1,42 +1,16 @@
 /** Actions: which fit, with the types of what they take and answer, their webhook, and the roles that may ask.
  *  Not here: the types (custom-type.ts), calling (execute/action.ts). Reference: docs/reference/behaviour/actions.md. */
+
 import { fail } from '../errors/engine-error.ts';
 import type { Action } from '../metadata/schema/action.ts';
-import type { RequestTransform, ResponseTransform } from '../metadata/schema/common.ts';
 import { timerSeconds } from '../metadata/schema/number.ts';
 import type { InheritedRole } from '../metadata/schema/policy.ts';
 import type { TakenNames } from './conflicts.ts';
-import {
-  type ActionTypes,
-  type CustomField,
-  GRAPHQL_SCALARS,
-  namedIn,
-  type TypeUse,
-  typeUse,
-} from './custom-type.ts';
+import { GRAPHQL_SCALARS, namedIn, typeUse } from './custom-type.ts';
 import { actionSubject, type Inconsistencies } from './inconsistency.ts';
 import { withHeirs } from './role.ts';
-import type { InputValidation } from './types.ts';
+import type { ActionTypes, ActionWebhook, ResolvedAction, TypeUse } from './types.ts';
 import type { VariableRules } from './variables.ts';
-
-export type ResolvedAction = {
-  readonly name: string;
-  readonly description: string | null;
-  readonly type: 'query' | 'mutation';
-  /** Answers with an id, and later to it. */
-  readonly isAsynchronous: boolean;
-  readonly arguments: readonly CustomField[];
-  readonly output: TypeUse;
-  readonly webhook: ActionWebhook;
-  readonly responseTransform?: ResponseTransform;
-  /** Besides the administrator. */
-  readonly roles: ReadonlySet<string>;
-};
-
-export type ActionWebhook = InputValidation & {
-  readonly ignoredClientHeaders?: readonly string[];
-  readonly requestTransform?: RequestTransform;
-};
 
 export type ActionSurroundings = {
   readonly types: ActionTypes;

@@ -1,10 +1,9 @@
 /** Names already given, while sources, tables and functions are added one after the other: of two that would define the
  *  same field or type, the later one gives way. In: what resolved. Out: nothing, or the conflict that keeps it out.
  *  Not here: how names are made (names.ts, naming.ts). Source: docs/reference/behaviour/schema.md. */
+
 import { EngineError } from '../errors/engine-error.ts';
 import { printQualified } from '../metadata/schema/common.ts';
-import type { ResolvedAction } from './action.ts';
-import type { CustomType } from './custom-type.ts';
 import { ENTITIES_FIELD, FEDERATION_FEATURE, FEDERATION_TYPES, SERVICE_FIELD } from './federation.ts';
 import { takesArguments } from './function-call.ts';
 import { LayeredMap } from './layered-map.ts';
@@ -18,8 +17,11 @@ import {
   typeNamesOf,
 } from './names.ts';
 import { NAMESPACE_KINDS, type NamespaceKind, type Naming, namespaceTypeName, namingOf } from './naming.ts';
-import { fieldNameOf, type RemoteNames, typeNameOf } from './remote-names.ts';
+import { fieldNameOf, typeNameOf } from './remote-names.ts';
 import type {
+  CustomType,
+  RemoteNames,
+  ResolvedAction,
   ResolvedComputedField,
   ResolvedFunction,
   ResolvedRemoteSchema,

@@ -1,29 +1,12 @@
 /** Cron triggers and events that happen once: whom they are told to, and how often it is tried.
  *  Not here: times (schedule.ts), telling (events/scheduled-feed.ts). Reference: docs/reference/behaviour/scheduled-triggers.md. */
-import type { ResponseTransform } from '../metadata/schema/common.ts';
+
 import type { CronTrigger, OneOffEvent } from '../metadata/schema/event.ts';
-import { type EventWebhook, eventWebhook, type Retries } from './event-trigger.ts';
+import { eventWebhook } from './event-trigger.ts';
 import { cronTriggerSubject, type Inconsistencies } from './inconsistency.ts';
 import { parseSchedule } from './schedule.ts';
+import type { Appointment, ResolvedCronTrigger } from './types.ts';
 import type { VariableRules } from './variables.ts';
-
-/** What is told at a time, and to whom. */
-export type Appointment = {
-  readonly webhook: EventWebhook;
-  readonly responseTransform?: ResponseTransform;
-  readonly retries: Retries;
-  /** Later than this it is not told at all. */
-  readonly toleranceSeconds: number;
-  readonly payload: unknown;
-  readonly comment: string | null;
-};
-
-export type ResolvedCronTrigger = Appointment & {
-  readonly name: string;
-  readonly schedule: string;
-  /** A variable that it sends is not set or is never sent: its events wait. */
-  readonly isHeld: boolean;
-};
 
 /** Reference: docs/reference/behaviour/scheduled-triggers.md. */
 export const RETRY_DEFAULTS = {

@@ -2,8 +2,9 @@
  *  tables. Scalars of GraphQL and of Postgres need no declaration.
  *  In: custom_types × the tracked tables. Out: the types that fit, by name; each other one is an inconsistency, and so is what
  *  needs it. Not here: actions (action.ts). Reference: docs/reference/behaviour/remote-schemas.md, docs/reference/behaviour/actions.md; docs/reference/behaviour/metadata.md. */
+
 import { parseType, type TypeNode } from 'graphql';
-import { SCALARS, type Scalar, scalarOf } from '../catalog/scalars.ts';
+import { SCALARS, scalarOf } from '../catalog/scalars.ts';
 import { typeByName } from '../catalog/type-names.ts';
 import type { Catalog, PgType } from '../catalog/types.ts';
 import { EngineError } from '../errors/engine-error.ts';
@@ -12,52 +13,17 @@ import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import type { TakenNames } from './conflicts.ts';
 import { customTypesSubject, type Inconsistencies } from './inconsistency.ts';
 import { isUniqueOn } from './relationship.ts';
-import type { ResolvedRelationship, ResolvedTable, Unreached } from './types.ts';
-
-/** How a type is used: `[Book!]`. */
-export type TypeUse =
-  | { readonly kind: 'named'; readonly name: string; readonly isNullable: boolean }
-  | { readonly kind: 'list'; readonly item: TypeUse; readonly isNullable: boolean };
-
-export type CustomField = {
-  readonly name: string;
-  readonly type: TypeUse;
-  readonly description: string | null;
-};
-
-export type CustomType = { readonly name: string; readonly description: string | null } & (
-  | { readonly kind: 'scalar' }
-  | {
-      readonly kind: 'enum';
-      readonly values: readonly {
-        readonly name: string;
-        readonly description: string | null;
-        readonly isDeprecated: boolean;
-      }[];
-    }
-  | { readonly kind: 'input'; readonly fields: readonly CustomField[] }
-  | ({ readonly kind: 'object' } & CustomObject)
-);
-
-export type CustomObject = {
-  readonly fields: readonly CustomField[];
-  readonly relationships: readonly CustomRelationship[];
-  /** What rows are joined by: values of fields, as values of a type. Relationships name them in their join. */
-  readonly keys: readonly CustomKey[];
-};
-
-export type CustomKey = { readonly column: string; readonly field: string; readonly type: PgType };
-export type CustomRelationship = { readonly source: string; readonly relationship: ResolvedRelationship };
-
-/** A scalar of the database, which needs no declaration; or one that is. */
-export type KnownType = CustomType | { readonly kind: 'database'; readonly scalar: Scalar };
-
-export type ActionTypes = {
-  /** By name. */
-  readonly declared: ReadonlyMap<string, CustomType>;
-  /** Of any kind; undefined when nobody has it. GraphQL's own scalars have no declaration. */
-  readonly find: (name: string) => KnownType | undefined;
-};
+import type {
+  ActionTypes,
+  CustomKey,
+  CustomObject,
+  CustomRelationship,
+  CustomType,
+  KnownType,
+  ResolvedTable,
+  TypeUse,
+  Unreached,
+} from './types.ts';
 
 export type TypeSurroundings = {
   /** By source. */

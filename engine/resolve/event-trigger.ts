@@ -1,57 +1,23 @@
 /** Event triggers of one source: which fit, with the columns they watch and send, and the webhook they are sent to.
  *  Not here: what captures rows in the database (sql/event-trigger.ts), sending (events/). Reference: docs/reference/behaviour/event-triggers.md. */
+
 import { fail } from '../errors/engine-error.ts';
-import type { Columns, Header, RequestTransform, ResponseTransform } from '../metadata/schema/common.ts';
-import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
+import type { Columns, Header, RequestTransform } from '../metadata/schema/common.ts';
+import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { CleanupConfig, EventTrigger } from '../metadata/schema/event.ts';
 import { hoursAgo, timerSeconds } from '../metadata/schema/number.ts';
 import { eventTriggerSubject, type Inconsistencies } from './inconsistency.ts';
 import { parseSchedule } from './schedule.ts';
 import type { PartialSource } from './stages.ts';
-import type { InputValidation, ResolvedColumn, ResolvedTable } from './types.ts';
+import type {
+  Capture,
+  Cleanup,
+  CleanupScope,
+  EventWebhook,
+  ResolvedEventTrigger,
+  ResolvedTable,
+} from './types.ts';
 import type { VariableRules } from './variables.ts';
-
-export type ResolvedEventTrigger = {
-  readonly name: string;
-  readonly table: QualifiedName;
-  readonly captures: readonly Capture[];
-  /** May administrators make events of it themselves. */
-  readonly isManual: boolean;
-  /** Rows that replication brings count, too. */
-  readonly isAlways: boolean;
-  readonly webhook: EventWebhook;
-  readonly responseTransform?: ResponseTransform;
-  readonly retries: Retries;
-  /** A variable that it sends is not set or is never sent: rows are captured, and their events wait. */
-  readonly isHeld: boolean;
-  /** When and which of its events are deleted; absent: never, or not for now. */
-  readonly cleanup?: Cleanup;
-};
-
-export type Cleanup = { readonly schedule: string } & CleanupScope;
-
-/** What of the log of events is deleted, and how. */
-export type CleanupScope = {
-  readonly olderThanHours: number;
-  /** Deleted by one statement. */
-  readonly batchSize: number;
-  /** For each of them. */
-  readonly timeoutSeconds: number;
-  readonly withInvocations: boolean;
-};
-
-export type Capture = {
-  readonly operation: 'INSERT' | 'UPDATE' | 'DELETE';
-  /** Of an update: one of these must have changed; null is any column at all. */
-  readonly watched: readonly string[] | null;
-  /** What is sent of a row; null is the whole row as Postgres prints it. */
-  readonly sent: readonly Pick<ResolvedColumn, 'name' | 'json' | 'type'>[] | null;
-};
-
-export type EventWebhook = InputValidation & { readonly requestTransform?: RequestTransform };
-
-/** After the first try. */
-export type Retries = { readonly most: number; readonly intervalSeconds: number };
 
 /** Of a name in Postgres, with what stands around it there. Reference: docs/reference/behaviour/event-triggers.md. */
 const MOST_NAME_BYTES = 42;

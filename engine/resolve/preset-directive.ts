@@ -2,6 +2,7 @@
  *  checked against the remote's types. A string that is a session variable stands for it, unless it is static.
  *  Reference: docs/reference/behaviour/remote-schemas.md; message texts: docs/reference/behaviour/errors.md.
  *  Not here: the part itself (remote-permission.ts), values for a request (remote-preset.ts). */
+
 import {
   type ConstValueNode,
   type InputValueDefinitionNode,
@@ -10,12 +11,12 @@ import {
   type TypeDefinitionNode,
   visit,
 } from 'graphql';
-import type { Preset } from './remote-preset.ts';
 import { sessionVariableOf } from './session.ts';
 import {
   BUILT_IN_SCALARS,
   elementType,
   nullableType,
+  type Preset,
   type UpstreamInput,
   type UpstreamSchema,
   type UpstreamType,

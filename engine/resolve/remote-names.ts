@@ -2,28 +2,17 @@
  *  by one. Prefix and suffix leave the scalars of GraphQL itself and enums alone, and root types that have no namespace.
  *  In: customization × UpstreamSchema. Out: RemoteNames. Raises `remoteSchemaInvalid`, `invalidParameters`.
  *  Reference: docs/reference/behaviour/remote-schemas.md; message texts: docs/reference/behaviour/errors.md. Not here: conflicts with other names (conflicts.ts). */
+
 import { fail } from '../errors/engine-error.ts';
 import type { RemoteSchemaDefinition } from '../metadata/schema/remote-schema.ts';
 import { isGraphqlName } from './names.ts';
+import type { RemoteNames } from './types.ts';
 import {
   BUILT_IN_SCALARS,
   type UpstreamComposite,
   type UpstreamSchema,
   type UpstreamType,
 } from './upstream.ts';
-
-export type RemoteNames = {
-  /** The root field all others are in; null: they are roots themselves. */
-  readonly namespace: string | null;
-  /** By the remote's name. */
-  readonly types: ReadonlyMap<string, string>;
-  /** The remote's names by ours. */
-  readonly upstreamTypes: ReadonlyMap<string, string>;
-  /** By type, and by the remote's name; a field that is not listed keeps its name. */
-  readonly fields: ReadonlyMap<string, ReadonlyMap<string, string>>;
-  /** Does any object type have another name here? */
-  readonly renamesObjects: boolean;
-};
 
 type Customization = NonNullable<RemoteSchemaDefinition['customization']>;
 type Affixed = {

@@ -7,14 +7,7 @@ import { fail } from '../errors/engine-error.ts';
 import { isRecord } from '../json/value.ts';
 import { own } from '../metadata/own.ts';
 import type { Session } from './session.ts';
-import { elementType, namedType, nullableType, type UpstreamSchema } from './upstream.ts';
-
-export type Preset =
-  | { readonly kind: 'literal'; readonly value: ConstValueNode }
-  /** `variable` by its lower-case name, read as the input type it stands at. */
-  | { readonly kind: 'session'; readonly variable: string; readonly type: string }
-  | { readonly kind: 'list'; readonly items: readonly Preset[] }
-  | { readonly kind: 'object'; readonly fields: readonly (readonly [name: string, preset: Preset])[] };
+import { elementType, namedType, nullableType, type Preset, type UpstreamSchema } from './upstream.ts';
 
 /** Does an input of the type hold anything that is preset, however deep? */
 export function hasPresets(schema: UpstreamSchema, type: string, seen = new Set<string>()): boolean {

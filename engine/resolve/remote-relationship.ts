@@ -3,14 +3,20 @@
  *  ResolvedRemoteRelationship. Raises `columnNotExists`, `fieldConflict`, `sourceNotFound`, `tableNotTracked`,
  *  `remoteSchemaNotExists`, `remoteTypeNotFound`, `remoteTypeNotObject` or `remoteRelationshipInvalid`.
  *  Not here: the fields (schema/), what is asked (plan/). Reference: docs/reference/behaviour/remote-schemas.md. */
+
 import { EngineError, fail } from '../errors/engine-error.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import type { RemoteRelationship, RemoteRelationshipDefinition } from '../metadata/schema/relationship.ts';
 import { isUniqueOn } from './relationship.ts';
 import { fieldNameOf } from './remote-names.ts';
 import { readSteps, stepsProblem } from './remote-step.ts';
-import type { JoinKey, ResolvedRemoteRelationship } from './remote-types.ts';
-import type { ResolvedRemoteSchema, ResolvedSource, ResolvedTable } from './types.ts';
+import type {
+  JoinKey,
+  ResolvedRemoteRelationship,
+  ResolvedRemoteSchema,
+  ResolvedSource,
+  ResolvedTable,
+} from './types.ts';
 import { elementType, isRequired, namedType, type UpstreamField, type UpstreamSchema } from './upstream.ts';
 
 /** What such a relationship may lead to. */

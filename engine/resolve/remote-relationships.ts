@@ -1,5 +1,6 @@
 /** The remote relationships of all tables and remote schemas, once every source and remote schema is known. Each that does not
  *  fit is an inconsistency alone. Not here: one of them (remote-relationship.ts). */
+
 import { fail } from '../errors/engine-error.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
@@ -15,8 +16,13 @@ import {
   resolveRemoteRelationship,
   resolveTypeRelationship,
 } from './remote-relationship.ts';
-import type { ResolvedRemoteRelationship, TypeRelationships } from './remote-types.ts';
-import type { ResolvedRemoteSchema, ResolvedSource, ResolvedTable } from './types.ts';
+import type {
+  ResolvedRemoteRelationship,
+  ResolvedRemoteSchema,
+  ResolvedSource,
+  ResolvedTable,
+  TypeRelationships,
+} from './types.ts';
 
 type Sources = ReadonlyMap<string, ResolvedSource>;
 

@@ -1,9 +1,10 @@
 /** The way into a remote schema: how it is read, and what does not fit a schema. */
+
 import { buildSchema, introspectionFromSchema } from 'graphql';
 import { expect, test } from 'vitest';
 import { readIntrospection } from './introspection.ts';
 import { readSteps, stepsProblem } from './remote-step.ts';
-import type { JoinKey } from './remote-types.ts';
+import type { JoinKey } from './types.ts';
 
 const SCHEMA = readIntrospection(
   introspectionFromSchema(

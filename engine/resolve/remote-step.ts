@@ -7,7 +7,8 @@ import { fail } from '../errors/engine-error.ts';
 import { isNumber, wholeText } from '../json/number.ts';
 import { isRecord } from '../json/value.ts';
 import { own } from '../metadata/own.ts';
-import type { JoinKey, RemoteStep, StepValue } from './remote-types.ts';
+import type { JoinKey, RemoteStep, StepValue } from './types.ts';
+
 import {
   BUILT_IN_SCALARS,
   elementType,

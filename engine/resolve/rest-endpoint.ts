@@ -2,13 +2,14 @@
  *  already, and name a stored document with one query or mutation.
  *  Not here: does the document fit the schema (plan/stored-query.ts), what an endpoint answers (http/rest.ts).
  *  Reference: docs/reference/behaviour/metadata.md, docs/reference/behaviour/endpoints.md; docs/reference/behaviour/errors.md. */
+
 import { type DocumentNode, Kind, type OperationDefinitionNode, parse } from 'graphql';
 import { EngineError, fail } from '../errors/engine-error.ts';
 import { objectKey } from '../metadata/objects.ts';
 import type { RestEndpoint } from '../metadata/schema/collection.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
-import { parseTemplate, Routes } from './routes.ts';
-import type { Inconsistency, ResolvedEndpoint } from './types.ts';
+import { parseTemplate, type ResolvedEndpoint, Routes } from './routes.ts';
+import type { Inconsistency } from './types.ts';
 
 /** `report` is told of those that are left out. */
 export function resolveEndpoints(metadata: Metadata, report: (found: Inconsistency) => void): Routes {

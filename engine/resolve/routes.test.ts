@@ -1,8 +1,8 @@
 /** Which endpoints a path leads to, and whose paths overlap. */
+
 import { describe, expect, test } from 'vitest';
 import type { RestMethod } from '../metadata/schema/collection.ts';
-import { parseTemplate, Routes } from './routes.ts';
-import type { ResolvedEndpoint } from './types.ts';
+import { parseTemplate, type ResolvedEndpoint, Routes } from './routes.ts';
 
 function endpoint(url: string, methods: readonly RestMethod[] = ['GET']): ResolvedEndpoint {
   const rest = { comment: null, query: '{ __typename }', maxAgeSeconds: null };

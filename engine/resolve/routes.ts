@@ -3,7 +3,6 @@
  *  Both cost as many steps as a path has segments, however many endpoints there are. Reference: docs/reference/behaviour/endpoints.md. */
 import { fail } from '../errors/engine-error.ts';
 import type { RestMethod } from '../metadata/schema/collection.ts';
-import type { ResolvedEndpoint, Segment } from './types.ts';
 
 type Node = {
   readonly literals: Map<string, Node>;
@@ -97,3 +96,21 @@ function valuesOf({ segments }: ResolvedEndpoint, path: readonly string[]): Read
     segments.flatMap((segment, i) => (segment.kind === 'variable' ? [[segment.name, path[i]!]] : [])),
   );
 }
+
+/** A stored query or mutation that a URL answers with. */
+export type ResolvedEndpoint = {
+  readonly name: string;
+  /** As in the metadata: `author/:id`. */
+  readonly url: string;
+  readonly methods: readonly RestMethod[];
+  readonly comment: string | null;
+  readonly segments: readonly Segment[];
+  readonly query: string;
+  /** How long clients may keep what GET answers; null where the document does not say. */
+  readonly maxAgeSeconds: number | null;
+};
+
+/** A part of a URL template between slashes. */
+export type Segment =
+  | { readonly kind: 'literal'; readonly text: string }
+  | { readonly kind: 'variable'; readonly name: string };

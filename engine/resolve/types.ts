@@ -5,21 +5,21 @@
 import type { Scalar } from '../catalog/scalars.ts';
 import type { CatalogIndex, PgType } from '../catalog/types.ts';
 import type { EngineError } from '../errors/engine-error.ts';
-import type { RestMethod } from '../metadata/schema/collection.ts';
-import type { Header, QualifiedName } from '../metadata/schema/common.ts';
+import type {
+  Header,
+  QualifiedName,
+  RequestTransform,
+  ResponseTransform,
+} from '../metadata/schema/common.ts';
 import type { NamingConvention, QueryTags } from '../metadata/schema/source.ts';
 import type { RootFieldKind } from '../metadata/schema/table.ts';
-import type { ResolvedAction } from './action.ts';
-import type { ResolvedCronTrigger } from './cron-trigger.ts';
-import type { ActionTypes } from './custom-type.ts';
-import type { ResolvedEventTrigger } from './event-trigger.ts';
+
 import type { Naming, Part } from './naming.ts';
 import type { Join, Leaf, Predicate } from './predicate.ts';
-import type { RemoteNames } from './remote-names.ts';
-import type { ResolvedRemoteRelationship, TypeRelationships } from './remote-types.ts';
+
 import type { RequestPolicies } from './request-policy.ts';
 import type { Routes } from './routes.ts';
-import type { UpstreamSchema } from './upstream.ts';
+import type { UpstreamField, UpstreamSchema } from './upstream.ts';
 import type { Environment } from './variables.ts';
 
 export type Model = {
@@ -44,24 +44,6 @@ export type Model = {
   /** REST endpoints, by path. */
   readonly routes: Routes;
 };
-
-/** A stored query or mutation that a URL answers with. */
-export type ResolvedEndpoint = {
-  readonly name: string;
-  /** As in the metadata: `author/:id`. */
-  readonly url: string;
-  readonly methods: readonly RestMethod[];
-  readonly comment: string | null;
-  readonly segments: readonly Segment[];
-  readonly query: string;
-  /** How long clients may keep what GET answers; null where the document does not say. */
-  readonly maxAgeSeconds: number | null;
-};
-
-/** A part of a URL template between slashes. */
-export type Segment =
-  | { readonly kind: 'literal'; readonly text: string }
-  | { readonly kind: 'variable'; readonly name: string };
 
 /** A GraphQL service whose schema is part of ours. */
 export type ResolvedRemoteSchema = {
@@ -395,4 +377,192 @@ export type ResolveOptions = {
   readonly enforcesAllowList?: boolean;
   /** The time limit of statements of roles without one of their own; absent or null: none. */
   readonly defaultTimeLimitMs?: number | null;
+};
+
+export type ResolvedAction = {
+  readonly name: string;
+  readonly description: string | null;
+  readonly type: 'query' | 'mutation';
+  /** Answers with an id, and later to it. */
+  readonly isAsynchronous: boolean;
+  readonly arguments: readonly CustomField[];
+  readonly output: TypeUse;
+  readonly webhook: ActionWebhook;
+  readonly responseTransform?: ResponseTransform;
+  /** Besides the administrator. */
+  readonly roles: ReadonlySet<string>;
+};
+
+export type ActionWebhook = InputValidation & {
+  readonly ignoredClientHeaders?: readonly string[];
+  readonly requestTransform?: RequestTransform;
+};
+
+export type ActionTypes = {
+  /** By name. */
+  readonly declared: ReadonlyMap<string, CustomType>;
+  /** Of any kind; undefined when nobody has it. GraphQL's own scalars have no declaration. */
+  readonly find: (name: string) => KnownType | undefined;
+};
+
+/** A scalar of the database, which needs no declaration; or one that is. */
+export type KnownType = CustomType | { readonly kind: 'database'; readonly scalar: Scalar };
+
+export type CustomType = { readonly name: string; readonly description: string | null } & (
+  | { readonly kind: 'scalar' }
+  | {
+      readonly kind: 'enum';
+      readonly values: readonly {
+        readonly name: string;
+        readonly description: string | null;
+        readonly isDeprecated: boolean;
+      }[];
+    }
+  | { readonly kind: 'input'; readonly fields: readonly CustomField[] }
+  | ({ readonly kind: 'object' } & CustomObject)
+);
+
+export type CustomObject = {
+  readonly fields: readonly CustomField[];
+  readonly relationships: readonly CustomRelationship[];
+  /** What rows are joined by: values of fields, as values of a type. Relationships name them in their join. */
+  readonly keys: readonly CustomKey[];
+};
+
+export type CustomField = {
+  readonly name: string;
+  readonly type: TypeUse;
+  readonly description: string | null;
+};
+
+export type CustomKey = { readonly column: string; readonly field: string; readonly type: PgType };
+
+export type CustomRelationship = { readonly source: string; readonly relationship: ResolvedRelationship };
+
+/** How a type is used: `[Book!]`. */
+export type TypeUse =
+  | { readonly kind: 'named'; readonly name: string; readonly isNullable: boolean }
+  | { readonly kind: 'list'; readonly item: TypeUse; readonly isNullable: boolean };
+
+export type ResolvedEventTrigger = {
+  readonly name: string;
+  readonly table: QualifiedName;
+  readonly captures: readonly Capture[];
+  /** May administrators make events of it themselves. */
+  readonly isManual: boolean;
+  /** Rows that replication brings count, too. */
+  readonly isAlways: boolean;
+  readonly webhook: EventWebhook;
+  readonly responseTransform?: ResponseTransform;
+  readonly retries: Retries;
+  /** A variable that it sends is not set or is never sent: rows are captured, and their events wait. */
+  readonly isHeld: boolean;
+  /** When and which of its events are deleted; absent: never, or not for now. */
+  readonly cleanup?: Cleanup;
+};
+
+export type Capture = {
+  readonly operation: 'INSERT' | 'UPDATE' | 'DELETE';
+  /** Of an update: one of these must have changed; null is any column at all. */
+  readonly watched: readonly string[] | null;
+  /** What is sent of a row; null is the whole row as Postgres prints it. */
+  readonly sent: readonly Pick<ResolvedColumn, 'name' | 'json' | 'type'>[] | null;
+};
+
+export type EventWebhook = InputValidation & { readonly requestTransform?: RequestTransform };
+
+/** After the first try. */
+export type Retries = { readonly most: number; readonly intervalSeconds: number };
+
+export type Cleanup = { readonly schedule: string } & CleanupScope;
+
+/** What of the log of events is deleted, and how. */
+export type CleanupScope = {
+  readonly olderThanHours: number;
+  /** Deleted by one statement. */
+  readonly batchSize: number;
+  /** For each of them. */
+  readonly timeoutSeconds: number;
+  readonly withInvocations: boolean;
+};
+
+export type ResolvedCronTrigger = Appointment & {
+  readonly name: string;
+  readonly schedule: string;
+  /** A variable that it sends is not set or is never sent: its events wait. */
+  readonly isHeld: boolean;
+};
+
+/** What is told at a time, and to whom. */
+export type Appointment = {
+  readonly webhook: EventWebhook;
+  readonly responseTransform?: ResponseTransform;
+  readonly retries: Retries;
+  /** Later than this it is not told at all. */
+  readonly toleranceSeconds: number;
+  readonly payload: unknown;
+  readonly comment: string | null;
+};
+
+/** Those that start in remote schemas, by remote schema, type and name; the first two are the remote's own names. */
+export type TypeRelationships = ReadonlyMap<
+  string,
+  ReadonlyMap<string, ReadonlyMap<string, ResolvedRemoteRelationship>>
+>;
+
+/** A relationship to what is not in the same source. */
+export type ResolvedRemoteRelationship = {
+  readonly name: string;
+  /** The values that decide what belongs to it. */
+  readonly keys: readonly JoinKey[];
+  readonly target: /** Rows of a source: `relationship` joins them to rows of keys, whose columns are of these types. */
+    | {
+        readonly kind: 'source';
+        readonly source: string;
+        readonly keyTypes: readonly PgType[];
+        readonly relationship: ResolvedRelationship;
+      }
+    /** What is found at the end of the steps. */
+    | {
+        readonly kind: 'remote';
+        readonly remote: ResolvedRemoteSchema;
+        readonly steps: readonly RemoteStep[];
+      };
+};
+
+/** A value of a row, or of an object of a remote schema. */
+export type JoinKey =
+  /** `isEnum`: what is not GraphQL's own scalar, is it an enum? */
+  | { readonly kind: 'upstream'; readonly field: UpstreamField; readonly isEnum: boolean }
+  | { readonly kind: 'column'; readonly column: ResolvedColumn }
+  | {
+      readonly kind: 'computed';
+      readonly table: ResolvedTable;
+      readonly field: ResolvedComputedField;
+      readonly returns: Extract<ResolvedComputedField['returns'], { kind: 'scalar' }>;
+    };
+
+/** A field of a remote schema, by its own name, and what it is given. */
+export type RemoteStep = {
+  readonly field: string;
+  readonly arguments: ReadonlyMap<string, StepValue>;
+};
+
+export type StepValue =
+  | { readonly kind: 'literal'; readonly value: unknown }
+  | { readonly kind: 'key'; readonly place: number }
+  | { readonly kind: 'list'; readonly items: readonly StepValue[] }
+  | { readonly kind: 'object'; readonly fields: ReadonlyMap<string, StepValue> };
+
+export type RemoteNames = {
+  /** The root field all others are in; null: they are roots themselves. */
+  readonly namespace: string | null;
+  /** By the remote's name. */
+  readonly types: ReadonlyMap<string, string>;
+  /** The remote's names by ours. */
+  readonly upstreamTypes: ReadonlyMap<string, string>;
+  /** By type, and by the remote's name; a field that is not listed keeps its name. */
+  readonly fields: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  /** Does any object type have another name here? */
+  readonly renamesObjects: boolean;
 };

@@ -1,7 +1,7 @@
 /** A remote GraphQL schema as data: what its introspection says, or the part of it that a role sees. Names are the remote's own.
  *  Out: the types, and what references to them mean. Not here: reading an introspection (introspection.ts), reading a role's
  *  part (remote-permission.ts), what its types are called here (remote-names.ts). */
-import type { Preset } from './remote-preset.ts';
+import type { ConstValueNode } from 'graphql';
 
 export type UpstreamSchema = {
   /** By name, without those of introspection. */
@@ -83,3 +83,10 @@ export function possibleTypes({ types }: UpstreamSchema, name: string): readonly
     each.kind === 'object' && each.interfaces.includes(name) ? [each.name] : [],
   );
 }
+
+export type Preset =
+  | { readonly kind: 'literal'; readonly value: ConstValueNode }
+  /** `variable` by its lower-case name, read as the input type it stands at. */
+  | { readonly kind: 'session'; readonly variable: string; readonly type: string }
+  | { readonly kind: 'list'; readonly items: readonly Preset[] }
+  | { readonly kind: 'object'; readonly fields: readonly (readonly [name: string, preset: Preset])[] };

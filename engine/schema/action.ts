@@ -1,6 +1,7 @@
 /** Actions in a role's schema: root fields for those the role may ask, and the custom types they take and answer with. An
  *  asynchronous one is a mutation that answers with an id, and a query and a subscription that find its answer by that.
  *  Not here: which actions fit (resolve/action.ts). Reference: docs/reference/behaviour/actions.md. */
+
 import {
   GraphQLEnumType,
   type GraphQLFieldConfigArgumentMap,
@@ -16,9 +17,14 @@ import {
 import { SCALARS } from '../catalog/scalars.ts';
 import { own } from '../metadata/own.ts';
 import { targetOf } from '../resolve/access.ts';
-import type { ResolvedAction } from '../resolve/action.ts';
-import type { CustomField, CustomRelationship, CustomType, TypeUse } from '../resolve/custom-type.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
+import type {
+  CustomField,
+  CustomRelationship,
+  CustomType,
+  ResolvedAction,
+  TypeUse,
+} from '../resolve/types.ts';
 import { aggregateOf } from './aggregate.ts';
 import { BUILT_IN, type Related, type SchemaBuilder } from './builder.ts';
 import { type FieldConfig, type FieldMap, fieldExtensions } from './origin.ts';

@@ -1,5 +1,6 @@
 /** The link from a GraphQL definition back to what it stands for, kept in `extensions`: planning reads it instead of
  *  looking names up a second time. One typed writer, one typed reader a kind of definition. */
+
 import {
   type GraphQLArgument,
   type GraphQLCompositeType,
@@ -18,11 +19,12 @@ import type { AggregateFunction, PredicateFunction } from '../catalog/aggregates
 import type { OperatorName } from '../catalog/operators.ts';
 import type { Scalar } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
-import type { ResolvedAction } from '../resolve/action.ts';
-import type { CustomField } from '../resolve/custom-type.ts';
-import type { JoinKey, RemoteStep } from '../resolve/remote-types.ts';
 import type {
+  CustomField,
+  JoinKey,
   NativeArgument,
+  RemoteStep,
+  ResolvedAction,
   ResolvedArgument,
   ResolvedColumn,
   ResolvedComputedField,

@@ -2,6 +2,7 @@
  *  be (one, many, and their aggregate), and what a remote schema answers. A role has them where it may read what they lead
  *  to; of the remote's arguments it gives those that the relationship does not. Relay's schema has none.
  *  Not here: what they lead to (resolve/remote-relationship.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
+
 import {
   type GraphQLFieldConfigArgumentMap,
   type GraphQLInputFieldConfigMap,
@@ -11,8 +12,7 @@ import {
 } from 'graphql';
 import { remoteSchemaFor, targetOf } from '../resolve/access.ts';
 import { lastField, stepsProblem } from '../resolve/remote-step.ts';
-import type { ResolvedRemoteRelationship, StepValue } from '../resolve/remote-types.ts';
-import type { ResolvedTable } from '../resolve/types.ts';
+import type { ResolvedRemoteRelationship, ResolvedTable, StepValue } from '../resolve/types.ts';
 import type { UpstreamInput, UpstreamSchema } from '../resolve/upstream.ts';
 import { aggregateOf } from './aggregate.ts';
 import type { SchemaBuilder } from './builder.ts';

@@ -2,7 +2,8 @@
  *  of the table that calls it. In: a resolved event trigger. Out: statements that make them anew, or drop them.
  *  The functions run as who made them, so that whoever writes rows needs no privilege on the log.
  *  Not here: the log (events/event-log.sql). PostgreSQL manual, "CREATE TRIGGER", "Trigger Functions". */
-import type { Capture, ResolvedEventTrigger } from '../resolve/event-trigger.ts';
+
+import type { Capture, ResolvedEventTrigger } from '../resolve/types.ts';
 import {
   comma,
   compile,
