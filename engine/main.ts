@@ -4,7 +4,7 @@
 import { declareMetadata } from './admin/declare.ts';
 import { EngineState } from './admin/state.ts';
 import { isSecretSet } from './auth/authenticate.ts';
-import { type Environment, loadOptions, OptionsError } from './config/load-options.ts';
+import { loadOptions, OptionsError } from './config/load-options.ts';
 import { type Options, settingsOf } from './config/options.ts';
 import { optionsHelp } from './config/options-help.ts';
 import { eventFeeds } from './events/event-feed.ts';
@@ -31,7 +31,7 @@ export type RunningEngine = {
 /** Starts an engine in this process. Throws when the metadata database stays unreachable or the port is taken. */
 export async function startEngine(
   options: Options,
-  env: Environment = process.env,
+  env: NodeJS.ProcessEnv = process.env,
   log: Log = silent,
 ): Promise<RunningEngine> {
   const registry = options.enabledApis.includes('metrics') ? await Registry.open() : null;

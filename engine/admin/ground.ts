@@ -15,7 +15,7 @@ import { outboundVariables } from '../execute/webhook.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import type { Source } from '../metadata/schema/source.ts';
-import { isTrusted, type Trusts } from '../outgoing/tls-allowlist.ts';
+import { isTrusted, type TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import { brokenQueries } from '../plan/stored-query.ts';
 import { Inconsistencies, sourceSubject } from '../resolve/inconsistency.ts';
 import { nativeQueriesOf } from '../resolve/native-queries.ts';
@@ -217,7 +217,7 @@ export class Ground {
   }
 }
 
-export function trustsOf({ network }: Metadata): Trusts {
+export function trustsOf({ network }: Metadata): TrustsSelfSigned {
   return (url) => isTrusted(network?.tls_allowlist ?? [], url);
 }
 

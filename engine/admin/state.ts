@@ -11,7 +11,7 @@ import { type OutboundVariables, outboundVariables } from '../execute/webhook.ts
 import { ended } from '../limits/grace.ts';
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { Source } from '../metadata/schema/source.ts';
-import type { Trusts } from '../outgoing/tls-allowlist.ts';
+import type { TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
 import { SESSION_PREFIX } from '../resolve/session.ts';
 import type { ResolveOptions } from '../resolve/types.ts';
@@ -158,7 +158,7 @@ export class EngineState {
   readonly outboundVariables: OutboundVariables;
 
   /** As the current document says: who is trusted no more is so at once, for requests under way too. */
-  readonly trusts: Trusts = (url) => trustsOf(this.snapshot().metadata)(url);
+  readonly trusts: TrustsSelfSigned = (url) => trustsOf(this.snapshot().metadata)(url);
 
   /** Pools of the published sources, by name. */
   get sources(): Sources {

@@ -9,7 +9,7 @@ import type { JwtSecret } from '../config/jwt-secret.ts';
 import type { Options } from '../config/options.ts';
 import { fail } from '../errors/engine-error.ts';
 import type { Observe } from '../observe/observation.ts';
-import type { Trusts } from '../outgoing/tls-allowlist.ts';
+import type { TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import { secretOf, sessionVariablesOf } from './session-variables.ts';
 import { type AuthHook, sessionOfHook } from './webhook.ts';
@@ -46,7 +46,7 @@ export type Authenticator = (
 export async function openAuthenticator(
   options: AuthOptions,
   observe: Observe,
-  trusts?: Trusts,
+  trusts?: TrustsSelfSigned,
 ): Promise<Authenticate> {
   const secrets = jwtSecretsOf(options);
   if (secrets.length === 0) return authenticator(options, null, observe, trusts);
@@ -69,7 +69,7 @@ export function authenticator(
   options: AuthOptions,
   byToken: Authenticator | null = null,
   observe: Observe = () => {},
-  trusts?: Trusts,
+  trusts?: TrustsSelfSigned,
 ): Authenticate {
   const chain = authenticatorsOf(options, byToken, observe, trusts);
   return (headers, body) => {
@@ -86,11 +86,11 @@ function authenticatorsOf(
   options: AuthOptions,
   byToken: Authenticator | null,
   observe: Observe,
-  trusts: Trusts | undefined,
+  trusts: TrustsSelfSigned | undefined,
 ): readonly Authenticator[] {
   const { headerPrefix: prefix, unauthorizedRole, unauthorizedSessionVariables } = options;
-  if (!isSecretSet(options)) return [(headers) => trusted(headers, prefix)];
-  const chain: Authenticator[] = [bySecret(secretsOf(options), prefix)];
+  if (!isSecretSet(options)) return [(headers) => trustedSession(headers, prefix)];
+  const chain: Authenticator[] = [secretAuthenticator(secretsOf(options), prefix)];
   if (byToken) chain.push(byToken);
   const hook = hookOf(options, trusts);
   if (hook) chain.push((headers, body) => sessionOfHook(hook, headers, prefix, body, observe));
@@ -106,7 +106,7 @@ function authenticatorsOf(
   return chain;
 }
 
-function hookOf(options: AuthOptions, trusts: Trusts | undefined): AuthHook | null {
+function hookOf(options: AuthOptions, trusts: TrustsSelfSigned | undefined): AuthHook | null {
   const { authHook: url, authHookMode: mode } = options;
   if (url === undefined) return null;
   const { authHookSendRequestBody: sendsRequestBody, authHookTimeout: timeoutSeconds } = options;
@@ -118,7 +118,7 @@ function secretsOf(options: AuthOptions): readonly string[] {
   return options.adminSecrets ?? (options.adminSecret === undefined ? [] : [options.adminSecret]);
 }
 
-function bySecret(secrets: readonly string[], prefix: string): Authenticator {
+function secretAuthenticator(secrets: readonly string[], prefix: string): Authenticator {
   const digests = secrets.map(digestOf);
   // Secrets found right once: hashing them on every request took 3 % of a small one. A look-up compares hashes of whole
   // texts, with a seed of this process; its time tells nothing about how much of a wrong secret is right.
@@ -126,13 +126,13 @@ function bySecret(secrets: readonly string[], prefix: string): Authenticator {
   return (headers) => {
     const secret = secretOf(headers, prefix);
     if (secret === undefined) return undefined;
-    if (proven.has(secret)) return trusted(headers, prefix);
+    if (proven.has(secret)) return trustedSession(headers, prefix);
     const digest = digestOf(secret);
     // Every digest is compared, and digests are equally long: time tells nothing about the secrets.
     const isKnown = digests.map((known) => timingSafeEqual(known, digest)).includes(true);
     if (!isKnown) fail('adminSecretInvalid', { prefix });
     proven.add(secret);
-    return trusted(headers, prefix);
+    return trustedSession(headers, prefix);
   };
 }
 
@@ -141,7 +141,7 @@ function digestOf(secret: string): Buffer {
 }
 
 /** The request may be any role; without saying which it is the administrator. Names of headers are lower-case. */
-export function trusted(headers: IncomingHttpHeaders, prefix: string): Session {
+export function trustedSession(headers: IncomingHttpHeaders, prefix: string): Session {
   const variables = sessionVariablesOf(headers, prefix);
   const role = variables[`${SESSION_PREFIX}role`] ?? ADMIN_ROLE;
   // A proxy that sets the header to nothing must not make administrators.

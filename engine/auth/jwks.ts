@@ -5,8 +5,8 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import type { Observe } from '../observe/observation.ts';
 import { publicUrl } from '../observe/webhook-call.ts';
-import { askOutside } from '../outgoing/http-client.ts';
-import type { Trusts } from '../outgoing/tls-allowlist.ts';
+import { sendRequest } from '../outgoing/http-client.ts';
+import type { TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import { cachingOf, freshnessMs } from './freshness.ts';
 
 export type Jwks = {
@@ -20,7 +20,7 @@ const TIMEOUT_MS = 10_000;
 const MOST_BYTES = 1024 * 1024;
 
 /** Throws when the first fetch fails: an engine that can verify nobody is not ready. */
-export async function openJwks(url: string, observe: Observe, trusts?: Trusts): Promise<Jwks> {
+export async function openJwks(url: string, observe: Observe, trusts?: TrustsSelfSigned): Promise<Jwks> {
   let keys: Keys;
   let fetchedAt = 0;
   let staleAt = Number.POSITIVE_INFINITY;
@@ -62,11 +62,11 @@ export async function openJwks(url: string, observe: Observe, trusts?: Trusts): 
 }
 
 /** Says in its failures where it has asked, without what may be secret. */
-async function fetchKeys(url: string, trusts: Trusts | undefined) {
+async function fetchKeys(url: string, trusts: TrustsSelfSigned | undefined) {
   const terms = { timeoutMs: TIMEOUT_MS, mostBytes: MOST_BYTES, isRepeatable: true, trusts };
   const accept = [['accept', 'application/json']] as const;
   try {
-    const { status, headers, body } = await askOutside(
+    const { status, headers, body } = await sendRequest(
       { url, method: 'GET', headers: accept, body: null },
       terms,
     );

@@ -2,14 +2,12 @@
  *  with our prefix except the secrets, renamed to the prefix the engine uses inside. Names come lower-cased from Node;
  *  values stay as sent. Not here: which of them may be believed (authenticate.ts). */
 import type { IncomingHttpHeaders } from 'node:http';
-import { SESSION_PREFIX } from '../resolve/session.ts';
+import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 
 /** Header names after the prefix that hold the admin secret; the second is an older name of the first. */
 const SECRET_HEADERS = ['admin-secret', 'access-key'];
 
-export type Variables = Readonly<Record<string, string>>;
-
-export function sessionVariablesOf(headers: IncomingHttpHeaders, prefix: string): Variables {
+export function sessionVariablesOf(headers: IncomingHttpHeaders, prefix: string): Session['variables'] {
   const variables: Record<string, string> = {};
   for (const name in headers) {
     if (!name.startsWith(prefix)) continue;

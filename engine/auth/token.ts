@@ -5,12 +5,11 @@
 import { createPublicKey } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
-import type { JwtAlgorithm, JwtSecret, TokenPlace } from '../config/jwt-secret.ts';
+import type { JwtAlgorithm, JwtSecret, TokenLocation } from '../config/jwt-secret.ts';
 import { fail } from '../errors/engine-error.ts';
 import type { Observe } from '../observe/observation.ts';
-import type { Trusts } from '../outgoing/tls-allowlist.ts';
+import type { TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import type { Session } from '../resolve/session.ts';
-import type { Authenticator } from './authenticate.ts';
 import { sessionOfClaims } from './claims.ts';
 import { cookieOf } from './cookie.ts';
 import { openJwks } from './jwks.ts';
@@ -23,14 +22,18 @@ export async function openTokens(
   secrets: readonly JwtSecret[],
   prefix: string,
   observe: Observe,
-  trusts?: Trusts,
-): Promise<Authenticator> {
+  trusts?: TrustsSelfSigned,
+): Promise<(headers: IncomingHttpHeaders) => Promise<Session> | undefined> {
   const open = (secret: JwtSecret) => openVerifier(secret, observe, trusts);
   const verifiers = await Promise.all(secrets.map(open));
   return (headers) => sessionOfToken(verifiers, headers, prefix);
 }
 
-async function openVerifier(secret: JwtSecret, observe: Observe, trusts?: Trusts): Promise<Verifier> {
+async function openVerifier(
+  secret: JwtSecret,
+  observe: Observe,
+  trusts?: TrustsSelfSigned,
+): Promise<Verifier> {
   if (secret.key.kind === 'url') {
     return { secret, key: (await openJwks(secret.key.url, observe, trusts)).find };
   }
@@ -46,21 +49,21 @@ function sessionOfToken(
   prefix: string,
 ): Promise<Session> | undefined {
   for (const { secret } of verifiers) {
-    const token = tokenIn(headers, secret.place);
-    if (token !== undefined) return verified(verifiers, secret.place, token, headers, prefix);
+    const token = tokenIn(headers, secret.location);
+    if (token !== undefined) return verified(verifiers, secret.location, token, headers, prefix);
   }
   return undefined;
 }
 
 async function verified(
   verifiers: readonly Verifier[],
-  place: TokenPlace,
+  location: TokenLocation,
   token: string,
   headers: IncomingHttpHeaders,
   prefix: string,
 ): Promise<Session> {
   const { secret, key } = verifierFor(
-    verifiers.filter((each) => isSamePlace(each.secret.place, place)),
+    verifiers.filter((each) => isSameLocation(each.secret.location, location)),
     token,
   );
   const payload = await jwtVerify(token, key, {
@@ -122,12 +125,12 @@ function reasonOf(error: unknown): string {
   return 'JWSError (the token is malformed)';
 }
 
-function tokenIn(headers: IncomingHttpHeaders, place: TokenPlace): string | undefined {
-  switch (place.kind) {
+function tokenIn(headers: IncomingHttpHeaders, location: TokenLocation): string | undefined {
+  switch (location.kind) {
     case 'cookie':
-      return cookieOf(headers.cookie, place.name);
+      return cookieOf(headers.cookie, location.name);
     case 'header':
-      return withoutScheme(textOf(headers[place.name]));
+      return withoutScheme(textOf(headers[location.name]));
     case 'authorization':
       return withoutScheme(headers.authorization);
   }
@@ -138,7 +141,7 @@ function withoutScheme(value: string | undefined): string | undefined {
   return value?.replace(/^bearer\s+/i, '').trim();
 }
 
-function isSamePlace(a: TokenPlace, b: TokenPlace): boolean {
+function isSameLocation(a: TokenLocation, b: TokenLocation): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 

@@ -4,9 +4,14 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { fail } from '../errors/engine-error.ts';
 import type { Observe } from '../observe/observation.ts';
-import { witnessed } from '../observe/webhook-call.ts';
-import { askOutside, NoAnswer, type OutgoingAnswer, type OutgoingRequest } from '../outgoing/http-client.ts';
-import type { Trusts } from '../outgoing/tls-allowlist.ts';
+import { observeCall } from '../observe/webhook-call.ts';
+import {
+  NoResponse,
+  type OutgoingRequest,
+  type OutgoingResponse,
+  sendRequest,
+} from '../outgoing/http-client.ts';
+import type { TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import { type Caching, cachingOf, freshnessMs } from './freshness.ts';
 import { variableName, variableOf } from './session-variables.ts';
@@ -17,7 +22,7 @@ export type AuthHook = {
   readonly sendsRequestBody: boolean;
   readonly timeoutSeconds: number;
   /** Whose certificates may be self-signed. */
-  readonly trusts?: Trusts | undefined;
+  readonly trusts?: TrustsSelfSigned | undefined;
 };
 
 const MOST_BYTES = 1024 * 1024;
@@ -47,8 +52,8 @@ export async function sessionOfHook(
   observe: Observe = () => {},
 ): Promise<Session> {
   const request = hook.mode === 'POST' && hook.sendsRequestBody ? await body?.() : undefined;
-  const asking = { purpose: 'auth-hook', url: hook.url, method: hook.mode } as const;
-  const response = await witnessed(asking, { observe }, () => ask(hook, headers, request));
+  const call = { purpose: 'auth-hook', url: hook.url, method: hook.mode } as const;
+  const response = await observeCall(call, { observe }, () => callHook(hook, headers, request));
   if (response.status === 401) return fail('hookUnauthorized', {});
   if (response.status !== 200) return fail('hookFailed', { reason: `it answered ${response.status}` });
   const answer = objectFrom(response.body);
@@ -66,14 +71,18 @@ export async function sessionOfHook(
   };
 }
 
-async function ask(hook: AuthHook, headers: IncomingHttpHeaders, body: unknown): Promise<OutgoingAnswer> {
+async function callHook(
+  hook: AuthHook,
+  headers: IncomingHttpHeaders,
+  body: unknown,
+): Promise<OutgoingResponse> {
   const isRepeatable = hook.mode === 'GET';
   const timeoutMs = hook.timeoutSeconds * 1000;
   const terms = { timeoutMs, mostBytes: MOST_BYTES, isRepeatable, trusts: hook.trusts };
   try {
-    return await askOutside(requestOf(hook, headers, body), terms);
+    return await sendRequest(requestOf(hook, headers, body), terms);
   } catch (error) {
-    if (!(error instanceof NoAnswer)) throw error;
+    if (!(error instanceof NoResponse)) throw error;
     return fail('hookFailed', { reason: 'it could not be reached' }, { internal: error.message });
   }
 }
@@ -99,10 +108,10 @@ function allOf(headers: IncomingHttpHeaders): Record<string, string> {
   );
 }
 
-type Answer = ReadonlyMap<string, unknown>;
+type HookAnswer = ReadonlyMap<string, unknown>;
 
 /** By lower-case name. */
-function objectFrom(body: Buffer): Answer {
+function objectFrom(body: Buffer): HookAnswer {
   const answer = parsed(body.toString());
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
     return fail('hookFailed', { reason: 'it answered no JSON object' });
@@ -119,7 +128,7 @@ function parsed(text: string): unknown {
 }
 
 /** The caching headers may stand in the answer itself, and then win over those of the response. */
-function cachingIn(answer: Answer): Caching | null {
+function cachingIn(answer: HookAnswer): Caching | null {
   const [cacheControl, expires] = ['cache-control', 'expires'].map((name) => {
     const value = answer.get(name);
     return typeof value === 'string' ? value : null;
@@ -128,7 +137,7 @@ function cachingIn(answer: Answer): Caching | null {
 }
 
 /** Only our own names, whatever else it says. */
-function variablesFrom(answer: Answer, prefix: string): Record<string, string> {
+function variablesFrom(answer: HookAnswer, prefix: string): Record<string, string> {
   return Object.fromEntries(
     [...answer]
       .filter(([name]) => name.startsWith(prefix))

@@ -18,7 +18,7 @@ export const JWT_ALGORITHMS = [
 export type JwtAlgorithm = (typeof JWT_ALGORITHMS)[number];
 
 /** Where a token is looked for. */
-export type TokenPlace =
+export type TokenLocation =
   | { readonly kind: 'authorization' }
   | { readonly kind: 'cookie'; readonly name: string }
   | { readonly kind: 'header'; readonly name: string };
@@ -39,7 +39,7 @@ export type JwtSecret = {
   readonly audiences: readonly string[] | null;
   readonly issuer: string | null;
   readonly allowedSkewSeconds: number;
-  readonly place: TokenPlace;
+  readonly location: TokenLocation;
 };
 
 /** What clients of the family put their claims under; part of the wire, as are the names of headers. */
@@ -84,7 +84,7 @@ function secretFrom(value: unknown): JwtSecret {
     audiences: audiencesFrom(value['audience']),
     issuer: optionalText(value, 'issuer'),
     allowedSkewSeconds: skewFrom(value['allowed_skew']),
-    place: placeFrom(value['header']),
+    location: locationFrom(value['header']),
   };
 }
 
@@ -135,13 +135,14 @@ function skewFrom(value: unknown): number {
     : wrong('expects "allowed_skew" to be a number of seconds');
 }
 
-function placeFrom(value: unknown): TokenPlace {
+function locationFrom(value: unknown): TokenLocation {
   if (value === undefined || value === null) return { kind: 'authorization' };
-  const place = isObject(value) ? value : {};
-  const name = optionalText(place, 'name');
-  if (place['type'] === 'Authorization') return { kind: 'authorization' };
-  if (place['type'] === 'Cookie' && name !== null) return { kind: 'cookie', name };
-  if (place['type'] === 'CustomHeader' && name !== null) return { kind: 'header', name: name.toLowerCase() };
+  const location = isObject(value) ? value : {};
+  const name = optionalText(location, 'name');
+  if (location['type'] === 'Authorization') return { kind: 'authorization' };
+  if (location['type'] === 'Cookie' && name !== null) return { kind: 'cookie', name };
+  if (location['type'] === 'CustomHeader' && name !== null)
+    return { kind: 'header', name: name.toLowerCase() };
   return wrong('expects "header" to have the type Authorization, or Cookie or CustomHeader with a "name"');
 }
 

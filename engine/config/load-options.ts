@@ -17,10 +17,8 @@ export class OptionsError extends Error {
   }
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>;
-
 /** `argv` without the program and the command. Throws OptionsError. */
-export function loadOptions(argv: readonly string[], env: Environment): Options {
+export function loadOptions(argv: readonly string[], env: NodeJS.ProcessEnv): Options {
   const problems: string[] = [];
   const given = flagsOf(argv, problems);
   const entries = FLAGS.map((flag) => [nameOf(flag), settingOf(flag, given, env, problems)] as const);
@@ -75,7 +73,7 @@ function unknown(argument: string, name: string): string {
   return `there is no flag --${name}${suggestion ? `; did you mean --${suggestion}?` : ''}`;
 }
 
-function settingOf(flag: OptionFlag, given: Given, env: Environment, problems: string[]): unknown {
+function settingOf(flag: OptionFlag, given: Given, env: NodeJS.ProcessEnv, problems: string[]): unknown {
   const row: OptionRow<unknown> = OPTIONS[flag];
   const text = given.get(flag) ?? env[variableOf(flag)];
   if (text === undefined || text === '') return row.default;

@@ -8,13 +8,13 @@ import { retriesAtOnce, timerMs } from '../metadata/schema/number.ts';
 import type { Connection } from '../wire/connection.ts';
 import type { Tls } from '../wire/dial.ts';
 import {
-  type Failed,
+  type FailureObserver,
   type Patience,
   type PoolCounts,
   type PoolState,
   type Timed,
+  type TransactionWatch,
   WaitedTooLong,
-  type Watch,
   WirePool,
 } from '../wire/pool.ts';
 import type { NamedStatement, Row, Value } from '../wire/statement.ts';
@@ -78,7 +78,10 @@ const CONNECT_TIMEOUT_MS = 15_000;
 const AS_TEXT = { getTypeParser: () => (value: string) => value };
 
 /** Are called with what happens on the connections. */
-export type PoolObservers = { readonly timed?: Timed | undefined; readonly failed?: Failed | undefined };
+export type PoolObservers = {
+  readonly timed?: Timed | undefined;
+  readonly failed?: FailureObserver | undefined;
+};
 
 /** A text is an option of the engine. Raises ConnectionStringError. */
 export function openDatabase(
@@ -277,7 +280,7 @@ class PooledDatabase implements Database {
   async #lend<T>(
     isForeign: boolean,
     signal: AbortSignal | undefined,
-    body: (client: pg.ClientBase, watch: Watch | null) => Promise<T>,
+    body: (client: pg.ClientBase, watch: TransactionWatch | null) => Promise<T>,
   ): Promise<T> {
     const connection = await this.#pool.take(undefined, signal);
     const client = connection.lend();

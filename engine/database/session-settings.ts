@@ -1,7 +1,7 @@
 /** Who writes, as settings of a transaction: triggers read `current_setting('engine.user', true)`, a JSON object of session
  *  variables, and `engine.trace`, `{trace_id, span_id}`; empty where there is none. They end with the transaction.
  *  Not here: which statements are told (run-plan.ts). Reference: docs/reference/behaviour/event-triggers.md. */
-import type { SpanPlace } from '../observe/span.ts';
+import type { SpanContext } from '../observe/span.ts';
 import type { Session } from '../resolve/session.ts';
 import type { NamedStatement } from './pool.ts';
 
@@ -10,7 +10,7 @@ export const SESSION_SETTINGS: NamedStatement = {
   text: `select set_config('engine.user', $1, true), set_config('engine.trace', $2, true)`,
 };
 
-export function sessionSettings({ variables }: Session, trace: SpanPlace | null = null): string[] {
+export function sessionSettings({ variables }: Session, trace: SpanContext | null = null): string[] {
   const place = trace && { trace_id: trace.traceId, span_id: trace.spanId };
   return [JSON.stringify(variables), place ? JSON.stringify(place) : ''];
 }

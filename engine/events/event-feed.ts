@@ -76,7 +76,7 @@ async function tell(
   const verdict = verdictOf(attempted, event.tries, trigger.retries);
   await noteAttempt(database, event, attempted, verdict);
   outbound.observe?.({
-    kind: 'event told',
+    kind: 'event processed',
     trigger: 'row',
     outcome: verdict.kind,
     waitedSeconds: event.waitedSeconds,

@@ -117,7 +117,7 @@ async function tell(
 ): Promise<void> {
   const trigger = event.type === 'cron' ? 'cron' : 'one_off';
   const tellOutcome = (outcome: 'delivered' | 'again' | 'failed' | 'dead') =>
-    outbound.observe?.({ kind: 'event told', trigger, outcome, waitedSeconds: event.waitedSeconds });
+    outbound.observe?.({ kind: 'event processed', trigger, outcome, waitedSeconds: event.waitedSeconds });
   if (event.lateSeconds > to.toleranceSeconds) {
     await noteDead(database, event.id);
     tellOutcome('dead');

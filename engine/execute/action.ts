@@ -139,7 +139,7 @@ export async function ask(
   });
   const about = { action, message, answer };
   const cookies = answer.headers['set-cookie'] ?? [];
-  if (outbound.exchange && cookies.length > 0) outbound.exchange.cookies = cookies;
+  if (outbound.record && cookies.length > 0) outbound.record.cookies = cookies;
   const value = bodyOf(answer, about);
   if (answer.status >= 200 && answer.status < 300) return { value, about };
   if (answer.status >= 400 && answer.status < 500) return refused(value, about);

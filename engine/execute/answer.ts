@@ -139,7 +139,7 @@ async function rowsOf(
 ): Promise<readonly Row[]> {
   if (progress) progress.plan = plan;
   const span = progress?.span ?? null;
-  const asker = { session, variables: variables.values, trace: span?.place ?? null };
+  const asker = { session, variables: variables.values, trace: span?.spanContext ?? null };
   if (plan.validations.length > 0) await validateInputs(plan.validations, asker, { ...outbound, span });
   return runPlan(
     plan,

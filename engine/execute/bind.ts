@@ -2,7 +2,7 @@
  *  Variables have been validated (plan/variables.ts), so only a session variable can be wrong here: it did not come
  *  (`missingSessionVariable`), or is no GeoJSON where one is needed (`dataException`). */
 import { fail, type PathStep } from '../errors/engine-error.ts';
-import type { SpanPlace } from '../observe/span.ts';
+import type { SpanContext } from '../observe/span.ts';
 import { opened } from '../plan/opaque.ts';
 import { textOf, textProblem } from '../plan/scalar-value.ts';
 import type { Leaf } from '../resolve/predicate.ts';
@@ -17,7 +17,7 @@ export type Binding = {
   readonly session: Session;
   readonly variables: Variables;
   /** What the request is part of, for triggers. */
-  readonly trace?: SpanPlace | null;
+  readonly trace?: SpanContext | null;
   /** Rows the mutation has just written, in Postgres's text form; null when there are none. */
   readonly written?: Column;
   readonly affectedRows?: number;

@@ -53,7 +53,7 @@ export async function answerWithCalls(asked: PlannedRequest, context: CallContex
   const response = plan.template.slice(1, -1);
   const joined = isWhole ? await withJoins(response, { rows, called }, asked, context) : null;
   const errors = [...outcomes.flatMap((outcome) => outcome.errors), ...(joined?.errors ?? [])];
-  if (errors.length > 0 && context.outbound.exchange) context.outbound.exchange.error = errors;
+  if (errors.length > 0 && context.outbound.record) context.outbound.record.error = errors;
   return { data: joined && splice(joined.template, rows, called), errors };
 }
 
@@ -107,7 +107,7 @@ async function runStatements(
 ): Promise<readonly Row[]> {
   if (from === to) return [];
   const statements = plan.statements.slice(from, to);
-  const trace = outbound.span?.place ?? null;
+  const trace = outbound.span?.spanContext ?? null;
   return runPlan({ ...plan, statements }, { session, variables: variables.values, trace }, databases);
 }
 

@@ -3,7 +3,7 @@
  *  In: bytes × RemoteCall. Out: pieces by field. Raises `remoteAnswerInvalid` for what is no GraphQL response; a field of
  *  another shape than its type is the failure of that field alone. Source: GraphQL specification, "Response". */
 import { EngineError } from '../errors/engine-error.ts';
-import type { OutgoingAnswer } from '../outgoing/http-client.ts';
+import type { OutgoingResponse } from '../outgoing/http-client.ts';
 import type { RemoteCall, RemoteField, TypeNamePlaces } from '../plan/remote-types.ts';
 import { typeNameOf } from '../resolve/remote-names.ts';
 import { JsonScanner, NotJson } from './json-scanner.ts';
@@ -23,7 +23,7 @@ export type RemoteError = Readonly<Record<string, unknown>> & { readonly path?: 
 const MOST_TEXT_BYTES = 16_384;
 
 export function readAnswer(
-  { body, status }: Pick<OutgoingAnswer, 'body' | 'status'>,
+  { body, status }: Pick<OutgoingResponse, 'body' | 'status'>,
   call: RemoteCall,
 ): Pieces {
   const refuse = (reason: string): never => {

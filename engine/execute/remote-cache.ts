@@ -7,10 +7,10 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Lru } from '../limits/lru.ts';
-import type { OutgoingAnswer } from '../outgoing/http-client.ts';
+import type { OutgoingResponse } from '../outgoing/http-client.ts';
 import { JsonScanner } from './json-scanner.ts';
 
-type Kept = { readonly answer: OutgoingAnswer; readonly until: number };
+type Kept = { readonly answer: OutgoingResponse; readonly until: number };
 
 /** What an entry weighs besides its body. */
 const ENTRY_BYTES = 2000;
@@ -36,8 +36,8 @@ export class RemoteCache {
   async answer(
     owner: object,
     sent: readonly unknown[],
-    ask: () => Promise<OutgoingAnswer>,
-  ): Promise<OutgoingAnswer> {
+    ask: () => Promise<OutgoingResponse>,
+  ): Promise<OutgoingResponse> {
     const key = createHash('sha256')
       .update(JSON.stringify([this.#numberOf(owner), sent]))
       .digest('base64');

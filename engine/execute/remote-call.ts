@@ -18,9 +18,9 @@ export async function answerRemote(
 ): Promise<Outcome> {
   const { timeLimitMs } = plan;
   const answer = await callRemote(call, variables.values, { session, outbound, timeLimitMs });
-  const { exchange } = outbound;
-  if (answer.setCookies.length > 0 && exchange) {
-    exchange.cookies = [...(exchange.cookies ?? []), ...answer.setCookies];
+  const { record } = outbound;
+  if (answer.setCookies.length > 0 && record) {
+    record.cookies = [...(record.cookies ?? []), ...answer.setCookies];
   }
   return outcomeOf(answer, call, outbound);
 }

@@ -4,9 +4,9 @@
  *  Source: graphql-sse PROTOCOL.md, "Distinct connections mode". */
 import type { IncomingMessage } from 'node:http';
 import { fillTemplate } from '../metadata/variables.ts';
-import { witnessed } from '../observe/webhook-call.ts';
+import { observeCall } from '../observe/webhook-call.ts';
 import { EventStream, type ServerEvent } from '../outgoing/event-stream.ts';
-import { bodyOf, streamOutside } from '../outgoing/http-client.ts';
+import { bodyOf, requestStream } from '../outgoing/http-client.ts';
 import { isErrorList, type RemoteError } from './remote-answer.ts';
 import type { RemoteSubscribing } from './remote-feed.ts';
 import { headersFor, messageOf, timeoutMsOf, unreachable } from './remote-http.ts';
@@ -60,10 +60,10 @@ export class RemoteEventStream {
       trusts: outbound.trusts,
       signal: this.#gone.signal,
     };
-    const { response } = await witnessed(asking, outbound, async (traceHeaders) => {
+    const { response } = await observeCall(asking, outbound, async (traceHeaders) => {
       const headers = Object.entries({ ...own, ...traceHeaders });
       const sent = { url, method: 'POST', headers, body: JSON.stringify(request) };
-      const answered = await streamOutside(sent, terms);
+      const answered = await requestStream(sent, terms);
       return { status: answered.statusCode ?? 0, response: answered };
     });
     if (!isStream(response)) return this.#refused(response);

@@ -5,8 +5,8 @@
 import { EngineError } from '../errors/engine-error.ts';
 import { LONGEST_MS, timerMs } from '../metadata/schema/number.ts';
 import { fillTemplate } from '../metadata/variables.ts';
-import { witnessed } from '../observe/webhook-call.ts';
-import { askOutside, NoAnswer, type OutgoingAnswer } from '../outgoing/http-client.ts';
+import { observeCall } from '../observe/webhook-call.ts';
+import { NoResponse, type OutgoingResponse, sendRequest } from '../outgoing/http-client.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import type { RemoteEndpoint } from '../resolve/types.ts';
 import type { UpstreamSchema } from '../resolve/upstream.ts';
@@ -30,7 +30,7 @@ export async function askRemote(
   endpoint: RemoteEndpoint,
   body: string,
   asker: RemoteAsker,
-): Promise<OutgoingAnswer> {
+): Promise<OutgoingResponse> {
   const { outbound, isRepeatable, schema } = asker;
   const { remoteCache } = outbound;
   try {
@@ -45,9 +45,9 @@ export async function askRemote(
       signal: outbound.signal,
     };
     const ask = () =>
-      witnessed(asking, outbound, (traceHeaders) => {
+      observeCall(asking, outbound, (traceHeaders) => {
         const sent = Object.entries({ ...headers, ...traceHeaders });
-        return askOutside({ url, method: 'POST', headers: sent, body }, terms);
+        return sendRequest({ url, method: 'POST', headers: sent, body }, terms);
       });
     const isKept = isRepeatable && schema !== undefined && remoteCache !== undefined;
     const answer = await (isKept ? remoteCache.answer(schema, [url, headers, body], ask) : ask());
@@ -73,7 +73,7 @@ export function timeoutMsOf(
 /** Told to administrators. */
 export function messageOf(error: unknown): string {
   if (error instanceof WebhookFailure) return error.message;
-  if (!(error instanceof NoAnswer)) throw error;
+  if (!(error instanceof NoResponse)) throw error;
   switch (error.why) {
     case 'timeout':
       return 'Response timeout';

@@ -5,8 +5,8 @@
  *  says (remote-answer.ts). Source: graphql-ws PROTOCOL.md, subscriptions-transport-ws PROTOCOL.md. */
 import { type RawData, WebSocket } from 'ws';
 import { fillTemplate } from '../metadata/variables.ts';
-import { witnessed } from '../observe/webhook-call.ts';
-import { openOutside } from '../outgoing/websocket-client.ts';
+import { observeCall } from '../observe/webhook-call.ts';
+import { openWebsocket } from '../outgoing/websocket-client.ts';
 import { JsonScanner } from './json-scanner.ts';
 import { isErrorList, type RemoteError } from './remote-answer.ts';
 import type { RemoteEvent, RemoteSubscribing } from './remote-feed.ts';
@@ -47,7 +47,7 @@ export class RemoteSocket {
     this.#subscribing = subscribing;
     const { endpoint, asker } = subscribing;
     const asking = { purpose: 'remote-schema', url: endpoint.url, method: 'GET' } as const;
-    witnessed(asking, asker.outbound, (traceHeaders) => {
+    observeCall(asking, asker.outbound, (traceHeaders) => {
       this.#open(traceHeaders);
       return this.#begun.promise;
     }).catch(() => {});
@@ -57,7 +57,7 @@ export class RemoteSocket {
     const { endpoint, asker } = this.#subscribing;
     try {
       this.#headers = { ...headersFor(endpoint, asker), ...traceHeaders };
-      this.#socket = openOutside({
+      this.#socket = openWebsocket({
         url: fillTemplate(endpoint.url, asker.outbound.variables),
         protocols: Object.keys(PROTOCOLS),
         headers: this.#headers,

@@ -8,9 +8,9 @@ import type { Metadata } from '../metadata/schema/metadata.ts';
 import { fillTemplate } from '../metadata/variables.ts';
 import type { Observe, WebhookCalled } from '../observe/observation.ts';
 import type { Span } from '../observe/span.ts';
-import { witnessed } from '../observe/webhook-call.ts';
-import { askOutside, NoAnswer } from '../outgoing/http-client.ts';
-import type { Trusts } from '../outgoing/tls-allowlist.ts';
+import { observeCall } from '../observe/webhook-call.ts';
+import { NoResponse, sendRequest } from '../outgoing/http-client.ts';
+import type { TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import { type Environment, VariableRules } from '../resolve/variables.ts';
 import { TransformError } from '../transform/render.ts';
@@ -46,7 +46,7 @@ export type OutboundContext = {
   /** First part of our headers on the wire. */
   readonly headerPrefix: string;
   /** Whose certificates may be self-signed; absent: nobody's. */
-  readonly trusts?: Trusts;
+  readonly trusts?: TrustsSelfSigned;
   readonly observe?: Observe;
   /** Of the request that causes it. */
   readonly span?: Span | null;
@@ -54,7 +54,7 @@ export type OutboundContext = {
   readonly signal?: AbortSignal | undefined;
   /** Is whoever asks shown the causes of failures? */
   readonly showsInternal?: boolean;
-  readonly exchange?: Noted;
+  readonly record?: Noted;
   readonly asyncActions?: AsyncActions;
   /** Absent: what remote schemas answer is not kept. */
   readonly remoteCache?: RemoteCache;
@@ -169,7 +169,7 @@ export async function callWebhook(
   const sent = transformed(webhook, plain, message);
   const asking = { purpose: message.purpose, url: webhook.url, method: sent.method };
   // It is told of the span it is asked in, whatever the client or the metadata say of traces.
-  return witnessed(asking, outbound, async (traceHeaders) => {
+  return observeCall(asking, outbound, async (traceHeaders) => {
     const headers = new Map([...sent.headers, ...Object.entries(traceHeaders)]);
     const answer = await answerTo(webhook, { ...sent, headers }, outbound);
     return { status: answer.status, headers: answer.headers, text: answer.body.toString(), plain, sent };
@@ -185,8 +185,8 @@ function answerTo({ timeoutSeconds }: Webhook, sent: HttpRequest, { trusts, sign
     trusts,
     signal,
   };
-  return askOutside({ method, url, headers, body: bodyText(sent) }, terms).catch((error: unknown) => {
-    throw error instanceof NoAnswer ? new WebhookFailure(error.message, { sent }) : error;
+  return sendRequest({ method, url, headers, body: bodyText(sent) }, terms).catch((error: unknown) => {
+    throw error instanceof NoResponse ? new WebhookFailure(error.message, { sent }) : error;
   });
 }
 

@@ -4,7 +4,7 @@
  *  Not here: what an operation does (admin/). Spec: "Schema/metadata API", "Explain API". */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type AdminEndpoint, runAdmin } from '../admin/run.ts';
-import { trusted } from '../auth/authenticate.ts';
+import { trustedSession } from '../auth/authenticate.ts';
 import { fromWire, textToWire, toWire } from '../config/header-prefix.ts';
 import { abandonableBy } from '../database/databases.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
@@ -12,7 +12,7 @@ import { explain } from '../execute/explain.ts';
 import { isRecord } from '../json/value.ts';
 import { openapiDocument } from '../plan/openapi.ts';
 import type { HttpContext } from './context.ts';
-import { adminSessionOf, exchangeOf, sessionOf } from './exchange.ts';
+import { adminSessionOf, recordOf, sessionOf } from './exchange.ts';
 import { graphqlRequestFrom } from './graphql-request.ts';
 import { showsInternal } from './refusal.ts';
 import { VERSION } from './version.ts';
@@ -25,7 +25,7 @@ export function adminRoutes(app: FastifyInstance, context: HttpContext): void {
   }
   app.post('/v1/graphql/explain', async (request) => {
     adminSessionOf(request);
-    return explainAs(context, request.body, exchangeOf(request).signal);
+    return explainAs(context, request.body, recordOf(request).signal);
   });
   app.get('/api/swagger/json', async (request) => {
     adminSessionOf(request);
@@ -46,12 +46,12 @@ async function performOperation(
     session,
     client: request.headers['user-agent'],
     showInternal: showsInternal(context.options, session),
-    signal: exchangeOf(request).signal,
+    signal: recordOf(request).signal,
   });
   if (unexpected !== undefined) {
     context.observe({ kind: 'unexpected', requestId: request.id, error: unexpected });
   }
-  if (status !== 200) exchangeOf(request).error = body;
+  if (status !== 200) recordOf(request).error = body;
   const text = JSON.stringify(toWire(body, prefix));
   return reply
     .code(status)
@@ -76,7 +76,7 @@ async function explainAs(
   const user = body['user'] ?? {};
   if (!isRecord(user)) return fail('parseFailed', { text: 'expected an object' }, { path: ['user'] });
   const headers = Object.entries(user).map(([name, value]) => [name.toLowerCase(), textOf(value)]);
-  const session = trusted(Object.fromEntries(headers), options.headerPrefix);
+  const session = trustedSession(Object.fromEntries(headers), options.headerPrefix);
   const isRelay = body['is_relay'] === true;
   const databases = signal ? abandonableBy(state.sources, signal) : state.sources;
   return explain(request, { model: state.snapshot().model, session, isRelay, databases });

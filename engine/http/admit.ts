@@ -7,22 +7,22 @@ import { requestPolicyOf } from '../resolve/request-policy.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 
-export type Caller = {
+export type Requester = {
   readonly model: Model;
   readonly session: Session;
   readonly address: string | undefined;
 };
 
 /** One operation. Raises `rateLimitExceeded`. */
-export function admit(limiter: RateLimiter, { model, session, address }: Caller): void {
+export function checkRateLimit(limiter: RateLimiter, { model, session, address }: Requester): void {
   const { rate } = requestPolicyOf(model, session.role);
   if (rate) limiter.admit(rate, session, address);
 }
 
 /** Raises `batchLimitExceeded`. */
-export function admitBatch(
+export function checkBatchSize(
   { length: found }: readonly unknown[],
-  { model, session }: Omit<Caller, 'address'>,
+  { model, session }: Omit<Requester, 'address'>,
 ): void {
   const { mostInBatch: most } = requestPolicyOf(model, session.role);
   if (most !== null && found > most) fail('batchLimitExceeded', { found, most });

@@ -19,7 +19,7 @@ import { consoleRoutes } from './console.ts';
 import type { HttpContext } from './context.ts';
 import { preflightHeaders } from './cors.ts';
 import { developerRoutes } from './developer.ts';
-import { exchangeOf, finish, goneSignal } from './exchange.ts';
+import { disconnectSignal, logRequest, recordOf } from './exchange.ts';
 import { isGraphqlPath } from './graphql-path.ts';
 import { acceptsGzip, GZIP_HEADERS, gzipped } from './gzip.ts';
 import { metricsRoutes } from './metrics.ts';
@@ -50,10 +50,10 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', async (request: FastifyRequest) =>
-    parseJson(await readBody(context, request.raw, exchangeOf(request).session)),
+    parseJson(await readBody(context, request.raw, recordOf(request).session)),
   );
   app.addHook('onRequest', async (request, reply) => {
-    exchangeOf(request).signal = goneSignal(reply.raw);
+    recordOf(request).signal = disconnectSignal(reply.raw);
   });
   app.addHook('onRequest', async (request, reply) => greet(context, request, reply));
   // Before the body is read: what is not there need not be understood.
@@ -69,7 +69,7 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
   });
   app.addHook('onResponse', async (request, reply) => {
     const sizeBytes = Number(reply.getHeader('content-length') ?? 0);
-    finish(context.observe, exchangeOf(request), request.raw, { status: reply.statusCode, sizeBytes });
+    logRequest(context.observe, recordOf(request), request.raw, { status: reply.statusCode, sizeBytes });
   });
   app.setErrorHandler<FastifyError>((error, request, reply) => refuse(context, error, request, reply));
   publicRoutes(app, context);
@@ -77,7 +77,7 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
   if (context.options.enableConsole) consoleRoutes(app, context);
   await app.register(async (scope) => {
     scope.addHook('onRequest', async (request) => {
-      exchangeOf(request).session = await context.authenticate(request.headers);
+      recordOf(request).session = await context.authenticate(request.headers);
       if (request.method !== 'POST') return;
       context.crossSite.checkPreflighted(request.headers);
       // Whatever a client says its body is, it is JSON or an error.
@@ -121,11 +121,11 @@ function refuse(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  const exchange = exchangeOf(request);
-  const error = errorFrom(rowOf(thrown), context.observe, exchange.id);
+  const record = recordOf(request);
+  const error = errorFrom(rowOf(thrown), context.observe, record.id);
   const dialect = request.url.startsWith(ADMIN_ENDPOINTS[0]!) ? 'specification' : 'newer';
-  const body = toAdminBody(error, dialect, showsInternal(context.options, exchange.session));
-  exchange.error = body;
+  const body = toAdminBody(error, dialect, showsInternal(context.options, record.session));
+  record.error = body;
   return reply
     .code(error.status)
     .headers(retryAfter(error))

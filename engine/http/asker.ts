@@ -5,17 +5,17 @@ import type { AnswerContext } from '../execute/answer.ts';
 import type { OutboundContext } from '../execute/webhook.ts';
 import type { Session } from '../resolve/session.ts';
 import type { HttpContext } from './context.ts';
-import type { Exchange } from './exchange.ts';
-import type { Arrived } from './operation.ts';
+import type { RequestRecord } from './exchange.ts';
+import type { RunningOperation } from './operation.ts';
 import { showsInternal } from './refusal.ts';
 
-export function askerOf(
+export function answerContextOf(
   { state, options, observe, asyncActions, remoteCache }: HttpContext,
   session: Session,
   headers: IncomingHttpHeaders,
-  { progress }: Arrived,
-  exchange?: Exchange,
-  signal = exchange?.signal,
+  { progress }: RunningOperation,
+  record?: RequestRecord,
+  signal = record?.signal,
 ): Omit<AnswerContext, 'model' | 'outbound'> & { readonly outbound: OutboundContext } {
   const outbound = {
     variables: state.outboundVariables,
@@ -27,7 +27,7 @@ export function askerOf(
     asyncActions,
     ...(remoteCache && { remoteCache }),
     prefersConfiguredHeaders: options.configuredHeaderPrecedence,
-    ...(exchange && { exchange }),
+    ...(record && { record }),
     signal,
   };
   return { session, databases: state.sources, outbound, progress };

@@ -91,7 +91,7 @@ export class ByteBudget {
 }
 
 /** The bytes one request has reserved while its size becomes known. The first `UNCOUNTED_BYTES` are free. */
-export class Reservation {
+export class ByteReservation {
   readonly #budget: ByteBudget;
   #releases: Release[] = [];
   #counted = 0;

@@ -9,7 +9,7 @@ import type { Observe } from '../observe/observation.ts';
 import type { Registry } from '../observe/registry.ts';
 import type { LiveQueries } from '../subscribe/live-queries.ts';
 import type { ByteBudget } from './byte-budget.ts';
-import type { CorsHeaders } from './cors.ts';
+import type { CorsPolicy } from './cors.ts';
 import type { CrossSite } from './cross-site.ts';
 import type { SendQueues } from './send-queues.ts';
 import type { Tracing } from './tracing.ts';
@@ -21,7 +21,7 @@ export type HttpContext = {
   readonly observe: Observe;
   /** Where the API `metrics` is enabled. */
   readonly registry: Registry | null;
-  readonly corsHeaders: CorsHeaders;
+  readonly corsHeaders: CorsPolicy;
   readonly crossSite: CrossSite;
   readonly tracing: Tracing;
   /** Whether requests should go elsewhere by now. */

@@ -4,18 +4,18 @@
  *  In: `--cors-domain`: `*`, or origins, where `https://*.example.com` is any one label in front. */
 import type { Options } from '../config/options.ts';
 
-export type Headers = Readonly<Record<string, string>>;
+export type CorsHeaders = Readonly<Record<string, string>>;
 
 /** Headers for a response to `origin`; none for origins that may not call and for requests that are not cross-origin. */
-export type CorsHeaders = (origin: string | undefined) => Headers;
+export type CorsPolicy = (origin: string | undefined) => CorsHeaders;
 
-const NONE: Headers = {};
+const NONE: CorsHeaders = {};
 const METHODS = 'GET,POST,PUT,PATCH,DELETE,OPTIONS';
 const PREFLIGHT_MAX_AGE_SECONDS = '1728000';
 
 export type CorsOptions = Pick<Options, 'corsDomain' | 'disableCors' | 'corsAnyOriginCredentials'>;
 
-export function corsPolicy(options: CorsOptions): CorsHeaders {
+export function corsPolicy(options: CorsOptions): CorsPolicy {
   if (options.disableCors) return () => NONE;
   const isAny = domainsOf(options).includes('*');
   const isTrusted = mayUseCredentials(options);
@@ -42,7 +42,7 @@ function domainsOf({ corsDomain }: CorsOptions): readonly string[] {
 }
 
 /** What a preflight is answered, besides the headers of every response. */
-export function preflightHeaders(requestedHeaders: string | undefined): Headers {
+export function preflightHeaders(requestedHeaders: string | undefined): CorsHeaders {
   return {
     'access-control-allow-methods': METHODS,
     'access-control-max-age': PREFLIGHT_MAX_AGE_SECONDS,

@@ -29,7 +29,7 @@ const PUBLIC_PATHS: readonly string[] = ['/healthz', '/healthz/sources', '/livez
 
 export function crossSitePolicy(options: Options): CrossSite {
   const { headerPrefix } = options;
-  const tokenHeaders = jwtSecretsOf(options).flatMap(({ place }) =>
+  const tokenHeaders = jwtSecretsOf(options).flatMap(({ location: place }) =>
     place.kind === 'header' ? [place.name.toLowerCase()] : [],
   );
   const forcing = new Set([...FORCING_HEADERS, ...tokenHeaders]);

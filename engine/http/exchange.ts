@@ -6,7 +6,7 @@ import { EngineError, fail } from '../errors/engine-error.ts';
 import type { Observe } from '../observe/observation.ts';
 import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
 
-export type Exchange = {
+export type RequestRecord = {
   readonly id: string;
   readonly startedAt: number;
   /** Aborted when the client closes the connection before it has the response. */
@@ -16,16 +16,24 @@ export type Exchange = {
   /** The error body sent; null while all is well. */
   error: unknown;
   /** The GraphQL request or requests, for the log of a failure. Arguments of operations are never kept: they hold secrets. */
-  asked: unknown;
+  graphqlBody: unknown;
   /** Values of Set-Cookie headers that webhooks and remote schemas have for the client; null while there are none. */
   cookies: readonly string[] | null;
 };
 
-export function newExchange(id: string, signal?: AbortSignal): Exchange {
-  return { id, startedAt: performance.now(), signal, session: null, cookies: null, error: null, asked: null };
+export function newRecord(id: string, signal?: AbortSignal): RequestRecord {
+  return {
+    id,
+    startedAt: performance.now(),
+    signal,
+    session: null,
+    cookies: null,
+    error: null,
+    graphqlBody: null,
+  };
 }
 
-export function goneSignal(response: ServerResponse): AbortSignal {
+export function disconnectSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   response.once('close', () => {
     if (!response.writableFinished) gone.abort(new EngineError('clientGone', {}));
@@ -33,19 +41,19 @@ export function goneSignal(response: ServerResponse): AbortSignal {
   return gone.signal;
 }
 
-const exchanges = new WeakMap<FastifyRequest, Exchange>();
+const records = new WeakMap<FastifyRequest, RequestRecord>();
 
-export function exchangeOf(request: FastifyRequest): Exchange {
-  const known = exchanges.get(request);
+export function recordOf(request: FastifyRequest): RequestRecord {
+  const known = records.get(request);
   if (known !== undefined) return known;
-  const exchange = newExchange(request.id);
-  exchanges.set(request, exchange);
-  return exchange;
+  const record = newRecord(request.id);
+  records.set(request, record);
+  return record;
 }
 
 /** The session of a request behind authentication. */
 export function sessionOf(request: FastifyRequest): Session {
-  const { session } = exchangeOf(request);
+  const { session } = recordOf(request);
   if (session === null) throw new Error(`${request.url} is not behind authentication`);
   return session;
 }
@@ -57,25 +65,25 @@ export function adminSessionOf(request: FastifyRequest): Session {
 }
 
 /** Tells the log that the response has been handed to the socket. */
-export function finish(
+export function logRequest(
   observe: Observe,
-  exchange: Exchange,
+  record: RequestRecord,
   request: IncomingMessage,
   response: { readonly status: number; readonly sizeBytes: number },
 ): void {
   observe({
     kind: 'request finished',
-    requestId: exchange.id,
+    requestId: record.id,
     method: request.method ?? '',
     path: request.url?.split('?', 1)[0] ?? '',
     ip: request.socket.remoteAddress,
     httpVersion: request.httpVersion,
     status: response.status,
-    durationMs: performance.now() - exchange.startedAt,
+    durationMs: performance.now() - record.startedAt,
     responseSizeBytes: response.sizeBytes,
-    sessionVariables: exchange.session?.variables ?? null,
-    error: exchange.error,
-    query: exchange.error === null ? null : documentsOf(exchange.asked),
+    sessionVariables: record.session?.variables ?? null,
+    error: record.error,
+    query: record.error === null ? null : documentsOf(record.graphqlBody),
   });
 }
 

@@ -10,16 +10,16 @@ import { answer } from '../execute/answer.ts';
 import { bodyText } from '../execute/splice.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { Session } from '../resolve/session.ts';
-import { addressOf, admit, admitBatch } from './admit.ts';
-import { askerOf } from './asker.ts';
+import { addressOf, checkBatchSize, checkRateLimit } from './admit.ts';
+import { answerContextOf } from './asker.ts';
 import type { HttpContext } from './context.ts';
-import type { Exchange } from './exchange.ts';
+import type { RequestRecord } from './exchange.ts';
 import { isRelayPath, OLDER_GRAPHQL_PATH } from './graphql-path.ts';
 import { graphqlRequestFrom } from './graphql-request.ts';
-import { answered, arrived } from './operation.ts';
+import { beginOperation, endOperation } from './operation.ts';
 import { readBody } from './read-body.ts';
 import { errorFrom, retryAfter, showsInternal } from './refusal.ts';
-import { type Answer, handlerOf, type NodeHandler } from './respond.ts';
+import { type HttpResponse, handlerOf, type NodeHandler } from './respond.ts';
 
 /** Refusals of what is no GraphQL request: they have their own status, and the plain error body. */
 const OWN_STATUS: ReadonlySet<string> = new Set([
@@ -36,39 +36,43 @@ export function graphqlHandler(context: HttpContext): NodeHandler {
   return handlerOf(context, answerTo);
 }
 
-async function answerTo(context: HttpContext, exchange: Exchange, request: IncomingMessage): Promise<Answer> {
+async function answerTo(
+  context: HttpContext,
+  record: RequestRecord,
+  request: IncomingMessage,
+): Promise<HttpResponse> {
   try {
     context.crossSite.checkSite(request);
     let isRead = false;
     const read = async (session: Session | null) => {
       isRead = true;
-      exchange.asked = parseJson(await readBody(context, request, session));
-      return exchange.asked;
+      record.graphqlBody = parseJson(await readBody(context, request, session));
+      return record.graphqlBody;
     };
-    exchange.session = await context.authenticate(request.headers, () => read(null));
+    record.session = await context.authenticate(request.headers, () => read(null));
     context.crossSite.checkPreflighted(request.headers);
-    if (!isRead) await read(exchange.session);
+    if (!isRead) await read(record.session);
     const { headers } = request;
     const work = {
       context,
-      exchange,
+      record,
       headers,
       address: addressOf(request, context.options.trustedProxies),
-      session: exchange.session,
+      session: record.session,
       isRelay: isRelayPath(request.url!),
       snapshot: context.state.snapshot(),
     };
-    const { status, body } = await answerAll(work, exchange.asked);
+    const { status, body } = await answerAll(work, record.graphqlBody);
     return { status: keepsStatus(request) ? status : 200, body };
   } catch (thrown) {
-    return refusal(context, exchange, request, thrown);
+    return refusal(context, record, request, thrown);
   }
 }
 
-/** What one exchange is worked on with: however many requests it holds, they see one state of the engine. */
+/** What one record is worked on with: however many requests it holds, they see one state of the engine. */
 type Work = {
   readonly context: HttpContext;
-  readonly exchange: Exchange;
+  readonly record: RequestRecord;
   readonly headers: IncomingHttpHeaders;
   readonly address: string | undefined;
   readonly session: Session;
@@ -82,50 +86,50 @@ function keepsStatus(request: IncomingMessage): boolean {
 }
 
 /** An array is answered in order, one after the other: mutations in it may build on each other. */
-async function answerAll(work: Work, body: unknown): Promise<Answer> {
+async function answerAll(work: Work, body: unknown): Promise<HttpResponse> {
   if (!Array.isArray(body)) return answerOne(work, body);
   const { session, snapshot } = work;
-  admitBatch(body, { model: snapshot.model, session });
+  checkBatchSize(body, { model: snapshot.model, session });
   const answers: string[] = [];
   for (const item of body) answers.push(bodyText((await answerOne(work, item)).body));
   return { status: 200, body: `[${answers.join(',')}]` };
 }
 
-async function answerOne(work: Work, asked: unknown): Promise<Answer> {
-  const { context, exchange, session, isRelay, address, snapshot } = work;
+async function answerOne(work: Work, asked: unknown): Promise<HttpResponse> {
+  const { context, record, session, isRelay, address, snapshot } = work;
   const { model } = snapshot;
-  const operation = arrived(context, exchange.id, 'http', work.headers);
+  const operation = beginOperation(context, record.id, 'http', work.headers);
   try {
-    admit(context.rateLimiter, { model, session, address });
-    const asker = askerOf(context, session, work.headers, operation, exchange);
+    checkRateLimit(context.rateLimiter, { model, session, address });
+    const asker = answerContextOf(context, session, work.headers, operation, record);
     const body = await answer(graphqlRequestFrom(asked), { model, isRelay, ...asker });
-    answered(context, operation, null);
+    endOperation(context, operation, null);
     return { status: 200, body };
   } catch (thrown) {
-    const error = errorFrom(thrown, context.observe, exchange.id);
-    answered(context, operation, error);
-    return { status: error.status, body: graphqlErrors(context, exchange, error) };
+    const error = errorFrom(thrown, context.observe, record.id);
+    endOperation(context, operation, error);
+    return { status: error.status, body: graphqlErrors(context, record, error) };
   }
 }
 
 /** What keeps a request from being one at all has its own status and the plain error body. */
 function refusal(
   context: HttpContext,
-  exchange: Exchange,
+  record: RequestRecord,
   request: IncomingMessage,
   thrown: unknown,
-): Answer {
-  const error = errorFrom(thrown, context.observe, exchange.id);
-  answered(context, arrived(context, exchange.id, 'http', request.headers), error);
+): HttpResponse {
+  const error = errorFrom(thrown, context.observe, record.id);
+  endOperation(context, beginOperation(context, record.id, 'http', request.headers), error);
   if (OWN_STATUS.has(error.kind)) {
-    exchange.error = toAdminBody(error, 'newer', false);
-    return { status: error.status, body: JSON.stringify(exchange.error), headers: retryAfter(error) };
+    record.error = toAdminBody(error, 'newer', false);
+    return { status: error.status, body: JSON.stringify(record.error), headers: retryAfter(error) };
   }
   const isKept = keepsStatus(request) || (error.status === 401 && context.options.preserve401Errors);
-  return { status: isKept ? error.status : 200, body: graphqlErrors(context, exchange, error) };
+  return { status: isKept ? error.status : 200, body: graphqlErrors(context, record, error) };
 }
 
-function graphqlErrors(context: HttpContext, exchange: Exchange, error: EngineError): string {
-  exchange.error = toGraphqlError(error, showsInternal(context.options, exchange.session));
-  return textToWire(JSON.stringify({ errors: [exchange.error] }), context.options.headerPrefix);
+function graphqlErrors(context: HttpContext, record: RequestRecord, error: EngineError): string {
+  record.error = toGraphqlError(error, showsInternal(context.options, record.session));
+  return textToWire(JSON.stringify({ errors: [record.error] }), context.options.headerPrefix);
 }

@@ -2,7 +2,7 @@
  *  within the budget of the process. Counts what the socket has received; the library that reads frames knows one limit only.
  *  Out: whether reading has to wait, and a reason to close. Not here: what a message says (websocket-messages.ts). */
 import type { Duplex } from 'node:stream';
-import { type ByteBudget, Reservation, UNCOUNTED_BYTES } from './byte-budget.ts';
+import { type ByteBudget, ByteReservation, UNCOUNTED_BYTES } from './byte-budget.ts';
 
 /** Bytes a client may send before it is authenticated, frames and all. */
 export const UNAUTHENTICATED_BYTES = UNCOUNTED_BYTES;
@@ -22,13 +22,13 @@ export class IncomingBytes {
   readonly #options: IncomingOptions;
   /** Since the last whole message; before authentication, since the beginning. */
   #pending = 0;
-  readonly #reservation: Reservation;
+  readonly #reservation: ByteReservation;
   #isWaiting = false;
   #isOver = false;
 
   constructor(options: IncomingOptions) {
     this.#options = options;
-    this.#reservation = new Reservation(options.budget);
+    this.#reservation = new ByteReservation(options.budget);
     // Before the library's own listener, which may complete a message with this chunk.
     options.duplex.prependListener('data', (chunk: Buffer) => this.#arrived(chunk.length));
   }

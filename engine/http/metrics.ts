@@ -9,7 +9,7 @@ import { planCacheCounts } from '../execute/plan-cache.ts';
 import { openRemoteFeeds } from '../execute/remote-feed.ts';
 import type { Registry } from '../observe/registry.ts';
 import type { HttpContext } from './context.ts';
-import { adminSessionOf, exchangeOf } from './exchange.ts';
+import { adminSessionOf, recordOf } from './exchange.ts';
 
 export function metricsRoutes(app: FastifyInstance, context: HttpContext, registry: Registry): void {
   readMetadata(registry, context.state);
@@ -23,7 +23,7 @@ export function metricsRoutes(app: FastifyInstance, context: HttpContext, regist
   const secret = context.options.metricsSecret;
   app.get('/v1/metrics', async (request, reply) => {
     if (secret === undefined || !isBearer(request.headers.authorization, secret)) {
-      exchangeOf(request).session = await context.authenticate(request.headers);
+      recordOf(request).session = await context.authenticate(request.headers);
       adminSessionOf(request);
     }
     return reply.type(registry.contentType).send(await registry.text());

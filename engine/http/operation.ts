@@ -6,27 +6,27 @@ import type { Progress } from '../execute/answer.ts';
 import type { OperationFinished } from '../observe/observation.ts';
 import type { HttpContext } from './context.ts';
 
-export type Arrived = {
+export type RunningOperation = {
   readonly requestId: string;
   readonly transport: OperationFinished['transport'];
   readonly startedAt: number;
   readonly progress: Progress;
 };
 
-export function arrived(
+export function beginOperation(
   { tracing }: HttpContext,
   requestId: string,
-  transport: Arrived['transport'],
+  transport: RunningOperation['transport'],
   headers: IncomingHttpHeaders,
-): Arrived {
+): RunningOperation {
   const span = tracing.begin('graphql', headers);
   return { requestId, transport, startedAt: performance.now(), progress: { asked: null, plan: null, span } };
 }
 
 /** `error`: what the client is told; null when all is well. */
-export function answered(
+export function endOperation(
   { observe }: HttpContext,
-  { requestId, transport, startedAt, progress }: Arrived,
+  { requestId, transport, startedAt, progress }: RunningOperation,
   error: EngineError | null,
 ): void {
   const type = progress.plan?.operation ?? 'unknown';
@@ -37,7 +37,7 @@ export function answered(
     type,
     durationMs: performance.now() - startedAt,
     error: error && { name: error.kind, code: error.codeIn('newer') },
-    asked: progress.asked,
+    request: progress.asked,
     statements: progress.plan?.statements ?? null,
   });
   progress.span?.end(error?.codeIn('newer') ?? null, {

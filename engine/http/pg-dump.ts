@@ -5,7 +5,7 @@ import { cleanDump, forbiddenOption, pgDump } from '../database/pg-dump.ts';
 import { EngineError, fail } from '../errors/engine-error.ts';
 import { isRecord } from '../json/value.ts';
 import type { HttpContext } from './context.ts';
-import { adminSessionOf, exchangeOf } from './exchange.ts';
+import { adminSessionOf, recordOf } from './exchange.ts';
 
 export function pgDumpRoutes(app: FastifyInstance, { state }: HttpContext): void {
   app.post('/v1alpha1/pg_dump', async (request, reply) => {
@@ -19,7 +19,7 @@ export function pgDumpRoutes(app: FastifyInstance, { state }: HttpContext): void
       sources.tls(source),
       options,
       process.env,
-      exchangeOf(request).signal,
+      recordOf(request).signal,
     );
     return reply.type('application/sql; charset=utf-8').send(isClean ? cleanDump(sql) : sql);
   });

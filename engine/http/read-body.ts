@@ -5,14 +5,14 @@ import type { IncomingMessage } from 'node:http';
 import { EngineError } from '../errors/engine-error.ts';
 import type { Session } from '../resolve/session.ts';
 import { bodyLimit } from './body-limit.ts';
-import { Reservation } from './byte-budget.ts';
+import { ByteReservation } from './byte-budget.ts';
 import type { HttpContext } from './context.ts';
 
 /** A body that takes longer than its time limit must have arrived at this rate so far. */
 const LEAST_BYTES_PER_SECOND = 16 * 1024;
 
 /** Reservations of requests, until `releaseBody`. */
-const reservations = new WeakMap<IncomingMessage, Reservation>();
+const reservations = new WeakMap<IncomingMessage, ByteReservation>();
 
 /** Gives back what the body of a request has reserved. Called when its response is closed. */
 export function releaseBody(request: IncomingMessage): void {
@@ -40,7 +40,7 @@ async function read(
 ): Promise<string> {
   const announced = Number(request.headers['content-length'] ?? 0);
   if (announced > mostBytes) throw new EngineError('bodyTooLarge', { mostBytes });
-  const reservation = new Reservation(budget);
+  const reservation = new ByteReservation(budget);
   reservations.set(request, reservation);
   await reservation.growTo(announced);
   const collecting = new Collecting(request, mostBytes, options.requestBodyTimeout * 1000);

@@ -1,13 +1,13 @@
 import { createServer, type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { keepLast } from './repeated-headers.ts';
+import { keepLastHeader } from './repeated-headers.ts';
 
 /** What a server makes of header lines sent as they are. */
 function received(lines: readonly [string, string][]): Promise<IncomingHttpHeaders> {
   return new Promise((resolve, reject) => {
     const server = createServer((incoming, response) => {
-      keepLast(incoming, 'x-engine-');
+      keepLastHeader(incoming, 'x-engine-');
       resolve(incoming.headers);
       response.end();
       server.close();

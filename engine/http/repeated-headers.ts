@@ -3,7 +3,7 @@
  *  Not here: headers of other names, whose lists mean something. */
 import type { IncomingMessage } from 'node:http';
 
-export function keepLast(request: IncomingMessage, prefix: string): void {
+export function keepLastHeader(request: IncomingMessage, prefix: string): void {
   const { headers, rawHeaders } = request;
   // As many names as lines: nothing was repeated.
   if (Object.keys(headers).length * 2 === rawHeaders.length) return;

@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 /** Bytes as they are; everything that is answered until the engine hangs up or has said as much as it announced. */
-function exchange(text: string): Promise<{ readonly status: number; readonly body: unknown }> {
+function record(text: string): Promise<{ readonly status: number; readonly body: unknown }> {
   return new Promise((resolve, reject) => {
     let answer = '';
     const socket = connect(Number(new URL(engine.url).port), '127.0.0.1', () => socket.write(text));
@@ -55,7 +55,7 @@ const OVERFLOW = refusal('request headers are more than 1000 or larger than 6553
 const ENDPOINTS = ['/v1/graphql', '/v1/metadata', '/api/rest/x', '/v1/version'];
 
 test.each(ENDPOINTS)('%s: headers larger than the limit are 431', async (path) => {
-  expect(await exchange(request(path, [`x-long: ${'a'.repeat(70_000)}`]))).toEqual({
+  expect(await record(request(path, [`x-long: ${'a'.repeat(70_000)}`]))).toEqual({
     status: 431,
     body: OVERFLOW,
   });
@@ -64,7 +64,7 @@ test.each(ENDPOINTS)('%s: headers larger than the limit are 431', async (path) =
 test.each(ENDPOINTS)(
   '%s: more than a thousand headers are 431, whatever the last of them say',
   async (path) => {
-    expect(await exchange(request(path, [...many(1000), 'x-engine-role: user']))).toEqual({
+    expect(await record(request(path, [...many(1000), 'x-engine-role: user']))).toEqual({
       status: 431,
       body: OVERFLOW,
     });
@@ -72,7 +72,7 @@ test.each(ENDPOINTS)(
 );
 
 test('a thousand headers are read to the last', async () => {
-  const { status, body } = await exchange(
+  const { status, body } = await record(
     request('/v1/metadata', [...many(996), 'x-engine-role: user'], '{"type":"export_metadata","args":{}}'),
   );
   expect([status, body]).toEqual([400, expect.objectContaining({ code: 'access-denied' })]);
@@ -83,13 +83,13 @@ test.each(['/v1/graphql', '/v1/metadata', '/api/rest/x'])(
   async (path) => {
     const chunk = `1000\r\n${'a'.repeat(4096)}\r\n`;
     const head = request(path, ['transfer-encoding: chunked'], '').replace('content-length: 0\r\n', '');
-    const { status } = await exchange(`${head}${chunk}${chunk}0\r\n\r\n`);
+    const { status } = await record(`${head}${chunk}${chunk}0\r\n\r\n`);
     expect(status).toBe(413);
   },
 );
 
 test.each(['no HTTP at all\r\n\r\n', 'GET / HTTP/1.1\r\nbad header\r\n\r\n'])('%j is 400', async (text) => {
-  expect(await exchange(text)).toEqual({
+  expect(await record(text)).toEqual({
     status: 400,
     body: refusal('the request is no HTTP', 'parse-failed'),
   });

@@ -3,7 +3,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Body } from '../execute/splice.ts';
 import type { HttpContext } from './context.ts';
-import { type Exchange, finish, goneSignal, newExchange } from './exchange.ts';
+import { disconnectSignal, logRequest, newRecord, type RequestRecord } from './exchange.ts';
 import { acceptsGzip, GZIP_HEADERS, gzipped } from './gzip.ts';
 import { requestIdOf } from './request-id.ts';
 
@@ -15,7 +15,7 @@ const CLIENT_GONE = 499;
 
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
-export type Answer = {
+export type HttpResponse = {
   readonly status: number;
   readonly body: Body;
   readonly headers?: Readonly<Record<string, string>>;
@@ -24,38 +24,38 @@ export type Answer = {
 /** Handles one request: what `answerTo` makes of it goes out. */
 export function handlerOf(
   context: HttpContext,
-  answerTo: (context: HttpContext, exchange: Exchange, request: IncomingMessage) => Promise<Answer>,
+  handle: (context: HttpContext, record: RequestRecord, request: IncomingMessage) => Promise<HttpResponse>,
 ): NodeHandler {
   return async (request, response) => {
-    const exchange = newExchange(requestIdOf(request), goneSignal(response));
-    await respond(context, exchange, request, response, await answerTo(context, exchange, request));
+    const record = newRecord(requestIdOf(request), disconnectSignal(response));
+    await respond(context, record, request, response, await handle(context, record, request));
   };
 }
 
 async function respond(
   context: HttpContext,
-  exchange: Exchange,
+  record: RequestRecord,
   request: IncomingMessage,
   response: ServerResponse,
-  { status, body: plain, headers: own }: Answer,
+  { status, body: plain, headers: own }: HttpResponse,
 ): Promise<void> {
   const body = acceptsGzip(request.headers['accept-encoding']) ? await gzipped(plain) : plain;
   if (response.destroyed) {
-    finish(context.observe, exchange, request, { status: CLIENT_GONE, sizeBytes: 0 });
+    logRequest(context.observe, record, request, { status: CLIENT_GONE, sizeBytes: 0 });
     return;
   }
   const sizeBytes = sizeOf(body);
-  const headers = headersOf(context, exchange, request, sizeBytes);
+  const headers = headersOf(context, record, request, sizeBytes);
   if (body !== plain) Object.assign(headers, GZIP_HEADERS);
   if (own !== undefined) Object.assign(headers, own);
   response.writeHead(status, headers);
   send(response, body);
-  finish(context.observe, exchange, request, { status, sizeBytes });
+  logRequest(context.observe, record, request, { status, sizeBytes });
 }
 
 function headersOf(
   { corsHeaders }: HttpContext,
-  { id, session, cookies }: Exchange,
+  { id, session, cookies }: RequestRecord,
   { headers: { origin } }: IncomingMessage,
   sizeBytes: number,
 ): OutgoingHttpHeaders {

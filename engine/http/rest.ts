@@ -9,14 +9,14 @@ import { answerEndpoint, type EndpointArguments } from '../execute/endpoint.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { isRecord } from '../json/value.ts';
 import type { Match, Routes } from '../resolve/routes.ts';
-import { addressOf, admit } from './admit.ts';
-import { askerOf } from './asker.ts';
+import { addressOf, checkRateLimit } from './admit.ts';
+import { answerContextOf } from './asker.ts';
 import type { HttpContext } from './context.ts';
-import type { Exchange } from './exchange.ts';
-import { type Arrived, answered, arrived } from './operation.ts';
+import type { RequestRecord } from './exchange.ts';
+import { beginOperation, endOperation, type RunningOperation } from './operation.ts';
 import { readBody } from './read-body.ts';
 import { errorFrom, retryAfter, showsInternal } from './refusal.ts';
-import { type Answer, handlerOf, type NodeHandler } from './respond.ts';
+import { type HttpResponse, handlerOf, type NodeHandler } from './respond.ts';
 
 const REST_PATH = '/api/rest/';
 
@@ -32,25 +32,29 @@ export function restHandler(context: HttpContext): NodeHandler {
   return handlerOf(context, answerTo);
 }
 
-async function answerTo(context: HttpContext, exchange: Exchange, request: IncomingMessage): Promise<Answer> {
-  const operation = arrived(context, exchange.id, 'rest', request.headers);
+async function answerTo(
+  context: HttpContext,
+  record: RequestRecord,
+  request: IncomingMessage,
+): Promise<HttpResponse> {
+  const operation = beginOperation(context, record.id, 'rest', request.headers);
   try {
     context.crossSite.checkSite(request);
     const { headers, method = '' } = request;
     const session = await context.authenticate(headers);
-    exchange.session = session;
+    record.session = session;
     const text = await readBody(context, request, session);
     const { model } = context.state.snapshot();
     const [path, query] = partsOf(request.url!);
     const { endpoint, values } = endpointAt(model.routes, path, method);
-    exchange.asked = { query: endpoint.query };
+    record.graphqlBody = { query: endpoint.query };
     const address = addressOf(request, context.options.trustedProxies);
-    admit(context.rateLimiter, { model, session, address });
+    checkRateLimit(context.rateLimiter, { model, session, address });
     const given = argumentsOf(values, query, headers['content-type'] ?? '', text);
-    const asker = askerOf(context, session, headers, operation, exchange);
+    const asker = answerContextOf(context, session, headers, operation, record);
     const mayWrite = () => SIMPLE_METHODS.has(method) && context.crossSite.checkPreflighted(headers);
     const body = await answerEndpoint(endpoint, { ...given, mayWrite }, { model, ...asker });
-    answered(context, operation, null);
+    endOperation(context, operation, null);
     const isKept = method === 'GET' && endpoint.maxAgeSeconds !== null;
     return {
       status: 200,
@@ -58,7 +62,7 @@ async function answerTo(context: HttpContext, exchange: Exchange, request: Incom
       ...(isKept ? { headers: { 'cache-control': `max-age=${endpoint.maxAgeSeconds}` } } : {}),
     };
   } catch (thrown) {
-    return refusal(context, exchange, operation, thrown);
+    return refusal(context, record, operation, thrown);
   }
 }
 
@@ -114,10 +118,15 @@ function valuesOf(body: string): Readonly<Record<string, unknown>> {
   return isRecord(values) ? values : fail('parseFailed', { text: 'expected an object' });
 }
 
-function refusal(context: HttpContext, exchange: Exchange, operation: Arrived, thrown: unknown): Answer {
-  const error = errorFrom(thrown, context.observe, exchange.id);
-  answered(context, operation, error);
-  exchange.error = toAdminBody(error, 'newer', showsInternal(context.options, exchange.session));
-  const body = textToWire(JSON.stringify(exchange.error), context.options.headerPrefix);
+function refusal(
+  context: HttpContext,
+  record: RequestRecord,
+  operation: RunningOperation,
+  thrown: unknown,
+): HttpResponse {
+  const error = errorFrom(thrown, context.observe, record.id);
+  endOperation(context, operation, error);
+  record.error = toAdminBody(error, 'newer', showsInternal(context.options, record.session));
+  const body = textToWire(JSON.stringify(record.error), context.options.headerPrefix);
   return { status: error.status, body, headers: retryAfter(error) };
 }

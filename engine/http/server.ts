@@ -21,7 +21,7 @@ import { graphqlHandler } from './graphql.ts';
 import { isGraphqlPath } from './graphql-path.ts';
 import { releaseBody } from './read-body.ts';
 import { errorFrom } from './refusal.ts';
-import { keepLast } from './repeated-headers.ts';
+import { keepLastHeader } from './repeated-headers.ts';
 import { isRest, restHandler } from './rest.ts';
 import { SendQueues } from './send-queues.ts';
 import { Tracing } from './tracing.ts';
@@ -87,7 +87,7 @@ export async function openServer(
         });
         response.once('finish', () => cutUnread(request));
         if (context.life.isStopping) response.setHeader('connection', 'close');
-        keepLast(request, options.headerPrefix);
+        keepLastHeader(request, options.headerPrefix);
         if (hasGraphql && isGraphql(request)) answerGraphql(request, response);
         else if (hasGraphql && isRest(request)) answerRest(request, response);
         else handle(request, response);

@@ -21,8 +21,13 @@ import type { HttpContext } from './context.ts';
 import { IncomingBytes } from './incoming-bytes.ts';
 import { errorFrom } from './refusal.ts';
 import { type Protocol, readMessage } from './websocket-messages.ts';
-import { type Operation, type Outlet, refuse, startOperation } from './websocket-operation.ts';
-import { type Effect, type Event, type Phase, react } from './websocket-protocol.ts';
+import {
+  type OperationOutput,
+  type RunningWebsocketOperation,
+  refuse,
+  startOperation,
+} from './websocket-operation.ts';
+import { type ConnectionEffect, type ConnectionEvent, type Phase, react } from './websocket-protocol.ts';
 
 export type ConnectionOptions = {
   readonly id: string;
@@ -49,9 +54,9 @@ const MOST_REASON = 120;
 /** How long a close frame may take to arrive where the connection is closed for a limit, or the client is not known. */
 const CUT_MS = 1000;
 
-export class Connection {
+export class WebsocketConnection {
   readonly #options: ConnectionOptions;
-  readonly #operations = new Map<string, Operation>();
+  readonly #operations = new Map<string, RunningWebsocketOperation>();
   /** Messages that came during authentication. */
   #inbox: string[] = [];
   /** Latest results of live queries the client had no room for. */
@@ -140,7 +145,7 @@ export class Connection {
     this.#on(readMessage(this.#options.protocol, text, parseJson));
   }
 
-  #on(event: Event): void {
+  #on(event: ConnectionEvent): void {
     const { protocol } = this.#options;
     const isRunning = (id: string) => this.#operations.has(id);
     const { phase, effects } = react({ protocol, phase: this.#phase, isRunning }, event);
@@ -148,7 +153,7 @@ export class Connection {
     for (const effect of effects) this.#carryOut(effect);
   }
 
-  #carryOut(effect: Effect): void {
+  #carryOut(effect: ConnectionEffect): void {
     if (effect.kind === 'send') this.#send(effect.text);
     else if (effect.kind === 'authenticate') void this.#authenticate(effect.headers);
     else if (effect.kind === 'start') this.#start(effect.id, effect.request);
@@ -231,9 +236,12 @@ export class Connection {
   }
 
   /** What an operation says goes out under its id. */
-  #outlet(id: string, request: unknown): Outlet & { attach: (operation: Operation) => void } {
+  #outlet(
+    id: string,
+    request: unknown,
+  ): OperationOutput & { attach: (operation: RunningWebsocketOperation) => void } {
     const { protocol, context } = this.#options;
-    let own: Operation | undefined;
+    let own: RunningWebsocketOperation | undefined;
     return {
       requestId: this.#options.id,
       attach: (operation) => {

@@ -9,21 +9,21 @@ import type { Body } from '../execute/splice.ts';
 import type { Session } from '../resolve/session.ts';
 import type { LiveQueries } from '../subscribe/live-queries.ts';
 import { Result } from '../subscribe/result.ts';
-import { admit } from './admit.ts';
-import { askerOf } from './asker.ts';
+import { checkRateLimit } from './admit.ts';
+import { answerContextOf } from './asker.ts';
 import type { HttpContext } from './context.ts';
 import { graphqlRequestFrom } from './graphql-request.ts';
-import { type Arrived, answered, arrived } from './operation.ts';
+import { beginOperation, endOperation, type RunningOperation } from './operation.ts';
 import { errorFrom, showsInternal } from './refusal.ts';
 
-export type Operation = {
+export type RunningWebsocketOperation = {
   readonly isLive: boolean;
   /** Nothing more is said. What runs for it alone is cancelled; a mutation is rolled back unless it has been committed. */
   readonly stop: () => void;
 };
 
 /** Where an operation says what it has to say. Texts are JSON. */
-export type Outlet = {
+export type OperationOutput = {
   readonly requestId: string;
   /** `{"data":…}` or `{"errors":…}` */
   readonly next: (response: Result) => void;
@@ -37,7 +37,7 @@ export type Outlet = {
   readonly done: () => void;
 };
 
-export type Start = {
+export type OperationStart = {
   readonly context: HttpContext;
   readonly live: LiveQueries;
   readonly session: Session;
@@ -48,17 +48,17 @@ export type Start = {
   /** The object that identifies the connection when its subscriptions are counted. */
   readonly connection: object;
   readonly request: unknown;
-  readonly outlet: Outlet;
+  readonly outlet: OperationOutput;
 };
 
 /** Null when it could not begin; then that has been said. */
-export function startOperation(start: Start): Operation | null {
+export function startOperation(start: OperationStart): RunningWebsocketOperation | null {
   const { context, session, isRelay, outlet } = start;
-  const arrival = arrived(context, outlet.requestId, 'websocket', start.headers);
+  const arrival = beginOperation(context, outlet.requestId, 'websocket', start.headers);
   try {
     const request = graphqlRequestFrom(start.request);
     const { model } = context.state.snapshot();
-    admit(context.rateLimiter, { model, session, address: start.address });
+    checkRateLimit(context.rateLimiter, { model, session, address: start.address });
     const asked = understood(request, { model, session, isRelay, progress: arrival.progress });
     arrival.progress.plan = asked.plan;
     if (asked.plan.operation !== 'subscription') return answerOnce(start, asked, arrival);
@@ -66,7 +66,7 @@ export function startOperation(start: Start): Operation | null {
       request,
       session,
       isRelay,
-      outbound: askerOf(context, session, start.headers, arrival).outbound,
+      outbound: answerContextOf(context, session, start.headers, arrival).outbound,
       span: arrival.progress.span,
       subscriber: { session, connection: start.connection, address: start.address },
       sink: {
@@ -88,23 +88,27 @@ export function startOperation(start: Start): Operation | null {
         },
       },
     });
-    answered(context, arrival, null);
+    endOperation(context, arrival, null);
     return { isLive: true, stop };
   } catch (thrown) {
     const error = errorFrom(thrown, context.observe, outlet.requestId);
-    answered(context, arrival, error);
+    endOperation(context, arrival, error);
     outlet.error(errorsText(start, error), toGraphqlError(error, false));
     return null;
   }
 }
 
 /** For what the protocol itself refuses. */
-export function refuse(outlet: Outlet, reason: string): void {
+export function refuse(outlet: OperationOutput, reason: string): void {
   const error = toGraphqlError(new EngineError('startFailed', { text: reason }), false);
   outlet.error(JSON.stringify([error]), error);
 }
 
-function answerOnce(start: Start, asked: PlannedRequest, arrival: Arrived): Operation {
+function answerOnce(
+  start: OperationStart,
+  asked: PlannedRequest,
+  arrival: RunningOperation,
+): RunningWebsocketOperation {
   const stopped = new AbortController();
   void answerBody(start, asked, arrival, stopped.signal).then((body) => {
     if (!stopped.signal.aborted) {
@@ -120,25 +124,25 @@ function answerOnce(start: Start, asked: PlannedRequest, arrival: Arrived): Oper
 }
 
 async function answerBody(
-  { context, session, outlet, ...start }: Start,
+  { context, session, outlet, ...start }: OperationStart,
   asked: PlannedRequest,
-  arrival: Arrived,
+  arrival: RunningOperation,
   signal: AbortSignal,
 ): Promise<Body> {
   try {
     const body = await answerPlanned(
       asked,
-      askerOf(context, session, start.headers, arrival, undefined, signal),
+      answerContextOf(context, session, start.headers, arrival, undefined, signal),
     );
-    answered(context, arrival, null);
+    endOperation(context, arrival, null);
     return body;
   } catch (thrown) {
     const error = errorFrom(thrown, context.observe, outlet.requestId);
-    answered(context, arrival, error);
+    endOperation(context, arrival, error);
     return `{"data":null,"errors":${errorsText({ context, session, outlet, ...start }, error)}}`;
   }
 }
 
-function errorsText({ context, session }: Start, error: EngineError): string {
+function errorsText({ context, session }: OperationStart, error: EngineError): string {
   return JSON.stringify([toGraphqlError(error, showsInternal(context.options, session))]);
 }

@@ -1,16 +1,21 @@
 /** The state machine alone: what follows on which message, in both sub-protocols. */
 import { expect, test } from 'vitest';
 import { PROTOCOLS, readMessage } from './websocket-messages.ts';
-import { type Event, type Phase, react } from './websocket-protocol.ts';
+import { type ConnectionEvent, type Phase, react } from './websocket-protocol.ts';
 
 const [NEWER, OLDER] = PROTOCOLS as [(typeof PROTOCOLS)[0], (typeof PROTOCOLS)[0]];
 
-function after(protocol: typeof NEWER, phase: Phase, event: Event, running: readonly string[] = []) {
+function after(
+  protocol: typeof NEWER,
+  phase: Phase,
+  event: ConnectionEvent,
+  running: readonly string[] = [],
+) {
   return react({ protocol, phase, isRunning: (id) => running.includes(id) }, event);
 }
 
-const INIT: Event = { kind: 'init', headers: { a: 'b' } };
-const START: Event = { kind: 'start', id: '1', request: {} };
+const INIT: ConnectionEvent = { kind: 'init', headers: { a: 'b' } };
+const START: ConnectionEvent = { kind: 'start', id: '1', request: {} };
 
 test.each(PROTOCOLS)('$name: init asks who it is, and only then operations start', (protocol) => {
   expect(after(protocol, 'new', INIT)).toEqual({
@@ -22,7 +27,7 @@ test.each(PROTOCOLS)('$name: init asks who it is, and only then operations start
   expect(after(protocol, 'ready', START).effects).toEqual([START]);
 });
 
-const CLOSES: readonly [Phase, Event, number][] = [
+const CLOSES: readonly [Phase, ConnectionEvent, number][] = [
   ['ready', { kind: 'malformed', reason: 'no' }, 4400],
   ['new', START, 4401],
   ['asking', { kind: 'refused', reason: 'no' }, 4403],

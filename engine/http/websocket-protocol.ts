@@ -8,13 +8,13 @@ import { type ClientMessage, connectionError, PONG, type Protocol } from './webs
 /** `new`: nobody knows yet who it is. `asking`: authentication is on its way. */
 export type Phase = 'new' | 'asking' | 'ready' | 'closed';
 
-export type Event =
+export type ConnectionEvent =
   | ClientMessage
   | { readonly kind: 'authenticated' }
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'too late' };
 
-export type Effect =
+export type ConnectionEffect =
   | { readonly kind: 'send'; readonly text: string }
   | { readonly kind: 'authenticate'; readonly headers: Readonly<Record<string, string>> }
   | { readonly kind: 'start'; readonly id: string; readonly request: unknown }
@@ -23,22 +23,27 @@ export type Effect =
   | { readonly kind: 'stop'; readonly id: string }
   | { readonly kind: 'close'; readonly code: number; readonly reason: string };
 
-export type Situation = {
+export type ConnectionState = {
   readonly protocol: Protocol;
   readonly phase: Phase;
   readonly isRunning: (id: string) => boolean;
 };
 
-export type Reaction = { readonly phase: Phase; readonly effects: readonly Effect[] };
+export type Reaction = { readonly phase: Phase; readonly effects: readonly ConnectionEffect[] };
 
-export function react(situation: Situation, event: Event): Reaction {
+export function react(situation: ConnectionState, event: ConnectionEvent): Reaction {
   if (situation.phase === 'closed') return stay(situation);
-  return (REACTIONS[event.kind] as (situation: Situation, event: Event) => Reaction)(situation, event);
+  return (REACTIONS[event.kind] as (situation: ConnectionState, event: ConnectionEvent) => Reaction)(
+    situation,
+    event,
+  );
 }
 
-type Of<K extends Event['kind']> = Extract<Event, { readonly kind: K }>;
+type Of<K extends ConnectionEvent['kind']> = Extract<ConnectionEvent, { readonly kind: K }>;
 
-const REACTIONS: { readonly [K in Event['kind']]: (situation: Situation, event: Of<K>) => Reaction } = {
+const REACTIONS: {
+  readonly [K in ConnectionEvent['kind']]: (situation: ConnectionState, event: Of<K>) => Reaction;
+} = {
   init: (situation, { headers }) =>
     situation.phase === 'new'
       ? { phase: 'asking', effects: [{ kind: 'authenticate', headers }] }
@@ -88,7 +93,7 @@ const VIOLATIONS = {
   'initialised twice': { code: 4429, reason: () => 'Too many initialisation requests', older: 'say' },
 } as const satisfies Record<string, Violation>;
 
-function violation(situation: Situation, kind: keyof typeof VIOLATIONS, details: Details): Reaction {
+function violation(situation: ConnectionState, kind: keyof typeof VIOLATIONS, details: Details): Reaction {
   const { code, reason, older }: Violation = VIOLATIONS[kind];
   const text = reason(details);
   if (situation.protocol.name === 'graphql-transport-ws') return closing(code, text);
@@ -106,11 +111,11 @@ function violation(situation: Situation, kind: keyof typeof VIOLATIONS, details:
   }
 }
 
-function stay({ phase }: Situation): Reaction {
+function stay({ phase }: ConnectionState): Reaction {
   return { phase, effects: [] };
 }
 
-function send(text: string): Effect {
+function send(text: string): ConnectionEffect {
   return { kind: 'send', text };
 }
 

@@ -12,7 +12,7 @@ import { isSameOrigin, isToken } from './cross-site.ts';
 import { isGraphqlPath, isRelayPath } from './graphql-path.ts';
 import { retryAfter } from './refusal.ts';
 import { requestIdOf } from './request-id.ts';
-import { Connection } from './websocket-connection.ts';
+import { WebsocketConnection } from './websocket-connection.ts';
 import { PROTOCOLS, protocolOf } from './websocket-messages.ts';
 
 export type Websockets = {
@@ -28,7 +28,7 @@ export function isWebsocketUpgrade(request: IncomingMessage): boolean {
 }
 
 export function acceptWebsockets(server: Server, context: HttpContext): Websockets {
-  const connections = new Set<Connection>();
+  const connections = new Set<WebsocketConnection>();
   let isFinishing = false;
   const { live } = context;
   context.registry?.read('pergola_websocket_connections', () => [{ labels: {}, value: connections.size }]);
@@ -64,7 +64,7 @@ export function acceptWebsockets(server: Server, context: HttpContext): Websocke
       const address = addressOf(request, context.options.trustedProxies);
       const protocol = protocolOf(socket.protocol);
       const isRelay = isRelayPath(request.url!);
-      const connection = new Connection({
+      const connection = new WebsocketConnection({
         id,
         socket,
         duplex,
@@ -114,7 +114,7 @@ function refusalOf(
 /** Clients that are not known yet may hold only so many connections. */
 function refusalOfMore(
   { options, observe }: HttpContext,
-  connections: ReadonlySet<Connection>,
+  connections: ReadonlySet<WebsocketConnection>,
 ): EngineError | null {
   const most = options.maxUnauthenticatedWebsockets;
   if (connections.size < most) return null;

@@ -72,7 +72,7 @@ export function measure(registry: Registry, observation: Observation): void {
         observation.count,
       );
       break;
-    case 'event told':
+    case 'event processed':
       registry.count('pergola_events_total', { trigger: observation.trigger, outcome: observation.outcome });
       registry.observe(
         'pergola_event_wait_seconds',

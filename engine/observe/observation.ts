@@ -19,7 +19,7 @@ export type Observation =
   /** Spans sent to the collector of traces, or lost: then `failure` says why. */
   | { readonly kind: 'spans exported'; readonly count: number; readonly failure: string | null }
   | WebsocketEvent
-  | EventTold
+  | EventProcessed
   /** A request or a WebSocket was refused or closed by a limit; `error` names the row of ERRORS or the limit. The log of the request
    *  or the WebSocket has the rest. */
   | { readonly kind: 'request refused'; readonly error: string }
@@ -76,7 +76,7 @@ export type OperationFinished = {
   /** The row of ERRORS and the code the client got. */
   readonly error: { readonly name: string; readonly code: string } | null;
   /** Its text, and the name of what was asked of it; null where it was not a request at all. */
-  readonly asked: { readonly query: string; readonly operationName?: string | null } | null;
+  readonly request: { readonly query: string; readonly operationName?: string | null } | null;
   /** What it was made into; texts without values. Null where that did not come about. */
   readonly statements: readonly { readonly source: string; readonly text: string }[] | null;
 };
@@ -109,8 +109,8 @@ export type WebhookCalled = {
 };
 
 /** An attempt to tell a webhook of an event, and what is to become of the event. */
-export type EventTold = {
-  readonly kind: 'event told';
+export type EventProcessed = {
+  readonly kind: 'event processed';
   /** Of a row that changed, of a cron trigger, or one that happens once. */
   readonly trigger: 'row' | 'cron' | 'one_off';
   /** `dead`: it was not told, being too late. */

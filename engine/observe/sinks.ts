@@ -101,7 +101,7 @@ export function lineOf(observation: Observation): Line | null {
     case 'request refused':
       return null;
     // The log of webhooks has it.
-    case 'event told':
+    case 'event processed':
       return null;
     case 'unexpected':
       return {
@@ -135,7 +135,7 @@ function httpLog(request: RequestFinished): unknown {
 
 /** The text of a query may have values of users in it, which is why this type is off until it is named; variables are never
  *  written. */
-function queryLog({ requestId, asked, statements }: OperationFinished): Line | null {
+function queryLog({ requestId, request: asked, statements }: OperationFinished): Line | null {
   if (asked === null || statements === null) return null;
   const { query, operationName } = asked;
   const isIntrospection = statements.length === 0;

@@ -61,7 +61,7 @@ export class SpanExporter {
       sampler: new sdk.ParentBasedSampler({ root: new sdk.AlwaysOnSampler() }),
       spanProcessors: [
         new sdk.BatchSpanProcessor({
-          exporter: told(exporterOf(library, options), observe),
+          exporter: observedExporter(exporterOf(library, options), observe),
           maxExportBatchSize: options.batchSize,
           maxQueueSize: options.batchSize * MOST_BATCHES,
         }),
@@ -102,7 +102,7 @@ function propagatorOf({ core, b3 }: Library, names: readonly Propagator[]): Text
 }
 
 /** The same exporter, whose batches are told. */
-function told(exporter: OtelExporter, observe: Observe): OtelExporter {
+function observedExporter(exporter: OtelExporter, observe: Observe): OtelExporter {
   return {
     export: (spans, done) =>
       exporter.export(spans, (result) => {

@@ -13,7 +13,7 @@ export type Tracer = {
 };
 
 /** In hexadecimal digits: 32, and 16. */
-export type SpanPlace = { readonly traceId: string; readonly spanId: string };
+export type SpanContext = { readonly traceId: string; readonly spanId: string };
 
 export class Span {
   readonly #by: Tracer;
@@ -40,7 +40,7 @@ export class Span {
   }
 
   /** Where it is, for those who are told of it otherwise than by headers. */
-  get place(): SpanPlace {
+  get spanContext(): SpanContext {
     const { traceId, spanId } = this.#span.spanContext();
     return { traceId, spanId };
   }

@@ -1,26 +1,26 @@
 /** Asking a service of the administrator's, as it is told to those who observe: how long it took and what came of it, and the
- *  span it is asked in. Not here: the asking (auth/webhook.ts, execute/webhook.ts, execute/remote-http.ts). */
+ *  span it is asked in. Not here: the call (auth/webhook.ts, execute/webhook.ts, execute/remote-http.ts). */
 import type { Observe, WebhookCalled } from './observation.ts';
 import { type Span, within } from './span.ts';
 
-export type Asking = Pick<WebhookCalled, 'purpose' | 'url' | 'method'>;
+export type WebhookCall = Pick<WebhookCalled, 'purpose' | 'url' | 'method'>;
 
 /** Whoever looks on. */
-export type Onlookers = { readonly observe?: Observe; readonly span?: Span | null };
+export type Telemetry = { readonly observe?: Observe; readonly span?: Span | null };
 
 /** `ask` is given the headers that tell the service of the span. */
-export function witnessed<T extends { readonly status: number }>(
-  asking: Asking,
-  { observe, span }: Onlookers,
+export function observeCall<T extends { readonly status: number }>(
+  call: WebhookCall,
+  { observe, span }: Telemetry,
   ask: (traceHeaders: Readonly<Record<string, string>>) => Promise<T>,
 ): Promise<T> {
-  const body = () => (span ? spanned(span, asking, ask) : ask({}));
-  return observe ? observed(observe, asking, body) : body();
+  const body = () => (span ? spanned(span, call, ask) : ask({}));
+  return observe ? observed(observe, call, body) : body();
 }
 
 function spanned<T>(
   parent: Span,
-  { purpose, url, method }: Asking,
+  { purpose, url, method }: WebhookCall,
   ask: (traceHeaders: Readonly<Record<string, string>>) => Promise<T>,
 ): Promise<T> {
   const attributes = { 'http.request.method': method, 'url.full': publicUrl(url) };
@@ -31,15 +31,15 @@ function spanned<T>(
 /** `body` asks; what it raises is told by its message and goes on. */
 async function observed<T extends { readonly status: number }>(
   observe: Observe,
-  asking: Asking,
+  call: WebhookCall,
   body: () => Promise<T>,
 ): Promise<T> {
   const startedAt = performance.now();
   const tell = (status: number | null, failure: string | null) =>
     observe({
       kind: 'webhook called',
-      ...asking,
-      url: publicUrl(asking.url),
+      ...call,
+      url: publicUrl(call.url),
       status,
       failure,
       durationMs: performance.now() - startedAt,

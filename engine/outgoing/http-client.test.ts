@@ -4,17 +4,17 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import {
-  askOutside,
-  NoAnswer,
-  type OutgoingAnswer,
+  NoResponse,
+  type OutgoingOptions,
   type OutgoingRequest,
-  type Terms,
+  type OutgoingResponse,
+  sendRequest,
 } from './http-client.ts';
 import { type CERTIFICATES, startTlsServer } from './testing/tls-server.ts';
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 
-const TERMS: Terms = { timeoutMs: 5000, mostBytes: 1000, isRepeatable: false };
+const TERMS: OutgoingOptions = { timeoutMs: 5000, mostBytes: 1000, isRepeatable: false };
 
 let url: string;
 let handle: Handle;
@@ -30,14 +30,17 @@ beforeAll(async () => {
   };
 });
 
-function ask(more: Partial<OutgoingRequest> = {}, terms: Partial<Terms> = {}): Promise<OutgoingAnswer> {
-  return askOutside({ url, method: 'GET', headers: [], body: null, ...more }, { ...TERMS, ...terms });
+function ask(
+  more: Partial<OutgoingRequest> = {},
+  terms: Partial<OutgoingOptions> = {},
+): Promise<OutgoingResponse> {
+  return sendRequest({ url, method: 'GET', headers: [], body: null, ...more }, { ...TERMS, ...terms });
 }
 
 const failure = (asked: Promise<unknown>) =>
   asked.then(
     () => 'an answer',
-    (error: unknown) => (error instanceof NoAnswer ? `${error.why}: ${error.message}` : error),
+    (error: unknown) => (error instanceof NoResponse ? `${error.why}: ${error.message}` : error),
   );
 
 async function textOf(request: IncomingMessage): Promise<string> {

@@ -14,7 +14,7 @@ import { type AgentOptions, request as requestHttps, Agent as TlsAgent } from 'n
 import type { TLSSocket } from 'node:tls';
 import { LONGEST_MS } from '../metadata/schema/number.ts';
 import { decoded } from './content-coding.ts';
-import { isForgiven, type Trusts } from './tls-allowlist.ts';
+import { isAllowedFault, type TrustsSelfSigned } from './tls-allowlist.ts';
 
 export type OutgoingRequest = {
   /** User and password in it are sent as such. */
@@ -25,18 +25,18 @@ export type OutgoingRequest = {
   readonly body: string | null;
 };
 
-export type Terms = {
+export type OutgoingOptions = {
   readonly timeoutMs: number;
   /** Of the answer. */
   readonly mostBytes: number;
   /** May be asked a second time when a connection that lay idle turns out to be dead. */
   readonly isRepeatable: boolean;
-  readonly trusts?: Trusts | undefined;
+  readonly trusts?: TrustsSelfSigned | undefined;
   /** Aborted when nobody waits for the answer any more; its reason is raised. */
   readonly signal?: AbortSignal | undefined;
 };
 
-export type OutgoingAnswer = {
+export type OutgoingResponse = {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   /** Decoded. */
@@ -44,11 +44,11 @@ export type OutgoingAnswer = {
 };
 
 /** Why there is no answer. The message names no part of the URL: it may come from the environment, which may hold secrets. */
-export class NoAnswer extends Error {
+export class NoResponse extends Error {
   readonly why: 'invalid' | 'timeout' | 'connection' | 'cut off' | 'too long';
   readonly isStale: boolean;
 
-  constructor(why: NoAnswer['why'], message: string, isStale = false) {
+  constructor(why: NoResponse['why'], message: string, isStale = false) {
     super(message);
     this.why = why;
     this.isStale = isStale;
@@ -60,12 +60,12 @@ const IDLE_MS = 30_000;
 const KEPT: AgentOptions = { keepAlive: true, timeout: IDLE_MS };
 
 /** Hangs up on a certificate with any other fault than those of the allow list, before anything is sent. */
-export class ForgivingAgent extends TlsAgent {
+export class SelfSignedAgent extends TlsAgent {
   override createConnection(...args: Parameters<TlsAgent['createConnection']>) {
     const socket = super.createConnection(...args) as TLSSocket;
     socket.once('secureConnect', () => {
       const code = String(socket.authorizationError);
-      if (!socket.authorized && !isForgiven(code)) {
+      if (!socket.authorized && !isAllowedFault(code)) {
         socket.destroy(Object.assign(new Error('the certificate is refused'), { code }));
       }
     });
@@ -75,36 +75,42 @@ export class ForgivingAgent extends TlsAgent {
 
 const AGENT = new Agent(KEPT);
 const TLS_AGENT = new TlsAgent(KEPT);
-const FORGIVING_AGENT = new ForgivingAgent({ ...KEPT, rejectUnauthorized: false });
+const SELF_SIGNED_AGENT = new SelfSignedAgent({ ...KEPT, rejectUnauthorized: false });
 
 /** The connections a URL is asked over, for who brings a client of its own, too. */
-export function agentFor(url: URL, trusts?: Trusts): Agent {
+export function agentFor(url: URL, trusts?: TrustsSelfSigned): Agent {
   if (url.protocol !== 'https:') return AGENT;
-  return trusts?.(url) ? FORGIVING_AGENT : TLS_AGENT;
+  return trusts?.(url) ? SELF_SIGNED_AGENT : TLS_AGENT;
 }
 
 /** About the bytes on the connection, which are ours to say. */
 const OURS: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
 
-export async function askOutside(request: OutgoingRequest, terms: Terms): Promise<OutgoingAnswer> {
+export async function sendRequest(
+  request: OutgoingRequest,
+  terms: OutgoingOptions,
+): Promise<OutgoingResponse> {
   return send(request, terms).catch((error: unknown) => {
-    if (terms.isRepeatable && error instanceof NoAnswer && error.isStale) return send(request, terms);
+    if (terms.isRepeatable && error instanceof NoResponse && error.isStale) return send(request, terms);
     throw error;
   });
 }
 
-async function send(request: OutgoingRequest, terms: Terms): Promise<OutgoingAnswer> {
-  const { response, body } = await exchange(opened(request, terms), request.body, terms);
+async function send(request: OutgoingRequest, terms: OutgoingOptions): Promise<OutgoingResponse> {
+  const { response, body } = await roundTrip(opened(request, terms), request.body, terms);
   return {
     status: response.statusCode ?? 0,
     headers: response.headers,
     body: await decoded(body, response.headers['content-encoding'], terms.mostBytes).catch(() => {
-      throw new NoAnswer('cut off', 'the body is not what its content-encoding says, or is too long');
+      throw new NoResponse('cut off', 'the body is not what its content-encoding says, or is too long');
     }),
   };
 }
 
-function opened({ url, method, headers }: OutgoingRequest, { trusts }: Pick<Terms, 'trusts'>): ClientRequest {
+function opened(
+  { url, method, headers }: OutgoingRequest,
+  { trusts }: Pick<OutgoingOptions, 'trusts'>,
+): ClientRequest {
   try {
     const parsed = new URL(url);
     const isTls = parsed.protocol === 'https:';
@@ -112,25 +118,31 @@ function opened({ url, method, headers }: OutgoingRequest, { trusts }: Pick<Term
     const options = { method, headers: sent, agent: agentFor(parsed, trusts) };
     return isTls ? requestHttps(parsed, options) : requestHttp(parsed, options);
   } catch (error) {
-    throw new NoAnswer('invalid', codeOf(error) ?? 'the request is invalid');
+    throw new NoResponse('invalid', codeOf(error) ?? 'the request is invalid');
   }
 }
 
 /** The head of an answer whose body may go on for as long as it likes: that is the caller's, to read or to destroy. */
-export function streamOutside(
+export function requestStream(
   request: OutgoingRequest,
-  { signal, timeoutMs, trusts }: Pick<Terms, 'timeoutMs' | 'trusts'> & { readonly signal: AbortSignal },
+  {
+    signal,
+    timeoutMs,
+    trusts,
+  }: Pick<OutgoingOptions, 'timeoutMs' | 'trusts'> & { readonly signal: AbortSignal },
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const sent = opened(request, { trusts });
     const hangUp = () => sent.destroy();
     const timer = setTimeout(() => {
-      reject(new NoAnswer('timeout', `no answer in ${timeoutMs / 1000} s`));
+      reject(new NoResponse('timeout', `no answer in ${timeoutMs / 1000} s`));
       hangUp();
     }, timeoutMs);
     signal.addEventListener('abort', hangUp, { once: true });
     sent.once('close', () => clearTimeout(timer));
-    sent.on('error', (error) => reject(new NoAnswer('connection', codeOf(error) ?? 'it cannot be reached')));
+    sent.on('error', (error) =>
+      reject(new NoResponse('connection', codeOf(error) ?? 'it cannot be reached')),
+    );
     sent.once('response', (response) => {
       clearTimeout(timer);
       resolve(response);
@@ -139,13 +151,13 @@ export function streamOutside(
   });
 }
 
-type Exchanged = { readonly response: IncomingMessage; readonly body: Buffer };
+type RoundTrip = { readonly response: IncomingMessage; readonly body: Buffer };
 
-function exchange(
+function roundTrip(
   request: ClientRequest,
   body: string | null,
-  { timeoutMs, mostBytes, signal }: Terms,
-): Promise<Exchanged> {
+  { timeoutMs, mostBytes, signal }: OutgoingOptions,
+): Promise<RoundTrip> {
   return new Promise((resolve, reject) => {
     const end = (settle: () => void) => {
       clearTimeout(timer);
@@ -159,7 +171,7 @@ function exchange(
     const refuse = (error: unknown) => end(() => reject(error));
     const timer = setTimeout(
       () => {
-        refuse(new NoAnswer('timeout', `no answer in ${timeoutMs / 1000} s`));
+        refuse(new NoResponse('timeout', `no answer in ${timeoutMs / 1000} s`));
         request.destroy();
       },
       Math.min(timeoutMs, LONGEST_MS),
@@ -169,7 +181,7 @@ function exchange(
     request.on('error', (error) => {
       const code = codeOf(error);
       const isStale = request.reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE');
-      refuse(new NoAnswer('connection', code ?? 'it cannot be reached', isStale));
+      refuse(new NoResponse('connection', code ?? 'it cannot be reached', isStale));
     });
     request.on('response', (response) => {
       bodyOf(response, mostBytes).then(
@@ -193,8 +205,8 @@ function codeOf(error: unknown): string | null {
  *  as much CPU again as all else that is ours here. */
 export function bodyOf(response: IncomingMessage, mostBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const tooLong = () => reject(new NoAnswer('too long', `the answer is longer than ${mostBytes} bytes`));
-    const cutOff = () => reject(new NoAnswer('cut off', 'the answer was cut off'));
+    const tooLong = () => reject(new NoResponse('too long', `the answer is longer than ${mostBytes} bytes`));
+    const cutOff = () => reject(new NoResponse('cut off', 'the answer was cut off'));
     const announced = Number(response.headers['content-length'] ?? 0);
     if (announced > mostBytes) return tooLong();
     let bytes: Buffer = Buffer.allocUnsafe(announced || 16_384);

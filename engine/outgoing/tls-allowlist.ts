@@ -3,7 +3,7 @@
 import type { TlsAllowEntry } from '../metadata/schema/policy.ts';
 
 /** May the certificate of this host be self-signed? */
-export type Trusts = (url: URL) => boolean;
+export type TrustsSelfSigned = (url: URL) => boolean;
 
 /** What OpenSSL and Node call what is forgiven. */
 const SELF_SIGNED: ReadonlySet<string> = new Set([
@@ -23,6 +23,6 @@ export function isTrusted(entries: readonly TlsAllowEntry[], url: URL): boolean 
   );
 }
 
-export function isForgiven(code: string): boolean {
+export function isAllowedFault(code: string): boolean {
   return SELF_SIGNED.has(code);
 }

@@ -1,9 +1,9 @@
 /** Sockets to real servers: whose certificates are taken, and what cannot be an address. */
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
-import { NoAnswer } from './http-client.ts';
+import { NoResponse } from './http-client.ts';
 import { type CERTIFICATES, startTlsServer } from './testing/tls-server.ts';
-import { openOutside } from './websocket-client.ts';
+import { openWebsocket } from './websocket-client.ts';
 
 const SOCKET = { protocols: ['a'], headers: {}, mostBytes: 1000 };
 
@@ -11,7 +11,7 @@ const SOCKET = { protocols: ['a'], headers: {}, mostBytes: 1000 };
 async function failure(certificate: keyof typeof CERTIFICATES, trusts: boolean): Promise<string> {
   const server = await startTlsServer(certificate, (_, response) => void response.end('a'));
   onTestFinished(server.close);
-  const socket = openOutside({ ...SOCKET, url: server.url, trusts: () => trusts });
+  const socket = openWebsocket({ ...SOCKET, url: server.url, trusts: () => trusts });
   const [error] = (await once(socket, 'error')) as [Error];
   return 'code' in error ? String(error.code) : error.message;
 }
@@ -29,5 +29,5 @@ test.each([
   [{ url: 'nonsense' }, 'ERR_INVALID_URL'],
   [{ url: 'http://127.0.0.1:1/', headers: { a: 'b\nc' } }, 'ERR_INVALID_CHAR'],
 ])('%j cannot be', (wrong, code) => {
-  expect(() => openOutside({ ...SOCKET, ...wrong })).toThrow(new NoAnswer('invalid', code));
+  expect(() => openWebsocket({ ...SOCKET, ...wrong })).toThrow(new NoResponse('invalid', code));
 });

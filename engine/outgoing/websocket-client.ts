@@ -2,10 +2,10 @@
  *  address or headers that cannot be; whatever else goes wrong is an event of the socket. Redirects are not followed.
  *  Not here: what is said over it (execute/remote-socket.ts, remote-feed.ts). */
 import { WebSocket } from 'ws';
-import { ForgivingAgent, NoAnswer } from './http-client.ts';
-import type { Trusts } from './tls-allowlist.ts';
+import { NoResponse, SelfSignedAgent } from './http-client.ts';
+import type { TrustsSelfSigned } from './tls-allowlist.ts';
 
-export type OutgoingSocket = {
+export type OutgoingWebsocket = {
   /** Of HTTP: where its scheme is `https`, the socket's is `wss`. */
   readonly url: string;
   /** Sub-protocols, the best first. */
@@ -13,13 +13,13 @@ export type OutgoingSocket = {
   readonly headers: Readonly<Record<string, string>>;
   /** Of a message. */
   readonly mostBytes: number;
-  readonly trusts?: Trusts | undefined;
+  readonly trusts?: TrustsSelfSigned | undefined;
 };
 
 /** No connection is kept: a socket ends with its own. */
-const FORGIVING_AGENT = new ForgivingAgent({ rejectUnauthorized: false });
+const SELF_SIGNED_AGENT = new SelfSignedAgent({ rejectUnauthorized: false });
 
-export function openOutside({ url, protocols, headers, mostBytes, trusts }: OutgoingSocket): WebSocket {
+export function openWebsocket({ url, protocols, headers, mostBytes, trusts }: OutgoingWebsocket): WebSocket {
   try {
     const parsed = new URL(url);
     const isForgiving = parsed.protocol === 'https:' && trusts?.(parsed);
@@ -28,10 +28,10 @@ export function openOutside({ url, protocols, headers, mostBytes, trusts }: Outg
       headers,
       maxPayload: mostBytes,
       perMessageDeflate: false,
-      ...(isForgiving ? { agent: FORGIVING_AGENT } : {}),
+      ...(isForgiving ? { agent: SELF_SIGNED_AGENT } : {}),
     });
   } catch (error) {
     const { code } = error as { readonly code?: unknown };
-    throw new NoAnswer('invalid', typeof code === 'string' ? code : 'the request is invalid');
+    throw new NoResponse('invalid', typeof code === 'string' ? code : 'the request is invalid');
   }
 }

@@ -5,7 +5,7 @@ import type { EventEmitter } from 'node:events';
 import pg from 'pg';
 
 /** What the driver keeps to itself. */
-type Told = {
+type DriverInternals = {
   readonly host: string;
   readonly port: number;
   readonly ssl: pg.ClientConfig['ssl'];
@@ -22,8 +22,8 @@ type Told = {
 /** True when the server has taken the request, which it says by hanging up; false when it did not in time, or could not be
  *  reached. Then the request may still arrive, and the connection must not be used for anything else. */
 export function cancel(client: pg.Client, withinMs: number): Promise<boolean> {
-  const { host, port, ssl, processID, secretKey } = client as unknown as Told;
-  const { connection } = new pg.Client({ host, port, ssl }) as unknown as Told;
+  const { host, port, ssl, processID, secretKey } = client as unknown as DriverInternals;
+  const { connection } = new pg.Client({ host, port, ssl }) as unknown as DriverInternals;
   return new Promise((resolve) => {
     const end = (isTaken: boolean) => {
       clearTimeout(timer);

@@ -11,17 +11,17 @@ import { Outbox } from './encode.ts';
 import type { Column, NamedStatement, Row, Value } from './statement.ts';
 
 /** One statement on its way. */
-export type Exchange = {
+export type Execution = {
   readonly statement: NamedStatement;
   readonly values: readonly Value[];
   readonly done: (failure: Error | null, row: Row) => void;
   wasRetried: boolean;
   /** There is an answer, or nobody waits for one: copies that are under way elsewhere are of no use. */
-  isSettled: boolean;
+  isFinished: boolean;
 };
 
-type UnderWay = {
-  readonly exchange: Exchange;
+type InFlight = {
+  readonly execution: Execution;
   readonly isParsed: boolean;
   /** Another was under way when it was sent. */
   readonly isFollower: boolean;
@@ -42,7 +42,7 @@ export class ConnectionLost extends Error {
 type Failure = pg.DatabaseError & { readonly isBeforeRun?: boolean };
 
 /** What the driver keeps to itself. */
-type Inside = {
+type DriverInternals = {
   readonly connection: EventEmitter & { readonly stream: Duplex };
   readonly readyForQuery: boolean | null;
 };
@@ -53,11 +53,11 @@ export type ConnectionEvents = {
   readonly wroteTo: (connection: Connection) => void;
   /** A statement is over; there may be room for another. */
   readonly advanced: (connection: Connection) => void;
-  /** The exchange failed although nothing has run: the statement was not prepared any more, or for another table. */
-  readonly stale: (exchange: Exchange) => void;
+  /** The execution failed although nothing has run: the statement was not prepared any more, or for another table. */
+  readonly stale: (execution: Execution) => void;
   readonly closed: (connection: Connection) => void;
   /** An answer has come; milliseconds since its question, or since the answer before it. */
-  readonly took: (ms: number) => void;
+  readonly answered: (ms: number) => void;
 };
 
 /** Between two requests to cancel the same statement. */
@@ -81,7 +81,7 @@ export class Connection {
   /** Somebody has it to themselves. */
   isTaken = false;
   /** Nobody waits for what runs on it while it is taken. */
-  isUnwanted = false;
+  isUnawaited = false;
   #isCancelling = false;
   #cancelledAt = Number.NEGATIVE_INFINITY;
   /** A request to cancel may still arrive: it is closed when it is given back. */
@@ -93,7 +93,7 @@ export class Connection {
   readonly #events: ConnectionEvents;
   readonly #outbox = new Outbox();
   readonly #prepared = new Set<string>();
-  readonly #queue: UnderWay[] = [];
+  readonly #queue: InFlight[] = [];
   /** Of the oldest statement under way. */
   #row: Column[] | null = null;
   #failure: Failure | null = null;
@@ -113,7 +113,7 @@ export class Connection {
   constructor(client: pg.Client, events: ConnectionEvents) {
     this.client = client;
     this.#events = events;
-    this.#socket = (client as unknown as Inside).connection.stream;
+    this.#socket = (client as unknown as DriverInternals).connection.stream;
     this.#driver = this.#socket.listeners('data') as Listener[];
     const decoder = new Decoder((type, bytes, start, end) => this.#receive(type, bytes, start, end));
     this.#listener = (piece) => {
@@ -137,17 +137,17 @@ export class Connection {
   }
 
   /** Something runs or is about to run on it that nobody waits for. */
-  get hasUnwanted(): boolean {
-    return this.isUnwanted || this.#queue.some(({ isUnwanted, isAbandoned }) => isUnwanted || isAbandoned);
+  get hasUnawaited(): boolean {
+    return this.isUnawaited || this.#queue.some(({ isUnwanted, isAbandoned }) => isUnwanted || isAbandoned);
   }
 
   /** True when the statement that is worked on has to be cancelled now: it has been worked on for so long. */
   isToBeCancelled(now: number, afterMs: number): boolean {
     if (this.#isCancelling || now - this.#cancelledAt < CANCEL_AGAIN_MS) return false;
-    if (this.isUnwanted && this.#isLent) return true;
+    if (this.isUnawaited && this.#isLent) return true;
     const [oldest] = this.#queue;
-    const isCopy = oldest?.isAbandoned === true && oldest.exchange.isSettled;
-    return (this.isUnwanted || oldest?.isUnwanted === true || isCopy) && this.workedOnMs(now) >= afterMs;
+    const isCopy = oldest?.isAbandoned === true && oldest.execution.isFinished;
+    return (this.isUnawaited || oldest?.isUnwanted === true || isCopy) && this.workedOnMs(now) >= afterMs;
   }
 
   /** While a request to cancel is on its way, nothing else may be sent. */
@@ -183,14 +183,14 @@ export class Connection {
   }
 
   /** `isParsed`: named statements are prepared here and kept; otherwise each is parsed for the one run. */
-  send(exchange: Exchange, isKept: boolean): void {
-    const { statement, values } = exchange;
+  send(execution: Execution, isKept: boolean): void {
+    const { statement, values } = execution;
     const name = isKept ? statement.name : '';
     this.#announce();
     const isParsed = name === '' || !this.#prepared.has(name);
     if (isParsed) this.#prepare(name, statement);
     this.#outbox.run(name, values);
-    this.#enqueue(exchange, isParsed);
+    this.#enqueue(execution, isParsed);
   }
 
   /** BEGIN, COMMIT, ROLLBACK: sent with what follows in the same moment. */
@@ -200,7 +200,7 @@ export class Connection {
       this.#outbox.query(text);
       const done = (failure: Error | null) => (failure ? reject(failure) : resolve());
       this.#enqueue(
-        { statement: { name: '', text }, values: [], done, wasRetried: true, isSettled: false },
+        { statement: { name: '', text }, values: [], done, wasRetried: true, isFinished: false },
         false,
       );
     });
@@ -219,11 +219,11 @@ export class Connection {
     this.#socket.write(bytes);
   }
 
-  /** Nobody waits for the exchange any more, or somebody waits for its end alone: `isAbandoned` says that its answer is dropped.
+  /** Nobody waits for the execution any more, or somebody waits for its end alone: `isAbandoned` says that its answer is dropped.
    *  False when it is not under way here. */
-  unwant(exchange: Exchange, isAbandoned: boolean): boolean {
+  stopWaiting(execution: Execution, isAbandoned: boolean): boolean {
     // A read may be here twice: behind a slow statement, and again after it was moved away and back.
-    const copies = this.#queue.filter((one) => one.exchange === exchange);
+    const copies = this.#queue.filter((one) => one.execution === execution);
     for (const copy of copies) {
       copy.isAbandoned ||= isAbandoned;
       copy.isUnwanted = true;
@@ -233,11 +233,11 @@ export class Connection {
 
   /** Returns everything but the oldest statement, which may be at work for long. Postgres still has these statements; what it
    *  answers is discarded. */
-  abandonFollowers(): Exchange[] {
-    return this.#queue.slice(1).flatMap((underWay) => {
-      if (underWay.isAbandoned) return [];
-      underWay.isAbandoned = true;
-      return underWay.exchange.isSettled ? [] : [underWay.exchange];
+  abandonFollowers(): Execution[] {
+    return this.#queue.slice(1).flatMap((inFlight) => {
+      if (inFlight.isAbandoned) return [];
+      inFlight.isAbandoned = true;
+      return inFlight.execution.isFinished ? [] : [inFlight.execution];
     });
   }
 
@@ -251,12 +251,12 @@ export class Connection {
   /** True while the server has not finished the driver's last query. The driver fails a query at its error message, before the
    *  server is ready for the next one; what is read until then belongs to that query. */
   get isDriverBusy(): boolean {
-    return this.#isLent && !this.#isClosed && !(this.client as unknown as Inside).readyForQuery;
+    return this.#isLent && !this.#isClosed && !(this.client as unknown as DriverInternals).readyForQuery;
   }
 
   /** Never calls back when the connection ends instead. */
   onceDriverReady(ready: () => void): void {
-    (this.client as unknown as Inside).connection.once('readyForQuery', ready);
+    (this.client as unknown as DriverInternals).connection.once('readyForQuery', ready);
   }
 
   takeBack(): void {
@@ -288,15 +288,15 @@ export class Connection {
     this.#outbox.prepare({ name, text: statement.text });
   }
 
-  #enqueue(exchange: Exchange, isParsed: boolean): void {
+  #enqueue(execution: Execution, isParsed: boolean): void {
     this.#queue.push({
-      exchange,
+      execution,
       isParsed,
       isFollower: this.#queue.length > 0,
       isAbandoned: false,
       isUnwanted: false,
     });
-    this.#backlogMs += exchange.statement.tookMs ?? Number.POSITIVE_INFINITY;
+    this.#backlogMs += execution.statement.tookMs ?? Number.POSITIVE_INFINITY;
   }
 
   #announce(): void {
@@ -313,7 +313,7 @@ export class Connection {
     switch (type) {
       case DATA_ROW:
         if (!this.#row) this.#row = rowAt(bytes, start);
-        else if (this.#queue[0]?.exchange.statement.hasRows) this.#row.push(...rowAt(bytes, start));
+        else if (this.#queue[0]?.execution.statement.hasRows) this.#row.push(...rowAt(bytes, start));
         return;
       case READY_FOR_QUERY:
         this.#finish();
@@ -331,48 +331,48 @@ export class Connection {
   }
 
   #failureOf(failure: pg.DatabaseError): Failure {
-    const hasParameters = (this.#queue[0]?.exchange.values.length ?? 0) > 0;
+    const hasParameters = (this.#queue[0]?.execution.values.length ?? 0) > 0;
     return hasParameters && !this.#isBound ? Object.assign(failure, { isBeforeRun: true }) : failure;
   }
 
   #finish(): void {
-    const underWay = this.#queue.shift();
-    if (!underWay) throw new Error('an answer nobody waits for');
-    const { exchange, isParsed, isAbandoned } = underWay;
-    if (!this.isUnwanted) this.#cancelledAt = Number.NEGATIVE_INFINITY;
+    const inFlight = this.#queue.shift();
+    if (!inFlight) throw new Error('an answer nobody waits for');
+    const { execution, isParsed, isAbandoned } = inFlight;
+    if (!this.isUnawaited) this.#cancelledAt = Number.NEGATIVE_INFINITY;
     const row = this.#row ?? NO_ROW;
     const failure = this.#failure;
     this.#row = null;
     this.#failure = null;
     this.#isBound = false;
-    this.#measure(underWay, failure === null);
-    if (failure && (isParsed || isStale(failure))) this.#prepared.delete(exchange.statement.name);
+    this.#measure(inFlight, failure === null);
+    if (failure && (isParsed || isStale(failure))) this.#prepared.delete(execution.statement.name);
     if (!isAbandoned) {
-      if (failure && !exchange.wasRetried && isStale(failure)) this.#events.stale(exchange);
-      else exchange.done(failure, row);
+      if (failure && !execution.wasRetried && isStale(failure)) this.#events.stale(execution);
+      else execution.done(failure, row);
     }
     this.#events.advanced(this);
   }
 
   /** Only a follower tells how long Postgres took, because it was begun when the one before was over. What the first one
    *  took is mostly the way there and back, and how busy this process was. */
-  #measure({ exchange: { statement }, isFollower }: UnderWay, isGood: boolean): void {
+  #measure({ execution: { statement }, isFollower }: InFlight, isGood: boolean): void {
     const now = performance.now();
     const tookMs = now - this.#since;
-    this.#events.took(tookMs);
+    this.#events.answered(tookMs);
     if (isGood && isFollower) statement.tookMs = learnt(statement.tookMs, tookMs);
     this.#since = now;
     this.#isSent = this.#queue.length > 0;
     this.#backlogMs = 0;
-    for (const { exchange } of this.#queue)
-      this.#backlogMs += exchange.statement.tookMs ?? Number.POSITIVE_INFINITY;
+    for (const { execution } of this.#queue)
+      this.#backlogMs += execution.statement.tookMs ?? Number.POSITIVE_INFINITY;
   }
 
   #end(reason: Error): void {
     this.#isClosed = true;
     const first = this.#failure;
-    for (const [i, { exchange, isAbandoned }] of this.#queue.splice(0).entries()) {
-      if (!isAbandoned) exchange.done(i === 0 && first ? first : reason, NO_ROW);
+    for (const [i, { execution, isAbandoned }] of this.#queue.splice(0).entries()) {
+      if (!isAbandoned) execution.done(i === 0 && first ? first : reason, NO_ROW);
     }
     if (this.#isOver) return;
     this.#isOver = true;

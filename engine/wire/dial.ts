@@ -32,13 +32,13 @@ const WAYS: Readonly<Record<SslMode, readonly Way[]>> = {
 
 /** States that a server must be in, as in libpq's `target_session_attrs`. */
 export const SESSIONS = ['any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'] as const;
-export type Session = (typeof SESSIONS)[number];
+export type TargetSession = (typeof SESSIONS)[number];
 
 export type Dialing = {
   /** One for each host, in the order to try them. Called for each connection, because certificates in files may change. */
   readonly configs: () => readonly pg.ClientConfig[];
   /** Absent: any server will do. */
-  readonly session?: Session;
+  readonly session?: TargetSession;
   /** Texts that errors must not contain. */
   readonly hidden?: readonly string[];
 };
@@ -67,7 +67,7 @@ export async function dial(
 
 async function isIn(
   client: pg.Client,
-  session: Exclude<Session, 'any' | 'prefer-standby'>,
+  session: Exclude<TargetSession, 'any' | 'prefer-standby'>,
 ): Promise<boolean> {
   const { rows } = await client.query(
     `select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'on' as "readOnly"`,

@@ -10,7 +10,7 @@
 import type pg from 'pg';
 import { Batch } from './batch.ts';
 import { cancel } from './cancel.ts';
-import { Connection, ConnectionLost, type Exchange } from './connection.ts';
+import { Connection, ConnectionLost, type Execution } from './connection.ts';
 import { type Dialing, dial, type Tls } from './dial.ts';
 import type { NamedStatement, Row, Value } from './statement.ts';
 
@@ -34,10 +34,10 @@ export type WirePoolOptions = {
    *  nobody measures. */
   readonly timed?: Timed;
   /** Called with every failure of a statement or of the opening of a connection. */
-  readonly failed?: Failed;
+  readonly failed?: FailureObserver;
 };
 
-export type Failed = (failure: Error) => void;
+export type FailureObserver = (failure: Error) => void;
 
 export type Timed = (what: 'statement' | 'wait', ms: number) => void;
 
@@ -80,7 +80,7 @@ export type Patience = {
 };
 
 /** The watch over a connection that is taken. */
-export type Watch = {
+export type TransactionWatch = {
   /** Why nobody waits any more; undefined while somebody does. */
   readonly reason: Error | undefined;
   readonly end: () => void;
@@ -88,8 +88,8 @@ export type Watch = {
 
 /** Somebody in line for a connection. */
 type Waiter = {
-  /** The exchange that waits, or a caller's own function. */
-  readonly asker: unknown;
+  /** The execution that waits, or a caller's own function. */
+  readonly owner: unknown;
   readonly give: (connection: Connection) => void;
   readonly refuse: (reason: Error) => void;
   readonly statement: NamedStatement | null;
@@ -153,23 +153,23 @@ export class WirePool {
       let end: (() => void) | undefined;
       let reason: Error | undefined;
       const settle = this.#doneWith(resolve, reject);
-      const done: Exchange['done'] = (failure, row) => {
+      const done: Execution['done'] = (failure, row) => {
         end?.();
-        exchange.isSettled = true;
+        execution.isFinished = true;
         if (failure && reason && isCancelled(failure)) reject(reason);
         else settle(failure, row);
       };
-      const exchange: Exchange = { statement, values, done, wasRetried: false, isSettled: false };
+      const execution: Execution = { statement, values, done, wasRetried: false, isFinished: false };
       if (patience) {
         end = whenOver(patience, (why) => {
           reason = why;
-          if (!this.#unwant(exchange)) return;
-          exchange.isSettled = true;
+          if (!this.#stopWaiting(execution)) return;
+          execution.isFinished = true;
           reject(why);
         });
         if (reason) return;
       }
-      this.#submit(exchange);
+      this.#submit(execution);
     });
   }
 
@@ -188,7 +188,7 @@ export class WirePool {
       };
       if (signal) {
         end = whenOver({ signal }, (reason) => {
-          this.#leaveLine(give);
+          this.#leaveQueue(give);
           reject(reason);
         });
         if (signal.aborted) return;
@@ -200,12 +200,12 @@ export class WirePool {
   }
 
   /** Cancels what runs on a connection that is taken once nobody waits for it. */
-  watchOver(connection: Connection, patience: Patience): Watch {
+  watchOver(connection: Connection, patience: Patience): TransactionWatch {
     let reason: Error | undefined;
     const end = whenOver(patience, (why) => {
       reason = why;
-      connection.isUnwanted = true;
-      this.#keepWatch();
+      connection.isUnawaited = true;
+      this.#startRescue();
     });
     return {
       get reason() {
@@ -213,7 +213,7 @@ export class WirePool {
       },
       end: () => {
         end();
-        connection.isUnwanted = false;
+        connection.isUnawaited = false;
       },
     };
   }
@@ -237,11 +237,11 @@ export class WirePool {
   runOn(connection: Connection, statement: NamedStatement, values: readonly Value[]): Promise<Row> {
     return new Promise((resolve, reject) => {
       const done = this.#doneWith(resolve, reject);
-      connection.send({ statement, values, done, wasRetried: true, isSettled: false }, this.#options.isKept);
+      connection.send({ statement, values, done, wasRetried: true, isFinished: false }, this.#options.isKept);
     });
   }
 
-  #doneWith(resolve: (row: Row) => void, reject: (failure: Error) => void): Exchange['done'] {
+  #doneWith(resolve: (row: Row) => void, reject: (failure: Error) => void): Execution['done'] {
     return (failure, row) => {
       if (!failure) return resolve(row);
       this.#options.failed?.(failure);
@@ -262,12 +262,12 @@ export class WirePool {
     return this.#closed.promise;
   }
 
-  #submit(exchange: Exchange): void {
-    const connection = this.#closed ? undefined : this.#room(exchange.statement);
-    if (connection) this.#send(connection, exchange);
+  #submit(execution: Execution): void {
+    const connection = this.#closed ? undefined : this.#room(execution.statement);
+    if (connection) this.#send(connection, execution);
     else {
-      const give = (later: Connection) => this.#send(later, exchange);
-      this.#wait(exchange.statement, exchange, { give, refuse: (reason) => exchange.done(reason, []) });
+      const give = (later: Connection) => this.#send(later, execution);
+      this.#wait(execution.statement, execution, { give, refuse: (reason) => execution.done(reason, []) });
     }
   }
 
@@ -285,10 +285,10 @@ export class WirePool {
     );
   }
 
-  #send(connection: Connection, exchange: Exchange): void {
-    if (!connection.isIdle) this.#keepWatch();
-    connection.send(exchange, this.#options.isKept);
-    this.#batch.wrote(connection, exchange.statement);
+  #send(connection: Connection, execution: Execution): void {
+    if (!connection.isIdle) this.#startRescue();
+    connection.send(execution, this.#options.isKept);
+    this.#batch.wrote(connection, execution.statement);
   }
 
   #canOpen(): boolean {
@@ -312,26 +312,26 @@ export class WirePool {
       return;
     }
     const timer = waitMs > 0 ? setTimeout(() => this.#giveUp(waiter), waitMs) : undefined;
-    const waiter: Waiter = { asker, give, refuse, statement, timer, since: performance.now() };
+    const waiter: Waiter = { owner: asker, give, refuse, statement, timer, since: performance.now() };
     this.#waiting.push(waiter);
     this.#openMore();
   }
 
   /** Nobody waits for it any more. It is cancelled only when Postgres works on it for longer than a quick statement takes.
    *  False when its end has to be waited for: what writes may still have been in time. */
-  #unwant(exchange: Exchange): boolean {
-    const wasInLine = this.#leaveLine(exchange);
-    const isRead = exchange.statement.isRead === true;
+  #stopWaiting(execution: Execution): boolean {
+    const wasInLine = this.#leaveQueue(execution);
+    const isRead = execution.statement.isRead === true;
     // A read that was moved from behind a slow statement may be under way on several connections.
     const isUnderWay =
-      this.#connections.filter((connection) => connection.unwant(exchange, isRead)).length > 0;
-    if (isUnderWay) this.#keepWatch();
+      this.#connections.filter((connection) => connection.stopWaiting(execution, isRead)).length > 0;
+    if (isUnderWay) this.#startRescue();
     return isRead || wasInLine || !isUnderWay;
   }
 
   /** False when it is not in line. */
-  #leaveLine(asker: unknown): boolean {
-    const place = this.#waiting.findIndex((waiter) => waiter.asker === asker);
+  #leaveQueue(asker: unknown): boolean {
+    const place = this.#waiting.findIndex((waiter) => waiter.owner === asker);
     if (place < 0) return false;
     clearTimeout(this.#waiting.splice(place, 1)[0]?.timer);
     return true;
@@ -416,12 +416,12 @@ export class WirePool {
     return new Connection(await this.#connect(), {
       wroteTo: (connection) => this.#wroteTo(connection),
       advanced: (connection) => this.#advanced(connection),
-      stale: (exchange) => {
-        exchange.wasRetried = true;
-        this.#submit(exchange);
+      stale: (execution) => {
+        execution.wasRetried = true;
+        this.#submit(execution);
       },
       closed: (connection) => this.#forget(connection),
-      took: (ms) => this.#options.timed?.('statement', ms),
+      answered: (ms) => this.#options.timed?.('statement', ms),
     });
   }
 
@@ -454,7 +454,7 @@ export class WirePool {
     if (this.#closed && connection.isIdle) this.#closeIdle();
   }
 
-  #keepWatch(): void {
+  #startRescue(): void {
     this.#watch ??= setInterval(() => this.#rescue(), STALLED_MS).unref();
   }
 
@@ -462,13 +462,13 @@ export class WirePool {
     const now = performance.now();
     let isNeeded = false;
     for (const connection of [...this.#connections]) {
-      isNeeded ||= connection.hasUnwanted;
+      isNeeded ||= connection.hasUnawaited;
       if (connection.isToBeCancelled(now, STALLED_MS)) void this.#cancel(connection);
       if (connection.depth < 2 || connection.isTaken) continue;
       isNeeded = true;
       if (connection.workedOnMs(now) < STALLED_MS || !(this.#canOpen() || this.#connections.some(isFree)))
         continue;
-      for (const exchange of connection.abandonFollowers()) this.#submit(exchange);
+      for (const execution of connection.abandonFollowers()) this.#submit(execution);
     }
     if (isNeeded) return;
     clearInterval(this.#watch);
@@ -479,7 +479,7 @@ export class WirePool {
    *  and nothing new is sent on the connection before the server has taken the request. */
   async #cancel(connection: Connection): Promise<void> {
     const cancelled = connection.cancelled(cancel(connection.client, CANCEL_WITHIN_MS));
-    for (const exchange of connection.abandonFollowers()) this.#submit(exchange);
+    for (const execution of connection.abandonFollowers()) this.#submit(execution);
     await cancelled;
     this.#dropSpent(connection);
     this.#serve();
