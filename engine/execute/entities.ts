@@ -3,9 +3,10 @@
  *  role's to read, is null. Raises `validationFailed` for what represents nothing: then nothing is asked. Reference: docs/reference/behaviour/remote-schemas.md. */
 import { fail } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
-import { ENTITY, type EntitiesCall } from '../plan/federation.ts';
-import type { JoinPlaces } from '../plan/join-types.ts';
+import { ENTITY } from '../plan/federation.ts';
 import { KEYS_VARIABLE } from '../plan/keyed-rows.ts';
+import type { JoinPlaces } from '../plan/remote-types.ts';
+import type { EntitiesCall } from '../plan/types.ts';
 import { ENTITIES_FIELD } from '../resolve/federation.ts';
 import { textOfColumn } from '../wire/statement.ts';
 import type { CallContext, Outcome } from './calls.ts';

@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto';
 import type { NamedStatement } from '../database/pool.ts';
 import { Lru } from '../limits/lru.ts';
-import { type PreparedDocument, prepareDocument } from '../plan/document.ts';
+import type { PreparedDocument } from '../plan/context.ts';
+import { prepareDocument } from '../plan/document.ts';
 import { planRequest } from '../plan/plan.ts';
 import { coerceVariables, type RequestVariables } from '../plan/variables.ts';
 import type { Leaf } from '../resolve/predicate.ts';

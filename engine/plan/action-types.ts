@@ -3,9 +3,8 @@
 
 import type { ValueNode } from 'graphql';
 import type { ResolvedAction, TypeUse } from '../resolve/types.ts';
-
-import type { JoinPlaces } from './join-types.ts';
-import type { QueryRoot } from './types.ts';
+import type { QueryRoot } from './query-types.ts';
+import type { JoinPlaces } from './remote-types.ts';
 
 /** A webhook that is told of the arguments of one field; or the answer to an earlier call. */
 export type ActionCall = {

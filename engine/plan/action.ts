@@ -2,21 +2,27 @@
  *  Arguments stay as the client wrote them, so that a plan holds no values; rows are joined by keys that are known only once
  *  the webhook has answered. Reference: docs/reference/behaviour/remote-schemas.md, docs/reference/behaviour/actions.md.
  *  Not here: calling, and what an answer must be (execute/action.ts). */
-
-import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
-import { getNamedType, isObjectType, Kind } from 'graphql';
+import {
+  type FieldNode,
+  type GraphQLField,
+  type GraphQLObjectType,
+  getNamedType,
+  isObjectType,
+  Kind,
+} from 'graphql';
 import { withPath } from '../errors/engine-error.ts';
 import type { CustomKey, TypeUse } from '../resolve/types.ts';
 
 import { type FieldOrigin, fieldOrigin } from '../schema/origin.ts';
 import type { KeyedRows, OutputField, OutputPlan } from './action-types.ts';
 import { readArguments } from './arguments.ts';
-import type { PlanContext } from './context.ts';
+import type { PlanContext, SelectedField } from './context.ts';
+import { planRelated } from './field.ts';
 import { placesInFields } from './join-places.ts';
 import { keyedRows } from './keyed-rows.ts';
-import { type SelectedField, selectedFields, subselections } from './selection.ts';
-import { planRelated } from './table.ts';
-import type { Call, Field, Root } from './types.ts';
+import type { Field } from './query-types.ts';
+import { selectedFields, subselections } from './selection.ts';
+import type { Call, Root } from './types.ts';
 
 type ActionField = {
   readonly alias: string;

@@ -1,7 +1,7 @@
 /** Aggregates: which rows, which values, and orders by them. The reader may aggregate articles, ten published at a time. */
 import { expect, test } from 'vitest';
+import type { AggregateField, QueryRoot } from './query-types.ts';
 import { planOf, prepare, refusal, selectOf } from './testing/ask.ts';
-import type { AggregateField, QueryRoot } from './types.ts';
 import { coerceVariables } from './variables.ts';
 
 type Query = Extract<QueryRoot, { kind: 'aggregate' }>;

@@ -7,14 +7,14 @@ import { withPath } from '../errors/engine-error.ts';
 import { type FunctionCall, visibleIfOf } from '../resolve/predicate.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { fieldOrigin } from '../schema/origin.ts';
-import { type Arguments, readArguments } from './arguments.ts';
-import type { PlanContext } from './context.ts';
+import { readArguments } from './arguments.ts';
+import type { PlanContext, SelectedField } from './context.ts';
 import { limitOf } from './count.ts';
 import { planCall } from './function.ts';
-import { type Input, valueByValue } from './input.ts';
-import { type SelectedField, selectedFields, subselections } from './selection.ts';
+import { type Arguments, type Input, valueByValue } from './input.ts';
+import type { Aggregate, AggregateField, AggregateMember, AggregateValue } from './query-types.ts';
+import { selectedFields, subselections } from './selection.ts';
 import { objectTypeOf, planSelection, rowsAskedFor } from './table.ts';
-import type { Aggregate, AggregateField, AggregateMember, AggregateValue } from './types.ts';
 
 /** Over rows of the table, or those that `from` returns. */
 export function planAggregate(

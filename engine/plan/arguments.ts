@@ -5,9 +5,7 @@ import { fail, withPath } from '../errors/engine-error.ts';
 import { isCount } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
 import { readCount } from './count.ts';
-import { type Input, readInput } from './input.ts';
-
-export type Arguments = ReadonlyMap<string, Input>;
+import { type Arguments, type Input, readInput } from './input.ts';
 
 export function readArguments(
   field: GraphQLField<unknown, unknown>,

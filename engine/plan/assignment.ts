@@ -5,7 +5,7 @@ import { fail } from '../errors/engine-error.ts';
 import type { ResolvedTable, UpdateAccess } from '../resolve/types.ts';
 import { inputOrigin } from '../schema/origin.ts';
 import { type Input, leafOf } from './input.ts';
-import type { Assignment } from './types.ts';
+import type { Assignment } from './mutation-types.ts';
 
 const KINDS: Readonly<
   Record<string, { kind: Exclude<Assignment['kind'], 'default'>; type: (own: PgType) => PgType }>

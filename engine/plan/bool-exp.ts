@@ -1,5 +1,9 @@
-/** A `where` argument → Predicate. Relationships conjoin what the role may see of the other table, so a filter cannot be
- *  used to learn about hidden rows. Not here: permission filters (resolve/bool-exp.ts). Spec: BoolExp. */
+/** Boolean expressions, the `where` and `having` arguments → Predicate. A relationship conjoins the role's filter on the other
+ *  table, so a condition cannot reveal rows the role may not read. A condition on an aggregate,
+ *  `{count: {arguments, distinct, filter, predicate}}`, is about the rows of an array relationship or of one group.
+ *  Raises `validationFailed` unless there is exactly one such condition. Not here: permission filters (resolve/bool-exp.ts),
+ *  aggregates that are selected (aggregate.ts). Source: docs/reference/behaviour/operators.md; spec: BoolExp. */
+import { AGGREGATE_PREDICATES, type PredicateFunction } from '../catalog/aggregates.ts';
 import {
   type OperandFields,
   type OperatorName,
@@ -8,9 +12,11 @@ import {
   operandType,
 } from '../catalog/operators.ts';
 import { scalarOf } from '../catalog/scalars.ts';
-import { withPath } from '../errors/engine-error.ts';
+import { builtinType } from '../catalog/types.ts';
+import { fail, withPath } from '../errors/engine-error.ts';
 import { callBeside } from '../resolve/function-call.ts';
 import {
+  type AggregateRef,
   and,
   type ColumnRef,
   comparison,
@@ -24,7 +30,6 @@ import {
 } from '../resolve/predicate.ts';
 import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
 import { inputOrigin } from '../schema/origin.ts';
-import { planAggregatePredicates } from './aggregate-predicate.ts';
 import type { PlanContext } from './context.ts';
 import { planCallBeside } from './function.ts';
 import { type Input, leafOf, listLeafOf, refuseNull, valueByValue } from './input.ts';
@@ -141,8 +146,72 @@ function computedRef(field: ResolvedComputedField, table: ResolvedTable, given: 
   return { column: field.name, type: field.returns.type, call, ...visibleIfOf(field) };
 }
 
-export type InputObject = Extract<Input, { kind: 'object' }>;
+type InputObject = Extract<Input, { kind: 'object' }>;
 
 export function objectOf(input: Input): InputObject {
   return input.kind === 'object' ? input : refuseNull(input);
+}
+
+/** The rows that a condition on an aggregate is about. */
+type Rows = Pick<AggregateRef, 'join' | 'filter'> & { readonly table: ResolvedTable };
+
+/** Exactly one condition, on related rows. */
+function planAggregatePredicates(value: Input, rows: Rows, context: PlanContext): Predicate {
+  const object = objectOf(value);
+  const [only, ...others] = object.fields;
+  if (!only || others.length > 0) {
+    return fail('validationFailed', { text: 'exactly one predicate should be specified' });
+  }
+  return planAggregatePredicate(only[0], object, rows, context);
+}
+
+/** One of the conditions in `object`. */
+export function planAggregatePredicate(
+  name: string,
+  object: InputObject,
+  rows: Rows,
+  context: PlanContext,
+): Predicate {
+  const origin = inputOrigin(object.type.getFields()[name]!);
+  if (origin.kind !== 'aggregate-predicate') throw new Error(`${name} is no condition on an aggregate`);
+  return withPath(name, () => condition(origin.fn, object.fields.get(name)!, rows, context));
+}
+
+function condition(
+  fn: PredicateFunction,
+  value: Input,
+  { table, ...rows }: Rows,
+  context: PlanContext,
+): Predicate {
+  const { fields } = objectOf(value);
+  const filter = fields.get('filter');
+  const distinct = fields.get('distinct');
+  const columns = columnsOf(fields.get('arguments'));
+  const aggregate: AggregateRef = {
+    ...rows,
+    fn,
+    columns,
+    ...context.visibleIf(table, columns),
+    isDistinct: distinct?.kind === 'leaf' && valueByValue(distinct, context) === true,
+    where: filter ? withPath('filter', () => planBoolExp(filter, context)) : TRUE,
+  };
+  const type = builtinType(AGGREGATE_PREDICATES[fn].gives);
+  const cast = type.name === 'float8' ? { cast: type } : {};
+  return withPath('predicate', () =>
+    comparisons({ column: fn, type, aggregate, ...cast }, fields.get('predicate')!, context),
+  );
+}
+
+/** A column, a list of them, or `{X, Y}`. */
+function columnsOf(input: Input | undefined): string[] {
+  switch (input?.kind) {
+    case 'enum':
+      return [input.value];
+    case 'list':
+      return input.items.flatMap(columnsOf);
+    case 'object':
+      return ['X', 'Y'].flatMap((name) => columnsOf(input.fields.get(name)));
+    default:
+      return [];
+  }
 }

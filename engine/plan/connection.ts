@@ -8,15 +8,15 @@ import { own as ownMember } from '../metadata/own.ts';
 import type { FunctionCall } from '../resolve/predicate.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { fieldOrigin } from '../schema/origin.ts';
-import { type Arguments, readArguments } from './arguments.ts';
-import type { Connection, ConnectionField, EdgeField, PageInfoField } from './connection-types.ts';
-import type { PlanContext } from './context.ts';
+import { readArguments } from './arguments.ts';
+import type { PlanContext, SelectedField } from './context.ts';
 import { countOf } from './count.ts';
 import { planCursor } from './cursor.ts';
+import type { Arguments } from './input.ts';
 import { cursorFacts, type NamedOrder, planNamedOrder } from './order-by.ts';
-import { type SelectedField, selectedFields, subselections } from './selection.ts';
+import type { Connection, ConnectionField, EdgeField, PageInfoField, Select } from './query-types.ts';
+import { selectedFields, subselections } from './selection.ts';
 import { objectTypeOf, planSelection, rowsAskedFor } from './table.ts';
-import type { Select } from './types.ts';
 
 /** Over rows of the table, or those that `from` returns. */
 export function planConnection(

@@ -3,9 +3,8 @@
 import { GraphQLInt, Kind, type ValueNode } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
 import { nearestNumber } from '../json/number.ts';
-import type { Arguments } from './arguments.ts';
 import type { PlanContext } from './context.ts';
-import { foundIn, type Input, readInput, valueByValue } from './input.ts';
+import { type Arguments, foundIn, type Input, readInput, valueByValue } from './input.ts';
 
 const MOST_LIMIT = 2 ** 31 - 1;
 const MOST_OFFSET = 2n ** 63n - 1n;

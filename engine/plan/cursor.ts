@@ -5,10 +5,10 @@
 import { fail } from '../errors/engine-error.ts';
 import { isRecord, type JsonRecord } from '../json/value.ts';
 import type { Leaf, LeafValue } from '../resolve/predicate.ts';
-import type { Connection } from './connection-types.ts';
 import type { PlanContext } from './context.ts';
 import type { Input } from './input.ts';
 import { opened } from './opaque.ts';
+import type { Connection } from './query-types.ts';
 import { textOf } from './scalar-value.ts';
 
 /** A value each key, null where the cursor's row has none. */

@@ -32,26 +32,10 @@ import {
 import { fail } from '../errors/engine-error.ts';
 import { ArrayType } from '../schema/origin.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
+import type { Fragments, PreparedDocument } from './context.ts';
 import { checkAllowList, checkRequestPolicy } from './request-policy.ts';
-import type { Fragments } from './selection.ts';
 import { type Usage, validateOperation } from './validation.ts';
-import { type Facet, printedType, type VariableDefinition } from './variables.ts';
-
-export type PreparedDocument = {
-  readonly role: RoleSchema;
-  readonly operation: OperationDefinitionNode;
-  /** What the operation selects from. */
-  readonly rootType: GraphQLObjectType;
-  readonly fragments: Fragments;
-  /** By name, in document order. */
-  readonly variables: ReadonlyMap<string, VariableDefinition>;
-  /** Variables whose value, not only its shape, a plan depends on. Grows while plans are made. */
-  readonly byValue: Set<string>;
-  /** Likewise, variables that hold an id or a cursor, of which a plan depends on no more than this says. */
-  readonly facets: Map<string, Facet>;
-  /** A subscription may select several roots only when it says so. */
-  readonly mayHaveManyRoots: boolean;
-};
+import { printedType } from './variables.ts';
 
 /** Raises `notGraphql`, `validationFailed` and what validation.ts and policy.ts raise. */
 export function prepareDocument(

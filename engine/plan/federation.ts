@@ -2,40 +2,22 @@
  *  the request runs, and the rows of each table are one column of their source's statement, however many there are.
  *  A plan depends on which types are asked for, not on which rows. Raises `introspectionDisabled`.
  *  Not here: representations (execute/entities.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
-import { Kind, type ValueNode, visit } from 'graphql';
+import { Kind, visit } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
 import { keyColumn } from '../resolve/remote-relationship.ts';
 import { requestPolicyOf } from '../resolve/request-policy.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { entityTables, subgraphSdl } from '../schema/federation.ts';
 import { objectType } from '../schema/table.ts';
-import type { KeyedRows } from './action-types.ts';
 import { readArguments } from './arguments.ts';
-import type { PlanContext } from './context.ts';
+import type { PlanContext, SelectedField } from './context.ts';
 import { placesInFields } from './join-places.ts';
-import type { JoinPlaces } from './join-types.ts';
 import { keyedRows } from './keyed-rows.ts';
-import { type SelectedField, selectedFields, subselections } from './selection.ts';
+import type { Field } from './query-types.ts';
+import { selectedFields, subselections } from './selection.ts';
 import { objectTypeOf, planSelection } from './table.ts';
-import type { Field, Root } from './types.ts';
+import type { EntityRows, Root } from './types.ts';
 import { literalValue } from './variables.ts';
-
-/** Rows of entities by their keys, in the order of the representations. */
-export type EntitiesCall = {
-  readonly kind: 'entities';
-  /** As the client wrote them. */
-  readonly representations: ValueNode;
-  /** Of the field in the response. */
-  readonly alias: string;
-  readonly joins: readonly EntityRows[];
-};
-
-/** Of one type that is asked for; `fields` are those of its key. */
-type EntityRows = KeyedRows & {
-  readonly typeName: string;
-  /** What is found elsewhere, in an entity. */
-  readonly places: JoinPlaces | null;
-};
 
 /** Of each object in the rows. */
 export const ENTITY = 'entity';

@@ -4,8 +4,7 @@ import { withPath } from '../errors/engine-error.ts';
 import { type Callable, callOf } from '../resolve/function-call.ts';
 import type { FunctionCall } from '../resolve/predicate.ts';
 import type { ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
-import type { Arguments } from './arguments.ts';
-import { type Input, leafOf } from './input.ts';
+import { type Arguments, type Input, leafOf } from './input.ts';
 
 /** `row` is the table whose row a computed field takes. */
 export function planCall(callable: Callable, given: Arguments, row: ResolvedTable | null): FunctionCall {

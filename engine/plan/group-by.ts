@@ -8,16 +8,15 @@ import { filtered } from '../resolve/row-barrier.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { fieldOrigin, inputOrigin } from '../schema/origin.ts';
 import { aggregateMembers, columnsOf, members } from './aggregate.ts';
-import { planAggregatePredicate } from './aggregate-predicate.ts';
 import { readArguments } from './arguments.ts';
-import { objectOf, planBoolExp } from './bool-exp.ts';
-import type { PlanContext } from './context.ts';
+import { objectOf, planAggregatePredicate, planBoolExp } from './bool-exp.ts';
+import type { PlanContext, SelectedField } from './context.ts';
 import { countOf, limitOf } from './count.ts';
 import { type Input, refuseNull } from './input.ts';
 import { aggregateOrders, directionOf, fieldsOf } from './order-by.ts';
-import { type SelectedField, selectedFields, subselections } from './selection.ts';
+import type { Field, GroupField, GroupOrder, Groups } from './query-types.ts';
+import { selectedFields, subselections } from './selection.ts';
 import { objectTypeOf, printedAs } from './table.ts';
-import type { Field, GroupField, GroupOrder, Groups } from './types.ts';
 
 type Keys = readonly string[];
 

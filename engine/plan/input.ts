@@ -17,7 +17,7 @@ import type { PgType } from '../catalog/types.ts';
 import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
 import type { Leaf, LeafValue } from '../resolve/predicate.ts';
 import { ArrayType, enumOrigin, isCondition } from '../schema/origin.ts';
-import type { PreparedDocument } from './document.ts';
+import type { PlanContext } from './context.ts';
 import { checkScalar, describe, textOf } from './scalar-value.ts';
 import { literalValue, notInEnum } from './variables.ts';
 
@@ -32,6 +32,9 @@ export type Input =
 
 type InputObject = Extract<GraphQLInputType, { getFields: unknown }>;
 
+/** The arguments of a field by name. */
+export type Arguments = ReadonlyMap<string, Input>;
+
 /** Where a value is: in the document, or in the request's variables (with its value at plan time, for those few that are
  *  planned by value). */
 export type Origin =
@@ -43,17 +46,12 @@ export type Origin =
       readonly meaning?: ReadonlyMap<string, string>;
     };
 
-export type InputContext = {
-  readonly document: PreparedDocument;
-  readonly variables: Readonly<Record<string, unknown>>;
-};
-
 /** Undefined when it is a variable that was not given: as if it had not been written. `hasDefault` is whether the position
  *  itself has a default, which lets a nullable variable stand at a non-null one. */
 export function readInput(
   node: ValueNode,
   type: GraphQLInputType,
-  context: InputContext,
+  context: PlanContext,
   hasDefault = false,
 ): Input | undefined {
   if (node.kind === Kind.VARIABLE) return readVariable(node.name.value, type, context, hasDefault);
@@ -79,7 +77,7 @@ export function readInput(
   return readScalar(node, type, context);
 }
 
-function readScalar(node: ValueNode, type: GraphQLScalarType, context: InputContext): Input {
+function readScalar(node: ValueNode, type: GraphQLScalarType, context: PlanContext): Input {
   // Variables inside a JSON literal are read by value: the literal is one parameter.
   const value = literalValue(node, (name) => valueOfVariable(name, context));
   checkScalar(type, node.kind === Kind.ENUM ? ENUM : value, []);
@@ -89,7 +87,7 @@ function readScalar(node: ValueNode, type: GraphQLScalarType, context: InputCont
 /** No scalar takes it but those that take anything. */
 const ENUM = Symbol('an enum value');
 
-function readList(node: ValueNode, itemType: GraphQLInputType, context: InputContext): Input {
+function readList(node: ValueNode, itemType: GraphQLInputType, context: PlanContext): Input {
   // A lone value stands for a list of one.
   const nodes = node.kind === Kind.LIST ? node.values : [node];
   const items = nodes.map((item, i) =>
@@ -98,7 +96,7 @@ function readList(node: ValueNode, itemType: GraphQLInputType, context: InputCon
   return { kind: 'list', items, from: null };
 }
 
-function readObject(node: ValueNode, type: InputObject, context: InputContext): Input {
+function readObject(node: ValueNode, type: InputObject, context: PlanContext): Input {
   if (node.kind !== Kind.OBJECT) {
     return fail('expectedButFound', { expected: 'an object', type: type.name, found: foundIn(node) });
   }
@@ -138,7 +136,7 @@ function requiredOf(type: InputObject): readonly string[] {
 function readVariable(
   name: string,
   type: GraphQLInputType,
-  context: InputContext,
+  context: PlanContext,
   hasDefault: boolean,
 ): Input | undefined {
   const value = context.variables[name];
@@ -183,7 +181,7 @@ function meaningOf(type: GraphQLInputType): { readonly meaning?: ReadonlyMap<str
 }
 
 /** A scalar's value at plan time; the plan then holds for this value only. */
-export function valueByValue(input: Extract<Input, { kind: 'leaf' }>, context: InputContext): unknown {
+export function valueByValue(input: Extract<Input, { kind: 'leaf' }>, context: PlanContext): unknown {
   if (input.from.kind === 'variable') context.document.byValue.add(String(input.from.path[0]));
   return input.from.value;
 }
@@ -224,7 +222,7 @@ export function listLeafOf(input: Extract<Input, { kind: 'list' }>, type: PgType
   return { kind: 'list', items, type };
 }
 
-function valueOfVariable(name: string, context: InputContext): unknown {
+function valueOfVariable(name: string, context: PlanContext): unknown {
   context.document.byValue.add(name);
   return context.variables[name] ?? null;
 }

@@ -1,7 +1,7 @@
 /** How the rows of an insert are sent, and in how many statements: the protocol counts a statement's parameters in 16 bits
  *  (PostgreSQL manual, "Message Formats": Bind). Rows of the same columns need a parameter a column, however many they are;
  *  others a parameter a value, and are cut into pieces that fit. Not here: the statements (sql/write.ts). */
-import type { Insert } from './types.ts';
+import type { Insert } from './mutation-types.ts';
 
 /** Values in a piece; conditions and presets have parameters, too. */
 const MOST_VALUES = 60_000;

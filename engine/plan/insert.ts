@@ -8,13 +8,12 @@ import { and, type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
 import { filtered } from '../resolve/row-barrier.ts';
 import type { ResolvedRelationship, ResolvedTable } from '../resolve/types.ts';
 import { inputOrigin } from '../schema/origin.ts';
-import type { Arguments } from './arguments.ts';
 import { presetAssignments } from './assignment.ts';
 import { planBoolExp } from './bool-exp.ts';
 import { notPermitted, type PlanContext } from './context.ts';
-import { fieldsOf, type Input, itemsOf, leafOf } from './input.ts';
+import { type Arguments, fieldsOf, type Input, itemsOf, leafOf } from './input.ts';
 import { piecesOf } from './insert-pieces.ts';
-import type { Insert, InsertStep, NestedInsert, OnConflict } from './types.ts';
+import type { Insert, InsertStep, NestedInsert, OnConflict } from './mutation-types.ts';
 
 /** Objects for one table, as they were given. */
 type Batch = {

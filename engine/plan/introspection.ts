@@ -15,9 +15,9 @@ import {
   isObjectType,
   SchemaMetaFieldDef,
 } from 'graphql';
-import { type Arguments, readArguments } from './arguments.ts';
+import { readArguments } from './arguments.ts';
 import type { PlanContext } from './context.ts';
-import { valueByValue } from './input.ts';
+import { type Arguments, valueByValue } from './input.ts';
 import { selectedFields, subselections } from './selection.ts';
 
 /** A value of introspection (a schema, a type, a field, …) as JSON text. */

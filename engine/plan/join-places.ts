@@ -1,8 +1,9 @@
 /** Where the answer to a query or mutation has keys of joins: read off what is asked. Null where it has none.
  *  In: a planned root. Out: JoinPlaces. Pages of relay have none (schema/remote-relationship.ts). */
 import type { OutputPlan } from './action-types.ts';
-import type { JoinPlaces } from './join-types.ts';
-import type { AggregateField, Field, MutationOutput, QueryRoot } from './types.ts';
+import type { MutationOutput } from './mutation-types.ts';
+import type { AggregateField, Field, QueryRoot } from './query-types.ts';
+import type { JoinPlaces } from './remote-types.ts';
 
 export function placesInFields(fields: readonly Field[]): JoinPlaces | null {
   const own = new Map<string, number>();

@@ -2,7 +2,7 @@
  *  fields are read for. Not here: what the keys are (action.ts, remote-relationship.ts). */
 import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
 import { TRUE } from '../resolve/predicate.ts';
-import type { Field, QueryRoot } from './types.ts';
+import type { Field, QueryRoot } from './query-types.ts';
 
 /** The variable that keys are bound as: no client can name one so. */
 export const KEYS_VARIABLE = '(keys)';

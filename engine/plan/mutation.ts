@@ -9,9 +9,10 @@ import { readArguments } from './arguments.ts';
 import type { PlanContext } from './context.ts';
 import { fieldsOf, itemsOf } from './input.ts';
 import { planInsert } from './insert.ts';
+import type { MutationField, MutationOutput, MutationRoot, Nothing } from './mutation-types.ts';
 import { selectedFields, subselections } from './selection.ts';
 import { keyPredicate, objectTypeOf, planSelection } from './table.ts';
-import type { MutationField, MutationOutput, MutationRoot, Nothing, Root } from './types.ts';
+import type { Root } from './types.ts';
 import { planDelete, planUpdate, whereOf } from './update.ts';
 import { planValidations } from './validate-input.ts';
 

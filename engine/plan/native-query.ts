@@ -2,8 +2,7 @@
  *  left out is null. Not here: what is asked of the rows (table.ts). Reference: docs/reference/behaviour/functions.md. */
 import type { Leaf, NativeCall } from '../resolve/predicate.ts';
 import type { NativeArgument, ResolvedTable } from '../resolve/types.ts';
-import type { Arguments } from './arguments.ts';
-import { leafOf } from './input.ts';
+import { type Arguments, leafOf } from './input.ts';
 
 /** Where the rows come from, when it is no table. */
 export function planNativeRows(table: ResolvedTable, given: Arguments): { readonly from?: NativeCall } {

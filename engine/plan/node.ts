@@ -18,9 +18,9 @@ import { columnRef } from './bool-exp.ts';
 import type { PlanContext } from './context.ts';
 import type { Input } from './input.ts';
 import { opened } from './opaque.ts';
+import type { Select } from './query-types.ts';
 import { textOf } from './scalar-value.ts';
 import { planSelection } from './table.ts';
-import type { Select } from './types.ts';
 
 type NodeId = { readonly schema: string; readonly name: string; readonly values: readonly unknown[] };
 

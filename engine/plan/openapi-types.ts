@@ -19,8 +19,8 @@ import {
 } from 'graphql';
 import { own } from '../metadata/own.ts';
 import { scalarOrigin } from '../schema/origin.ts';
-import type { PreparedDocument } from './document.ts';
-import { definitionOf, type Fragments, subselections } from './selection.ts';
+import type { Fragments, PreparedDocument } from './context.ts';
+import { definitionOf, subselections } from './selection.ts';
 
 export type OpenapiType = {
   readonly type?: 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object';

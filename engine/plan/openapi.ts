@@ -8,9 +8,9 @@ import type { ResolvedEndpoint, Segment } from '../resolve/routes.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 import { type RoleSchema, roleSchema } from '../schema/role-schemas.ts';
-import { type PreparedDocument, prepareDocument } from './document.ts';
+import type { PreparedDocument, VariableDefinition } from './context.ts';
+import { prepareDocument } from './document.ts';
 import { inputType, type OpenapiType, outputType } from './openapi-types.ts';
-import type { VariableDefinition } from './variables.ts';
 
 type Parameter = {
   readonly name: string;

@@ -11,7 +11,7 @@ import { type InputOrigin, inputOrigin } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
 import { planCallBeside } from './function.ts';
 import { type Input, itemsOf } from './input.ts';
-import type { AggregateValue, OrderAggregate, OrderItem } from './types.ts';
+import type { AggregateValue, OrderAggregate, OrderItem } from './query-types.ts';
 
 type Step = OrderItem['path'][number];
 

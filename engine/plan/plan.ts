@@ -9,24 +9,27 @@ import { planAction } from './action.ts';
 import { planAggregate } from './aggregate.ts';
 import { readArguments } from './arguments.ts';
 import { planConnection } from './connection.ts';
-import { PlanContext } from './context.ts';
-import type { PreparedDocument } from './document.ts';
+import { PlanContext, type Planners, type PreparedDocument, type SelectedField } from './context.ts';
 import { planEntities, planService } from './federation.ts';
+import { planField } from './field.ts';
 import { planCall } from './function.ts';
 import { planGroups } from './group-by.ts';
 import { introspectionJson, isIntrospection } from './introspection.ts';
 import { planMutation } from './mutation.ts';
 import { planNode } from './node.ts';
+import { planJoin } from './remote-relationship.ts';
 import { RemoteLevel } from './remote-schema.ts';
-import { type SelectedField, selectedFields, subselections } from './selection.ts';
+import { selectedFields, subselections } from './selection.ts';
 import { planStream } from './stream.ts';
 import { objectTypeOf, planCalled, planRow, planRows } from './table.ts';
 import type { Call, Plan, Root } from './types.ts';
 import type { RequestVariables } from './variables.ts';
 
+const PLANNERS: Planners = { field: planField, join: planJoin };
+
 export function planRequest(document: PreparedDocument, variables: RequestVariables): Plan {
   const { operation } = document;
-  const context = new PlanContext(document, variables);
+  const context = new PlanContext(document, variables.values, PLANNERS);
   const type = document.rootType;
   const selection = withPath('selectionSet', () => selectedFields([operation.selectionSet], type, context));
   if (selection.length !== 1 && operation.operation === 'subscription') {

@@ -17,8 +17,7 @@ import type { JoinKey } from '../resolve/types.ts';
 
 import type { JoinedOrigin } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
-import type { JoinPlaces, SpreadKeys } from './join-types.ts';
-import { planJoin } from './remote-relationship.ts';
+import type { JoinPlaces, SpreadKeys } from './remote-types.ts';
 import { isIncluded, refuseAmbiguous } from './selection.ts';
 
 /** A field on the way, as a field of that type: of different types they are different fields, whatever they are called. */
@@ -71,7 +70,7 @@ export class RemoteKeys {
       [...this.#slots.values()]
         .filter(({ nodes }) => nodes.length > 0)
         .map(({ origin, field, way, keys, nodes }) => {
-          const plan = () => planJoin(origin.to, { field, nodes }, this.#context);
+          const plan = () => this.#context.planners.join(origin.to, { field, nodes }, this.#context);
           const steps = way.flatMap(({ name }) => ['selectionSet', name]);
           const join = steps.reduceRight((body, step) => () => withPath(step, body), plan)();
           return { way: way.slice(0, -1).map((step) => step.alias), keys: { ...keys, join } };

@@ -12,38 +12,25 @@ import {
   stripIgnoredCharacters,
 } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
-import { callBeside } from '../resolve/function-call.ts';
-import { visibleIfOf } from '../resolve/predicate.ts';
 import { keyColumn } from '../resolve/remote-relationship.ts';
 import { fieldsAlong } from '../resolve/remote-step.ts';
-import type { JoinKey, RemoteStep } from '../resolve/types.ts';
-
+import type { RemoteStep } from '../resolve/types.ts';
 import type { UpstreamField } from '../resolve/upstream.ts';
 import type { JoinedOrigin, RemoteJoinOrigin, RowsJoinOrigin } from '../schema/origin.ts';
 import { readArguments } from './arguments.ts';
 import type { PlanContext } from './context.ts';
+import { planRelated } from './field.ts';
 import { placesInFields } from './join-places.ts';
-import type { JoinStep, RemoteSchemaJoin, RowsJoin } from './join-types.ts';
 import { keyedRows } from './keyed-rows.ts';
 import type { RemoteArguments } from './remote-arguments.ts';
 import { freePrefix } from './remote-keys.ts';
 import { RemoteSelection, shapeOf } from './remote-selection.ts';
-import { planRelated, printedAs } from './table.ts';
-import type { Field } from './types.ts';
+import type { JoinStep, RemoteSchemaJoin, RowsJoin } from './remote-types.ts';
 
 type Asked = {
   readonly field: GraphQLField<unknown, unknown>;
   readonly nodes: readonly FieldNode[];
 };
-
-export function planJoined(
-  alias: string,
-  { keys, to }: JoinedOrigin,
-  asked: Asked,
-  context: PlanContext,
-): Field {
-  return { kind: 'joined', alias, keys: keys.map(keyField), join: planJoin(to, asked, context) };
-}
 
 /** Its number among the joins of the request. */
 export function planJoin(to: JoinedOrigin['to'], asked: Asked, context: PlanContext): number {
@@ -52,18 +39,6 @@ export function planJoin(to: JoinedOrigin['to'], asked: Asked, context: PlanCont
   }
   const join = to.kind === 'rows' ? planRowsJoin(to, asked, context) : planRemoteJoin(to, asked, context);
   return context.joins.push(join) - 1;
-}
-
-function keyField(key: JoinKey): Field {
-  if (key.kind === 'column') {
-    const { column } = key;
-    const printed = { ...printedAs(column), ...visibleIfOf(column) };
-    return { kind: 'column', alias: column.name, column: column.name, path: null, ...printed };
-  }
-  if (key.kind === 'upstream') throw new Error('a row has no value of a remote schema');
-  const { type, json } = key.returns;
-  const call = callBeside(key.field, key.table);
-  return { kind: 'computed', alias: key.field.name, call, type, json, path: null };
 }
 
 function planRowsJoin(

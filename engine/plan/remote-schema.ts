@@ -14,10 +14,9 @@ import {
 import type { ResolvedRemoteSchema } from '../resolve/types.ts';
 import type { UpstreamSchema } from '../resolve/upstream.ts';
 import type { FieldOrigin } from '../schema/origin.ts';
-import type { PlanContext } from './context.ts';
+import type { PlanContext, SelectedField } from './context.ts';
 import { RemoteSelection, shapeOf } from './remote-selection.ts';
 import type { RemoteField } from './remote-types.ts';
-import type { SelectedField } from './selection.ts';
 import type { Call, Root } from './types.ts';
 
 type RemoteOrigin = Extract<FieldOrigin, { kind: 'remote' }>;

@@ -1,9 +1,10 @@
-/** A call to a remote schema, as part of a Plan: the document it is asked, and what stands where in its answer. Pure data.
- *  Made by remote-schema.ts, sent by execute/remote-schema.ts. Not here: other calls, and the Plan (types.ts). */
-
-import type { ResolvedRemoteSchema } from '../resolve/types.ts';
+/** The parts of a Plan that come from outside its statements: requests to remote schemas, and joins, which find what belongs to
+ *  the keys in an earlier response. Pure data, built by remote-schema.ts, remote-relationship.ts, remote-keys.ts and
+ *  join-places.ts, run by execute/. Not here: calls of actions (action-types.ts), the Plan itself (types.ts). */
+import type { ValueNode } from 'graphql';
+import type { ResolvedRemoteSchema, StepValue } from '../resolve/types.ts';
 import type { Preset, UpstreamSchema } from '../resolve/upstream.ts';
-import type { JoinPlaces } from './join-types.ts';
+import type { QueryRoot } from './query-types.ts';
 
 /** The document a remote schema is asked; all its fields at one level of the request. */
 export type RemoteCall = {
@@ -40,4 +41,75 @@ export type RemoteField = {
 export type TypeNamePlaces = {
   readonly own: ReadonlySet<string>;
   readonly inner: ReadonlyMap<string, TypeNamePlaces>;
+};
+
+/** Where in a JSON value there are keys, by response name: fields of its objects that are a join of that number, and fields
+ *  with such objects inside. Lists are looked through. */
+export type JoinPlaces = {
+  readonly own: ReadonlyMap<string, number>;
+  readonly inner: ReadonlyMap<string, JoinPlaces>;
+  /** In what a remote schema answers: members that hold one value each of the keys they belong to. */
+  readonly spread?: ReadonlyMap<string, SpreadKeys>;
+};
+
+/** The values a field is joined by, each a member of the object. */
+export type SpreadKeys = {
+  /** The field. */
+  readonly alias: string;
+  readonly join: number;
+  readonly names: readonly string[];
+  /** Of those the first, which is where the field stands; where there is none, a member that says no more than that. */
+  readonly first: string;
+};
+
+export type RemoteJoin = RowsJoin | RemoteSchemaJoin;
+
+/** Rows of a source. */
+export type RowsJoin = {
+  readonly kind: 'rows';
+  readonly source: string;
+  /** An object for each of the distinct keys, in their order; what belongs to the key is its member of that name. */
+  readonly query: QueryRoot;
+  readonly member: string;
+  /** One row or none, and not a list or what is told about one. */
+  readonly isNullable: boolean;
+  /** How many values a key has. */
+  readonly width: number;
+  /** In what belongs to a key. */
+  readonly places: JoinPlaces | null;
+};
+
+/** What a remote schema has at the end of the steps, for each key; nothing for a key with a null. */
+export type RemoteSchemaJoin = {
+  readonly kind: 'remote';
+  readonly remote: ResolvedRemoteSchema;
+  readonly part: UpstreamSchema;
+  readonly steps: readonly JoinStep[];
+  /** Of what is there. */
+  readonly shape: RemoteField['shape'];
+  /** As GraphQL prints it; empty for a value that has no fields. */
+  readonly selection: string;
+  /** As GraphQL prints their definitions, and what they are. */
+  readonly definitions: readonly string[];
+  readonly variables: readonly RemoteVariable[];
+  /** What names of variables for keys begin with: no other variable's does. */
+  readonly prefix: string;
+  /** Where names of types stand that are other names here. */
+  readonly typeNames: TypeNamePlaces | null;
+  readonly places: JoinPlaces | null;
+};
+
+export type JoinStep = {
+  readonly field: string;
+  /** The arguments that are the same for all keys, as GraphQL prints them. */
+  readonly fixed: readonly string[];
+  readonly filled: readonly FilledArgument[];
+};
+
+/** Made for each key: what the relationship says, and beside it what the client gives. */
+export type FilledArgument = {
+  readonly name: string;
+  readonly type: string;
+  readonly value: StepValue;
+  readonly given: ValueNode | null;
 };

@@ -1,13 +1,18 @@
 /** What the policy of a role says of a document: once, when it is prepared, so that a kept plan costs nothing.
  *  Not here: what the policy is (resolve/request-policy.ts), limits that are not about the document (execute/, http/). */
-import type { DocumentNode, OperationDefinitionNode, SelectionNode, SelectionSetNode } from 'graphql';
-import { Kind } from 'graphql';
+import {
+  type DocumentNode,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionNode,
+  type SelectionSetNode,
+} from 'graphql';
 import { fail } from '../errors/engine-error.ts';
 import { requestPolicyOf } from '../resolve/request-policy.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
 import { isAllowed } from './allow-list.ts';
+import type { Fragments } from './context.ts';
 import { isIntrospection } from './introspection.ts';
-import type { Fragments } from './selection.ts';
 
 /** Raises `queryNotAllowed`; before anything else is said of the document, which may tell about the schema. */
 export function checkAllowList(document: DocumentNode, { model, role }: RoleSchema): void {

@@ -4,8 +4,8 @@ import { fail, withPath } from '../errors/engine-error.ts';
 import { readAccess, rootAccess } from '../resolve/access.ts';
 import { filtered } from '../resolve/row-barrier.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
+import type { QueryRoot } from './query-types.ts';
 import { planWhere, type Reader, readableColumn } from './row-selection.ts';
-import type { QueryRoot } from './types.ts';
 
 export type CountAsked = { readonly where?: unknown; readonly distinct?: readonly string[] };
 

@@ -17,9 +17,9 @@ import type {
   ResolvedRelationship,
   ResolvedTable,
 } from '../resolve/types.ts';
+import type { Field, OrderItem, Select } from './query-types.ts';
 import type { SelectionSize } from './selection-size.ts';
 import { printedAs } from './table.ts';
-import type { Field, OrderItem, Select } from './types.ts';
 import { MOST_LEVELS } from './validation.ts';
 
 /** Whose request it is, where it finds tables, and how much it has selected so far, at how many relationships from the root. */

@@ -11,8 +11,6 @@ import type { InsertAccess, ResolvedColumn, ResolvedTable, UpdateAccess } from '
 import { presetAssignments } from './assignment.ts';
 import { checkedBy } from './insert.ts';
 import { piecesOf } from './insert-pieces.ts';
-import { planColumns, planWhere, type Reader } from './row-selection.ts';
-import { textOf } from './scalar-value.ts';
 import type {
   Assignment,
   Delete,
@@ -22,7 +20,9 @@ import type {
   MutationRoot,
   OnConflict,
   Update,
-} from './types.ts';
+} from './mutation-types.ts';
+import { planColumns, planWhere, type Reader } from './row-selection.ts';
+import { textOf } from './scalar-value.ts';
 
 type Objects = readonly Readonly<Record<string, unknown>>[];
 

@@ -1,7 +1,7 @@
 /** How fields are collected and merged. */
 import { expect, test } from 'vitest';
+import type { Field } from './query-types.ts';
 import { planOf, refusal, selectOf } from './testing/ask.ts';
-import type { Field } from './types.ts';
 
 const names = (fields: readonly Field[]): unknown[] =>
   fields.map((field) => ('select' in field ? [field.alias, names(field.select.fields)] : field.alias));

@@ -4,7 +4,6 @@
  *  Not here: what a field means (plan.ts, table.ts). */
 import {
   type FieldNode,
-  type FragmentDefinitionNode,
   GraphQLBoolean,
   type GraphQLCompositeType,
   type GraphQLField,
@@ -23,21 +22,8 @@ import {
 import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
 import { own } from '../metadata/own.ts';
 import { findNodeType, type RemoteTypeOrigin, remoteTypeOrigin } from '../schema/origin.ts';
-import type { PlanContext } from './context.ts';
+import type { PlanContext, SelectedField } from './context.ts';
 import { readInput, valueByValue } from './input.ts';
-
-/** By name. */
-export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
-
-export type SelectedField = {
-  /** Response name. */
-  readonly alias: string;
-  readonly name: string;
-  /** All nodes of this response name; their arguments are equal. */
-  readonly nodes: readonly FieldNode[];
-  /** Null for `__typename`. */
-  readonly field: GraphQLField<unknown, unknown> | null;
-};
 
 type Found = { readonly name: string; readonly nodes: FieldNode[] };
 

@@ -13,8 +13,8 @@ import { columnRef } from './bool-exp.ts';
 import type { PlanContext } from './context.ts';
 import { countOf } from './count.ts';
 import { type Input, itemsOf, leafOf, refuseNull } from './input.ts';
+import type { Select } from './query-types.ts';
 import { objectTypeOf, planSelection, rowsAskedFor } from './table.ts';
-import type { Select } from './types.ts';
 
 export function planStream(
   table: ResolvedTable,

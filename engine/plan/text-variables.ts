@@ -4,7 +4,7 @@
 import { type GraphQLInputType, isInputObjectType, isListType, isNonNullType, isScalarType } from 'graphql';
 import { own } from '../metadata/own.ts';
 import { scalarOrigin } from '../schema/origin.ts';
-import type { VariableDefinition } from './variables.ts';
+import type { VariableDefinition } from './context.ts';
 
 /** `undefined`: as if it had not been given. `parseJson` raises for text that is none. */
 export function valueOfTexts(

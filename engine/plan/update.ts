@@ -10,12 +10,11 @@ import { filtered } from '../resolve/row-barrier.ts';
 import type { ResolvedRelationship, ResolvedTable } from '../resolve/types.ts';
 import { inputOrigin } from '../schema/origin.ts';
 import { RELATED, UPDATE_OPERATORS } from '../schema/update.ts';
-import type { Arguments } from './arguments.ts';
 import { assignments, presetAssignments, refuseRepeated } from './assignment.ts';
 import { planBoolExp } from './bool-exp.ts';
 import { notPermitted, type PlanContext } from './context.ts';
-import { fieldsOf, type Input, itemsOf } from './input.ts';
-import type { Delete, NestedUpdate, Reached, Update, UpdateStep } from './types.ts';
+import { type Arguments, fieldsOf, type Input, itemsOf } from './input.ts';
+import type { Delete, NestedUpdate, Reached, Update, UpdateStep } from './mutation-types.ts';
 
 type Path = readonly PathStep[];
 

@@ -7,9 +7,8 @@ import { fieldName } from '../resolve/naming.ts';
 import type { InputValidation, ResolvedTable } from '../resolve/types.ts';
 import { inputOrigin, type MutationKind } from '../schema/origin.ts';
 import { RELATED } from '../schema/update.ts';
-import type { Arguments } from './arguments.ts';
 import type { PlanContext } from './context.ts';
-import { fieldsOf, type Input, itemsOf } from './input.ts';
+import { type Arguments, fieldsOf, type Input, itemsOf } from './input.ts';
 import type { Validation } from './types.ts';
 import { relatedIn } from './update.ts';
 

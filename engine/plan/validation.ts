@@ -26,7 +26,8 @@ import {
   type VariableDefinitionNode,
 } from 'graphql';
 import { fail, type PathStep } from '../errors/engine-error.ts';
-import { definitionOf, type Fragments, spreadType } from './selection.ts';
+import type { Fragments } from './context.ts';
+import { definitionOf, spreadType } from './selection.ts';
 import { printedType } from './variables.ts';
 
 /** The first place a variable stands at. */

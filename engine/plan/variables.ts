@@ -20,22 +20,8 @@ import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
 import { numberFrom } from '../json/number.ts';
 import { isRecord } from '../json/value.ts';
 import { ArrayType, enumOrigin } from '../schema/origin.ts';
-import type { PreparedDocument } from './document.ts';
+import type { PreparedDocument, VariableDefinition } from './context.ts';
 import { checkScalar, describe } from './scalar-value.ts';
-
-export type VariableDefinition = {
-  readonly name: string;
-  /** Null when it is used nowhere, or only inside JSON: then any value will do. */
-  readonly type: GraphQLInputType | null;
-  /** As written: `[Int!]!`. */
-  readonly declared: string;
-  readonly defaultValue: ValueNode | null;
-  /** Where it is first used: an error in its value is reported there. */
-  readonly path: readonly PathStep[];
-};
-
-/** A value → what of it a plan depends on. Raises what is wrong with it. */
-export type Facet = (value: unknown) => string;
 
 export type RequestVariables = {
   /** Defaults filled in; absent variables are absent. */

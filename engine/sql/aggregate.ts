@@ -11,7 +11,7 @@ import type {
   AggregateMember,
   AggregateValue,
   OrderAggregate,
-} from '../plan/types.ts';
+} from '../plan/query-types.ts';
 import { condition, matches, shown, whereClause } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, join, qualified, sql } from './fragment.ts';
 import { functionCall } from './function.ts';

@@ -1,7 +1,7 @@
 /** The check of a permission, on the row just written. In: an insert or update, and the alias its row has.
  *  A failed check is an error of the statement itself, which Postgres undoes then: no transaction has to be kept open to
  *  look at the answer first. Not here: what clients are told (database/pg-errors.ts). Spec: "Permission arguments". */
-import type { Insert, Update } from '../plan/types.ts';
+import type { Insert, Update } from '../plan/mutation-types.ts';
 import { type Predicate, TRUE } from '../resolve/predicate.ts';
 import { condition } from './bool-exp.ts';
 import { type Fragment, literal, sql } from './fragment.ts';

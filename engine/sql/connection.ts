@@ -3,7 +3,7 @@
  *  other side of the cursor is asked of them alone. Where no value of the order may be null and all go one way, an index on
  *  them finds the page; else rows are tested one after the other.
  *  Not here: what cursors look like (opaque.ts). Reference: docs/reference/behaviour/relay.md. */
-import type { Connection, ConnectionField, EdgeField, PageInfoField } from '../plan/connection-types.ts';
+import type { Connection, ConnectionField, EdgeField, PageInfoField } from '../plan/query-types.ts';
 import { allOf, behind, isTrue, whereClause } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, integer, join, param, sql } from './fragment.ts';
 import { Joins } from './join.ts';

@@ -3,7 +3,7 @@
  *  PostgreSQL manual, "The GROUP BY and HAVING Clauses". */
 
 import { own } from '../metadata/own.ts';
-import type { GroupField, GroupOrder, Groups } from '../plan/types.ts';
+import type { GroupField, GroupOrder, Groups } from '../plan/query-types.ts';
 import { memberPieces, valueOver } from './aggregate.ts';
 import { condition, isTrue, shown, whereClause } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, integer, join, qualified, sql } from './fragment.ts';

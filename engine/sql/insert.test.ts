@@ -1,6 +1,6 @@
 /** Twins of insert.ts: what a step of a nested insert tells, and that values are parameters. */
 import { expect, test } from 'vitest';
-import type { Insert, InsertStep } from '../plan/types.ts';
+import type { Insert, InsertStep } from '../plan/mutation-types.ts';
 import { TRUE } from '../resolve/predicate.ts';
 import { renderPlan } from './plan.ts';
 import { compare, constant, int4, mutation, named, varchar, variable } from './testing/build.ts';

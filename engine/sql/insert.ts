@@ -3,7 +3,7 @@
  *  takes it as a parameter. Not here: the order of steps (plan/insert.ts), running them (execute/run-plan.ts). */
 import type { PgType } from '../catalog/types.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
-import type { InsertStep } from '../plan/types.ts';
+import type { InsertStep } from '../plan/mutation-types.ts';
 import { checkOf, verdict } from './check.ts';
 import { comma, type Fragment, id, join, sql, typeName } from './fragment.ts';
 import { Aliases, columnOf } from './scope.ts';

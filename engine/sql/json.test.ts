@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { arrayOf, builtinType } from '../catalog/types.ts';
 import { type Database, openDatabase } from '../database/pool.ts';
-import type { Field } from '../plan/types.ts';
+import type { Field } from '../plan/query-types.ts';
 import { compile, sql } from './fragment.ts';
 import { columnJson, concatenate, expression, jsonObject, text } from './json.ts';
 import { column, constant, rows, select, textType } from './testing/build.ts';

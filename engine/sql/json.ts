@@ -1,7 +1,7 @@
 /** JSON text by concatenation: constants and value expressions joined with `||`, adjacent constants merged (ADR 4).
  *  One NULL makes a concatenation NULL, so whatever may be null is wrapped here and nowhere else. */
 import type { PgType } from '../catalog/types.ts';
-import type { Field } from '../plan/types.ts';
+import type { Field } from '../plan/query-types.ts';
 import { empty, type Fragment, join, literal, param, qualified, sql } from './fragment.ts';
 import { columnOf } from './scope.ts';
 

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { arrayOf, builtinType } from '../catalog/types.ts';
 import { type Database, openDatabase } from '../database/pool.ts';
-import type { Assignment, Field, Insert, MutationOutput, OnConflict, Update } from '../plan/types.ts';
+import type { Assignment, Insert, MutationOutput, OnConflict, Update } from '../plan/mutation-types.ts';
+import type { Field } from '../plan/query-types.ts';
 import { type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
 import { CHECK_FAILED } from './check.ts';
 import { renderPlan } from './plan.ts';

@@ -6,15 +6,14 @@
 import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
 import type {
   Delete,
-  Field,
   Insert,
   MutationField,
   MutationOutput,
   NestedInsert,
   NestedUpdate,
-  Select,
   Update,
-} from '../plan/types.ts';
+} from '../plan/mutation-types.ts';
+import type { Field, Select } from '../plan/query-types.ts';
 import { type Predicate, TRUE } from '../resolve/predicate.ts';
 import { condition } from './bool-exp.ts';
 import { checkOf, verdict } from './check.ts';

@@ -2,8 +2,7 @@
  *  how the reference's ids look. Not here: reading them (plan/opaque.ts). PostgreSQL manual, "JSON Functions and Operators". */
 import { builtinType, type PgType } from '../catalog/types.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
-import type { CursorKey } from '../plan/connection-types.ts';
-import type { Field } from '../plan/types.ts';
+import type { CursorKey, Field } from '../plan/query-types.ts';
 import { comma, type Fragment, join, param, sql } from './fragment.ts';
 import { columnOf } from './scope.ts';
 

@@ -2,7 +2,7 @@
  *  In: OrderItems over one alias. Out: ordered expressions. PostgreSQL manual, "Sorting Rows". */
 
 import { own } from '../metadata/own.ts';
-import type { OrderItem, Select } from '../plan/types.ts';
+import type { OrderItem, Select } from '../plan/query-types.ts';
 import { visibleIfOf } from '../resolve/predicate.ts';
 import { aggregateOver } from './aggregate.ts';
 import { shown, valueOfRef } from './bool-exp.ts';

@@ -2,8 +2,10 @@
  *  All query roots of one source are one statement with a column each, as far as a result has room for them; a mutation root is a statement of its own, or one
  *  each update of an `update-many`. Not here: running them (execute/), splicing (execute/splice.ts). */
 import { placesInMutation, placesInOutput, placesInQuery } from '../plan/join-places.ts';
-import type { JoinPlaces, RemoteJoin } from '../plan/join-types.ts';
-import type { Call, MutationOutput, MutationRoot, Plan, QueryRoot, Root, Validation } from '../plan/types.ts';
+import type { MutationOutput, MutationRoot } from '../plan/mutation-types.ts';
+import type { QueryRoot } from '../plan/query-types.ts';
+import type { JoinPlaces, RemoteJoin } from '../plan/remote-types.ts';
+import type { Call, Plan, Root, Validation } from '../plan/types.ts';
 import { aggregateQuery } from './aggregate.ts';
 import { connectionQuery } from './connection.ts';
 import { comma, compile, compileForMany, type Fragment, join, type Statement, sql } from './fragment.ts';

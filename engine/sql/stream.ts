@@ -1,7 +1,7 @@
 /** The next rows of a stream → a query of one row and two columns: the rows as a JSON array, and where the cursor stands
  *  after them, as text; null when there were none. Rows of the last value all belong to the batch: were some left for the
  *  next, which begins after that value, they would never come. PostgreSQL manual, "LIMIT and OFFSET", WITH TIES. */
-import type { Select } from '../plan/types.ts';
+import type { Select } from '../plan/query-types.ts';
 import { type Fragment, sql } from './fragment.ts';
 import { Joins } from './join.ts';
 import { concatenate, joinedRows, jsonArray } from './json.ts';

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { type Database, openDatabase } from '../database/pool.ts';
-import type { OrderItem, Plan, Select } from '../plan/types.ts';
+import type { OrderItem, Select } from '../plan/query-types.ts';
+import type { Plan } from '../plan/types.ts';
 import { TRUE } from '../resolve/predicate.ts';
 import { renderPlan } from './plan.ts';
 import {

@@ -3,7 +3,7 @@
  *  Without limit the joins stand beside the table; with one, the rows are limited first and joined after, and their order
  *  is carried out. Aggregating over a sorted subquery keeps its order as long as nothing is joined outside it.
  *  Not here: what to select (plan/table.ts), JSON punctuation (json.ts). */
-import type { Field, Keys, Select } from '../plan/types.ts';
+import type { Field, Keys, Select } from '../plan/query-types.ts';
 import type { Join, Predicate } from '../resolve/predicate.ts';
 import { aggregateQuery } from './aggregate.ts';
 import { condition, matches, shown, whereClause } from './bool-exp.ts';

@@ -1,7 +1,7 @@
 /** One step of a nested update → a statement that writes any number of rows and tells how many, the rows themselves where
  *  later steps or the answer take them. Not here: the order of steps (plan/update.ts),
  *  running them (execute/run-plan.ts). Why: ADR 8. */
-import type { UpdateStep } from '../plan/types.ts';
+import type { UpdateStep } from '../plan/mutation-types.ts';
 import { checkOf } from './check.ts';
 import { manyRows, type StepQuery } from './insert.ts';
 import { Aliases } from './scope.ts';

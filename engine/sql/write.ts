@@ -2,7 +2,7 @@
  *  In: an action and the alias its row has. Not here: checks and answers (mutation.ts). */
 import { arrayOf, builtinType } from '../catalog/types.ts';
 import { isColumnwise } from '../plan/insert-pieces.ts';
-import type { Assignment, Delete, Insert, OnConflict, Update } from '../plan/types.ts';
+import type { Assignment, Delete, Insert, OnConflict, Update } from '../plan/mutation-types.ts';
 import type { Leaf } from '../resolve/predicate.ts';
 import { allOf, condition, matches, whereClause } from './bool-exp.ts';
 import {

@@ -5,9 +5,11 @@ import type { Table } from '../../metadata/schema/table.ts';
 import { AUTHORS, catalogOf, resolveTables, tableIn } from '../../resolve/testing/small-world.ts';
 import type { Model } from '../../resolve/types.ts';
 import { type RoleSchema, roleSchema } from '../../schema/role-schemas.ts';
-import { type PreparedDocument, prepareDocument } from '../document.ts';
+import type { PreparedDocument } from '../context.ts';
+import { prepareDocument } from '../document.ts';
 import { planRequest } from '../plan.ts';
-import type { Plan, Select } from '../types.ts';
+import type { Select } from '../query-types.ts';
+import type { Plan } from '../types.ts';
 import { coerceVariables } from '../variables.ts';
 
 type Given = Readonly<Record<string, unknown>>;

@@ -2,7 +2,9 @@
 
 import type { OperatorName } from '../../catalog/operators.ts';
 import { builtinType, type PgType } from '../../catalog/types.ts';
-import type { Field, MutationRoot, OrderItem, Plan, Select } from '../../plan/types.ts';
+import type { MutationRoot } from '../../plan/mutation-types.ts';
+import type { Field, OrderItem, Select } from '../../plan/query-types.ts';
+import type { Plan } from '../../plan/types.ts';
 import { type Join, type Leaf, type Operand, type Predicate, TRUE } from '../../resolve/predicate.ts';
 import type { JsonForm } from '../../resolve/types.ts';
 
