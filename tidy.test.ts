@@ -314,6 +314,16 @@ test('every local link in the documents leads somewhere', () => {
   expect(broken).toEqual([]);
 });
 
+test('every document that the code cites exists', () => {
+  const missing = [...sources].flatMap(([file, text]) =>
+    [...text.matchAll(/\bdocs\/[\w/-]+\.md\b/g)]
+      .map(([path]) => path)
+      .filter((path) => !existsSync(path))
+      .map((path) => `${file} cites ${path}`),
+  );
+  expect(missing).toEqual([]);
+});
+
 function importsOf(file: string): string[] {
   return [...sources.get(file)!.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1]!);
 }

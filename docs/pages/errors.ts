@@ -18,10 +18,11 @@ export function errorsPage(): string {
     'Generated from `engine/errors/errors.ts` by `make generate`.',
     [
       'Admin endpoints answer an error with its status and `{path, error, code}`; some carry `internal`, which holds the',
-      'inconsistent objects or what the database said. `POST /v1/graphql` answers with status 200 and',
-      '`{errors: [{message, extensions: {path, code}}]}`. `path` says where in the request: `$.args.table`.',
+      'inconsistent objects or the error of the database. `POST /v1/graphql` answers with status 200 and',
+      '`{errors: [{message, extensions: {path, code}}]}`. `path` is the position in the request: `$.args.table`.',
+      '[Behaviour: errors](behaviour/errors.md) describes encodings and codes.',
     ].join('\n'),
-    'The second wording, where there is one, is that of `/v1/metadata`, `/v2/query` and `/v1/graphql`; the first that of `/v1/query`.',
+    'If a row has two wordings, the first is that of `/v1/query`, the second that of `/v1/metadata`, `/v2/query` and `/v1/graphql`.',
     table(['Name', 'Status', 'Code', 'Message'], names.map(rowOf)),
   );
 }

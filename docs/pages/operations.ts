@@ -20,8 +20,9 @@ export function operationsPage(): string {
     'Admin operations',
     'Generated from `engine/metadata/operations.ts` by `make generate`.',
     [
-      'A request is `{"type": …, "args": …}`, with `version` where it is not 1 and `resource_version` to change only the document',
-      'one has read. Wherever a table is expected, `"author"` means `{"schema": "public", "name": "author"}`.',
+      'A request is `{"type": …, "args": …}`, with `version` if it is not 1, and with `resource_version` to change the document only',
+      'if it still has that version. Wherever a table is expected, `"author"` means `{"schema": "public", "name": "author"}`.',
+      '[Behaviour: metadata API](behaviour/metadata-api.md) describes responses, errors and batches.',
     ].join('\n'),
     ...OPERATION_NAMES.map(section),
   );

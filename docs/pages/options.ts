@@ -15,7 +15,7 @@ export function optionsPage(): string {
   return page(
     'Options',
     'Generated from `engine/config/options.ts` and `operator/kubernetes/options.ts` by `make generate`.',
-    'A flag beats its variable. Secrets are better given as variables: flags can be seen in the list of processes.',
+    'A flag has priority over its variable. Pass secrets as variables: flags are visible in the list of processes.',
     '## pergola serve',
     ...OPTION_GROUPS.flatMap((group) => [`### ${group}`, engineTable(group)]),
     '## pergola operator',
