@@ -11,9 +11,8 @@ help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9_-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 node_modules/.installed: package.json package-lock.json engine/package.json operator/package.json crds/package.json
-	@echo "installing dependencies (once)"
-	@# On a machine with an older Node, npm warns about every package that wants a newer one; the project brings its own.
-	@$(NPM) ci --no-audit --no-fund --loglevel=error
+	@echo "installing dependencies (once, about half a minute)"
+	@$(NPM) ci
 	@touch $@
 
 start: node_modules/.installed ## Postgres, the engine and the reconcile loop over deploy/examples/library; Ctrl-C stops it

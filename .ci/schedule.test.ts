@@ -1,0 +1,58 @@
+/** Tests which stages of continuous integration run at the same time. */
+import { expect, test } from 'vitest';
+import { type Outcome, runStages, type Stage } from './schedule.ts';
+
+const OUTCOME: Outcome = { passed: 1, failed: 0, notes: [] };
+
+/** Stages that take as many turns of the event loop as `turns` says, and a record of what ran together. */
+function recorded(stages: readonly (Omit<Stage, 'run'> & { readonly turns?: number })[]) {
+  const running = new Set<string>();
+  const together: string[] = [];
+  const run = async (name: string, turns: number) => {
+    running.add(name);
+    together.push([...running].join(' + '));
+    for (let i = 0; i < turns; i++) await new Promise((next) => setImmediate(next));
+    running.delete(name);
+    return OUTCOME;
+  };
+  return { together, stages: stages.map((one) => ({ ...one, run: () => run(one.name, one.turns ?? 1) })) };
+}
+
+test('stages run together while there are cores for them, in the order of the table', async () => {
+  const { stages, together } = recorded([
+    { name: 'long', cores: 0.5, turns: 10 },
+    { name: 'large', cores: 2 },
+    { name: 'medium', cores: 1 },
+    { name: 'small', cores: 0.5 },
+  ]);
+  expect(await runStages(stages, 2.5)).toEqual([OUTCOME, OUTCOME, OUTCOME, OUTCOME]);
+  expect(together).toEqual(['long', 'long + large', 'long + medium', 'long + medium + small']);
+});
+
+test('a stage that needs more cores than there are runs by itself', async () => {
+  const { stages, together } = recorded([
+    { name: 'large', cores: 4 },
+    { name: 'small', cores: 1 },
+  ]);
+  await runStages(stages, 2);
+  expect(together).toEqual(['large', 'small']);
+});
+
+test('a stage that measures time runs last and alone', async () => {
+  const { stages, together } = recorded([
+    { name: 'timed', cores: 1, isAlone: true },
+    { name: 'a', cores: 1, turns: 5 },
+    { name: 'b', cores: 1 },
+  ]);
+  await runStages(stages, 4);
+  expect(together).toEqual(['a', 'a + b', 'timed']);
+});
+
+test('a stage that throws counts as one failure, and the others run', async () => {
+  const broken: Stage = { name: 'broken', cores: 1, run: () => Promise.reject(new Error('no cluster')) };
+  const { stages } = recorded([{ name: 'other', cores: 1 }]);
+  expect(await runStages([broken, ...stages], 2)).toEqual([
+    { passed: 0, failed: 1, notes: ['no cluster'] },
+    OUTCOME,
+  ]);
+});

@@ -1,0 +1,254 @@
+/** The stages of continuous integration, in the order they start in. In: the environment that .ci/run prepares. Out: a line when a stage
+ *  starts and when it ends, a line a minute, a summary, `N passed, N failed`; logs and reports in a folder; exit 1 on any failure.
+ *  Not here: what runs at the same time (schedule.ts), what each stage does (the scripts beside this file).
+ *  `node .ci/stages.ts fuzz attack` runs only these two. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, existsSync, globSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { type Outcome, runStages, type Stage } from './schedule.ts';
+
+type Command = { readonly name: string; readonly command: readonly string[]; readonly nice?: number };
+type Finished = { readonly status: number | null; readonly log: string };
+type VitestReport = {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly assertionResults: readonly { readonly status: string }[];
+  }[];
+};
+
+const SHARED = resolve('../shared');
+const REPORTS = join(process.env['TMPDIR'] ?? tmpdir(), 'pergola-ci');
+/** Stages wait for databases, clusters and timers, so that somewhat more of them fit than there are cores. */
+const CORES = availableParallelism() * 1.25;
+/** The cluster's stories have time limits of their own and come first; the others take the time that these leave. */
+const NICE = 10;
+const PROGRESS_MS = 60_000;
+const MOST_FAILURES_SHOWN = 8;
+
+const running = new Map<string, { readonly child: ChildProcess; readonly since: number }>();
+const startedAt = Date.now();
+
+const ALL: readonly Stage[] = [
+  { name: 'e2e', cores: 0.5, run: endToEnd },
+  { name: 'unit', cores: 2, run: unit },
+  { name: 'helm-lint', cores: 0.5, run: helmLint },
+  script('conformance', 1, {
+    needs: 'conformance',
+    failures: 'regressions',
+    args: ['--shared', join(SHARED, 'conformance')],
+  }),
+  script('fuzz', 1, { args: ['--seed', '1', '--requests', '50000'] }),
+  script('postgres-versions', 1, {}),
+  script('noninterference', 1, { args: ['--seed', '1', '--queries', '20000'] }),
+  script('crash', 1, { args: ['--seed', '1'] }),
+  script('chinook', 0.5, { needs: 'data', args: ['--shared', SHARED] }),
+  script('round-trip', 0.5, { needs: 'data', args: ['--shared', SHARED] }),
+  { ...script('attack', 1, {}), isAlone: true },
+];
+
+rmSync(REPORTS, { recursive: true, force: true });
+mkdirSync(REPORTS, { recursive: true });
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(signal));
+const chosen = process.argv.slice(2);
+const stages = ALL.filter(({ name }) => chosen.length === 0 || chosen.includes(name)).map(reported);
+const progress = setInterval(sayProgress, PROGRESS_MS);
+const outcomes = await runStages(stages, CORES);
+clearInterval(progress);
+
+const sum = (of: 'passed' | 'failed') => outcomes.reduce((total, outcome) => total + outcome[of], 0);
+console.log(`\nlogs and reports are in ${REPORTS}`);
+for (const [i, { name }] of stages.entries()) {
+  console.log(summaryOf(name, outcomes[i]!));
+  for (const note of outcomes[i]!.notes) console.log(`  ${note}`);
+}
+console.log(`${minutes(Date.now() - startedAt)} in all`);
+console.log(`${sum('passed')} passed, ${sum('failed')} failed`);
+process.exitCode = sum('failed') > 0 ? 1 : 0;
+
+/** `make test`. Failed files are repeated by themselves, which .ci/again.ts notes in its log. */
+async function unit(): Promise<Outcome> {
+  const report = join(REPORTS, 'unit.json');
+  const env = { VITEST_JSON: report };
+  const first = await run({ name: 'unit', command: ['make', 'test'], nice: NICE }, env);
+  if (first.status === 0 || !existsSync(report)) return vitestOutcome(report, first);
+  const again = await run({ name: 'unit-again', command: ['node', '.ci/again.ts', report], nice: NICE });
+  const outcome = vitestOutcome(report, again);
+  return {
+    ...outcome,
+    notes: [...failuresIn(first.log).map((line) => `at first: ${line}`), ...outcome.notes],
+  };
+}
+
+async function helmLint(): Promise<Outcome> {
+  const { status, log } = await run({ name: 'helm-lint', command: ['helm', 'lint', 'charts/pergola'] });
+  return status === 0 ? { passed: 1, failed: 0, notes: [] } : failed(log);
+}
+
+/** The stories on a cluster. Those that failed or were not reached are tried once more on another cluster, because a story that failed
+ *  may leave things behind. */
+async function endToEnd(): Promise<Outcome> {
+  if (!existsSync(join(SHARED, 'cluster/cluster'))) return missing('cluster');
+  const report = join(REPORTS, 'e2e.json');
+  const first = await run({ name: 'e2e', command: ['.ci/e2e', report] });
+  if (first.status === 0) return vitestOutcome(report, first);
+  const stories = globSync(['deploy/e2e/*.e2e.ts', 'deploy/argocd/health.test.ts']).map((file) =>
+    basename(file),
+  );
+  const done = existsSync(report) ? passedFiles(report) : [];
+  const rest = stories.filter((story) => !done.includes(story));
+  const second = join(REPORTS, 'e2e-again.json');
+  console.log(`${clock()}  e2e failed; once more on another cluster: ${rest.join(', ')}`);
+  const again = await run({ name: 'e2e-again', command: ['.ci/e2e', second, ...rest] });
+  const outcome = vitestOutcome(second, again);
+  const before = passedTests(report, done);
+  const notes = failuresIn(first.log).map((line) => `on the first cluster: ${line}`);
+  return { ...outcome, passed: outcome.passed + before, notes: [...notes, ...outcome.notes] };
+}
+
+/** A script beside this file, judged by the numbers of its report. */
+function script(
+  name: string,
+  cores: number,
+  { needs, failures = 'failed', args = [] }: { needs?: string; failures?: string; args?: readonly string[] },
+): Stage {
+  const execute = async (): Promise<Outcome> => {
+    if (needs && !existsSync(join(SHARED, needs))) return missing(needs);
+    const report = join(REPORTS, `${name}.json`);
+    const command = ['node', `.ci/${name}.ts`, ...args, '--out', report];
+    const { status, log } = await run({ name, command, nice: NICE });
+    if (!existsSync(report)) return failed(log, `ended with status ${status} and no result`);
+    const numbers = JSON.parse(readFileSync(report, 'utf8')) as Record<string, number>;
+    const count = numbers[failures] ?? 1;
+    return { passed: numbers['passed'] ?? 0, failed: count, notes: count > 0 ? failuresIn(log) : [] };
+  };
+  return { name, cores, run: execute };
+}
+
+/** A run that ended badly without a report, or with every test passed, counts as one failure. */
+function vitestOutcome(report: string, { status, log }: Finished): Outcome {
+  if (!existsSync(report)) return failed(log, `ended with status ${status} and no result`);
+  const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, 'utf8')) as VitestReport;
+  const count = numFailedTests || (status === 0 ? 0 : 1);
+  return { passed: numPassedTests, failed: count, notes: count > 0 ? failuresIn(log) : [] };
+}
+
+/** Names of the files of which a test passed and none failed: after the first failure no further file is begun. */
+function passedFiles(report: string): readonly string[] {
+  const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as VitestReport;
+  return testResults
+    .filter(({ assertionResults }) => {
+      const statuses = assertionResults.map(({ status }) => status);
+      return statuses.includes('passed') && !statuses.includes('failed');
+    })
+    .map(({ name }) => basename(name));
+}
+
+function passedTests(report: string, files: readonly string[]): number {
+  if (files.length === 0) return 0;
+  const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as VitestReport;
+  return testResults
+    .filter(({ name }) => files.includes(basename(name)))
+    .reduce((sum, file) => sum + file.assertionResults.filter(({ status }) => status === 'passed').length, 0);
+}
+
+function missing(folder: string): Outcome {
+  return { passed: 0, failed: 1, notes: [`there is no ../shared/${folder}`] };
+}
+
+function failed(log: string, reason?: string): Outcome {
+  return { passed: 0, failed: 1, notes: [...(reason ? [reason] : []), ...failuresIn(log)] };
+}
+
+/** The lines of a log that name a failure, or its last lines where none does. */
+function failuresIn(log: string): readonly string[] {
+  const lines = readFileSync(log, 'utf8').split('\n').map(plain).filter(Boolean);
+  const named = [...new Set(lines.filter((line) => /^(FAIL|FAILED) /.test(line)))];
+  return (named.length > 0 ? named.slice(0, MOST_FAILURES_SHOWN) : lines.slice(-5)).map((line) =>
+    line.slice(0, 300),
+  );
+}
+
+/** Runs a command with its output in a log, of which the last line is the time it took. */
+async function run(
+  { name, command, nice = 0 }: Command,
+  env: Record<string, string> = {},
+): Promise<Finished> {
+  const log = logOf(name);
+  const output = openSync(log, 'w');
+  const timed = [
+    '-c',
+    'TIMEFORMAT="%0R s, %0U s of CPU and %0S s in the kernel"; time "$@"',
+    '--',
+    ...command,
+  ];
+  // A process group of its own, so that a signal reaches the programs a script has started.
+  const child = spawn('nice', ['-n', String(nice), 'bash', ...timed], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', output, output],
+    detached: true,
+  });
+  running.set(name, { child, since: Date.now() });
+  const status = await new Promise<number | null>((done) => {
+    child.once('error', () => done(null));
+    child.once('exit', done);
+  });
+  closeSync(output);
+  running.delete(name);
+  return { status, log };
+}
+
+/** The stage with a line when it starts and one when it ends. */
+function reported(stage: Stage): Stage {
+  const execute = async (): Promise<Outcome> => {
+    console.log(`${clock()}  started ${stage.name}`);
+    const outcome = await stage.run();
+    console.log(`${clock()}  ended   ${summaryOf(stage.name, outcome)}`);
+    for (const note of outcome.notes) console.log(`            ${note}`);
+    return outcome;
+  };
+  return { ...stage, run: execute };
+}
+
+function summaryOf(name: string, outcome: Outcome): string {
+  const time = existsSync(logOf(name)) ? `; ${lastLine(logOf(name))}` : '';
+  return `${name}: ${outcome.passed} passed, ${outcome.failed} failed${time}`;
+}
+
+function sayProgress(): void {
+  const states = [...running].map(
+    ([name, { since }]) => `${name} ${minutes(Date.now() - since)} (${lastLine(logOf(name)).slice(0, 60)})`,
+  );
+  console.log(`${clock()}  running ${states.join(', ')}`);
+}
+
+function logOf(name: string): string {
+  return join(REPORTS, `${name}.log`);
+}
+
+function lastLine(log: string): string {
+  return readFileSync(log, 'utf8').split('\n').map(plain).findLast(Boolean) ?? '';
+}
+
+function plain(line: string): string {
+  return stripVTControlCharacters(line).trim();
+}
+
+function clock(): string {
+  return new Date().toTimeString().slice(0, 8);
+}
+
+function minutes(milliseconds: number): string {
+  const seconds = Math.round(milliseconds / 1000);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')} min`;
+}
+
+/** The scripts stop what they started; a second signal ends this process at once. */
+function stop(signal: NodeJS.Signals): void {
+  for (const { child } of running.values()) if (child.pid) process.kill(-child.pid, signal);
+  process.removeAllListeners(signal);
+}
