@@ -44,7 +44,31 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/observe',
     'engine/config',
   ],
+  'engine/webhook': [
+    'engine/limits',
+    'engine/outgoing',
+    'engine/plan',
+    'engine/json',
+    'engine/resolve',
+    'engine/transform',
+    'engine/metadata',
+    'engine/errors',
+    'engine/observe',
+  ],
+  'engine/remote': [
+    'engine/webhook',
+    'engine/limits',
+    'engine/outgoing',
+    'engine/plan',
+    'engine/json',
+    'engine/resolve',
+    'engine/metadata',
+    'engine/errors',
+    'engine/observe',
+  ],
   'engine/execute': [
+    'engine/remote',
+    'engine/webhook',
     'engine/limits',
     'engine/database',
     'engine/json',
@@ -61,6 +85,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/outgoing',
   ],
   'engine/events': [
+    'engine/webhook',
     'engine/database',
     'engine/limits',
     'engine/json',
@@ -73,6 +98,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/errors',
   ],
   'engine/store': [
+    'engine/webhook',
     'engine/database',
     'engine/limits',
     'engine/json',
@@ -82,6 +108,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/errors',
   ],
   'engine/admin': [
+    'engine/remote',
+    'engine/webhook',
     'engine/database',
     'engine/limits',
     'engine/json',
@@ -100,6 +128,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'engine/outgoing',
   ],
   'engine/subscribe': [
+    'engine/remote',
+    'engine/webhook',
     'engine/database',
     'engine/limits',
     'engine/wire',
@@ -113,6 +143,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'engine/auth': ['engine/config', 'engine/resolve', 'engine/errors', 'engine/observe', 'engine/outgoing'],
   'engine/http': [
+    'engine/remote',
+    'engine/webhook',
     'engine/database',
     'engine/limits',
     'engine/outgoing',
@@ -154,7 +186,7 @@ const PURE = [
 const IMPURE_FILES = ['engine/catalog/introspect.ts', 'engine/catalog/enum-rows.ts'];
 const FORBIDDEN_WHEN_PURE =
   /\bprocess\.|\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bsetTimeout\b|\bfetch\(|\bperformance\b/;
-const FORBIDDEN_IMPORTS = /^(node:.*|pg|fastify|ws|undici|@kubernetes\/client-node|pino)$/;
+const FORBIDDEN_IMPORTS = /^(node:(?!buffer$).*|pg|fastify|ws|undici|@kubernetes\/client-node|pino)$/;
 
 /** Ordered tables and generated files may be long; anything else that is holds two concepts. */
 const MOST_LINES = 800;

@@ -11,7 +11,6 @@ import { eventFeeds } from './events/event-feed.ts';
 import { scheduledFeed } from './events/scheduled-feed.ts';
 import { Shares, shareLimits } from './events/shares.ts';
 import { type Feed, Worker } from './events/worker.ts';
-import { AsyncActions } from './execute/async-actions.ts';
 import { type HttpServer, openServer } from './http/server.ts';
 import { VERSION } from './http/version.ts';
 import { type Grace, graceOf } from './limits/grace.ts';
@@ -20,6 +19,7 @@ import type { Observe } from './observe/observation.ts';
 import { Registry } from './observe/registry.ts';
 import { type Log, openLog, silent } from './observe/sinks.ts';
 import { readDirectory } from './store/directory.ts';
+import { AsyncActions } from './webhook/async-actions.ts';
 
 export type RunningEngine = {
   readonly url: string;

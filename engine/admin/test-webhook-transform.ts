@@ -1,13 +1,13 @@
 /** `test_webhook_transform`: what a webhook would be sent, for people who write templates. Nothing is sent.
  *  Raises `requestTransformInvalid` and `responseTransformInvalid`, whose `internal` says where in the template.
- *  Not here: templates (engine/transform), sending (execute/webhook.ts). Reference: docs/reference/behaviour/actions.md. */
+ *  Not here: templates (engine/transform), sending (webhook/call.ts). Reference: docs/reference/behaviour/actions.md. */
 import { fail } from '../errors/engine-error.ts';
-import { type OutboundVariables, outboundVariables, WebhookFailure } from '../execute/webhook.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import { fillTemplate } from '../metadata/variables.ts';
 import { type Body, checkBodyTransform } from '../transform/body.ts';
 import { TransformError } from '../transform/render.ts';
 import { transformRequest } from '../transform/request.ts';
+import { type OutboundVariables, outboundVariables, WebhookFailure } from '../webhook/outbound.ts';
 import type { Answer } from './answer.ts';
 import type { Work } from './work.ts';
 

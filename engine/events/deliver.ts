@@ -2,21 +2,14 @@
  *  goes wrong is an attempt without an answer. Not here: events (event-log.ts), when one is told again (retry.ts).
  *  Reference: docs/reference/behaviour/event-triggers.md. */
 
-import {
-  callWebhook,
-  listed,
-  type Message,
-  type OutboundContext,
-  type Webhook,
-  type WebhookAnswer,
-  WebhookFailure,
-} from '../execute/webhook.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { ResponseTransform } from '../metadata/schema/common.ts';
 import { SESSION_PREFIX } from '../resolve/session.ts';
 import type { ResolvedEventTrigger } from '../resolve/types.ts';
 import { TransformError } from '../transform/render.ts';
 import { transformResponse } from '../transform/response.ts';
+import { callWebhook, type Message, type Webhook, type WebhookAnswer } from '../webhook/call.ts';
+import { headerList, type OutboundContext, WebhookFailure } from '../webhook/outbound.ts';
 import type { LoggedEvent } from './event-log.ts';
 import { type Outcome, retryAfterOf } from './retry.ts';
 
@@ -86,7 +79,7 @@ export async function attempt(
 function responseOf(answer: WebhookAnswer, { responseTransform }: Recipient, message: Message): unknown {
   const { status, headers, text, plain } = answer;
   const body = responseTransform ? transformedText(responseTransform, answer, plain, message) : text;
-  return { type: 'webhook_response', data: { status, body, headers: listed(headers) }, version: '2' };
+  return { type: 'webhook_response', data: { status, body, headers: headerList(headers) }, version: '2' };
 }
 
 function transformedText(

@@ -2,8 +2,8 @@
  *  Not here: how often and how many (worker.ts). */
 
 import type { Database } from '../database/pool.ts';
-import type { OutboundContext } from '../execute/webhook.ts';
 import type { Model, ResolvedEventTrigger, ResolvedSource } from '../resolve/types.ts';
+import type { OutboundContext } from '../webhook/outbound.ts';
 import { attempt, messageOf } from './deliver.ts';
 import { type LoggedEvent, noteAttempt, releaseEvents, takeEvents } from './event-log.ts';
 import { verdictOf } from './retry.ts';

@@ -4,9 +4,9 @@
 
 import type { Database } from '../database/pool.ts';
 import { EngineError } from '../errors/engine-error.ts';
-import type { Message } from '../execute/webhook.ts';
 import { appointmentOf } from '../resolve/cron-trigger.ts';
 import type { Appointment, Cleanup, Model } from '../resolve/types.ts';
+import type { Message } from '../webhook/call.ts';
 import { cleanUp } from './cleanup.ts';
 import { attempt } from './deliver.ts';
 import type { EventSurroundings } from './event-feed.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { outboundVariables } from '../execute/webhook.ts';
+import { outboundVariables } from '../webhook/outbound.ts';
 import { hostOf, type Lane, Shares, shareLimits } from './shares.ts';
 
 const variables = (env: Record<string, string>) => outboundVariables(env, () => ({ sources: [] }));

@@ -2,8 +2,9 @@
  *  webhook host. A webhook that hangs fills its own share and no more. The last quarter of the total is reserved for hosts
  *  without a delivery under way, so several hanging hosts do not keep the others waiting either.
  *  Not here: taking events from a database (worker.ts, event-log.ts, scheduled-log.ts). */
-import { type OutboundVariables, WebhookFailure } from '../execute/webhook.ts';
+
 import { fillTemplate } from '../metadata/variables.ts';
+import { type OutboundVariables, WebhookFailure } from '../webhook/outbound.ts';
 
 export type ShareLimits = {
   readonly total: number;

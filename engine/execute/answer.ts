@@ -9,13 +9,13 @@ import type { Span } from '../observe/span.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
+import { validateInput } from '../webhook/input-validation.ts';
+import { type OutboundContext, outboundVariables, sessionVariablesOf } from '../webhook/outbound.ts';
 import type { Row } from '../wire/statement.ts';
 import { type Answered, answerWithCalls, dataAlone, responseOf } from './calls.ts';
 import { type GraphqlRequest, type PlannedRequest, planned } from './plan-cache.ts';
 import { runPlan } from './run-plan.ts';
 import { type Body, splice } from './splice.ts';
-import { validateInputs } from './validate-input.ts';
-import { type OutboundContext, outboundVariables, sessionVariablesOf } from './webhook.ts';
 
 export type AnswerContext = {
   readonly model: Model;
@@ -140,7 +140,7 @@ async function rowsOf(
   if (progress) progress.plan = plan;
   const span = progress?.span ?? null;
   const asker = { session, variables: variables.values, trace: span?.spanContext ?? null };
-  if (plan.validations.length > 0) await validateInputs(plan.validations, asker, { ...outbound, span });
+  for (const validation of plan.validations) await validateInput(validation, asker, { ...outbound, span });
   return runPlan(
     plan,
     asker,

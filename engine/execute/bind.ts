@@ -3,14 +3,13 @@
  *  (`missingSessionVariable`), or is no GeoJSON where one is needed (`dataException`). */
 import { fail, type PathStep } from '../errors/engine-error.ts';
 import type { SpanContext } from '../observe/span.ts';
+import type { Variables } from '../plan/literal.ts';
 import { opened } from '../plan/opaque.ts';
 import { textOf, textProblem } from '../plan/scalar-value.ts';
 import type { Leaf } from '../resolve/predicate.ts';
 import type { Session } from '../resolve/session.ts';
 import { arrayLiteral } from '../wire/encode.ts';
 import type { Column, Row, Value } from '../wire/statement.ts';
-
-export type Variables = Readonly<Record<string, unknown>>;
 
 /** What the values of one statement are taken from. */
 export type Binding = {

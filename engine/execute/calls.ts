@@ -8,6 +8,8 @@ import type { Databases } from '../database/databases.ts';
 import type { Row } from '../database/pool.ts';
 import { fail } from '../errors/engine-error.ts';
 import type { Session } from '../resolve/session.ts';
+import { validateInput } from '../webhook/input-validation.ts';
+import type { OutboundContext } from '../webhook/outbound.ts';
 import { answerAction } from './action.ts';
 import { answerEntities } from './entities.ts';
 import type { PlannedRequest, ReadyCall } from './plan-cache.ts';
@@ -15,8 +17,6 @@ import { answerRemote, failedRemote } from './remote-call.ts';
 import { withJoins } from './remote-join.ts';
 import { runPlan } from './run-plan.ts';
 import { type Body, bodyText, type Called, splice } from './splice.ts';
-import { validateInputs } from './validate-input.ts';
-import type { OutboundContext } from './webhook.ts';
 
 export type CallContext = {
   readonly session: Session;
@@ -44,7 +44,7 @@ type Ran = { readonly rows: readonly Row[]; readonly outcomes: readonly Outcome[
 export async function answerWithCalls(asked: PlannedRequest, context: CallContext): Promise<Answered> {
   const { plan, variables } = asked;
   const asker = { session: context.session, variables: variables.values };
-  if (plan.validations.length > 0) await validateInputs(plan.validations, asker, context.outbound);
+  for (const validation of plan.validations) await validateInput(validation, asker, context.outbound);
   const isMutation = plan.operation === 'mutation';
   const { rows, outcomes } = await (isMutation ? inTurn(asked, context) : together(asked, context));
   // A mutation stops at the first call that fails.

@@ -3,18 +3,18 @@
  *  role's to read, is null. Raises `validationFailed` for what represents nothing: then nothing is asked. Reference: docs/reference/behaviour/remote-schemas.md. */
 import { fail } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
+import { JsonScanner } from '../json/scanner.ts';
 import { ENTITY } from '../plan/federation.ts';
 import { KEYS_VARIABLE } from '../plan/keyed-rows.ts';
+import { literalValue } from '../plan/literal.ts';
 import type { JoinPlaces } from '../plan/remote-types.ts';
 import type { EntitiesCall } from '../plan/types.ts';
 import { ENTITIES_FIELD } from '../resolve/federation.ts';
 import { textOfColumn } from '../wire/statement.ts';
 import type { CallContext, Outcome } from './calls.ts';
-import { JsonScanner } from './json-scanner.ts';
 import type { PlannedRequest, ReadyCall } from './plan-cache.ts';
 import { type Around, graft } from './remote-join.ts';
 import { runPlan } from './run-plan.ts';
-import { written } from './written.ts';
 
 type ReadyEntities = ReadyCall & { readonly call: EntitiesCall };
 
@@ -24,7 +24,7 @@ export async function answerEntities(
   context: CallContext,
 ): Promise<Outcome> {
   const { variables } = asked;
-  const given = written(call.representations, variables.values);
+  const given = literalValue(call.representations, (name) => variables.values[name]);
   const wanted = (Array.isArray(given) ? given : [given]).map((each, i) => entityOf(each, i, call));
   const texts: string[] = wanted.map(() => 'null');
   const places = call.joins.map((_, join) =>

@@ -4,11 +4,11 @@
 import { textToWire } from '../config/header-prefix.ts';
 import { EngineError, toGraphqlError } from '../errors/engine-error.ts';
 import type { RemoteCall, RemoteField } from '../plan/remote-types.ts';
+import { type RemoteAnswer, type RemoteError, readAnswer } from '../remote/answer.ts';
+import { callRemote } from '../remote/request.ts';
+import type { OutboundContext } from '../webhook/outbound.ts';
 import type { CallContext, Outcome } from './calls.ts';
 import type { PlannedRequest } from './plan-cache.ts';
-import { type Pieces, type RemoteError, readAnswer } from './remote-answer.ts';
-import { callRemote } from './remote-schema.ts';
-import type { OutboundContext } from './webhook.ts';
 
 /** Raises what asking raises. */
 export async function answerRemote(
@@ -30,7 +30,7 @@ export function eventOutcome(bytes: Buffer, call: RemoteCall, outbound: Outbound
   return outcomeOf(readAnswer({ body: bytes, status: 200 }, call), call, outbound);
 }
 
-function outcomeOf(answer: Pieces, call: RemoteCall, outbound: OutboundContext): Outcome {
+function outcomeOf(answer: RemoteAnswer, call: RemoteCall, outbound: OutboundContext): Outcome {
   if (answer.errors.length > 0 && !(call.remote.prioritizesData && answer.hasData)) {
     return { fields: [], errors: placedErrors(answer.errors, call), isUsable: false };
   }

@@ -6,16 +6,15 @@ import { EngineError, fail } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { isRecord } from '../json/value.ts';
 import { own } from '../metadata/own.ts';
+import { literalValue } from '../plan/literal.ts';
 import type { FilledArgument, JoinStep, RemoteSchemaJoin, TypeNamePlaces } from '../plan/remote-types.ts';
+import { postToRemote } from '../remote/http.ts';
+import { valuesOf } from '../remote/request.ts';
 import { typeNameOf } from '../resolve/remote-names.ts';
 import { withPresets } from '../resolve/remote-preset.ts';
 import type { RemoteNames, StepValue } from '../resolve/types.ts';
-
 import type { CallContext } from './calls.ts';
 import type { PlannedRequest } from './plan-cache.ts';
-import { askRemote } from './remote-http.ts';
-import { valuesOf } from './remote-schema.ts';
-import { written } from './written.ts';
 
 type Key = readonly unknown[];
 
@@ -30,7 +29,7 @@ export async function askForKeys(
   const given = { ...variables.values };
   const document = new KeyedDocument(join, (argument, key) => {
     const own = filled(argument.value, key);
-    const client = argument.given ? written(argument.given, given) : undefined;
+    const client = argument.given ? literalValue(argument.given, (name) => given[name]) : undefined;
     const preset = withPresets(overlaid(client, own), argument.type, join.part, session);
     return overlaid(preset, own);
   });
@@ -38,7 +37,7 @@ export async function askForKeys(
   const values = { ...valuesOf(join, given, session), ...document.values };
   const body = JSON.stringify({ query: document.text(), variables: values });
   const { timeLimitMs } = plan;
-  const answer = await askRemote(remote.endpoint, body, {
+  const answer = await postToRemote(remote.endpoint, body, {
     session,
     outbound,
     timeLimitMs,

@@ -2,8 +2,8 @@
  *  may know of the client, and where progress is told. Not here: the model, which belongs to the snapshot the request sees. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AnswerContext } from '../execute/answer.ts';
-import type { OutboundContext } from '../execute/webhook.ts';
 import type { Session } from '../resolve/session.ts';
+import type { OutboundContext } from '../webhook/outbound.ts';
 import type { HttpContext } from './context.ts';
 import type { RequestRecord } from './exchange.ts';
 import type { RunningOperation } from './operation.ts';

@@ -2,12 +2,12 @@
 import type { EngineState } from '../admin/state.ts';
 import type { Authenticate } from '../auth/authenticate.ts';
 import type { Options } from '../config/options.ts';
-import type { AsyncActions } from '../execute/async-actions.ts';
-import type { RemoteCache } from '../execute/remote-cache.ts';
 import type { RateLimiter } from '../limits/rate-limiter.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { Registry } from '../observe/registry.ts';
+import type { RemoteCache } from '../remote/cache.ts';
 import type { LiveQueries } from '../subscribe/live-queries.ts';
+import type { AsyncActions } from '../webhook/async-actions.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import type { CorsPolicy } from './cors.ts';
 import type { CrossSite } from './cross-site.ts';

@@ -6,8 +6,8 @@ import type { FastifyInstance } from 'fastify';
 import type { EngineState } from '../admin/state.ts';
 import type { Database } from '../database/pool.ts';
 import { planCacheCounts } from '../execute/plan-cache.ts';
-import { openRemoteFeeds } from '../execute/remote-feed.ts';
 import type { Registry } from '../observe/registry.ts';
+import { openRemoteFeeds } from '../remote/feed.ts';
 import type { HttpContext } from './context.ts';
 import { adminSessionOf, recordOf } from './exchange.ts';
 

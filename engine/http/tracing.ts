@@ -4,12 +4,12 @@
  *  Reference: docs/reference/behaviour/observability.md; docs/reference/behaviour/metadata.md. */
 import type { EngineState } from '../admin/state.ts';
 import type { Options } from '../config/options.ts';
-import { type OutboundVariables, WebhookFailure } from '../execute/webhook.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { Span } from '../observe/span.ts';
 import { type ExporterOptions, SpanExporter, type TraceHeaders } from '../observe/span-exporter.ts';
 import { agentFor } from '../outgoing/http-client.ts';
+import { type OutboundVariables, WebhookFailure } from '../webhook/outbound.ts';
 import { VERSION } from './version.ts';
 
 type OpenTelemetry = NonNullable<Metadata['opentelemetry']>;

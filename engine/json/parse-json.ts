@@ -1,9 +1,9 @@
 /** JSON text → value, without losing digits (number.ts). Raises `invalidJson`, for what is nested too deeply, too: whoever
- *  walks a value does so on a stack. Pure. RFC 8259, 9. Not here: reading bytes part by part (execute/json-scanner.ts). */
+ *  walks a value does so on a stack. Pure. RFC 8259, 9. Not here: reading bytes part by part (json/scanner.ts). */
 import { fail } from '../errors/engine-error.ts';
 import { isPrintedSo, numberFrom } from './number.ts';
 
-/** As in json-scanner.ts. */
+/** The same limit as in scanner.ts. */
 const MOST_LEVELS = 1000;
 
 export function parseJson(text: string): unknown {

@@ -1,7 +1,7 @@
 /** Environment variables that metadata objects name: which, where in the object, and what for.
  *  In: the kind and definition of an object. Out: every `from_env`, `value_from_env`, `…_from_env` and `{{NAME}}` in it, found by
  *  the marks of its schema (schema/common.ts). Also `isReserved`: the variables that no object may send to anyone. Pure.
- *  Not here: the values of variables (execute/webhook.ts, database/sources.ts). Reference: docs/reference/behaviour/metadata.md. */
+ *  Not here: the values of variables (webhook/call.ts, database/sources.ts). Reference: docs/reference/behaviour/metadata.md. */
 import type { PathStep } from '../errors/engine-error.ts';
 import { isRecord } from '../json/value.ts';
 import { OBJECTS, type ObjectKind } from './objects.ts';

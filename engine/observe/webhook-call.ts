@@ -1,5 +1,5 @@
 /** Asking a service of the administrator's, as it is told to those who observe: how long it took and what came of it, and the
- *  span it is asked in. Not here: the call (auth/webhook.ts, execute/webhook.ts, execute/remote-http.ts). */
+ *  span it is asked in. Not here: the call (auth/webhook.ts, webhook/call.ts, remote/http.ts). */
 import type { Observe, WebhookCalled } from './observation.ts';
 import { type Span, within } from './span.ts';
 

@@ -1,6 +1,6 @@
 /** Server-sent events out of the bytes of a response, as they come: an event is given out when the blank line after it is there.
  *  Its data stays bytes. Comments, ids and retry times are skipped: whoever lost a stream begins anew.
- *  Not here: the request (http-client.ts), what events mean (execute/remote-event-stream.ts). Pure.
+ *  Not here: the request (http-client.ts), what events mean (remote/event-stream.ts). Pure.
  *  WHATWG HTML, "Server-sent events", 9.2.6. */
 
 export type ServerEvent = { readonly type: string; readonly data: Buffer };

@@ -1,6 +1,6 @@
 /** The one way WebSockets leave the engine, under the same TLS allow list as requests (http-client.ts). Raises NoAnswer for an
  *  address or headers that cannot be; whatever else goes wrong is an event of the socket. Redirects are not followed.
- *  Not here: what is said over it (execute/remote-socket.ts, remote-feed.ts). */
+ *  Not here: what is said over it (remote/socket.ts, remote/feed.ts). */
 import { WebSocket } from 'ws';
 import { NoResponse, SelfSignedAgent } from './http-client.ts';
 import type { TrustsSelfSigned } from './tls-allowlist.ts';

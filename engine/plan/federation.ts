@@ -13,11 +13,11 @@ import { readArguments } from './arguments.ts';
 import type { PlanContext, SelectedField } from './context.ts';
 import { placesInFields } from './join-places.ts';
 import { keyedRows } from './keyed-rows.ts';
+import { literalValue } from './literal.ts';
 import type { Field } from './query-types.ts';
 import { selectedFields, subselections } from './selection.ts';
 import { objectTypeOf, planSelection } from './table.ts';
 import type { EntityRows, Root } from './types.ts';
-import { literalValue } from './variables.ts';
 
 /** Of each object in the rows. */
 export const ENTITY = 'entity';

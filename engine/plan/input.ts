@@ -18,8 +18,9 @@ import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
 import type { Leaf, LeafValue } from '../resolve/predicate.ts';
 import { ArrayType, enumOrigin, isCondition } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
+import { literalValue } from './literal.ts';
 import { checkScalar, describe, textOf } from './scalar-value.ts';
-import { literalValue, notInEnum } from './variables.ts';
+import { notInEnum } from './variables.ts';
 
 export type Input =
   | { readonly kind: 'null'; readonly type: GraphQLInputType }

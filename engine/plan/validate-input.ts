@@ -1,7 +1,7 @@
 /** Which webhooks a mutation root has to ask before anything is written, and what about: the arguments as the client wrote them,
  *  by reference, so that a plan still holds no values. Nested writes are asked about at their own table's webhook, upserts at
  *  that of inserts alone, as in the reference: what an update would write is in the rows.
- *  Reference: docs/reference/behaviour/permissions.md. Not here: asking (execute/validate-input.ts). */
+ *  Reference: docs/reference/behaviour/permissions.md. Not here: asking (webhook/input-validation.ts). */
 import { type FieldNode, Kind, type ObjectFieldNode, type ValueNode } from 'graphql';
 import { fieldName } from '../resolve/naming.ts';
 import type { InputValidation, ResolvedTable } from '../resolve/types.ts';

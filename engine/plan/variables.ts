@@ -14,13 +14,13 @@ import {
   isNonNullType,
   Kind,
   type TypeNode,
-  type ValueNode,
 } from 'graphql';
+
 import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
-import { numberFrom } from '../json/number.ts';
 import { isRecord } from '../json/value.ts';
 import { ArrayType, enumOrigin } from '../schema/origin.ts';
 import type { PreparedDocument, VariableDefinition } from './context.ts';
+import { literalValue } from './literal.ts';
 import { checkScalar, describe } from './scalar-value.ts';
 
 export type RequestVariables = {
@@ -173,31 +173,6 @@ export function notInEnum(type: { name: string; getValues(): readonly { name: st
     .sort();
   const expected = `one of the values [${values.join(', ')}]`;
   return { expected, type: type.name, found: typeof value === 'string' ? `'${value}'` : describe(value) };
-}
-
-/** A literal without variables as the value it stands for: for defaults and JSON literals. */
-export function literalValue(node: ValueNode, variable?: (name: string) => unknown): unknown {
-  switch (node.kind) {
-    case Kind.VARIABLE:
-      return variable ? variable(node.name.value) : null;
-    case Kind.NULL:
-      return null;
-    case Kind.INT:
-    case Kind.FLOAT:
-      return numberFrom(node.value);
-    case Kind.STRING:
-    case Kind.BOOLEAN:
-    case Kind.ENUM:
-      return node.value;
-    case Kind.LIST:
-      return node.values.map((item) => literalValue(item, variable));
-    case Kind.OBJECT:
-      return Object.fromEntries(
-        node.fields.map((field) => [field.name.value, literalValue(field.value, variable)]),
-      );
-    default:
-      return node satisfies never;
-  }
 }
 
 export function printedType(node: TypeNode): string {

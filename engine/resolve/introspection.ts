@@ -1,6 +1,6 @@
 /** The answer of a GraphQL service to an introspection query → UpstreamSchema. What is no introspection, or describes no
  *  GraphQL schema (an object that lacks a field of its interface, a union of nothing), is refused in the reference's words.
- *  Raises `remoteSchemaInvalid`. Not here: asking (execute/remote-schema.ts). Source: GraphQL specification, "Introspection";
+ *  Raises `remoteSchemaInvalid`. Not here: asking (remote/request.ts). Source: GraphQL specification, "Introspection";
  *  message texts: docs/reference/behaviour/errors.md. */
 
 import { parseConstValue } from 'graphql';

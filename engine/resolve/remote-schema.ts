@@ -1,7 +1,7 @@
 /** Remote schemas of the metadata × what their services say of themselves → ResolvedRemoteSchema: names made ours, and the part
  *  each role sees. What does not fit, or could not be asked, is inconsistent, alone: an upstream that is down takes nothing
  *  else along; a role's part that no longer fits leaves that role without.
- *  Not here: asking (execute/remote-schema.ts), names that are taken (conflicts.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
+ *  Not here: asking (remote/request.ts), names that are taken (conflicts.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 
 import { type EngineError, fail } from '../errors/engine-error.ts';
 import { isRecord } from '../json/value.ts';

@@ -1,7 +1,7 @@
 /** The environment variables that metadata objects send to external services: each must be set, and may be neither reserved
  *  (metadata/variables.ts) nor one that a source of the document connects with, whichever of the two objects came first.
  *  In: the document, the environment, an object. Out: nothing, or `invalidConfiguration` with the path to what names the variable.
- *  Not here: sending (execute/webhook.ts), variables of connections (database/sources.ts). */
+ *  Not here: sending (webhook/call.ts), variables of connections (database/sources.ts). */
 import { EngineError } from '../errors/engine-error.ts';
 import type { ObjectKind } from '../metadata/objects.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';

@@ -1,10 +1,10 @@
 /** Calls of asynchronous actions in the metadata database, shared by every replica: whoever claims one has it alone until its
  *  lease ends. A lease outlives the time the webhook has, so a call is made again only when the engine that made it is gone.
  *  Of two answers the first counts: what somebody has been told stays as it is.
- *  Not here: making calls (execute/async-actions.ts), the table (migrations/). Reference: docs/reference/behaviour/actions.md. */
+ *  Not here: making calls (webhook/async-actions.ts), the table (migrations/). Reference: docs/reference/behaviour/actions.md. */
 
 import type { Database } from '../database/pool.ts';
-import type { ActionCalls } from '../execute/async-actions.ts';
+import type { ActionCalls } from '../webhook/async-action-types.ts';
 
 export function actionCalls(database: Database): ActionCalls {
   return {

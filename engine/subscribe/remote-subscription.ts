@@ -2,15 +2,16 @@
  *  the names of this graph. A client that has no room is not sent more: the service is not read from meanwhile.
  *  It ends as it ends there: completed, or with the errors of the service, or with ours when the service is lost.
  *  When the metadata has changed it is planned again before anything more is sent, and goes on where it was unless the
- *  request to the service is another now. Not here: the connection (execute/remote-feed.ts). Reference: docs/reference/behaviour/subscriptions.md. */
+ *  request to the service is another now. Not here: the connection (remote/feed.ts). Reference: docs/reference/behaviour/subscriptions.md. */
 import { EngineError } from '../errors/engine-error.ts';
 import { understood } from '../execute/answer.ts';
 import { eventText } from '../execute/calls.ts';
 import type { PlannedRequest } from '../execute/plan-cache.ts';
 import { eventOutcome, placedErrors, toldAt } from '../execute/remote-call.ts';
-import { type RemoteEvent, RemoteFeed } from '../execute/remote-feed.ts';
-import { requestOf } from '../execute/remote-schema.ts';
 import type { RemoteCall } from '../plan/remote-types.ts';
+import { RemoteFeed } from '../remote/feed.ts';
+import type { RemoteEvent } from '../remote/feed-types.ts';
+import { requestOf } from '../remote/request.ts';
 import type { Model } from '../resolve/types.ts';
 import { Result } from './result.ts';
 import type { Ask, Subscription, Surroundings } from './subscription.ts';
@@ -47,12 +48,12 @@ export class RemoteSubscription implements Subscription {
     if (asked === this.#asked) return;
     this.#asked = asked;
     this.#close();
-    const asker = { session, outbound: { ...outbound, span }, timeLimitMs: planned.plan.timeLimitMs };
+    const origin = { session, outbound: { ...outbound, span }, timeLimitMs: planned.plan.timeLimitMs };
     const feed = new RemoteFeed({
       ...asking,
       schema,
-      asker,
-      tell: (event) => {
+      origin,
+      notify: (event) => {
         if (feed === this.#feed) this.#learn(event);
       },
     });

@@ -2,10 +2,10 @@
  *  answers go, and what it is given to watch statements with. Types alone. */
 import type { EngineError } from '../errors/engine-error.ts';
 import type { GraphqlRequest, PlannedRequest, ReadyStatement } from '../execute/plan-cache.ts';
-import type { OutboundContext } from '../execute/webhook.ts';
 import type { Span } from '../observe/span.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
+import type { OutboundContext } from '../webhook/outbound.ts';
 import type { Values, Watcher } from './poller.ts';
 import type { Result } from './result.ts';
 import type { Subscriber } from './subscription-counts.ts';

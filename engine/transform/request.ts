@@ -1,5 +1,5 @@
 /** What a request to a webhook becomes under a request transform: URL, method, query parameters, headers and body. Pure.
- *  Raises TransformError. Not here: sending it (execute/webhook.ts). Reference: docs/reference/behaviour/actions.md. */
+ *  Raises TransformError. Not here: sending it (webhook/call.ts). Reference: docs/reference/behaviour/actions.md. */
 import type { RequestTransform } from '../metadata/schema/common.ts';
 import { type Body, transformedBody, urlEncoded } from './body.ts';
 import type { Scope } from './evaluate.ts';

@@ -1,7 +1,7 @@
-/** One request of GraphQL over HTTP to a remote schema. A redirect is no answer.
- *  In: endpoint, body, who asks. Out: status, headers and bytes. Raises `remoteSchemaUnreachable`, whose `internal` says why.
- *  Not here: connections (outgoing/), what is asked (plan/remote-schema.ts), what the bytes say (remote-answer.ts).
- *  Reference: docs/reference/behaviour/remote-schemas.md. */
+/** Sends one GraphQL request over HTTP to a remote schema. A redirect counts as a failure.
+ *  In: an endpoint, a body, the origin of the request. Out: status, headers and bytes. Raises `remoteSchemaUnreachable`, whose
+ *  `internal` gives the cause. Not here: connections (outgoing/), the document (plan/remote-schema.ts), the fields of an answer
+ *  (answer.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 import { EngineError } from '../errors/engine-error.ts';
 import { LONGEST_MS, timerMs } from '../metadata/schema/number.ts';
 import { fillTemplate } from '../metadata/variables.ts';
@@ -10,47 +10,52 @@ import { NoResponse, type OutgoingResponse, sendRequest } from '../outgoing/http
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import type { RemoteEndpoint } from '../resolve/types.ts';
 import type { UpstreamSchema } from '../resolve/upstream.ts';
-import { configuredHeaders, forwardedHeaders, type OutboundContext, WebhookFailure } from './webhook.ts';
+import {
+  configuredHeaders,
+  forwardedHeaders,
+  type OutboundContext,
+  WebhookFailure,
+} from '../webhook/outbound.ts';
 
-export type RemoteAsker = {
+export type RequestOrigin = {
   readonly session: Session;
   readonly outbound: OutboundContext;
-  /** Of the role; null: only the endpoint's own. */
+  /** The time limit of the role. Null: only the endpoint's own timeout applies. */
   readonly timeLimitMs?: number | null;
-  /** May be asked a second time when a connection that lay idle turns out to be dead. */
+  /** True when the request may be sent again after an idle connection turns out to be closed. */
   readonly isRepeatable: boolean;
-  /** What the service said of itself when it was last introspected: its answers are kept no longer than that. */
+  /** The schema of the service at its last introspection. Cached answers are valid only as long as it is. */
   readonly schema?: UpstreamSchema;
 };
 
-/** Longer answers are cut off: they would not leave room for others. */
+/** Longer answers are cut off, because they would leave no memory for others. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
-export async function askRemote(
+export async function postToRemote(
   endpoint: RemoteEndpoint,
   body: string,
-  asker: RemoteAsker,
+  origin: RequestOrigin,
 ): Promise<OutgoingResponse> {
-  const { outbound, isRepeatable, schema } = asker;
+  const { outbound, isRepeatable, schema } = origin;
   const { remoteCache } = outbound;
   try {
     const url = fillTemplate(endpoint.url, outbound.variables);
-    const headers = headersFor(endpoint, asker);
-    const asking = { purpose: 'remote-schema', url: endpoint.url, method: 'POST' } as const;
+    const headers = headersFor(endpoint, origin);
+    const call = { purpose: 'remote-schema', url: endpoint.url, method: 'POST' } as const;
     const terms = {
-      timeoutMs: timeoutMsOf(endpoint, asker),
+      timeoutMs: timeoutMsOf(endpoint, origin),
       mostBytes: MOST_BYTES,
       isRepeatable,
       trusts: outbound.trusts,
       signal: outbound.signal,
     };
-    const ask = () =>
-      observeCall(asking, outbound, (traceHeaders) => {
+    const fetch = () =>
+      observeCall(call, outbound, (traceHeaders) => {
         const sent = Object.entries({ ...headers, ...traceHeaders });
         return sendRequest({ url, method: 'POST', headers: sent, body }, terms);
       });
-    const isKept = isRepeatable && schema !== undefined && remoteCache !== undefined;
-    const answer = await (isKept ? remoteCache.answer(schema, [url, headers, body], ask) : ask());
+    const isCacheable = isRepeatable && schema !== undefined && remoteCache !== undefined;
+    const answer = await (isCacheable ? remoteCache.answer(schema, [url, headers, body], fetch) : fetch());
     if (answer.status < 300 || answer.status >= 400) return answer;
     throw new WebhookFailure(`Redirects are not followed (status ${answer.status})`);
   } catch (error) {
@@ -58,19 +63,19 @@ export async function askRemote(
   }
 }
 
-/** `message` is for administrators. */
+/** Returns the error for a remote schema without an answer. Only administrators see `message`. */
 export function unreachable({ url }: RemoteEndpoint, message: string): EngineError {
   return new EngineError('remoteSchemaUnreachable', { url }, [], { type: 'http_exception', message });
 }
 
 export function timeoutMsOf(
   { timeoutSeconds }: RemoteEndpoint,
-  { timeLimitMs }: Pick<RemoteAsker, 'timeLimitMs'>,
+  { timeLimitMs }: Pick<RequestOrigin, 'timeLimitMs'>,
 ): number {
   return Math.min(timerMs(timeoutSeconds), timeLimitMs ?? LONGEST_MS);
 }
 
-/** Told to administrators. */
+/** Returns the cause of a failure for administrators. Rethrows what is not a failure of the request. */
 export function messageOf(error: unknown): string {
   if (error instanceof WebhookFailure) return error.message;
   if (!(error instanceof NoResponse)) throw error;
@@ -89,10 +94,11 @@ export function messageOf(error: unknown): string {
   }
 }
 
-/** The metadata's before session variables, those before the client's own. */
+/** Returns the headers of the request. The metadata's headers take precedence over session variables, and those over the client's
+ *  headers. */
 export function headersFor(
   endpoint: RemoteEndpoint,
-  { session, outbound }: Pick<RemoteAsker, 'session' | 'outbound'>,
+  { session, outbound }: Pick<RequestOrigin, 'session' | 'outbound'>,
 ): Readonly<Record<string, string>> {
   return {
     ...(endpoint.forwardsClientHeaders ? clientHeaders(outbound) : {}),
@@ -102,7 +108,7 @@ export function headersFor(
   };
 }
 
-/** Whoever is not trusted to say so must not seem to have session variables. */
+/** Headers of the client that look like session variables are left out: a client could send any. */
 function clientHeaders(outbound: OutboundContext): Readonly<Record<string, string>> {
   return Object.fromEntries(forwardedHeaders({}, { sessionVariables: {} }, outbound));
 }

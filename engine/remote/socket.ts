@@ -1,79 +1,78 @@
-/** One subscription at a remote schema: a WebSocket of its own, in whichever of the two sub-protocols the service speaks, over
- *  which it is asked once and tells event after event, until it completes, says what is wrong, or is lost.
- *  Sockets are not shared: an event that came before somebody subscribed is not for them, and headers are the client's.
- *  In: endpoint, request, who asks. Out: RemoteEvents. Not here: services without WebSockets (remote-feed.ts), what an event
- *  says (remote-answer.ts). Source: graphql-ws PROTOCOL.md, subscriptions-transport-ws PROTOCOL.md. */
+/** One subscription at a remote schema over a WebSocket of its own, in either of the two sub-protocols. The service receives one
+ *  request and sends events until it completes, refuses with errors, or the connection is lost.
+ *  Sockets are not shared, because the headers are the client's and an earlier event is not for a later subscriber.
+ *  In: a FeedRequest. Out: RemoteEvents. Not here: services without WebSockets (feed.ts), the fields of an event (answer.ts). Source: graphql-ws PROTOCOL.md, subscriptions-transport-ws PROTOCOL.md. */
 import { type RawData, WebSocket } from 'ws';
+import { JsonScanner } from '../json/scanner.ts';
 import { fillTemplate } from '../metadata/variables.ts';
 import { observeCall } from '../observe/webhook-call.ts';
 import { openWebsocket } from '../outgoing/websocket-client.ts';
-import { JsonScanner } from './json-scanner.ts';
-import { isErrorList, type RemoteError } from './remote-answer.ts';
-import type { RemoteEvent, RemoteSubscribing } from './remote-feed.ts';
-import { headersFor, messageOf, timeoutMsOf, unreachable } from './remote-http.ts';
+import { isErrorList, type RemoteError } from './answer.ts';
+import type { FeedRequest, RemoteEvent } from './feed-types.ts';
+import { headersFor, messageOf, timeoutMsOf, unreachable } from './http.ts';
 
-export type SocketSubscribing = RemoteSubscribing & {
-  /** The service answers the handshake as if it were any other request: nothing more is told. */
+export type SocketRequest = FeedRequest & {
+  /** Called when the service answers the handshake like an ordinary HTTP request. No event follows. */
   readonly declined: (status: number) => void;
 };
 
-/** By the sub-protocol the service chooses, the better one first: how an operation is begun and ended. */
+/** The messages that start and stop an operation, by sub-protocol, in order of preference. */
 const PROTOCOLS = {
   'graphql-transport-ws': { start: 'subscribe', stop: 'complete' },
   'graphql-ws': { start: 'start', stop: 'stop' },
 } as const;
 
-/** A longer event is the end of its subscription. */
+/** A longer event ends the subscription. */
 const MOST_BYTES = 64 * 1024 * 1024;
 const KEEPALIVE_MS = 10_000;
-/** Signs of life that may stay unanswered. */
-const MOST_UNHEARD = 3;
+/** The number of pings that may stay unanswered. */
+const MOST_UNANSWERED = 3;
 const ID = '1';
 /** Switching Protocols. RFC 9110, 15.2.2. */
 const SWITCHED = 101;
 
 export class RemoteSocket {
-  readonly #subscribing: SocketSubscribing;
+  readonly #feed: SocketRequest;
   #headers: Readonly<Record<string, string>> = {};
   #socket: WebSocket | null = null;
-  /** Whether the service has taken it is told to those who observe. */
+  /** Settled when the service accepts or declines, for observation. */
   readonly #begun = Promise.withResolvers<{ readonly status: number }>();
   #timer: NodeJS.Timeout | undefined;
-  #unheard = 0;
+  #unansweredPings = 0;
   #isOver = false;
 
-  /** Never throws what a service or its address can cause: that is told. */
-  constructor(subscribing: SocketSubscribing) {
-    this.#subscribing = subscribing;
-    const { endpoint, asker } = subscribing;
-    const asking = { purpose: 'remote-schema', url: endpoint.url, method: 'GET' } as const;
-    observeCall(asking, asker.outbound, (traceHeaders) => {
+  /** Failures of the service or its address are reported as events and never thrown. */
+  constructor(feed: SocketRequest) {
+    this.#feed = feed;
+    const { endpoint, origin } = feed;
+    const call = { purpose: 'remote-schema', url: endpoint.url, method: 'GET' } as const;
+    observeCall(call, origin.outbound, (traceHeaders) => {
       this.#open(traceHeaders);
       return this.#begun.promise;
     }).catch(() => {});
   }
 
   #open(traceHeaders: Readonly<Record<string, string>>): void {
-    const { endpoint, asker } = this.#subscribing;
+    const { endpoint, origin } = this.#feed;
     try {
-      this.#headers = { ...headersFor(endpoint, asker), ...traceHeaders };
+      this.#headers = { ...headersFor(endpoint, origin), ...traceHeaders };
       this.#socket = openWebsocket({
-        url: fillTemplate(endpoint.url, asker.outbound.variables),
+        url: fillTemplate(endpoint.url, origin.outbound.variables),
         protocols: Object.keys(PROTOCOLS),
         headers: this.#headers,
         mostBytes: MOST_BYTES,
-        trusts: asker.outbound.trusts,
+        trusts: origin.outbound.trusts,
       });
     } catch (error) {
       queueMicrotask(() => this.#lose(messageOf(error)));
       return;
     }
     this.#listen(this.#socket);
-    const timeoutMs = timeoutMsOf(endpoint, asker);
+    const timeoutMs = timeoutMsOf(endpoint, origin);
     this.#timer = setTimeout(() => this.#lose('Response timeout'), timeoutMs);
   }
 
-  /** Nothing more is told. */
+  /** Ends the subscription. No event follows. */
   stop(): void {
     if (this.#isOver) return;
     if (this.#socket?.readyState === WebSocket.OPEN) this.#send({ type: this.#protocol.stop, id: ID });
@@ -94,15 +93,15 @@ export class RemoteSocket {
   }
 
   #listen(socket: WebSocket): void {
-    const hear = () => {
-      this.#unheard = 0;
+    const alive = () => {
+      this.#unansweredPings = 0;
     };
     socket.on('open', () => this.#send({ type: 'connection_init', payload: { headers: this.#headers } }));
     socket.on('message', (data, isBinary) => {
-      hear();
+      alive();
       if (!this.#isOver) this.#read(data, isBinary);
     });
-    socket.on('pong', hear);
+    socket.on('pong', alive);
     socket.on('unexpected-response', (_, { statusCode = 0 }) => this.#unanswered(statusCode));
     socket.on('error', (error) => this.#lose(`Connection failure: ${error.message}`));
     socket.on('close', (code, reason) => this.#lose(`The connection was closed (${code}) ${reason}`.trim()));
@@ -114,35 +113,35 @@ export class RemoteSocket {
     if (type === 'connection_ack') this.#begin();
     else if (type === 'connection_error') this.#lose(`The connection was refused: ${payload}`);
     else if (type === 'ping') this.#send({ type: 'pong' });
-    else if (type === 'next' || type === 'data') this.#tell({ kind: 'result', bytes: payload });
+    else if (type === 'next' || type === 'data') this.#notify({ kind: 'result', bytes: payload });
     else if (type === 'error') this.#finish({ kind: 'refused', errors: errorsFrom(payload) });
     else if (type === 'complete') this.#finish({ kind: 'complete' });
     else if (type !== 'ka' && type !== 'pong') this.#lose('A message is not of the protocol');
   }
 
-  /** A status of failure or of being elsewhere says nothing about WebSockets. */
+  /** Redirects and server errors do not tell whether the service supports WebSockets. */
   #unanswered(status: number): void {
-    const isKnownHere = (status >= 200 && status < 300) || (status >= 400 && status < 500);
-    if (!isKnownHere) this.#lose(`Connection failure: Unexpected server response: ${status}`);
+    const isDeclined = (status >= 200 && status < 300) || (status >= 400 && status < 500);
+    if (!isDeclined) this.#lose(`Connection failure: Unexpected server response: ${status}`);
     if (this.#isOver) return;
     this.#begun.resolve({ status });
     this.#end();
-    this.#subscribing.declined(status);
+    this.#feed.declined(status);
   }
 
   #begin(): void {
     this.#begun.resolve({ status: SWITCHED });
     clearTimeout(this.#timer);
-    this.#timer = setInterval(() => this.#signOfLife(), KEEPALIVE_MS);
-    this.#send({ type: this.#protocol.start, id: ID, payload: this.#subscribing.request });
+    this.#timer = setInterval(() => this.#ping(), KEEPALIVE_MS);
+    this.#send({ type: this.#protocol.start, id: ID, payload: this.#feed.request });
   }
 
-  #signOfLife(): void {
+  #ping(): void {
     const socket = this.#socket!;
-    // Whoever is not read from cannot be heard.
+    // A paused socket receives no pong.
     if (socket.isPaused) return;
-    this.#unheard += 1;
-    if (this.#unheard > MOST_UNHEARD) this.#lose('There is no sign of life');
+    this.#unansweredPings += 1;
+    if (this.#unansweredPings > MOST_UNANSWERED) this.#lose('There is no sign of life');
     else socket.ping();
   }
 
@@ -152,17 +151,17 @@ export class RemoteSocket {
 
   #lose(message: string): void {
     this.#begun.reject(new Error(message));
-    this.#finish({ kind: 'lost', error: unreachable(this.#subscribing.endpoint, message) });
+    this.#finish({ kind: 'lost', error: unreachable(this.#feed.endpoint, message) });
   }
 
   #finish(event: RemoteEvent): void {
     if (this.#isOver) return;
     this.#end();
-    this.#tell(event);
+    this.#notify(event);
   }
 
-  #tell(event: RemoteEvent): void {
-    this.#subscribing.tell(event);
+  #notify(event: RemoteEvent): void {
+    this.#feed.notify(event);
   }
 
   #end(): void {
@@ -178,7 +177,7 @@ export class RemoteSocket {
 
 const NO_MESSAGE = { type: '', payload: Buffer.alloc(0) };
 
-/** Null: it is none. The payload is not read here. */
+/** Returns null for a message that is not of the protocol. The payload is not parsed. */
 function messageFrom(bytes: Buffer): { readonly type: string; readonly payload: Buffer } | null {
   let type = '';
   let payload = bytes.subarray(0, 0);
@@ -198,7 +197,7 @@ function messageFrom(bytes: Buffer): { readonly type: string; readonly payload: 
   }
 }
 
-/** A list in the newer protocol; in the older one an error, or an object with a list. */
+/** The payload is a list in the newer protocol. In the older one it is an error, or an object with a list. */
 function errorsFrom(payload: Buffer): readonly RemoteError[] {
   const value: unknown = payload.length === 0 ? null : JSON.parse(payload.toString());
   const { errors = [value] } = (value ?? {}) as { readonly errors?: unknown };

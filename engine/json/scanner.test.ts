@@ -1,7 +1,7 @@
 import '../../testing/seed.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { JsonScanner, NotJson } from './json-scanner.ts';
+import { JsonScanner, NotJson } from './scanner.ts';
 
 /** Null where it is JSON, else why not. */
 function problemOf(text: string | Buffer): string | null {

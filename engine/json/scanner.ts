@@ -1,11 +1,11 @@
-/** JSON text as bytes, walked without building values: where the members of an object are, and whether all of it is JSON at all.
- *  What is passed on unread has to be valid, or our own response would not be. Raises NotJson.
- *  Source: RFC 8259. Not here: what members mean (remote-answer.ts). */
+/** Walks JSON bytes without building values: finds the members of objects, and validates the whole text. Text that is copied into a
+ *  response has to be valid JSON, or the response would not be. Raises NotJson.
+ *  Source: RFC 8259. Not here: the meaning of members (remote/answer.ts). */
 import { isUtf8 } from 'node:buffer';
 
 export class NotJson extends Error {}
 
-/** Deeper values are refused, before the stack ends. */
+/** Deeper values are rejected before the stack overflows. */
 const MOST_LEVELS = 1000;
 
 const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
@@ -19,17 +19,17 @@ const LITERALS = new Map([
 
 export class JsonScanner {
   readonly bytes: Buffer;
-  /** Of the next byte. */
+  /** The position of the next byte. */
   at = 0;
   #level = 0;
 
-  /** Raises NotJson for what is no UTF-8. */
+  /** Raises NotJson for bytes that are not UTF-8. */
   constructor(bytes: Buffer) {
     if (!isUtf8(bytes)) throw new NotJson('it is not UTF-8');
     this.bytes = bytes;
   }
 
-  /** The next byte that is not space. */
+  /** Returns the next byte that is not white space, or -1 at the end. */
   peek(): number {
     while (isSpace(this.bytes[this.at]!)) this.at++;
     return this.bytes[this.at] ?? -1;
@@ -46,7 +46,7 @@ export class JsonScanner {
   }
 
   readonly #skipItem = (): void => this.skip();
-  /** Its key is not made a string: where much is skipped, those would be most of the work. */
+  /** Does not decode the key: in large skipped values, decoding keys would be most of the work. */
   readonly #skipMember = (): void => {
     if (this.peek() !== QUOTE) this.#refuse();
     this.#string();
@@ -54,7 +54,7 @@ export class JsonScanner {
     this.skip();
   };
 
-  /** An object; `read` is given each key and has to move over its value. */
+  /** Reads an object. `read` is called with each key and must move past its value. */
   members(read: (key: string) => void): void {
     this.#list(OPEN_BRACE, CLOSE_BRACE, () => {
       if (this.peek() !== QUOTE) this.#refuse();
@@ -68,7 +68,7 @@ export class JsonScanner {
     this.#list(OPEN_BRACKET, CLOSE_BRACKET, read);
   }
 
-  /** A string's value. */
+  /** Returns the value of a string. */
   text(): string {
     const start = this.at;
     const isPlain = this.#string();
@@ -76,7 +76,7 @@ export class JsonScanner {
     return isPlain ? written.slice(1, -1) : (JSON.parse(written) as string);
   }
 
-  /** Nothing but space is left. */
+  /** Raises NotJson unless only white space is left. */
   end(): void {
     if (this.peek() !== -1) this.#refuse();
   }
@@ -102,7 +102,7 @@ export class JsonScanner {
     this.at++;
   }
 
-  /** Without escapes? */
+  /** Returns true for a string without escapes. */
   #string(): boolean {
     const { bytes } = this;
     let at = this.at + 1;
@@ -119,7 +119,7 @@ export class JsonScanner {
     return isPlain;
   }
 
-  /** Bytes of an escape, without its backslash. */
+  /** Returns the length of an escape without its backslash. */
   #escape(at: number): number {
     const text = this.bytes.toString('latin1', at, at + 5);
     const match = /^(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/.exec(text);
@@ -133,7 +133,7 @@ export class JsonScanner {
     this.at += word.length;
   }
 
-  /** By hand: a pattern would want a string of each. RFC 8259, 6. */
+  /** Without a regular expression, which would need a string of each number. RFC 8259, 6. */
   #number(): void {
     const { bytes } = this;
     let at = bytes[this.at] === MINUS ? this.at + 1 : this.at;
@@ -146,7 +146,7 @@ export class JsonScanner {
     this.at = at;
   }
 
-  /** Past one or more. */
+  /** Returns the position after one or more digits. */
   #digits(start: number): number {
     let at = start;
     while (isDigit(this.bytes[at]!)) at++;

@@ -3,12 +3,12 @@
  *  In: bytes × RemoteCall. Out: pieces by field. Raises `remoteAnswerInvalid` for what is no GraphQL response; a field of
  *  another shape than its type is the failure of that field alone. Source: GraphQL specification, "Response". */
 import { EngineError } from '../errors/engine-error.ts';
+import { JsonScanner, NotJson } from '../json/scanner.ts';
 import type { OutgoingResponse } from '../outgoing/http-client.ts';
 import type { RemoteCall, RemoteField, TypeNamePlaces } from '../plan/remote-types.ts';
 import { typeNameOf } from '../resolve/remote-names.ts';
-import { JsonScanner, NotJson } from './json-scanner.ts';
 
-export type Pieces = {
+export type RemoteAnswer = {
   /** By field; an error stands where one is not what it should be. */
   readonly fields: readonly (string | Buffer | EngineError)[];
   /** The remote's own. */
@@ -25,7 +25,7 @@ const MOST_TEXT_BYTES = 16_384;
 export function readAnswer(
   { body, status }: Pick<OutgoingResponse, 'body' | 'status'>,
   call: RemoteCall,
-): Pieces {
+): RemoteAnswer {
   const refuse = (reason: string): never => {
     const told = status === 200 ? reason : `${reason} (status ${status})`;
     throw new EngineError('remoteAnswerInvalid', { url: call.remote.endpoint.url, reason: told });

@@ -1,42 +1,42 @@
-/** One subscription at a remote schema over server-sent events: a request of its own that is answered with a stream of results.
- *  In: endpoint, request, who asks. Out: RemoteEvents. Not here: when it is this and no WebSocket (remote-feed.ts), the bytes of
- *  events (outgoing/event-stream.ts), what a result says (remote-answer.ts).
+/** One subscription at a remote schema over server-sent events: a request of its own whose response is a stream of results.
+ *  In: a FeedRequest. Out: RemoteEvents. Not here: the choice between this and a WebSocket (feed.ts), the bytes of events
+ *  (outgoing/event-stream.ts), the fields of a result (answer.ts).
  *  Source: graphql-sse PROTOCOL.md, "Distinct connections mode". */
 import type { IncomingMessage } from 'node:http';
 import { fillTemplate } from '../metadata/variables.ts';
 import { observeCall } from '../observe/webhook-call.ts';
 import { EventStream, type ServerEvent } from '../outgoing/event-stream.ts';
 import { bodyOf, requestStream } from '../outgoing/http-client.ts';
-import { isErrorList, type RemoteError } from './remote-answer.ts';
-import type { RemoteSubscribing } from './remote-feed.ts';
-import { headersFor, messageOf, timeoutMsOf, unreachable } from './remote-http.ts';
+import { isErrorList, type RemoteError } from './answer.ts';
+import type { FeedRequest } from './feed-types.ts';
+import { headersFor, messageOf, timeoutMsOf, unreachable } from './http.ts';
 
-/** A longer event is the end of its subscription. */
+/** A longer event ends the subscription. */
 const MOST_BYTES = 64 * 1024 * 1024;
-/** Of an answer that is no stream. */
+/** The limit for an answer that is not a stream. */
 const MOST_REFUSAL_BYTES = 1024 * 1024;
 
-export type EventStreaming = RemoteSubscribing & {
-  /** The service answers with a stream. */
+export type StreamRequest = FeedRequest & {
+  /** Called when the service answers with a stream. */
   readonly began: () => void;
-  /** It does not, and why. */
+  /** Called with the cause when it does not. */
   readonly notBegun: (message: string) => void;
 };
 
 export class RemoteEventStream {
-  readonly #streaming: EventStreaming;
-  readonly #gone = new AbortController();
+  readonly #feed: StreamRequest;
+  readonly #stopped = new AbortController();
   readonly #events = new EventStream();
   #response: IncomingMessage | undefined;
 
-  /** Never throws what a service or its address can cause: that is told. */
-  constructor(streaming: EventStreaming) {
-    this.#streaming = streaming;
-    this.#ask().catch((error: unknown) => this.#notBegun(messageOf(error)));
+  /** Failures of the service or its address are reported as events and never thrown. */
+  constructor(feed: StreamRequest) {
+    this.#feed = feed;
+    this.#open().catch((error: unknown) => this.#notBegun(messageOf(error)));
   }
 
   stop(): void {
-    this.#gone.abort();
+    this.#stopped.abort();
     this.#response?.destroy();
   }
 
@@ -49,25 +49,25 @@ export class RemoteEventStream {
     this.#response?.resume();
   }
 
-  async #ask(): Promise<void> {
-    const { endpoint, asker, request } = this.#streaming;
-    const { outbound } = asker;
+  async #open(): Promise<void> {
+    const { endpoint, origin, request } = this.#feed;
+    const { outbound } = origin;
     const url = fillTemplate(endpoint.url, outbound.variables);
-    const own = { ...headersFor(endpoint, asker), accept: 'text/event-stream' };
-    const asking = { purpose: 'remote-schema', url: endpoint.url, method: 'POST' } as const;
+    const own = { ...headersFor(endpoint, origin), accept: 'text/event-stream' };
+    const call = { purpose: 'remote-schema', url: endpoint.url, method: 'POST' } as const;
     const terms = {
-      timeoutMs: timeoutMsOf(endpoint, asker),
+      timeoutMs: timeoutMsOf(endpoint, origin),
       trusts: outbound.trusts,
-      signal: this.#gone.signal,
+      signal: this.#stopped.signal,
     };
-    const { response } = await observeCall(asking, outbound, async (traceHeaders) => {
+    const { response } = await observeCall(call, outbound, async (traceHeaders) => {
       const headers = Object.entries({ ...own, ...traceHeaders });
       const sent = { url, method: 'POST', headers, body: JSON.stringify(request) };
       const answered = await requestStream(sent, terms);
       return { status: answered.statusCode ?? 0, response: answered };
     });
     if (!isStream(response)) return this.#refused(response);
-    this.#streaming.began();
+    this.#feed.began();
     this.#listen(response);
   }
 
@@ -75,49 +75,49 @@ export class RemoteEventStream {
     this.#response = response;
     response.socket.setKeepAlive(true, KEEPALIVE_MS);
     response.on('data', (chunk: Buffer) => {
-      for (const event of this.#events.read(chunk)) this.#hear(event);
+      for (const event of this.#events.read(chunk)) this.#read(event);
       if (this.#events.heldBytes > MOST_BYTES) this.#lose(`An event is longer than ${MOST_BYTES} bytes`);
     });
     response.on('error', (error) => this.#lose(`Connection failure: ${error.message}`));
     response.on('end', () => this.#lose('The stream of events ended'));
   }
 
-  /** Some services name no event but the last. */
-  #hear({ type, data }: ServerEvent): void {
-    if (this.#gone.signal.aborted) return;
-    if (type === 'next' || type === 'message') this.#streaming.tell({ kind: 'result', bytes: data });
+  /** Some services name only the last event. */
+  #read({ type, data }: ServerEvent): void {
+    if (this.#stopped.signal.aborted) return;
+    if (type === 'next' || type === 'message') this.#feed.notify({ kind: 'result', bytes: data });
     if (type !== 'complete') return;
     this.stop();
-    this.#streaming.tell({ kind: 'complete' });
+    this.#feed.notify({ kind: 'complete' });
   }
 
-  /** With errors of GraphQL, or with anything, which may take as long as the head did. */
+  /** Reads an answer that is not a stream: GraphQL errors, or anything else. The body has the same timeout as the headers had. */
   async #refused(response: IncomingMessage): Promise<void> {
-    const { endpoint, asker, tell } = this.#streaming;
-    const late = setTimeout(() => response.destroy(new Error('late')), timeoutMsOf(endpoint, asker));
+    const { endpoint, origin, notify } = this.#feed;
+    const late = setTimeout(() => response.destroy(new Error('late')), timeoutMsOf(endpoint, origin));
     const errors = errorsIn(await bodyOf(response, MOST_REFUSAL_BYTES).finally(() => clearTimeout(late)));
     if (!errors) return this.#notBegun(`No stream of events: the answer has status ${response.statusCode}`);
-    if (this.#gone.signal.aborted) return;
+    if (this.#stopped.signal.aborted) return;
     this.stop();
-    tell({ kind: 'refused', errors });
+    notify({ kind: 'refused', errors });
   }
 
   #notBegun(message: string): void {
-    if (this.#gone.signal.aborted) return;
+    if (this.#stopped.signal.aborted) return;
     this.stop();
-    this.#streaming.notBegun(message);
+    this.#feed.notBegun(message);
   }
 
   #lose(message: string): void {
-    if (this.#gone.signal.aborted) return;
+    if (this.#stopped.signal.aborted) return;
     this.stop();
-    this.#streaming.tell({ kind: 'lost', error: unreachable(this.#streaming.endpoint, message) });
+    this.#feed.notify({ kind: 'lost', error: unreachable(this.#feed.endpoint, message) });
   }
 }
 
 const KEEPALIVE_MS = 10_000;
 
-/** None was asked to be compressed; `none` is what some services call that. */
+/** Content encodings of an uncompressed stream. Some services send `none`. */
 const PLAIN: readonly (string | undefined)[] = [undefined, 'none', 'identity'];
 
 function isStream({ statusCode, headers }: IncomingMessage): boolean {

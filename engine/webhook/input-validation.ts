@@ -1,27 +1,18 @@
-/** Asks the webhooks of a mutation, one after the other, before any statement runs: 200 lets it go on, 400 refuses it with the
- *  webhook's `message`, anything else is a failure of ours, and nothing is written either.
- *  In: what plan/validate-input.ts found. Raises `validationFailed`, `inputNotValidated`. Reference: docs/reference/behaviour/permissions.md.
- *  Not here: HTTP (webhook.ts). */
+/** Calls the input validation webhooks of a mutation, one after the other, before any statement runs. Status 200 accepts the input,
+ *  400 rejects it with the webhook's `message`, and any other status is an internal failure. Nothing is written in either case.
+ *  In: the validations of a plan. Raises `validationFailed`, `inputNotValidated`.
+ *  Not here: the rows to validate (plan/validate-input.ts), HTTP (call.ts). Reference: docs/reference/behaviour/permissions.md. */
 import { fail } from '../errors/engine-error.ts';
+import type { Variables } from '../plan/literal.ts';
+import { literalValue } from '../plan/literal.ts';
 import type { Validation } from '../plan/types.ts';
 import type { Session } from '../resolve/session.ts';
-import type { Variables } from './bind.ts';
-import { callWebhook, type OutboundContext, sessionVariablesOf, WebhookFailure } from './webhook.ts';
-import { written } from './written.ts';
+import { callWebhook } from './call.ts';
+import { type OutboundContext, sessionVariablesOf, WebhookFailure } from './outbound.ts';
 
-export type Asker = { readonly session: Session; readonly variables: Variables };
-
-export async function validateInputs(
-  validations: readonly Validation[],
-  asker: Asker,
-  outbound: OutboundContext,
-): Promise<void> {
-  for (const validation of validations) await validateInput(validation, asker, outbound);
-}
-
-async function validateInput(
+export async function validateInput(
   { webhook, value, steps }: Validation,
-  { session, variables }: Asker,
+  { session, variables }: { readonly session: Session; readonly variables: Variables },
   outbound: OutboundContext,
 ): Promise<void> {
   const sessionVariables = sessionVariablesOf(session, outbound.headerPrefix);
@@ -29,7 +20,7 @@ async function validateInput(
     version: 1,
     role: session.role,
     session_variables: sessionVariables,
-    data: { input: steps.reduce(nestedRows, itemsOf(written(value, variables))) },
+    data: { input: steps.reduce(nestedRows, itemsOf(literalValue(value, (name) => variables[name]))) },
   };
   const message = { purpose: 'input-validation', body, sessionVariables } as const;
   const { status, text } = await callWebhook(webhook, message, outbound).catch((error: unknown) => {
@@ -42,7 +33,7 @@ async function validateInput(
   fail('inputNotValidated', { reason: `it answered with status ${status}` }, { internal });
 }
 
-/** Without a body there is nothing to tell; with one, it has to be what it should. */
+/** Returns the message of a rejection. A body, where there is one, must contain it. */
 function messageIn(text: string, url: string): string {
   if (text.trim() === '') return 'the input is not valid';
   const message = messageOf(text);
@@ -59,12 +50,12 @@ function messageOf(text: string): unknown {
   }
 }
 
-/** What lies under a field of each row. */
+/** Returns the rows under a field of each row. */
 function nestedRows(rows: readonly unknown[], field: string): readonly unknown[] {
   return rows.flatMap((row) => itemsOf((row as Readonly<Record<string, unknown>> | null)?.[field]));
 }
 
-/** A lone object stands for a list of one. */
+/** Returns a list. A single object counts as a list of one. */
 function itemsOf(value: unknown): readonly unknown[] {
   if (value === null || value === undefined) return [];
   return Array.isArray(value) ? value : [value];

@@ -1,22 +1,23 @@
-/** Answers of remote schemas that they allow to be kept (`Cache-Control`), in this process, in bounded memory, for queries and
- *  joins alone. An answer is given again only to a request that is the same in everything the service was told: address,
- *  document, variables and every header, so session variables, role and forwarded headers; whoever asks otherwise asks anew,
- *  and so does everybody once the remote schema has been reloaded.
- *  We are a cache that many share: what is `private` is not kept, nor what sets cookies or comes with errors.
- *  In: what is sent, and a way to ask. Out: an answer. Not here: asking (remote-http.ts). Source: RFC 9111, 3, 4.2, 5.2.2. */
+/** Caches answers of remote schemas whose `Cache-Control` allows it, in the memory of this process, for queries and joins. A cached
+ *  answer is used only for a request with the same address, document, variables and headers, which include session variables,
+ *  role and forwarded headers. Reloading the remote schema invalidates its answers.
+ *  This is a shared cache: answers that are `private`, set cookies or contain errors are not cached.
+ *  In: the content of a request, and a function that sends it. Out: an answer. Not here: sending (http.ts).
+ *  Source: RFC 9111, 3, 4.2, 5.2.2. */
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { JsonScanner } from '../json/scanner.ts';
 import { Lru } from '../limits/lru.ts';
 import type { OutgoingResponse } from '../outgoing/http-client.ts';
-import { JsonScanner } from './json-scanner.ts';
+import type { AnswerCache } from '../webhook/outbound.ts';
 
-type Kept = { readonly answer: OutgoingResponse; readonly until: number };
+type Entry = { readonly answer: OutgoingResponse; readonly expiresAt: number };
 
-/** What an entry weighs besides its body. */
+/** The weight of an entry in addition to its body. */
 const ENTRY_BYTES = 2000;
 
-export class RemoteCache {
-  readonly #kept: Lru<string, Kept>;
+export class RemoteCache implements AnswerCache {
+  readonly #entries: Lru<string, Entry>;
   readonly #now: () => number;
   readonly #owners = new WeakMap<object, number>();
   #ownerCount = 0;
@@ -24,7 +25,7 @@ export class RemoteCache {
   #misses = 0;
 
   constructor(mostBytes: number, now: () => number = Date.now) {
-    this.#kept = new Lru(mostBytes);
+    this.#entries = new Lru(mostBytes);
     this.#now = now;
   }
 
@@ -32,27 +33,27 @@ export class RemoteCache {
     return { hits: this.#hits, misses: this.#misses };
   }
 
-  /** `sent`: all the service is told. What was kept under another `owner` is not found. */
+  /** `request` is everything the service receives. Entries of another `owner` are not used. */
   async answer(
     owner: object,
-    sent: readonly unknown[],
-    ask: () => Promise<OutgoingResponse>,
+    request: readonly unknown[],
+    fetch: () => Promise<OutgoingResponse>,
   ): Promise<OutgoingResponse> {
     const key = createHash('sha256')
-      .update(JSON.stringify([this.#numberOf(owner), sent]))
+      .update(JSON.stringify([this.#numberOf(owner), request]))
       .digest('base64');
-    const kept = this.#kept.get(key);
-    if (kept && kept.until > this.#now()) {
+    const entry = this.#entries.get(key);
+    if (entry && entry.expiresAt > this.#now()) {
       this.#hits += 1;
-      return kept.answer;
+      return entry.answer;
     }
     this.#misses += 1;
-    const askedAt = this.#now();
-    const answer = await ask();
+    const sentAt = this.#now();
+    const answer = await fetch();
     const lifetimeMs = lifetimeMsOf(answer.headers);
     if (lifetimeMs > 0 && answer.status === 200 && isWhole(answer.body)) {
       const { length } = answer.body;
-      this.#kept.set(key, { answer, until: askedAt + lifetimeMs }, length + ENTRY_BYTES);
+      this.#entries.set(key, { answer, expiresAt: sentAt + lifetimeMs }, length + ENTRY_BYTES);
     }
     return answer;
   }
@@ -64,7 +65,7 @@ export class RemoteCache {
   }
 }
 
-/** Zero: it is not to be kept. Without a word about it, it is not. */
+/** Returns how long an answer may be cached. Zero: not at all, which is also the default without `Cache-Control`. */
 export function lifetimeMsOf(headers: IncomingHttpHeaders): number {
   const { 'cache-control': control = '', vary = '', age = '0' } = headers;
   const directives = new Map(
@@ -79,7 +80,7 @@ export function lifetimeMsOf(headers: IncomingHttpHeaders): number {
   return /^\d+$/.test(seconds) ? Math.max(0, Number(seconds) - (Number(age) || 0)) * 1000 : 0;
 }
 
-/** JSON, and no errors in it. */
+/** True when the body is JSON without errors. */
 function isWhole(body: Buffer): boolean {
   let hasErrors = false;
   try {

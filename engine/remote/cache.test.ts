@@ -1,6 +1,6 @@
 /** What is kept, for whom, and for how long. */
 import { expect, test } from 'vitest';
-import { lifetimeMsOf, RemoteCache } from './remote-cache.ts';
+import { lifetimeMsOf, RemoteCache } from './cache.ts';
 
 const OWNER = {};
 const FRESH = { 'cache-control': 'max-age=60' };

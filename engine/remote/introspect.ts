@@ -1,0 +1,56 @@
+/** Introspects a remote schema. Out: its Upstream, or the error that explains why it has none.
+ *  Not here: reading the introspection result (resolve/introspection.ts), HTTP (http.ts). */
+import { EngineError, fail } from '../errors/engine-error.ts';
+import type { RemoteSchemaDefinition } from '../metadata/schema/remote-schema.ts';
+import { INTROSPECTION_QUERY, readIntrospection } from '../resolve/introspection.ts';
+import { endpointOf, type Upstream } from '../resolve/remote-schema.ts';
+import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
+import type { RemoteEndpoint } from '../resolve/types.ts';
+import type { OutboundContext } from '../webhook/outbound.ts';
+import { postToRemote } from './http.ts';
+
+const ENGINE_ITSELF: Session = {
+  role: ADMIN_ROLE,
+  variables: { [`${SESSION_PREFIX}role`]: ADMIN_ROLE },
+  mayUseBackendOnly: false,
+};
+
+/** Returns an error for a service that cannot be reached or whose introspection is invalid. It never throws one. */
+export async function introspectRemote(
+  definition: RemoteSchemaDefinition,
+  outbound: Pick<OutboundContext, 'variables' | 'headerPrefix' | 'trusts'>,
+  timeLimitMs: number,
+): Promise<Upstream> {
+  try {
+    const endpoint = endpointOf(definition);
+    const body = JSON.stringify({ query: INTROSPECTION_QUERY, operationName: 'IntrospectionQuery' });
+    const origin = {
+      session: ENGINE_ITSELF,
+      outbound: { ...outbound, headers: {} },
+      timeLimitMs,
+      isRepeatable: true,
+    };
+    const answer = await postToRemote(endpoint, body, origin);
+    const introspection = dataOf(answer.body.toString(), endpoint, answer.status);
+    return { introspection, schema: readIntrospection(introspection) };
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    return { error };
+  }
+}
+
+function dataOf(text: string, { url }: RemoteEndpoint, status: number): unknown {
+  const body = parsed(text);
+  if (body?.data !== undefined && body.data !== null) return body.data;
+  const internal = { status, body: body?.errors ?? text.slice(0, 1000) };
+  const reason = `there is no introspection in it (status ${status})`;
+  return fail('remoteAnswerInvalid', { url, reason }, { internal });
+}
+
+function parsed(text: string): { readonly data?: unknown; readonly errors?: unknown } | null {
+  try {
+    return JSON.parse(text) as object | null;
+  } catch {
+    return null;
+  }
+}

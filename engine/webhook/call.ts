@@ -1,0 +1,120 @@
+/** Calls a webhook of the metadata. The URL's `{{NAME}}` are filled in from the environment, headers come from the metadata and,
+ *  where configured, from the client, the body is JSON, and the request transform is applied to all of that.
+ *  In: a webhook, a message and the outbound context. Out: the response and the request that was sent. Raises WebhookFailure.
+ *  Not here: connections (outgoing/), headers (outbound.ts), the meaning of a response (input-validation.ts, action.ts).
+ *  Reference: docs/reference/behaviour/metadata.md. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { RequestTransform } from '../metadata/schema/common.ts';
+import { fillTemplate } from '../metadata/variables.ts';
+import type { WebhookCalled } from '../observe/observation.ts';
+import { observeCall } from '../observe/webhook-call.ts';
+import { NoResponse, sendRequest } from '../outgoing/http-client.ts';
+import { TransformError } from '../transform/render.ts';
+import { type HttpRequest, type PlainRequest, transformRequest } from '../transform/request.ts';
+import {
+  type ConfiguredHeader,
+  configuredHeaders,
+  forwardedHeaders,
+  type OutboundContext,
+  WebhookFailure,
+} from './outbound.ts';
+
+export type Webhook = {
+  readonly url: string;
+  readonly headers: readonly ConfiguredHeader[];
+  readonly forwardsClientHeaders: boolean;
+  /** Client headers that are not forwarded. Without a list: those about the client's own body and browser. */
+  readonly ignoredClientHeaders?: readonly string[];
+  /** True when the client's headers take precedence over the metadata's. */
+  readonly prefersClientHeaders?: boolean;
+  readonly timeoutSeconds: number;
+  readonly requestTransform?: RequestTransform;
+};
+
+/** What a webhook receives: a JSON value, and the session variables for templates, under the names clients use. */
+export type Message = {
+  readonly purpose: WebhookCalled['purpose'];
+  readonly body: unknown;
+  readonly sessionVariables: Readonly<Record<string, string>>;
+};
+
+export type WebhookAnswer = {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  /** The request before its transform. */
+  readonly plain: PlainRequest;
+  readonly sent: HttpRequest;
+};
+
+/** Longer responses are cut off, because they would leave no memory for others. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/** Methods whose requests have no body. RFC 9110, 9.3.1 and 9.3.2. */
+const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+
+export async function callWebhook(
+  webhook: Webhook,
+  message: Message,
+  outbound: OutboundContext,
+): Promise<WebhookAnswer> {
+  const plain: PlainRequest = {
+    method: 'POST',
+    url: fillTemplate(webhook.url, outbound.variables),
+    headers: headersFor(webhook, message, outbound),
+    body: message.body,
+  };
+  const sent = transformed(webhook, plain, message);
+  const call = { purpose: message.purpose, url: webhook.url, method: sent.method };
+  // The headers of the call's own span replace trace headers of the client and the metadata.
+  return observeCall(call, outbound, async (traceHeaders) => {
+    const headers = new Map([...sent.headers, ...Object.entries(traceHeaders)]);
+    const answer = await answerTo(webhook, { ...sent, headers }, outbound);
+    return { status: answer.status, headers: answer.headers, text: answer.body.toString(), plain, sent };
+  });
+}
+
+function answerTo({ timeoutSeconds }: Webhook, sent: HttpRequest, { trusts, signal }: OutboundContext) {
+  const { method, url, headers } = sent;
+  const terms = {
+    timeoutMs: timeoutSeconds * 1000,
+    mostBytes: MOST_BYTES,
+    isRepeatable: false,
+    trusts,
+    signal,
+  };
+  return sendRequest({ method, url, headers, body: bodyText(sent) }, terms).catch((error: unknown) => {
+    throw error instanceof NoResponse ? new WebhookFailure(error.message, { sent }) : error;
+  });
+}
+
+/** Returns null when the request has no body. */
+function bodyText({ method, body }: HttpRequest): string | null {
+  if (BODILESS.has(method) || body.kind === 'none') return null;
+  return body.kind === 'form' ? body.text : (JSON.stringify(body.value) ?? null);
+}
+
+function transformed(
+  { requestTransform }: Webhook,
+  plain: PlainRequest,
+  { sessionVariables }: Message,
+): HttpRequest {
+  if (!requestTransform) return { ...plain, body: { kind: 'json', value: plain.body } };
+  try {
+    return transformRequest(requestTransform, plain, sessionVariables);
+  } catch (error) {
+    if (!(error instanceof TransformError)) throw error;
+    throw new WebhookFailure('the request transform failed', { problem: error.problem });
+  }
+}
+
+function headersFor(
+  webhook: Webhook,
+  message: Message,
+  outbound: OutboundContext,
+): ReadonlyMap<string, string> {
+  const configured = configuredHeaders(webhook, outbound.variables);
+  const forwarded = webhook.forwardsClientHeaders ? forwardedHeaders(webhook, message, outbound) : [];
+  const [weak, strong] = webhook.prefersClientHeaders ? [configured, forwarded] : [forwarded, configured];
+  return new Map([...weak, ['content-type', 'application/json'], ...strong]);
+}
