@@ -164,8 +164,59 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'engine/bench': ['*'],
   engine: ['*'],
-  operator: [],
-  crds: ['operator'],
+  'operator/kinds': [],
+  'operator/objects': ['operator/kinds'],
+  'operator/ports': ['operator/objects', 'operator/kinds'],
+  'operator/grants': ['operator/ports', 'operator/objects', 'operator/kinds'],
+  'operator/engine': ['operator/ports', 'operator/objects'],
+  'operator/decide': ['operator/grants', 'operator/ports', 'operator/objects', 'operator/kinds'],
+  'operator/settle': ['operator/decide', 'operator/ports', 'operator/objects', 'operator/kinds'],
+  'operator/status': [
+    'operator/settle',
+    'operator/decide',
+    'operator/engine',
+    'operator/ports',
+    'operator/objects',
+    'operator/kinds',
+  ],
+  'operator/pass': [
+    'operator/status',
+    'operator/settle',
+    'operator/decide',
+    'operator/engine',
+    'operator/grants',
+    'operator/ports',
+    'operator/objects',
+    'operator/kinds',
+  ],
+  'operator/folder': [
+    'operator/pass',
+    'operator/status',
+    'operator/decide',
+    'operator/engine',
+    'operator/ports',
+    'operator/objects',
+    'operator/kinds',
+  ],
+  'operator/kubernetes': [
+    'operator/pass',
+    'operator/status',
+    'operator/decide',
+    'operator/engine',
+    'operator/grants',
+    'operator/ports',
+    'operator/objects',
+    'operator/kinds',
+  ],
+  'operator/commands': [
+    'operator/folder',
+    'operator/kubernetes',
+    'operator/pass',
+    'operator/status',
+    'operator/kinds',
+  ],
+  'operator/main': ['operator/commands', 'operator/kubernetes'],
+  crds: [],
   bin: ['*'],
   docs: ['*'],
   deploy: ['*'],
@@ -327,7 +378,7 @@ test('no name says nothing: util, helper, manager, service, misc', () => {
 
 test('ARCHITECTURE names every room', () => {
   const text = readFileSync('docs/ARCHITECTURE.md', 'utf8');
-  const rooms = Object.keys(LAYERS).filter((room) => room.includes('/'));
+  const rooms = Object.keys(LAYERS).filter((room) => room.includes('/') && existsSync(room));
   expect(rooms.filter((room) => !text.includes(`${room.split('/')[1]}/`))).toEqual([]);
 });
 
@@ -362,6 +413,8 @@ function importsOf(file: string): string[] {
 
 function roomOf(file: string): string {
   const [first, second, third] = file.split('/');
+  // A file beside the operator's folders is a room of its own; kinds.ts is the entrance of kinds/.
+  if (first === 'operator') return `operator/${second!.replace(/\.ts$/, '')}`;
   return first === 'engine' && third !== undefined ? `engine/${second}` : first!;
 }
 

@@ -1,7 +1,7 @@
 /** Flags of commands about the metadata of one engine: where it is, and a folder. From the table come parsing and help.
  *  Out: what is asked for, or a FlagProblem with a sentence. Environment: ENGINE_GRAPHQL_ADMIN_SECRET. */
 import { parseArgs } from 'node:util';
-import type { EngineAddress } from '../operator/engine-client.ts';
+import type { EngineAddress } from '../operator/engine/client.ts';
 
 export class FlagProblem extends Error {}
 

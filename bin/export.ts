@@ -2,8 +2,8 @@
  *  resources. Files of a metadata directory that have no object any more are removed; resources want a new folder.
  *  Exit codes: 0 written, 1 not, 2 flags. Not here: the files (engine/metadata/directory.ts, write-resources.ts). */
 import { writeDirectory } from '../engine/store/directory.ts';
-import { readExported } from '../operator/engine-answers.ts';
-import { operation, perform } from '../operator/engine-client.ts';
+import { readExported } from '../operator/engine/answers.ts';
+import { operation, perform } from '../operator/engine/client.ts';
 import {
   type Asked,
   type Command,

@@ -4,8 +4,8 @@
  *  (engine/metadata/read-directory.ts), judging them (the engine). */
 import { exportMetadata } from '../engine/metadata/index.ts';
 import { readDirectory } from '../engine/store/directory.ts';
-import { type ReplaceAnswer, readReplaced } from '../operator/engine-answers.ts';
-import { operation, perform } from '../operator/engine-client.ts';
+import { type ReplaceAnswer, readReplaced } from '../operator/engine/answers.ts';
+import { operation, perform } from '../operator/engine/client.ts';
 import { type Asked, type Command, complain, parseFlags, RESOURCE_FLAGS } from './engine-flags.ts';
 import { writeResources } from './write-resources.ts';
 

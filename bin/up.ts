@@ -4,12 +4,12 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
-import { engineClient } from '../operator/engine-client.ts';
-import { systemClock } from '../operator/folder/clock.ts';
+import { engineClient } from '../operator/engine/client.ts';
 import { folderOptions } from '../operator/folder/flags.ts';
 import { FolderSource } from '../operator/folder/folder-source.ts';
 import { follow } from '../operator/folder/follow.ts';
-import { narrator } from '../operator/folder/narrate.ts';
+import { narrator } from '../operator/folder/watch-output.ts';
+import { systemClock } from '../operator/pass/clock.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
 import { ensureDatabases, seed } from './up/databases.ts';
 import { choosePort, type EngineProcess, startEngineProcess, USUAL_PORT } from './up/engine-process.ts';

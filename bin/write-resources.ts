@@ -1,7 +1,7 @@
 /** Metadata → a folder of custom resources, and a word about what came of it: what `import -o` and `export --as crs` share.
- *  Not here: the resources (operator/describe.ts), the files (operator/folder/write-folder.ts). */
+ *  Not here: the resources (operator/folder/describe.ts), the files (operator/folder/write-folder.ts). */
 import type { Metadata } from '../engine/metadata/index.ts';
-import { describeMetadata } from '../operator/describe.ts';
+import { describeMetadata } from '../operator/folder/describe.ts';
 import { SECRETS_FOLDER, writeFolder } from '../operator/folder/write-folder.ts';
 import type { Asked } from './engine-flags.ts';
 

@@ -3,8 +3,8 @@ import { normaliseObject, OBJECTS, parseKey } from '@pergola/engine/metadata';
 import { load } from 'js-yaml';
 import { expect, test } from 'vitest';
 import type { TranslateContext } from './kinds/kind.ts';
+import { problemsOf } from './kinds/validate.ts';
 import { type CustomResource, KINDS, kindOf } from './kinds.ts';
-import { problemsOf } from './validate.ts';
 
 const context: TranslateContext = {
   valueFrom: ({ env, file, secretKeyRef }) => {

@@ -1,7 +1,7 @@
 /** KINDS: every kind of custom resource, one row each, in the order documents list them. From a row come the definition
  *  (crds/), validation, the watches, and what the reconcile core needs: the metadata objects a resource stands for.
  *  The public surface of the package for crds/.
- *  Not here: the shape of each kind (kinds/), what happens to the objects (reconcile.ts). */
+ *  Not here: the shape of each kind (kinds/), what happens to the objects (pass/reconcile.ts). */
 import { action } from './kinds/action.ts';
 import { allowListEntry } from './kinds/allow-list-entry.ts';
 import { apiLimits } from './kinds/api-limits.ts';

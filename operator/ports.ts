@@ -1,8 +1,9 @@
 /** What the reconcile core needs of its surroundings: an engine, a place resources come from, a place statuses go to, a clock.
  *  Folder mode and Kubernetes implement them; tests script them.
- *  Not here: the core itself (reconcile.ts), the engine over HTTP (engine-client.ts). */
+ *  Not here: the core itself (pass/reconcile.ts), the engine over HTTP (engine/client.ts). */
 import type { Edit, Metadata, MetadataObject, PathStep } from '@pergola/engine/metadata';
 import type { CrStatus, CustomResource, DeletionPolicy, Reason } from './kinds.ts';
+import type { LedgerEntries, LedgerPatch, Reservations } from './objects/ledger.ts';
 
 /** An object the engine keeps but cannot serve; or, with the code `not-enforced`, one it keeps that restricts nothing. */
 export type InconsistentObject = {
@@ -213,55 +214,21 @@ export const DEFAULT_POLICIES: Policies = {
   pruneGuard: { maxObjects: 20, maxPercent: 30 },
 };
 
-export type LedgerEntry = {
-  readonly manager: string;
-  readonly uid: string;
-  /** `Kind namespace/name`. */
-  readonly cr: string;
-  /** Of the resource, when the fragment was last written. */
-  readonly generation: number;
-  /** Of the fragment in normal form. */
-  readonly hash: string;
-  readonly deletionPolicy: DeletionPolicy;
-  /** When an operator first noticed that the owner may not own it any more, in ISO 8601. */
-  readonly revokedAt?: string;
-};
-
-/** Who owns which metadata objects, by key; of every manager. Stored beside the metadata, in the same transaction; no part of an
- *  export. */
-export type LedgerEntries = ReadonlyMap<string, LedgerEntry>;
-
-/** A key that lost its owner and stays with the owner's namespace for a while. */
-export type Reservation = {
-  readonly manager: string;
-  /** The last owner, as `Kind namespace/name`. */
-  readonly cr: string;
-  /** In ISO 8601. */
-  readonly releasedAt: string;
-};
-
-/** Reservations of every manager, by key. Stored with the ledger. */
-export type Reservations = ReadonlyMap<string, Reservation>;
-
-/** As one manager sees it. */
-export type Ledger = {
-  readonly manager: string;
-  readonly objects: LedgerEntries;
-  readonly reservations?: Reservations | undefined;
-};
-
-export type LedgerPatchEntry = Omit<LedgerEntry, 'revokedAt'> & { readonly revokedAt?: string | null };
-
-/** A JSON Merge Patch of the ledger: entries that are new or others now, null for those that go. */
-export type LedgerPatch = {
-  readonly manager: string;
-  readonly objects: Readonly<Record<string, LedgerPatchEntry | null>>;
-  /** Absent where none changes. */
-  readonly reservations?: Readonly<Record<string, Reservation | null>>;
-};
-
 /** A resource's outcome, before it becomes conditions. */
 export type Outcome = {
   readonly reason: Reason;
   readonly message: string;
+};
+
+/** What became of a resource in a pass. */
+export type Verdict = {
+  readonly outcome: Outcome;
+  /** What differs from the resource and is left so by policy. */
+  readonly drift?: string;
+  /** Were objects of the resource written just now. */
+  readonly wasWritten: boolean;
+  /** Not every replica serves it yet. */
+  readonly isLate?: boolean;
+  /** Objects of the resource the engine does not serve as they should be. */
+  readonly failing: readonly string[];
 };

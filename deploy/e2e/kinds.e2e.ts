@@ -1,5 +1,5 @@
 /** Every kind on a real cluster: the examples documents show, with the services they speak of and the chart's trial Postgres, become
- *  Ready and are what a role sees. Not here: what each kind means (operator/every-kind.test.ts). */
+ *  Ready and are what a role sees. Not here: what each kind means (operator/end-to-end/every-kind.test.ts). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apply, get, kubectl, type Printed, waitFor } from './cluster.ts';
 import { Door } from './door.ts';

@@ -1,8 +1,8 @@
 /** Tenants: one engine, two namespaces that bind resources to it, and a user who may only `edit` one of them. Whatever that user
  *  applies, the resources of the other namespace stay Ready, their changes are applied, and the API answers as before; nothing is owned
  *  without a grant, taken over by waiting, or kept after the namespace is revoked.
- *  The steps are one story and run in order. Not here: every case (operator/tenants.test.ts), the forms of hostile resources
- *  (operator/noninterference.test.ts). */
+ *  The steps are one story and run in order. Not here: every case (operator/end-to-end/tenants.test.ts), the forms of hostile resources
+ *  (operator/end-to-end/noninterference.test.ts). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apply, get, kubectl, type Printed, until, waitFor } from './cluster.ts';
 import { Door } from './door.ts';

@@ -1,6 +1,6 @@
 /** Warnings: an object that a custom resource owns is changed by somebody other than the operator, which will put it back.
  *  Who owns what is the ledger, which the operator keeps in the store beside the document; a request that writes the ledger
- *  is the operator's own. In: two documents. Out: one warning an object. Not here: the ledger itself (operator/ledger.ts). */
+ *  is the operator's own. In: two documents. Out: one warning an object. Not here: the ledger itself (operator/objects/ledger.ts). */
 import { fail } from '../errors/engine-error.ts';
 import { changedKeys } from '../metadata/diff.ts';
 import { parseKey } from '../metadata/objects.ts';

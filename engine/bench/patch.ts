@@ -111,7 +111,7 @@ function change(engine: Engine, i: number): Promise<void> {
   return write(engine, [put], { manager: 'bench', objects: { [key]: entry(key, i + 2) } });
 }
 
-/** As operator/engine-client.ts does. */
+/** As operator/engine/client.ts does. */
 async function write(engine: Engine, put: readonly object[], patch: object): Promise<void> {
   const options = { allow_inconsistent_metadata: true, include_keys: true };
   const args = [

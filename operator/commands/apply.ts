@@ -1,10 +1,11 @@
 /** `pergola apply`: makes an engine be what a folder says, once. One line per resource with its Ready condition.
  *  Exit code 1 when a file cannot be read, the engine does not answer, or a resource is not Ready. */
-import { outcomeOfPass } from '../engine-status.ts';
-import { systemClock } from '../folder/clock.ts';
+
 import { complain, type FolderCommand, parseFlags } from '../folder/flags.ts';
 import { printProblems, printResources, reportAsJson } from '../folder/print.ts';
-import { reconcile } from '../reconcile.ts';
+import { systemClock } from '../pass/clock.ts';
+import { reconcile } from '../pass/reconcile.ts';
+import { outcomeOfPass } from '../status/engine-status.ts';
 
 export async function run(argv: readonly string[]): Promise<number> {
   try {

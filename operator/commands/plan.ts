@@ -2,7 +2,8 @@
  *  Exit codes: 0 nothing, 2 something, 1 it cannot be said (files, resources, or the engine are not in order). */
 import { complain, type FolderCommand, parseFlags } from '../folder/flags.ts';
 import { planAsJson, printPlan, printProblems } from '../folder/print.ts';
-import { foresee, plan } from '../reconcile.ts';
+import { plan } from '../pass/reconcile.ts';
+import { foresee } from '../status/report.ts';
 
 export async function run(argv: readonly string[]): Promise<number> {
   try {

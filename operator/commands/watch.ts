@@ -1,8 +1,9 @@
 /** `pergola watch`: makes an engine be what a folder says, again whenever a file or the engine changes, until Ctrl-C. */
-import { systemClock } from '../folder/clock.ts';
+
 import { complain, parseFlags } from '../folder/flags.ts';
 import { follow } from '../folder/follow.ts';
-import { narrator } from '../folder/narrate.ts';
+import { narrator } from '../folder/watch-output.ts';
+import { systemClock } from '../pass/clock.ts';
 
 export async function run(argv: readonly string[]): Promise<number> {
   try {

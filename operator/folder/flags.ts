@@ -1,7 +1,7 @@
 /** Flags of plan, apply and watch: one table, from which come parsing and help.
  *  Out: what is asked for, or a FlagProblem with a sentence. Environment: ENGINE_GRAPHQL_ADMIN_SECRET, NO_COLOR. */
 import { parseArgs } from 'node:util';
-import { type EngineAddress, engineClient } from '../engine-client.ts';
+import { type EngineAddress, engineClient } from '../engine/client.ts';
 import type { EnginePort, ReconcileOptions } from '../ports.ts';
 import { FolderSource } from './folder-source.ts';
 

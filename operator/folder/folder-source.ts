@@ -3,8 +3,10 @@
  *  Not here: reading files (read-folder.ts). */
 
 import { own } from '@pergola/engine/metadata';
-import { shortHash, stableJson } from '../fragment.ts';
+import { problemsOf } from '../kinds/validate.ts';
 import { type CrStatus, type CustomResource, GROUP_VERSION, kindOf } from '../kinds.ts';
+import { shortHash, stableJson } from '../objects/normal-form.ts';
+import { systemClock } from '../pass/clock.ts';
 import {
   type CrSnapshot,
   type CrSource,
@@ -14,8 +16,6 @@ import {
   type StatusChange,
   type StatusSink,
 } from '../ports.ts';
-import { problemsOf } from '../validate.ts';
-import { systemClock } from './clock.ts';
 import { type FileProblem, type FolderContent, type Manifest, readFolder } from './read-folder.ts';
 
 /** What an Engine document in the folder says about the one engine there is. */

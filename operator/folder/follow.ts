@@ -1,13 +1,14 @@
 /** The loop of `watch` and `up`: a pass now, and again when a file changes, when somebody else changed the engine, when something
  *  waits for what may have come, and every ten minutes anyway. Files are watched, and looked at every second besides: editors
  *  that rename, mounted and network folders do not always tell.
- *  Out: a report a pass, until the signal. Not here: a pass (../reconcile.ts), printing (print.ts). */
+ *  Out: a report a pass, until the signal. Not here: a pass (pass/reconcile.ts), printing (print.ts). */
 import { watch } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stateVersionOf } from '@pergola/engine/metadata';
+import { type Ports, reconcile } from '../pass/reconcile.ts';
 import { type EnginePort, EngineProblem, type ReconcileOptions } from '../ports.ts';
-import { type Ports, type Report, reconcile } from '../reconcile.ts';
+import type { Report } from '../status/report.ts';
 import { filesIn } from './read-folder.ts';
 
 export type FollowOptions = {

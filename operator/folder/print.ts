@@ -1,12 +1,12 @@
 /** What people read in a terminal: a plan, one line per resource, what a pass changed. Colours only where there is a terminal.
  *  Not here: when to print (commands/, follow.ts). */
 import { styleText } from 'node:util';
-import { type Difference, differencesOf } from '../difference.ts';
-import { describeKey } from '../fragment.ts';
+import type { Decision } from '../decide/decide.ts';
 import { type CustomResource, crName } from '../kinds.ts';
-import type { Verdict } from '../outcomes.ts';
-import { foresee, type Plan, type Report } from '../reconcile.ts';
-import type { Decision } from '../three-way.ts';
+import { type Difference, differencesOf } from '../objects/difference.ts';
+import { describeKey } from '../objects/normal-form.ts';
+import type { Verdict } from '../ports.ts';
+import { foresee, type Plan, type Report } from '../status/report.ts';
 import type { FileProblem } from './read-folder.ts';
 
 type Paint = Parameters<typeof styleText>[0];

@@ -1,7 +1,7 @@
 /** A folder → the documents in it that concern us: custom resources, Secrets and ConfigMaps; and what is wrong with its files.
  *  Reads *.yaml, *.yml and *.json, at any depth, with several documents a file and `kind: List`, as kubectl does. A file with
  *  anything wrong in it gives nothing: its resources count as unseen, and what they own is left alone.
- *  Documents of other groups are other programs' business. Not here: meaning of a spec (../validate.ts). */
+ *  Documents of other groups are other programs' business. Not here: meaning of a spec (kinds/validate.ts). */
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join, relative } from 'node:path';
 import { isRecord, parseJson, YAML_SCHEMA } from '@pergola/engine/metadata';

@@ -1,10 +1,10 @@
 /** Described resources as a folder of manifests, one a file: `tables/author.yaml`; Secrets apart, for they belong elsewhere.
- *  Not here: which resources (../describe.ts), reading a folder (read-folder.ts). */
+ *  Not here: which resources (describe.ts), reading a folder (read-folder.ts). */
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { printYaml } from '@pergola/engine/metadata';
-import type { Description } from '../describe.ts';
 import { GROUP_VERSION, kindOf } from '../kinds.ts';
+import type { Description } from './describe.ts';
 
 export class FolderProblem extends Error {}
 

@@ -4,8 +4,8 @@
  *  objects. One grant must cover all of an object.
  *  Pure. Not here: what an object needs (needs.ts), who may bind at all (kubernetes/engine-binding.ts). */
 import type { MetadataObject } from '@pergola/engine/metadata';
-import { describeKey } from '../fragment.ts';
 import { KINDS, kindOf } from '../kinds.ts';
+import { describeKey } from '../objects/normal-form.ts';
 import { DIMENSIONS, type Dimension, type Needs, needsOf, variablesNeeded } from './needs.ts';
 
 export type Grant = {

@@ -1,10 +1,10 @@
 /** Names that stay with a namespace. A key that a resource owns, or has owned until a moment ago, goes to no other namespace, so
  *  that nobody inherits a name by waiting with a resource of the same one. Resources of the same namespace and of the Engine's own are
  *  not kept waiting.
- *  Pure. Not here: which of the permitted resources wins a key (../desired.ts), who may own it at all (grants.ts). */
+ *  Pure. Not here: which of the permitted resources wins a key (decide/desired.ts), who may own it at all (grants.ts). */
 import { kindAndNamespaceOf } from '../kinds.ts';
-import type { EntryChange } from '../ledger.ts';
-import type { CrSnapshot, Ledger, ReconcileOptions, Reservation } from '../ports.ts';
+import type { EntryChange, Ledger, Reservation } from '../objects/ledger.ts';
+import type { CrSnapshot, ReconcileOptions } from '../ports.ts';
 
 /** The namespace a key stays with. */
 export type Holder = {

@@ -1,10 +1,11 @@
 /** Objects whose namespace may no longer own them: they are removed from the engine after a grace period that begins when an
  *  operator first notices. The ledger keeps that time, so a restart or another leader does not begin anew.
  *  Only resources that cannot be applied are judged here: what a permitted resource claims is permitted.
- *  Pure. Not here: what becomes of the objects (../three-way.ts). */
+ *  Pure. Not here: what becomes of the objects (decide/decide.ts). */
 import type { MetadataObject } from '@pergola/engine/metadata';
 import { kindAndNamespaceOf } from '../kinds.ts';
-import type { CrSnapshot, LedgerEntry } from '../ports.ts';
+import type { LedgerEntry } from '../objects/ledger.ts';
+import type { CrSnapshot } from '../ports.ts';
 
 export type Revocation = {
   /** When it was first noticed, as the ledger has it. */

@@ -23,6 +23,7 @@ import {
   Url,
 } from './annotate.ts';
 import { readSdl, TypeRelationships, typeObjects } from './custom-types.ts';
+import { itemAt, placed } from './field-path.ts';
 import {
   type Draft,
   type Inventory,
@@ -32,7 +33,6 @@ import {
   specOf,
   type TranslateContext,
 } from './kind.ts';
-import { itemAt, placed } from './place.ts';
 import { describeTransforms, TRANSFORMS, transformsOf } from './transform.ts';
 import { describeHeaders, Headers, headersOf, readValue, ValueFrom } from './value-source.ts';
 

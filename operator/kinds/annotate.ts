@@ -1,5 +1,5 @@
 /** Words of a custom resource's schema that plain JSON Schema lacks: lists keyed by a field, rules over several fields, open
- *  parts. They are written as Kubernetes spells them, so that crds/ copies them and validation (../validate.ts) obeys them.
+ *  parts. They are written as Kubernetes spells them, so that crds/ copies them and validation (validate.ts) obeys them.
  *  Every object is closed: crds/ leaves `additionalProperties: false` out, where pruning does its work.
  *  Not here: metadata shapes (project.ts). */
 import { type TProperties, type TSchema, Type } from '@pergola/engine/metadata';

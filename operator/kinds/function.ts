@@ -18,9 +18,9 @@ import {
   keyedList,
   MetadataName,
 } from './annotate.ts';
+import { itemAt, placed } from './field-path.ts';
 import { type Draft, type Inventory, kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
 import { TableName } from './permission.ts';
-import { itemAt, placed } from './place.ts';
 import { describe, unproject } from './project.ts';
 
 const Configuration = closed({

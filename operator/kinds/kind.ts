@@ -3,7 +3,7 @@
 import type { MetadataObject, ObjectKind } from '@pergola/engine/metadata';
 import { type Static, type TProperties, type TSchema, Type } from '@pergola/engine/metadata';
 import { closed, described, immutable, Name, type Rule } from './annotate.ts';
-import type { Place } from './place.ts';
+import type { Place } from './field-path.ts';
 import type { Reason } from './resource.ts';
 
 export type PrinterColumn = {

@@ -14,10 +14,10 @@ import {
   YAML_SCHEMA,
 } from '@pergola/engine/metadata';
 import { load, YAMLException } from 'js-yaml';
-import { excessOf } from '../extent.ts';
 import { closed, described, keyedList, OPEN_OBJECT, type Rule } from './annotate.ts';
+import { itemAt, type Place, placed } from './field-path.ts';
 import { kindRow, OBJECT_COLUMNS, SpecProblem, specOf, type TranslateContext } from './kind.ts';
-import { itemAt, type Place, placed } from './place.ts';
+import { excessOf } from './spec-limits.ts';
 import { ConfigMapKeyRef } from './value-source.ts';
 
 const Document = Type.Unsafe<Readonly<Record<string, unknown>>>(OPEN_OBJECT);

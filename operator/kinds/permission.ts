@@ -13,8 +13,8 @@ import {
   UpdateRule,
 } from '@pergola/engine/metadata';
 import { Comment, closed, Identifier, immutable, MetadataName, type Rule } from './annotate.ts';
+import type { Place } from './field-path.ts';
 import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
-import type { Place } from './place.ts';
 import { describe, project, unproject } from './project.ts';
 
 /** In the order they are written. */

@@ -24,6 +24,7 @@ import {
   textRecord,
   Url,
 } from './annotate.ts';
+import { itemAt, placed } from './field-path.ts';
 import {
   type Draft,
   type Inventory,
@@ -32,7 +33,6 @@ import {
   specOf,
   type TranslateContext,
 } from './kind.ts';
-import { itemAt, placed } from './place.ts';
 import { describe, unproject } from './project.ts';
 import { describeHeaders, FromEnv, Headers, headersOf, readValue, ValueFrom } from './value-source.ts';
 

@@ -1,6 +1,6 @@
 /** What a custom resource is, apart from its kind: metadata, spec, status with conditions; and the closed lists of condition
  *  types and reasons. STATUS is the schema of every kind's status subresource.
- *  Not here: which kinds there are (../kinds.ts), how a status comes about (../status.ts). */
+ *  Not here: which kinds there are (../kinds.ts), how a status comes about (status/conditions.ts). */
 import { Type } from '@pergola/engine/metadata';
 
 export const API_GROUP = 'pergola.dev';

@@ -20,8 +20,8 @@ import {
   Type,
 } from '@pergola/engine/metadata';
 import { closed, described, exactlyOne, immutable, keyedList, MetadataName, Name } from './annotate.ts';
+import type { Place } from './field-path.ts';
 import { type Draft, kindRow, OBJECT_COLUMNS, OWN_SECRET, specOf, type TranslateContext } from './kind.ts';
-import type { Place } from './place.ts';
 import { describe, project, unproject } from './project.ts';
 
 const UrlFrom = described(

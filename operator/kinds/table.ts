@@ -26,6 +26,7 @@ import {
   plainList,
 } from './annotate.ts';
 import { ComputedFieldSpec, computedFieldObject, describeComputedField } from './computed-field.ts';
+import { itemAt, type Place, placed } from './field-path.ts';
 import { type Draft, type Inventory, kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
 import {
   describePermissions,
@@ -35,7 +36,6 @@ import {
   SOME_OPERATION,
   TableName,
 } from './permission.ts';
-import { itemAt, type Place, placed } from './place.ts';
 import { camelCase, project, unproject } from './project.ts';
 import {
   ArrayRelationship,

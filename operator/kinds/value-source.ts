@@ -1,7 +1,7 @@
 /** Values that a resource need not hold itself: written out, read by the engine from its environment, or kept in a Secret or
  *  ConfigMap beside the resource. Headers are the most frequent ones.
  *  A field `url` comes as `url`, `urlFromEnv` and `urlFrom`; a resource has exactly one of the three (`exactlyOne`).
- *  Not here: reading Secrets and ConfigMaps (../desired.ts), the URL of a database (source.ts). */
+ *  Not here: reading Secrets and ConfigMaps (decide/desired.ts), the URL of a database (source.ts). */
 import { type Header, type Static, Type } from '@pergola/engine/metadata';
 import { closed, described, exactlyOne, keyedList, Name, Variable } from './annotate.ts';
 import type { TranslateContext } from './kind.ts';

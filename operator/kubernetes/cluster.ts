@@ -2,8 +2,8 @@
  *  the resource: passes are about engines.
  *  Not here: secrets (references.ts), keeping one collection (reflector.ts). */
 import { isSameJson } from '@pergola/engine/metadata';
-import { isLeaving } from '../deletion.ts';
 import { API_GROUP, API_VERSION, type CustomResource, KINDS, type KindRow } from '../kinds.ts';
+import { isLeaving } from './deletion.ts';
 import { type KubeObject, Reflector, type ReflectorCounts } from './reflector.ts';
 import type { Timers } from './timers.ts';
 import type { Transport } from './transport.ts';

@@ -4,8 +4,8 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { describeHelm } from '../../testing/helm.ts';
 import { describeKube, type KubeObject } from '../../testing/kube.ts';
-import { FINALIZER } from '../deletion.ts';
 import { GROUP_VERSION } from '../kinds.ts';
+import { FINALIZER } from './deletion.ts';
 import type { Operator } from './operator.ts';
 import { createRig, HOME, type Rig, tokenOf } from './testing/rig.ts';
 import { rightsOf } from './testing/rights.ts';

@@ -1,9 +1,10 @@
 /** What an Engine resource says, in the core's terms: where the engine is, how to be let in, what holds for the resources bound
  *  to it, and which Secrets and ConfigMaps all of that needs.
- *  Pure. Not here: reading those (references.ts), talking to the engine (../engine-client.ts). */
-import { CONFIRM_PRUNE_ANNOTATION } from '../engine-status.ts';
+ *  Pure. Not here: reading those (references.ts), talking to the engine (engine/client.ts). */
+
 import type { CustomResource } from '../kinds.ts';
 import { DEFAULT_POLICIES, type Policies, type ReconcileOptions } from '../ports.ts';
+import { CONFIRM_PRUNE_ANNOTATION } from '../status/engine-status.ts';
 import type { Reference } from './references.ts';
 
 type KeyRef = { readonly name: string; readonly key: string };

@@ -1,15 +1,14 @@
 /** What happens when an engine's turn has come: has anything changed, here or there; if so one pass of the core over its own
  *  resources, then the Engine's own status; and when to look again.
  *  An engine nobody describes gets no pass: its resources are told so.
- *  Not here: a pass (../reconcile.ts), whose turn it is (queue.ts). */
+ *  Not here: a pass (pass/reconcile.ts), whose turn it is (queue.ts). */
 
 import { stateVersionOf } from '@pergola/engine/metadata';
-import { nextDeadline } from '../deadlines.ts';
-import { isHeld, isLeaving, MAY_GO, type Stay, stayAfter, stayFor } from '../deletion.ts';
-import { engineStatusOf, heldStatusOf } from '../engine-status.ts';
+import { nextResumption, pauseOf } from '../decide/pause.ts';
+import { isNewsOfReplicas, nextQuestionMs } from '../engine/replica-sync.ts';
 import { consentOf } from '../grants/consent.ts';
 import type { CustomResource } from '../kinds.ts';
-import { nextResumption, pauseOf } from '../pause.ts';
+import { type Past, reconcile } from '../pass/reconcile.ts';
 import {
   type Clock,
   type CrSnapshot,
@@ -21,11 +20,12 @@ import {
   type StatusChange,
   type StatusSink,
 } from '../ports.ts';
-import { outcomeOf, type Past, type Report, reconcile } from '../reconcile.ts';
-import { isNewsOfReplicas, nextQuestionMs } from '../rollout.ts';
-import { isChanged, isOutage, readyReasonOf, statusOf } from '../status.ts';
-import { announce } from './announcement.ts';
+import { isChanged, isOutage, readyReasonOf, statusOf } from '../status/conditions.ts';
+import { nextDeadline } from '../status/deadlines.ts';
+import { engineStatusOf, heldStatusOf } from '../status/engine-status.ts';
+import { outcomeOf, type Report } from '../status/report.ts';
 import type { Cluster } from './cluster.ts';
+import { isHeld, isLeaving, MAY_GO, type Stay, stayAfter, stayFor } from './deletion.ts';
 import {
   adminSecretOf,
   intervalsOf,
@@ -34,12 +34,13 @@ import {
   referencesOf,
   referencesOfResource,
 } from './engine-binding.ts';
-import type { EngineLine } from './engine-line.ts';
+import type { EngineLine } from './engine-connections.ts';
 import type { Finalizers } from './finalizers.ts';
 import type { Metrics } from './metrics.ts';
 import { Outage, type OutageOptions } from './outage.ts';
 import type { Turn } from './queue.ts';
 import type { References } from './references.ts';
+import { announce } from './slow-pass.ts';
 import { backoffMs, type Timers } from './timers.ts';
 
 export type EnginePassOptions = {

@@ -1,7 +1,7 @@
 /** How often Events are told, against an API that only listens. That a real one takes them: operator.kube.test.ts. */
 import { expect, test } from 'vitest';
 import type { CrStatus, CustomResource, Reason } from '../kinds.ts';
-import { statusOf } from '../status.ts';
+import { statusOf } from '../status/conditions.ts';
 import { resource, table } from '../testing/resources.ts';
 import { Events } from './events.ts';
 import { ManualTimers } from './testing/manual-timers.ts';

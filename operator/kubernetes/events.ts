@@ -1,9 +1,9 @@
 /** Events of resources, as `kubectl describe` shows them: one for each transition of a status that was written, `regarding` the resource,
  *  `related` to its Engine. The same one again within minutes is counted in its series; who has many is told of some.
  *  They are for people: written beside the passes, never waited for, and one that cannot be written is lost.
- *  Source: Kubernetes API reference, Event events.k8s.io/v1. Not here: what is a transition (../transitions.ts). */
+ *  Source: Kubernetes API reference, Event events.k8s.io/v1. Not here: what is a transition (status/transitions.ts). */
 import { API_GROUP, type CrStatus, type CustomResource, GROUP_VERSION } from '../kinds.ts';
-import { type Transition, transitionsOf } from '../transitions.ts';
+import { type Transition, transitionsOf } from '../status/transitions.ts';
 import { engineKeyOf } from './cluster.ts';
 import type { Timers } from './timers.ts';
 import { ApiProblem, type Transport } from './transport.ts';

@@ -1,4 +1,4 @@
-/** `fetch` over connections of our own, counted. Not here: which connections (engine-line.ts, replicas.ts). */
+/** `fetch` over connections of our own, counted. Not here: which connections (engine-connections.ts, replicas.ts). */
 import { type Agent, fetch as undiciFetch } from 'undici';
 
 /** The library's fetch and the built-in one are one design in two versions; only their types know. */

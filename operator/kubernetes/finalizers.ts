@@ -2,11 +2,12 @@
  *  any more or the deadline has passed. The only thing of a resource besides its status that is ever written, and only where
  *  somebody asks; the right to do it is asked for in the chart (`operator.waitingDeletion`).
  *  Resources beside the operator never get it: with their namespace the operator goes first, and nobody would take it away.
- *  Not here: what holds a resource (../deletion.ts). */
-import { asksToWait, FINALIZER, isHeld, mayStayMs, type Stay } from '../deletion.ts';
+ *  Not here: what holds a resource (deletion.ts). */
+
 import { type CustomResource, kindOf } from '../kinds.ts';
 import type { Clock, StatusSink } from '../ports.ts';
-import { isChanged, statusOf } from '../status.ts';
+import { isChanged, statusOf } from '../status/conditions.ts';
+import { asksToWait, FINALIZER, isHeld, mayStayMs, type Stay } from './deletion.ts';
 import type { Turn } from './queue.ts';
 import type { KubeObject } from './reflector.ts';
 import { FIELD_MANAGER } from './status-sink.ts';

@@ -1,5 +1,5 @@
 /** Hostile resources of one namespace, as a real API server takes them, beside good ones of another: the operator goes on, and each
- *  hostile one says what is wrong with it. The forms themselves: ../noninterference.test.ts.
+ *  hostile one says what is wrong with it. The forms themselves: end-to-end/noninterference.test.ts.
  *  The tests are one story: each starts from what the one before left. */
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,16 +1,16 @@
 /** The operator, put together: transport → watches → queue → one pass at a time for each engine; a lease decides which replica
  *  works. Standbys watch too, so that they can take over at once; they list anew when they do, for a watch may be deaf without
  *  knowing. Nothing starts before every kind is in sync or known to be missing: what has not been seen must not look deleted.
- *  Not here: the parts, and what a pass is (../reconcile.ts). */
+ *  Not here: the parts, and what a pass is (pass/reconcile.ts). */
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Logger } from 'pino';
-import { systemClock } from '../folder/clock.ts';
 import { type CrStatus, crName } from '../kinds.ts';
+import { systemClock } from '../pass/clock.ts';
 import type { StatusSink } from '../ports.ts';
-import type { Report } from '../reconcile.ts';
+import type { Report } from '../status/report.ts';
 import { Cluster } from './cluster.ts';
 import { nameOfCluster } from './cluster-name.ts';
-import { EngineLine } from './engine-line.ts';
+import { EngineLine } from './engine-connections.ts';
 import { EnginePass, NotLeading } from './engine-pass.ts';
 import { Events } from './events.ts';
 import { Finalizers } from './finalizers.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Reason } from '../kinds.ts';
-import { progressDrafts } from '../status.ts';
+import { progressDrafts } from '../status/conditions.ts';
 import { table } from '../testing/resources.ts';
 import { Outage } from './outage.ts';
 

@@ -1,6 +1,6 @@
 /** An engine whose replicas see different things: one of them may have lost a database that the others reach. What any replica reports
  *  inconsistent is inconsistent, with the address of the replica. Otherwise conditions would follow whichever replica answered last.
- *  In and out: an EnginePort. Not here: which replicas there are (replicas.ts), versions they serve (../rollout.ts). */
+ *  In and out: an EnginePort. Not here: which replicas there are (replicas.ts), versions they serve (engine/replica-sync.ts). */
 import { stateVersionOf } from '@pergola/engine/metadata';
 import { type EnginePort, EngineProblem, type InconsistentObject } from '../ports.ts';
 

@@ -1,6 +1,6 @@
 /** Two replicas of an engine, one of them stopped in the middle of everything (SIGSTOP) while a resource is applied: a real API
  *  server, real engines, an operator that finds them by the name of their Service, for which the test answers.
- *  Not here: what follows from all the ways to be behind (../rollout.test.ts). */
+ *  Not here: what follows from all the ways to be behind (engine/replica-sync.test.ts). */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';

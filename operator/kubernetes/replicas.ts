@@ -1,9 +1,9 @@
 /** Each replica of an engine, asked by its own address which version it serves. In: a name that stands for all of them (a headless
  *  Service), resolved anew each time. Out: who is behind.
- *  Not here: what follows from it (../rollout.ts). */
+ *  Not here: what follows from it (engine/replica-sync.ts). */
 import { lookup } from 'node:dns/promises';
 import { Agent, buildConnector } from 'undici';
-import { engineClient } from '../engine-client.ts';
+import { engineClient } from '../engine/client.ts';
 import { type EnginePort, EngineProblem, type Laggard } from '../ports.ts';
 import { fetchOver } from './fetch-over.ts';
 import type { Replica } from './replica-health.ts';

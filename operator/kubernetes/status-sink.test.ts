@@ -1,7 +1,7 @@
 /** What becomes of statuses that cannot be written: counted, so that another pass comes soon. */
 import { expect, test } from 'vitest';
 import type { StatusChange } from '../ports.ts';
-import { statusOf } from '../status.ts';
+import { statusOf } from '../status/conditions.ts';
 import { table } from '../testing/resources.ts';
 import { statusSink } from './status-sink.ts';
 import { ManualTimers } from './testing/manual-timers.ts';

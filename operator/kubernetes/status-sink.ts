@@ -1,10 +1,10 @@
 /** Statuses to the API server: server-side apply on the status subresource, a dozen at a time, those first whose Ready turns.
  *  Specs, labels and annotations are never written. One that cannot be written is reported and counted: the next pass finds it
  *  different again, and comes soon.
- *  Not here: which statuses changed (../status.ts). */
+ *  Not here: which statuses changed (status/conditions.ts). */
 import { type CustomResource, kindOf } from '../kinds.ts';
 import type { StatusChange, StatusSink } from '../ports.ts';
-import { conditionOf } from '../status.ts';
+import { conditionOf } from '../status/conditions.ts';
 import type { KubeObject } from './reflector.ts';
 import { pause, type Timers } from './timers.ts';
 import { ApiProblem, type Transport } from './transport.ts';

@@ -1,6 +1,6 @@
 /** Two namespaces that share an engine, and a user who may only edit one of them: a real API server with the roles of the chart, the
  *  real engine. The tests are one story: each starts from what the one before left.
- *  Not here: what grants cover (../grants/grants.test.ts), each case of reservation and revocation (../tenants.test.ts). */
+ *  Not here: what grants cover (../grants/grants.test.ts), each case of reservation and revocation (end-to-end/tenants.test.ts). */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { describeHelm } from '../../testing/helm.ts';
 import { describeKube, type KubeObject } from '../../testing/kube.ts';

@@ -3,14 +3,15 @@
  *  Not here: the examples (deploy/examples/every-kind), hostile resources (hostile-forms.ts). */
 import { objectsOf } from '@pergola/engine/metadata';
 import { EVERY_KIND } from '../../testing/examples.ts';
-import { engineClient } from '../engine-client.ts';
+import { remembering } from '../engine/cached-engine.ts';
+import { engineClient } from '../engine/client.ts';
 import { folderOptions } from '../folder/flags.ts';
 import { FolderSource } from '../folder/folder-source.ts';
-import { stableJson } from '../fragment.ts';
 import { type CrStatus, type CustomResource, crName } from '../kinds.ts';
+import { stableJson } from '../objects/normal-form.ts';
+import { type Past, reconcile } from '../pass/reconcile.ts';
 import type { CrSnapshot, EnginePort } from '../ports.ts';
-import { type Past, type Report, reconcile } from '../reconcile.ts';
-import { remembering } from '../remembering.ts';
+import type { Report } from '../status/report.ts';
 import { type EveryKind, startEveryKind } from './every-kind.ts';
 import { permission, table } from './resources.ts';
 

@@ -1,6 +1,6 @@
 /** Hostile custom resources for tests: forms written by hand against the world of good resources (good-world.ts), and forms generated
  *  from the schemas of KINDS, with values that are wrong, odd, huge, or taken from that world.
- *  Not here: what must not change beside them (../noninterference.test.ts). */
+ *  Not here: what must not change beside them (end-to-end/noninterference.test.ts). */
 import fc from 'fast-check';
 import { type CustomResource, KINDS } from '../kinds.ts';
 import { resource } from './resources.ts';

@@ -1,6 +1,6 @@
 /** An engine in memory for faults a real one will not produce on demand: it keeps a document, a ledger and a version as the real
  *  one does, finds inconsistent what the test says, and fails when told to. What the engine itself does is tested against the
- *  real one (reconcile.engine.test.ts). */
+ *  real one (end-to-end/reconcile.engine.test.ts). */
 import {
   type Edit,
   editObjects,
@@ -12,14 +12,13 @@ import {
   putObject,
   stateVersionOf,
 } from '@pergola/engine/metadata';
-import { readLedger, readReservations } from '../ledger.ts';
+import { type LedgerEntry, readLedger, readReservations } from '../objects/ledger.ts';
 import {
   type EnginePort,
   EngineProblem,
   type EngineWrite,
   type InconsistentObject,
   type Laggard,
-  type LedgerEntry,
 } from '../ports.ts';
 
 export type Judge = (objects: ReadonlyMap<string, MetadataObject>) => readonly InconsistentObject[];
@@ -96,7 +95,7 @@ export class ScriptedEngine implements EnginePort {
     return this.resourceVersion;
   }
 
-  /** For whoever takes it apart (remembering.ts). */
+  /** For whoever takes it apart (engine/cached-engine.ts). */
   get port(): EnginePort {
     return {
       read: () => this.read(),

@@ -1,7 +1,7 @@
 /** Ports around a scripted engine: resources the test sets, statuses it can look at, a clock that stands still. */
 import type { CrStatus, CustomResource } from '../kinds.ts';
+import type { Ports } from '../pass/reconcile.ts';
 import type { CrSnapshot, StatusChange } from '../ports.ts';
-import type { Ports } from '../reconcile.ts';
 import { snapshotOf } from './resources.ts';
 import { ScriptedEngine } from './scripted-engine.ts';
 

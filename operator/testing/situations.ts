@@ -1,9 +1,9 @@
 /** Every situation a resource can be in, as the API server would show it, and what those who wait for it must read out of it: Argo CD's
  *  health and kstatus (Flux, `kubectl wait`). The table of docs/guides/gitops.md, row by row; statuses are made by the operator's own code.
- *  Not here: asking Argo CD (deploy/argocd/health.test.ts), kstatus's rules (../status.test.ts). */
+ *  Not here: asking Argo CD (deploy/argocd/health.test.ts), kstatus's rules (status/conditions.test.ts). */
 import type { CrStatus, CustomResource, Reason } from '../kinds.ts';
-import type { Verdict } from '../outcomes.ts';
-import { statusOf } from '../status.ts';
+import type { Verdict } from '../ports.ts';
+import { statusOf } from '../status/conditions.ts';
 import { table } from './resources.ts';
 
 export type Situation = {

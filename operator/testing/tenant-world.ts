@@ -1,9 +1,11 @@
 /** A cluster with one engine and namespaces that share it: the scripted engine, an Engine resource the test changes, a clock it sets. */
+
+import { remembering } from '../engine/cached-engine.ts';
 import { consentOf, type LabelsOf } from '../grants/consent.ts';
 import type { CustomResource } from '../kinds.ts';
+import { type Past, reconcile } from '../pass/reconcile.ts';
 import type { ReconcileOptions } from '../ports.ts';
-import { type Past, type Report, reconcile } from '../reconcile.ts';
-import { remembering } from '../remembering.ts';
+import type { Report } from '../status/report.ts';
 import { OPTIONS, resource, snapshotOf } from './resources.ts';
 import { ScriptedPorts } from './scripted-ports.ts';
 

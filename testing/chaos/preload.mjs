@@ -11,7 +11,7 @@ import { registerHooks } from 'node:module';
 
 /** A module of the operator → what it exports instead; `real` is what it exports, `reached(step)` may never return. */
 const SEAMS = {
-  '/operator/engine-client.ts': `export const engineClient = (address) => {
+  '/operator/engine/client.ts': `export const engineClient = (address) => {
     const port = real.engineClient(address);
     const write = async (change) => {
       // What its connections have become meanwhile it learns before it goes on.
@@ -28,7 +28,7 @@ const SEAMS = {
   '/operator/kubernetes/queue.ts': `export const Queue = class extends real.Queue {
     mark(...given) { super.mark(...given); reached('collect'); }
   };`,
-  '/operator/reconcile.ts': `export const reconcile = (ports, options) => {
+  '/operator/pass/reconcile.ts': `export const reconcile = (ports, options) => {
     const { engine, source, sink } = ports;
     const snapshot = async () => { const taken = await source.snapshot(); reached('snapshot'); return taken; };
     const read = async () => { const read = await engine.read(); reached('read'); return read; };
@@ -49,11 +49,11 @@ const SEAMS = {
     };
     return real.reconcile({ ...ports, engine: { ...engine, read, dryRun, write }, source: { snapshot }, sink: { publish } }, options);
   };`,
-  '/operator/desired.ts': `export const desire = (...given) => {
+  '/operator/decide/desired.ts': `export const desire = (...given) => {
     reached('translate'); const desired = real.desire(...given); reached('claim'); return desired;
   };`,
-  '/operator/three-way.ts': `export const decide = (...given) => { reached('diff'); return real.decide(...given); };`,
-  '/operator/compose.ts': `export const compose = (...given) => { reached('compose'); return real.compose(...given); };`,
+  '/operator/decide/decide.ts': `export const decide = (...given) => { reached('diff'); return real.decide(...given); };`,
+  '/operator/settle/edits.ts': `export const compose = (...given) => { reached('compose'); return real.compose(...given); };`,
 };
 const STEPS = [
   'lead',

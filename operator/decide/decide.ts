@@ -1,0 +1,230 @@
+/** (ledger, claims, live) → what happens to each key. L is what we wrote last (its hash), D what a resource claims, V what the
+ *  engine has: V = D nothing; V = L an update; V differs from both drift; no L, and adoption decides; L without D, and it goes.
+ *  Then the guard: more deletions of one namespace at once than anyone expects wait for a person. What its owner may not own any
+ *  more is not counted: it goes when the grace period is over.
+ *  Pure. Not here: whether the engine accepts it (settle/settle.ts), the document (settle/edits.ts). */
+import type { MetadataObject } from '@pergola/engine/metadata';
+import type { Revocation } from '../grants/revocation.ts';
+import { crName, kindAndNamespaceOf } from '../kinds.ts';
+import { type EntryChange, isSameEntry, type Ledger, type LedgerEntry } from '../objects/ledger.ts';
+import { hashOfLive, shortHash } from '../objects/normal-form.ts';
+import type { Policies } from '../ports.ts';
+import type { Claim, Desired } from './desired.ts';
+
+/** `own`: equal, and taken over; `adopt`: different, and overwritten; `hold`: left alone, still owned. */
+export type Action =
+  | 'create'
+  | 'update'
+  | 'correct'
+  | 'adopt'
+  | 'own'
+  | 'unchanged'
+  | 'reportDrift'
+  | 'ignoreDrift'
+  | 'refuseAdoption'
+  | 'delete'
+  | 'forget'
+  | 'hold';
+
+export type Decision = {
+  readonly key: string;
+  readonly action: Action;
+  /** Absent for keys nobody claims (delete, forget, hold). */
+  readonly claim?: Claim;
+  /** Absent where the ledger has none. */
+  readonly entry?: LedgerEntry;
+  readonly live?: MetadataObject;
+  /** Its owner may not own it any more. */
+  readonly revocation?: Revocation;
+  /** It would be deleted, together with too many others of its namespace. */
+  readonly isHeldBack?: true;
+};
+
+/** Deletions of one namespace that wait for a person; `hash` confirms them. */
+export type NamespaceHold = {
+  readonly namespace: string;
+  readonly count: number;
+  readonly owned: number;
+  readonly hash: string;
+};
+
+/** All that wait; `hash` confirms them together. */
+export type PruneHold = Omit<NamespaceHold, 'namespace'> & { readonly namespaces: readonly NamespaceHold[] };
+
+export type Decisions = {
+  readonly decisions: readonly Decision[];
+  readonly pruneHold?: PruneHold;
+};
+
+/** Actions that change the document. */
+export function isWrite({ action }: Decision): boolean {
+  return isPut(action) || action === 'delete';
+}
+
+export function isPut(action: Action): boolean {
+  return action === 'create' || action === 'update' || action === 'correct' || action === 'adopt';
+}
+
+export function decide(
+  desired: Desired,
+  ledger: Ledger,
+  live: ReadonlyMap<string, MetadataObject>,
+  options: {
+    readonly manager: string;
+    readonly pruneGuard: Policies['pruneGuard'];
+    readonly confirmPrune?: string | undefined;
+    /** May owned objects nobody claims be deleted now. */
+    readonly mayPrune: boolean;
+  },
+): Decisions {
+  const claimed = [...desired.claims.values()].map((claim) =>
+    decideClaim(claim, ledger.objects.get(claim.object.key), live.get(claim.object.key)),
+  );
+  const ours = [...ledger.objects].filter(([, entry]) => entry.manager === options.manager);
+  const unclaimed = ours
+    .filter(([key]) => !desired.claims.has(key))
+    .map(([key, entry]) => decideUnclaimed(key, entry, live.get(key), desired, options.mayPrune));
+  const owned = Map.groupBy(ours, ([, entry]) => kindAndNamespaceOf(entry.cr).namespace);
+  return guard([...claimed, ...unclaimed], (namespace) => owned.get(namespace)?.length ?? 0, options);
+}
+
+function decideClaim(
+  claim: Claim,
+  entry: LedgerEntry | undefined,
+  live: MetadataObject | undefined,
+): Decision {
+  const base = { key: claim.object.key, claim, ...(entry ? { entry } : {}), ...(live ? { live } : {}) };
+  return { ...base, action: actionOf(claim, entry, live) };
+}
+
+function actionOf(claim: Claim, entry: LedgerEntry | undefined, live: MetadataObject | undefined): Action {
+  const { drift, adoption } = claim.policies;
+  if (!live && !entry) return 'create';
+  const liveHash = live && hashOfLive(live);
+  if (liveHash === claim.hash) {
+    if (entry) return 'unchanged';
+    return adoption === 'Never' ? 'refuseAdoption' : 'own';
+  }
+  if (!entry) return adoption === 'Always' ? 'adopt' : 'refuseAdoption';
+  if (liveHash === entry.hash) return 'update';
+  if (drift === 'Correct') return 'correct';
+  return drift === 'Report' ? 'reportDrift' : 'ignoreDrift';
+}
+
+function decideUnclaimed(
+  key: string,
+  entry: LedgerEntry,
+  live: MetadataObject | undefined,
+  desired: Desired,
+  mayPrune: boolean,
+): Decision {
+  const revocation = desired.revoked.get(key);
+  const base = { key, entry, ...(live ? { live } : {}), ...(revocation ? { revocation } : {}) };
+  if (desired.held.has(key)) return { ...base, action: 'hold' };
+  if (!live) return { ...base, action: 'forget' };
+  // `Retain` is about a resource that is gone; what a present one no longer says goes.
+  const isRetained = entry.deletionPolicy === 'Retain' && !desired.present.has(entry.cr) && !revocation;
+  if (isRetained) return { ...base, action: 'forget' };
+  return { ...base, action: mayPrune ? 'delete' : 'hold' };
+}
+
+function guard(
+  decisions: readonly Decision[],
+  ownedBy: (namespace: string) => number,
+  options: { readonly pruneGuard: Policies['pruneGuard']; readonly confirmPrune?: string | undefined },
+): Decisions {
+  const deleted = decisions.filter(({ action, revocation }) => action === 'delete' && !revocation);
+  const { maxObjects, maxPercent } = options.pruneGuard;
+  const tooMany = [...Map.groupBy(deleted, namespaceOf)]
+    .map(([namespace, all]) => ({ namespace, keys: all.map(({ key }) => key), owned: ownedBy(namespace) }))
+    .filter(({ keys, owned }) => keys.length > maxObjects && keys.length * 100 > maxPercent * owned)
+    .map(({ namespace, keys, owned }) => ({
+      namespace,
+      count: keys.length,
+      owned,
+      hash: hashOfKeys(keys),
+      keys,
+    }));
+  if (tooMany.length === 0) return { decisions };
+  const hash = hashOfKeys(tooMany.flatMap(({ keys }) => keys));
+  const confirmed = new Set(options.confirmPrune?.split(/[\s,]+/));
+  const held = confirmed.has(hash) ? [] : tooMany.filter((one) => !confirmed.has(one.hash));
+  if (held.length === 0) return { decisions };
+  const keys = new Set(held.flatMap((one) => one.keys));
+  return {
+    decisions: decisions.map((d) => (keys.has(d.key) ? { ...d, action: 'hold', isHeldBack: true } : d)),
+    pruneHold: {
+      count: keys.size,
+      owned: held.reduce((sum, one) => sum + one.owned, 0),
+      hash: hashOfKeys([...keys]),
+      namespaces: held.map(({ keys: _, ...one }) => one),
+    },
+  };
+}
+
+function namespaceOf({ entry }: Decision): string {
+  return kindAndNamespaceOf(entry?.cr ?? '').namespace;
+}
+
+function hashOfKeys(keys: readonly string[]): string {
+  return shortHash(keys.toSorted().join('\n'));
+}
+
+/** What becomes of the ledger with a document: one change for each decision. `excluded` decisions were not made; of objects that
+ *  are not `kept` in the document nothing is remembered, except where their absence is drift that policy leaves alone. */
+export function entryChanges(
+  decisions: readonly Decision[],
+  excluded: ReadonlyMap<string, unknown>,
+  kept: { readonly has: (key: string) => boolean },
+  manager: string,
+): readonly EntryChange[] {
+  return decisions.map((decision) => {
+    const { key, action, entry: before } = decision;
+    const owner = ownerOf(decision);
+    const entry = entryOf(decision, excluded.has(key), manager);
+    const isLeftAlone = action === 'reportDrift' || action === 'ignoreDrift';
+    return { key, owner, before, after: kept.has(key) || isLeftAlone ? entry : undefined };
+  });
+}
+
+/** `Kind namespace/name` of the resource a decision is about. */
+export function ownerOf({ claim, entry }: Decision): string {
+  return claim ? crName(claim.cr) : (entry?.cr ?? '');
+}
+
+function entryOf(decision: Decision, isExcluded: boolean, manager: string): LedgerEntry | undefined {
+  if (isExcluded) return decision.entry;
+  switch (decision.action) {
+    case 'create':
+    case 'update':
+    case 'correct':
+    case 'adopt':
+    case 'own':
+    case 'unchanged':
+      return newEntry(decision, manager);
+    case 'reportDrift':
+    case 'ignoreDrift':
+      return decision.entry;
+    case 'hold':
+      return heldEntry(decision);
+    case 'refuseAdoption':
+    case 'delete':
+    case 'forget':
+      return undefined;
+  }
+}
+
+/** The entry with the time of its revocation, or without one. */
+function heldEntry({ entry, revocation }: Decision): LedgerEntry | undefined {
+  if (!entry || entry.revokedAt === revocation?.since) return entry;
+  const { revokedAt: _, ...rest } = entry;
+  return revocation ? { ...rest, revokedAt: revocation.since } : rest;
+}
+
+/** The entry there is, where it says the same: most of a ledger. */
+function newEntry({ claim, entry }: Decision, manager: string): LedgerEntry {
+  const { cr, hash, policies } = claim!;
+  const { uid, generation } = cr.metadata;
+  const made = { manager, uid, cr: crName(cr), generation, hash, deletionPolicy: policies.deletion };
+  return entry && isSameEntry(made, entry) && entry.generation === generation ? entry : made;
+}

@@ -1,0 +1,399 @@
+/** Resources → the metadata objects they stand for, each claimed by one of them.
+ *  In: the resources, the ledger, what holds for the engine. Out: claims by key, keys to be left alone, and for resources that
+ *  cannot have what they say, why. A resource that cannot be read keeps what it owned: its last good version goes on serving.
+ *  Who wins a key: its owner in the ledger, else the older resource, else the smaller uid.
+ *  Pure. Not here: what exists in the engine (decide.ts). */
+import { checkConnections } from '@pergola/engine/connections';
+import {
+  EngineError,
+  keyOfDefinition,
+  type MetadataObject,
+  printPath,
+  type Source,
+  withPath,
+} from '@pergola/engine/metadata';
+import { RELEASE_ANNOTATION } from '../grants/consent.ts';
+import { type Holder, holderOf } from '../grants/reservation.ts';
+import { type Revocation, revocationOf } from '../grants/revocation.ts';
+import { fieldIn } from '../kinds/field.ts';
+import { type KindRow, SpecProblem, type TranslateContext, type ValueSource } from '../kinds/kind.ts';
+import { excessOf } from '../kinds/spec-limits.ts';
+import { problemsOf } from '../kinds/validate.ts';
+import { type CustomResource, crName, kindAndNamespaceOf, kindOf } from '../kinds.ts';
+import { isOwnedBy, type Ledger, type LedgerEntry } from '../objects/ledger.ts';
+import { describeKey, hashOf, normalised, stableJson } from '../objects/normal-form.ts';
+import type { Consent, CrSnapshot, Outcome, Policies, ReconcileOptions } from '../ports.ts';
+import { pauseOf } from './pause.ts';
+
+export const ADOPT_ANNOTATION = 'pergola.dev/adopt';
+/** Of one object: beyond it something is wrong with the resource, and every read of the engine would carry it. */
+const MOST_FRAGMENT_CHARACTERS = 262_144;
+
+export type Claim = {
+  /** In normal form. */
+  readonly object: MetadataObject;
+  readonly hash: string;
+  readonly cr: CustomResource;
+  readonly policies: Pick<Policies, 'drift' | 'adoption'> & { readonly deletion: 'Delete' | 'Retain' };
+};
+
+export type Desired = {
+  readonly claims: ReadonlyMap<string, Claim>;
+  /** Keys in the ledger that stay as they are. */
+  readonly held: ReadonlySet<string>;
+  /** Objects whose owner may not own them any more, by key. They are kept until the grace period ends. */
+  readonly revoked: ReadonlyMap<string, Revocation>;
+  /** The end of each reservation for another namespace that a resource waits for, by key. */
+  readonly reserved: ReadonlyMap<string, Date>;
+  /** By uid: what is wrong with the resource as a whole, or with one of its claims. */
+  readonly outcomes: ReadonlyMap<string, Outcome>;
+  /** Names of the resources there are: of all others the objects may go. */
+  readonly present: ReadonlySet<string>;
+};
+
+export function desire(
+  snapshot: CrSnapshot,
+  ledger: Ledger,
+  live: ReadonlyMap<string, MetadataObject>,
+  options: ReconcileOptions,
+): Desired {
+  const outcomes = new Map<string, Outcome>();
+  const claims: Claim[] = [];
+  for (const cr of snapshot.resources) {
+    const translated = translate(cr, snapshot, options);
+    if ('reason' in translated) outcomes.set(cr.metadata.uid, translated);
+    else claims.push(...translated.claims);
+  }
+  const silent = heldKeys(snapshot, ledger, outcomes, options.manager);
+  const revoked = revocations(snapshot, ledger, live, silent, options);
+  const held = new Set([...silent].filter((key) => !revoked.get(key)?.isOver));
+  const winners = new Map<string, Claim>();
+  const reserved = new Map<string, Date>();
+  for (const [key, rivals] of Map.groupBy(claims, (claim) => claim.object.key)) {
+    const entry = ledger.objects.get(key);
+    const isOver = revoked.get(key)?.isOver;
+    const holder = isOver ? undefined : holderOf(key, { snapshot, ledger, options });
+    const heirs = holder ? heirsOf(rivals, holder, snapshot) : rivals;
+    const winner = winnerOf(heirs, entry, held.has(key), options.manager);
+    if (winner) winners.set(key, winner);
+    const isReserved = holder && !winner && !held.has(key);
+    if (isReserved) reserved.set(key, holder.until);
+    for (const loser of rivals.filter((rival) => rival !== winner)) {
+      const why = isReserved ? reservation(key, holder) : conflict(key, winner, entry, options.manager);
+      outcomes.set(loser.cr.metadata.uid, why);
+    }
+  }
+  return {
+    claims: winners,
+    held,
+    revoked,
+    reserved,
+    outcomes,
+    present: new Set(snapshot.resources.map(crName)),
+  };
+}
+
+function translate(
+  cr: CustomResource,
+  snapshot: CrSnapshot,
+  options: ReconcileOptions,
+): { readonly claims: readonly Claim[] } | Outcome {
+  const row = kindOf(cr.kind);
+  if (!row) return { reason: 'InvalidSpec', message: `there is no kind ${cr.kind}` };
+  const { namespace } = cr.metadata;
+  const refusal = snapshot.consent?.refusalOf(namespace);
+  if (refusal !== undefined) return { reason: 'RefNotPermitted', message: refusal };
+  const said = saidBy(cr, row, snapshot, options);
+  if ('reason' in said && said.isMalformed) return said;
+  const objects = 'reason' in said ? [] : said.map(({ object }) => object);
+  const objection = snapshot.consent?.objectionTo(namespace, cr.kind, objects);
+  if (objection !== undefined) return { reason: 'NotPermitted', message: objection };
+  const pause = pauseOf(cr, snapshot.at);
+  if (pause) return pause;
+  if ('reason' in said) return said;
+  const policies = policiesOf(cr, row, options.policies, snapshot.consent);
+  return {
+    claims: said.map((one) => ({ ...one, cr, policies: withSourceKept(one.object, cr, policies, options) })),
+  };
+}
+
+/** What a spec comes to, or why to nothing: `isMalformed` even of one that is paused. */
+type Said = readonly Pick<Claim, 'object' | 'hash'>[] | (Outcome & { readonly isMalformed?: boolean });
+
+/** Of specs that speak for themselves: the same value says the same again. Watches keep it the same value while its generation
+ *  is (kubernetes/reflector.ts). */
+const saidBefore = new WeakMap<CustomResource['spec'], Said>();
+
+/** Does it say the same again as long as its spec is the same value. Known once it was translated. */
+export function isSelfContained({ spec }: CustomResource): boolean {
+  return saidBefore.has(spec);
+}
+
+/** Of the objects a resource stands for, whether it may have them or not. */
+export function keysSaidBy(
+  cr: CustomResource,
+  snapshot: CrSnapshot,
+  options: ReconcileOptions,
+): readonly string[] {
+  const row = kindOf(cr.kind);
+  const said = row ? saidBy(cr, row, snapshot, options) : [];
+  return 'reason' in said ? [] : said.map(({ object }) => object.key);
+}
+
+function saidBy(cr: CustomResource, row: KindRow, snapshot: CrSnapshot, options: ReconcileOptions): Said {
+  const known = saidBefore.get(cr.spec);
+  if (known) return known;
+  const { valueFrom } = contextOf(cr, snapshot, options);
+  let isAlone = true;
+  const said = translateSpec(cr, row, {
+    valueFrom: (source, path) => {
+      isAlone = false;
+      return valueFrom(source, path);
+    },
+  });
+  if (isAlone) saidBefore.set(cr.spec, said);
+  return said;
+}
+
+function translateSpec(cr: CustomResource, row: KindRow, context: TranslateContext): Said {
+  const excess = excessOf(cr.spec);
+  if (excess) return { reason: 'InvalidSpec', message: `spec ${excess}`, isMalformed: true };
+  try {
+    const problems = problemsOf(row, cr.spec);
+    if (problems.length > 0)
+      return { reason: 'InvalidSpec', message: problems.join('; '), isMalformed: true };
+    const objects = distinct(row.translate(cr.spec, context).map((object) => usable(object, cr)));
+    const tooLarge = oversizeOf(objects);
+    if (tooLarge) return { reason: 'InvalidSpec', message: tooLarge };
+    return objects.map((object) => ({ object, hash: hashOf(object) }));
+  } catch (error) {
+    return problemOf(error);
+  }
+}
+
+/** The most characters of all objects of a resource together. Every write that changes them contains them. */
+const MOST_RESOURCE_CHARACTERS = 8_388_608;
+
+function oversizeOf(objects: readonly MetadataObject[]): string | undefined {
+  let total = 0;
+  for (const { key, definition } of objects) {
+    const { length } = stableJson(definition);
+    if (length > MOST_FRAGMENT_CHARACTERS) return `${describeKey(key)} is larger than 256 KiB`;
+    total += length;
+  }
+  return total > MOST_RESOURCE_CHARACTERS
+    ? 'the objects of the resource are larger than 8 MiB together; divide it into several resources'
+    : undefined;
+}
+
+/** In normal form. Throws SpecProblem for what the engine would not store: it would refuse what all others ask for, too. */
+function usable(object: MetadataObject, cr: CustomResource): MetadataObject {
+  try {
+    const normal = normalised(object);
+    const actual = keyOfDefinition(object.key, normal.definition);
+    if (actual !== object.key) {
+      throw new SpecProblem(
+        'InvalidSpec',
+        `${describeKey(object.key)}: the definition is that of ${describeKey(actual)} (key ${actual}), not of key ${object.key}`,
+      );
+    }
+    if (normal.kind === 'source') {
+      withPath('configuration', () => checkConnections((normal.definition as Source).configuration));
+    }
+    return normal;
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    const field = fieldIn(cr, object, error.path);
+    throw new SpecProblem('InvalidSpec', `${describeKey(object.key)}${field}: ${error.messageIn('newer')}`);
+  }
+}
+
+/** A resource may say the same thing twice, as documents of one bundle do. Throws SpecProblem where it contradicts itself. */
+function distinct(objects: readonly MetadataObject[]): readonly MetadataObject[] {
+  const byKey = new Map<string, MetadataObject>();
+  for (const object of objects) {
+    const other = byKey.get(object.key);
+    if (other && hashOf(other) !== hashOf(object)) {
+      const message = `${describeKey(object.key)} is there twice, and different; remove one of them`;
+      throw new SpecProblem('InvalidSpec', message);
+    }
+    byKey.set(object.key, object);
+  }
+  return [...byKey.values()];
+}
+
+/** A resource of another namespace than the Engine's cannot ask to leave its objects behind: they would be nobody's, and outlive what
+ *  the namespace is granted. */
+function policiesOf(
+  cr: CustomResource,
+  row: KindRow,
+  general: Policies,
+  consent: Consent | undefined,
+): Claim['policies'] {
+  const own = cr.spec as { driftPolicy?: Policies['drift']; adoptionPolicy?: Policies['adoption'] } & {
+    deletionPolicy?: 'Delete' | 'Retain';
+  };
+  const adopts = cr.metadata.annotations?.[ADOPT_ANNOTATION] === 'true';
+  const usual = general.deletion ?? row.deletionPolicy;
+  const mayRetain = !consent || cr.metadata.namespace === consent.home;
+  return {
+    drift: own.driftPolicy ?? general.drift,
+    adoption: adopts ? 'Always' : (own.adoptionPolicy ?? general.adoption),
+    deletion: mayRetain || own.deletionPolicy === 'Delete' ? (own.deletionPolicy ?? usual) : usual,
+  };
+}
+
+/** A source in a bundle stays like that of a Source: the objects of every team are in it. */
+function withSourceKept(
+  { kind }: MetadataObject,
+  { spec }: CustomResource,
+  policies: Claim['policies'],
+  options: ReconcileOptions,
+): Claim['policies'] {
+  const isSaid = 'deletionPolicy' in spec || options.policies.deletion !== undefined;
+  return kind !== 'source' || isSaid ? policies : { ...policies, deletion: 'Retain' };
+}
+
+function contextOf(cr: CustomResource, snapshot: CrSnapshot, options: ReconcileOptions): TranslateContext {
+  return {
+    valueFrom: (source: ValueSource, path: string) => {
+      if (source.env !== undefined) return { from_env: source.env };
+      if (source.file !== undefined) return { dynamic_from_file: source.file };
+      if (source.configMapKeyRef) return configMapValue(cr, source.configMapKeyRef, path, snapshot);
+      const { name = '', key = '' } = source.secretKeyRef ?? {};
+      if (!options.allowLiteralSecrets) {
+        throw new SpecProblem(
+          'InvalidSpec',
+          `${path}.secretKeyRef would put the value of Secret ${name} into the metadata, where every administrator ` +
+            `reads it; give the engine the Secret as an environment variable or a mounted file and name that with ` +
+            `env or file, or allow it with allowLiteralSecrets`,
+        );
+      }
+      const value = snapshot.references.secret(cr.metadata.namespace, name, key);
+      if (value !== undefined) return value;
+      throw new SpecProblem(
+        'SecretNotFound',
+        `${path}.secretKeyRef: there is no key ${key} in a Secret ${cr.metadata.namespace}/${name}`,
+      );
+    },
+  };
+}
+
+function configMapValue(
+  { metadata: { namespace } }: CustomResource,
+  { name, key }: { readonly name: string; readonly key: string },
+  path: string,
+  { references }: CrSnapshot,
+): string {
+  const value = references.configMap(namespace, name, key);
+  if (value !== undefined) return value;
+  const missing = `${path}.configMapKeyRef: there is no key ${key} in a ConfigMap ${namespace}/${name}`;
+  throw new SpecProblem('DependencyNotReady', missing);
+}
+
+/** Whatever goes wrong with one resource is that resource's: no error of it may end the pass over all. */
+function problemOf(error: unknown): Outcome {
+  if (error instanceof SpecProblem) return { reason: error.reason, message: error.message };
+  if (error instanceof EngineError) {
+    return { reason: 'InvalidSpec', message: `${error.messageIn('newer')} at ${printPath(error.path)}` };
+  }
+  return { reason: 'InvalidSpec', message: `the spec cannot be read: ${error}` };
+}
+
+/** What resources own that are there but say nothing usable, or may be there and cannot be seen. */
+function heldKeys(
+  snapshot: CrSnapshot,
+  ledger: Ledger,
+  outcomes: ReadonlyMap<string, Outcome>,
+  manager: string,
+): ReadonlySet<string> {
+  const silent = snapshot.resources.filter((cr) => outcomes.has(cr.metadata.uid));
+  const [ownedBySilent, ownedBySeen] = [ownership(silent, manager), ownership(snapshot.resources, manager)];
+  const mayBeUnseen = (entry: LedgerEntry) =>
+    !snapshot.isComplete || snapshot.seesNamespace?.(kindAndNamespaceOf(entry.cr).namespace) === false;
+  const isHeld = (entry: LedgerEntry) =>
+    ownedBySilent(entry) || (mayBeUnseen(entry) && entry.manager === manager && !ownedBySeen(entry));
+  return new Set([...ledger.objects].filter(([, entry]) => isHeld(entry)).map(([key]) => key));
+}
+
+/** Revocations of objects no resource claims any more: those a resource holds, and those a deleted one would leave behind. */
+function revocations(
+  snapshot: CrSnapshot,
+  ledger: Ledger,
+  live: ReadonlyMap<string, MetadataObject>,
+  held: ReadonlySet<string>,
+  { manager, policies }: ReconcileOptions,
+): ReadonlyMap<string, Revocation> {
+  const found = new Map<string, Revocation>();
+  if (!snapshot.consent) return found;
+  const present = new Set(snapshot.resources.map(crName));
+  for (const [key, entry] of ledger.objects) {
+    const isAsked = held.has(key) || (entry.deletionPolicy === 'Retain' && !present.has(entry.cr));
+    if (entry.manager !== manager || !isAsked) continue;
+    const revocation = revocationOf(entry, live.get(key), snapshot, policies.revocationGraceMinutes);
+    if (revocation) found.set(key, revocation);
+  }
+  return found;
+}
+
+/** `isOwnedBy` any of them, for thousands of entries and as many resources. */
+function ownership(crs: readonly CustomResource[], manager: string): (entry: LedgerEntry) => boolean {
+  const uids = new Set(crs.map(({ metadata }) => metadata.uid));
+  const names = new Set(crs.map(crName));
+  return (entry) => entry.manager === manager && (uids.has(entry.uid) || names.has(entry.cr));
+}
+
+/** Those who may have the key while it stays with a namespace. Resources of that namespace come before others even when its time is
+ *  over. */
+function heirsOf(
+  rivals: readonly Claim[],
+  { namespace, isOver }: Holder,
+  { consent }: CrSnapshot,
+): readonly Claim[] {
+  const own = rivals.filter(({ cr }) => cr.metadata.namespace === namespace);
+  if (own.length > 0) return own;
+  return isOver ? rivals : rivals.filter(({ cr }) => cr.metadata.namespace === consent?.home);
+}
+
+function winnerOf(
+  rivals: readonly Claim[],
+  entry: LedgerEntry | undefined,
+  isHeld: boolean,
+  manager: string,
+): Claim | undefined {
+  if (isHeld || (entry && entry.manager !== manager)) return undefined;
+  const owner = entry && rivals.find(({ cr }) => isOwnedBy(entry, cr, manager));
+  return owner ?? rivals.toSorted(byAge)[0];
+}
+
+function byAge(a: Claim, b: Claim): number {
+  const [one, other] = [a.cr.metadata, b.cr.metadata];
+  const [x, y] =
+    one.creationTimestamp === other.creationTimestamp
+      ? [one.uid, other.uid]
+      : [one.creationTimestamp, other.creationTimestamp];
+  return x < y ? -1 : 1;
+}
+
+function conflict(
+  key: string,
+  winner: Claim | undefined,
+  entry: LedgerEntry | undefined,
+  manager: string,
+): Outcome {
+  const owner = winner ? crName(winner.cr) : (entry?.cr ?? 'another resource');
+  const elsewhere = !winner && entry && entry.manager !== manager ? `, of manager ${entry.manager}` : '';
+  return {
+    reason: 'Conflict',
+    message: `${describeKey(key)} belongs to ${owner}${elsewhere}; remove it here or there (key ${key})`,
+  };
+}
+
+function reservation(key: string, { namespace, until }: Holder): Outcome {
+  return {
+    reason: 'Conflict',
+    message:
+      `${describeKey(key)} is reserved for namespace ${namespace}, which had it last, until ${until.toISOString()}; ` +
+      `an administrator can release it with ${RELEASE_ANNOTATION}: ${namespace} on the Engine`,
+  };
+}

@@ -1,0 +1,174 @@
+/** A pass that looks only at what changed does what one over everything would: random resources, people and faults, one operator that
+ *  remembers beside one that never does. And that it looks at little. */
+import '../../testing/seed.ts';
+import { type MetadataObject, objectKey } from '@pergola/engine/metadata';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { remembering } from '../engine/cached-engine.ts';
+import type { CustomResource } from '../kinds.ts';
+import { type Past, reconcile } from '../pass/reconcile.ts';
+import type { CrSnapshot } from '../ports.ts';
+import type { Report } from '../status/report.ts';
+import { OPTIONS, permission, table } from '../testing/resources.ts';
+import { broken, ScriptedEngine } from '../testing/scripted-engine.ts';
+import { ScriptedPorts } from '../testing/scripted-ports.ts';
+
+/** An operator that remembers, as in a cluster; or one that begins anew with every pass, as on the command line. */
+class Operator {
+  readonly ports = new ScriptedPorts(new ScriptedEngine());
+  readonly #remembers: boolean;
+  readonly #engine = remembering(this.ports.engine.port, { nowMs: () => 0, mostAgeMs: () => 1 });
+  #past: Past = {};
+
+  constructor(remembers: boolean) {
+    this.#remembers = remembers;
+  }
+
+  async pass(resources: readonly CustomResource[], given: Partial<CrSnapshot> = {}): Promise<Report> {
+    this.ports.resources = resources;
+    this.ports.given = { ...this.ports.given, ...given };
+    const { source, sink, clock, engine } = this.ports;
+    const own = this.#remembers ? this.#engine : engine.port;
+    const report = await reconcile({ engine: own, source, sink, clock }, OPTIONS, this.#past);
+    if (this.#remembers) this.#past = report;
+    return report;
+  }
+}
+
+const NAMES = ['a', 'b', 'c'] as const;
+const name = fc.constantFrom(...NAMES);
+const role = fc.constantFrom('r', 's');
+const SPECS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  plain: {},
+  named: { configuration: { customName: 'Other' } },
+  retained: { deletionPolicy: 'Retain' },
+  odd: { colour: 'green' },
+  lenient: { driftPolicy: 'Report' },
+};
+const spec = fc.constantFrom('plain', 'plain', 'plain', 'named', 'retained', 'odd', 'lenient');
+const annotations = fc.constantFrom(
+  {},
+  {},
+  {},
+  { 'pergola.dev/pause': 'true' },
+  { 'pergola.dev/adopt': 'true' },
+);
+
+/** What is applied in one step: a resource in another form, or none of that name any more. */
+const step = fc.record({
+  table: fc.option(fc.record({ name, spec, annotations, isGone: fc.boolean() }), { nil: undefined }),
+  permission: fc.option(
+    fc.record({
+      on: name,
+      role,
+      author: fc.constantFrom('one', 'two'),
+      columns: fc.subarray(['id', 'name', 'born'], { minLength: 1 }),
+      isGone: fc.boolean(),
+    }),
+    { nil: undefined },
+  ),
+  /** Somebody changes a permission, one of ours perhaps. */
+  byHand: fc.option(fc.record({ on: name, role: fc.constantFrom('r', 'x') }), { nil: undefined }),
+  broken: fc.constantFrom([], [], [], ['a'], ['b']),
+  isComplete: fc.constantFrom(true, true, true, true, false),
+});
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+function selectOf({ on, role: of }: { on: string; role: string }): MetadataObject {
+  return {
+    key: objectKey('select_permission', 'default', 'public', on, of),
+    kind: 'select_permission',
+    parent: objectKey('table', 'default', 'public', on),
+    definition: { role: of, permission: { columns: ['secret'], filter: {} } },
+  };
+}
+
+/** Applies a step; resources that stay are the same values. */
+function applied(
+  world: ReadonlyMap<string, CustomResource>,
+  given: Step,
+): ReadonlyMap<string, CustomResource> {
+  const next = new Map(world);
+  const put = (cr: CustomResource, isGone: boolean) => {
+    const generation = (next.get(cr.metadata.uid)?.metadata.generation ?? 0) + 1;
+    if (isGone) next.delete(cr.metadata.uid);
+    else next.set(cr.metadata.uid, { ...cr, metadata: { ...cr.metadata, generation } });
+  };
+  const [t, p] = [given.table, given.permission];
+  if (t) put(table(t.name, { spec: SPECS[t.spec]!, annotations: t.annotations }), t.isGone);
+  if (p) put(permission(`${p.author}-${p.on}-${p.role}`, p.on, p.role, p.columns), p.isGone);
+  return next;
+}
+
+test('it ends as a pass over everything does, step by step', async () => {
+  let focused = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 12 }), async (steps) => {
+      const [one, other] = [new Operator(true), new Operator(false)];
+      let world: ReadonlyMap<string, CustomResource> = new Map(
+        [...NAMES.map((n) => table(n)), permission('one-a-r', 'a', 'r')].map((cr) => [cr.metadata.uid, cr]),
+      );
+      for (const given of steps) {
+        world = applied(world, given);
+        const resources = [...world.values()];
+        for (const operator of [one, other]) {
+          const { engine } = operator.ports;
+          const parent = given.byHand && selectOf(given.byHand).parent;
+          const isThere = engine.metadata.sources[0]?.tables.some(
+            (t) => objectKey('table', 'default', t.table.schema, t.table.name) === parent,
+          );
+          if (given.byHand && isThere) engine.put(selectOf(given.byHand));
+          engine.judge = broken(...given.broken.map((n) => objectKey('table', 'default', 'public', n)));
+          const report = await operator.pass(resources, { isComplete: given.isComplete });
+          if (report.resources.length < resources.length) focused++;
+        }
+        expect(one.ports.engine.metadata).toEqual(other.ports.engine.metadata);
+        expect(one.ports.engine.ledger?.objects).toEqual(other.ports.engine.ledger?.objects);
+        for (const cr of resources) expect(one.ports.status(cr)).toEqual(other.ports.status(cr));
+      }
+    }),
+    { numRuns: 400 },
+  );
+  expect(focused).toBeGreaterThan(100);
+});
+
+const many = () => NAMES.map((n) => table(n)).concat(permission('p', 'a', 'r'));
+
+test('only what changed is looked at', async () => {
+  const operator = new Operator(true);
+  const resources = many();
+  expect((await operator.pass(resources)).resources).toHaveLength(4);
+  expect((await operator.pass(resources)).resources).toEqual([]);
+  const changed = permission('p', 'a', 'r', ['id', 'name'], { generation: 2 });
+  const report = await operator.pass([...resources.slice(0, 3), changed]);
+  expect(report.resources.map(({ metadata }) => metadata.name)).toEqual(['p']);
+  expect(report.verdicts.size).toBe(4);
+  expect(report.plan?.owned).toBe(4);
+  expect(operator.ports.engine.writes.at(-1)?.edits).toHaveLength(1);
+});
+
+test('who is not at rest is looked at each time, and who owns what another claims', async () => {
+  const operator = new Operator(true);
+  const resources = many();
+  await operator.pass(resources);
+  const rival = permission('rival', 'a', 'r', ['name']);
+  const names = (report: Report) => report.resources.map(({ metadata }) => metadata.name);
+  expect(names(await operator.pass([...resources, rival]))).toEqual(['rival', 'p']);
+  expect(operator.ports.readiness(rival)).toBe('False Conflict');
+  expect(names(await operator.pass([...resources, rival]))).toEqual(['rival', 'p']);
+  expect(names(await operator.pass([...resources.slice(0, 3), rival]))).toEqual(['rival']);
+  expect(operator.ports.readiness(rival)).toBe('True Applied');
+});
+
+test('all are looked at when somebody else wrote, when a table goes, and when something is inconsistent', async () => {
+  const operator = new Operator(true);
+  const resources = many();
+  const looked = async (given: readonly CustomResource[]) => (await operator.pass(given)).resources.length;
+  await operator.pass(resources);
+  operator.ports.engine.put(selectOf({ on: 'b', role: 'x' }));
+  expect(await looked(resources)).toBe(4);
+  expect(await looked(resources)).toBe(0);
+  expect(await looked([resources[0]!, resources[1]!, resources[3]!])).toBe(3);
+  operator.ports.engine.judge = broken('table/default/public/a');
+  expect(await looked([resources[0]!, resources[1]!, resources[3]!])).toBe(3);
+});

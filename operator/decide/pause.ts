@@ -1,0 +1,68 @@
+/** What leaves a resource as it is for a while: `spec.suspend`, which Git knows of, and two annotations for people at the cluster:
+ *  `pause-until`, which ends by itself, and `plan`, which asks what would happen without letting it.
+ *  A resource that is left keeps what it owns. Pure: the time comes in. Not here: what a plan says (status/plan-text.ts). */
+import type { CustomResource } from '../kinds.ts';
+import type { Outcome } from '../ports.ts';
+
+/** A time as RFC 3339 has it. */
+export const PAUSE_ANNOTATION = 'pergola.dev/pause-until';
+/** `"true"`: see status.plan. */
+export const PLAN_ANNOTATION = 'pergola.dev/plan';
+
+const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
+
+/** Why the resource is left as it is at `time`; undefined when it is not. */
+export function pauseOf(cr: CustomResource, time: Date): Outcome | undefined {
+  const until = pausedUntil(cr);
+  if (until !== undefined && Number.isNaN(until)) {
+    const said = cr.metadata.annotations?.[PAUSE_ANNOTATION];
+    const message = `the annotation ${PAUSE_ANNOTATION} is a time like 2030-01-31T18:00:00Z, not ${said}`;
+    return { reason: 'InvalidSpec', message };
+  }
+  if (cr.spec['suspend'] === true) return paused('spec.suspend is true: its objects are left as they are');
+  if (wantsPlan(cr)) {
+    return paused(
+      `the annotation ${PLAN_ANNOTATION} is set: nothing is written, status.plan says what would be`,
+    );
+  }
+  if (until === undefined || until <= time.getTime()) return undefined;
+  return paused(`paused until ${new Date(until).toISOString()}: its objects are left as they are`);
+}
+
+/** When the first of the pauses ends by itself, in milliseconds. */
+export function nextResumption(resources: readonly CustomResource[], time: Date): number | undefined {
+  const ends = resources.map((cr) => pausedUntil(cr) ?? 0).filter((end) => end > time.getTime());
+  return ends.length === 0 ? undefined : ends.reduce((first, end) => Math.min(first, end));
+}
+
+export function wantsPlan(cr: CustomResource): boolean {
+  return cr.metadata.annotations?.[PLAN_ANNOTATION] === 'true';
+}
+
+/** The resource as if nothing held it. */
+export function withoutPause(cr: CustomResource): CustomResource {
+  const {
+    [PAUSE_ANNOTATION]: _until,
+    [PLAN_ANNOTATION]: _plan,
+    ...annotations
+  } = cr.metadata.annotations ?? {};
+  const { suspend: _suspend, ...spec } = cr.spec;
+  return { ...cr, metadata: { ...cr.metadata, annotations }, spec };
+}
+
+/** The resources as they would be if nothing held those that are asked; undefined when none is. */
+export function released(resources: readonly CustomResource[]): readonly CustomResource[] | undefined {
+  if (!resources.some(wantsPlan)) return undefined;
+  return resources.map((cr) => (wantsPlan(cr) ? withoutPause(cr) : cr));
+}
+
+/** NaN: it cannot be read. */
+function pausedUntil({ metadata }: CustomResource): number | undefined {
+  const text = metadata.annotations?.[PAUSE_ANNOTATION];
+  if (text === undefined) return undefined;
+  return RFC3339.test(text) ? Date.parse(text) : Number.NaN;
+}
+
+function paused(message: string): Outcome {
+  return { reason: 'Paused', message };
+}

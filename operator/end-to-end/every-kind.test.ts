@@ -1,0 +1,220 @@
+/** Every kind over a real engine: the examples that documents show become Ready, do what they say, and nothing more; what an
+ *  engine cannot serve is told with its reason. The tests are one story: each starts from what the one before left. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
+import { EVERY_KIND } from '../../testing/examples.ts';
+import { engineClient } from '../engine/client.ts';
+import { folderOptions } from '../folder/flags.ts';
+import { FolderSource } from '../folder/folder-source.ts';
+import { KINDS } from '../kinds.ts';
+import { systemClock } from '../pass/clock.ts';
+import { reconcile } from '../pass/reconcile.ts';
+import type { CrSnapshot, EnginePort } from '../ports.ts';
+import type { Report } from '../status/report.ts';
+import { type EveryKind, environmentFor, startEveryKind } from '../testing/every-kind.ts';
+import { resource } from '../testing/resources.ts';
+
+let world: EveryKind;
+const folder = new FolderSource(EVERY_KIND);
+/** Changes what the folder says. */
+let edit: (snapshot: CrSnapshot) => CrSnapshot = (snapshot) => snapshot;
+
+beforeAll(async () => {
+  world = await startEveryKind();
+}, 60_000);
+afterAll(() => world?.close());
+
+function clientOf({ url, adminSecret }: TestEngine): EnginePort {
+  return engineClient({ url, adminSecret });
+}
+
+async function pass(engine = clientOf(world.engine)): Promise<Report> {
+  const source = { snapshot: async () => edit(await folder.snapshot()) };
+  return reconcile({ engine, source, sink: folder, clock: systemClock }, folderOptions(folder));
+}
+
+/** `Kind name: Reason message` of whatever is not applied. */
+function troubles(report: Report): readonly string[] {
+  return report.resources.flatMap((cr) => {
+    const { outcome } = report.verdicts.get(cr.metadata.uid)!;
+    return outcome.reason === 'Applied'
+      ? []
+      : [`${cr.kind} ${cr.metadata.name}: ${outcome.reason} ${outcome.message}`];
+  });
+}
+
+/** The allow list is on: the query is put on it first. */
+async function ask(query: string, role: string) {
+  const [collection_name, query_name] = ['probes', `q${probes++}`];
+  if (query_name === 'q0') {
+    await world.engine.admin('create_query_collection', {
+      name: collection_name,
+      definition: { queries: [] },
+    });
+    await world.engine.admin('add_collection_to_allowlist', { collection: collection_name });
+  }
+  await world.engine.admin('add_query_to_collection', { collection_name, query_name, query });
+  return world.engine.graphql(query, { role });
+}
+let probes = 0;
+const asReader = (query: string) => ask(query, 'reader');
+
+test('examples of every kind are applied in one write, and a second pass writes nothing', async () => {
+  const report = await pass();
+  expect(folder.problems).toEqual([]);
+  expect(troubles(report)).toEqual([]);
+  const shown = new Set(report.resources.map(({ kind }) => kind));
+  expect(KINDS.map(({ kind }) => kind).filter((kind) => !shown.has(kind))).toEqual(['Engine']);
+  expect((await pass()).wasWritten).toBe(false);
+});
+
+test('the API is what the examples say, and no more', async () => {
+  expect(await asReader('{ article(order_by: {id: asc}) { id excerpt } }')).toEqual({
+    data: {
+      article: [
+        { id: 1, excerpt: 'Every map is a story.' },
+        { id: 3, excerpt: 'They never are.' },
+      ],
+    },
+  });
+  expect(await asReader('{ searchArticles(args: {search: "ma"}) { title } }')).toEqual({
+    data: { searchArticles: [{ title: 'On maps' }] },
+  });
+  expect(await asReader('{ author_by_pk: author(where: {id: {_eq: 1}}) { name invoices { id } } }')).toEqual({
+    data: { author_by_pk: [{ name: 'Ursula', invoices: [{ id: 'i1' }] }] },
+  });
+  const editor = await ask('{ article { id } }', 'editor');
+  expect(editor.data?.['article']).toHaveLength(2);
+  for (const hidden of [
+    '{ author { country } }',
+    '{ article { isPublished } }',
+    '{ archive_author { id } }',
+  ]) {
+    expect((await asReader(hidden)).errors?.[0]?.message).toContain('not found in type');
+  }
+  const rest = await world.engine.fetch('/api/rest/articles/1', { headers: { 'x-engine-role': 'reader' } });
+  expect(await rest.json()).toEqual({ article_by_pk: { id: 1, title: 'On maps' } });
+  await world.engine.admin('drop_query_collection', { collection: 'probes', cascade: true });
+});
+
+test('a change by hand is drift, of these kinds too, and is put right', async () => {
+  await world.engine.admin('drop_rest_endpoint', { name: 'article' });
+  await world.engine.admin('drop_remote_schema_permissions', { remote_schema: 'billing', role: 'reader' });
+  const report = await pass();
+  expect(report.wasWritten).toBe(true);
+  expect(troubles(report)).toEqual([]);
+  const corrected = report.plan!.decisions.filter(({ action }) => action === 'correct').map(({ key }) => key);
+  expect(corrected).toEqual(['remote_schema_permission/billing/reader', 'rest_endpoint/article']);
+});
+
+test('an allow list that is not enforced is not Ready, and says which option is missing', async () => {
+  const off = await startTestEngine({
+    databaseUrl: world.database.url,
+    adminSecret: world.engine.adminSecret,
+    env: environmentFor(world.database, world.billing),
+  });
+  const client = clientOf(off);
+  for (const report of [await pass(client), await pass(client)]) {
+    expect(report.wasWritten).toBe(false);
+    expect(troubles(report)).toEqual([
+      'AllowListEntry legacy: NotEnforced allowlist legacy_queries: the allow list is declared, not enforced: ' +
+        'start the engine with --enable-allowlist, or remove the entry',
+      'QueryCollection mobile: NotEnforced allowlist mobile at spec.allowlist: the allow list is declared, ' +
+        'not enforced: start the engine with --enable-allowlist, or remove the entry',
+    ]);
+  }
+  await off.close();
+  expect(troubles(await pass())).toEqual([]);
+});
+
+test('permissions of a remote schema that are not enforced are not Ready, and not written', async () => {
+  const off = await startTestEngine({
+    databaseUrl: world.database.url,
+    adminSecret: world.engine.adminSecret,
+    env: environmentFor(world.database, world.billing),
+    enableAllowlist: true,
+    enableRemoteSchemaPermissions: false,
+  });
+  const client = clientOf(off);
+  const [trouble] = troubles(await pass(client)).filter((text) => text.startsWith('RemoteSchema'));
+  expect(trouble).toMatch(/^RemoteSchema billing: RejectedByEngine .*--enable-remote-schema-permissions/);
+  expect((await off.graphql('{ billing { invoices { id } } }', { role: 'anyone' })).errors).toBeDefined();
+  await off.close();
+});
+
+test('an object there is one of belongs to the older resource, and an entry for nothing waits', async () => {
+  edit = (snapshot) => ({
+    ...snapshot,
+    resources: [
+      ...snapshot.resources,
+      resource(
+        'ApiLimits',
+        'second',
+        { depth: { global: 3 } },
+        { creationTimestamp: '2099-01-01T00:00:00Z' },
+      ),
+      resource('AllowListEntry', 'missing', { collection: 'nowhere' }),
+    ],
+  });
+  expect(troubles(await pass())).toEqual([
+    'ApiLimits second: Conflict api limits belongs to ApiLimits default/limits; remove it here or there (key api_limits)',
+    'AllowListEntry missing: DependencyNotReady allowlist nowhere waits for query collection nowhere, which the engine does not have',
+  ]);
+  edit = (snapshot) => snapshot;
+});
+
+test('a resource that says something the engine refuses is told so alone', async () => {
+  edit = (snapshot) => ({
+    ...snapshot,
+    resources: snapshot.resources.map((cr) => {
+      if (cr.kind !== 'EventTrigger') return cr;
+      return { ...cr, spec: { ...cr.spec, update: { columns: ['no_such_column'] } } };
+    }),
+  });
+  const [trouble, ...others] = troubles(await pass());
+  expect(trouble).toMatch(
+    /^EventTrigger article-changed: (DependencyNotReady|RejectedByEngine) .*no_such_column/,
+  );
+  expect(others).toEqual([]);
+  edit = (snapshot) => snapshot;
+  expect(troubles(await pass())).toEqual([]);
+});
+
+test('a remote schema that does not answer waits, keeps its metadata, and takes nothing along', async () => {
+  world.billing.misbehave((request) => request.destroy());
+  await world.engine.admin('reload_remote_schema', { name: 'billing' });
+  await world.engine.admin('reload_metadata', { reload_remote_schemas: true });
+  const report = await pass();
+  expect(report.wasWritten).toBe(false);
+  expect(troubles(report).map((text) => text.replace(/ remote.*/, ''))).toEqual([
+    'RemoteRelationship author-invoices: RemoteUnavailable',
+    'RemoteSchema billing: RemoteUnavailable',
+  ]);
+  world.billing.misbehave(null);
+  await world.engine.admin('reload_metadata', { reload_remote_schemas: true });
+  expect(troubles(await pass())).toEqual([]);
+});
+
+test('what the folder no longer says goes, kind by kind, and nothing else does', async () => {
+  await world.engine.admin('create_query_collection', { name: 'by_hand', definition: { queries: [] } });
+  edit = (snapshot) => ({
+    ...snapshot,
+    resources: snapshot.resources.filter(({ kind }) => kind === 'Source'),
+  });
+  const held = await pass();
+  const { hash } = held.plan!.pruneHold!;
+  const { url, adminSecret } = world.engine;
+  const source = { snapshot: async () => edit(await folder.snapshot()) };
+  const released = { ...folderOptions(folder), confirmPrune: hash };
+  await reconcile(
+    { engine: engineClient({ url, adminSecret }), source, sink: folder, clock: systemClock },
+    released,
+  );
+  const { body } = await world.engine.admin<Record<string, unknown>>('export_metadata', {});
+  const { sources, ...rest } = body as { sources: { name: string; tables: unknown[] }[] };
+  expect(rest).toEqual({ version: 3, query_collections: [{ name: 'by_hand', definition: { queries: [] } }] });
+  expect(sources.map(({ name, tables }) => [name, tables])).toEqual([
+    ['default', []],
+    ['archive', []],
+  ]);
+});

@@ -1,0 +1,275 @@
+/** One resource that the engine would refuse the whole change for, beside good ones: it alone is left out, with a message of its own, and
+ *  the pass costs little more. Against the real engine: reconcile.engine.test.ts, noninterference.test.ts. */
+import { type MetadataObject, objectsOf } from '@pergola/engine/metadata';
+import { expect, test } from 'vitest';
+import type { CustomResource } from '../kinds.ts';
+import { reconcile } from '../pass/reconcile.ts';
+import { EngineProblem } from '../ports.ts';
+import { OPTIONS, resource, table } from '../testing/resources.ts';
+import { inconsistent } from '../testing/scripted-engine.ts';
+import { ScriptedPorts } from '../testing/scripted-ports.ts';
+
+const role = (
+  name: string,
+  roleSet: readonly string[],
+  given: { readonly namespace?: string; readonly day?: number } = {},
+): CustomResource => {
+  const { namespace = 'default', day = 1 } = given;
+  const creationTimestamp = `2025-01-${String(day).padStart(2, '0')}T00:00:00Z`;
+  return resource('InheritedRole', name, { role: name, roleSet }, { namespace, creationTimestamp });
+};
+
+const keysOf = (ports: ScriptedPorts) => [...objectsOf(ports.engine.metadata).keys()];
+
+/** A port that refuses, without naming anything, to be told what the test says. */
+function refusing(ports: ScriptedPorts, isBad: (objects: ReadonlyMap<string, MetadataObject>) => boolean) {
+  ports.engine.refusal = (objects) =>
+    isBad(objects)
+      ? new EngineProblem('rejected', 'http://engine answers 400: no', { reason: 'no' })
+      : undefined;
+}
+
+test('a role that inherits from itself is left out alone', async () => {
+  const ports = new ScriptedPorts();
+  const [bad, good] = [role('bad', ['x', 'bad']), role('good', ['x'])];
+  ports.resources = [bad, table('author'), good];
+  const report = await reconcile(ports, OPTIONS);
+  expect([bad, good].map((cr) => ports.readiness(cr))).toEqual(['False RejectedByEngine', 'True Applied']);
+  expect(ports.message(bad)).toBe('inherited role bad: found cycle(s) in roles: ["bad","bad"]');
+  expect([report.problem, ports.engine.writes.length]).toEqual([undefined, 1]);
+});
+
+test('of two roles in different namespaces that close a cycle, the newcomer is left out and names the other', async () => {
+  const ports = new ScriptedPorts();
+  const first = role('a', ['b'], { namespace: 'team-a', day: 3 });
+  ports.resources = [first];
+  await reconcile(ports, OPTIONS);
+  const second = role('b', ['a'], { namespace: 'team-b', day: 2 });
+  ports.resources = [first, second, table('author')];
+  await reconcile(ports, OPTIONS);
+  expect([first, second].map((cr) => ports.readiness(cr))).toEqual([
+    'True Applied',
+    'False RejectedByEngine',
+  ]);
+  expect(ports.message(second)).toContain('inherited role a of InheritedRole team-a/a');
+  expect(keysOf(ports)).toContain('table/default/public/author');
+});
+
+test('a role that is changed into a cycle keeps its last good form', async () => {
+  const ports = new ScriptedPorts();
+  const [a, b] = [role('a', ['b']), role('b', ['x'])];
+  ports.resources = [a, b];
+  await reconcile(ports, OPTIONS);
+  const worse = { ...role('b', ['a']), metadata: { ...b.metadata, generation: 2 } };
+  ports.resources = [a, worse];
+  await reconcile(ports, OPTIONS);
+  expect(ports.readiness(worse)).toBe('False RejectedByEngine');
+  expect(ports.message(worse)).toMatch(/serving generation 1$/);
+  expect(ports.engine.metadata.inherited_roles).toEqual([
+    { role_name: 'a', role_set: ['b'] },
+    { role_name: 'b', role_set: ['x'] },
+  ]);
+});
+
+test('once the other role of the cycle is gone, the one that was left out is applied', async () => {
+  const ports = new ScriptedPorts();
+  const [a, b] = [role('a', ['b'], { day: 1 }), role('b', ['a'], { day: 2 })];
+  ports.resources = [a, b];
+  const { refused } = await reconcile(ports, OPTIONS);
+  expect(ports.readiness(b)).toBe('False RejectedByEngine');
+  ports.resources = [b];
+  await reconcile(ports, OPTIONS, { refused });
+  expect(ports.readiness(b)).toBe('True Applied');
+});
+
+test.each([
+  ['select_permission/default/public/author/r', 'query_collection/x'],
+  ['inherited_role/a', 'inherited_role/b'],
+  ['table/default/public/author', 'table/default/public/book'],
+])(
+  'a bundle whose key is %s and whose definition is that of another object is refused by itself',
+  async (key) => {
+    const definitions: Record<string, object> = {
+      'inherited_role/a': { role_name: 'b', role_set: ['c'] },
+      'table/default/public/author': { table: { schema: 'public', name: 'book' } },
+      'select_permission/default/public/author/r': { role: 's', permission: { columns: '*', filter: {} } },
+    };
+    const ports = new ScriptedPorts();
+    const bundle = resource('MetadataBundle', 'bad', { objects: [{ key, definition: definitions[key]! }] });
+    ports.resources = [bundle, table('other')];
+    await reconcile(ports, OPTIONS);
+    expect(ports.readiness(bundle)).toBe('False InvalidSpec');
+    expect(ports.message(bundle)).toMatch(/the definition is that of .*, not of key /);
+    expect(keysOf(ports)).toContain('table/default/public/other');
+  },
+);
+
+test('a refusal that names the edit by its path needs no search', async () => {
+  const ports = new ScriptedPorts();
+  const key = 'table/default/public/bad';
+  ports.engine.refusal = (objects) =>
+    objects.has(key)
+      ? new EngineProblem('rejected', 'no', { reason: 'no', edit: { key, path: 'configuration.x' } })
+      : undefined;
+  const tables = ['a', 'b', 'bad', 'c', 'd'].map((name) => table(name));
+  ports.resources = tables;
+  await reconcile(ports, OPTIONS);
+  expect(tables.map((cr) => ports.readiness(cr))).toEqual([
+    'True Applied',
+    'True Applied',
+    'False RejectedByEngine',
+    'True Applied',
+    'True Applied',
+  ]);
+  expect(ports.message(tables[2]!)).toBe('table default/public/bad at configuration.x: no');
+  expect(ports.engine.dryRuns).toBeLessThanOrEqual(3);
+});
+
+test('what was found guilty is not searched for again, until it changes or some time has passed', async () => {
+  const ports = new ScriptedPorts();
+  refusing(ports, (objects) => objects.has('table/default/public/bad'));
+  ports.resources = [...Array.from({ length: 50 }, (_, i) => table(`t${i}`)), table('bad')];
+  const first = await reconcile(ports, OPTIONS);
+  const dryRuns = ports.engine.dryRuns;
+  expect(dryRuns).toBeLessThan(20);
+  ports.resources = [...ports.given.resources, table('another')];
+  const second = await reconcile(ports, OPTIONS, { refused: first.refused });
+  expect(ports.engine.dryRuns).toBe(dryRuns);
+  expect(ports.readiness(table('bad'))).toBe('False RejectedByEngine');
+  expect(keysOf(ports)).toContain('table/default/public/another');
+  ports.time = new Date(ports.time.getTime() + 31_000);
+  const third = await reconcile(ports, OPTIONS, { refused: second.refused });
+  expect(ports.engine.dryRuns).toBeGreaterThan(dryRuns);
+  ports.engine.refusal = () => undefined;
+  ports.time = new Date(ports.time.getTime() + 31_000);
+  const fourth = await reconcile(ports, OPTIONS, { refused: third.refused });
+  expect(ports.readiness(table('bad'))).toBe('False RejectedByEngine');
+  ports.time = new Date(ports.time.getTime() + 31_000);
+  await reconcile(ports, OPTIONS, { refused: fourth.refused });
+  expect(ports.readiness(table('bad'))).toBe('True Applied');
+});
+
+test('a change the engine accepts in a dry run and refuses to write is written in parts, all but the culprit', async () => {
+  const ports = new ScriptedPorts();
+  ports.engine.before = () => {};
+  const { write } = ports.engine;
+  ports.engine.write = async (change) => {
+    if (change.edits.some(({ key }) => key.endsWith('/bad'))) {
+      throw new EngineProblem('rejected', 'no trigger', { reason: 'no trigger' });
+    }
+    return write.call(ports.engine, change);
+  };
+  const tables = [...Array.from({ length: 20 }, (_, i) => table(`t${i}`)), table('bad')];
+  ports.resources = tables;
+  const report = await reconcile(ports, OPTIONS);
+  expect(tables.filter((cr) => ports.readiness(cr) !== 'True Applied').map((cr) => cr.metadata.name)).toEqual(
+    ['bad'],
+  );
+  expect(ports.message(table('bad'))).toBe('table default/public/bad: no trigger');
+  expect([report.problem, report.isCut]).toEqual([undefined, false]);
+});
+
+test('a change that is too large for one request is written in parts', async () => {
+  const ports = new ScriptedPorts();
+  const { write } = ports.engine;
+  ports.engine.write = async (change) => {
+    if (change.edits.length > 10) throw new EngineProblem('tooLarge', 'too large');
+    return write.call(ports.engine, change);
+  };
+  const tables = Array.from({ length: 100 }, (_, i) => table(`t${i}`));
+  ports.resources = tables;
+  await reconcile(ports, OPTIONS);
+  expect(tables.map((cr) => ports.readiness(cr)).filter((text) => text !== 'True Applied')).toEqual([]);
+});
+
+test.each(['unreachable', 'unauthorized'] as const)(
+  'an engine that is %s is not searched for culprits',
+  async (kind) => {
+    const ports = new ScriptedPorts();
+    ports.engine.before = (request) => {
+      if (request !== 'read') throw new EngineProblem(kind, 'the database is away');
+    };
+    ports.resources = Array.from({ length: 20 }, (_, i) => table(`t${i}`));
+    const report = await reconcile(ports, OPTIONS);
+    expect([report.problem?.kind, ports.engine.dryRuns, report.refused.size]).toEqual([kind, 0, 0]);
+  },
+);
+
+test('an engine that says two different things of the same change does not keep a pass going forever', async () => {
+  const ports = new ScriptedPorts();
+  ports.engine.write = () => Promise.reject(new EngineProblem('inconsistent', 'internal error'));
+  ports.engine.dryRun = () => Promise.reject(new EngineProblem('inconsistent', 'internal error'));
+  ports.resources = [table('author')];
+  const report = await reconcile(ports, OPTIONS);
+  expect(report.problem?.kind).toBe('inconsistent');
+});
+
+test('a spec nested as deeply as an API server allows is refused by itself', async () => {
+  let filter: Record<string, unknown> = { id: { _eq: 1 } };
+  for (let level = 0; level < 5000; level++) filter = { _not: filter };
+  const ports = new ScriptedPorts();
+  const bad = resource('TablePermission', 'deep', {
+    source: 'default',
+    table: { schema: 'public', name: 'author' },
+    role: 'r',
+    select: { columns: ['id'], filter },
+  });
+  ports.resources = [bad, table('author')];
+  await reconcile(ports, OPTIONS);
+  expect(ports.readiness(bad)).toBe('False InvalidSpec');
+  expect(ports.readiness(table('author'))).toBe('True Applied');
+});
+
+test('an older object that would break for a newcomer keeps its place', async () => {
+  const ports = new ScriptedPorts();
+  ports.engine.judge = (objects) =>
+    objects.has('table/default/public/new') && objects.has('table/default/public/old')
+      ? [inconsistent('table/default/public/old', 'unexpected', 'conflicting definitions')]
+      : [];
+  const old = table('old', { creationTimestamp: '2025-01-01T00:00:00Z' });
+  const fresh = table('new', { creationTimestamp: '2025-02-01T00:00:00Z' });
+  ports.resources = [fresh, old];
+  await reconcile(ports, OPTIONS);
+  expect([old, fresh].map((cr) => ports.readiness(cr))).toEqual(['True Applied', 'False RejectedByEngine']);
+  expect(ports.message(fresh)).toContain('would break table default/public/old of Table default/old');
+});
+
+test('a source is kept while resources of other namespaces have objects in it, whoever took it over', async () => {
+  const ports = new ScriptedPorts();
+  const [source] = ports.engine.metadata.sources;
+  const { tables: _, ...definition } = source!;
+  const key = 'source/default';
+  const bundle = (deletionPolicy?: string) =>
+    resource(
+      'MetadataBundle',
+      'taker',
+      { objects: [{ key, definition }], ...(deletionPolicy ? { deletionPolicy } : {}) },
+      { namespace: 'intruder' },
+    );
+  for (const taker of [bundle(), bundle('Delete')]) {
+    ports.resources = [table('author'), taker];
+    await reconcile(ports, OPTIONS);
+    expect(ports.readiness(taker)).toBe('True Applied');
+    ports.resources = [table('author')];
+    await reconcile(ports, OPTIONS);
+    expect(keysOf(ports)).toEqual([key, 'table/default/public/author']);
+    expect(ports.readiness(table('author'))).toBe('True Applied');
+  }
+});
+
+test('a newcomer that claims the key of a resource with references does not turn it against itself', async () => {
+  const ports = new ScriptedPorts();
+  const source = (name: string, env: string, day: number) =>
+    resource(
+      'Source',
+      name,
+      { name: 'app', connection: { urlFrom: { env } } },
+      { creationTimestamp: `2025-01-0${day}T00:00:00Z` },
+    );
+  const [good, rival] = [source('good', 'APP', 1), source('rival', 'OTHER', 2)];
+  ports.resources = [good];
+  const { standing } = await reconcile(ports, OPTIONS);
+  ports.resources = [rival, good];
+  await reconcile(ports, OPTIONS, { standing });
+  expect([good, rival].map((cr) => ports.readiness(cr))).toEqual(['True Applied', 'False Conflict']);
+});

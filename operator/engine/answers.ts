@@ -1,0 +1,155 @@
+/** The answers of an engine as the operator needs them: one schema for each operation it uses. Anything else that comes back is an
+ *  UnexpectedAnswer, which says what is wrong with it.
+ *  In: JSON. Out: typed answers. Pure. Not here: HTTP (client.ts), what the answers mean (pass/reconcile.ts). */
+import {
+  asJsonSchema,
+  EngineError,
+  isRecord,
+  type Metadata,
+  parseMetadata,
+  printPath,
+  type Static,
+  type TSchema,
+  Type,
+  validate,
+} from '@pergola/engine/metadata';
+import { type InconsistentObject, NOT_ENFORCED } from '../ports.ts';
+
+/** Raised for JSON that is no answer of an engine. The message has the path of the first wrong value. */
+export class UnexpectedAnswer extends Error {}
+
+const Version = Type.Integer({ minimum: 0 });
+
+const Inconsistent = Type.Object({
+  key: Type.String(),
+  type: Type.String(),
+  name: Type.String(),
+  reason: Type.String(),
+  code: Type.Optional(Type.String()),
+  path: Type.Optional(Type.Array(Type.Unknown())),
+});
+
+const Report = Type.Object({
+  inconsistent_objects: Type.Array(Inconsistent),
+  /** Absent where there are none. */
+  not_enforced: Type.Optional(Type.Array(Inconsistent)),
+});
+
+const Config = Type.Object({ resource_version: Version, state_version: Type.Optional(Type.String()) });
+
+const Exported = Type.Object({ resource_version: Version, metadata: Type.Object({}) });
+
+const CatalogState = Type.Object({
+  id: Type.String(),
+  operator_state: Type.Optional(
+    Type.Union([Type.Null(), Type.Object({ objects: Type.Optional(Type.Object({})) })]),
+  ),
+});
+
+const Patched = Type.Object({ resource_version: Version, ...Report.properties });
+
+const Replaced = Type.Object({
+  is_consistent: Type.Boolean(),
+  inconsistent_objects: Type.Array(Type.Object({ name: Type.String(), reason: Type.String() })),
+  warnings: Type.Optional(Type.Array(Type.Object({ message: Type.String() }))),
+});
+
+const Success = Type.Object({ message: Type.String() });
+
+export type ConfigAnswer = Static<typeof Config>;
+
+export function readConfig(answer: unknown): ConfigAnswer {
+  return fitting(Config, answer);
+}
+
+export function readReport(answer: unknown): readonly InconsistentObject[] {
+  return objectsOf(fitting(Report, answer));
+}
+
+function objectsOf({ inconsistent_objects, not_enforced = [] }: Static<typeof Report>) {
+  const unenforced = not_enforced.map((found) => ({ ...found, code: NOT_ENFORCED }));
+  return [...inconsistent_objects, ...unenforced] as readonly InconsistentObject[];
+}
+
+/** The answer to `export_metadata`. */
+export function readExported(answer: unknown): {
+  readonly resourceVersion: number;
+  readonly metadata: Metadata;
+} {
+  const { resource_version, metadata } = fitting(Exported, answer);
+  return { resourceVersion: resource_version, metadata: metadataIn(metadata, '.metadata') };
+}
+
+export type ReplaceAnswer = Static<typeof Replaced>;
+
+/** The answer to `replace_metadata`. */
+export function readReplaced(answer: unknown): ReplaceAnswer {
+  return fitting(Replaced, answer);
+}
+
+export type BulkAnswer = {
+  readonly resourceVersion: number;
+  readonly metadata: Metadata;
+  readonly inconsistent: readonly InconsistentObject[];
+  readonly operatorState: unknown;
+};
+
+/** The answer to `export_metadata`, `get_inconsistent_metadata` and `get_catalog_state` in one bulk. */
+export function readBulk(answer: unknown): BulkAnswer {
+  const [exported, report, state] = listOf(3, answer);
+  const { resource_version, metadata } = fitting(Exported, exported, '[0]');
+  return {
+    resourceVersion: resource_version,
+    metadata: metadataIn(metadata, '[0].metadata'),
+    inconsistent: objectsOf(fitting(Report, report, '[1]')),
+    operatorState: fitting(CatalogState, state, '[2]').operator_state,
+  };
+}
+
+/** The answer to `patch_metadata` and `patch_catalog_state` in one atomic bulk. */
+export function readWritten(answer: unknown): {
+  readonly resourceVersion: number;
+  readonly inconsistent: readonly InconsistentObject[];
+} {
+  const [patched, noted] = listOf(2, answer);
+  fitting(Success, noted, '[1]');
+  const written = fitting(Patched, patched, '[0]');
+  return { resourceVersion: written.resource_version, inconsistent: objectsOf(written) };
+}
+
+export function readSuccess(answer: unknown): void {
+  fitting(Success, answer);
+}
+
+function fitting<S extends TSchema>(schema: S, value: unknown, within = ''): Static<S> {
+  try {
+    validate(asJsonSchema(schema), value);
+    return value as Static<S>;
+  } catch (error) {
+    throw unexpected(error, within);
+  }
+}
+
+function metadataIn(value: unknown, within: string): Metadata {
+  try {
+    return parseMetadata(value);
+  } catch (error) {
+    throw unexpected(error, within);
+  }
+}
+
+function unexpected(error: unknown, within: string): unknown {
+  if (!(error instanceof EngineError)) return error;
+  const path = printPath(error.path).replace('$', () => `$${within}`);
+  return new UnexpectedAnswer(`at ${path}: ${error.message}`, { cause: error });
+}
+
+function listOf(length: number, value: unknown): readonly unknown[] {
+  if (Array.isArray(value) && value.length === length) return value;
+  const found = Array.isArray(value)
+    ? `a list of ${value.length}`
+    : isRecord(value)
+      ? 'an object'
+      : 'a value';
+  throw new UnexpectedAnswer(`at $: expected a list of ${length} answers, found ${found}`);
+}

@@ -1,0 +1,308 @@
+/** What the client makes of answers a healthy engine does not give. Requests a healthy one answers: end-to-end/reconcile.engine.test.ts. */
+import { execFileSync } from 'node:child_process';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { emptyMetadata } from '@pergola/engine/metadata';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type EnginePort, EngineProblem } from '../ports.ts';
+import { engineClient } from './client.ts';
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const answering = (status: number, body: string) =>
+  serve((_, response) => response.writeHead(status).end(body));
+
+const problemOf = (url: string) => problemIn(() => engineClient({ url, adminSecret: 's' }).read());
+
+async function problemIn(send: () => Promise<unknown>): Promise<EngineProblem> {
+  const error = await send().then(
+    () => expect.fail('the request succeeded'),
+    (error: unknown) => error,
+  );
+  expect(error).toBeInstanceOf(EngineProblem);
+  return error as EngineProblem;
+}
+
+function selfSigned(): { readonly key: string; readonly certificate: string } {
+  const options = ['-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=engine', '-keyout', '-', '-out', '-'];
+  const pem = execFileSync('openssl', ['req', '-x509', ...options], { encoding: 'utf8', stdio: 'pipe' });
+  const partOf = (pattern: RegExp) => pem.match(pattern)![0];
+  return {
+    key: partOf(/-----BEGIN PRIVATE KEY-----[\s\S]*?-----END PRIVATE KEY-----/),
+    certificate: partOf(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/),
+  };
+}
+
+test('nobody there is unreachable, and says where and why', async () => {
+  const { kind, message } = await problemOf('http://127.0.0.1:9');
+  expect(kind).toBe('unreachable');
+  expect(message).toContain('http://127.0.0.1:9 does not answer');
+});
+
+test.each([
+  [401, '{}'],
+  [400, '{"code":"access-denied","error":"restricted access: admin only"}'],
+])('a refused secret is unauthorized: %s %s', async (status, body) => {
+  expect((await problemOf(await answering(status, body))).kind).toBe('unauthorized');
+});
+
+test('another version is a conflict', async () => {
+  expect((await problemOf(await answering(409, '{"code":"conflict","error":"x"}'))).kind).toBe('conflict');
+});
+
+test('what the engine does not understand is rejected, with its words', async () => {
+  const { kind, message } = await problemOf(
+    await answering(400, '{"code":"parse-failed","error":"key missing"}'),
+  );
+  expect([kind, message]).toEqual(['rejected', expect.stringContaining('answers 400: key missing')]);
+});
+
+type Request = (client: EnginePort) => Promise<unknown>;
+
+/** The requests of the client, each with an answer of an engine that has nothing. */
+const REQUESTS: readonly (readonly [name: string, send: Request, healthy: unknown])[] = [
+  ['version', (client) => client.version(), { resource_version: 1 }],
+  [
+    'read',
+    (client) => client.read(),
+    [
+      { resource_version: 1, metadata: { version: 3, sources: [] } },
+      { is_consistent: true, inconsistent_objects: [] },
+      { id: 'x', operator_state: {} },
+    ],
+  ],
+  ['inconsistent', (client) => client.inconsistent(1), { inconsistent_objects: [] }],
+  ['dry run', (client) => client.dryRun([]), { inconsistent_objects: [] }],
+  [
+    'write',
+    (client) =>
+      client.write({
+        edits: [],
+        document: emptyMetadata,
+        ledger: { manager: 'm', objects: {} },
+        expectedVersion: 1,
+        mustFit: true,
+      }),
+    [{ resource_version: 2, inconsistent_objects: [] }, { message: 'success' }],
+  ],
+  ['reload', (client) => client.reload(), { message: 'success', is_consistent: true }],
+];
+
+const json = (value: unknown): RequestListener => {
+  return (_, response) => response.setHeader('content-type', 'application/json').end(JSON.stringify(value));
+};
+const html: RequestListener = (_, response) =>
+  response.setHeader('content-type', 'text/html').end('<html>\n<h1>Welcome</h1>');
+
+/** Services that may answer at an endpoint instead of an engine, each with the text the message must contain. */
+const STRANGERS: readonly (readonly [name: string, listener: RequestListener, said: string])[] = [
+  ['a web page', html, 'It sent 200 text/html: <html> <h1>Welcome</h1>'],
+  ['nothing', (_, response) => response.end(), 'its answer is empty'],
+  ['text', (_, response) => response.end('ok'), 'its answer is not JSON'],
+  ['JSON of another service', json({ status: 'ok' }), 'It sent 200 application/json: {"status":"ok"}'],
+  ['an empty object', json({}), 'Check the endpoint'],
+  ['null', json(null), 'at $'],
+  ['a number', json(7), 'at $'],
+  ['an empty list', json([]), 'at $'],
+  ['a list of nulls', json([null, null, null]), 'at $'],
+  ['lists in lists', json([[], [], []]), 'at $'],
+  ['wrong types', json({ resource_version: '1', inconsistent_objects: {}, message: 1 }), 'at $'],
+  ['a negative version', json({ resource_version: -1, inconsistent_objects: [7], message: [] }), 'at $'],
+  [
+    'the content type of a page',
+    (_, response) => response.setHeader('content-type', 'text/html').end('{"resource_version":1}'),
+    'its content type is not JSON',
+  ],
+  ['404', (_, response) => response.writeHead(404).end('not here'), 'it answers 404'],
+  ['404 in JSON', (_, response) => response.writeHead(404).end('{"error":7}'), 'It sent 404'],
+  ['500', (_, response) => response.writeHead(500).end('oops'), 'answers 500: oops'],
+  ['503 without a body', (_, response) => response.writeHead(503).end(), 'answers 503'],
+  [
+    '500 with a code',
+    (_, response) => response.writeHead(500).end('{"code":"unexpected","error":"x"}'),
+    '500: x',
+  ],
+  [
+    'a redirect',
+    (_, response) => response.writeHead(302, { location: 'http://127.0.0.1:9/login' }).end(),
+    'it redirects to http://127.0.0.1:9/login',
+  ],
+  ['a redirect to nowhere', (_, response) => response.writeHead(308).end(), 'it redirects to nowhere'],
+  ['204', (_, response) => response.writeHead(204).end(), 'it answers 204'],
+  [
+    'an answer cut off in the middle',
+    (_, response) => {
+      response.writeHead(200, { 'content-length': '100' }).write('[{"resource');
+      setTimeout(() => response.destroy(), 20);
+    },
+    'does not answer',
+  ],
+  ['a connection that is reset', (request) => request.socket.resetAndDestroy(), 'does not answer'],
+  ['silence', () => {}, 'does not answer'],
+  [
+    'an answer that drips',
+    (_, response) => {
+      const drip = setInterval(() => response.write(' '), 10);
+      response.on('close', () => clearInterval(drip));
+    },
+    'does not answer',
+  ],
+];
+
+describe.each(REQUESTS)('%s', (name, send, healthy) => {
+  const isSlow = (stranger: string) => stranger === 'silence' || stranger === 'an answer that drips';
+
+  test.each(STRANGERS)(
+    'takes %s for no engine, and says what came back',
+    async (stranger, listener, said) => {
+      const url = await serve(listener);
+      const client = engineClient({
+        url,
+        adminSecret: 'secret',
+        ...(isSlow(stranger) ? { timeoutMs: 100 } : {}),
+      });
+      const error = await problemIn(() => send(client));
+      expect(error.kind).toBe('unreachable');
+      expect(error.message).toContain(url);
+      expect(error.message).toContain(said);
+      expect(error.message.length).toBeLessThan(700);
+    },
+  );
+
+  test('takes the answer of an engine', async () => {
+    await expect(send(engineClient({ url: await serve(json(healthy)) }))).resolves.not.toThrow();
+  });
+
+  test('takes the answer of every other request for none', async () => {
+    for (const [other, , answer] of REQUESTS) {
+      // A report of inconsistencies is the same for both.
+      if (isSame(answer, healthy)) continue;
+      const client = engineClient({ url: await serve(json(answer)) });
+      const found = await send(client).then(
+        () => 'an answer',
+        (error: EngineProblem) => error.kind,
+      );
+      expect([name, other, found]).toEqual([name, other, 'unreachable']);
+    }
+  });
+});
+
+const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
+
+test('a ledger of another shape is not taken for an empty one', async () => {
+  const bulk = (operator_state: unknown) => [
+    { resource_version: 1, metadata: { version: 3, sources: [] } },
+    { inconsistent_objects: [] },
+    { id: 'x', operator_state },
+  ];
+  for (const state of ['text', 7, [], { objects: [] }]) {
+    const client = engineClient({ url: await serve(json(bulk(state))) });
+    expect((await problemIn(() => client.read())).message).toContain('at $[2].operator_state');
+  }
+});
+
+test('metadata that this version cannot read say where', async () => {
+  const metadata = { version: 3, sources: [{ name: 7 }] };
+  const answer = [{ resource_version: 1, metadata }, { inconsistent_objects: [] }, { id: 'x' }];
+  const client = engineClient({ url: await serve(json(answer)) });
+  expect((await problemIn(() => client.read())).message).toContain('at $[0].metadata.sources[0]');
+});
+
+test('an engine too old to name inconsistent objects by key is told so', async () => {
+  const old = { inconsistent_objects: [{ type: 'table', name: 'table a', reason: 'gone', definition: 'a' }] };
+  const { kind, message } = await problemIn(async () =>
+    engineClient({ url: await serve(json(old)) }).dryRun([]),
+  );
+  expect(kind).toBe('unreachable');
+  expect(message).toContain('at $.inconsistent_objects[0]');
+  expect(message).toContain('not older than the operator');
+});
+
+test('an answer larger than 64 MiB is not read to its end', async () => {
+  let sent = 0;
+  const url = await serve((_, response) => {
+    const megabyte = Buffer.alloc(1024 * 1024, ' ');
+    const more = () => {
+      while (!response.destroyed && response.write(megabyte)) sent++;
+    };
+    response.on('drain', more);
+    more();
+  });
+  const { kind, message } = await problemIn(() => engineClient({ url }).version());
+  expect([kind, message]).toEqual(['unreachable', expect.stringContaining('larger than 64 MiB')]);
+  expect(sent).toBeLessThan(200);
+});
+
+test.each([
+  ['in the body', (secret: string) => secret],
+  ['in JSON', (secret: string) => JSON.stringify({ headers: { 'x-engine-admin-secret': secret } })],
+  ['cut in two by the end of the excerpt', (secret: string) => `${'a'.repeat(150)}${secret}`],
+])('a service that repeats the admin secret %s does not get it into the message', async (_, body) => {
+  const adminSecret = 'very "secret" words';
+  for (const status of [200, 302, 400, 403, 404, 500]) {
+    const url = await serve((_, response) => response.writeHead(status).end(body(adminSecret)));
+    const { message } = await problemIn(() => engineClient({ url, adminSecret }).version());
+    expect(message).not.toContain('very');
+  }
+});
+
+test('a redirect is not followed, so that the admin secret stays here', async () => {
+  const elsewhere: unknown[] = [];
+  const other = createServer((request, response) => {
+    elsewhere.push(request.headers);
+    response.end('{"resource_version":1}');
+  });
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  const location = `http://127.0.0.1:${(other.address() as AddressInfo).port}/`;
+  const url = await serve((_, response) => response.writeHead(307, { location }).end());
+  await problemIn(() => engineClient({ url, adminSecret: 'secret' }).version());
+  other.close();
+  expect(elsewhere).toEqual([]);
+});
+
+test('a password in the URL is in no message', async () => {
+  for (const url of ['http://me:hunter2@127.0.0.1:9', 'http://me:hunter2@127.0.0.1:99999']) {
+    expect((await problemIn(() => engineClient({ url }).version())).message).not.toContain('hunter2');
+  }
+});
+
+test('plain HTTP where TLS is expected, and a certificate nobody knows, come with advice', async () => {
+  const plain = (await serve(json({}))).replace('http:', 'https:');
+  expect((await problemIn(() => engineClient({ url: plain }).version())).message).toContain(
+    'https, or http?',
+  );
+  const { key, certificate } = selfSigned();
+  const secure = createSecureServer({ key, cert: certificate }, json({ resource_version: 1 }));
+  await new Promise<void>((resolve) => secure.listen(0, '127.0.0.1', resolve));
+  const url = `https://127.0.0.1:${(secure.address() as AddressInfo).port}`;
+  const { kind, message } = await problemIn(() => engineClient({ url }).version());
+  secure.close();
+  expect([kind, message]).toEqual(['unreachable', expect.stringContaining('spec.tls.caRef')]);
+});
+
+test('the secret goes in a header of the given prefix, and no request leaves without it', async () => {
+  const headers: unknown[] = [];
+  const url = await serve((request, response) => {
+    headers.push(request.headers['x-other-admin-secret']);
+    response.end('{"inconsistent_objects":[],"resource_version":1,"message":"success"}');
+  });
+  const client = engineClient({ url: `${url}/`, adminSecret: 's', headerPrefix: 'x-other-' });
+  await client.dryRun([]);
+  await client.version();
+  await client.reload();
+  expect(headers).toEqual(['s', 's', 's']);
+});

@@ -1,0 +1,298 @@
+/** The engine over HTTP, as the core needs it: one bulk read, a dry run, one atomic write. Requests are typed by OPERATIONS,
+ *  answers are checked against answers.ts. Every failure is an EngineProblem: unreachable (network, timeout, 5xx, or
+ *  something else than an engine answers), unauthorized, conflict (409), tooLarge (413), rejected, which names the edit it is about
+ *  when the engine's error path does. Its message says what came back, shortened and without the admin secret. Not here: when to send a request again (pass/reconcile.ts and its callers). */
+import { type ArgsOf, type Edit, type OperationName, parseJson } from '@pergola/engine/metadata';
+import { readLedger, readReservations } from '../objects/ledger.ts';
+import {
+  type EnginePort,
+  EngineProblem,
+  type EngineReading,
+  type EngineWrite,
+  type InconsistentObject,
+} from '../ports.ts';
+import { readBulk, readConfig, readReport, readSuccess, readWritten, UnexpectedAnswer } from './answers.ts';
+import { bodyOf, excerpt, withoutSecret } from './body.ts';
+
+export type EngineAddress = {
+  /** Without a path. */
+  readonly url: string;
+  readonly adminSecret?: string | undefined;
+  /** Default `x-engine-`. */
+  readonly headerPrefix?: string | undefined;
+  readonly timeoutMs?: number | undefined;
+  /** What we call ourselves; default `pergola-operator`. */
+  readonly client?: string | undefined;
+  /** In place of the global one: certificates, keep-alive. */
+  readonly fetch?: typeof fetch | undefined;
+};
+
+const TIMEOUT_MS = 30_000;
+
+export function engineClient(address: EngineAddress): EnginePort {
+  return {
+    read: () => read(address),
+    dryRun: (edits) => {
+      const args = { ...patchOf(edits), dry_run: true };
+      return namingEdits(edits, () => perform(address, operation('patch_metadata', args), readReport));
+    },
+    inconsistent: (version) => inconsistentAt(address, version),
+    write: (change) => write(address, change),
+    version: async () => (await request(address, '/v1alpha1/config', undefined, readConfig)).resource_version,
+    state: async (options) => {
+      const path = `/v1alpha1/config${options?.isUnchecked ? '' : '?check_sources=true'}`;
+      const { resource_version, state_version } = await request(address, path, undefined, readConfig);
+      return { resourceVersion: resource_version, stateVersion: state_version };
+    },
+    reload: () => perform(address, operation('reload_metadata', {}), readSuccess),
+  };
+}
+
+type Request = {
+  readonly type: string;
+  readonly version?: number;
+  /** Refused with `conflict` where the engine is at another one. */
+  readonly resource_version?: number;
+  readonly args: unknown;
+};
+
+export function operation<N extends OperationName>(type: N, args: ArgsOf<N>, version = 1): Request {
+  return { type, version, args };
+}
+
+function patchOf(edits: readonly Edit[]): ArgsOf<'patch_metadata'> {
+  return {
+    put: edits.filter(({ definition }) => definition !== undefined),
+    remove: edits.filter(({ definition }) => definition === undefined).map(({ key }) => key),
+    allow_inconsistent_metadata: true,
+    include_keys: true,
+  };
+}
+
+/** Runs a request that sends the edits. A refusal whose path leads into one of them names that edit. */
+async function namingEdits<T>(edits: readonly Edit[], send: () => Promise<T>): Promise<T> {
+  try {
+    return await send();
+  } catch (error) {
+    if (!(error instanceof EngineProblem) || error.kind !== 'rejected') throw error;
+    const { put = [], remove = [] } = patchOf(edits);
+    const [, list, index, path = ''] = EDIT_PATH.exec(error.at ?? '') ?? [];
+    const key = list === 'put' ? put[Number(index)]?.key : remove[Number(index)];
+    if (list === undefined || key === undefined) throw error;
+    const { reason, message } = error;
+    throw new EngineProblem('rejected', message, { cause: error, reason, edit: { key, path } });
+  }
+}
+
+/** `$.args[0].args.put[3].definition.role_set`, or without `[0].args` where the patch is not in a batch. */
+const EDIT_PATH = /^\$\.args(?:\[0\]\.args)?\.(put|remove)\[(\d+)\](?:\.definition)?\.?(.*)$/s;
+
+async function read(address: EngineAddress): Promise<EngineReading> {
+  const bulk = {
+    type: 'bulk',
+    args: [
+      operation('export_metadata', {}, 2),
+      operation('get_inconsistent_metadata', { include_keys: true }),
+      operation('get_catalog_state', {}),
+    ],
+  };
+  const { operatorState, ...reading } = await perform(address, bulk, readBulk);
+  return { ...reading, ledger: readLedger(operatorState), reservations: readReservations(operatorState) };
+}
+
+/** Undefined: the engine is at another version. */
+async function inconsistentAt(
+  address: EngineAddress,
+  version: number,
+): Promise<readonly InconsistentObject[] | undefined> {
+  const asked = operation('get_inconsistent_metadata', { include_keys: true });
+  try {
+    return await perform(address, { ...asked, resource_version: version }, readReport);
+  } catch (error) {
+    if (error instanceof EngineProblem && error.kind === 'conflict') return undefined;
+    throw error;
+  }
+}
+
+function write(address: EngineAddress, change: EngineWrite): ReturnType<EnginePort['write']> {
+  const { edits, ledger, expectedVersion, mustFit } = change;
+  const atomic = {
+    type: 'bulk_atomic',
+    resource_version: expectedVersion,
+    args: [
+      operation('patch_metadata', { ...patchOf(edits), allow_inconsistent_metadata: !mustFit }),
+      operation('patch_catalog_state', { type: 'operator', patch: ledger }),
+    ],
+  };
+  return namingEdits(edits, () => perform(address, atomic, readWritten));
+}
+
+/** One request to /v1/metadata. `read` raises UnexpectedAnswer. Throws EngineProblem. */
+export function perform<T>(address: EngineAddress, body: Request, read: (answer: unknown) => T): Promise<T> {
+  return request(address, '/v1/metadata', body, read);
+}
+
+async function request<T>(
+  address: EngineAddress,
+  path: string,
+  body: unknown,
+  read: (answer: unknown) => T,
+): Promise<T> {
+  const prefix = address.headerPrefix ?? 'x-engine-';
+  const response = await reach(address, path, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': address.client ?? 'pergola-operator',
+      ...(address.adminSecret === undefined ? {} : { [`${prefix}admin-secret`]: address.adminSecret }),
+    },
+    // A redirect would carry the admin secret to wherever it leads.
+    redirect: 'manual',
+    ...(body === undefined ? {} : { body: textOf(body) }),
+  });
+  if (response.status !== 200) throw problemOf(response, address);
+  return answerOf(response, address, read);
+}
+
+/** Throws EngineProblem `tooLarge` for what is longer than text can be. */
+function textOf(body: unknown): string {
+  try {
+    return JSON.stringify(body);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new EngineProblem('tooLarge', `the request is too large to send: ${cause.message}`, { cause });
+  }
+}
+
+type Answer = {
+  readonly status: number;
+  /** Empty when there is none. */
+  readonly contentType: string;
+  readonly location: string | null;
+  readonly text: string;
+};
+
+async function reach(address: EngineAddress, path: string, init: RequestInit): Promise<Answer> {
+  const url = address.url.replace(/\/+$/, '') + path;
+  try {
+    const signal = AbortSignal.timeout(address.timeoutMs ?? TIMEOUT_MS);
+    const response = await (address.fetch ?? fetch)(url, { ...init, signal });
+    return {
+      status: response.status,
+      contentType: response.headers.get('content-type') ?? '',
+      location: response.headers.get('location'),
+      text: await bodyOf(response),
+    };
+  } catch (error) {
+    const cause = causeOf(error);
+    const said = `the engine at ${shown(address)} does not answer: ${cause}${adviceOn(error, cause)}`;
+    throw new EngineProblem('unreachable', withoutSecret(said, address.adminSecret), { cause: error });
+  }
+}
+
+/** The URL of the engine, without a user and password. */
+function shown({ url }: EngineAddress): string {
+  if (!URL.canParse(url)) return 'its endpoint';
+  const { origin, pathname } = new URL(url);
+  return origin + pathname.replace(/\/+$/, '');
+}
+
+/** fetch hides what happened behind "fetch failed", and repeats a URL with its password. */
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  if (cause instanceof Error && cause.message !== '') return cause.message;
+  const code = (cause as { code?: string } | undefined)?.code;
+  if (code !== undefined) return code;
+  return error.message.includes('includes credentials')
+    ? 'its URL has a user or a password, which belong into adminSecretRef'
+    : error.message;
+}
+
+function adviceOn(error: unknown, said: string): string {
+  const { code = '' } = ((error as Error | undefined)?.cause ?? {}) as { code?: string };
+  if (/CERT|SIGNATURE|ALTNAME/.test(code) || said.includes('certificate')) {
+    return '; name the authority of its certificate in spec.tls.caRef';
+  }
+  if (code === 'EPROTO' || said.includes('SSL') || code.startsWith('HPE_')) {
+    return '; is the endpoint https, or http?';
+  }
+  return '';
+}
+
+function answerOf<T>(response: Answer, address: EngineAddress, read: (answer: unknown) => T): T {
+  const { contentType, text } = response;
+  if (contentType !== '' && !/[/+]json\b/i.test(contentType)) {
+    throw strange('its content type is not JSON', response, address);
+  }
+  let answer: unknown;
+  try {
+    answer = parseJson(text);
+  } catch {
+    throw strange(text === '' ? 'its answer is empty' : 'its answer is not JSON', response, address);
+  }
+  try {
+    return read(answer);
+  } catch (error) {
+    if (!(error instanceof UnexpectedAnswer)) throw error;
+    throw strange(error.message, response, address);
+  }
+}
+
+/** Something answers, and not as an engine of our version does. */
+function strange(what: string, response: Answer, address: EngineAddress): EngineProblem {
+  const { status, contentType, text } = response;
+  const type = contentType === '' ? 'without a content type' : excerpt(contentType);
+  const came = text === '' ? '' : `: ${excerpt(withoutSecret(text, address.adminSecret))}`;
+  const said =
+    `${shown(address)} does not answer as an engine of this version: ${what}. ` +
+    `It sent ${status} ${type}${came}. Check the endpoint, and that the engine is not older than the operator`;
+  return new EngineProblem('unreachable', withoutSecret(said, address.adminSecret));
+}
+
+function problemOf(response: Answer, address: EngineAddress): EngineProblem {
+  const { status, text } = response;
+  const url = shown(address);
+  const { code, error, path } = refusalIn(text);
+  const said = excerpt(withoutSecret(error ?? text, address.adminSecret));
+  if (status === 401 || status === 403 || code === 'access-denied') {
+    return new EngineProblem('unauthorized', `${url} does not accept the admin secret: ${said}`);
+  }
+  if (status === 400 && code === INCONSISTENT) {
+    return new EngineProblem('inconsistent', `${url} finds the change does not fit: ${said}`);
+  }
+  if (status === 409) {
+    return new EngineProblem('conflict', `the metadata of ${url} changed meanwhile: ${said}`);
+  }
+  const message = `${url} answers ${status}: ${said}`;
+  // A proxy before the engine may be the one that refuses the size.
+  if (status === 413) return new EngineProblem('tooLarge', message, { reason: said });
+  if (code === undefined && status < 500) return strange(whatIs(response), response, address);
+  const mayPass = status >= 500 || status === 404 || status === 429 || status === 408;
+  return new EngineProblem(mayPass ? 'unreachable' : 'rejected', message, { reason: said, at: path });
+}
+
+/** A redirect is not followed: it says where the endpoint might be. */
+function whatIs({ status, location }: Answer): string {
+  const isRedirect = status >= 300 && status < 400;
+  return isRedirect
+    ? `it redirects to ${location === null ? 'nowhere' : excerpt(location)}`
+    : `it answers ${status}`;
+}
+
+/** What the engine says of a document that does not fit (ERRORS, `inconsistentMetadata`). */
+const INCONSISTENT = 'unexpected';
+
+type Refusal = { readonly code?: string; readonly error?: string; readonly path?: string | undefined };
+
+/** The code, text and path of an error of the engine. */
+function refusalIn(text: string): Refusal {
+  try {
+    const body = JSON.parse(text) as { readonly [key in keyof Refusal]: unknown } | null;
+    const { code, error, path } = body ?? {};
+    if (typeof code !== 'string' || typeof error !== 'string') return {};
+    return { code, error, path: typeof path === 'string' ? path : undefined };
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,290 @@
+/** Resources out of metadata: they stand for exactly what they were made from, whatever that is. */
+import { type Metadata, objectsOf, parseMetadata } from '@pergola/engine/metadata';
+import { expect, test } from 'vitest';
+import { desire } from '../decide/desired.ts';
+import { hashOf, normalised } from '../objects/normal-form.ts';
+import { OPTIONS, resource, snapshotOf } from '../testing/resources.ts';
+import { describeMetadata } from './describe.ts';
+
+const describe = (metadata: Metadata) => describeMetadata(metadata, { name: 'main' });
+
+/** Hashes by key, of a document. */
+function hashesOf(metadata: Metadata): Readonly<Record<string, string>> {
+  return Object.fromEntries([...objectsOf(metadata).values()].map((o) => [o.key, hashOf(normalised(o))]));
+}
+
+/** Hashes by key, of what the described resources ask for. */
+function asked(metadata: Metadata): Readonly<Record<string, string>> {
+  const { resources, secrets } = describe(metadata);
+  const values = new Map(secrets.map((secret) => [secret.name, secret.values]));
+  const desired = desire(
+    snapshotOf(
+      resources.map(({ kind, name, spec }) => resource(kind, name, spec)),
+      {
+        references: { secret: (_, name, key) => values.get(name)?.[key], configMap: () => undefined },
+      },
+    ),
+    { manager: OPTIONS.manager, objects: new Map() },
+    new Map(),
+    { ...OPTIONS, allowLiteralSecrets: true },
+  );
+  expect([...desired.outcomes.values()]).toEqual([]);
+  return Object.fromEntries([...desired.claims].map(([key, { hash }]) => [key, hash]));
+}
+
+const kindsOf = (metadata: Metadata) => [...new Set(describe(metadata).resources.map(({ kind }) => kind))];
+
+const ACTION = {
+  handler: 'http://a',
+  arguments: [{ name: 'id', type: 'Int!', description: 'whose' }],
+  output_type: '[Quote!]',
+};
+const webhook = { headers: [{ name: 'a', value_from_env: 'B' }], webhook: 'http://a' };
+const transform = {
+  version: 1,
+  body: '{{$body}}',
+  query_params: 'a=1',
+  request_headers: { add_headers: { a: 'b' }, remove_headers: ['c'] },
+};
+
+/** Something of every kind of object. */
+const EVERYTHING = parseMetadata({
+  version: 3,
+  sources: [
+    {
+      name: 'default',
+      kind: 'postgres',
+      configuration: {
+        connection_info: { database_url: 'postgres://secret', pool_settings: { max_connections: 3 } },
+        read_replicas: [
+          { database_url: { from_env: 'REPLICA' } },
+          {
+            database_url: {
+              connection_parameters: { host: 'h', port: 5432, database: 'd', username: 'u', password: 'p' },
+            },
+          },
+        ],
+        connection_template: { version: 1, template: '{{$.default}}' },
+        connection_set: [{ name: 'west', connection_info: { database_url: { from_env: 'WEST' } } }],
+      },
+      customization: { root_fields: { prefix: 'a_' }, naming_convention: 'graphql-default' },
+      query_tags: { disabled: false, format: 'standard', omit_request_id: true },
+      health_check: { test: { sql: 'SELECT 3' }, interval: 7, retries: 2 },
+      tables: [
+        {
+          table: { schema: 'public', name: 'a' },
+          is_enum: false,
+          configuration: {
+            custom_name: 'Ay',
+            custom_root_fields: {
+              select: 'ays',
+              insert: { name: 'putA', comment: 'in' },
+              delete: { comment: 'out' },
+            },
+            column_config: { x: { custom_name: 'ex', comment: 'an x' } },
+          },
+          object_relationships: [
+            { name: 'b', using: { foreign_key_constraint_on: 'b_id' } },
+            { name: 'c', using: { foreign_key_constraint_on: { table: 'c', column: 'a_id' } } },
+          ],
+          array_relationships: [
+            {
+              name: 'ds',
+              using: {
+                manual_configuration: {
+                  remote_table: 'd',
+                  column_mapping: { x: 'y' },
+                  insertion_order: 'after_parent',
+                },
+              },
+            },
+            {
+              name: 'ns',
+              using: { manual_configuration: { remote_native_query: 'n', column_mapping: { x: 'y' } } },
+            },
+          ],
+          computed_fields: [{ name: 'f', definition: { function: 'f', session_argument: 's' } }],
+          remote_relationships: [
+            {
+              name: 'r',
+              definition: {
+                to_remote_schema: {
+                  remote_schema: 'r',
+                  lhs_fields: ['x'],
+                  remote_field: { q: { arguments: {} } },
+                },
+              },
+            },
+          ],
+          select_permissions: [{ role: 'u', permission: { columns: '*', filter: {} }, comment: 'all' }],
+          insert_permissions: [
+            { role: 'u', permission: { check: { x: { _eq: 1 } }, set: { y: 2 } }, comment: 'all' },
+          ],
+          event_triggers: [
+            {
+              name: 'e',
+              definition: {
+                insert: { columns: '*' },
+                update: { columns: ['x'], payload: ['y'] },
+                enable_manual: true,
+              },
+              retry_conf: { num_retries: 1, interval_sec: 2, timeout_sec: 3 },
+              cleanup_config: { schedule: '0 0 * * *', clear_older_than: 5, paused: true },
+              request_transform: transform,
+              ...webhook,
+            },
+          ],
+        },
+      ],
+      functions: [
+        {
+          function: 'g',
+          configuration: { exposed_as: 'mutation', custom_root_fields: { function: 'gee' } },
+          permissions: [{ role: 'u' }],
+        },
+      ],
+      native_queries: [{ root_field_name: 'n', code: 'select 1 as x', returns: 'm', arguments: {} }],
+      logical_models: [{ name: 'm', fields: [{ name: 'x', type: 'integer' }] }],
+    },
+  ],
+  remote_schemas: [
+    {
+      name: 'r',
+      definition: {
+        url_from_env: 'R',
+        timeout_seconds: 5,
+        headers: [{ name: 'a', value: 'b' }],
+        customization: {
+          type_names: { prefix: 'R', mapping: { A: 'B' } },
+          field_names: [{ parent_type: 'A', prefix: 'f' }],
+        },
+      },
+      permissions: [{ role: 'u', definition: { schema: 'type Query { q: Int }' } }],
+      remote_relationships: [
+        {
+          type_name: 'A',
+          relationships: [
+            {
+              name: 'a',
+              definition: {
+                to_source: {
+                  source: 'default',
+                  table: 'a',
+                  relationship_type: 'object',
+                  field_mapping: { x: 'x' },
+                },
+              },
+            },
+          ],
+        },
+      ],
+    },
+  ],
+  query_collections: [{ name: 'q', comment: 'c', definition: { queries: [{ name: 'x', query: '{ x }' }] } }],
+  allowlist: [{ collection: 'q', scope: { global: false, roles: ['u'] } }, { collection: 'elsewhere' }],
+  rest_endpoints: [
+    {
+      name: 'e',
+      url: 'e/:id',
+      methods: ['GET'],
+      definition: { query: { collection_name: 'q', query_name: 'x' } },
+    },
+  ],
+  actions: [
+    {
+      name: 'quote',
+      definition: { ...ACTION, type: 'query', request_transform: transform },
+      permissions: [{ role: 'u' }],
+    },
+    { name: 'order', definition: { ...ACTION, kind: 'asynchronous', timeout: 5 }, comment: 'slow' },
+  ],
+  custom_types: {
+    scalars: [{ name: 'Money' }],
+    enums: [{ name: 'E', values: [{ value: 'A', is_deprecated: true }] }],
+    input_objects: [{ name: 'I', fields: [{ name: 'x', type: 'Int' }] }],
+    objects: [
+      {
+        name: 'Quote',
+        description: 'A price.',
+        fields: [{ name: 'price', type: 'Money!' }],
+        relationships: [{ name: 'a', type: 'object', remote_table: 'a', field_mapping: { price: 'x' } }],
+      },
+    ],
+  },
+  cron_triggers: [
+    {
+      name: 'c',
+      schedule: '* * * * *',
+      include_in_metadata: true,
+      webhook: { from_env: 'W' },
+      payload: [1],
+      comment: 'x',
+    },
+  ],
+  inherited_roles: [{ role_name: 'i', role_set: ['u'] }],
+  api_limits: {
+    depth_limit: { global: 1, per_role: { u: 2 } },
+    time_limit: { global: 3 },
+    rate_limit: {
+      global: { max_reqs_per_min: 4, unique_params: 'IP' },
+      per_role: { u: { max_reqs_per_min: 1, unique_params: ['x'] } },
+    },
+  },
+  graphql_schema_introspection: { disabled_for_roles: ['u'] },
+  network: { tls_allowlist: [{ host: 'h' }, { host: 'h', suffix: '443', permissions: ['self-signed'] }] },
+  metrics_config: { analyze_query_variables: true },
+  opentelemetry: {
+    status: 'enabled',
+    exporter_otlp: { otlp_traces_endpoint: 'http://o', headers: [{ name: 'a', value: 'b' }] },
+  },
+  backend_configs: { other: { x: 1 } },
+});
+
+test('everything there is in metadata becomes resources that ask for exactly that', () => {
+  expect(asked(EVERYTHING)).toEqual(hashesOf(EVERYTHING));
+});
+
+test('a bundle holds only what has no kind of its own', () => {
+  const bundles = describe(EVERYTHING).resources.filter(({ kind }) => kind === 'MetadataBundle');
+  const keys = bundles.flatMap(({ spec }) => (spec['objects'] as { key: string }[]).map(({ key }) => key));
+  expect(keys).toEqual(['logical_model/default/m', 'native_query/default/n', 'backend_configs']);
+});
+
+test('a URL that stands in the metadata goes into a Secret, and into no resource', () => {
+  const { resources, secrets } = describe(EVERYTHING);
+  expect(secrets).toEqual([
+    { name: 'source-default', values: { url: 'postgres://secret', 'replica-2': 'p' } },
+  ]);
+  expect(JSON.stringify(resources)).not.toContain('postgres://');
+});
+
+test('what a kind cannot say is kept whole: a table whose comments differ by operation is in a bundle', () => {
+  const metadata = parseMetadata({
+    version: 3,
+    sources: [
+      {
+        name: 's',
+        kind: 'postgres',
+        configuration: { connection_info: { database_url: { from_env: 'S' } } },
+        tables: [
+          {
+            table: 't',
+            select_permissions: [{ role: 'u', permission: { columns: '*', filter: {} }, comment: 'one' }],
+            delete_permissions: [{ role: 'u', permission: { filter: {} }, comment: 'another' }],
+          },
+        ],
+      },
+    ],
+  });
+  expect(asked(metadata)).toEqual(hashesOf(metadata));
+  expect(kindsOf(metadata)).toEqual(['Source', 'MetadataBundle']);
+});
+
+test('names are ones Kubernetes takes, and no two alike', () => {
+  const roles = ['Ä role', 'a role', 'A-Role', '…'];
+  const inherited_roles = roles.map((role_name) => ({ role_name, role_set: ['u'] }));
+  const names = describe(parseMetadata({ version: 3, sources: [], inherited_roles })).resources.map(
+    (r) => r.name,
+  );
+  expect(names).toEqual(['role', 'a-role', 'a-role-2', 'unnamed']);
+});

@@ -1,0 +1,49 @@
+/** A long-running loop told line by line: what a pass wrote, whose readiness changed, files that do not parse, an engine that
+ *  does not answer; each once, when it changes. Not here: the loop (follow.ts). */
+
+import { crName } from '../kinds.ts';
+import { outcomeOfPass } from '../status/engine-status.ts';
+import type { Report } from '../status/report.ts';
+import type { FolderSource } from './folder-source.ts';
+import { ownerOf, printProblems, printResource, printWrite } from './print.ts';
+
+export function narrator(source: FolderSource, write: (text: string) => void): (report: Report) => void {
+  const said = new Map<string, string>();
+  let problems = '';
+  let pass = '';
+  let ready = '';
+  const isNew = (id: string, text: string) => said.get(id) !== text && said.set(id, text) !== undefined;
+  return (report) => {
+    const now = printProblems(source.problems);
+    if (now !== problems && now !== '') write(now);
+    problems = now;
+    const outcome = outcomeOfPass(report);
+    const trouble = outcome.reason === 'Applied' ? '' : `${outcome.reason}: ${outcome.message}`;
+    if (trouble !== pass) write(trouble === '' ? `${time()} all is well again\n` : `${time()} ${trouble}\n`);
+    pass = trouble;
+    if (report.problem) return;
+    for (const [owner, decisions] of Map.groupBy(
+      report.wasWritten ? report.plan!.settled.applied : [],
+      ownerOf,
+    )) {
+      write([`${time()} ${owner}`, ...decisions.map(printWrite), ''].join('\n'));
+    }
+    for (const cr of report.resources) {
+      const verdict = report.verdicts.get(cr.metadata.uid)!;
+      const text = printResource(cr, verdict);
+      if (isNew(crName(cr), text) && verdict.outcome.reason !== 'Applied') write(`${time()} ${text}\n`);
+    }
+    const count = readyCount(report);
+    if (count !== ready) write(`${time()} ${count}\n`);
+    ready = count;
+  };
+}
+
+function readyCount({ resources, verdicts }: Report): string {
+  const ready = [...verdicts.values()].filter(({ outcome }) => outcome.reason === 'Applied').length;
+  return `${ready} of ${resources.length} resources are Ready`;
+}
+
+function time(): string {
+  return new Date().toTimeString().slice(0, 8);
+}

@@ -1,0 +1,106 @@
+/** Which field of a resource a message names, and that there is such a field. */
+import { type PathStep, parseKey } from '@pergola/engine/metadata';
+import { expect, test } from 'vitest';
+import { examples } from '../../testing/examples.ts';
+import { type CustomResource, kindOf } from '../kinds.ts';
+import { permission, resource, table } from '../testing/resources.ts';
+import { fieldIn } from './field.ts';
+
+const byTable = table('book', {
+  spec: {
+    objectRelationships: [{ name: 'author', foreignKey: { columns: ['author_id'] } }],
+    computedFields: [{ name: 'age', function: { schema: 'public', name: 'age' } }],
+    permissions: [
+      { role: 'other', delete: { filter: {} } },
+      { role: 'reader', select: { columns: ['title'], filter: { title: { _gt_lt: 1 } } } },
+    ],
+  },
+});
+const bundle = resource('MetadataBundle', 'all', {
+  objects: [{ key: 'table/default/public/x', definition: { table: 'x' } }],
+});
+const source = resource('Source', 'far', { name: 'far', connection: { urlFrom: { env: 'FAR' } } });
+
+test.each<[string, CustomResource, string, readonly PathStep[], string]>([
+  [
+    'a rule of a permission, as the spec spells it',
+    permission('p', 'book', 'reader'),
+    'select_permission/default/public/book/reader',
+    ['permission', 'computed_fields', 0],
+    ' at spec.select.computedFields[0]',
+  ],
+  [
+    'a condition, as it is',
+    byTable,
+    'select_permission/default/public/book/reader',
+    ['permission', 'filter', '_and', 0, 'first_name', 'a b'],
+    ' at spec.permissions[1].select.filter._and[0].first_name["a b"]',
+  ],
+  [
+    'headers of a check, which is projected deeply',
+    permission('p', 'book', 'reader'),
+    'insert_permission/default/public/book/reader',
+    ['permission', 'validate_input', 'definition', 'headers', 1],
+    ' at spec.insert.validateInput.definition.headers[1]',
+  ],
+  [
+    'an item of a list, where all of it is meant',
+    byTable,
+    'object_relationship/default/public/book/author',
+    [],
+    ' at spec.objectRelationships[0]',
+  ],
+  [
+    'a part of an item that has no path of its own',
+    byTable,
+    'computed_field/default/public/book/age',
+    [],
+    ' at spec.computedFields[0]',
+  ],
+  ['nothing, where the whole resource is meant', byTable, 'table/default/public/book', [], ''],
+  [
+    'an encryption',
+    source,
+    'source/far',
+    ['configuration', 'connection_info', 'ssl_configuration', 'sslrootcert'],
+    ' at spec.connection.ssl.sslrootcert',
+  ],
+  [
+    'what a bundle writes as the metadata does',
+    bundle,
+    'table/default/public/x',
+    ['configuration', 'custom_name'],
+    ' at spec.objects[0].definition.configuration.custom_name',
+  ],
+  [
+    'the metadata itself, where the resource has no field for it',
+    bundle,
+    'select_permission/default/public/x/r',
+    ['permission', 'filter'],
+    ' at permission.filter',
+  ],
+])('%s', (_, cr, key, path, field) => {
+  expect(fieldIn(cr, { key, kind: parseKey(key)!.kind }, path)).toBe(field);
+});
+
+test('every place a kind speaks of is a field of its examples', () => {
+  const told = examples().flatMap((example) => {
+    const row = kindOf(example.kind);
+    const objects = row?.translate(example.spec, { valueFrom: () => '{}' }) ?? [];
+    return objects.flatMap((object) =>
+      (row?.places?.(example.spec, object) ?? []).map(({ at }) => [at, valueAt(example, at)] as const),
+    );
+  });
+  const optional = ['spec.connection.ssl', 'spec.connectionTemplate', 'spec.connectionSet'];
+  const missing = told.filter(([at, value]) => value === undefined && !optional.includes(at));
+  expect(missing).toEqual([]);
+  expect(told.length).toBeGreaterThan(10);
+});
+
+/** `spec.permissions[0].select` of the resource. */
+function valueAt(cr: Pick<CustomResource, 'spec'>, at: string): unknown {
+  return at
+    .split(/[.[\]]+/)
+    .filter((step) => step !== '')
+    .reduce<unknown>((value, step) => (value as Record<string, unknown> | undefined)?.[step], cr);
+}

@@ -1,0 +1,129 @@
+/** Does a spec fit its kind? Out: sentences, each with a path and what to do; none when it fits.
+ *  The same schemas the definitions are made of, with their lists' keys and rules, so that a folder is held to what an API
+ *  server would refuse; transition rules aside, for which a folder has no old object.
+ *  Not here: meaning, which only the engine knows. */
+import { withNearestNumbers } from '@pergola/engine/metadata';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import type { Rule } from '../kinds.ts';
+import type { KindRow } from './kind.ts';
+
+const MOST_PROBLEMS = 5;
+
+export function problemsOf(row: KindRow, spec: unknown): readonly string[] {
+  const validator = compiled(row);
+  if (validator(withNearestNumbers(spec))) return [];
+  const texts = (validator.errors ?? []).filter(isTelling).map(textOf);
+  const unique = [...new Set(texts)];
+  const rest = unique.length - MOST_PROBLEMS;
+  return rest > 0 ? [...unique.slice(0, MOST_PROBLEMS), `and ${rest} more`] : unique;
+}
+
+let ajv: Ajv | undefined;
+const validators = new WeakMap<KindRow, ValidateFunction>();
+
+function compiled(row: KindRow): ValidateFunction {
+  const known = validators.get(row);
+  if (known) return known;
+  ajv ??= withKubernetesWords(
+    new Ajv({ strict: false, allErrors: true, verbose: true, validateFormats: false }),
+  );
+  const made = ajv.compile(row.spec);
+  validators.set(row, made);
+  return made;
+}
+
+function withKubernetesWords(instance: Ajv): Ajv {
+  instance.addKeyword({
+    keyword: 'x-kubernetes-validations',
+    type: 'object',
+    validate: (rules: readonly Rule[], value: unknown) => rules.every((rule) => rule.holds?.(value) ?? true),
+  });
+  instance.addKeyword({
+    keyword: 'x-kubernetes-list-map-keys',
+    type: 'array',
+    validate: (keys: readonly string[], items: readonly unknown[]) => repeatedItem(items, keys) === undefined,
+  });
+  return instance;
+}
+
+/** What the keys of an item are when an earlier one has the same: `role "user"`. */
+function repeatedItem(items: readonly unknown[], keys: readonly string[]): string | undefined {
+  const seen = new Set<string>();
+  return items
+    .map((item) => {
+      const values = keys.map((key) => (item as Readonly<Record<string, unknown>> | null)?.[key]);
+      if (values.includes(undefined)) return undefined;
+      return keys.map((key, i) => `${key} ${printed(values[i])}`).join(', ');
+    })
+    .find((text) => text !== undefined && (seen.has(text) || !seen.add(text)));
+}
+
+/** A union says which branches fail; the branches' own complaints repeat it. */
+function isTelling(error: ErrorObject): boolean {
+  return !(error.keyword === 'const' && error.schemaPath.includes('/anyOf/'));
+}
+
+function textOf(error: ErrorObject): string {
+  const at = pathOf(error.instancePath);
+  const { keyword, params, schema, data } = error;
+  switch (keyword) {
+    case 'required':
+      return `${at}.${params['missingProperty']} is required`;
+    case 'additionalProperties':
+      return `${at}.${params['additionalProperty']} is not a field; there are ${fieldsOf(error)}`;
+    case 'type':
+      return `${at} must be ${article(String(params['type']))}, and is ${printed(data)}`;
+    case 'enum':
+      return `${at} must be one of ${params['allowedValues'].join(', ')}, and is ${printed(data)}`;
+    case 'const':
+      return `${at} must be ${printed(params['allowedValue'])}, and is ${printed(data)}`;
+    case 'anyOf':
+      return `${at} must be ${choices(schema)}, and is ${printed(data)}`;
+    case 'pattern':
+      return `${at} must match ${params['pattern']}, and is ${printed(data)}`;
+    case 'minLength':
+      return `${at} must not be empty`;
+    case 'x-kubernetes-validations':
+      return `${at}: ${brokenRule(schema as readonly Rule[], data)}`;
+    case 'x-kubernetes-list-map-keys': {
+      const keys = schema as readonly string[];
+      const repeated = repeatedItem(data as readonly unknown[], keys);
+      return `${at} has two items with the ${repeated}; make them one, or give one another ${keys.join(' or ')}`;
+    }
+    default:
+      return `${at} ${error.message ?? keyword}`;
+  }
+}
+
+function brokenRule(rules: readonly Rule[], value: unknown): string {
+  return rules.find((rule) => rule.holds?.(value) === false)?.message ?? 'a rule does not hold';
+}
+
+function fieldsOf(error: ErrorObject): string {
+  const properties = (error.parentSchema as { properties?: object } | undefined)?.properties ?? {};
+  return Object.keys(properties).join(', ') || 'none';
+}
+
+function choices(schema: unknown): string {
+  const branches = schema as readonly { readonly const?: unknown; readonly type?: string }[];
+  return branches.map((branch) => (branch.const === undefined ? branch.type : branch.const)).join(' or ');
+}
+
+function article(type: string): string {
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
+}
+
+/** Text of a value, cut where a message would become a page. */
+function printed(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
+/** `/permissions/0/select` → `spec.permissions[0].select`. */
+function pathOf(pointer: string): string {
+  const segments = pointer.split('/').slice(1);
+  return segments.reduce((path, segment) => {
+    const key = segment.replaceAll('~1', '/').replaceAll('~0', '~');
+    return /^\d+$/.test(key) ? `${path}[${key}]` : `${path}.${key}`;
+  }, 'spec');
+}

@@ -1,0 +1,78 @@
+/** What keeps a resource that is being deleted, and that nothing keeps it for ever. */
+import { expect, test } from 'vitest';
+import { reconcile } from '../pass/reconcile.ts';
+import { EngineProblem } from '../ports.ts';
+import { OPTIONS, table } from '../testing/resources.ts';
+import { ScriptedPorts } from '../testing/scripted-ports.ts';
+import { asksToWait, FINALIZER, isHeld, isLeaving, MAY_GO, mayStayMs, stayAfter } from './deletion.ts';
+
+const DELETED = '2025-06-01T12:00:00Z';
+const leaving = table('author', { deletionTimestamp: DELETED, finalizers: ['theirs', FINALIZER] });
+
+/** A pass after the resource was deleted; another one stays. */
+async function afterwards(change: (ports: ScriptedPorts) => void) {
+  const ports = new ScriptedPorts();
+  ports.resources = [table('author'), table('book')];
+  await reconcile(ports, OPTIONS);
+  ports.resources = [table('book')];
+  change(ports);
+  return stayAfter(await reconcile(ports, OPTIONS));
+}
+
+test('who waits, who is leaving, and who is held by us', () => {
+  const asking = table('a', { spec: { waitForDeletion: true } });
+  expect([asksToWait(asking), asksToWait(leaving)]).toEqual([true, false]);
+  expect([isLeaving(asking), isLeaving(leaving)]).toEqual([false, true]);
+  expect([isHeld(asking), isHeld(leaving)]).toEqual([false, true]);
+});
+
+test('it goes once its objects are gone; what others have left keeps only them', async () => {
+  const stay = await afterwards((ports) => {
+    ports.given = { ...ports.given, isComplete: true };
+  });
+  expect(stay(leaving)).toBeUndefined();
+  expect(MAY_GO(leaving)).toBeUndefined();
+});
+
+test('it stays while nothing is deleted, and says which object it waits for', async () => {
+  const stay = await afterwards((ports) => {
+    ports.given = { ...ports.given, isComplete: false };
+  });
+  expect(stay(leaving)).toMatchObject({ reason: 'Deleting' });
+  expect(stay(leaving)?.message).toMatch(
+    /^waits for table default\/public\/author to be deleted: nothing is/,
+  );
+  expect(stay(table('poem'))).toBeUndefined();
+});
+
+test('it stays while something that is not ours hangs on its object', async () => {
+  const stay = await afterwards(({ engine }) => {
+    const parent = 'table/default/public/author';
+    const definition = { role: 'r', permission: { columns: ['id'], filter: {} } };
+    engine.put({
+      key: 'select_permission/default/public/author/r',
+      kind: 'select_permission',
+      parent,
+      definition,
+    });
+  });
+  expect(stay(leaving)?.message).toContain('select permission default/public/author/r depends on it');
+});
+
+test('it stays while the engine does not answer, and while a replica may serve it still', async () => {
+  const silent = await afterwards(({ engine }) => {
+    engine.before = () => {
+      throw new EngineProblem('unreachable', 'no answer');
+    };
+  });
+  expect(silent(leaving)).toEqual({ reason: 'Deleting', message: 'no answer' });
+  const late = await afterwards(({ engine }) => {
+    engine.behind = async () => [{ replica: '10.0.0.7', problem: 'is at 1' }];
+  });
+  expect(late(leaving)?.message).toBe('waits for replicas: 10.0.0.7');
+});
+
+test('the deadline runs from the deletion', () => {
+  const at = (seconds: number) => mayStayMs(leaving, new Date(Date.parse(DELETED) + seconds * 1000), 300);
+  expect([at(0), at(299), at(300), at(1000)]).toEqual([300_000, 1000, 0, -700_000]);
+});

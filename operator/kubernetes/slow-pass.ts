@@ -1,0 +1,46 @@
+/** Resources whose present generation nobody has judged are told so while a pass takes long: Ready=Unknown, `Applying`. A quick pass
+ *  tells them nothing, and a pass over very many neither: their statuses would cost more than what they wait for, and one that was
+ *  never judged says as much by its `observedGeneration`.
+ *  Not here: the statuses that come of the pass (pass/reconcile.ts). */
+import type { CustomResource } from '../kinds.ts';
+import type { StatusSink } from '../ports.ts';
+import { type StatusContext, statusOf } from '../status/conditions.ts';
+import type { Timers } from './timers.ts';
+
+const SLOW_MS = 1000;
+const MOST_ANNOUNCED = 100;
+const APPLYING = {
+  outcome: { reason: 'Applying', message: 'the engine is being asked' },
+  wasWritten: false,
+  failing: [],
+} as const;
+
+export type AnnouncementOptions = {
+  readonly sink: StatusSink;
+  readonly timers: Timers;
+  readonly context: () => StatusContext;
+};
+
+/** For a pass that begins now. What its sink publishes comes after what was announced, and `end` is the end of it. */
+export function announce(
+  resources: () => readonly CustomResource[],
+  { sink, timers, context }: AnnouncementOptions,
+): { readonly sink: StatusSink; readonly end: () => Promise<void> } {
+  let announced: Promise<unknown> | undefined;
+  const cancel = timers.after(SLOW_MS, () => {
+    const waiting = resources().filter(
+      ({ status, metadata }) => status?.observedGeneration !== metadata.generation,
+    );
+    if (waiting.length === 0 || waiting.length > MOST_ANNOUNCED) return;
+    announced = sink.publish(waiting.map((cr) => ({ cr, status: statusOf(cr, APPLYING, context()) })));
+  });
+  const end = async () => {
+    cancel();
+    await announced;
+  };
+  const publish: StatusSink['publish'] = async (changes) => {
+    await end();
+    return sink.publish(changes);
+  };
+  return { sink: { publish }, end };
+}

@@ -1,0 +1,122 @@
+/** What differs between two versions of a metadata object, field by field, for people: in plans, in messages about drift and
+ *  adoption. Values that may be secret are never shown.
+ *  Not here: whether a difference matters (decide/decide.ts: both sides are in normal form). */
+import { isRecord, isSameJson, type MetadataObject, parseJson } from '@pergola/engine/metadata';
+
+export type Difference = {
+  /** `permission.filter.author_id`, `columns[2]`; empty for the whole. */
+  readonly path: string;
+  /** Absent: it is new. */
+  readonly before?: unknown;
+  /** Absent: it goes. */
+  readonly after?: unknown;
+};
+
+const SECRET_FIELDS = /(^|\.)(database_url|password)$/;
+
+/** Lists of `{name, value}` whose values may have come out of Secrets. */
+const HEADERS = /(^|\.)headers$/;
+
+export function differencesOf(
+  before: MetadataObject | undefined,
+  after: MetadataObject | undefined,
+): readonly Difference[] {
+  return compare('', before?.definition, after?.definition);
+}
+
+/** `permission.limit: 10 → 20; permission.columns[1]: + "title"`, the first few. */
+export function summarise(differences: readonly Difference[], most = 3): string {
+  const shown = differences.slice(0, most).map(printDifference).join('; ');
+  return differences.length > most ? `${shown}; and ${differences.length - most} more` : shown;
+}
+
+function printDifference({ path, before, after }: Difference): string {
+  const at = path === '' ? '' : `${path}: `;
+  if (before === undefined) return `${at}+ ${printValue(after)}`;
+  if (after === undefined) return `${at}- ${printValue(before)}`;
+  return `${at}${printValue(before)} → ${printValue(after)}`;
+}
+
+function printValue(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}
+
+function compare(path: string, before: unknown, after: unknown): readonly Difference[] {
+  if (isSameJson(before, after)) return [];
+  if (SECRET_FIELDS.test(path)) return [hidden(path, before, after)];
+  if (HEADERS.test(path)) return compareHeaders(path, before, after);
+  if (isRecord(before) && isRecord(after)) return compareFields(path, before, after);
+  if (Array.isArray(before) && Array.isArray(after)) return compareItems(path, before, after);
+  const isNew = isRecord(after) && before === undefined;
+  const isGone = isRecord(before) && after === undefined;
+  if (isNew || isGone) return compareFields(path, isGone ? before : {}, isNew ? after : {});
+  return [{ path, ...side('before', before), ...side('after', after) }];
+}
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+function compareFields(path: string, before: JsonObject, after: JsonObject): readonly Difference[] {
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  // An empty object says something: `filter: {}` is every row.
+  if (keys.length === 0) return [{ path, after: {} }];
+  return keys.flatMap((key) => {
+    const at = path === '' ? key : `${path}.${key}`;
+    const [old, fresh] = [before[key], after[key]];
+    const isEmptyNow = isRecord(fresh) && Object.keys(fresh).length === 0 && old === undefined;
+    return isEmptyNow ? [{ path: at, after: {} }] : compare(at, old, fresh);
+  });
+}
+
+/** Items that are in one list only; in the same ones, whatever their order, the lists as they are. */
+function compareItems(
+  path: string,
+  before: readonly unknown[],
+  after: readonly unknown[],
+): readonly Difference[] {
+  const isScalar = [...before, ...after].every((item) => !isRecord(item) && !Array.isArray(item));
+  if (!isScalar) return [{ path, before: masked(before), after: masked(after) }];
+  const isIn = (list: readonly unknown[]) => (item: unknown) => list.some((other) => isSameJson(other, item));
+  const gone = before.filter((item) => !isIn(after)(item));
+  const fresh = after.filter((item) => !isIn(before)(item));
+  if (gone.length + fresh.length === 0) return [{ path, before, after }];
+  return [
+    ...gone.map((item) => ({ path: `${path}[]`, before: item })),
+    ...fresh.map((item) => ({ path: `${path}[]`, after: item })),
+  ];
+}
+
+/** One by one, by name; values hidden. A variable's name is told. */
+function compareHeaders(path: string, before: unknown, after: unknown): readonly Difference[] {
+  const byName = (list: unknown) =>
+    new Map(
+      (Array.isArray(list) ? list : []).filter(isRecord).map((header) => [String(header['name']), header]),
+    );
+  const [old, fresh] = [byName(before), byName(after)];
+  const shown = (header: JsonObject | undefined) => header && (header['value_from_env'] ?? '(secret)');
+  return [...new Set([...old.keys(), ...fresh.keys()])]
+    .filter((name) => !isSameJson(old.get(name), fresh.get(name)))
+    .map((name) => ({
+      path: `${path}.${name}`,
+      ...side('before', shown(old.get(name))),
+      ...side('after', shown(fresh.get(name))),
+    }));
+}
+
+/** The same without connection URLs, as lists of replicas have them. */
+function masked(list: readonly unknown[]): unknown {
+  const text = JSON.stringify(list, (key, value: unknown) =>
+    SECRET_FIELDS.test(key) && typeof value === 'string' ? '(secret)' : value,
+  );
+  return parseJson(text);
+}
+
+/** What the metadata refers to may be told; what it holds may not. */
+function hidden(path: string, before: unknown, after: unknown): Difference {
+  const mask = (value: unknown) => (typeof value === 'string' ? '(secret)' : value);
+  return { path, ...side('before', mask(before)), ...side('after', mask(after)) };
+}
+
+function side(name: 'before' | 'after', value: unknown): Partial<Difference> {
+  return value === undefined ? {} : { [name]: value };
+}

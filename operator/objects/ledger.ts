@@ -1,0 +1,168 @@
+/** The ledger: which resource owns which metadata object. Stored by the engine in the transaction of the write, so that it
+ *  cannot be wrong about it. In: what the engine stored. Out: entries, who an entry belongs to, what becomes of them.
+ *  Not here: what becomes of owned objects (decide/decide.ts), the decisions (decide/decide.ts). */
+import { isRecord } from '@pergola/engine/metadata';
+import { type CustomResource, crName, type DeletionPolicy } from '../kinds.ts';
+import { withChanges } from './layered-map.ts';
+
+export type LedgerEntry = {
+  readonly manager: string;
+  readonly uid: string;
+  /** `Kind namespace/name`. */
+  readonly cr: string;
+  /** Of the resource, when the fragment was last written. */
+  readonly generation: number;
+  /** Of the fragment in normal form. */
+  readonly hash: string;
+  readonly deletionPolicy: DeletionPolicy;
+  /** When an operator first noticed that the owner may not own it any more, in ISO 8601. */
+  readonly revokedAt?: string;
+};
+
+/** Who owns which metadata objects, by key; of every manager. Stored beside the metadata, in the same transaction; no part of an
+ *  export. */
+export type LedgerEntries = ReadonlyMap<string, LedgerEntry>;
+
+/** A key that lost its owner and stays with the owner's namespace for a while. */
+export type Reservation = {
+  readonly manager: string;
+  /** The last owner, as `Kind namespace/name`. */
+  readonly cr: string;
+  /** In ISO 8601. */
+  readonly releasedAt: string;
+};
+
+/** Reservations of every manager, by key. Stored with the ledger. */
+export type Reservations = ReadonlyMap<string, Reservation>;
+
+/** As one manager sees it. */
+export type Ledger = {
+  readonly manager: string;
+  readonly objects: LedgerEntries;
+  readonly reservations?: Reservations | undefined;
+};
+
+export type LedgerPatchEntry = Omit<LedgerEntry, 'revokedAt'> & { readonly revokedAt?: string | null };
+
+/** A JSON Merge Patch of the ledger: entries that are new or others now, null for those that go. */
+export type LedgerPatch = {
+  readonly manager: string;
+  readonly objects: Readonly<Record<string, LedgerPatchEntry | null>>;
+  /** Absent where none changes. */
+  readonly reservations?: Readonly<Record<string, Reservation | null>>;
+};
+
+/** Anything that is no ledger reads as an empty one: then everything that exists is somebody else's. */
+export function readLedger(state: unknown): LedgerEntries {
+  const objects = isRecord(state) && isRecord(state['objects']) ? state['objects'] : {};
+  return new Map(
+    Object.entries(objects).filter((found): found is [string, LedgerEntry] => isEntry(found[1])),
+  );
+}
+
+/** Reads the reservations of the same state. */
+export function readReservations(state: unknown): Reservations {
+  const reservations = isRecord(state) && isRecord(state['reservations']) ? state['reservations'] : {};
+  return new Map(
+    Object.entries(reservations).filter((found): found is [string, Reservation] => isReservation(found[1])),
+  );
+}
+
+/** The reservations with the patch made. */
+export function patchedReservations(
+  reservations: Reservations | undefined,
+  { reservations: changes = {} }: LedgerPatch,
+): Reservations {
+  const after = new Map(reservations);
+  for (const [key, reservation] of Object.entries(changes)) {
+    if (reservation) after.set(key, reservation);
+    else after.delete(key);
+  }
+  return after;
+}
+
+/** The entries with the patch made. */
+export function patched(entries: LedgerEntries, { objects }: LedgerPatch): LedgerEntries {
+  return withChanges(
+    entries,
+    Object.entries(objects).map(([key, entry]) => [key, entry ? merged(entry) : undefined] as const),
+  );
+}
+
+/** Returns the entry of the patch itself unless the patch removes a field: there are tens of thousands of entries. */
+function merged(entry: LedgerPatchEntry): LedgerEntry {
+  if (isWhole(entry)) return entry;
+  const { revokedAt: _, ...rest } = entry;
+  return rest;
+}
+
+function isWhole(entry: LedgerPatchEntry): entry is LedgerEntry {
+  return entry.revokedAt !== null;
+}
+
+/** By identity, or by name: a restored cluster gives every resource a new uid. */
+export function isOwnedBy(entry: LedgerEntry, cr: CustomResource, manager: string): boolean {
+  return entry.manager === manager && (entry.uid === cr.metadata.uid || entry.cr === crName(cr));
+}
+
+/** What becomes of an entry. */
+export type EntryChange = {
+  readonly key: string;
+  /** `Kind namespace/name` of who claims the object, or else owns it. */
+  readonly owner: string;
+  readonly before: LedgerEntry | undefined;
+  readonly after: LedgerEntry | undefined;
+};
+
+/** Undefined where nothing changes. A new generation that changed nothing here is not worth a write. */
+export function ledgerPatch(
+  changes: readonly EntryChange[],
+  reservations: NonNullable<LedgerPatch['reservations']>,
+  manager: string,
+): LedgerPatch | undefined {
+  const changed = changes.filter(({ before, after }) => !isSameEntry(before, after));
+  const areReserved = Object.keys(reservations).length > 0;
+  if (changed.length === 0 && !areReserved) return undefined;
+  return {
+    manager,
+    ...(areReserved ? { reservations } : {}),
+    objects: Object.fromEntries(
+      changed.map(({ key, before, after }) => [key, after ? patchEntry(before, after) : null]),
+    ),
+  };
+}
+
+/** A merge keeps what a patch does not name: a revocation that is over is removed with null. */
+function patchEntry(before: LedgerEntry | undefined, after: LedgerEntry): LedgerPatchEntry {
+  return before?.revokedAt !== undefined && after.revokedAt === undefined
+    ? { ...after, revokedAt: null }
+    : after;
+}
+
+export function isSameEntry(a: LedgerEntry | undefined, b: LedgerEntry | undefined): boolean {
+  if (a === b) return true;
+  const same = (field: keyof LedgerEntry) => a?.[field] === b?.[field];
+  return (
+    same('manager') &&
+    same('uid') &&
+    same('cr') &&
+    same('hash') &&
+    same('deletionPolicy') &&
+    same('revokedAt')
+  );
+}
+
+function isEntry(value: unknown): value is LedgerEntry {
+  const entry = value as Partial<LedgerEntry> | null;
+  return typeof entry?.manager === 'string' && typeof entry.cr === 'string' && typeof entry.hash === 'string';
+}
+
+function isReservation(value: unknown): value is Reservation {
+  const found = value as Partial<Reservation> | null;
+  return (
+    typeof found?.manager === 'string' &&
+    typeof found.cr === 'string' &&
+    typeof found.releasedAt === 'string' &&
+    !Number.isNaN(Date.parse(found.releasedAt))
+  );
+}

@@ -1,0 +1,76 @@
+/** status.plan: what a pass would do to a resource that asks, and that it does not. */
+import { expect, test } from 'vitest';
+import { PLAN_ANNOTATION } from '../decide/pause.ts';
+import { type CustomResource, crName } from '../kinds.ts';
+import { OPTIONS, permission, resource, table } from '../testing/resources.ts';
+import { inconsistent } from '../testing/scripted-engine.ts';
+import { ScriptedPorts } from '../testing/scripted-ports.ts';
+import { reconcile } from './reconcile.ts';
+
+const ASKED = { annotations: { [PLAN_ANNOTATION]: 'true' } };
+
+async function plansOf(...passes: readonly (readonly CustomResource[])[]) {
+  const ports = new ScriptedPorts();
+  for (const resources of passes) {
+    ports.resources = resources;
+    await reconcile(ports, OPTIONS);
+  }
+  const plans = passes.at(-1)!.map((cr) => [crName(cr), ports.status(cr)?.plan] as const);
+  return { ports, plans: Object.fromEntries(plans.filter(([, plan]) => plan !== undefined)) };
+}
+
+test('what would be created is told and not done; other resources go on', async () => {
+  const asked = permission('reader', 'author', 'reader', ['id'], ASKED);
+  const { ports, plans } = await plansOf([table('author'), asked]);
+  expect(plans).toEqual({
+    'TablePermission default/reader': ['+ select permission default/public/author/reader'],
+  });
+  expect(ports.readiness(asked)).toBe('Unknown Paused');
+  expect(ports.readiness(table('author'))).toBe('True Applied');
+  expect(JSON.stringify(ports.engine.metadata)).not.toContain('reader');
+});
+
+test('what would change is told with both values, what would go too, and what would stay is no change', async () => {
+  const before = [table('author'), permission('reader', 'author', 'reader', ['id'])];
+  const changed = permission('reader', 'author', 'reader', ['id', 'name'], { ...ASKED, generation: 2 });
+  const { plans } = await plansOf(before, [table('author'), changed]);
+  expect(plans['TablePermission default/reader']).toEqual([
+    '~ select permission default/public/author/reader',
+    '    permission.columns[]: + "name"',
+  ]);
+  const other = permission('reader', 'author', 'writer', ['id'], { ...ASKED, generation: 2 });
+  expect((await plansOf(before, [table('author'), other])).plans['TablePermission default/reader']).toEqual([
+    '- select permission default/public/author/reader',
+    '+ select permission default/public/author/writer',
+  ]);
+  const same = permission('reader', 'author', 'reader', ['id'], ASKED);
+  const { plans: none } = await plansOf(before, [table('author'), same]);
+  expect(none['TablePermission default/reader']).toEqual(['no change']);
+});
+
+test('what the engine would refuse is told with its reason', async () => {
+  const ports = new ScriptedPorts();
+  const asked = permission('reader', 'author', 'reader', ['nothing'], ASKED);
+  ports.engine.judge = (objects) =>
+    [...objects.keys()]
+      .filter((key) => key.startsWith('select_permission'))
+      .map((key) => inconsistent(key, 'permission-error', 'no such column'));
+  ports.resources = [table('author'), asked];
+  await reconcile(ports, OPTIONS);
+  expect(ports.status(asked)?.plan?.[0]).toMatch(/^! RejectedByEngine: .*no such column/);
+  expect(ports.engine.writes.length).toBe(1);
+});
+
+test('a long plan is cut, and says so; without the annotation there is none', async () => {
+  const objects = Array.from({ length: 80 }, (_, i) => ({
+    key: `query_collection/c${i}`,
+    definition: { name: `c${i}`, definition: { queries: [] } },
+  }));
+  const bundle = resource('MetadataBundle', 'many', { objects }, ASKED);
+  const { plans } = await plansOf([bundle]);
+  expect(plans['MetadataBundle default/many']).toHaveLength(50);
+  expect(plans['MetadataBundle default/many']?.at(-1)).toBe('… and 31 more');
+  const { ports } = await plansOf([bundle], [resource('MetadataBundle', 'many', { objects })]);
+  expect(ports.status(bundle)).not.toHaveProperty('plan');
+  expect(ports.readiness(bundle)).toBe('True Applied');
+});

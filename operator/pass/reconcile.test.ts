@@ -1,0 +1,510 @@
+/** The pass as a whole, over a scripted engine: order, coexistence, faults. Each step has tests of its own. */
+import { objectsOf } from '@pergola/engine/metadata';
+import { expect, test } from 'vitest';
+import { EngineProblem } from '../ports.ts';
+import { OPTIONS, permission, resource, snapshotOf, table } from '../testing/resources.ts';
+import { broken, inconsistent, ScriptedEngine } from '../testing/scripted-engine.ts';
+import { ScriptedPorts } from '../testing/scripted-ports.ts';
+import { reconcile } from './reconcile.ts';
+
+const keys = (ports: ScriptedPorts) => [...objectsOf(ports.engine.metadata).keys()];
+const SELECT = 'select_permission/default/public/author/reader';
+
+test('everything is written at once, and a second pass writes nothing', async () => {
+  const ports = new ScriptedPorts();
+  ports.resources = [permission('p', 'author', 'reader'), table('author')];
+  const report = await reconcile(ports, OPTIONS);
+  expect(keys(ports)).toEqual(['source/default', 'table/default/public/author', SELECT]);
+  expect(ports.engine.writes).toHaveLength(1);
+  expect(report.wasWritten).toBe(true);
+  expect(ports.published.map(({ status }) => status.conditions[0]?.reason)).toEqual(['Applied', 'Applied']);
+  const again = await reconcile(ports, OPTIONS);
+  expect(again.wasWritten).toBe(false);
+  expect(ports.engine.writes).toHaveLength(1);
+  // The engine judges what it writes; asking it before as well would be twice.
+  expect(ports.engine.dryRuns).toBe(0);
+  expect(ports.published).toEqual([]);
+});
+
+test('an object made by hand is never touched', async () => {
+  const ports = new ScriptedPorts();
+  ports.resources = [table('author')];
+  await reconcile(ports, OPTIONS);
+  const byHand = { role: 'guest', permission: { columns: ['id'], filter: {} } };
+  ports.engine.put({
+    key: 'select_permission/default/public/author/guest',
+    kind: 'select_permission',
+    parent: 'table/default/public/author',
+    definition: byHand,
+  });
+  ports.resources = [table('author', { spec: { configuration: { customName: 'Writer' } }, generation: 2 })];
+  await reconcile(ports, OPTIONS);
+  const author = ports.engine.metadata.sources[0]?.tables[0];
+  expect(author?.select_permissions).toEqual([byHand]);
+  expect(author?.configuration).toEqual({ custom_name: 'Writer' });
+});
+
+test('drift on an owned object is corrected', async () => {
+  const ports = new ScriptedPorts();
+  ports.resources = [table('author'), permission('p', 'author', 'reader', ['id'])];
+  await reconcile(ports, OPTIONS);
+  ports.engine.put({
+    key: SELECT,
+    kind: 'select_permission',
+    parent: 'table/default/public/author',
+    definition: { role: 'reader', permission: { columns: '*', filter: {} } },
+  });
+  await reconcile(ports, OPTIONS);
+  expect(ports.engine.metadata.sources[0]?.tables[0]?.select_permissions).toEqual([
+    { role: 'reader', permission: { columns: ['id'], filter: {} } },
+  ]);
+});
+
+test('drift that policy reports is left, and said', async () => {
+  const ports = new ScriptedPorts();
+  const p = permission('p', 'author', 'reader', ['id'], { spec: { driftPolicy: 'Report' } });
+  ports.resources = [table('author'), p];
+  await reconcile(ports, OPTIONS);
+  ports.engine.put({
+    key: SELECT,
+    kind: 'select_permission',
+    parent: 'table/default/public/author',
+    definition: { role: 'reader', permission: { columns: ['id', 'name'], filter: {} } },
+  });
+  await reconcile(ports, OPTIONS);
+  expect(ports.engine.writes).toHaveLength(1);
+  expect(ports.readiness(p)).toBe('True Applied');
+  const drifted = ports.status(p)?.conditions.find(({ type }) => type === 'Drifted');
+  expect(drifted?.message).toContain('permission.columns[]: + "name"');
+});
+
+test('a broken resource holds back nobody else, and keeps its last good version', async () => {
+  const ports = new ScriptedPorts();
+  const good = permission('good', 'author', 'reader', ['id']);
+  const bad = permission('bad', 'author', 'editor', ['id']);
+  ports.resources = [table('author'), good, bad];
+  await reconcile(ports, OPTIONS);
+  const editor = 'select_permission/default/public/author/editor';
+  ports.engine.judge = (objects) =>
+    JSON.stringify(objects.get(editor)?.definition).includes('nonsense') ? [inconsistent(editor)] : [];
+  const worse = permission('bad', 'author', 'editor', ['nonsense'], { generation: 2 });
+  const better = permission('good', 'author', 'reader', ['id', 'name'], { generation: 2 });
+  ports.resources = [table('author'), better, worse];
+  await reconcile(ports, OPTIONS);
+  expect(ports.readiness(better)).toBe('True Applied');
+  expect(ports.readiness(worse)).toBe('False RejectedByEngine');
+  expect(ports.message(worse)).toMatch(/broken .*; serving generation 1$/);
+  const permissions = ports.engine.metadata.sources[0]?.tables[0]?.select_permissions;
+  expect(permissions?.map(({ role, permission: rule }) => [role, rule.columns])).toEqual([
+    ['editor', ['id']],
+    ['reader', ['id', 'name']],
+  ]);
+});
+
+test('an invalid spec keeps what it had, and says which field is wrong', async () => {
+  const ports = new ScriptedPorts();
+  ports.resources = [table('author'), permission('p', 'author', 'reader')];
+  await reconcile(ports, OPTIONS);
+  const invalid = permission('p', 'author', 'reader', ['id'], {
+    spec: { select: { colums: [] } },
+    generation: 2,
+  });
+  ports.resources = [table('author'), invalid];
+  await reconcile(ports, OPTIONS);
+  expect(keys(ports)).toContain(SELECT);
+  expect(ports.readiness(invalid)).toBe('False InvalidSpec');
+  expect(ports.message(invalid)).toContain('spec.select.colums is not a field; there are columns,');
+  expect(ports.message(invalid)).toContain('serving generation 1');
+});
+
+test('objects of a deleted resource go, those of the others stay', async () => {
+  const ports = new ScriptedPorts();
+  ports.resources = [table('author'), table('book'), permission('p', 'author', 'reader')];
+  await reconcile(ports, OPTIONS);
+  ports.resources = [table('author'), table('book')];
+  await reconcile(ports, OPTIONS);
+  expect(keys(ports)).toEqual(['source/default', 'table/default/public/author', 'table/default/public/book']);
+  expect(Object.keys(ports.engine.ledger.objects)).toEqual([
+    'table/default/public/author',
+    'table/default/public/book',
+  ]);
+});
+
+test('a retained object stays when its resource goes, and belongs to nobody then', async () => {
+  const ports = new ScriptedPorts();
+  ports.resources = [table('author', { spec: { deletionPolicy: 'Retain' } })];
+  await reconcile(ports, OPTIONS);
+  ports.resources = [];
+  await reconcile(ports, OPTIONS);
+  expect(keys(ports)).toContain('table/default/public/author');
+  expect(ports.engine.ledger.objects).toEqual({});
+});
+
+test('a table with objects of others on it is not untracked', async () => {
+  const ports = new ScriptedPorts();
+  ports.resources = [table('author')];
+  await reconcile(ports, OPTIONS);
+  ports.engine.put({
+    key: SELECT,
+    kind: 'select_permission',
+    parent: 'table/default/public/author',
+    definition: { role: 'reader', permission: { columns: ['id'], filter: {} } },
+  });
+  ports.resources = [];
+  const report = await reconcile(ports, OPTIONS);
+  expect(keys(ports)).toContain(SELECT);
+  expect([...report.plan!.settled.excluded.values()].map(({ reason }) => reason)).toEqual(['PruneHeld']);
+  expect(Object.keys(ports.engine.ledger.objects)).toEqual(['table/default/public/author']);
+});
+
+test('a permission waits for its table, and is written with it', async () => {
+  const ports = new ScriptedPorts();
+  const p = permission('p', 'author', 'reader');
+  ports.resources = [p];
+  const report = await reconcile(ports, OPTIONS);
+  expect(ports.readiness(p)).toBe('False DependencyNotReady');
+  expect(ports.message(p)).toContain('waits for table default/public/author');
+  expect(report.isWaiting).toBe(true);
+  expect(ports.status(p)?.conditions.map(({ type }) => type)).toEqual(['Ready', 'Reconciling']);
+  ports.resources = [p, table('author')];
+  await reconcile(ports, OPTIONS);
+  expect(ports.readiness(p)).toBe('True Applied');
+});
+
+test('a resource that waits for too long is stalled', async () => {
+  const ports = new ScriptedPorts();
+  const p = permission('p', 'author', 'reader');
+  ports.resources = [p];
+  await reconcile(ports, OPTIONS);
+  ports.time = new Date(ports.time.getTime() + 299_000);
+  await reconcile(ports, OPTIONS);
+  expect(ports.status(p)?.conditions.map(({ type }) => type)).toEqual(['Ready', 'Reconciling']);
+  ports.time = new Date(ports.time.getTime() + 2000);
+  await reconcile(ports, OPTIONS);
+  expect(ports.status(p)?.conditions.map(({ type }) => type)).toEqual(['Ready', 'Stalled']);
+});
+
+test('the first of two resources keeps an object, the other learns from whom', async () => {
+  const ports = new ScriptedPorts();
+  const younger = permission('a', 'author', 'reader', ['id'], { creationTimestamp: '2025-02-01T00:00:00Z' });
+  const older = permission('b', 'author', 'reader', ['name']);
+  ports.resources = [table('author'), younger, older];
+  await reconcile(ports, OPTIONS);
+  expect(ports.readiness(older)).toBe('True Applied');
+  expect(ports.readiness(younger)).toBe('False Conflict');
+  expect(ports.message(younger)).toContain(`belongs to TablePermission default/b`);
+  expect(ports.message(younger)).toContain(SELECT);
+  ports.resources = [table('author'), younger];
+  await reconcile(ports, OPTIONS);
+  expect(ports.readiness(younger)).toBe('True Applied');
+});
+
+test('whoever has the object keeps it from an older resource that comes later', async () => {
+  const ports = new ScriptedPorts();
+  const first = permission('a', 'author', 'reader', ['id'], { creationTimestamp: '2025-02-01T00:00:00Z' });
+  ports.resources = [table('author'), first];
+  await reconcile(ports, OPTIONS);
+  const older = permission('b', 'author', 'reader', ['name']);
+  ports.resources = [table('author'), first, older];
+  await reconcile(ports, OPTIONS);
+  expect([ports.readiness(first), ports.readiness(older)]).toEqual(['True Applied', 'False Conflict']);
+  expect(ports.engine.writes).toHaveLength(1);
+});
+
+test('objects of another manager are not taken, nor deleted', async () => {
+  const engine = new ScriptedEngine();
+  const theirs = new ScriptedPorts(engine);
+  theirs.resources = [table('author')];
+  await reconcile(theirs, { ...OPTIONS, manager: 'theirs' });
+  const ours = new ScriptedPorts(engine);
+  const rival = table('author', { spec: { configuration: { customName: 'Writer' } } });
+  const own = table('book');
+  ours.resources = [rival, own];
+  await reconcile(ours, OPTIONS);
+  expect([ours.readiness(rival), ours.readiness(own)]).toEqual(['False Conflict', 'True Applied']);
+  expect(ours.message(rival)).toContain('of manager theirs');
+  ours.resources = [];
+  await reconcile(ours, OPTIONS);
+  expect(keys(ours)).toEqual(['source/default', 'table/default/public/author']);
+  await reconcile(theirs, { ...OPTIONS, manager: 'theirs' });
+  expect(theirs.engine.writes.filter(({ ledger }) => ledger.manager === 'theirs')).toHaveLength(1);
+});
+
+test('an object that exists and differs is adopted only when that is said', async () => {
+  const ports = new ScriptedPorts();
+  ports.engine.put({
+    key: 'table/default/public/author',
+    kind: 'table',
+    parent: 'source/default',
+    definition: { table: { schema: 'public', name: 'author' }, configuration: { custom_name: 'Writer' } },
+  });
+  const cr = table('author');
+  ports.resources = [cr];
+  await reconcile(ports, OPTIONS);
+  expect(ports.readiness(cr)).toBe('False AdoptionRequired');
+  expect(ports.message(cr)).toContain('configuration.custom_name: - "Writer"');
+  expect(ports.engine.writes).toHaveLength(0);
+  const adopting = table('author', { annotations: { 'pergola.dev/adopt': 'true' } });
+  ports.resources = [adopting];
+  await reconcile(ports, OPTIONS);
+  expect(ports.readiness(adopting)).toBe('True Applied');
+  expect(ports.engine.metadata.sources[0]?.tables[0]?.configuration).toBeUndefined();
+});
+
+test('an object that exists and is equal is adopted without a change of the document', async () => {
+  const ports = new ScriptedPorts();
+  ports.engine.put({
+    key: 'table/default/public/author',
+    kind: 'table',
+    parent: 'source/default',
+    definition: { table: { schema: 'public', name: 'author' } },
+  });
+  ports.resources = [table('author')];
+  await reconcile(ports, OPTIONS);
+  expect(ports.engine.writes.map(({ edits }) => edits)).toEqual([[]]);
+  expect(Object.keys(ports.engine.ledger.objects)).toEqual(['table/default/public/author']);
+});
+
+test('a suspended resource leaves its objects as they are', async () => {
+  const ports = new ScriptedPorts();
+  ports.resources = [table('author')];
+  await reconcile(ports, OPTIONS);
+  const suspended = table('author', { spec: { suspend: true, configuration: { customName: 'Writer' } } });
+  ports.resources = [suspended];
+  await reconcile(ports, OPTIONS);
+  expect(ports.readiness(suspended)).toBe('Unknown Paused');
+  expect(ports.engine.writes).toHaveLength(1);
+});
+
+test('nothing is deleted while some resources cannot be seen, and nobody gets what they own', async () => {
+  const ports = new ScriptedPorts();
+  ports.resources = [table('author'), permission('p', 'author', 'reader')];
+  await reconcile(ports, OPTIONS);
+  const usurper = permission('q', 'author', 'reader', ['name']);
+  ports.given = snapshotOf([table('author'), usurper], { isComplete: false });
+  await reconcile(ports, OPTIONS);
+  expect(ports.engine.writes).toHaveLength(1);
+  expect(ports.readiness(usurper)).toBe('False Conflict');
+});
+
+test('what belongs to a namespace that cannot be seen stays, while the rest goes', async () => {
+  const ports = new ScriptedPorts();
+  const elsewhere = permission('p', 'author', 'reader', ['id'], { namespace: 'team' });
+  ports.resources = [table('author'), table('book'), elsewhere];
+  await reconcile(ports, OPTIONS);
+  ports.given = snapshotOf([table('author')], { seesNamespace: (namespace) => namespace === 'default' });
+  await reconcile(ports, OPTIONS);
+  const selectKey = 'select_permission/default/public/author/reader';
+  expect(keys(ports)).toEqual(['source/default', 'table/default/public/author', selectKey]);
+});
+
+test('many deletions at once wait for a person, who may let them pass', async () => {
+  const ports = new ScriptedPorts();
+  ports.resources = Array.from({ length: 30 }, (_, i) => table(`t${i}`));
+  await reconcile(ports, OPTIONS);
+  ports.resources = [table('t0')];
+  const report = await reconcile(ports, OPTIONS);
+  expect(ports.engine.writes).toHaveLength(1);
+  expect(report.plan?.pruneHold).toMatchObject({ count: 29, owned: 30 });
+  await reconcile(ports, { ...OPTIONS, confirmPrune: 'something else' });
+  expect(ports.engine.writes).toHaveLength(1);
+  await reconcile(ports, { ...OPTIONS, confirmPrune: report.plan!.pruneHold!.hash });
+  expect(keys(ports)).toEqual(['source/default', 'table/default/public/t0']);
+});
+
+test('somebody who writes in between is not overwritten: the change is made again on theirs', async () => {
+  const ports = new ScriptedPorts();
+  let rivals = 3;
+  ports.engine.before = (request) => {
+    if (request !== 'write' || rivals-- <= 0) return;
+    ports.engine.put({
+      key: `query_collection/rival${rivals}`,
+      kind: 'query_collection',
+      parent: null,
+      definition: { name: `rival${rivals}`, definition: { queries: [] } },
+    });
+  };
+  ports.resources = [table('author')];
+  await reconcile(ports, OPTIONS);
+  expect(ports.engine.metadata.query_collections).toHaveLength(3);
+  expect(keys(ports)).toContain('table/default/public/author');
+  expect(ports.slept).toEqual([275, 275, 275]);
+});
+
+test('who lost a race looks at the resources again too: another may have written newer ones', async () => {
+  const ports = new ScriptedPorts();
+  ports.resources = [table('old')];
+  ports.engine.before = (request) => {
+    if (request !== 'write') return;
+    ports.engine.before = () => {};
+    ports.engine.resourceVersion++;
+    ports.resources = [table('new')];
+  };
+  await reconcile(ports, OPTIONS);
+  expect(keys(ports)).toEqual(['source/default', 'table/default/public/new']);
+});
+
+test('after eight lost races the pass ends, and tells; what resources said of themselves still holds', async () => {
+  const ports = new ScriptedPorts();
+  ports.engine.before = (request) => {
+    if (request === 'write') ports.engine.resourceVersion++;
+  };
+  const cr = table('author');
+  ports.resources = [cr];
+  const report = await reconcile(ports, OPTIONS);
+  expect(report.problem?.kind).toBe('conflict');
+  expect(ports.slept).toHaveLength(7);
+  expect(ports.readiness(cr)).toBe('none');
+});
+
+test('an engine that does not answer makes everything wait, and nothing is forgotten', async () => {
+  const ports = new ScriptedPorts();
+  const cr = table('author');
+  ports.resources = [cr];
+  await reconcile(ports, OPTIONS);
+  ports.engine.before = () => {
+    throw new EngineProblem('unreachable', 'connection refused');
+  };
+  const report = await reconcile(ports, OPTIONS);
+  expect(ports.readiness(cr)).toBe('False EngineUnreachable');
+  expect(report.isWaiting).toBe(true);
+  ports.engine.before = () => {};
+  await reconcile(ports, OPTIONS);
+  expect(ports.readiness(cr)).toBe('True Applied');
+  expect(ports.engine.writes).toHaveLength(1);
+});
+
+test('an answer lost after the write is found out by the next pass', async () => {
+  const ports = new ScriptedPorts();
+  const cr = table('author');
+  ports.resources = [cr];
+  const write = ports.engine.write.bind(ports.engine);
+  ports.engine.write = async (change) => {
+    await write(change);
+    throw new EngineProblem('unreachable', 'timeout');
+  };
+  await reconcile(ports, OPTIONS);
+  expect(ports.readiness(cr)).toBe('False EngineUnreachable');
+  await reconcile(ports, OPTIONS);
+  expect(ports.readiness(cr)).toBe('True Applied');
+  expect(ports.engine.writes).toHaveLength(1);
+});
+
+test('a refused admin secret has a reason of its own', async () => {
+  const ports = new ScriptedPorts();
+  const cr = table('author');
+  ports.resources = [cr];
+  ports.engine.before = () => {
+    throw new EngineProblem('unauthorized', 'no');
+  };
+  await reconcile(ports, OPTIONS);
+  expect(ports.readiness(cr)).toBe('False EngineRejectedCredentials');
+});
+
+test('what is wrong with the objects of others does not concern us', async () => {
+  const ports = new ScriptedPorts();
+  ports.engine.put({
+    key: 'query_collection/theirs',
+    kind: 'query_collection',
+    parent: null,
+    definition: { name: 'theirs', definition: { queries: [] } },
+  });
+  ports.engine.judge = broken('query_collection/theirs');
+  const cr = table('author');
+  ports.resources = [cr];
+  await reconcile(ports, OPTIONS);
+  expect(ports.readiness(cr)).toBe('True Applied');
+});
+
+test('an applied object that the database no longer bears is told, and not written again', async () => {
+  const ports = new ScriptedPorts();
+  const cr = table('author');
+  ports.resources = [cr];
+  await reconcile(ports, OPTIONS);
+  ports.engine.judge = () => [inconsistent('table/default/public/author', 'not-exists', 'no such table')];
+  await reconcile(ports, OPTIONS);
+  expect(ports.readiness(cr)).toBe('False DependencyNotReady');
+  expect(ports.engine.writes).toHaveLength(1);
+});
+
+test('a resource restored under a new uid is the owner it was', async () => {
+  const ports = new ScriptedPorts();
+  ports.resources = [table('author')];
+  await reconcile(ports, OPTIONS);
+  const restored = table('author', { uid: 'another' });
+  ports.resources = [restored];
+  await reconcile(ports, OPTIONS);
+  expect(ports.readiness(restored)).toBe('True Applied');
+  expect(ports.engine.ledger.objects['table/default/public/author']?.uid).toBe('another');
+});
+
+test('a Source with a connection template that cannot be read holds up nothing else', async () => {
+  const ports = new ScriptedPorts();
+  const source = resource('Source', 'app', {
+    name: 'app',
+    connection: { urlFrom: { env: 'APP' } },
+    connectionTemplate: { template: '{{ if' },
+  });
+  const other = table('author');
+  ports.resources = [source, other];
+  await reconcile(ports, OPTIONS);
+  expect(ports.readiness(source)).toBe('False InvalidSpec');
+  expect(ports.message(source)).toContain('the template cannot be read');
+  expect(ports.readiness(other)).toBe('True Applied');
+});
+
+test('a secret in the metadata needs leave, and a Secret', async () => {
+  const ports = new ScriptedPorts();
+  const source = resource('Source', 'app', {
+    name: 'app',
+    connection: { urlFrom: { secretKeyRef: { name: 'db', key: 'url' } } },
+  });
+  ports.given = snapshotOf([source], {
+    references: {
+      secret: (...path) => (path.join('/') === 'default/db/url' ? 'postgres://secret' : undefined),
+      configMap: () => undefined,
+    },
+  });
+  await reconcile(ports, OPTIONS);
+  expect(ports.readiness(source)).toBe('False InvalidSpec');
+  expect(ports.message(source)).toContain('allowLiteralSecrets');
+  await reconcile(ports, { ...OPTIONS, allowLiteralSecrets: true });
+  expect(ports.readiness(source)).toBe('True Applied');
+  expect(JSON.stringify(ports.engine.metadata)).toContain('postgres://secret');
+  expect(JSON.stringify([ports.engine.ledger, ports.status(source)])).not.toContain('postgres://secret');
+  ports.given = snapshotOf([source]);
+  await reconcile(ports, { ...OPTIONS, allowLiteralSecrets: true });
+  expect(ports.readiness(source)).toBe('False SecretNotFound');
+  expect(keys(ports)).toContain('source/app');
+});
+
+test('an engine that says of every write that it does not fit is asked twice, not for ever', async () => {
+  const ports = new ScriptedPorts();
+  ports.resources = [table('author')];
+  let writes = 0;
+  ports.engine.before = (request) => {
+    if (request !== 'write') return;
+    if (++writes > 20) throw new Error('it goes on for ever');
+    throw new EngineProblem('inconsistent', 'it does not fit');
+  };
+  const report = await reconcile(ports, OPTIONS);
+  expect([writes, report.problem]).toEqual([2, undefined]);
+  expect(ports.readiness(table('author'))).toBe('False RejectedByEngine');
+});
+
+test('what is in a table that the engine does not serve waits for the table', async () => {
+  const ports = new ScriptedPorts();
+  const [author, reader] = [table('author'), permission('p', 'author', 'reader')];
+  ports.resources = [author, reader];
+  await reconcile(ports, OPTIONS);
+  ports.engine.judge = () => [inconsistent('table/default/public/author', 'not-exists', 'no such table')];
+  await reconcile(ports, OPTIONS);
+  expect([ports.readiness(author), ports.readiness(reader)]).toEqual([
+    'False DependencyNotReady',
+    'False DependencyNotReady',
+  ]);
+  expect(ports.message(reader)).toContain('waits for');
+  ports.engine.judge = () => [];
+  await reconcile(ports, OPTIONS);
+  expect([ports.readiness(author), ports.readiness(reader)]).toEqual(['True Applied', 'True Applied']);
+});

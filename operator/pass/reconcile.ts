@@ -1,0 +1,394 @@
+/** One pass: observe → decide → leave out what does not fit → one compare-and-swap write → ask the replicas → report. The only file that knows
+ *  the order. Folder mode and Kubernetes run the same pass over their own ports; when to run it is theirs.
+ *  Not here: each step. A pass never throws for what an engine or a resource does wrong: the report says it. */
+
+import { type Decision, type Decisions, decide, entryChanges, isWrite } from '../decide/decide.ts';
+import { type Desired, desire } from '../decide/desired.ts';
+import {
+  focusOn,
+  isContained,
+  type Scope,
+  type Standing,
+  standingAfter,
+  wholeOf,
+} from '../decide/incremental-scope.ts';
+import { released, wantsPlan } from '../decide/pause.ts';
+import { type Rollout, rollOut } from '../engine/replica-sync.ts';
+import { reservationChanges } from '../grants/reservation.ts';
+import { type CustomResource, crName } from '../kinds.ts';
+import { type EntryChange, ledgerPatch } from '../objects/ledger.ts';
+import { objectsIn } from '../objects/normal-form.ts';
+import {
+  type Clock,
+  type CrSnapshot,
+  type CrSource,
+  type EnginePort,
+  EngineProblem,
+  type EngineReading,
+  type InconsistentObject,
+  type Outcome,
+  type ReconcileOptions,
+  type StatusSink,
+  unfit,
+  type Verdict,
+} from '../ports.ts';
+import { editsOf } from '../settle/edits.ts';
+import {
+  isKnownFault,
+  NOTHING_REFUSED,
+  type Refused,
+  refusedBefore,
+  remember,
+  rememberRefusal,
+  stillRefused,
+} from '../settle/refusal-backoff.ts';
+import { settle } from '../settle/settle.ts';
+import { isAboutContent } from '../settle/trials.ts';
+import { isChanged, isPassing, statusOf } from '../status/conditions.ts';
+import { planLines } from '../status/plan-text.ts';
+import { changesDocument, foresee, outcomeOf, type Plan, type Report } from '../status/report.ts';
+import { verdictInRollout } from '../status/verdicts.ts';
+
+export type Ports = {
+  readonly engine: EnginePort;
+  readonly source: CrSource;
+  readonly sink: StatusSink;
+  readonly clock: Clock;
+};
+
+/** What a pass may know of the one before. */
+export type Past = {
+  readonly rollout?: Rollout | undefined;
+  readonly standing?: Standing | undefined;
+  readonly refused?: Refused | undefined;
+};
+
+const MOST_TRIES = 8;
+/** Attempts of one pass to write in parts what the engine does not take at once. */
+const MOST_PARTS = 64;
+const LEAST_PAUSE_MS = 50;
+const MOST_PAUSE_MS = 500;
+
+export async function reconcile(ports: Ports, options: ReconcileOptions, before: Past = {}): Promise<Report> {
+  const { snapshot, report: attempted } = await attempt(ports, options, before);
+  const scope = attempted.plan?.scope;
+  const resources = scope?.snapshot.resources ?? snapshot.resources;
+  const report = await followed(ports, resources, attempted, before.rollout);
+  const context = { now: ports.clock.now(), progressDeadlineSeconds: options.progressDeadlineSeconds };
+  const plans = report.problem ? NO_PLANS : await preview(ports.engine, snapshot, options, report.refused);
+  const statuses = new Map(
+    resources.map((cr) => {
+      const { uid } = cr.metadata;
+      const lines = plans.get(uid);
+      const extras = { ...snapshot.observed?.(cr), ...(lines ? { plan: lines } : {}) };
+      return [uid, statusOf(cr, report.verdicts.get(uid)!, context, extras)];
+    }),
+  );
+  const changes = resources
+    .map((cr) => ({ cr, status: statuses.get(cr.metadata.uid)! }))
+    .filter(({ cr, status }) => isChanged(cr, status));
+  // Who was only overtaken knows nothing new of the resources: what they say of themselves still holds.
+  const isOvertaken = report.problem?.kind === 'conflict';
+  const unpublished = isOvertaken ? 0 : await ports.sink.publish(changes);
+  const isWaiting = [...report.verdicts.values()].some(({ outcome }) => helpsReload(outcome));
+  const standing = unpublished === 0 ? standingOf(report, options) : undefined;
+  const isCut = report.plan?.settled.isCut === true;
+  const verdicts = allVerdicts(report);
+  return { ...report, verdicts, resources, statuses, unpublished, isWaiting, isCut, standing };
+}
+
+/** True when the resource waits for what the engine finds once it reads its databases again. Whether a database answers it finds by
+ *  itself, and a reload meanwhile would take the tables of that source away. */
+function helpsReload(outcome: Outcome): boolean {
+  return isPassing(outcome) && outcome.reason !== 'SourceUnavailable';
+}
+
+/** Undefined as well where the pass did not end. */
+function standingOf({ plan, verdicts, resourceVersion, problem }: Attempt, options: ReconcileOptions) {
+  if (!plan || problem || resourceVersion === undefined || plan.pruneHold || plan.settled.isCut)
+    return undefined;
+  const { scope, settled, entries, owned } = plan;
+  const left = { options, document: settled.document, resourceVersion, owned };
+  return standingAfter(scope, { ...left, entries, verdicts });
+}
+
+function allVerdicts({ plan, verdicts }: Attempt): ReadonlyMap<string, Verdict> {
+  if (!plan || plan.scope.others.size === 0) return verdicts;
+  const all = new Map(verdicts);
+  for (const [uid, { verdict }] of plan.scope.others) all.set(uid, verdict);
+  return all;
+}
+
+/** With what the replicas say of it. */
+async function followed(
+  { engine, clock }: Ports,
+  resources: readonly CustomResource[],
+  report: Attempt,
+  before: Rollout | undefined,
+): Promise<Attempt> {
+  if (report.problem || report.resourceVersion === undefined) return report;
+  const rollout = await rollOut(engine, clock, report.resourceVersion, before);
+  if (!rollout) return report;
+  const verdicts = new Map(
+    resources.map((cr) => {
+      const { uid } = cr.metadata;
+      return [uid, verdictInRollout(cr, report.verdicts.get(uid)!, rollout)];
+    }),
+  );
+  return { ...report, verdicts, rollout };
+}
+
+const NO_PLANS: ReadonlyMap<string, readonly string[]> = new Map();
+
+/** By uid: what would happen to resources that are asked for their plan. None where the engine does not answer. */
+async function preview(
+  engine: EnginePort,
+  snapshot: CrSnapshot,
+  options: ReconcileOptions,
+  refused: Refused,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const resources = released(snapshot.resources);
+  if (!resources) return NO_PLANS;
+  try {
+    const made = await plan(engine, { ...snapshot, resources }, options, refused);
+    const verdicts = foresee(made, made.settled.inconsistent);
+    return new Map(
+      snapshot.resources
+        .filter(wantsPlan)
+        .map((cr) => [
+          cr.metadata.uid,
+          planLines(cr, made.settled.applied, verdicts.get(cr.metadata.uid)!.outcome),
+        ]),
+    );
+  } catch (error) {
+    if (error instanceof EngineProblem) return NO_PLANS;
+    throw error;
+  }
+}
+
+/** Observe and decide; nothing is written. Throws EngineProblem. */
+export async function plan(
+  engine: EnginePort,
+  snapshot: CrSnapshot,
+  options: ReconcileOptions,
+  refused: Refused = NOTHING_REFUSED,
+): Promise<Plan> {
+  const reading = await engine.read();
+  const decided = decidedOnAll({ snapshot, reading, options });
+  const nowMs = snapshot.at.getTime();
+  return planOn(reading, decided, options, { dryRun: (edits) => engine.dryRun(edits), refused, nowMs });
+}
+
+type Decided = { readonly desired: Desired } & Decisions;
+
+function decisionsIn(
+  { snapshot, ledger }: Scope,
+  reading: EngineReading,
+  options: ReconcileOptions,
+): Decided {
+  const live = objectsIn(reading.metadata);
+  const desired = desire(snapshot, ledger, live, options);
+  const decided = decide(desired, ledger, live, {
+    ...options.policies,
+    manager: options.manager,
+    confirmPrune: options.confirmPrune,
+    mayPrune: snapshot.isComplete,
+  });
+  return { desired, ...decided };
+}
+
+/** How a plan is made out of decisions. */
+type Trial = {
+  readonly dryRun: EnginePort['dryRun'];
+  readonly refused: Refused;
+  /** Decisions beyond this number wait for the next write. */
+  readonly most?: number | undefined;
+  readonly nowMs: number;
+};
+
+async function planOn(
+  reading: EngineReading,
+  { scope, decided: { desired, decisions, pruneHold } }: DecidedIn,
+  options: ReconcileOptions,
+  { dryRun, refused, most, nowMs }: Trial,
+): Promise<Plan> {
+  const { manager } = options;
+  const live = objectsIn(reading.metadata);
+  const settled = await settle(
+    {
+      live: reading.metadata,
+      inconsistent: reading.inconsistent,
+      isOwned: (key) => desired.claims.has(key) || reading.ledger.get(key)?.manager === manager,
+      ownerOf: (key) => {
+        const claim = desired.claims.get(key);
+        return claim ? crName(claim.cr) : reading.ledger.get(key)?.cr;
+      },
+      claimedIn: (key) => desired.claims.get(key)?.cr.metadata.namespace,
+      dryRun: (active) => dryRun(editsOf(active)),
+      refusedBefore: (decision, written) => refusedBefore(refused, decision, { live, written, nowMs }),
+      isKnownFault: (decision) => isKnownFault(refused, decision),
+      ...(most === undefined ? {} : { most }),
+    },
+    decisions,
+  );
+  const entries = entryChanges(decisions, settled.excluded, objectsIn(settled.document), manager);
+  const owned = scope.owned + entries.reduce((sum, change) => sum + gained(change, manager), 0);
+  const isClaimed = (key: string, namespace: string) =>
+    desired.claims.get(key)?.cr.metadata.namespace === namespace;
+  const reservations = reservationChanges(entries, { ...scope, options }, isClaimed);
+  return {
+    scope,
+    reading,
+    desired,
+    decisions,
+    settled,
+    entries,
+    reservations,
+    owned,
+    ...(pruneHold ? { pruneHold } : {}),
+  };
+}
+
+function gained({ before, after }: EntryChange, manager: string): number {
+  return Number(after !== undefined) - Number(before?.manager === manager);
+}
+
+/** `verdicts` of those which were looked at. */
+type Attempt = Omit<Report, 'statuses' | 'isWaiting' | 'isCut' | 'resources' | 'unpublished' | 'standing'>;
+
+/** Again when somebody wrote in between; each try starts from what is there now, in the engine and among the resources. Where all
+ *  is well with the engine a change is taken to fit, and only what it refuses is looked into: judging twice is half of what a
+ *  small change costs. A change that the engine accepts in a dry run and refuses to write, or that is too large for one request,
+ *  is written in parts. */
+async function attempt(
+  { engine, source, clock }: Ports,
+  options: ReconcileOptions,
+  { standing, refused: earlier = NOTHING_REFUSED }: Past,
+): Promise<{ readonly snapshot: CrSnapshot; readonly report: Attempt }> {
+  const parts = new Parts();
+  let [isDoubtful, wasWritten, refused] = [false, false, earlier];
+  for (let tries = 1; ; ) {
+    const snapshot = await source.snapshot();
+    let decided: DecidedIn | undefined;
+    let made: Plan | undefined;
+    try {
+      const reading = await engine.read();
+      const mustFit = !isDoubtful && unfit(reading.inconsistent).length === 0;
+      const dryRun: EnginePort['dryRun'] = mustFit ? async () => [] : (edits) => engine.dryRun(edits);
+      const seen = { snapshot, reading, options };
+      const mayFocus = !isDoubtful && !wasWritten && standing;
+      decided = (mayFocus && decidedInFocus(standing, seen)) || decidedOnAll(seen);
+      const nowMs = clock.now().getTime();
+      made = await planOn(reading, decided, options, { dryRun, refused, most: parts.most, nowMs });
+      refused = rememberPlan(refused, made, nowMs);
+      const report = await carryOut(engine, made, mustFit);
+      wasWritten ||= report.wasWritten;
+      if (!made.settled.isCut || !report.wasWritten || !parts.mayGoOn) {
+        const left = stillRefused(refused, made.settled.excluded);
+        return { snapshot, report: { ...report, wasWritten, refused: left } };
+      }
+      parts.grow();
+    } catch (error) {
+      if (!(error instanceof EngineProblem)) throw error;
+      if (isAboutContent(error) && !isDoubtful) {
+        isDoubtful = true;
+        continue;
+      }
+      const sent = made ? made.settled.applied : sentInDryRun(decided, error);
+      const [only, another] = sent;
+      if (isAboutContent(error) || error.kind === 'tooLarge') {
+        if (another) parts.shrink(sent.length);
+        else if (only) refused = rememberRefusal(refused, only, error, clock.now().getTime());
+        if (only && parts.mayGoOn) continue;
+      }
+      if (error.kind !== 'conflict' || tries++ === MOST_TRIES) {
+        return { snapshot, report: { ...failed(snapshot, error), refused } };
+      }
+      await clock.sleep(LEAST_PAUSE_MS + clock.random() * (MOST_PAUSE_MS - LEAST_PAUSE_MS));
+    }
+  }
+}
+
+/** The writes of a dry run that failed, when there is no plan. A refusal of its content is not the fault of a single change (settle/trials.ts). */
+function sentInDryRun(decided: DecidedIn | undefined, { kind }: EngineProblem): readonly Decision[] {
+  return kind === 'tooLarge' && decided ? decided.decided.decisions.filter(isWrite) : [];
+}
+
+/** How many changes are written at once: half as many after each refusal, twice as many after each success. */
+class Parts {
+  most: number | undefined;
+  #left = MOST_PARTS;
+
+  get mayGoOn(): boolean {
+    return this.#left > 0;
+  }
+
+  shrink(sent: number): void {
+    this.#left--;
+    this.most = sent >> 1;
+  }
+
+  grow(): void {
+    this.#left--;
+    if (this.most !== undefined) this.most *= 2;
+  }
+}
+
+function rememberPlan(refused: Refused, { decisions, settled }: Plan, nowMs: number): Refused {
+  const { blamed, document } = settled;
+  return remember(refused, { decisions, blamed, live: objectsIn(document), nowMs });
+}
+
+type Seen = {
+  readonly snapshot: CrSnapshot;
+  readonly reading: EngineReading;
+  readonly options: ReconcileOptions;
+};
+type DecidedIn = { readonly scope: Scope; readonly decided: Decided };
+
+/** Undefined where that is not enough. */
+function decidedInFocus(standing: Standing, { snapshot, reading, options }: Seen): DecidedIn | undefined {
+  const scope = focusOn(standing, snapshot, reading, options);
+  const decided = scope && decisionsIn(scope, reading, options);
+  return decided && isContained(decided, options) ? { scope, decided } : undefined;
+}
+
+function decidedOnAll({ snapshot, reading, options }: Seen): DecidedIn {
+  const scope = wholeOf(snapshot, reading, options.manager);
+  return { scope, decided: decisionsIn(scope, reading, options) };
+}
+
+async function carryOut(engine: EnginePort, made: Plan, mustFit: boolean): Promise<Attempt> {
+  const { reading, settled, entries, reservations } = made;
+  const { manager } = made.scope.ledger;
+  const patch = ledgerPatch(entries, reservations, manager);
+  if (!changesDocument(made) && !patch) {
+    return done(made, reading.resourceVersion, reading.inconsistent, false);
+  }
+  const written = await engine.write({
+    edits: editsOf(settled.applied),
+    document: settled.document,
+    ledger: patch ?? { manager, objects: {} },
+    expectedVersion: reading.resourceVersion,
+    mustFit,
+  });
+  return done(made, written.resourceVersion, written.inconsistent, true);
+}
+
+function done(
+  made: Plan,
+  resourceVersion: number,
+  inconsistent: readonly InconsistentObject[],
+  wasWritten: boolean,
+): Attempt {
+  const verdicts = foresee(made, inconsistent);
+  return { plan: made, verdicts, resourceVersion, inconsistent, wasWritten, refused: NOTHING_REFUSED };
+}
+
+/** Nothing is known of the engine; what is known of the resources is not asked either. */
+function failed(snapshot: CrSnapshot, problem: EngineProblem): Attempt {
+  const outcome = outcomeOf(problem);
+  const verdict = { outcome, wasWritten: false, failing: [] };
+  const verdicts = new Map(snapshot.resources.map((cr) => [cr.metadata.uid, verdict]));
+  return { verdicts, inconsistent: [], wasWritten: false, refused: NOTHING_REFUSED, problem };
+}

@@ -1,0 +1,75 @@
+/** Finds the changes that the engine refuses, by trying parts of them: the first half, then the second on top of what was accepted,
+ *  and so on down to single changes. For k refused changes of n it takes O(k log n) trials.
+ *  In: changes in their order of priority, a trial. Out: what is refused, and by what, and what there was no time for.
+ *  Not here: the order (priority.ts), what a trial is (settle.ts). */
+
+import type { Decision } from '../decide/decide.ts';
+import type { RefusedEdit } from '../ports.ts';
+
+/** Why the engine refuses a set of changes. */
+export type Refusal = {
+  readonly reason: string;
+  readonly edit?: RefusedEdit | undefined;
+  /** True where inherited roles inherit from each other. */
+  readonly isCycle?: boolean;
+};
+
+/** Undefined where the engine accepts the changes. */
+export type Trial = (decisions: readonly Decision[]) => Promise<Refusal | undefined>;
+
+export type Sifted = {
+  readonly accepted: readonly Decision[];
+  readonly refused: ReadonlyMap<Decision, Refusal>;
+  /** Not tried, because `mayGoOn` said no. */
+  readonly untried: readonly Decision[];
+};
+
+/** `known`: the refusal of all the decisions together. */
+export async function sift(
+  decisions: readonly Decision[],
+  known: Refusal,
+  trial: Trial,
+  mayGoOn: () => boolean,
+): Promise<Sifted> {
+  const accepted: Decision[] = [];
+  const untried: Decision[] = [];
+  const refused = new Map<Decision, Refusal>();
+  const visit = async (part: readonly Decision[], told?: Refusal): Promise<void> => {
+    if (part.length === 0) return;
+    if (!told && !mayGoOn()) {
+      untried.push(...part);
+      return;
+    }
+    const refusal = told ?? (await trial([...accepted, ...part]));
+    if (!refusal) {
+      accepted.push(...part);
+      return;
+    }
+    const named = part.length === 1 ? part[0] : part.find(({ key }) => key === refusal.edit?.key);
+    if (named) {
+      refused.set(named, refusal);
+      await visit(part.filter((decision) => decision !== named));
+      return;
+    }
+    const middle = part.length >> 1;
+    await visit(part.slice(0, middle));
+    await visit(part.slice(middle));
+  };
+  await visit(decisions, known);
+  return { accepted, refused, untried };
+}
+
+/** The length of the shortest prefix of `count` items for which `fails` is true; all of them together are known to fail. */
+export async function firstFailure(
+  least: number,
+  count: number,
+  fails: (length: number) => Promise<boolean>,
+): Promise<number> {
+  let [low, high] = [least, count];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (await fails(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

@@ -1,0 +1,117 @@
+/** What passes remember of decisions the engine refused, so that a refused resource costs a search once and not in every pass. It is tried
+ *  again when it changes, when an object it did not go together with changes, and besides after a delay that doubles.
+ *  Pure. Not here: finding out who is to blame (culprits.ts). */
+import type { MetadataObject } from '@pergola/engine/metadata';
+import { type Decision, ownerOf } from '../decide/decide.ts';
+import { hashOfLive } from '../objects/normal-form.ts';
+import type { EngineProblem, Outcome } from '../ports.ts';
+import { type Blame, blameFor } from './culprits.ts';
+
+type Objects = ReadonlyMap<string, MetadataObject>;
+
+type Found = {
+  readonly owner: string;
+  /** The hash of the refused object; absent for a deletion. */
+  readonly hash: string | undefined;
+  readonly blame: Blame;
+  /** Hashes of the rivals in the engine; undefined for those it does not have. */
+  readonly rivals: ReadonlyMap<string, string | undefined>;
+  readonly times: number;
+  readonly retryAtMs: number;
+};
+
+/** Refused decisions, by key. */
+export type Refused = ReadonlyMap<string, Found>;
+
+export const NOTHING_REFUSED: Refused = new Map();
+
+const LEAST_DELAY_MS = 30_000;
+const MOST_DELAY_MS = 600_000;
+
+/** The outcome of a decision that need not be tried again yet. `written`: keys of everything that is to be changed. */
+export function refusedBefore(
+  refused: Refused,
+  decision: Decision,
+  {
+    live,
+    written,
+    nowMs,
+  }: { readonly live: Objects; readonly written: ReadonlySet<string>; readonly nowMs: number },
+): Outcome | undefined {
+  const found = foundOf(refused, decision);
+  if (found?.blame.found !== 'search' || nowMs >= found.retryAtMs) return undefined;
+  const isSameRest = [...found.rivals].every(
+    ([key, hash]) => !written.has(key) && liveHash(live, key) === hash,
+  );
+  return isSameRest ? found.blame.outcome : undefined;
+}
+
+/** True when an earlier search found that the decision fails for no other's sake. */
+export function isKnownFault(refused: Refused, decision: Decision): boolean {
+  return foundOf(refused, decision)?.blame.found === 'fault';
+}
+
+/** Adds the findings of a plan. `live`: objects as the plan leaves them. */
+export function remember(
+  before: Refused,
+  {
+    decisions,
+    blamed,
+    live,
+    nowMs,
+  }: {
+    readonly decisions: readonly Decision[];
+    readonly blamed: ReadonlyMap<string, Blame>;
+    readonly live: Objects;
+    readonly nowMs: number;
+  },
+): Refused {
+  const after = new Map(before);
+  for (const decision of decisions) {
+    const blame = blamed.get(decision.key);
+    if (blame?.found) after.set(decision.key, foundNow(before, decision, blame, { live, nowMs }));
+  }
+  return after;
+}
+
+/** Removes decisions that a pass did not leave out: they were applied, or are no longer desired. */
+export function stillRefused(
+  refused: Refused,
+  excluded: { readonly has: (key: string) => boolean },
+): Refused {
+  return new Map([...refused].filter(([key]) => excluded.has(key)));
+}
+
+/** Adds one decision that the engine refused alone. */
+export function rememberRefusal(
+  before: Refused,
+  decision: Decision,
+  problem: EngineProblem,
+  nowMs: number,
+): Refused {
+  const blame = blameFor(decision, problem, []);
+  return new Map(before).set(decision.key, foundNow(before, decision, blame, { live: new Map(), nowMs }));
+}
+
+function foundNow(
+  before: Refused,
+  decision: Decision,
+  blame: Blame,
+  { live, nowMs }: { readonly live: Objects; readonly nowMs: number },
+): Found {
+  const times = (foundOf(before, decision)?.times ?? 0) + 1;
+  const delayMs = Math.min(MOST_DELAY_MS, LEAST_DELAY_MS * 2 ** (times - 1));
+  const rivals = new Map(blame.rivals.map((rival) => [rival, liveHash(live, rival)]));
+  const hash = decision.claim?.hash;
+  return { owner: ownerOf(decision), hash, blame, rivals, times, retryAtMs: nowMs + delayMs };
+}
+
+function foundOf(refused: Refused, decision: Decision): Found | undefined {
+  const found = refused.get(decision.key);
+  return found?.owner === ownerOf(decision) && found.hash === decision.claim?.hash ? found : undefined;
+}
+
+function liveHash(live: Objects, key: string): string | undefined {
+  const object = live.get(key);
+  return object && hashOfLive(object);
+}

@@ -1,0 +1,194 @@
+/** Which decisions the engine can take: asks it what would be inconsistent, leaves out what is and what hangs on it, and asks
+ *  again. One broken resource keeps nobody else waiting, and a change that would break what is not ours is not made.
+ *  In: the live document, decisions, a dry run. Out: the document to write, and why the rest is left out.
+ *  What waits for a database or remote schema that does not answer is written all the same: it is right, only not yet.
+ *  Not here: who is to blame (culprits.ts), writing (pass/reconcile.ts). */
+import { type Metadata, type MetadataObject, referencesOf } from '@pergola/engine/metadata';
+import { type Decision, isWrite } from '../decide/decide.ts';
+import { kindAndNamespaceOf } from '../kinds.ts';
+import { describeKey, isLeaf, objectsIn } from '../objects/normal-form.ts';
+import { type InconsistentObject, type Outcome, unfit } from '../ports.ts';
+import { type Blame, type Change, guiltyOfInconsistency, guiltyOfRefusal } from './culprits.ts';
+import { kept } from './inconsistency.ts';
+import { byPriority } from './priority.ts';
+import { type Ground, Inquiry } from './trials.ts';
+
+export type Settled = {
+  readonly document: Metadata;
+  /** The decisions the document contains. */
+  readonly applied: readonly Decision[];
+  /** By key: decisions left out. */
+  readonly excluded: ReadonlyMap<string, Outcome>;
+  /** The decisions that are themselves to blame, by key. */
+  readonly blamed: ReadonlyMap<string, Blame>;
+  /** True when some decisions wait for the next write. */
+  readonly isCut: boolean;
+  /** The inconsistent or unenforced objects of the document. */
+  readonly inconsistent: readonly InconsistentObject[];
+};
+
+export async function settle(ground: Ground, decisions: readonly Decision[]): Promise<Settled> {
+  const excluded = new Map<string, Outcome>();
+  const blamed = new Map<string, Blame>();
+  const inquiry = new Inquiry(ground);
+  const candidates = withoutRefused(ground, byPriority(decisions.filter(isWrite)), excluded);
+  let most = ground.most ?? candidates.length;
+  let active: readonly Decision[] = [];
+  let rest = candidates;
+  const settledAs = (document: Metadata, inconsistent: Settled['inconsistent']): Settled => {
+    postpone(rest, excluded);
+    return { document, applied: active, excluded, blamed, isCut: rest.length > 0, inconsistent };
+  };
+  for (;;) {
+    const room = Math.max(0, most - active.length);
+    active = withoutStranded(ground, [...active, ...rest.slice(0, room)], excluded);
+    rest = rest.slice(room);
+    if (active.length === 0 && (rest.length === 0 || most === 0)) {
+      return settledAs(ground.live, ground.inconsistent);
+    }
+    if (active.length === 0) continue;
+    const document = inquiry.compose(active);
+    const { inconsistent, refusal } = await inquiry.judge(active, document);
+    const feasible = (some: readonly Decision[]) => withoutStranded(ground, some, new Map());
+    const change: Change = { active, feasible, document };
+    const { guilty, untried, isOpen } = refusal
+      ? await guiltyOfRefusal(inquiry, change, refusal)
+      : await guiltyOfInconsistency(inquiry, change, unfit(inconsistent));
+    if (!refusal && !isOpen && guilty.size === 0) return settledAs(document, inconsistent);
+    for (const [key, blame] of guilty) {
+      excluded.set(key, blame.outcome);
+      blamed.set(key, blame);
+    }
+    const isUntried = new Set(untried);
+    active = active.filter((decision) => !excluded.has(decision.key) && !isUntried.has(decision));
+    if (inquiry.mayGoOn) continue;
+    // Time is up. The changes of higher priority are more likely to fit.
+    most = untried.length > 0 ? active.length : active.length >> 1;
+    rest = [...active.slice(most), ...untried, ...rest];
+    active = active.slice(0, most);
+  }
+}
+
+/** Removes the decisions that were refused before and are not due for another try. */
+function withoutRefused(
+  ground: Ground,
+  candidates: readonly Decision[],
+  excluded: Map<string, Outcome>,
+): readonly Decision[] {
+  const { refusedBefore } = ground;
+  if (!refusedBefore) return candidates;
+  const written = new Set(candidates.map(({ key }) => key));
+  return candidates.filter((decision) => {
+    const outcome = refusedBefore(decision, written);
+    if (outcome) excluded.set(decision.key, outcome);
+    return outcome === undefined;
+  });
+}
+
+function postpone(decisions: readonly Decision[], excluded: Map<string, Outcome>): void {
+  for (const { key } of decisions) {
+    excluded.set(key, {
+      reason: 'Applying',
+      message: `${describeKey(key)} waits for its turn: the engine refuses other changes, and it is being found out which`,
+    });
+  }
+}
+
+const NO_OBJECTS: ReadonlyMap<string, MetadataObject> = new Map();
+
+/** Puts without a parent wait for it; deletions that would take along what is not ours are not made. */
+function withoutStranded(
+  ground: Ground,
+  active: readonly Decision[],
+  excluded: Map<string, Outcome>,
+): readonly Decision[] {
+  const objects = objectsIn(ground.live);
+  const deletable = withoutHostages(active, objects, ground, excluded);
+  const survives = survivors(
+    objects,
+    deletable.filter(({ action }) => action === 'delete'),
+  );
+  const put = new Set<string>();
+  return deletable.filter((decision) => {
+    if (decision.action === 'delete') return true;
+    const missing = needsOf(decision.claim!.object).find((need) => !put.has(need) && !survives(need));
+    if (missing === undefined) {
+      put.add(decision.key);
+      return true;
+    }
+    excluded.set(decision.key, waitsFor(decision.key, missing, excluded.get(missing)));
+    return false;
+  });
+}
+
+/** The engine takes an entry of the allow list that is about no collection; a person who wrote one is waiting for it. */
+function needsOf(object: MetadataObject): readonly string[] {
+  if (object.kind === 'allowlist') return referencesOf(object, NO_OBJECTS);
+  return object.parent === null ? [] : [object.parent];
+}
+
+export function waitsFor(key: string, parent: string, why?: Outcome): Outcome {
+  const because = why ? ` (${why.message})` : ', which the engine does not have';
+  return {
+    reason: 'DependencyNotReady',
+    message: `${describeKey(key)} waits for ${describeKey(parent)}${because}`,
+  };
+}
+
+/** Is there an object of this key once the deletions are made, with what is nested in them. */
+function survivors(
+  objects: ReadonlyMap<string, MetadataObject>,
+  deletions: readonly Decision[],
+): (key: string) => boolean {
+  const gone = new Set(deletions.map(({ key }) => key));
+  if (gone.size === 0) return (key) => objects.has(key);
+  return (key) => objects.has(key) && !gone.has(key) && !ancestorsOf(key, objects).some((k) => gone.has(k));
+}
+
+function withoutHostages(
+  active: readonly Decision[],
+  objects: ReadonlyMap<string, MetadataObject>,
+  ground: Ground,
+  excluded: Map<string, Outcome>,
+): readonly Decision[] {
+  const takers = active.filter(({ action, key }) => action === 'delete' && !isLeaf(key));
+  if (takers.length === 0) return active;
+  const hostages = hostagesOf(new Map(takers.map((taker) => [taker.key, taker])), objects, ground);
+  return active.filter(({ key, action }) => {
+    const hostage = action === 'delete' ? hostages.get(key) : undefined;
+    if (hostage === undefined) return true;
+    excluded.set(key, kept(key, hostage, ground.claimedIn?.(hostage) && ground.ownerOf?.(hostage)));
+    return false;
+  });
+}
+
+/** Returns the first object that must not be deleted along, by the key of the deletion. */
+function hostagesOf(
+  deleted: ReadonlyMap<string, Decision>,
+  objects: ReadonlyMap<string, MetadataObject>,
+  ground: Ground,
+): ReadonlyMap<string, string> {
+  const hostages = new Map<string, string>();
+  for (const { key } of objects.values()) {
+    for (const above of ancestorsOf(key, objects)) {
+      const taker = deleted.get(above);
+      if (taker && !hostages.has(above) && isHostage(key, taker, ground)) hostages.set(above, key);
+    }
+  }
+  return hostages;
+}
+
+/** True for objects of others than this manager; in a source, where every namespace has its objects, also for those of resources in
+ *  another namespace than that of the deleted resource. */
+function isHostage(key: string, { key: above, entry }: Decision, { isOwned, claimedIn }: Ground): boolean {
+  if (!isOwned(key)) return true;
+  const namespace = above.startsWith('source/') ? claimedIn?.(key) : undefined;
+  return (
+    namespace !== undefined && entry !== undefined && kindAndNamespaceOf(entry.cr).namespace !== namespace
+  );
+}
+
+function ancestorsOf(key: string, objects: ReadonlyMap<string, MetadataObject>): readonly string[] {
+  const parent = objects.get(key)?.parent ?? null;
+  return parent === null ? [] : [parent, ...ancestorsOf(parent, objects)];
+}

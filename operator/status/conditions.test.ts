@@ -1,0 +1,127 @@
+/** Outcomes as conditions, read the ways kstatus and Argo CD read them. */
+import { expect, test } from 'vitest';
+import type { CrStatus, CustomResource, Reason } from '../kinds.ts';
+import type { Verdict } from '../ports.ts';
+import { resource, table } from '../testing/resources.ts';
+import { SITUATIONS } from '../testing/situations.ts';
+import { isChanged, statusOf } from './conditions.ts';
+
+const NOON = new Date('2025-06-01T12:00:00Z');
+const context = (secondsLater = 0) => ({
+  now: new Date(NOON.getTime() + secondsLater * 1000),
+  progressDeadlineSeconds: 300,
+});
+const verdict = (reason: Reason, message = 'm', more: Partial<Verdict> = {}): Verdict => ({
+  outcome: { reason, message },
+  wasWritten: false,
+  failing: [],
+  ...more,
+});
+const shown = (status: CrStatus) => status.conditions.map((c) => `${c.type}=${c.status} ${c.reason}`);
+const withStatus = (cr: CustomResource, status: CrStatus): CustomResource => ({ ...cr, status });
+
+/** kstatus, as its documentation tells it. */
+function kstatus(cr: CustomResource, { observedGeneration, conditions }: CrStatus): string {
+  const is = (type: string) => conditions.find((c) => c.type === type)?.status === 'True';
+  if (observedGeneration !== cr.metadata.generation) return 'InProgress';
+  if (is('Reconciling')) return 'InProgress';
+  if (is('Stalled')) return 'Failed';
+  return is('Ready') ? 'Current' : 'InProgress';
+}
+
+test.each([
+  ['Applied', ['Ready=True Applied'], 'Current'],
+  ['Paused', ['Ready=Unknown Paused'], 'InProgress'],
+  ['Applying', ['Ready=Unknown Applying', 'Reconciling=True Applying'], 'InProgress'],
+  [
+    'DependencyNotReady',
+    ['Ready=False DependencyNotReady', 'Reconciling=True DependencyNotReady'],
+    'InProgress',
+  ],
+  [
+    'EngineUnreachable',
+    ['Ready=False EngineUnreachable', 'Reconciling=True EngineUnreachable'],
+    'InProgress',
+  ],
+  [
+    'SourceUnavailable',
+    ['Ready=False SourceUnavailable', 'Reconciling=True SourceUnavailable'],
+    'InProgress',
+  ],
+  ['InvalidSpec', ['Ready=False InvalidSpec', 'Stalled=True InvalidSpec'], 'Failed'],
+  ['RejectedByEngine', ['Ready=False RejectedByEngine', 'Stalled=True RejectedByEngine'], 'Failed'],
+  ['Conflict', ['Ready=False Conflict', 'Stalled=True Conflict'], 'Failed'],
+  ['AdoptionRequired', ['Ready=False AdoptionRequired', 'Stalled=True AdoptionRequired'], 'Failed'],
+  ['NotPermitted', ['Ready=False NotPermitted', 'Stalled=True NotPermitted'], 'Failed'],
+  ['RefNotPermitted', ['Ready=False RefNotPermitted', 'Stalled=True RefNotPermitted'], 'Failed'],
+] as const)('%s', (reason, conditions, meaning) => {
+  const status = statusOf(table('author'), verdict(reason), context());
+  expect([shown(status), kstatus(table('author'), status)]).toEqual([conditions, meaning]);
+});
+
+test.each(SITUATIONS)('kstatus of a resource $name: $kstatus', ({ cr, kstatus: expected }) => {
+  expect(kstatus(cr, cr.status!)).toBe(expected);
+});
+
+test('every condition, and the status, say which generation they are about', () => {
+  const cr = table('author', { generation: 7 });
+  const status = statusOf(cr, verdict('InvalidSpec', 'm', { drift: 'd' }), context());
+  expect(status.observedGeneration).toBe(7);
+  expect(status.conditions.map((c) => c.observedGeneration)).toEqual([7, 7, 7]);
+});
+
+test('the same outcome later is the same status', () => {
+  const cr = table('author');
+  const first = withStatus(cr, statusOf(cr, verdict('Applied', 'm', { wasWritten: true }), context()));
+  expect(isChanged(cr, first.status!)).toBe(true);
+  expect(isChanged(first, statusOf(first, verdict('Applied'), context(60)))).toBe(false);
+});
+
+test('a transition has its time; a new message alone has not', () => {
+  const cr = table('author');
+  const ready = withStatus(cr, statusOf(cr, verdict('Applied'), context()));
+  const said = withStatus(cr, statusOf(ready, verdict('Applied', 'else'), context(10)));
+  expect(said.status?.conditions[0]?.lastTransitionTime).toBe(NOON.toISOString());
+  const failed = statusOf(said, verdict('Conflict'), context(20));
+  expect(failed.conditions[0]?.lastTransitionTime).toBe(context(20).now.toISOString());
+});
+
+test('waiting past the deadline is stalled, and stays so; waiting for something else begins anew', () => {
+  const cr = table('author');
+  const waiting = withStatus(cr, statusOf(cr, verdict('DependencyNotReady'), context()));
+  const late = withStatus(cr, statusOf(waiting, verdict('DependencyNotReady'), context(301)));
+  expect(shown(late.status!)).toContain('Stalled=True DependencyNotReady');
+  const later = withStatus(cr, statusOf(late, verdict('DependencyNotReady'), context(302)));
+  expect(shown(later.status!)).toContain('Stalled=True DependencyNotReady');
+  expect(isChanged(late, later.status!)).toBe(false);
+  const other = statusOf(later, verdict('EngineUnreachable'), context(303));
+  expect(shown(other)).toContain('Reconciling=True EngineUnreachable');
+});
+
+test('conditions that are no longer true are gone', () => {
+  const cr = table('author');
+  const drifted = withStatus(cr, statusOf(cr, verdict('Applied', 'm', { drift: 'd' }), context()));
+  expect(shown(drifted.status!)).toEqual(['Ready=True Applied', 'Drifted=True DriftReported']);
+  expect(shown(statusOf(drifted, verdict('Applied'), context(5)))).toEqual(['Ready=True Applied']);
+});
+
+test('when something was last written is remembered', () => {
+  const cr = table('author');
+  const written = withStatus(cr, statusOf(cr, verdict('Applied', 'm', { wasWritten: true }), context()));
+  expect(statusOf(written, verdict('Conflict'), context(9)).lastAppliedTime).toBe(NOON.toISOString());
+  expect(statusOf(cr, verdict('Conflict'), context()).lastAppliedTime).toBeUndefined();
+});
+
+test('a spec that is nonsense has a status too', () => {
+  const cr = { ...table('author'), spec: { table: null } };
+  expect(statusOf(cr, verdict('InvalidSpec'), context()).target).toBe('');
+});
+
+test('texts are cut to what the definitions allow, so that the API server takes every status', () => {
+  const role = resource('InheritedRole', 'all', {
+    role: 'all',
+    roleSet: Array.from({ length: 500 }, (_, i) => `role-${i}`),
+  });
+  const { target, conditions } = statusOf(role, verdict('RejectedByEngine', 'x'.repeat(100_000)), context());
+  expect([target!.length, conditions[0]!.message.length]).toEqual([1024, 32_768]);
+});

@@ -1,0 +1,145 @@
+/** An outcome as conditions, the way kstatus, Argo CD and `kubectl wait` read them: `Ready` always, `Reconciling`, `Stalled` and
+ *  `Drifted` only while true, `observedGeneration` on each. Times change only when a condition does, so that the same outcome
+ *  is the same status and nothing is written.
+ *  Pure: the time comes in. Not here: the outcome (verdicts.ts), writing (a StatusSink). */
+import { isSameJson } from '@pergola/engine/metadata';
+import {
+  type Condition,
+  type ConditionType,
+  type CrStatus,
+  type CustomResource,
+  kindOf,
+  type Reason,
+} from '../kinds.ts';
+import type { Observed, Outcome, Verdict } from '../ports.ts';
+
+/** Reasons that may pass by themselves; when they last too long they count as stalled. All other failures do at once. */
+const PASSING: ReadonlySet<Reason> = new Set([
+  'DependencyNotReady',
+  'EngineUnreachable',
+  'EngineRejectedCredentials',
+  'RemoteUnavailable',
+  'SourceUnavailable',
+  'SecretNotFound',
+  'Deleting',
+]);
+
+export function isPassing({ reason }: Outcome): boolean {
+  return PASSING.has(reason);
+}
+
+/** Reasons that are the engine's, and the same for every resource of it. */
+const OUTAGE: ReadonlySet<Reason> = new Set(['EngineUnreachable', 'EngineRejectedCredentials']);
+
+export function isOutage(reason: Reason | undefined): boolean {
+  return reason !== undefined && OUTAGE.has(reason);
+}
+
+export function readyReasonOf({ conditions }: Pick<CrStatus, 'conditions'>): Reason | undefined {
+  return conditions.find(({ type }) => type === 'Ready')?.reason;
+}
+
+/** What holds for a resource now, as a draft of a condition. */
+export type Draft = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+
+export type StatusContext = { readonly now: Date; readonly progressDeadlineSeconds: number };
+
+/** What a status says besides conditions. */
+export type Extras = Observed & Pick<CrStatus, 'plan'>;
+
+export function statusOf(
+  cr: CustomResource,
+  verdict: Verdict,
+  context: StatusContext,
+  extras: Extras = {},
+): CrStatus {
+  const { outcome, drift } = verdict;
+  const message = drift === undefined ? outcome.message : `${outcome.message}; drift is left: ${drift}`;
+  const drafts = [
+    ...progressDrafts(cr, { ...outcome, message }, context),
+    ...(drift === undefined ? [] : [draft('Drifted', 'DriftReported', drift)]),
+  ];
+  const lastAppliedTime = verdict.wasWritten ? context.now.toISOString() : cr.status?.lastAppliedTime;
+  return {
+    observedGeneration: cr.metadata.generation,
+    target: cut(targetOf(cr), MOST_TARGET_CHARACTERS),
+    ...(lastAppliedTime === undefined ? {} : { lastAppliedTime }),
+    ...extras,
+    conditions: conditionsOf(cr, drafts, context),
+  };
+}
+
+/** `Ready`, and `Reconciling` or `Stalled` with it. */
+export function progressDrafts(
+  cr: CustomResource,
+  outcome: Outcome,
+  context: StatusContext,
+): readonly Draft[] {
+  const { reason, message } = outcome;
+  if (reason === 'Applied') return [{ type: 'Ready', status: 'True', reason, message }];
+  if (reason === 'Paused') return [{ type: 'Ready', status: 'Unknown', reason, message }];
+  if (reason === 'Applying') {
+    return [{ type: 'Ready', status: 'Unknown', reason, message }, draft('Reconciling', reason, message)];
+  }
+  const isStalled = !isPassing(outcome) || isOverdue(cr, reason, context);
+  return [
+    { type: 'Ready', status: 'False', reason, message },
+    draft(isStalled ? 'Stalled' : 'Reconciling', reason, message),
+  ];
+}
+
+export function conditionsOf(
+  cr: CustomResource,
+  drafts: readonly Draft[],
+  { now }: StatusContext,
+): readonly Condition[] {
+  return drafts.map((fresh) => {
+    const old = conditionOf(cr, fresh.type);
+    // Of those that are only there while true, a new reason is a new beginning.
+    const isOld = old?.status === fresh.status && (fresh.type === 'Ready' || old.reason === fresh.reason);
+    const lastTransitionTime = isOld ? old.lastTransitionTime : now.toISOString();
+    const message = cut(fresh.message, MOST_MESSAGE_CHARACTERS);
+    return { ...fresh, message, observedGeneration: cr.metadata.generation, lastTransitionTime };
+  });
+}
+
+/** Is it worth writing. */
+export function isChanged(cr: CustomResource, status: CrStatus): boolean {
+  return !isSameJson(cr.status ?? null, status);
+}
+
+export function conditionOf(cr: CustomResource, type: ConditionType): Condition | undefined {
+  return cr.status?.conditions?.find((condition) => condition.type === type);
+}
+
+function draft(type: ConditionType, reason: Reason, message: string): Draft {
+  return { type, status: 'True', reason, message };
+}
+
+/** Waiting for the same thing for longer than the deadline, or found so before. */
+function isOverdue(cr: CustomResource, reason: Reason, context: StatusContext): boolean {
+  if (conditionOf(cr, 'Stalled')?.reason === reason) return true;
+  const since = conditionOf(cr, 'Reconciling');
+  if (since?.reason !== reason) return false;
+  return (
+    context.now.getTime() - Date.parse(since.lastTransitionTime) > context.progressDeadlineSeconds * 1000
+  );
+}
+
+/** The limits of the definitions: the API server refuses a status with a longer text. */
+const MOST_TARGET_CHARACTERS = 1024;
+const MOST_MESSAGE_CHARACTERS = 32_768;
+
+/** In UTF-16 units, of which a text has at least as many as characters. */
+function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most - 1).toWellFormed()}…` : text.toWellFormed();
+}
+
+/** A spec may be anything; then there is no target. */
+function targetOf(cr: CustomResource): string {
+  try {
+    return kindOf(cr.kind)?.target(cr.spec) ?? '';
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,16 @@
+/** When the next pass is due because of the time alone: a grace period ends, a pause ends.
+ *  Pure. Not here: what a pass does then (pass/reconcile.ts). */
+import { nextResumption } from '../decide/pause.ts';
+import type { Report } from './report.ts';
+
+/** In milliseconds of the wall clock; undefined where nothing waits for a time. It may have passed since the pass began. */
+export function nextDeadline({ plan, resources }: Report, now: Date): number | undefined {
+  const revocations = [...(plan?.desired.revoked.values() ?? [])].filter(({ isOver }) => !isOver);
+  const resumption = nextResumption(resources, now);
+  const ends = [
+    ...revocations.map(({ until }) => until.getTime()),
+    ...[...(plan?.desired.reserved.values() ?? [])].map((until) => until.getTime()),
+    ...(resumption === undefined ? [] : [resumption]),
+  ];
+  return ends.length === 0 ? undefined : Math.min(...ends);
+}

@@ -1,0 +1,78 @@
+/** What an Engine says of itself. */
+import { expect, test } from 'vitest';
+import { reconcile } from '../pass/reconcile.ts';
+import { EngineProblem } from '../ports.ts';
+import { OPTIONS, permission, resource, table } from '../testing/resources.ts';
+import { broken } from '../testing/scripted-engine.ts';
+import { ScriptedPorts } from '../testing/scripted-ports.ts';
+import { engineStatusOf } from './engine-status.ts';
+
+const engine = resource('Engine', 'main', { endpoint: { service: { name: 'engine', port: 8080 } } });
+const context = { now: new Date('2025-06-01T12:00:00Z'), progressDeadlineSeconds: 300 };
+
+async function statusAfter(prepare: (ports: ScriptedPorts) => void | Promise<void>, options = OPTIONS) {
+  const ports = new ScriptedPorts();
+  await prepare(ports);
+  const status = engineStatusOf(engine, await reconcile(ports, options), context);
+  return { ...status, shown: status.conditions.map((c) => `${c.type}=${c.status} ${c.reason}`) };
+}
+
+test('all is well: it counts what is ours, what is not, and what fails', async () => {
+  const status = await statusAfter((ports) => {
+    ports.resources = [table('author'), permission('waits', 'nowhere', 'reader')];
+  });
+  expect(status.shown).toEqual([
+    'Ready=True Applied',
+    'Reachable=True Applied',
+    'MetadataConsistent=True Applied',
+  ]);
+  expect(status).toMatchObject({
+    observedGeneration: 1,
+    target: 'service engine:8080',
+    resourceVersion: 2,
+    objects: { owned: 1, foreign: 1, failing: 1, drifted: 0 },
+  });
+});
+
+test('an engine that does not answer is not reachable, and nothing is said of its metadata', async () => {
+  const status = await statusAfter((ports) => {
+    ports.engine.before = () => {
+      throw new EngineProblem('unreachable', 'connection refused');
+    };
+  });
+  expect(status.shown).toEqual([
+    'Ready=False EngineUnreachable',
+    'Reconciling=True EngineUnreachable',
+    'Reachable=False EngineUnreachable',
+  ]);
+});
+
+test('inconsistent objects of anybody are told', async () => {
+  const status = await statusAfter((ports) => {
+    ports.engine.judge = broken('source/default');
+  });
+  expect(status.shown).toContain('MetadataConsistent=False RejectedByEngine');
+  expect(status.conditions.at(-1)?.message).toContain('source/default');
+});
+
+test('deletions held back say how to release them', async () => {
+  const status = await statusAfter(
+    async (ports) => {
+      ports.resources = [table('a'), table('b')];
+      await reconcile(ports, OPTIONS);
+      ports.resources = [];
+    },
+    { ...OPTIONS, policies: { ...OPTIONS.policies, pruneGuard: { maxObjects: 1, maxPercent: 50 } } },
+  );
+  expect(status.shown).toContain('Ready=False PruneHeld');
+  expect(status.pruneHash).toMatch(/^[0-9a-f]{24}$/);
+  expect(status.conditions[0]?.message).toContain(`pergola.dev/confirm-prune: ${status.pruneHash}`);
+});
+
+test('a problem of the resource itself comes first', async () => {
+  const ports = new ScriptedPorts();
+  const report = await reconcile(ports, OPTIONS);
+  const problem = { reason: 'SecretNotFound', message: 'no secret' } as const;
+  const [ready] = engineStatusOf(engine, report, context, problem).conditions;
+  expect([ready?.status, ready?.reason]).toEqual(['False', 'SecretNotFound']);
+});

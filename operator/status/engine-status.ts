@@ -1,0 +1,132 @@
+/** The status of an Engine resource: does the engine answer, how much of it is ours, is anything held back.
+ *  Pure. Not here: statuses of the other kinds (conditions.ts), the pass itself (pass/reconcile.ts). */
+
+import type { PruneHold } from '../decide/decide.ts';
+import { withBehind } from '../engine/replica-sync.ts';
+import {
+  type CrStatus,
+  type CustomResource,
+  kindAndNamespaceOf,
+  kindOf,
+  type NamespaceStatus,
+} from '../kinds.ts';
+import { objectsIn } from '../objects/normal-form.ts';
+import { type Outcome, unfit } from '../ports.ts';
+import { conditionsOf, type Draft, progressDrafts, type StatusContext } from './conditions.ts';
+import { outcomeOf, type Report } from './report.ts';
+
+/** What the annotation must say to release deletions that were held back. */
+export const CONFIRM_PRUNE_ANNOTATION = 'pergola.dev/confirm-prune';
+
+/** `problem`: what kept the engine from being asked at all. */
+export function engineStatusOf(
+  cr: CustomResource,
+  report: Report,
+  context: StatusContext,
+  problem?: Outcome,
+): CrStatus {
+  const outcome = problem ?? outcomeOfPass(report);
+  const drafts = [...progressDrafts(cr, outcome, context), ...reachable(report), ...consistent(report)];
+  const pruneHold = report.plan?.pruneHold;
+  const namespaces = namespacesOf(report);
+  return {
+    observedGeneration: cr.metadata.generation,
+    target: kindOf('Engine')!.target(cr.spec),
+    ...(report.resourceVersion === undefined ? {} : { resourceVersion: report.resourceVersion }),
+    ...(report.plan ? { objects: countsOf(report) } : {}),
+    ...(pruneHold ? { pruneHash: pruneHold.hash } : {}),
+    ...(namespaces.length > 0 ? { namespaces } : {}),
+    conditions: conditionsOf(cr, drafts, context),
+  };
+}
+
+/** Of an engine nobody looks at for now: what was known of it, and why. */
+export function heldStatusOf(cr: CustomResource, outcome: Outcome, context: StatusContext): CrStatus {
+  return {
+    ...cr.status,
+    observedGeneration: cr.metadata.generation,
+    target: kindOf('Engine')!.target(cr.spec),
+    conditions: conditionsOf(cr, progressDrafts(cr, outcome, context), context),
+  };
+}
+
+export function outcomeOfPass({ plan, problem, rollout }: Report): Outcome {
+  if (problem) return outcomeOf(problem);
+  const hold = plan?.pruneHold;
+  if (hold) {
+    return { reason: 'PruneHeld', message: holdText(hold) };
+  }
+  const kept = [...(plan?.settled.excluded.values() ?? [])].filter(({ reason }) => reason === 'PruneHeld');
+  if (kept.length > 0) return { reason: 'PruneHeld', message: kept.map(({ message }) => message).join('; ') };
+  return {
+    reason: 'Applied',
+    message: withBehind(`${plan?.owned ?? 0} objects applied`, rollout?.behind ?? []),
+  };
+}
+
+/** One hash for all, and where several namespaces are held, one for each. */
+function holdText({ hash, namespaces }: PruneHold): string {
+  const what = namespaces.map(
+    ({ namespace, count, owned }) => `${count} of ${owned} objects of ${namespace}`,
+  );
+  const each = namespaces.map((one) => `${one.hash} for ${one.namespace}`);
+  return (
+    `${what.join(', ')} would be deleted at once; ` +
+    `if that is meant, confirm with ${CONFIRM_PRUNE_ANNOTATION}: ${hash}` +
+    (namespaces.length > 1 ? `, or ${each.join(', ')}` : '')
+  );
+}
+
+/** At most so many are listed. */
+const MOST_NAMESPACES = 100;
+
+/** Returns held deletions and objects that will be removed, by namespace. */
+function namespacesOf({ plan }: Report): readonly NamespaceStatus[] {
+  const revoked = (plan?.decisions ?? []).filter(({ action, revocation }) => action === 'hold' && revocation);
+  const byOwner = Map.groupBy(revoked, ({ entry }) => kindAndNamespaceOf(entry?.cr ?? '').namespace);
+  return [
+    ...(plan?.pruneHold?.namespaces ?? []).map(
+      ({ namespace, count, hash }): NamespaceStatus => ({
+        name: namespace,
+        state: 'PruneHeld',
+        objects: count,
+        pruneHash: hash,
+      }),
+    ),
+    ...[...byOwner].map(([name, all]): NamespaceStatus => {
+      const first = Math.min(...all.map(({ revocation }) => revocation!.until.getTime()));
+      return { name, state: 'Revoked', objects: all.length, until: new Date(first).toISOString() };
+    }),
+  ]
+    .toSorted((a, b) => (`${a.name} ${a.state}` < `${b.name} ${b.state}` ? -1 : 1))
+    .slice(0, MOST_NAMESPACES);
+}
+
+function reachable({ problem }: Report): readonly Draft[] {
+  const isReached = problem === undefined || problem.kind === 'rejected' || problem.kind === 'conflict';
+  if (isReached) {
+    return [{ type: 'Reachable', status: 'True', reason: 'Applied', message: 'the engine answers' }];
+  }
+  return [{ type: 'Reachable', status: 'False', ...outcomeOf(problem) }];
+}
+
+/** Also about what is not ours: people look here. */
+function consistent({ problem, inconsistent: found }: Report): readonly Draft[] {
+  if (problem) return [];
+  const inconsistent = unfit(found);
+  const type = 'MetadataConsistent';
+  if (inconsistent.length === 0) {
+    return [{ type, status: 'True', reason: 'Applied', message: 'every object fits its database' }];
+  }
+  const shown = inconsistent.slice(0, 3).map(({ name, reason }) => `${name}: ${reason}`);
+  const rest = inconsistent.length - shown.length;
+  const message = [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ');
+  return [{ type, status: 'False', reason: 'RejectedByEngine', message }];
+}
+
+function countsOf({ plan, verdicts }: Report): NonNullable<CrStatus['objects']> {
+  const { owned, decisions, settled } = plan!;
+  const failing = [...verdicts.values()].reduce((sum, verdict) => sum + verdict.failing.length, 0);
+  const drifted = decisions.filter(({ action }) => action === 'reportDrift').length;
+  return { owned, foreign: objectsIn(settled.document).size - owned, failing, drifted };
+}

@@ -1,0 +1,93 @@
+/** What a pass planned, wrote and found: the input of every status.
+ *  Pure. Not here: how it comes about (../pass/reconcile.ts). */
+import { type Decision, isWrite, type PruneHold } from '../decide/decide.ts';
+import type { Desired } from '../decide/desired.ts';
+import type { Scope, Standing } from '../decide/incremental-scope.ts';
+import type { Rollout } from '../engine/replica-sync.ts';
+import type { CrStatus, CustomResource } from '../kinds.ts';
+import type { EntryChange, LedgerPatch } from '../objects/ledger.ts';
+import { objectsIn } from '../objects/normal-form.ts';
+import type { EngineProblem, EngineReading, InconsistentObject, Outcome, Verdict } from '../ports.ts';
+import type { Refused } from '../settle/refusal-backoff.ts';
+import type { Settled } from '../settle/settle.ts';
+import { verdictsOf } from './verdicts.ts';
+
+/** What a pass would do. */
+export type Plan = {
+  readonly scope: Scope;
+  readonly reading: EngineReading;
+  readonly desired: Desired;
+  readonly decisions: readonly Decision[];
+  readonly settled: Settled;
+  /** What becomes of the ledger. */
+  readonly entries: readonly EntryChange[];
+  readonly reservations: NonNullable<LedgerPatch['reservations']>;
+  /** How many objects are ours then. */
+  readonly owned: number;
+  readonly pruneHold?: PruneHold;
+};
+
+export type Report = {
+  /** Absent when the engine could not be read. */
+  readonly plan?: Plan;
+  /** Which were looked at. */
+  readonly resources: readonly CustomResource[];
+  /** By uid, of all there are. */
+  readonly verdicts: ReadonlyMap<string, Verdict>;
+  /** By uid, of those which were looked at. */
+  readonly statuses: ReadonlyMap<string, CrStatus>;
+  readonly resourceVersion?: number;
+  readonly inconsistent: readonly InconsistentObject[];
+  readonly wasWritten: boolean;
+  /** Absent when the pass did not end, or nothing is known of replicas. */
+  readonly rollout?: Rollout;
+  /** Why the pass did not end. */
+  readonly problem?: EngineProblem;
+  /** Statuses that could not be written. */
+  readonly unpublished: number;
+  /** Something waits for what may come by itself: worth another pass soon, after `EnginePort.reload`. */
+  readonly isWaiting: boolean;
+  /** Some changes were not tried yet: worth another pass at once. */
+  readonly isCut: boolean;
+  /** The decisions that the engine refused, for the next pass. */
+  readonly refused: Refused;
+  /** Absent where the next pass has to look at all. */
+  readonly standing?: Standing | undefined;
+};
+
+export function changesDocument({ settled }: Plan): boolean {
+  return settled.applied.length > 0;
+}
+
+/** What became of each resource if the plan is carried out. */
+export function foresee(
+  made: Plan,
+  inconsistent: readonly InconsistentObject[],
+): ReadonlyMap<string, Verdict> {
+  return verdictsOf(made.scope.snapshot.resources, {
+    desired: made.desired,
+    decisions: made.decisions,
+    excluded: made.settled.excluded,
+    inconsistent,
+    keys: objectsIn(made.settled.document),
+  });
+}
+
+export function outcomeOf({ kind, message }: EngineProblem): Outcome {
+  switch (kind) {
+    case 'unauthorized':
+      return { reason: 'EngineRejectedCredentials', message };
+    case 'rejected':
+    case 'inconsistent':
+    case 'tooLarge':
+      return { reason: 'RejectedByEngine', message };
+    case 'unreachable':
+      return { reason: 'EngineUnreachable', message };
+    case 'conflict':
+      return { reason: 'Applying', message: `${message}; trying again` };
+  }
+}
+
+export function writesOf({ settled }: Plan): readonly Decision[] {
+  return settled.applied.filter(isWrite);
+}

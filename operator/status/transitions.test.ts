@@ -1,0 +1,80 @@
+/** Which changes of a status are told, and which are not. */
+import { expect, test } from 'vitest';
+import type { CrStatus, Reason } from '../kinds.ts';
+import { table } from '../testing/resources.ts';
+import { statusOf } from './conditions.ts';
+import { transitionsOf } from './transitions.ts';
+
+type More = { readonly drift?: string; readonly wasWritten?: boolean; readonly second?: number };
+
+function statusAfter(before: CrStatus | undefined, reason: Reason, message: string, more: More = {}) {
+  const { drift, wasWritten = false, second = 0 } = more;
+  const cr = { ...table('author'), ...(before ? { status: before } : {}) };
+  const verdict = { outcome: { reason, message }, wasWritten, failing: [], ...(drift ? { drift } : {}) };
+  const now = new Date(Date.UTC(2025, 5, 1, 12, 0, second));
+  return statusOf(cr, verdict, { now, progressDeadlineSeconds: 300 });
+}
+const said = (before: CrStatus | undefined, after: CrStatus) =>
+  transitionsOf(before, after).map(({ type, reason, note }) => `${type} ${reason}: ${note}`);
+
+const applied = statusAfter(undefined, 'Applied', '1 object applied', { wasWritten: true });
+const refused = statusAfter(applied, 'RejectedByEngine', 'no such column');
+
+test('what becomes Ready is told, what stops being so is a warning', () => {
+  expect(said(undefined, applied)).toEqual(['Normal Applied: 1 object applied']);
+  expect(said(applied, refused)).toEqual(['Warning RejectedByEngine: no such column']);
+});
+
+test('the same again is not told, nor another message for the same reason', () => {
+  expect(said(applied, statusAfter(applied, 'Applied', '1 object applied'))).toEqual([]);
+  expect(said(refused, statusAfter(refused, 'RejectedByEngine', 'in other words'))).toEqual([]);
+});
+
+test('what was written once more is told, and so is a new generation that is refused like the old one', () => {
+  const again = statusAfter(applied, 'Applied', '1 object applied', { wasWritten: true, second: 9 });
+  expect(said(applied, again)).toEqual(['Normal Applied: 1 object applied']);
+  const [ready, ...rest] = refused.conditions;
+  const next = { ...refused, conditions: [{ ...ready!, observedGeneration: 2 }, ...rest] };
+  expect(said(refused, next)).toEqual(['Warning RejectedByEngine: no such column']);
+});
+
+test('that an engine is away, and is back, is told of the Engine and not of its resources', () => {
+  const away = statusAfter(applied, 'EngineUnreachable', 'it does not answer');
+  const back = statusAfter(away, 'Applied', '1 object applied');
+  const stalled: CrStatus = {
+    ...away,
+    conditions: [away.conditions[0]!, { ...away.conditions[1]!, type: 'Stalled' }],
+  };
+  const quiet = { tellsOutages: false };
+  for (const [before, after] of [
+    [applied, away],
+    [away, stalled],
+    [away, back],
+    [stalled, back],
+  ] as const) {
+    expect(said(before, after)).toHaveLength(1);
+    expect(transitionsOf(before, after, quiet)).toEqual([]);
+  }
+  const worse = statusAfter(away, 'RejectedByEngine', 'no such column');
+  expect(transitionsOf(away, worse, quiet)).toHaveLength(1);
+  const written = statusAfter(away, 'Applied', '1 object applied', { wasWritten: true, second: 9 });
+  expect(transitionsOf(away, written, quiet)).toHaveLength(1);
+});
+
+test('that it is being applied is not told', () => {
+  expect(said(undefined, statusAfter(undefined, 'Applying', 'the engine is asked'))).toEqual([]);
+});
+
+test('what waits for too long is told once more', () => {
+  const waiting = statusAfter(undefined, 'DependencyNotReady', 'no table');
+  const [ready, reconciling] = waiting.conditions;
+  const late: CrStatus = { ...waiting, conditions: [ready!, { ...reconciling!, type: 'Stalled' }] };
+  expect(said(waiting, late)).toEqual(['Warning DependencyNotReady: no progress: no table']);
+  expect(said(late, late)).toEqual([]);
+});
+
+test('drift that is left is told when it is found', () => {
+  const drifted = statusAfter(applied, 'Applied', '1 object applied', { drift: 'limit: 1 → 2' });
+  expect(said(applied, drifted)).toEqual(['Warning DriftReported: limit: 1 → 2']);
+  expect(said(drifted, drifted)).toEqual([]);
+});

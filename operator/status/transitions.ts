@@ -1,0 +1,70 @@
+/** What is worth telling of a status that takes the place of another: Ready has turned or has another reason, a new generation was
+ *  judged, something was written, nothing moves any more, drift was found. Reasons are those of the conditions, so that whoever
+ *  filters one filters both.
+ *  Pure. Not here: how it is told (kubernetes/events.ts). */
+import type { Condition, ConditionType, CrStatus, Reason } from '../kinds.ts';
+import { isOutage } from './conditions.ts';
+
+export type Transition = {
+  /** As Kubernetes has it: a warning is for somebody to read. */
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: Reason;
+  readonly note: string;
+};
+
+export type TransitionOptions = {
+  /** False for resources of an engine: that it is away, and that it is back, is told of the Engine alone. */
+  readonly tellsOutages: boolean;
+};
+
+export function transitionsOf(
+  before: CrStatus | undefined,
+  after: CrStatus,
+  options: TransitionOptions = { tellsOutages: true },
+): readonly Transition[] {
+  const [wasReady, isReady] = [find(before, 'Ready'), find(after, 'Ready')];
+  const stalled = find(after, 'Stalled');
+  const drifted = find(after, 'Drifted');
+  const isQuiet = !options.tellsOutages && (isOutageIn(isReady) || isEndOfOutage(wasReady, before, after));
+  if (isQuiet) return drifted && !find(before, 'Drifted') ? [told(drifted)] : [];
+  const hasStalledSince = stalled && find(before, 'Reconciling')?.reason === stalled.reason;
+  return [
+    ...(isReady && isNews(wasReady, isReady, before, after) ? [told(isReady)] : []),
+    ...(hasStalledSince ? [{ ...told(stalled), note: `no progress: ${stalled.message}` }] : []),
+    ...(drifted && !find(before, 'Drifted') ? [told(drifted)] : []),
+  ];
+}
+
+function isOutageIn(ready: Condition | undefined): boolean {
+  return isOutage(ready?.reason);
+}
+
+function isEndOfOutage(was: Condition | undefined, before: CrStatus | undefined, after: CrStatus): boolean {
+  return isOutageIn(was) && before?.lastAppliedTime === after.lastAppliedTime && isApplied(after);
+}
+
+function isApplied(status: CrStatus): boolean {
+  return find(status, 'Ready')?.reason === 'Applied';
+}
+
+function isNews(
+  was: Condition | undefined,
+  is: Condition,
+  before: CrStatus | undefined,
+  after: CrStatus,
+): boolean {
+  // The answer follows within seconds.
+  if (is.reason === 'Applying') return false;
+  if (was?.status !== is.status || was.reason !== is.reason) return true;
+  if (is.status === 'False') return was.observedGeneration !== is.observedGeneration;
+  return is.reason === 'Applied' && before?.lastAppliedTime !== after.lastAppliedTime;
+}
+
+function told({ type, status, reason, message }: Condition): Transition {
+  const isFine = type === 'Ready' && status !== 'False';
+  return { type: isFine ? 'Normal' : 'Warning', reason, note: message };
+}
+
+function find(status: CrStatus | undefined, type: ConditionType): Condition | undefined {
+  return status?.conditions?.find((condition) => condition.type === type);
+}

@@ -1,0 +1,179 @@
+/** What became of each resource: from what was decided for its objects, what was left out, and what the engine says of the
+ *  rest. The worst of its objects speaks for a resource.
+ *  Pure. Not here: conditions (conditions.ts). */
+
+import { type Decision, isWrite, ownerOf } from '../decide/decide.ts';
+import type { Desired } from '../decide/desired.ts';
+import { type Late, type Rollout, withBehind } from '../engine/replica-sync.ts';
+import { type CustomResource, crName, type Reason } from '../kinds.ts';
+import { differencesOf, summarise } from '../objects/difference.ts';
+import { describeKey } from '../objects/normal-form.ts';
+import type { InconsistentObject, Outcome, Verdict } from '../ports.ts';
+import { homeKeyOf, isAbsence, judge } from '../settle/inconsistency.ts';
+import { waitsFor } from '../settle/settle.ts';
+import { conditionOf } from './conditions.ts';
+
+/** Worst first. */
+const SEVERITY: readonly Reason[] = [
+  'RefNotPermitted',
+  'NotPermitted',
+  'InvalidSpec',
+  'Conflict',
+  'AdoptionRequired',
+  'RejectedByEngine',
+  'NotEnforced',
+  'SecretNotFound',
+  'PruneHeld',
+  'DependencyNotReady',
+  'SourceUnavailable',
+  'RemoteUnavailable',
+];
+const MOST_MESSAGES = 3;
+
+export type Aftermath = {
+  readonly desired: Desired;
+  readonly decisions: readonly Decision[];
+  readonly excluded: ReadonlyMap<string, Outcome>;
+  readonly inconsistent: readonly InconsistentObject[];
+  /** Keys in the document now. */
+  readonly keys: { readonly has: (key: string) => boolean };
+};
+
+/** By uid. */
+export function verdictsOf(
+  resources: readonly CustomResource[],
+  aftermath: Aftermath,
+): ReadonlyMap<string, Verdict> {
+  const byOwner = Map.groupBy(aftermath.decisions, ownerOf);
+  const inconsistent = new Map(aftermath.inconsistent.map((found) => [found.key, found]));
+  return new Map(
+    resources.map((cr) => {
+      const decisions = byOwner.get(crName(cr)) ?? [];
+      return [cr.metadata.uid, verdictOf(cr, decisions, aftermath, inconsistent)];
+    }),
+  );
+}
+
+function verdictOf(
+  cr: CustomResource,
+  decisions: readonly Decision[],
+  aftermath: Aftermath,
+  inconsistent: ReadonlyMap<string, InconsistentObject>,
+): Verdict {
+  const issues = decisions.flatMap((decision) => {
+    const outcome = issueOf(decision, aftermath, inconsistent);
+    return outcome ? [{ key: decision.key, outcome }] : [];
+  });
+  const whole = aftermath.desired.outcomes.get(cr.metadata.uid);
+  const outcomes = [...(whole ? [whole] : []), ...issues.map(({ outcome }) => outcome)];
+  const drifted = decisions.filter(({ action }) => action === 'reportDrift');
+  const wasWritten = decisions.some((d) => isWrite(d) && !aftermath.excluded.has(d.key));
+  return {
+    outcome: withServed(cr, worstOf(outcomes, decisions.length), decisions),
+    ...(drifted.length > 0 ? { drift: drifted.map(driftOf).join('; ') } : {}),
+    wasWritten,
+    failing: issues.map(({ key }) => key),
+  };
+}
+
+function issueOf(
+  decision: Decision,
+  { excluded, keys, inconsistent: all }: Aftermath,
+  inconsistent: ReadonlyMap<string, InconsistentObject>,
+): Outcome | undefined {
+  const { key, action, claim } = decision;
+  const refused = excluded.get(key);
+  if (refused) return refused;
+  if (action === 'hold') return heldBack(decision);
+  if (action === 'refuseAdoption') return adoptionRequired(decision);
+  if (!claim || action === 'reportDrift' || action === 'ignoreDrift') return undefined;
+  if (!keys.has(key)) {
+    // Gone with what it was nested in.
+    return waitsFor(key, claim.object.parent ?? key);
+  }
+  if (inconsistent.size === 0) return undefined;
+  const found = inconsistent.get(key);
+  if (found) return judge(found, all, claim);
+  // The engine names the table, source or remote schema alone when there is something wrong with it: nothing in it is served then.
+  const home = inconsistent.get(claim.object.parent ?? '') ?? inconsistent.get(homeKeyOf(key) ?? '');
+  return home && withoutHome(key, home, all);
+}
+
+/** Returns why an unclaimed object is kept: a grace period, or a deletion that a person must confirm. */
+function heldBack({ key, revocation, isHeldBack }: Decision): Outcome | undefined {
+  if (revocation) {
+    const until = revocation.until.toISOString();
+    return {
+      reason: revocation.reason,
+      message: `${describeKey(key)} will be removed from the engine at ${until}`,
+    };
+  }
+  if (!isHeldBack) return undefined;
+  const message = `${describeKey(key)} would be deleted with too many others; the Engine says how to confirm`;
+  return { reason: 'PruneHeld', message };
+}
+
+/** One that does not answer is waited for like one of its objects; one that is wrong is put right in its own resource. */
+function withoutHome(key: string, home: InconsistentObject, all: readonly InconsistentObject[]): Outcome {
+  const why = judge(home, all, undefined);
+  return isAbsence(why)
+    ? judge({ ...home, key, path: undefined }, all, undefined)
+    : waitsFor(key, home.key, why);
+}
+
+function adoptionRequired({ key, live, claim }: Decision): Outcome {
+  const differences = summarise(differencesOf(live, claim?.object));
+  const differs = differences === '' ? 'it is equal' : `it differs: ${differences}`;
+  return {
+    reason: 'AdoptionRequired',
+    message:
+      `${describeKey(key)} exists and belongs to no resource; ${differs}. ` +
+      `To take it over set adoptionPolicy: Always`,
+  };
+}
+
+function driftOf({ key, live, claim }: Decision): string {
+  if (!live) return `${describeKey(key)} was removed`;
+  return `${describeKey(key)} was changed: ${summarise(differencesOf(claim?.object, live))}`;
+}
+
+function worstOf(outcomes: readonly Outcome[], objects: number): Outcome {
+  const [worst] = outcomes.toSorted((a, b) => SEVERITY.indexOf(a.reason) - SEVERITY.indexOf(b.reason));
+  if (!worst)
+    return { reason: 'Applied', message: objects === 1 ? '1 object applied' : `${objects} objects applied` };
+  const same = outcomes.filter(({ reason }) => reason === worst.reason);
+  const shown = same.slice(0, MOST_MESSAGES).map(({ message }) => message);
+  const rest = same.length - shown.length;
+  return { reason: worst.reason, message: [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ') };
+}
+
+/** A resource that cannot have its new version keeps the last good one; it says which. */
+function withServed(cr: CustomResource, outcome: Outcome, decisions: readonly Decision[]): Outcome {
+  if (outcome.reason === 'Applied' || outcome.reason === 'Paused') return outcome;
+  const served = decisions.flatMap(({ entry, live }) =>
+    entry?.cr === crName(cr) && live ? [entry.generation] : [],
+  );
+  const generation = Math.max(...served);
+  if (served.length === 0 || generation >= cr.metadata.generation) return outcome;
+  return { ...outcome, message: `${outcome.message}; serving generation ${generation}` };
+}
+
+/** What is applied, and was written since a replica is behind, is being applied; later it is applied, but for that replica. */
+export function verdictInRollout(cr: CustomResource, verdict: Verdict, { behind }: Rollout): Verdict {
+  const { outcome, wasWritten } = verdict;
+  if (outcome.reason !== 'Applied') return verdict;
+  const isNewFor = ({ since }: Late) => wasWritten || isWrittenSince(cr, since) || isApplying(cr);
+  const late = behind.filter(isNewFor);
+  if (late.length === 0) return verdict;
+  const reason = late.some(({ isAwaited }) => isAwaited) ? 'Applying' : 'Applied';
+  return { ...verdict, outcome: { reason, message: withBehind(outcome.message, late) }, isLate: true };
+}
+
+function isWrittenSince({ status }: CustomResource, since: Date): boolean {
+  return status?.lastAppliedTime !== undefined && Date.parse(status.lastAppliedTime) >= since.getTime();
+}
+
+/** Whoever led before may have left it so. */
+function isApplying(cr: CustomResource): boolean {
+  return conditionOf(cr, 'Ready')?.reason === 'Applying';
+}
