@@ -1,5 +1,6 @@
 /** What units of work and the state stand on: the store, the pools of sources, and how long a source may take to answer.
  *  Not here: who changes what (work.ts), the current snapshot (state.ts). */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withEnumRows } from '../catalog/enum-rows.ts';
 import { type Introspectable, introspect } from '../catalog/introspect.ts';
@@ -15,14 +16,14 @@ import type { Source } from '../metadata/schema/source.ts';
 import { isTrusted, type TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import { brokenQueries } from '../plan/stored-query.ts';
 import { introspectRemote } from '../remote/introspect.ts';
+import { VariableRules } from '../resolve/environment-variables.ts';
 import { Inconsistencies, sourceSubject } from '../resolve/inconsistency.ts';
-import { nativeQueriesOf } from '../resolve/native-queries.ts';
-import { signatureOf } from '../resolve/native-query.ts';
+import { Memo } from '../resolve/memo.ts';
+import { nativeQueriesOf, signatureOf } from '../resolve/native-query.ts';
 import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
 import { type Resolution, type ResolveOptions, resolve } from '../resolve/resolve.ts';
 import type { Inconsistency } from '../resolve/types.ts';
 import { type Unenforced, unenforcedIn } from '../resolve/unenforced.ts';
-import { VariableRules } from '../resolve/variables.ts';
 import type { ForeignTransaction, Outcome } from '../store/intents.ts';
 import type { Store } from '../store/store.ts';
 import type { ActionCalls } from '../webhook/async-action-types.ts';
@@ -60,7 +61,7 @@ export class Ground {
   readonly sources: Sources;
   readonly slowFailures = new SlowFailures();
   readonly #options: GroundOptions;
-  readonly #unenforced = new WeakMap<Metadata, readonly Unenforced[]>();
+  readonly #memo = new Memo();
 
   constructor(options: GroundOptions) {
     this.#options = options;
@@ -88,7 +89,13 @@ export class Ground {
   }
 
   resolve(metadata: Metadata, catalogs: Catalogs, upstreams: Upstreams): Resolution {
-    const { model, inconsistencies } = resolve(metadata, catalogs, this.#options.resolve, upstreams);
+    const { model, inconsistencies } = resolve(
+      metadata,
+      catalogs,
+      this.#options.resolve,
+      upstreams,
+      this.#memo,
+    );
     const connections = this.#brokenConnections(metadata.sources, catalogs);
     return {
       model,
@@ -110,9 +117,7 @@ export class Ground {
 
   /** Restrictions that the document declares without effect. */
   unenforced(metadata: Metadata): readonly Unenforced[] {
-    const known = this.#unenforced.get(metadata) ?? unenforcedIn(metadata, this.#options.resolve);
-    this.#unenforced.set(metadata, known);
-    return known;
+    return this.#memo.of(unenforcedIn, metadata, this.#options.resolve, this.#memo);
   }
 
   /** --count-without-aggregations. */

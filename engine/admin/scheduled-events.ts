@@ -10,7 +10,7 @@ import type { ArgsOf } from '../metadata/operations.ts';
 import { OneOffEvent } from '../metadata/schema/event.ts';
 import { variablesIn } from '../metadata/variables.ts';
 import { RETRY_DEFAULTS } from '../resolve/cron-trigger.ts';
-import { VariableRules } from '../resolve/variables.ts';
+import { VariableRules } from '../resolve/environment-variables.ts';
 import { type Answer, SUCCESS } from './answer.ts';
 import type { Work } from './work.ts';
 

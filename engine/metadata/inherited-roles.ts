@@ -1,6 +1,6 @@
 /** The graph of inherited roles: a role inherits from the roles of its `role_set`, which may be inherited ones themselves.
  *  In: the list of the document. Out: an order in which parents come first, or the cycle that there is no order for.
- *  Not here: what is inherited (resolve/role.ts). Reference: docs/reference/behaviour/permissions.md. */
+ *  Not here: what is inherited (resolve/inherited-roles.ts). Reference: docs/reference/behaviour/permissions.md. */
 import { fail } from '../errors/engine-error.ts';
 import type { InheritedRole } from './schema/policy.ts';
 
@@ -13,19 +13,19 @@ export type RoleOrder = {
 export function orderRoles(roles: readonly InheritedRole[]): RoleOrder {
   const byName = new Map(roles.map((role) => [role.role_name, role]));
   const missing = new Map<string, number>();
-  const heirs = new Map<string, InheritedRole[]>();
+  const inheriting = new Map<string, InheritedRole[]>();
   for (const role of byName.values()) {
     const parents = new Set(role.role_set.filter((parent) => byName.has(parent)));
     missing.set(role.role_name, parents.size);
     for (const parent of parents) {
-      const known = heirs.get(parent);
+      const known = inheriting.get(parent);
       if (known) known.push(role);
-      else heirs.set(parent, [role]);
+      else inheriting.set(parent, [role]);
     }
   }
   const ordered = [...byName.values()].filter((role) => missing.get(role.role_name) === 0);
   for (const { role_name } of ordered) {
-    for (const heir of heirs.get(role_name) ?? []) {
+    for (const heir of inheriting.get(role_name) ?? []) {
       const left = missing.get(heir.role_name)! - 1;
       missing.set(heir.role_name, left);
       if (left === 0) ordered.push(heir);

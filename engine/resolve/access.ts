@@ -9,6 +9,7 @@ import { ADMIN_ROLE } from './session.ts';
 import type {
   Cells,
   Model,
+  ResolvedColumn,
   ResolvedRemoteSchema,
   ResolvedTable,
   SelectAccess,
@@ -22,14 +23,9 @@ export const NO_ACCESS: TableAccess = { select: null, insert: null, update: null
 /** Every cell of what is granted is shown. */
 export const ALL_CELLS: Cells = { columns: new Map(), computedFields: new Map() };
 
-const adminAccess = new WeakMap<ResolvedTable, TableAccess>();
-
 /** What `role` may do with `table`. Never more than the database can do: a read-only view has no insert part. */
 export function accessOf(table: ResolvedTable, role: string): TableAccess {
-  if (role !== ADMIN_ROLE) return table.permissions.get(role) ?? NO_ACCESS;
-  const known = adminAccess.get(table) ?? everything(table);
-  adminAccess.set(table, known);
-  return known;
+  return role === ADMIN_ROLE ? table.adminAccess : (table.permissions.get(role) ?? NO_ACCESS);
 }
 
 /** What a role reads of a table; `needs` is the operation that has to. Raises `selectNotPermitted`. */
@@ -78,25 +74,31 @@ export function targetOf(model: Model, source: string, table: QualifiedName): Re
   return target;
 }
 
-function everything(table: ResolvedTable): TableAccess {
-  const columns = new Set(table.columns.map((column) => column.name));
-  const writable = new Set(table.columns.filter((column) => column.isWritable).map((column) => column.name));
-  const presets = new Map();
+/** Returns everything the database allows with a table: the access of the administrator. */
+export function adminAccess(
+  columns: readonly ResolvedColumn[],
+  allowed: Pick<ResolvedTable, 'isInsertable' | 'isUpdatable' | 'isDeletable'> & {
+    readonly allowsAggregation: boolean;
+  },
+): TableAccess {
+  const names = new Set(columns.map((column) => column.name));
+  const writable = new Set(columns.filter((column) => column.isWritable).map((column) => column.name));
+  const [presets, backendOnly] = [new Map(), false];
   return {
     select: {
-      columns,
+      columns: names,
       computedFields: null,
       cells: ALL_CELLS,
       filter: TRUE,
       limit: null,
-      allowsAggregation: table.native === undefined,
+      allowsAggregation: allowed.allowsAggregation,
       queryRootFields: null,
       subscriptionRootFields: null,
     },
-    insert: table.isInsertable ? { columns: writable, check: TRUE, presets, backendOnly: false } : null,
-    update: table.isUpdatable
-      ? { columns: writable, filter: TRUE, check: TRUE, presets, backendOnly: false }
+    insert: allowed.isInsertable ? { columns: writable, check: TRUE, presets, backendOnly } : null,
+    update: allowed.isUpdatable
+      ? { columns: writable, filter: TRUE, check: TRUE, presets, backendOnly }
       : null,
-    delete: table.isDeletable ? { filter: TRUE, backendOnly: false } : null,
+    delete: allowed.isDeletable ? { filter: TRUE, backendOnly } : null,
   };
 }

@@ -6,31 +6,30 @@ import type { Action } from '../metadata/schema/action.ts';
 import { timerSeconds } from '../metadata/schema/number.ts';
 import type { InheritedRole } from '../metadata/schema/policy.ts';
 import type { TakenNames } from './conflicts.ts';
+import type { ResolveContext } from './context.ts';
 import { GRAPHQL_SCALARS, namedIn, typeUse } from './custom-type.ts';
-import { actionSubject, type Inconsistencies } from './inconsistency.ts';
-import { withHeirs } from './role.ts';
+import { actionSubject } from './inconsistency.ts';
+import { withInheritedRoles } from './inherited-roles.ts';
 import type { ActionTypes, ActionWebhook, ResolvedAction, TypeUse } from './types.ts';
-import type { VariableRules } from './variables.ts';
 
-export type ActionSurroundings = {
+export type ActionScope = {
   readonly types: ActionTypes;
   readonly names: TakenNames;
-  readonly heirs: readonly InheritedRole[];
-  readonly variables: VariableRules;
+  readonly inheritedRoles: readonly InheritedRole[];
 };
 
 /** By name, in metadata order. */
 export function resolveActions(
   actions: readonly Action[],
-  { types, names, heirs, variables }: ActionSurroundings,
-  found: Inconsistencies,
+  { types, names, inheritedRoles }: ActionScope,
+  { variables, found }: ResolveContext,
 ): ReadonlyMap<string, ResolvedAction> {
   const resolved = new Map<string, ResolvedAction>();
   for (const definition of actions) {
     const subject = actionSubject(definition);
     const action = found.attempt(subject, () => {
       variables.require('action', definition);
-      return resolveAction(definition, types, heirs);
+      return resolveAction(definition, types, inheritedRoles);
     });
     if (!action) continue;
     const conflict = names.addAction(action);
@@ -43,7 +42,7 @@ export function resolveActions(
 function resolveAction(
   { name, comment, definition, permissions }: Action,
   types: ActionTypes,
-  heirs: readonly InheritedRole[],
+  inheritedRoles: readonly InheritedRole[],
 ): ResolvedAction {
   const type = definition.type ?? 'mutation';
   const isAsynchronous = type === 'mutation' && definition.kind === 'asynchronous';
@@ -63,7 +62,7 @@ function resolveAction(
     output,
     webhook: webhookOf(definition),
     ...(responseTransform ? { responseTransform } : {}),
-    roles: withHeirs(new Set((permissions ?? []).map(({ role }) => role)), heirs),
+    roles: withInheritedRoles(new Set((permissions ?? []).map(({ role }) => role)), inheritedRoles),
   };
 }
 

@@ -3,6 +3,7 @@
  *  A relationship in a permission reaches every related row: the role's own permission on the target is not applied. Where the
  *  condition is a request's (`reader`), it is, and nothing may be asked that the role may not read.
  *  Spec: BoolExp; grammar: docs/reference/behaviour/operators.md. */
+
 import {
   castOf,
   isOffered,
@@ -35,10 +36,9 @@ import {
   type Predicate,
   visibleIfOf,
 } from './predicate.ts';
-import { ADMIN_ROLE, SESSION_PREFIX } from './session.ts';
+import { ADMIN_ROLE, isLiteral, SESSION_PREFIX } from './session.ts';
 import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from './types.ts';
 import { leafOf, listLeafOf } from './value.ts';
-import { isLiteral } from './variable-name.ts';
 
 /** Where a condition stands. */
 export type Scope = {

@@ -2,11 +2,11 @@
  *  Not here: times (schedule.ts), telling (events/scheduled-feed.ts). Reference: docs/reference/behaviour/scheduled-triggers.md. */
 
 import type { CronTrigger, OneOffEvent } from '../metadata/schema/event.ts';
+import type { ResolveContext } from './context.ts';
 import { eventWebhook } from './event-trigger.ts';
-import { cronTriggerSubject, type Inconsistencies } from './inconsistency.ts';
+import { cronTriggerSubject } from './inconsistency.ts';
 import { parseSchedule } from './schedule.ts';
 import type { Appointment, ResolvedCronTrigger } from './types.ts';
-import type { VariableRules } from './variables.ts';
 
 /** Reference: docs/reference/behaviour/scheduled-triggers.md. */
 export const RETRY_DEFAULTS = {
@@ -19,8 +19,7 @@ export const RETRY_DEFAULTS = {
 /** By name, in metadata order. */
 export function resolveCronTriggers(
   triggers: readonly CronTrigger[],
-  variables: VariableRules,
-  found: Inconsistencies,
+  { variables, found }: ResolveContext,
 ): ReadonlyMap<string, ResolvedCronTrigger> {
   const resolved = triggers.map((trigger) =>
     found.attempt(cronTriggerSubject(trigger), () => {

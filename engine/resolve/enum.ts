@@ -2,15 +2,15 @@
  *  spell), the GraphQL enum made of its rows, and the columns that are of it: those with a foreign key to it.
  *  The enum table's own columns stay text. Not here: when its rows are read (catalog/enum-rows.ts).
  *  Source: docs/reference/behaviour/functions.md. */
+
 import type { Scalar } from '../catalog/scalars.ts';
 import type { Catalog, CatalogColumn, CatalogTable, EnumRow } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import { derivedTypeName, type TableNames } from './names.ts';
 import { enumValueName } from './naming.ts';
-import { SESSION_PREFIX, sessionVariableOf } from './session.ts';
+import { isLiteral, LITERAL_KEY, SESSION_PREFIX, sessionVariableOf } from './session.ts';
 import type { ResolvedColumn, ResolvedEnum, ResolvedTable } from './types.ts';
-import { isLiteral, LITERAL_KEY } from './variable-name.ts';
 
 /** The enum a table is. `rows` is undefined when they could not be read.
  *  Raises `invalidConfiguration` with every reason why it is none. */

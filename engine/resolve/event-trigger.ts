@@ -6,9 +6,9 @@ import type { Columns, Header, RequestTransform } from '../metadata/schema/commo
 import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { CleanupConfig, EventTrigger } from '../metadata/schema/event.ts';
 import { hoursAgo, timerSeconds } from '../metadata/schema/number.ts';
-import { eventTriggerSubject, type Inconsistencies } from './inconsistency.ts';
+import type { PartialSource, ResolveContext } from './context.ts';
+import { eventTriggerSubject } from './inconsistency.ts';
 import { parseSchedule } from './schedule.ts';
-import type { PartialSource } from './stages.ts';
 import type {
   Capture,
   Cleanup,
@@ -17,7 +17,6 @@ import type {
   ResolvedEventTrigger,
   ResolvedTable,
 } from './types.ts';
-import type { VariableRules } from './variables.ts';
 
 /** Of a name in Postgres, with what stands around it there. Reference: docs/reference/behaviour/event-triggers.md. */
 const MOST_NAME_BYTES = 42;
@@ -31,8 +30,7 @@ const OPERATIONS = [
 export function eventTriggersOf(
   at: PartialSource,
   taken: Set<string>,
-  variables: VariableRules,
-  found: Inconsistencies,
+  { variables, found }: ResolveContext,
 ): ReadonlyMap<string, ResolvedEventTrigger> {
   const resolved = new Map<string, ResolvedEventTrigger>();
   for (const [key, table] of at.tables) {

@@ -1,13 +1,14 @@
 /** SQL functions against the catalog: tracked ones (root fields that return rows of a tracked table) and computed fields
  *  (values made from a row). In: their metadata and CatalogFunctions. Out: how they are called and what comes back.
  *  Raises an ERRORS row whose text names what is wrong. Spec: "Tracked function constraints"; docs/reference/behaviour/functions.md. */
+
 import { scalarOf } from '../catalog/scalars.ts';
 import type { Catalog, CatalogArgument, CatalogFunction, PgType } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import type { ComputedField, TrackedFunction } from '../metadata/schema/function.ts';
-import { describe } from './description.ts';
-import { baseName, isGraphqlName } from './names.ts';
+import type { PartialSource } from './context.ts';
+import { baseName, descriptionOf, isGraphqlName } from './names.ts';
 import { fieldName, type Part, rootFieldName, typeName } from './naming.ts';
 import type {
   ResolvedArgument,
@@ -17,29 +18,26 @@ import type {
   ResolveOptions,
 } from './types.ts';
 
-type Around = {
-  readonly catalog: Catalog;
-  readonly tables: ReadonlyMap<string, ResolvedTable>;
-  readonly options: ResolveOptions;
-};
+type FunctionScope = Pick<PartialSource, 'catalog' | 'tables'>;
 
 /** A tracked function: not overloaded, only IN arguments, and it returns rows of a tracked table. */
 export function resolveFunction(
   source: string,
   definition: TrackedFunction,
-  around: Around,
+  { catalog, tables }: FunctionScope,
+  options: ResolveOptions,
 ): ResolvedFunction {
   const name = printQualified(definition.function);
   const refuse = (reason: string): never =>
     fail('invalidConfiguration', { text: `the function "${name}" cannot be tracked because ${reason}` });
-  const called = onlyFunction(definition.function, around.catalog);
+  const called = onlyFunction(definition.function, catalog);
   const { configuration = {} } = definition;
   if (called.hasVariadic) refuse('function with "VARIADIC" parameters are not supported');
   const returns =
     configuration.response?.type === 'table' && configuration.response.table
       ? configuration.response.table
       : (called.returnsTable ?? refuse('the function does not return a "COMPOSITE" type'));
-  const table = around.tables.get(qualifiedKey(returns));
+  const table = tables.get(qualifiedKey(returns));
   if (!table) return refuse(`the return type ${printQualified(returns)} is not a tracked table`);
   const isVolatile = called.volatility === 'volatile';
   if (configuration.exposed_as === 'mutation' && !isVolatile) {
@@ -62,7 +60,7 @@ export function resolveFunction(
       naming,
       custom?.function_aggregate ?? fieldName(naming, base, 'aggregate'),
     ),
-    description: describe(
+    description: descriptionOf(
       definition.comment,
       called.comment ?? `execute function "${definition.function.name}" which returns "${table.table.name}"`,
     ),
@@ -72,7 +70,7 @@ export function resolveFunction(
     isVolatile,
     isForReaders:
       !isVolatile &&
-      around.options.inferFunctionPermissions !== false &&
+      options.inferFunctionPermissions !== false &&
       (definition.permissions ?? []).length === 0,
     arguments: argumentsOf(called, { session: configuration.session_argument ?? null, row: null }, name),
     roles: new Set((definition.permissions ?? []).map(({ role }) => role)),
@@ -83,11 +81,12 @@ export function resolveFunction(
 export function resolveComputedField(
   table: ResolvedTable,
   definition: ComputedField,
-  around: Around,
+  scope: FunctionScope,
+  options: ResolveOptions,
 ): ResolvedComputedField {
   const { name, definition: declared } = definition;
   refuseTakenName(table, name);
-  const called = onlyFunction(declared.function, around.catalog);
+  const called = onlyFunction(declared.function, scope.catalog);
   const functionName = printQualified(declared.function);
   const reasons: string[] = [];
   const inputs = called.arguments.filter(isInput);
@@ -108,11 +107,11 @@ export function resolveComputedField(
   }
   if (called.hasVariadic)
     reasons.push(`the function "${functionName}" has VARIADIC parameters, which are not supported`);
-  const returns = returnOf(called, around, functionName, reasons);
+  const returns = returnOf(called, scope.tables, options, functionName, reasons);
   refuseFor(reasons, name, table);
   return {
     name,
-    description: describe(
+    description: descriptionOf(
       definition.comment,
       called.comment ?? `A computed field, executes function "${declared.function.name}"`,
     ),
@@ -128,7 +127,8 @@ export function resolveComputedField(
 
 function returnOf(
   called: CatalogFunction,
-  { tables, options }: Around,
+  tables: FunctionScope['tables'],
+  options: ResolveOptions,
   functionName: string,
   reasons: string[],
 ): ResolvedComputedField['returns'] | null {

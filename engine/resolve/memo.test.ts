@@ -1,17 +1,17 @@
-/** A resolve that remembers says what one that knows nothing would say, and keeps what an edit did not touch. */
+/** Resolving with the memo of earlier documents gives what resolving without one gives, and keeps what an edit did not change. */
 import '../../testing/seed.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Table } from '../metadata/schema/table.ts';
 import { Inconsistencies } from './inconsistency.ts';
-import { Memo } from './memo.ts';
+import { type Lookup, Memo } from './memo.ts';
 import { resolve } from './resolve.ts';
 import { AUTHORS, metadataOf } from './testing/small-world.ts';
 
 const OPTIONS = { stringifyNumericTypes: false };
 const publicTable = (name: string) => ({ schema: 'public', name });
-const resolved = (tables: readonly Table[], options = OPTIONS) =>
-  resolve(metadataOf(tables), new Map([['default', AUTHORS]]), options);
+const resolved = (tables: readonly Table[], memo?: Memo) =>
+  resolve(metadataOf(tables), new Map([['default', AUTHORS]]), OPTIONS, undefined, memo);
 
 /** Forms each table may have, the first of them absent; objects are shared between documents, as edits share them. */
 const select = (filter: Readonly<Record<string, unknown>>, columns: readonly string[] = ['id']) => [
@@ -83,15 +83,16 @@ const documents = fc.tuple(...FORMS.map((forms) => fc.constantFrom(...forms)));
 const present = (tables: readonly (Table | null)[]) => tables.filter((table) => table !== null);
 
 test('after any edits, the model and its inconsistencies are those of the document as if it were the first', () => {
+  const memo = new Memo();
   fc.assert(
     fc.property(fc.array(documents, { minLength: 2, maxLength: 5 }), (edits) => {
       for (const edit of edits) {
-        const remembered = resolved(present(edit));
-        const anew = resolved(structuredClone(present(edit)), { ...OPTIONS });
-        const taken = TYPES.filter((type) => remembered.model.typeNames.has(type));
-        expect(taken).toEqual(TYPES.filter((type) => anew.model.typeNames.has(type)));
-        expect(remembered.model.sources).toEqual(anew.model.sources);
-        expect(remembered.inconsistencies).toEqual(anew.inconsistencies);
+        const reused = resolved(present(edit), memo);
+        const fresh = resolved(structuredClone(present(edit)));
+        const taken = TYPES.filter((type) => reused.model.typeNames.has(type));
+        expect(taken).toEqual(TYPES.filter((type) => fresh.model.typeNames.has(type)));
+        expect(reused.model.sources).toEqual(fresh.model.sources);
+        expect(reused.inconsistencies).toEqual(fresh.inconsistencies);
       }
     }),
     { numRuns: 300 },
@@ -100,21 +101,23 @@ test('after any edits, the model and its inconsistencies are those of the docume
 
 test('a table that has nothing to do with an edit is the same object after it', () => {
   const [authors, articles] = [FORMS[0]![3]!, FORMS[1]![1]!];
-  const before = resolved([authors, articles]).model.sources.get('default')!.tables;
-  const after = resolved([authors, articles, FORMS[2]![1]!]).model.sources.get('default')!.tables;
+  const memo = new Memo();
+  const before = resolved([authors, articles], memo).model.sources.get('default')!.tables;
+  const after = resolved([authors, articles, FORMS[2]![1]!], memo).model.sources.get('default')!.tables;
   expect(after.size).toBe(3);
   for (const [key, table] of before) expect(after.get(key)).toBe(table);
 });
 
-test('what was looked up is asked again, and what is no longer the same makes the result anew', () => {
-  const memo = new Memo<object, number, string>();
-  const key = {};
-  const made: string[] = [];
-  const ask = (from: string, map: ReadonlyMap<string, number>, found = new Inconsistencies()) =>
-    memo.of(key, [from], [map], found, (noted) => {
-      made.push(`${from}${noted!.get('a')}`);
-      return made.at(-1)!;
-    });
+test('a result is computed again when an input or an entry it looked up has changed', () => {
+  const memo = new Memo();
+  const subject = {};
+  const computed: string[] = [];
+  const compute = (_: object, [input]: readonly [string], [map]: readonly [Lookup<number>]) => {
+    computed.push(`${input}${map.get('a')}`);
+    return computed.at(-1)!;
+  };
+  const ask = (input: string, map: ReadonlyMap<string, number>) =>
+    memo.ofLookups(compute, subject, [input] as const, [map] as const, new Inconsistencies());
   ask('x', new Map([['a', 1]]));
   ask(
     'x',
@@ -123,8 +126,16 @@ test('what was looked up is asked again, and what is no longer the same makes th
       ['b', 2],
     ]),
   );
-  expect(made).toEqual(['x1']);
+  expect(computed).toEqual(['x1']);
   ask('x', new Map([['a', 3]]));
   ask('y', new Map([['a', 3]]));
-  expect(made).toEqual(['x1', 'x3', 'y3']);
+  expect(computed).toEqual(['x1', 'x3', 'y3']);
+});
+
+test('two memos share nothing', () => {
+  const subject = {};
+  const compute = () => ({});
+  const [one, other] = [new Memo(), new Memo()];
+  expect(one.of(compute, subject)).toBe(one.of(compute, subject));
+  expect(one.of(compute, subject)).not.toBe(other.of(compute, subject));
 });

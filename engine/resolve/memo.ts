@@ -1,49 +1,91 @@
-/** What was made of an object before, as long as everything it was made from is the same: an edit changes one table of a
- *  thousand, and resolving all of them anew takes longer than the edit should.
- *  What a result rests on is noted while it is made: `from`, and each look-up in the maps it was given. Sameness is identity,
- *  which immutable documents and catalogs have. Forgotten with the object. Not here: which stages remember (stages.ts). */
+/** Results of earlier resolutions. An edit changes one table of a thousand, so resolving it reuses what the others resolved to.
+ *
+ *  Identity: documents, catalogs and everything resolved from them are immutable. Two inputs are the same input exactly when
+ *  they are identical (`===`).
+ *  Validity: a computation is a pure module-level function that receives nothing but its subject, its inputs and the maps it
+ *  looks entries up in. Its result is valid while the subject, every input and every entry it looked up are identical.
+ *  Bounds: a memo keeps one result for each computation and subject, and forgets it when nothing else refers to the subject.
+ *  The state of an engine owns its memo (admin/state.ts); it ends with the state.
+ *  Not here: the computations (table.ts, source.ts, conflicts.ts, names.ts, unenforced.ts). */
 import type { Inconsistencies } from './inconsistency.ts';
 
-/** A map that is only asked for single values. */
+/** A map that a computation may only look single entries up in. */
 export type Lookup<T> = Pick<ReadonlyMap<string, T>, 'get'>;
 
-type Made<V> = {
-  readonly from: readonly unknown[];
-  readonly reads: readonly (readonly [map: number, key: string, value: unknown])[];
-  readonly value: V;
+type Result = {
+  readonly inputs: readonly unknown[];
+  readonly lookups: readonly (readonly [map: number, key: string, entry: unknown])[];
+  readonly value: unknown;
 };
 
-export class Memo<K extends object, T, V> {
-  readonly #made = new WeakMap<K, Made<V>>();
+export class Memo {
+  readonly #results = new Map<unknown, WeakMap<object, Result>>();
 
-  /** A result that leaves something out is made again each time: who asks wants to hear of it. */
-  of(
-    key: K,
-    from: readonly unknown[],
-    maps: readonly Lookup<T>[],
-    found: Inconsistencies,
-    make: (...maps: readonly Lookup<T>[]) => V,
+  /** Returns `compute(subject, ...inputs)`, computed again only when an input has changed. */
+  of<K extends object, I extends readonly unknown[], V>(
+    compute: (subject: K, ...inputs: I) => V,
+    subject: K,
+    ...inputs: I
   ): V {
-    const known = this.#made.get(key);
-    if (known && isStill(known, from, maps)) return known.value;
-    const reads: [number, string, unknown][] = [];
-    const noted = maps.map((map, i) => ({
-      get: (name: string) => {
-        const value = map.get(name);
-        reads.push([i, name, value]);
-        return value;
+    const results = this.#resultsOf(compute);
+    const cached = results.get(subject);
+    if (cached && isSame(cached.inputs, inputs)) return cached.value as V;
+    const value = compute(subject, ...inputs);
+    results.set(subject, { inputs, lookups: [], value });
+    return value;
+  }
+
+  /** Like `of`, for a computation that looks entries up in `maps` and reports what it leaves out. A result that left something
+   *  out is not kept, because each resolution has to report it. */
+  ofLookups<K extends object, I extends readonly unknown[], M extends readonly Lookup<unknown>[], V>(
+    compute: (subject: K, inputs: I, maps: M, found: Inconsistencies) => V,
+    subject: K,
+    inputs: I,
+    maps: M,
+    found: Inconsistencies,
+  ): V {
+    const results = this.#resultsOf(compute);
+    const cached = results.get(subject);
+    const isValid =
+      cached &&
+      isSame(cached.inputs, inputs) &&
+      cached.lookups.every(([map, key, entry]) => maps[map]!.get(key) === entry);
+    if (isValid) return cached.value as V;
+    const lookups: [number, string, unknown][] = [];
+    const recorded = maps.map((map, i) => ({
+      get: (key: string) => {
+        const entry = map.get(key);
+        lookups.push([i, key, entry]);
+        return entry;
       },
     }));
-    const before = found.all.length;
-    const value = make(...noted);
-    if (found.all.length === before) this.#made.set(key, { from, reads, value });
+    const reported = found.all.length;
+    const value = compute(subject, inputs, recorded as unknown as M, found);
+    if (found.all.length === reported) results.set(subject, { inputs, lookups, value });
     return value;
+  }
+
+  /** Returns the result that `compute` derives from its previous one and keeps it; undefined leaves the previous one. */
+  next<K extends object, I, V>(
+    compute: (subject: K, input: I, previous: V | undefined) => V | undefined,
+    subject: K,
+    input: I,
+  ): V | undefined {
+    const results = this.#resultsOf(compute);
+    const value = compute(subject, input, results.get(subject)?.value as V | undefined);
+    if (value !== undefined) results.set(subject, { inputs: [], lookups: [], value });
+    return value;
+  }
+
+  #resultsOf(compute: unknown): WeakMap<object, Result> {
+    const known = this.#results.get(compute);
+    if (known) return known;
+    const results = new WeakMap<object, Result>();
+    this.#results.set(compute, results);
+    return results;
   }
 }
 
-function isStill(made: Made<unknown>, from: readonly unknown[], maps: readonly Lookup<unknown>[]): boolean {
-  return (
-    made.from.every((part, i) => part === from[i]) &&
-    made.reads.every(([map, name, value]) => maps[map]!.get(name) === value)
-  );
+function isSame(left: readonly unknown[], right: readonly unknown[]): boolean {
+  return left.length === right.length && left.every((input, i) => input === right[i]);
 }

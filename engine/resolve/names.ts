@@ -13,7 +13,7 @@ import type {
   RootFieldKind,
   TableConfiguration,
 } from '../metadata/schema/table.ts';
-import { describe } from './description.ts';
+
 import { fieldName, type Naming, type Part, rootFieldName, sharedTypeName, typeName } from './naming.ts';
 import type { ResolvedTable, RootField } from './types.ts';
 
@@ -231,25 +231,10 @@ const TYPES_OF_FEATURES = {
   nested_updates: ['deletes', 'related_input', 'related_writes_input'],
 } as const;
 
-/** Every type name a table takes: two definitions of one name would be one type, and a wrong one. */
+/** Returns every type name a table takes. Two definitions of one name would be one type, and a wrong one. */
 export function typeNamesOf(table: ResolvedTable, features: ReadonlySet<string>): readonly string[] {
   const on = Object.entries(TYPES_OF_FEATURES).filter(([feature]) => features.has(feature));
-  const key = on.map(([feature]) => feature).join();
-  const known = knownTypeNames.get(table);
-  if (known?.features === key) return known.names;
   const suffixes = [...DERIVED_TYPES, ...on.flatMap(([, types]) => types)];
-  const names = spelledTypeNames(table, suffixes);
-  knownTypeNames.set(table, { features: key, names });
-  return names;
-}
-
-/** Spelling them is a great part of resolving a thousand tables, and tables are kept between edits. */
-const knownTypeNames = new WeakMap<
-  ResolvedTable,
-  { readonly features: string; readonly names: readonly string[] }
->();
-
-function spelledTypeNames(table: ResolvedTable, suffixes: readonly string[]): readonly string[] {
   const ofEnum = table.enum ? [table.enum.typeName, table.enum.comparisonName] : [];
   return [table.typeName, ...ofEnum, ...suffixes.map((suffix) => derivedTypeName(table, suffix))];
 }
@@ -286,7 +271,7 @@ function rootField(
   if (!isGraphqlName(final)) {
     fail('invalidConfiguration', { text: `"${final}" is not a valid GraphQL identifier` });
   }
-  return { name: final, description: describe(comment, ROOT_FIELDS[kind].description(table)) };
+  return { name: final, description: descriptionOf(comment, ROOT_FIELDS[kind].description(table)) };
 }
 
 /** Names of the table's root fields there; last row first, which is the order conflicts are listed in. */
@@ -297,4 +282,14 @@ export function rootFieldsIn(table: ResolvedTable, type: RootType): readonly str
   )
     .map((kind) => table.rootFields[kind].name)
     .reverse();
+}
+
+/** No table is in a schema without a name. */
+export function nativeName(rootField: string): QualifiedName {
+  return { schema: '', name: rootField };
+}
+
+/** An empty comment hides what there would be otherwise. */
+export function descriptionOf(comment: string | null | undefined, otherwise: string | null): string | null {
+  return (comment ?? otherwise) || null;
 }

@@ -1,43 +1,55 @@
 /** One native query: SQL of the administrator's own, as rows that are read like those of a view that takes arguments. The
  *  rows are a ResolvedTable under a name no table can have, so that everything that reads tables reads them too.
  *  In: its metadata, the logical models. Out: ResolvedTable with `native`; relationships and permissions are added later.
- *  Not here: reading code (native-code.ts), asking Postgres about it (database/native-query.ts).
+ *  Not here: reading code (native-query-code.ts), asking Postgres about it (database/native-query.ts).
  *  Reference: docs/reference/behaviour/functions.md. */
 import { scalarOf } from '../catalog/scalars.ts';
 import { typeByName } from '../catalog/type-names.ts';
 import type { Catalog } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';
-import type { QualifiedName } from '../metadata/schema/common.ts';
+import { qualifiedKey } from '../metadata/schema/common.ts';
 import type { NativeQuery, NativeRelationship } from '../metadata/schema/native-query.ts';
 import type { ObjectRelationship } from '../metadata/schema/relationship.ts';
-import type { ResolvedLogicalModel } from './logical-model.ts';
-import { isGraphqlName, onlyRootField } from './names.ts';
-import { type Naming, rootFieldName, typeName } from './naming.ts';
-import { parseNativeCode } from './native-code.ts';
-import type { NativeArgument, NativeRows, ResolvedTable } from './types.ts';
+import type { Source } from '../metadata/schema/source.ts';
+import { adminAccess } from './access.ts';
+import { TakenNames } from './conflicts.ts';
+import { emptySource, type PartialSource, type ResolveContext } from './context.ts';
+import {
+  Inconsistencies,
+  logicalModelPermissionSubject,
+  logicalModelSubject,
+  nativeQuerySubject,
+} from './inconsistency.ts';
+import { type ResolvedLogicalModel, resolveLogicalModel, resolveModelPermission } from './logical-model.ts';
+import { Memo } from './memo.ts';
+import { isGraphqlName, nativeName, onlyRootField } from './names.ts';
+import { namingOf, rootFieldName, typeName } from './naming.ts';
+import { parseNativeQueryCode } from './native-query-code.ts';
+import { type RelationshipTargets, resolveRelationship } from './relationship.ts';
+import type {
+  NativeArgument,
+  NativeRows,
+  ResolvedRelationship,
+  ResolvedTable,
+  ResolveOptions,
+  TableAccess,
+} from './types.ts';
 
 export type NativeTable = ResolvedTable & { readonly native: NativeRows };
 
-type Place = { readonly source: string; readonly naming: Naming };
-
-/** No table is in a schema without a name. */
-export function nativeName(rootField: string): QualifiedName {
-  return { schema: '', name: rootField };
-}
-
 /** Raises `logicalModelNotFound`, `invalidConfiguration`, `nativeQueryInvalid`. */
-export function resolveNativeQuery(
-  at: Place & { readonly catalog: Catalog },
+function resolveNativeQuery(
+  at: Pick<PartialSource, 'name' | 'naming' | 'catalog'>,
   definition: NativeQuery,
   models: ReadonlyMap<string, ResolvedLogicalModel>,
 ): NativeTable {
-  const { source, catalog, naming } = at;
+  const { name: source, catalog, naming } = at;
   const name = definition.root_field_name;
   if (!isGraphqlName(name)) refuse(`"${name}" is not a valid GraphQL identifier`);
   const model = models.get(definition.returns);
   if (!model) return fail('logicalModelNotFound', { name: definition.returns, source });
   const args = argumentsOf(definition, catalog);
-  const code = parseNativeCode(definition.code, new Set(args.map((argument) => argument.name)));
+  const code = parseNativeQueryCode(definition.code, new Set(args.map((argument) => argument.name)));
   refuseUnfilled(definition, model);
   return {
     ...rowsOf(at, model),
@@ -53,7 +65,11 @@ export function resolveNativeQuery(
 }
 
 /** Rows of the model and of nothing yet: what its permissions are about. */
-export function rowsOf({ source, naming }: Place, model: ResolvedLogicalModel): ResolvedTable {
+function rowsOf(
+  { name: source, naming }: Pick<PartialSource, 'name' | 'naming'>,
+  model: ResolvedLogicalModel,
+): ResolvedTable {
+  const operations = { isInsertable: false, isUpdatable: false, isDeletable: false };
   return {
     source,
     table: nativeName(model.name),
@@ -71,18 +87,17 @@ export function rowsOf({ source, naming }: Place, model: ResolvedLogicalModel): 
     relationships: new Map(),
     computedFields: new Map(),
     permissions: new Map(),
-    isInsertable: false,
-    isUpdatable: false,
-    isDeletable: false,
+    adminAccess: adminAccess(model.columns, { ...operations, allowsAggregation: false }),
+    ...operations,
   };
 }
 
-export function hasRelationships(query: NativeQuery): boolean {
+function hasRelationships(query: NativeQuery): boolean {
   return (query.object_relationships ?? []).length + (query.array_relationships ?? []).length > 0;
 }
 
 /** The relationship as a table would have it. */
-export function asManual({ name, using, comment }: NativeRelationship): ObjectRelationship {
+function asManual({ name, using, comment }: NativeRelationship): ObjectRelationship {
   const { remote_table, remote_native_query, column_mapping } = using;
   const target = {
     ...(remote_table ? { remote_table } : {}),
@@ -128,4 +143,112 @@ function refuseUnfilled(definition: NativeQuery, model: ResolvedLogicalModel): v
 
 function refuse(text: string): never {
   fail('invalidConfiguration', { text });
+}
+
+type Tables = PartialSource['tables'];
+
+/** Adds the logical models and the rows of native queries to a source, both without relationships and permissions. */
+export function trackNativeQueries(
+  at: PartialSource,
+  names: TakenNames,
+  { options, found }: Pick<ResolveContext, 'options' | 'found'>,
+): PartialSource {
+  const { source, catalog } = at;
+  const declared = source.logical_models ?? [];
+  const scope = { catalog, options, models: new Set(declared.map(({ name }) => name)) };
+  const models = new Map<string, ResolvedLogicalModel>();
+  for (const definition of declared) {
+    const subject = logicalModelSubject(source.name, definition);
+    const model = found.attempt(subject, () => resolveLogicalModel(definition, scope));
+    if (model) models.set(model.name, model);
+  }
+  const nativeQueries = new Map<string, NativeTable>();
+  for (const definition of source.native_queries ?? []) {
+    const rows = found.attempt(nativeQuerySubject(source.name, definition), () => {
+      const resolved = resolveNativeQuery(at, definition, models);
+      const reason = catalog.preparedQueries.get(signatureOf(resolved));
+      if (reason) fail('nativeQueryInvalid', { reason });
+      const conflict = names.addNativeQuery(resolved, definition.returns, hasRelationships(definition));
+      if (conflict) throw conflict;
+      return resolved;
+    });
+    if (rows) nativeQueries.set(qualifiedKey(rows.table), rows);
+  }
+  return { ...at, models, nativeQueries };
+}
+
+/** Returns the native queries of a source that fit its metadata and catalog, for Postgres to check (database/native-query.ts). */
+export function nativeQueriesOf(
+  source: Source,
+  catalog: Catalog,
+  options: ResolveOptions,
+): readonly NativeTable[] {
+  const naming = namingOf(source.customization, options.namingConvention);
+  const at = { ...emptySource(source, catalog), naming };
+  const names = new TakenNames(new Set(options.features), new Memo());
+  const { nativeQueries } = trackNativeQueries(at, names, { options, found: new Inconsistencies() });
+  return [...nativeQueries.values()] as readonly NativeTable[];
+}
+
+/** Returns the rows of native queries with their relationships. A query whose relationship does not fit is left out, and so are
+ *  the queries with a relationship to it. */
+export function relateNativeQueries(at: PartialSource, found: Inconsistencies): Tables {
+  const definitions = new Map(
+    (at.source.native_queries ?? []).map((query) => [qualifiedKey(nativeName(query.root_field_name)), query]),
+  );
+  let left = at.nativeQueries;
+  for (;;) {
+    const targets = { source: at.name, tables: at.tables, nativeQueries: left, catalog: at.catalog };
+    const related = new Map<string, ResolvedTable>();
+    for (const [key, rows] of left) {
+      const definition = definitions.get(key)!;
+      const whole = found.attempt(nativeQuerySubject(at.name, definition), () => {
+        return { ...rows, relationships: relationshipsOf(definition, rows, targets) };
+      });
+      if (whole) related.set(key, whole);
+    }
+    if (related.size === left.size) return related;
+    left = new Map([...left].filter(([key]) => related.has(key)));
+  }
+}
+
+function relationshipsOf(
+  definition: NativeQuery,
+  rows: ResolvedTable,
+  targets: RelationshipTargets,
+): ReadonlyMap<string, ResolvedRelationship> {
+  const relationships = new Map<string, ResolvedRelationship>();
+  for (const kind of ['object', 'array'] as const) {
+    for (const relationship of definition[`${kind}_relationships`] ?? []) {
+      const { name } = relationship;
+      if (relationships.has(name))
+        fail('fieldConflict', { table: rows.table.name, with: `relationship "${name}"` });
+      relationships.set(name, resolveRelationship(kind, asManual(relationship), rows, targets));
+    }
+  }
+  return relationships;
+}
+
+/** Returns the permissions of logical models, by model and role. */
+export function modelPermissions(
+  at: PartialSource,
+  prefix: string | undefined,
+  found: Inconsistencies,
+): ReadonlyMap<string, ReadonlyMap<string, TableAccess>> {
+  const { logical_models: definitions = [] } = at.source;
+  return new Map(
+    definitions.map(({ name, select_permissions: permissions = [] }) => {
+      const model = at.models.get(name);
+      const accesses = permissions.flatMap((permission): [string, TableAccess][] => {
+        if (!model) return [];
+        const subject = logicalModelPermissionSubject(at.name, name, permission);
+        const select = found.attempt(subject, () => {
+          const scope = { table: rowsOf(at, model), tables: at.tables, prefix, columnSets: new Map() };
+          return resolveModelPermission(permission.permission, model, scope);
+        });
+        return select ? [[permission.role, { select, insert: null, update: null, delete: null }]] : [];
+      });
+      return [name, new Map(accesses)];
+    }),
+  );
 }

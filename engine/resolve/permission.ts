@@ -28,15 +28,17 @@ import type {
 } from './types.ts';
 import { leafOf } from './value.ts';
 
-/** The permission's table and its neighbours. */
+/** The table of a permission, and the tables that its conditions may reach. */
 export type PermissionScope = {
   readonly table: ResolvedTable;
   readonly tables: Lookup<ResolvedTable>;
+  /** Sets of columns of the table that roles share, by the list that names them. */
+  readonly columnSets: Map<string, ReadonlySet<string>>;
 } & Pick<Scope, 'remote' | 'prefix'>;
 
 export function resolveSelect(rule: SelectRule, scope: PermissionScope): SelectAccess {
   return {
-    columns: columnsOf(rule.columns, scope.table),
+    columns: columnsOf(rule.columns, scope),
     computedFields: computedFieldsOf(rule.computed_fields ?? [], scope),
     cells: ALL_CELLS,
     filter: conditionOf('filter', rule.filter, scope),
@@ -51,7 +53,7 @@ export function resolveSelect(rule: SelectRule, scope: PermissionScope): SelectA
 export function resolveInsert(rule: InsertRule, scope: PermissionScope): InsertAccess {
   const presets = presetsOf(rule.set, scope);
   return {
-    columns: writableColumns(rule.columns ?? '*', scope.table, presets),
+    columns: writableColumns(rule.columns ?? '*', scope, presets),
     check: conditionOf('check', rule.check, scope),
     presets,
     backendOnly: rule.backend_only ?? false,
@@ -62,7 +64,7 @@ export function resolveInsert(rule: InsertRule, scope: PermissionScope): InsertA
 export function resolveUpdate(rule: UpdateRule, scope: PermissionScope): UpdateAccess {
   const presets = presetsOf(rule.set, scope);
   return {
-    columns: writableColumns(rule.columns, scope.table, presets),
+    columns: writableColumns(rule.columns, scope, presets),
     filter: conditionOf('filter', rule.filter, scope),
     check: conditionOf('check', rule.check ?? null, scope),
     presets,
@@ -86,21 +88,17 @@ function conditionOf(key: string, value: unknown, around: PermissionScope): Pred
   return within(['permission', key], () => resolveBoolExp(value, scope));
 }
 
-/** Sets of columns, by the table and the list they were made of: many roles may read the same ones. */
-const knownColumns = new WeakMap<ResolvedTable, Map<string, ReadonlySet<string>>>();
-
-/** Listed columns must exist; those GraphQL cannot name are left out. In the order of the table. */
-function columnsOf(columns: Columns, table: ResolvedTable): ReadonlySet<string> {
-  const ofTable = knownColumns.get(table) ?? new Map<string, ReadonlySet<string>>();
-  knownColumns.set(table, ofTable);
-  // No name holds a zero byte (metadata/well-formed.ts).
+/** Returns the listed columns, which must exist, in the order of the table. Those GraphQL cannot name are left out. Roles with
+ *  equal lists share one set. */
+function columnsOf(columns: Columns, { table, columnSets }: PermissionScope): ReadonlySet<string> {
+  // No name holds a zero byte (metadata/parse.ts).
   const key = columns === '*' ? columns : `\0${columns.join('\0')}`;
-  const known = ofTable.get(key) ?? columnsAnew(columns, table);
-  ofTable.set(key, known);
-  return known;
+  const names = columnSets.get(key) ?? columnsIn(columns, table);
+  columnSets.set(key, names);
+  return names;
 }
 
-function columnsAnew(columns: Columns, table: ResolvedTable): ReadonlySet<string> {
+function columnsIn(columns: Columns, table: ResolvedTable): ReadonlySet<string> {
   const listed = columns === '*' ? null : new Set(columns);
   const missing = listed && columnNotIn(listed, table);
   if (missing !== null) {
@@ -118,11 +116,11 @@ function columnNotIn(names: Iterable<string>, { columnByName }: ResolvedTable): 
 /** What the database fills in itself and what a preset decides is not for clients to write. */
 function writableColumns(
   columns: Columns,
-  table: ResolvedTable,
+  scope: PermissionScope,
   presets: ReadonlyMap<string, Leaf>,
 ): ReadonlySet<string> {
-  const isAllowed = (name: string) => table.columnByName.get(name)!.isWritable && !presets.has(name);
-  return new Set([...columnsOf(columns, table)].filter(isAllowed));
+  const isAllowed = (name: string) => scope.table.columnByName.get(name)!.isWritable && !presets.has(name);
+  return new Set([...columnsOf(columns, scope)].filter(isAllowed));
 }
 
 function presetsOf(

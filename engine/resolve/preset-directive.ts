@@ -11,7 +11,7 @@ import {
   type TypeDefinitionNode,
   visit,
 } from 'graphql';
-import { sessionVariableOf } from './session.ts';
+import { meantBy, sessionVariableOf } from './session.ts';
 import {
   BUILT_IN_SCALARS,
   elementType,
@@ -21,7 +21,6 @@ import {
   type UpstreamSchema,
   type UpstreamType,
 } from './upstream.ts';
-import { meantBy } from './variable-name.ts';
 
 type Because = (reason: string) => void;
 

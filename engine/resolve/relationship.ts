@@ -1,6 +1,7 @@
 /** One relationship of a table: to which table it leads, by which columns, to how many rows.
  *  In: its metadata, the tables that resolved, the catalog for the foreign keys. Out: ResolvedRelationship.
  *  Not here: relationships to other sources and remote schemas. Spec: "Relationship types"; docs/reference/behaviour/relationships.md. */
+
 import type { Catalog, CatalogForeignKey } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
@@ -11,12 +12,13 @@ import type {
   ObjectRelationship,
 } from '../metadata/schema/relationship.ts';
 import type { Lookup } from './memo.ts';
-import { nativeName } from './native-query.ts';
+import { nativeName } from './names.ts';
+
 import type { Join } from './predicate.ts';
 import type { ResolvedRelationship, ResolvedTable } from './types.ts';
 
-/** What a relationship may lead to: everything that resolved in its source, and what the database knows. */
-export type Surroundings = {
+/** What a relationship may lead to: the tables and native queries of its source that resolved. */
+export type RelationshipTargets = {
   readonly source: string;
   readonly tables: Lookup<ResolvedTable>;
   /** Rows of native queries, by qualifiedKey. */
@@ -30,15 +32,15 @@ export function resolveRelationship(
   kind: 'object' | 'array',
   definition: ObjectRelationship | ArrayRelationship,
   table: ResolvedTable,
-  around: Surroundings,
+  targets: RelationshipTargets,
 ): ResolvedRelationship {
   refuseColumnName(definition.name, table);
   const { foreign_key_constraint_on: on, manual_configuration: manual } = definition.using;
   const found = on
     ? 'table' in on
-      ? byForeignKeyThere(on, table, around)
-      : byOwnForeignKey(on, table, around)
-    : byColumns(manual!, table, around);
+      ? byForeignKeyThere(on, table, targets)
+      : byOwnForeignKey(on, table, targets)
+    : byColumns(manual!, table, targets);
   // Many rows can only come after the one they refer to.
   const insertion = kind === 'array' ? 'after' : found.insertion;
   return { kind, name: definition.name, ...found, insertion, comment: definition.comment ?? null };
@@ -47,11 +49,15 @@ export function resolveRelationship(
 type Found = Pick<ResolvedRelationship, 'join' | 'isNullable' | 'insertion'>;
 
 /** Our columns refer to the other table's key: exactly one row, none only where a column is null. */
-function byOwnForeignKey(columns: readonly string[], table: ResolvedTable, around: Surroundings): Found {
+function byOwnForeignKey(
+  columns: readonly string[],
+  table: ResolvedTable,
+  targets: RelationshipTargets,
+): Found {
   requireColumns(columns, table);
-  const own = around.catalog.tables.get(qualifiedKey(table.table))!;
+  const own = targets.catalog.tables.get(qualifiedKey(table.table))!;
   const key = theOne(own.foreignKeys.filter((candidate) => sameColumns(candidate.columns, columns)));
-  const target = around.tables.get(qualifiedKey(key.table));
+  const target = targets.tables.get(qualifiedKey(key.table));
   if (!target) fail('tableNotTracked', { table: printQualified(key.table) });
   return {
     join: { table: key.table, mapping: zip(key.columns, key.foreignColumns), isUnique: true },
@@ -61,11 +67,11 @@ function byOwnForeignKey(columns: readonly string[], table: ResolvedTable, aroun
 }
 
 /** The other table's columns refer to our key: any number of rows, unless they are unique there. */
-function byForeignKeyThere(on: ForeignKeyOn, table: ResolvedTable, around: Surroundings): Found {
-  const target = around.tables.get(qualifiedKey(on.table));
-  if (!target) fail('tableNotInSource', { table: printQualified(on.table), source: around.source });
+function byForeignKeyThere(on: ForeignKeyOn, table: ResolvedTable, targets: RelationshipTargets): Found {
+  const target = targets.tables.get(qualifiedKey(on.table));
+  if (!target) fail('tableNotInSource', { table: printQualified(on.table), source: targets.source });
   requireColumns(on.columns, target);
-  const theirs = around.catalog.tables.get(qualifiedKey(on.table))!;
+  const theirs = targets.catalog.tables.get(qualifiedKey(on.table))!;
   const key = theOne(
     theirs.foreignKeys.filter(
       (candidate) => sameColumns(candidate.columns, on.columns) && isSame(candidate.table, table.table),
@@ -82,8 +88,8 @@ function byForeignKeyThere(on: ForeignKeyOn, table: ResolvedTable, around: Surro
   };
 }
 
-function byColumns(manual: ManualConfiguration, table: ResolvedTable, around: Surroundings): Found {
-  const target = manualTarget(manual, around);
+function byColumns(manual: ManualConfiguration, table: ResolvedTable, targets: RelationshipTargets): Found {
+  const target = manualTarget(manual, targets);
   const mapping = Object.entries(manual.column_mapping);
   if (mapping.length === 0) fail('unexpectedPayload', { text: 'column_mapping should not be empty' });
   const remote = mapping.map(([, column]) => column);
@@ -98,7 +104,7 @@ function byColumns(manual: ManualConfiguration, table: ResolvedTable, around: Su
 
 function manualTarget(
   { remote_table: table, remote_native_query: query }: ManualConfiguration,
-  around: Surroundings,
+  targets: RelationshipTargets,
 ): ResolvedTable {
   if ((table === undefined) === (query === undefined)) {
     fail('unexpectedPayload', {
@@ -106,11 +112,11 @@ function manualTarget(
     });
   }
   const name = table ?? nativeName(query!);
-  const target = (table ? around.tables : around.nativeQueries).get(qualifiedKey(name));
+  const target = (table ? targets.tables : targets.nativeQueries).get(qualifiedKey(name));
   if (target) return target;
   return table
     ? fail('tableNotTracked', { table: printQualified(table) })
-    : fail('nativeQueryNotFound', { name: query!, source: around.source });
+    : fail('nativeQueryNotFound', { name: query!, source: targets.source });
 }
 
 /** Relationships and columns share the table's fields. */

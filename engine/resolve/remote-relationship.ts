@@ -7,6 +7,14 @@
 import { EngineError, fail } from '../errors/engine-error.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import type { RemoteRelationship, RemoteRelationshipDefinition } from '../metadata/schema/relationship.ts';
+import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
+import type { Source } from '../metadata/schema/source.ts';
+import type { Table } from '../metadata/schema/table.ts';
+import {
+  type Inconsistencies,
+  remoteRelationshipSubject,
+  remoteTypeRelationshipSubject,
+} from './inconsistency.ts';
 import { isUniqueOn } from './relationship.ts';
 import { fieldNameOf } from './remote-names.ts';
 import { readSteps, stepsProblem } from './remote-step.ts';
@@ -16,6 +24,7 @@ import type {
   ResolvedRemoteSchema,
   ResolvedSource,
   ResolvedTable,
+  TypeRelationships,
 } from './types.ts';
 import { elementType, isRequired, namedType, type UpstreamField, type UpstreamSchema } from './upstream.ts';
 
@@ -169,4 +178,78 @@ function refuseTaken(name: string, table: ResolvedTable): void {
   if (column) conflict(`postgres column "${column.name}"`);
   if (table.relationships.has(name)) conflict(`relationship "${name}"`);
   if (table.computedFields.has(name)) conflict(`computed field "${name}"`);
+}
+
+type Sources = ReadonlyMap<string, ResolvedSource>;
+
+/** The sources, whose tables have their remote relationships. */
+export function joinSources(
+  sources: Sources,
+  remoteSchemas: ReadonlyMap<string, ResolvedRemoteSchema>,
+  definitions: readonly Source[],
+  found: Inconsistencies,
+): Sources {
+  const around = { sources, remoteSchemas };
+  const joined = new Map(sources);
+  for (const { name, tables: listed } of definitions) {
+    const source = joined.get(name);
+    const related = listed.filter(({ remote_relationships: all = [] }) => all.length > 0);
+    if (!source || related.length === 0) continue;
+    const tables = new Map(source.tables);
+    for (const definition of related) {
+      const key = qualifiedKey(definition.table);
+      const table = tables.get(key);
+      if (!table) continue;
+      tables.set(key, { ...table, remoteRelationships: relationshipsOf(definition, table, around, found) });
+    }
+    joined.set(name, { ...source, tables });
+  }
+  return joined;
+}
+
+function relationshipsOf(
+  { remote_relationships: definitions = [] }: Table,
+  table: ResolvedTable,
+  around: RemoteSurroundings,
+  found: Inconsistencies,
+): ReadonlyMap<string, ResolvedRemoteRelationship> {
+  const relationships = new Map<string, ResolvedRemoteRelationship>();
+  for (const definition of definitions) {
+    const { name } = definition;
+    const resolved = found.attempt(remoteRelationshipSubject(table.source, table.table, definition), () => {
+      if (!relationships.has(name)) return resolveRemoteRelationship(definition, table, around);
+      const other = `remote relationship "${name}"`;
+      return fail('fieldConflict', { table: printQualified(table.table), with: other });
+    });
+    if (resolved) relationships.set(name, resolved);
+  }
+  return relationships;
+}
+
+/** Those that start in a remote schema. */
+export function joinTypes(
+  definitions: readonly RemoteSchema[],
+  around: RemoteSurroundings,
+  found: Inconsistencies,
+): TypeRelationships {
+  const joined = new Map<string, Map<string, Map<string, ResolvedRemoteRelationship>>>();
+  for (const { name: schema, remote_relationships: types = [] } of definitions) {
+    const remote = around.remoteSchemas.get(schema);
+    if (!remote || types.length === 0) continue;
+    const byType = new Map<string, Map<string, ResolvedRemoteRelationship>>();
+    joined.set(schema, byType);
+    for (const { type_name: type, relationships } of types) {
+      const own = byType.get(type) ?? new Map<string, ResolvedRemoteRelationship>();
+      byType.set(type, own);
+      for (const definition of relationships) {
+        const { name } = definition;
+        const resolved = found.attempt(remoteTypeRelationshipSubject(schema, type, definition), () => {
+          if (own.has(name)) fail('remoteTypeRelationshipExists', { type, name });
+          return resolveTypeRelationship(definition, remote, type, around);
+        });
+        if (resolved) own.set(name, resolved);
+      }
+    }
+  }
+  return joined;
 }

@@ -13,6 +13,7 @@ import type {
   RemoteSchemaPermission,
 } from '../metadata/schema/remote-schema.ts';
 import type { TakenNames } from './conflicts.ts';
+import type { ResolveContext } from './context.ts';
 import {
   type Inconsistencies,
   inheritedConflict,
@@ -24,7 +25,6 @@ import { readPermission } from './remote-permission.ts';
 import { ADMIN_ROLE } from './session.ts';
 import type { RemoteEndpoint, ResolvedRemoteSchema, ResolveOptions } from './types.ts';
 import type { UpstreamSchema } from './upstream.ts';
-import type { VariableRules } from './variables.ts';
 
 /** What a service says of itself: its introspection as it came, and read; or why there is none. */
 export type Upstream =
@@ -34,37 +34,35 @@ export type Upstream =
 /** By name of the remote schema. */
 export type Upstreams = ReadonlyMap<string, Upstream>;
 
-type Around = {
+type RemoteSchemaScope = {
   readonly upstreams: Upstreams;
   readonly names: TakenNames;
-  readonly heirs: readonly InheritedRole[];
-  readonly options: ResolveOptions;
-  readonly variables: VariableRules;
+  readonly inheritedRoles: readonly InheritedRole[];
 };
 
 export function resolveRemoteSchemas(
   definitions: readonly RemoteSchema[],
-  around: Around,
-  found: Inconsistencies,
+  { upstreams, names, inheritedRoles }: RemoteSchemaScope,
+  { options, variables, found }: ResolveContext,
 ): ReadonlyMap<string, ResolvedRemoteSchema> {
   const resolved = definitions.flatMap((definition): [string, ResolvedRemoteSchema][] => {
     const { name, permissions = [] } = definition;
     const subject = remoteSchemaSubject(definition);
     const remote = found.attempt(subject, () => {
-      around.variables.require('remote_schema', definition);
-      return resolveRemoteSchema(definition, around.upstreams.get(name), around.options);
+      variables.require('remote_schema', definition);
+      return resolveRemoteSchema(definition, upstreams.get(name), options);
     });
     if (!remote) return [];
-    const conflict = around.names.addRemoteSchema(remote);
+    const conflict = names.addRemoteSchema(remote);
     if (conflict !== null) {
       found.addShared(subject, conflict);
       return [];
     }
-    if (around.options.enforcesRemotePermissions === false) {
+    if (options.enforcesRemotePermissions === false) {
       return [[name, unenforced(remote, permissions, found)]];
     }
-    const own = permissionsOf(remote, permissions, around.options.headerPrefix, found);
-    return [[name, { ...remote, permissions: withInherited(own, permissions, around.heirs, name, found) }]];
+    const own = permissionsOf(remote, permissions, options.headerPrefix, found);
+    return [[name, { ...remote, permissions: withInherited(own, permissions, inheritedRoles, name, found) }]];
   });
   return new Map(resolved);
 }
@@ -145,13 +143,13 @@ function permissionsOf(
 function withInherited(
   own: Parts,
   permissions: readonly RemoteSchemaPermission[],
-  heirs: readonly InheritedRole[],
+  inheritedRoles: readonly InheritedRole[],
   remote_schema: string,
   found: Inconsistencies,
 ): Parts {
   const parts = new Map(own);
   const unclear = new Set<string>();
-  for (const { role_name: role, role_set: parents } of heirs) {
+  for (const { role_name: role, role_set: parents } of inheritedRoles) {
     if (permissions.some((permission) => permission.role === role)) continue;
     const lent = parents.flatMap((parent) => parts.get(parent) ?? []);
     const [first, ...others] = lent;

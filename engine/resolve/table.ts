@@ -1,59 +1,42 @@
 /** One tracked table against the catalog: columns, keys and names. Relationships and permissions are added by later
  *  stages (resolve.ts). In: the table's metadata and its CatalogTable. Out: ResolvedTable with both still empty.
  *  Not here: enum tables and the columns that refer to them (enum.ts), conflicts between tables (names.ts). */
+
 import { scalarOf } from '../catalog/scalars.ts';
 import type { CatalogColumn, CatalogIndex, CatalogTable } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';
 import { own } from '../metadata/own.ts';
 import { printQualified, type QualifiedName } from '../metadata/schema/common.ts';
-import type { Source } from '../metadata/schema/source.ts';
 import type { Table, TableConfiguration } from '../metadata/schema/table.ts';
-import { describe } from './description.ts';
-import { isGraphqlName, namesOf } from './names.ts';
+import { adminAccess } from './access.ts';
+import { descriptionOf, isGraphqlName, namesOf } from './names.ts';
 import { fieldName, type Naming } from './naming.ts';
 import type { ResolvedColumn, ResolvedTable, ResolveOptions } from './types.ts';
 
-type Place = {
-  readonly name: string;
-  readonly naming: Naming;
-  readonly source: Pick<Source, 'customization'>;
-};
-
-/** An edit leaves all tables but one as they were, and resolving a thousand of them takes longer than the edit should. */
-const resolved = new WeakMap<Table, { readonly from: readonly unknown[]; readonly table: ResolvedTable }>();
-
-/** Raises `invalidConfiguration` when names cannot be used. */
+/** Raises `invalidConfiguration` when a name cannot be used. */
 export function resolveTable(
-  place: Place,
   definition: Table,
   catalog: CatalogTable,
-  options: ResolveOptions,
-): ResolvedTable {
-  const from = [catalog, options, place.name, place.source.customization];
-  const known = resolved.get(definition);
-  if (known && from.every((part, i) => part === known.from[i])) return known.table;
-  const table = resolveAnew(place, definition, catalog, options);
-  resolved.set(definition, { from, table });
-  return table;
-}
-
-function resolveAnew(
-  source: Place,
-  definition: Table,
-  catalog: CatalogTable,
+  source: string,
+  naming: Naming,
   options: ResolveOptions,
 ): ResolvedTable {
   const { configuration } = definition;
-  const all = catalog.columns.map((column) => resolveColumn(column, configuration, source.naming, options));
+  const all = catalog.columns.map((column) => resolveColumn(column, configuration, naming, options));
   const columnByName = new Map(all.map((column) => [column.name, column]));
   const columns = all.filter((column) => isGraphqlName(column.graphqlName));
   refuseSharedNames(columns);
   const keys = [...(catalog.primaryKey ? [catalog.primaryKey] : []), ...catalog.uniqueKeys];
+  const operations = {
+    isInsertable: catalog.isInsertable,
+    isUpdatable: catalog.isUpdatable,
+    isDeletable: catalog.isDeletable,
+  };
   return {
-    source: source.name,
+    source,
     table: definition.table,
-    ...namesOf(definition.table, configuration, source.naming),
-    description: describe(configuration?.comment, catalog.comment ?? plainDescription(definition.table)),
+    ...namesOf(definition.table, configuration, naming),
+    description: descriptionOf(configuration?.comment, catalog.comment ?? plainDescription(definition.table)),
     columns,
     columnByName,
     primaryKey: primaryKeyOf(catalog, columns),
@@ -64,9 +47,8 @@ function resolveAnew(
     relationships: new Map(),
     computedFields: new Map(),
     permissions: new Map(),
-    isInsertable: catalog.isInsertable,
-    isUpdatable: catalog.isUpdatable,
-    isDeletable: catalog.isDeletable,
+    adminAccess: adminAccess(columns, { ...operations, allowsAggregation: true }),
+    ...operations,
   };
 }
 
@@ -106,7 +88,7 @@ function resolveColumn(
     ...(column.isComputed ? { isComputed: true } : {}),
     hasDefault,
     isWritable: !column.isGenerated && column.identity !== 'always',
-    description: describe(configured?.comment, column.comment),
+    description: descriptionOf(configured?.comment, column.comment),
   };
 }
 

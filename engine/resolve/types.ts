@@ -13,14 +13,12 @@ import type {
 } from '../metadata/schema/common.ts';
 import type { NamingConvention, QueryTags } from '../metadata/schema/source.ts';
 import type { RootFieldKind } from '../metadata/schema/table.ts';
-
+import type { Environment } from './environment-variables.ts';
 import type { Naming, Part } from './naming.ts';
 import type { Join, Leaf, Predicate } from './predicate.ts';
-
 import type { RequestPolicies } from './request-policy.ts';
 import type { Routes } from './routes.ts';
 import type { UpstreamField, UpstreamSchema } from './upstream.ts';
-import type { Environment } from './variables.ts';
 
 export type Model = {
   /** By source name, in metadata order. */
@@ -119,8 +117,10 @@ export type ResolvedTable = {
   readonly remoteRelationships?: ReadonlyMap<string, ResolvedRemoteRelationship>;
   /** What its rows are, when it is an enum table. */
   readonly enum?: ResolvedEnum;
-  /** By role; `admin` is not listed: see accessOf in resolve/access.ts. */
+  /** By role, without the administrator. Read through accessOf (access.ts). */
   readonly permissions: ReadonlyMap<string, TableAccess>;
+  /** What the administrator may do: everything the database allows. */
+  readonly adminAccess: TableAccess;
   readonly isInsertable: boolean;
   readonly isUpdatable: boolean;
   readonly isDeletable: boolean;
@@ -272,7 +272,7 @@ export type SelectAccess = {
   readonly columns: ReadonlySet<string>;
   /** Scalar computed fields, by name; those that return rows follow the permission of their table. null is all. */
   readonly computedFields: ReadonlySet<string> | null;
-  /** What of these is shown only in rows that satisfy a condition, and null in the others: see resolve/role.ts. */
+  /** What of these is shown only in rows that satisfy a condition, and null in the others: see resolve/inherited-roles.ts. */
   readonly cells: Cells;
   readonly filter: Predicate;
   readonly limit: number | null;

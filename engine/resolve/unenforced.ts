@@ -9,6 +9,7 @@ import { printQualified } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { ApiLimits } from '../metadata/schema/policy.ts';
 import type { Table } from '../metadata/schema/table.ts';
+import { Memo } from './memo.ts';
 import { ADMIN_ROLE } from './session.ts';
 import type { ResolveOptions } from './types.ts';
 
@@ -28,49 +29,57 @@ const OF_ADMINISTRATOR =
   'use another role, or remove the declaration';
 
 /** One row per restriction that can be declared without effect. */
-const ROWS: readonly ((metadata: Metadata, options: ResolveOptions) => readonly Unenforced[])[] = [
-  ({ allowlist = [] }, { enforcesAllowList = false }) =>
-    allowlist
-      .filter(({ scope }) => !enforcesAllowList || isOnlyForAdministrator(scope))
-      .map(({ collection }) => ({
-        key: objectKey('allowlist', collection),
-        type: 'allowlist',
-        name: `allowlist ${collection}`,
-        reason: enforcesAllowList ? OF_ADMINISTRATOR : ALLOW_LIST_OFF,
-      })),
-  ({ sources }) => sources.flatMap(({ name, tables }) => tables.flatMap((table) => ofTable(name, table))),
-  ({ sources }) =>
-    sources.flatMap(({ name, logical_models = [] }) =>
-      logical_models.flatMap(({ name: model, select_permissions = [] }) =>
-        ofAdministrator(select_permissions).map(() => ({
-          key: objectKey('logical_model_permission', name, model, ADMIN_ROLE),
-          type: 'logical_model_permission',
-          name: `permission ${ADMIN_ROLE} of logical model ${model} in source ${name}`,
+const ROWS: readonly ((metadata: Metadata, options: ResolveOptions, memo: Memo) => readonly Unenforced[])[] =
+  [
+    ({ allowlist = [] }, { enforcesAllowList = false }) =>
+      allowlist
+        .filter(({ scope }) => !enforcesAllowList || isOnlyForAdministrator(scope))
+        .map(({ collection }) => ({
+          key: objectKey('allowlist', collection),
+          type: 'allowlist',
+          name: `allowlist ${collection}`,
+          reason: enforcesAllowList ? OF_ADMINISTRATOR : ALLOW_LIST_OFF,
+        })),
+    ({ sources }, _, memo) =>
+      sources.flatMap(({ name, tables }) =>
+        tables.flatMap((table) => memo.of(permissionsOfAdministrator, table, name)),
+      ),
+    ({ sources }) =>
+      sources.flatMap(({ name, logical_models = [] }) =>
+        logical_models.flatMap(({ name: model, select_permissions = [] }) =>
+          ofAdministrator(select_permissions).map(() => ({
+            key: objectKey('logical_model_permission', name, model, ADMIN_ROLE),
+            type: 'logical_model_permission',
+            name: `permission ${ADMIN_ROLE} of logical model ${model} in source ${name}`,
+            reason: OF_ADMINISTRATOR,
+          })),
+        ),
+      ),
+    ({ remote_schemas = [] }) =>
+      remote_schemas.flatMap(({ name, permissions = [] }) =>
+        ofAdministrator(permissions).map(() => ({
+          key: objectKey('remote_schema_permission', name, ADMIN_ROLE),
+          type: 'remote_schema_permission',
+          name: `remote_schema_permission ${ADMIN_ROLE} in remote schema ${name}`,
           reason: OF_ADMINISTRATOR,
         })),
       ),
-    ),
-  ({ remote_schemas = [] }) =>
-    remote_schemas.flatMap(({ name, permissions = [] }) =>
-      ofAdministrator(permissions).map(() => ({
-        key: objectKey('remote_schema_permission', name, ADMIN_ROLE),
-        type: 'remote_schema_permission',
-        name: `remote_schema_permission ${ADMIN_ROLE} in remote schema ${name}`,
-        reason: OF_ADMINISTRATOR,
-      })),
-    ),
-  ({ graphql_schema_introspection }) =>
-    graphql_schema_introspection?.disabled_for_roles.includes(ADMIN_ROLE)
-      ? [single('introspection', `graphql_schema_introspection for the role ${ADMIN_ROLE}`)]
-      : [],
-  ({ api_limits }) =>
-    api_limits && limitsAdministrator(api_limits)
-      ? [single('api_limits', `api_limits for the role ${ADMIN_ROLE}`)]
-      : [],
-];
+    ({ graphql_schema_introspection }) =>
+      graphql_schema_introspection?.disabled_for_roles.includes(ADMIN_ROLE)
+        ? [single('introspection', `graphql_schema_introspection for the role ${ADMIN_ROLE}`)]
+        : [],
+    ({ api_limits }) =>
+      api_limits && limitsAdministrator(api_limits)
+        ? [single('api_limits', `api_limits for the role ${ADMIN_ROLE}`)]
+        : [],
+  ];
 
-export function unenforcedIn(metadata: Metadata, options: ResolveOptions): readonly Unenforced[] {
-  return ROWS.flatMap((find) => find(metadata, options));
+export function unenforcedIn(
+  metadata: Metadata,
+  options: ResolveOptions,
+  memo: Memo = new Memo(),
+): readonly Unenforced[] {
+  return ROWS.flatMap((find) => find(metadata, options, memo));
 }
 
 function ofAdministrator<P extends { readonly role: string }>(permissions: readonly P[]): readonly P[] {
@@ -89,16 +98,7 @@ function single(kind: 'introspection' | 'api_limits', name: string): Unenforced 
   return { key: objectKey(kind), type: kind, name, reason: OF_ADMINISTRATOR };
 }
 
-/** Unenforced restrictions of earlier documents, by table: a document has thousands of tables, and a change concerns few. */
-const previous = new WeakMap<Table, readonly Unenforced[]>();
-
-function ofTable(source: string, table: Table): readonly Unenforced[] {
-  const cached = previous.get(table) ?? permissionsOfAdministrator(source, table);
-  previous.set(table, cached);
-  return cached;
-}
-
-function permissionsOfAdministrator(source: string, table: Table): readonly Unenforced[] {
+function permissionsOfAdministrator(table: Table, source: string): readonly Unenforced[] {
   const { schema, name } = table.table;
   return (['select', 'insert', 'update', 'delete'] as const).flatMap((kind) => {
     const type = `${kind}_permission` as const;

@@ -9,8 +9,7 @@ import { fail, withPath } from '../errors/engine-error.ts';
 import { isNumber, numberText, wholeText } from '../json/number.ts';
 import { nameOfJson } from '../json/value.ts';
 import type { Leaf, LeafValue } from './predicate.ts';
-import { SESSION_PREFIX, sessionVariableOf } from './session.ts';
-import { isLiteral, LITERAL_KEY, refuseMistakes } from './variable-name.ts';
+import { isLiteral, LITERAL_KEY, refuseMistakes, SESSION_PREFIX, sessionVariableOf } from './session.ts';
 
 /** `prefix`: the first part of session variables on the wire, which text of a rule may mean; null: the value is not a rule's, and
  *  text is text. Raises `parseFailed` for a value the type cannot have, `unknownVariable` for text that was meant to be a session

@@ -1,6 +1,7 @@
 /** Aggregates in a role's schema: `T_aggregate` with its fields, where it can be asked for (roots, array relationships,
  *  functions), and how rows are ordered by aggregates over others. Only tables the role may aggregate take part.
  *  Reference: docs/reference/behaviour/schema.md, docs/reference/behaviour/queries.md, docs/reference/behaviour/aggregates.md. */
+
 import {
   GraphQLBoolean,
   type GraphQLFieldConfigArgumentMap,
@@ -20,8 +21,7 @@ import {
 } from '../catalog/aggregates.ts';
 import type { Scalar } from '../catalog/scalars.ts';
 import { targetOf } from '../resolve/access.ts';
-import { describe } from '../resolve/description.ts';
-import { computedTypeName, derivedTypeName } from '../resolve/names.ts';
+import { computedTypeName, derivedTypeName, descriptionOf } from '../resolve/names.ts';
 import { fieldName, type Naming } from '../resolve/naming.ts';
 import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
 import type { Related, SchemaBuilder } from './builder.ts';
@@ -67,7 +67,7 @@ export function aggregateOf(
   return {
     [fieldName(naming, { verbatim: relationship.name }, 'aggregate')]: {
       type: new GraphQLNonNull(aggregateType(builder, target)),
-      description: describe(relationship.comment, 'An aggregate relationship'),
+      description: descriptionOf(relationship.comment, 'An aggregate relationship'),
       args: rowArguments(builder, target),
       extensions: fieldExtensions({ kind: 'relationship-aggregate', relationship, target }),
     },

@@ -1,6 +1,7 @@
 /** Connections: rows in pages with cursors, of tables, array relationships and functions, in place of the root fields of the
  *  other schema. `articleConnection {pageInfo edges {cursor node}}`. Only over rows that are Nodes, whose key makes every
  *  cursor one row's. Reference: docs/reference/behaviour/relay.md; the GraphQL Cursor Connections Specification. */
+
 import {
   GraphQLBoolean,
   type GraphQLFieldConfigArgumentMap,
@@ -10,8 +11,7 @@ import {
   GraphQLString,
 } from 'graphql';
 import { mayReadAtRoot, targetOf } from '../resolve/access.ts';
-import { describe } from '../resolve/description.ts';
-import { relayTypeName } from '../resolve/names.ts';
+import { descriptionOf, relayTypeName } from '../resolve/names.ts';
 import { fieldName, rootFieldName } from '../resolve/naming.ts';
 import type { ResolvedFunction, ResolvedSource, ResolvedTable } from '../resolve/types.ts';
 import type { SchemaBuilder } from './builder.ts';
@@ -72,7 +72,7 @@ export function relationshipConnections(builder: SchemaBuilder, table: ResolvedT
     .filter(({ relationship, target }) => relationship.kind === 'array' && nodeKey(builder, target));
   return Object.fromEntries(
     related.map(({ relationship, target }) => {
-      const description = describe(relationship.comment, 'An array relationship connection');
+      const description = descriptionOf(relationship.comment, 'An array relationship connection');
       const origin = { kind: 'relationship-connection', relationship, target } as const;
       const args = connectionArguments(builder, target);
       const name = fieldName(table.naming, { verbatim: relationship.name }, 'connection');

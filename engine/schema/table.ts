@@ -1,4 +1,5 @@
 /** A table's object type and its query roots: `T` and `T_by_pk`. Reference: docs/reference/behaviour/schema.md, docs/reference/behaviour/queries.md, docs/reference/behaviour/relationships.md. */
+
 import {
   type GraphQLFieldConfigArgumentMap,
   GraphQLInt,
@@ -8,7 +9,8 @@ import {
   GraphQLString,
 } from 'graphql';
 import { mayReadAtRoot, type RootRead } from '../resolve/access.ts';
-import { describe } from '../resolve/description.ts';
+import { descriptionOf } from '../resolve/names.ts';
+
 import type { ResolvedColumn, ResolvedSource, ResolvedTable } from '../resolve/types.ts';
 import { aggregateRoot, relationshipAggregates } from './aggregate.ts';
 import { boolExp } from './bool-exp.ts';
@@ -164,7 +166,7 @@ export function relationshipField(builder: SchemaBuilder, { relationship, target
   if (relationship.kind === 'array') {
     return {
       type: nonNullList(type),
-      description: describe(relationship.comment, 'An array relationship'),
+      description: descriptionOf(relationship.comment, 'An array relationship'),
       args: rowArguments(builder, target),
       extensions,
     };
@@ -173,7 +175,7 @@ export function relationshipField(builder: SchemaBuilder, { relationship, target
   const mayBeHidden = builder.select(target)?.filter.kind !== 'true';
   return {
     type: relationship.isNullable || mayBeHidden ? type : new GraphQLNonNull(type),
-    description: describe(relationship.comment, 'An object relationship'),
+    description: descriptionOf(relationship.comment, 'An object relationship'),
     args: nativeArguments(builder, target),
     extensions,
   };

@@ -1,6 +1,6 @@
 /** The rows of a native query: the author's SQL in parentheses, each column that counts cast to what the logical model says it
  *  is, so that nothing after it has to trust the author about types. A writing statement cannot stand there.
- *  Not here: reading the code (resolve/native-code.ts). Reference: docs/reference/behaviour/functions.md. */
+ *  Not here: reading the code (resolve/native-query-code.ts). Reference: docs/reference/behaviour/functions.md. */
 import type { NativeCall } from '../resolve/predicate.ts';
 import { authored, comma, empty, type Fragment, id, join, param, sql, typeName } from './fragment.ts';
 

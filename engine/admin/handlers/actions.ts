@@ -5,7 +5,7 @@ import { putObject, removeObject } from '../../metadata/edit.ts';
 import { findObject, objectKey } from '../../metadata/objects.ts';
 import type { Header } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
-import { refusedHeader } from '../../resolve/variables.ts';
+import { refusedHeader } from '../../resolve/environment-variables.ts';
 import type { Handler } from './handler.ts';
 import { editObject } from './locate.ts';
 

@@ -1,5 +1,5 @@
 /** Operations on inherited roles. Reference: docs/reference/behaviour/permissions.md.
- *  Not here: are the parents known, and do they agree (resolve/role.ts). */
+ *  Not here: are the parents known, and do they agree (resolve/inherited-roles.ts). */
 import { fail } from '../../errors/engine-error.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';
 import { refuseCycles } from '../../metadata/inherited-roles.ts';

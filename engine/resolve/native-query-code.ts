@@ -10,7 +10,7 @@ import { own } from '../metadata/own.ts';
 /** Text, or the name of the argument whose value stands there. */
 export type CodePart = string | { readonly argument: string };
 
-export function parseNativeCode(code: string, names: ReadonlySet<string>): readonly CodePart[] {
+export function parseNativeQueryCode(code: string, names: ReadonlySet<string>): readonly CodePart[] {
   const text = trimEnd(code);
   const parts: CodePart[] = [];
   let start = 0;

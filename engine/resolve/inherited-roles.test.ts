@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { builtinType } from '../catalog/types.ts';
 import { ALL_CELLS, NO_ACCESS } from './access.ts';
+import { type Inheritance, inheritAccess, withInheritedRoles } from './inherited-roles.ts';
 import { and, type Predicate, TRUE } from './predicate.ts';
-import { type Inheritance, inheritAccess, withHeirs } from './role.ts';
 import type { SelectAccess, TableAccess, UpdateAccess } from './types.ts';
 
 const type = builtinType('int4');
@@ -44,7 +44,10 @@ function inherit(
 ): { of: (role: string) => TableAccess; conflicts: string[] } {
   const conflicts: string[] = [];
   const accesses = inheritAccess(new Map(Object.entries(own)), {
-    heirs: Object.entries(heirs).map(([role_name, parents]) => ({ role_name, role_set: [...parents] })),
+    inheritedRoles: Object.entries(heirs).map(([role_name, parents]) => ({
+      role_name,
+      role_set: [...parents],
+    })),
     hasOwn: () => false,
     onConflict: (role, kind) => conflicts.push(`${role} ${kind}`),
     ...rest,
@@ -159,5 +162,5 @@ test('a call is open to whoever inherits from one who may make it, at any distan
     { role_name: 'c', role_set: ['b'] },
     { role_name: 'd', role_set: ['x'] },
   ];
-  expect(withHeirs(new Set(['a']), heirs)).toEqual(new Set(['a', 'b', 'c']));
+  expect(withInheritedRoles(new Set(['a']), heirs)).toEqual(new Set(['a', 'b', 'c']));
 });

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { EngineError } from '../errors/engine-error.ts';
-import { parseNativeCode } from './native-code.ts';
+import { parseNativeQueryCode } from './native-query-code.ts';
 
 const names = new Set(['id', 'term']);
-const parse = (code: string) => parseNativeCode(code, names);
+const parse = (code: string) => parseNativeQueryCode(code, names);
 function reasonOf(code: string): string {
   try {
     parse(code);

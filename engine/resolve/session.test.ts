@@ -1,6 +1,7 @@
 /** Text that was meant to be a session variable, and text that was not. */
+
 import { expect, test } from 'vitest';
-import { meantBy, refuseMistakes } from './variable-name.ts';
+import { meantBy, refuseMistakes } from './session.ts';
 
 test.each([
   ['X-Hasura-Slug', 'X-Engine-Slug'],

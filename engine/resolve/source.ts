@@ -1,14 +1,16 @@
-/** What of one source fits, stage by stage: its tables, their names, enums, relationships, computed fields, permissions; its
- *  functions. In and out: a PartialSource; what does not fit becomes an Inconsistency and is left out.
- *  Not here: the order of the stages (resolve.ts), one object (table.ts, relationship.ts, …), native queries
- *  (native-queries.ts), what roles inherit (heirs.ts). */
+/** The steps that resolve one source: its tables, their names, enums, relationships, computed fields and permissions, and its
+ *  functions. In and out: a PartialSource. What does not fit is reported as an inconsistency and left out.
+ *  Not here: the order of the steps (resolve.ts), one object (table.ts, relationship.ts, …), native queries (native-query.ts),
+ *  inherited permissions (inherited-roles.ts). */
 import type { Catalog } from '../catalog/types.ts';
 import { EngineError, fail } from '../errors/engine-error.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Table } from '../metadata/schema/table.ts';
-import { TakenNames } from './conflicts.ts';
+import { TakenNames, takeTableNames } from './conflicts.ts';
+import { emptySource, mapValues, type PartialSource, type ResolveContext } from './context.ts';
 import { resolveEnum, withEnums } from './enum.ts';
+import type { VariableRules } from './environment-variables.ts';
 import { resolveComputedField, resolveFunction } from './function.ts';
 import {
   computedFieldSubject,
@@ -20,11 +22,9 @@ import {
   sourceSubject,
   tableSubject,
 } from './inconsistency.ts';
-import type { ResolvedLogicalModel } from './logical-model.ts';
-import { mapValues } from './map-values.ts';
-import { Memo } from './memo.ts';
-import { type Naming, namingOf } from './naming.ts';
-import { modelPermissions, relateNativeQueries } from './native-queries.ts';
+import type { Lookup } from './memo.ts';
+import { namingOf } from './naming.ts';
+import { modelPermissions, relateNativeQueries } from './native-query.ts';
 import {
   type PermissionScope,
   resolveDelete,
@@ -32,89 +32,52 @@ import {
   resolveSelect,
   resolveUpdate,
 } from './permission.ts';
-import { resolveRelationship, type Surroundings } from './relationship.ts';
+import { and } from './predicate.ts';
+import { resolveRelationship } from './relationship.ts';
 import { resolveTable } from './table.ts';
-import { takeTableNames } from './table-names.ts';
 import type {
   ResolvedComputedField,
   ResolvedFunction,
   ResolvedRelationship,
   ResolvedTable,
-  ResolveOptions,
   TableAccess,
   Unreached,
 } from './types.ts';
-import type { VariableRules } from './variables.ts';
 
-/** A source half-way: the tables that fitted so far, with what the metadata says of each. */
-export type PartialSource = {
-  readonly name: string;
-  readonly naming: Naming;
-  readonly source: Source;
-  readonly catalog: Catalog;
-  /** By qualifiedKey. */
-  readonly definitions: ReadonlyMap<string, Table>;
-  readonly tables: ReadonlyMap<string, ResolvedTable>;
-  /** By name. */
-  readonly models: ReadonlyMap<string, ResolvedLogicalModel>;
-  /** By qualifiedKey. */
-  readonly nativeQueries: ReadonlyMap<string, ResolvedTable>;
-};
+const NO_CUSTOMIZATION = {};
 
-const NOTHING_YET = {
-  definitions: new Map(),
-  tables: new Map(),
-  models: new Map(),
-  nativeQueries: new Map(),
-};
-
+/** Returns the sources that have a catalog; each of the others is an inconsistency. */
 export function reachedSources(
   sources: readonly Source[],
   catalogs: ReadonlyMap<string, Catalog | Unreached>,
-  { namingConvention }: ResolveOptions,
-  found: Inconsistencies,
+  { options, memo, found }: ResolveContext,
 ): readonly PartialSource[] {
   return sources.flatMap((source) => {
-    const catalog: Catalog | Unreached = catalogs.get(source.name) ?? { error: 'not introspected' };
-    if (!('error' in catalog)) {
-      if (catalog.lost !== undefined) {
-        const error = new EngineError('sourceUnreachable', { source: source.name, reason: catalog.lost });
-        found.add(sourceSubject(source.name), error);
-      }
-      const naming = namingOf(source.customization, namingConvention);
-      return [{ name: source.name, naming, source, catalog, ...NOTHING_YET }];
+    const { name } = source;
+    const catalog: Catalog | Unreached = catalogs.get(name) ?? { error: 'not introspected' };
+    const [reason, fault] = 'error' in catalog ? [catalog.error, catalog.fault] : [catalog.lost, undefined];
+    if (reason !== undefined) {
+      found.add(sourceSubject(name), fault ?? new EngineError('sourceUnreachable', { source: name, reason }));
     }
-    const { error: reason, fault } = catalog;
-    const error = fault ?? new EngineError('sourceUnreachable', { source: source.name, reason });
-    found.add(sourceSubject(source.name), error);
-    return [];
+    if ('error' in catalog) return [];
+    const naming = memo.of(namingOf, source.customization ?? NO_CUSTOMIZATION, options.namingConvention);
+    return [{ ...emptySource(source, catalog), naming }];
   });
 }
 
-/** Its qualifiedKey, made once. */
-function keyOf(definition: Table): string {
-  const key = keys.get(definition) ?? qualifiedKey(definition.table);
-  keys.set(definition, key);
-  return key;
-}
+const keyOf = ({ table }: Table): string => qualifiedKey(table);
 
-const keys = new WeakMap<Table, string>();
-
-export function trackTables(
-  at: PartialSource,
-  options: ResolveOptions,
-  found: Inconsistencies,
-): PartialSource {
+export function trackTables(at: PartialSource, { options, memo, found }: ResolveContext): PartialSource {
   const definitions = new Map<string, Table>();
   const tables = new Map<string, ResolvedTable>();
   for (const definition of at.source.tables) {
-    const key = keyOf(definition);
+    const key = memo.of(keyOf, definition);
     const name = () => printQualified(definition.table);
-    const subject = () => tableSubject(at.source.name, definition.table);
+    const subject = () => tableSubject(at.name, definition.table);
     const table = found.attempt(subject, () => {
       if (definitions.has(key)) fail('alreadyTracked', { table: name() });
       const catalog = at.catalog.tables.get(key) ?? fail('tableNotInDatabase', { table: name() });
-      const table = resolveTable(at, definition, catalog, options);
+      const table = memo.of(resolveTable, definition, catalog, at.name, at.naming, options);
       if (!definition.is_enum) return table;
       return { ...table, enum: resolveEnum(catalog, at.catalog.enumRows.get(key), table) };
     });
@@ -125,18 +88,15 @@ export function trackTables(
   return { ...at, definitions, tables };
 }
 
-/** Of two that would define the same field or type, the later one gives way: a table, or a source with its namespace. */
+/** Of two tables, or sources with a namespace, that would define the same field or type, the later one is left out. */
 export function withDistinctNames(
   sources: readonly PartialSource[],
-  options: ResolveOptions,
-  found: Inconsistencies,
+  { features, memo, found }: ResolveContext,
 ): { readonly names: TakenNames; readonly sources: readonly PartialSource[] } {
-  const together = takeTableNames(
-    sources.flatMap(({ tables }) => [...tables.values()]),
-    options,
-  );
+  const tables = sources.flatMap((at) => [...at.tables.values()]);
+  const together = takeTableNames(tables, features, memo);
   if (together && sources.every((at) => !takeNamespace(at, together))) return { names: together, sources };
-  const names = new TakenNames(new Set(options.features));
+  const names = new TakenNames(features, memo);
   return { names, sources: sources.flatMap((at) => withNamesLeft(at, names, found)) };
 }
 
@@ -161,7 +121,7 @@ function withNamesLeft(at: PartialSource, names: TakenNames, found: Inconsistenc
   return [{ ...at, tables }];
 }
 
-export function withEnumColumns(at: PartialSource, found: Inconsistencies): PartialSource {
+export function withEnumColumns(at: PartialSource, { found }: ResolveContext): PartialSource {
   if (![...at.tables.values()].some((table) => table.enum)) return at;
   const tables = new Map<string, ResolvedTable>();
   for (const [key, table] of at.tables) {
@@ -172,91 +132,87 @@ export function withEnumColumns(at: PartialSource, found: Inconsistencies): Part
   return { ...at, tables };
 }
 
-const relatedBefore = new Memo<ResolvedTable, ResolvedTable, ResolvedTable>();
-
-export function withRelationships(at: PartialSource, found: Inconsistencies): PartialSource {
+export function withRelationships(at: PartialSource, { memo, found }: ResolveContext): PartialSource {
   const nativeQueries = relateNativeQueries(at, found);
-  const { catalog } = at;
+  const maps = [at.tables, nativeQueries] as const;
   const tables = new Map<string, ResolvedTable>();
   for (const [key, table] of at.tables) {
-    const definition = at.definitions.get(key)!;
-    const maps = [at.tables, nativeQueries];
-    const related = relatedBefore.of(table, [definition, catalog], maps, found, (tables, nativeQueries) => {
-      const around = { source: at.source.name, tables: tables!, nativeQueries: nativeQueries!, catalog };
-      return { ...table, relationships: relationshipsOf(definition, table, around, found) };
-    });
-    tables.set(key, related);
+    const inputs = [at.definitions.get(key)!, at.catalog] as const;
+    tables.set(key, memo.ofLookups(relateTable, table, inputs, maps, found));
   }
   return { ...at, tables, nativeQueries };
 }
 
-function relationshipsOf(
-  definition: Table,
+type Tables = Lookup<ResolvedTable>;
+
+function relateTable(
   table: ResolvedTable,
-  around: Surroundings,
+  [definition, catalog]: readonly [Table, Catalog],
+  [tables, nativeQueries]: readonly [Tables, Tables],
   found: Inconsistencies,
-): ResolvedTable['relationships'] {
+): ResolvedTable {
+  const targets = { source: table.source, tables, nativeQueries, catalog };
   const relationships = new Map<string, ResolvedRelationship>();
   for (const kind of ['object', 'array'] as const) {
     for (const relationship of definition[`${kind}_relationships`] ?? []) {
       const subject = relationshipSubject(kind, table.source, table.table, relationship);
       const resolved = found.attempt(subject, () => {
-        if (relationships.has(relationship.name)) {
-          const other = `relationship "${relationship.name}"`;
-          fail('fieldConflict', { table: printQualified(table.table), with: other });
-        }
-        return resolveRelationship(kind, relationship, table, around);
+        refuseRelationshipName(relationship.name, table, relationships);
+        return resolveRelationship(kind, relationship, table, targets);
       });
       if (resolved) relationships.set(relationship.name, resolved);
     }
   }
-  return relationships;
+  return { ...table, relationships };
+}
+
+/** Raises `fieldConflict` when a relationship of the table has the name. */
+function refuseRelationshipName(
+  name: string,
+  { table }: ResolvedTable,
+  relationships: ResolvedTable['relationships'],
+): void {
+  if (!relationships.has(name)) return;
+  fail('fieldConflict', { table: printQualified(table), with: `relationship "${name}"` });
 }
 
 export function withComputedFields(
   at: PartialSource,
   names: TakenNames,
-  options: ResolveOptions,
-  found: Inconsistencies,
+  { options, found }: ResolveContext,
 ): PartialSource {
   const isDeclared = ({ computed_fields: all = [] }: Table) => all.length > 0;
   if (!at.source.tables.some(isDeclared)) return at;
-  const around = { catalog: at.catalog, tables: at.tables, options };
   const tables = new Map(at.tables);
   for (const [key, table] of at.tables) {
     const declared = at.definitions.get(key)!.computed_fields ?? [];
     if (declared.length === 0) continue;
     const computedFields = new Map<string, ResolvedComputedField>();
-    for (const field of declared) {
-      const resolved = found.attempt(computedFieldSubject(table.source, table.table, field), () => {
-        if (table.relationships.has(field.name)) {
-          const other = `relationship "${field.name}"`;
-          fail('fieldConflict', { table: printQualified(table.table), with: other });
-        }
-        const made = resolveComputedField(table, field, around);
-        const conflict = names.addComputedField(table, made);
+    for (const definition of declared) {
+      const field = found.attempt(computedFieldSubject(table.source, table.table, definition), () => {
+        refuseRelationshipName(definition.name, table, table.relationships);
+        const resolved = resolveComputedField(table, definition, at, options);
+        const conflict = names.addComputedField(table, resolved);
         if (conflict) throw conflict;
-        return made;
+        return resolved;
       });
-      if (resolved) computedFields.set(field.name, resolved);
+      if (field) computedFields.set(definition.name, field);
     }
     tables.set(key, { ...table, computedFields });
   }
   return { ...at, tables };
 }
 
-/** By qualifiedKey. */
+/** Returns the tracked functions, by qualifiedKey. */
 export function functionsOf(
   at: PartialSource,
   names: TakenNames,
-  options: ResolveOptions,
-  found: Inconsistencies,
+  { options, found }: ResolveContext,
 ): ReadonlyMap<string, ResolvedFunction> {
-  const around = { catalog: at.catalog, tables: at.tables, options };
   const functions = new Map<string, ResolvedFunction>();
   for (const definition of at.source.functions ?? []) {
-    const subject = functionSubject(at.source.name, definition);
-    const resolved = found.attempt(subject, () => resolveFunction(at.source.name, definition, around));
+    const subject = functionSubject(at.name, definition);
+    const resolved = found.attempt(subject, () => resolveFunction(at.name, definition, at, options));
     if (!resolved) continue;
     const conflict = names.addFunction(resolved, at.naming);
     if (conflict) found.add(subject, conflict);
@@ -265,32 +221,20 @@ export function functionsOf(
   return functions;
 }
 
-const permittedBefore = new Memo<ResolvedTable, ResolvedTable, ResolvedTable>();
-
 export function withPermissions(
   at: PartialSource,
-  { variables, prefix }: { readonly variables: VariableRules; readonly prefix: string | undefined },
-  found: Inconsistencies,
+  { variables, options, memo, found }: ResolveContext,
 ): PartialSource {
+  const prefix = options.headerPrefix;
   const remote = {
     get: (key: string) => new Set(at.definitions.get(key)?.remote_relationships?.map(({ name }) => name)),
   };
   const tables = new Map<string, ResolvedTable>();
   for (const [key, table] of at.tables) {
-    const definition = at.definitions.get(key)!;
-    const permitted = permittedBefore.of(
-      table,
-      [definition, variables.identity],
-      [at.tables],
-      found,
-      (tables) => {
-        const around = { tables: tables!, remote, prefix };
-        return { ...table, permissions: permissionsOf(definition, table, { ...around, variables }, found) };
-      },
-    );
-    tables.set(key, permitted);
+    const inputs = [at.definitions.get(key)!, variables, prefix] as const;
+    tables.set(key, memo.ofLookups(permitTable, table, inputs, [at.tables, remote] as const, found));
   }
-  const ofModels = modelPermissions({ ...at, prefix }, found);
+  const ofModels = modelPermissions(at, prefix, found);
   const nativeQueries = mapValues(at.nativeQueries, (rows) => {
     return { ...rows, permissions: ofModels.get(rows.native!.model) ?? rows.permissions };
   });
@@ -303,14 +247,14 @@ type Permission = {
   readonly comment?: string | null;
 };
 
-function permissionsOf(
-  definition: Table,
+function permitTable(
   table: ResolvedTable,
-  { variables, ...around }: Omit<PermissionScope, 'table'> & { readonly variables: VariableRules },
+  [definition, variables, prefix]: readonly [Table, VariableRules, string | undefined],
+  [tables, remote]: readonly [Tables, Lookup<ReadonlySet<string>>],
   found: Inconsistencies,
-): ReadonlyMap<string, TableAccess> {
-  const scope: PermissionScope = { table, ...around };
-  /** By role; a role's first permission of a kind counts. */
+): ResolvedTable {
+  const scope: PermissionScope = { table, tables, remote, prefix, columnSets: new Map() };
+  /** Returns the accesses by role; a role's first permission of a kind counts. */
   const every = <P extends Permission, A>(
     kind: PermissionKind,
     permissions: readonly P[] | undefined,
@@ -332,15 +276,37 @@ function permissionsOf(
   const update = every('update', definition.update_permissions, resolveUpdate);
   const remove = every('delete', definition.delete_permissions, resolveDelete);
   const roles = new Set([...select.keys(), ...insert.keys(), ...update.keys(), ...remove.keys()]);
-  return new Map(
-    [...roles].map((role): [string, TableAccess] => [
-      role,
-      {
-        select: select.get(role) ?? null,
-        insert: (table.isInsertable && insert.get(role)) || null,
-        update: (table.isUpdatable && update.get(role)) || null,
-        delete: (table.isDeletable && remove.get(role)) || null,
-      },
-    ]),
-  );
+  const permissions = [...roles].map((role): [string, TableAccess] => [
+    role,
+    {
+      select: select.get(role) ?? null,
+      insert: (table.isInsertable && insert.get(role)) || null,
+      update: (table.isUpdatable && update.get(role)) || null,
+      delete: (table.isDeletable && remove.get(role)) || null,
+    },
+  ]);
+  return { ...table, permissions: new Map(permissions) };
+}
+
+/** Applies --strict-writes: updates and deletions of a role reach only rows that it may read. Without the option, a role whose
+ *  filter for writing is wider than its filter for reading learns about hidden rows from `affected_rows`. Row-level security of
+ *  Postgres does the same: policies for SELECT also apply to the WHERE of UPDATE and DELETE. A role without a select permission
+ *  cannot name a column in a condition, so its filter is kept. */
+export function withStrictWrites(at: PartialSource, { options, memo }: ResolveContext): PartialSource {
+  if (!options.strictWrites) return at;
+  return { ...at, tables: mapValues(at.tables, (table) => memo.of(strictTable, table)) };
+}
+
+function strictTable(table: ResolvedTable): ResolvedTable {
+  return { ...table, permissions: mapValues(table.permissions, strictAccess) };
+}
+
+function strictAccess(access: TableAccess): TableAccess {
+  const { select, update, delete: remove } = access;
+  if (!select) return access;
+  const narrowed = <A extends NonNullable<TableAccess['update' | 'delete']>>(write: A): A => ({
+    ...write,
+    filter: and(write.filter, select.filter),
+  });
+  return { ...access, update: update && narrowed(update), delete: remove && narrowed(remove) };
 }

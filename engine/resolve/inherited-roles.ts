@@ -3,9 +3,16 @@
  *  A permission of the role's own stands in place of what it would inherit.
  *  In: accesses by role, as permission.ts made them. Out: the same with those of inherited roles.
  *  Not here: the graph (metadata/inherited-roles.ts). Reference: docs/reference/behaviour/permissions.md. */
+import { EngineError } from '../errors/engine-error.ts';
+import { cycleAmong, orderRoles } from '../metadata/inherited-roles.ts';
+import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
+import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { InheritedRole } from '../metadata/schema/policy.ts';
 import { NO_ACCESS } from './access.ts';
+import { mapValues, type PartialSource } from './context.ts';
+import { type Inconsistencies, inheritedConflict, inheritedRoleSubject } from './inconsistency.ts';
 import { and, either, type Predicate, TRUE } from './predicate.ts';
+import { ADMIN_ROLE } from './session.ts';
 import type { InheritedWrite, SelectAccess, TableAccess } from './types.ts';
 
 type Accesses = ReadonlyMap<string, TableAccess>;
@@ -13,7 +20,7 @@ type Written = InheritedWrite['permission_type'];
 
 export type Inheritance = {
   /** Parents first. */
-  readonly heirs: readonly InheritedRole[];
+  readonly inheritedRoles: readonly InheritedRole[];
   /** Has the role a permission of its own, be it one that does not resolve. */
   readonly hasOwn: (role: string, kind: 'select' | Written) => boolean;
   /** What a role does not inherit because its parents disagree. */
@@ -21,7 +28,10 @@ export type Inheritance = {
 };
 
 /** The accesses of one table, with those of the roles that inherit. */
-export function inheritAccess(own: Accesses, { heirs, hasOwn, onConflict }: Inheritance): Accesses {
+export function inheritAccess(
+  own: Accesses,
+  { inheritedRoles: heirs, hasOwn, onConflict }: Inheritance,
+): Accesses {
   const accesses = new Map(own);
   const conflicts = new Set<string>();
   for (const { role_name: role, role_set: parents } of heirs) {
@@ -45,7 +55,10 @@ export function inheritAccess(own: Accesses, { heirs, hasOwn, onConflict }: Inhe
 }
 
 /** Roles among these, and those that inherit from one. */
-export function withHeirs(roles: ReadonlySet<string>, heirs: readonly InheritedRole[]): ReadonlySet<string> {
+export function withInheritedRoles(
+  roles: ReadonlySet<string>,
+  heirs: readonly InheritedRole[],
+): ReadonlySet<string> {
   const all = new Set(roles);
   for (const { role_name, role_set } of heirs) {
     if (role_set.some((parent) => all.has(parent))) all.add(role_name);
@@ -113,4 +126,53 @@ function canonical(value: unknown): string {
     if ((key === 'all' || key === 'any') && Array.isArray(item)) return item.map(canonical).sort();
     return item;
   });
+}
+
+/** Roles that inherit, parents first; not those with a parent nobody knows, nor those in a cycle. */
+export function inheritedRolesOf(
+  metadata: Metadata,
+  roles: ReadonlySet<string>,
+  found: Inconsistencies,
+): readonly InheritedRole[] {
+  const { ordered, stuck } = orderRoles(metadata.inherited_roles ?? []);
+  for (const role of stuck) {
+    found.add(inheritedRoleSubject(role), new EngineError('cyclicRoles', { roles: cycleAmong(stuck) }));
+  }
+  return ordered.filter((role) => {
+    const missing = role.role_set.filter((parent) => !roles.has(parent) || parent === ADMIN_ROLE);
+    if (missing.length === 0) return true;
+    const error = new EngineError('parentRolesNotFound', { roles: missing, role: role.role_name });
+    found.add(inheritedRoleSubject(role), error);
+    return false;
+  });
+}
+
+export function withInheritedPermissions(
+  at: PartialSource,
+  heirs: readonly InheritedRole[],
+  found: Inconsistencies,
+): PartialSource {
+  if (heirs.length === 0) return at;
+  const tables = mapValues(at.tables, (table) => {
+    const definition = at.definitions.get(qualifiedKey(table.table))!;
+    const permissions = inheritAccess(table.permissions, {
+      inheritedRoles: heirs,
+      hasOwn: (role, kind) => definition[`${kind}_permissions`]?.some((own) => own.role === role) ?? false,
+      onConflict: (role, permission_type) => {
+        const entity = { permission_type, source: at.name, table: printQualified(table.table) };
+        found.all.push(inheritedConflict(role, entity));
+      },
+    });
+    return { ...table, permissions };
+  });
+  const models = at.source.logical_models ?? [];
+  const nativeQueries = mapValues(at.nativeQueries, (rows) => {
+    const own = models.find(({ name }) => name === rows.native!.model)?.select_permissions ?? [];
+    const hasOwn = (role: string) => own.some((permission) => permission.role === role);
+    return {
+      ...rows,
+      permissions: inheritAccess(rows.permissions, { inheritedRoles: heirs, hasOwn, onConflict: () => {} }),
+    };
+  });
+  return { ...at, tables, nativeQueries };
 }
