@@ -1,17 +1,25 @@
-/** The code about the code: layers, purity, sizes, headers, dead files, documents that name every room.
- *  A failure says which rule and where. The rules themselves: docs/ARCHITECTURE.md and CONTRIBUTING.md. */
+/** Checks rules of the whole code base: layers, cycles, purity, sizes, headers, docstrings, names, dead files, links of documents.
+ *  A failure names the rule and the place. Code that does not follow a rule yet is listed in tidy.exceptions.ts; remove an entry
+ *  as soon as it no longer applies. The rules are explained in docs/ARCHITECTURE.md and CONTRIBUTING.md. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, normalize } from 'node:path';
 import { expect, test } from 'vitest';
+import {
+  MOST_FRAGMENTS,
+  NAMES_WITH_BANNED_WORDS,
+  ROOMS_WITH_CYCLES,
+  SHARED_TYPE_NAMES,
+  SYMBOLS_WITH_FRAGMENTS,
+} from './tidy.exceptions.ts';
 
-/** Room → rooms it may import; a room may always import itself. A folder of the engine, or a package's own folder. */
-/** Of workspaces, for each other. */
+/** The modules that one workspace may import from another. */
 const ENTRANCES: readonly string[] = [
   '@pergola/engine/connections',
   '@pergola/engine/metadata',
   '@pergola/operator/kinds',
 ];
+/** Lists the rooms that each room may import, besides itself. A room is a folder of the engine, or a top folder. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'engine/errors': [],
   'engine/json': ['engine/errors'],
@@ -406,6 +414,195 @@ test('every document that the code cites exists', () => {
   );
   expect(missing).toEqual([]);
 });
+
+test('no file imports itself through others, types included', () => {
+  const cycles = cyclesOf(new Map(shipped.map((file) => [file, importedBy(file)])));
+  const inRoom = (room: string) => cycles.filter((cycle) => cycle.some((file) => cycleRoomOf(file) === room));
+  const rooms = [...new Set(cycles.flat().map(cycleRoomOf))];
+  const unlisted = rooms.filter((room) => !ROOMS_WITH_CYCLES.includes(room));
+  expect(unlisted.flatMap(inRoom)).toEqual([]);
+  expect(stale(ROOMS_WITH_CYCLES, rooms), 'remove these from ROOMS_WITH_CYCLES').toEqual([]);
+});
+
+test('a type, class or interface name is exported once', () => {
+  const files = shipped.filter(
+    (file) => /^(engine|operator)\//.test(file) && !/^engine\/(oracle|bench)\//.test(file),
+  );
+  const owners = Map.groupBy(
+    files.flatMap((file) =>
+      [...sources.get(file)!.matchAll(/^export (?:abstract )?(?:type|interface|class) (\w+)/gm)].map(
+        ([, name]) => ({ name: name!, file }),
+      ),
+    ),
+    ({ name }) => name,
+  );
+  const shared = [...owners].filter(([, at]) => at.length > 1);
+  const unlisted = shared.filter(([name]) => !SHARED_TYPE_NAMES.includes(name));
+  expect(unlisted.map(([name, at]) => `${name}: ${at.map(({ file }) => file).join(', ')}`)).toEqual([]);
+  const names = shared.map(([name]) => name);
+  expect(stale(SHARED_TYPE_NAMES, names), 'remove these from SHARED_TYPE_NAMES').toEqual([]);
+});
+
+test('docstrings of exported symbols are sentences, not fragments', () => {
+  const found = docstrings().filter(({ isExported, text }) => isExported && fragmentProblem(text) !== null);
+  const unlisted = found.filter(({ name }) => !SYMBOLS_WITH_FRAGMENTS.includes(name));
+  expect(
+    unlisted.map(({ file, name, text }) => `${file} ${name}: ${fragmentProblem(text)}: "${text}"`),
+  ).toEqual([]);
+  const names = found.map(({ name }) => name);
+  expect(stale(SYMBOLS_WITH_FRAGMENTS, names), 'remove these from SYMBOLS_WITH_FRAGMENTS').toEqual([]);
+});
+
+test('docstrings of members and of what is not exported become sentences, too', () => {
+  const found = docstrings().filter(({ isExported, text }) => !isExported && fragmentProblem(text) !== null);
+  const tooMany = [...Map.groupBy(found, ({ file }) => topFolderOf(file))]
+    .filter(([folder, all]) => all.length > (MOST_FRAGMENTS[folder] ?? 0))
+    .flatMap(([, all]) => all.map(({ file, name, text }) => `${file} ${name}: ${fragmentProblem(text)}`));
+  expect(tooMany).toEqual([]);
+});
+
+test('names have the words of the field: nothing is asked, told or understood', () => {
+  const found = shipped.flatMap((file) =>
+    namesIn(file)
+      .filter(({ name, isExported }) => bannedWordIn(name, isExported) !== undefined)
+      .map(({ name }) => ({ name, file })),
+  );
+  const unlisted = found.filter(({ name }) => !NAMES_WITH_BANNED_WORDS.includes(name));
+  expect(unlisted.map(({ name, file }) => `${file}: ${name}`)).toEqual([]);
+  const names = found.map(({ name }) => name);
+  expect(stale(NAMES_WITH_BANNED_WORDS, names), 'remove these from NAMES_WITH_BANNED_WORDS').toEqual([]);
+});
+
+/** Returns the exceptions that no longer apply. */
+function stale(exceptions: readonly string[], found: readonly string[]): readonly string[] {
+  return exceptions.filter((each) => !found.includes(each));
+}
+
+/** Returns the shipped files that a file imports by a relative path. */
+function importedBy(file: string): readonly string[] {
+  return importsOf(file)
+    .filter((target) => target.startsWith('.'))
+    .map((target) => normalize(`${dirname(file)}/${target}`))
+    .filter((target) => sources.has(target));
+}
+
+/** Returns the groups of files that import each other, directly or through others: Tarjan's strongly connected components. */
+function cyclesOf(graph: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
+  const index = new Map<string, number>();
+  const low = new Map<string, number>();
+  const stack: string[] = [];
+  const cycles: string[][] = [];
+  const visit = (file: string): void => {
+    index.set(file, index.size);
+    low.set(file, index.get(file)!);
+    stack.push(file);
+    for (const next of graph.get(file) ?? []) {
+      if (!index.has(next)) visit(next);
+      if (stack.includes(next)) low.set(file, Math.min(low.get(file)!, low.get(next)!));
+    }
+    if (low.get(file) !== index.get(file)) return;
+    const group = stack.splice(stack.indexOf(file));
+    if (group.length > 1 || graph.get(file)?.includes(file)) cycles.push(group.sort());
+  };
+  for (const file of graph.keys()) if (!index.has(file)) visit(file);
+  return cycles;
+}
+
+/** Returns the room of a file in reports of cycles: a folder of the engine or of the operator. */
+function cycleRoomOf(file: string): string {
+  return file.startsWith('engine/') ? roomOf(file) : topFolderOf(file);
+}
+
+function topFolderOf(file: string): string {
+  return file.split('/')[0]!;
+}
+
+type Docstring = {
+  readonly file: string;
+  readonly name: string;
+  readonly isExported: boolean;
+  readonly text: string;
+};
+
+/** Returns all docstrings of shipped code, file headers aside. */
+function docstrings(): readonly Docstring[] {
+  const files = shipped.filter((file) => file.endsWith('.ts') && !file.includes('/e2e/'));
+  return files.flatMap((file) =>
+    [...sources.get(file)!.matchAll(/\/\*\*((?:[^*]|\*(?!\/))*)\*\/\s*\n[ ]*([^\n]*)/g)]
+      .filter((match) => match.index > 0)
+      .map(([, text, line]) => ({
+        file,
+        name: nameOn(line!),
+        isExported: line!.startsWith('export '),
+        text: text!.replaceAll(/\n\s*\*?\s*/g, ' ').trim(),
+      })),
+  );
+}
+
+const DECLARATION =
+  /^(?:export )?(?:declare |async |abstract )*(?:function\*?|const|let|type|class|interface) (\w+)/;
+
+function nameOn(line: string): string {
+  return DECLARATION.exec(line)?.[1] ?? /^(?:readonly |static |async |get |#)*(\w+)/.exec(line)?.[1] ?? line;
+}
+
+/** A docstring that starts with one of these finishes another sentence instead of being one. */
+const NO_SUBJECT = new Set(
+  'Of Than Where Who Whose What Which Also Then Or And But That Those Likewise Whether Them Their Its It They Is Are Was Does Do Has Have May Can Must Should'.split(
+    ' ',
+  ),
+);
+/** With these a main clause has to follow after a comma: "For a role, the engine adds its filter." */
+const OPENERS = new Set(
+  'As By With Without For In To From At On When Among Behind Before After Beside Besides'.split(' '),
+);
+/** A docstring of two words can be a sentence: "Raises `notFound`." */
+const VERBS =
+  /^(Returns|Raises|Throws|Resolves|Compares|Prints|Parses|Reads|Writes|Closes|Opens|Stops|Starts)\b/;
+
+/** Returns why a docstring is a fragment; null when it is a sentence. The check is by words, so that it is cheap and predictable. */
+function fragmentProblem(text: string): string | null {
+  const [first = ''] = text.split(/(?<=[.?!:])\s/);
+  const word = /^[\w']*/.exec(text)?.[0] ?? '';
+  if (!/^[A-Z`'"$@\d(<{[]/.test(text)) return 'it does not begin with a capital';
+  if (NO_SUBJECT.has(word)) return `it begins with "${word}"`;
+  if (OPENERS.has(word) && !/, \w/.test(first)) return `"${word} …" has no main clause`;
+  if (text.endsWith('?')) return 'it is a question';
+  if (!/[.:)`}\]]$/.test(text)) return 'it does not end with a full stop';
+  return text.split(' ').length < 4 && !VERBS.test(text) ? 'it is no sentence' : null;
+}
+
+/** Words that no name has: the field has better ones. */
+const BANNED = new Set(
+  'ask asks asked asking asker tell tells told telling hear hears heard heir heirs outward ground understood stood standing sight alone'.split(
+    ' ',
+  ),
+);
+/** Words that are fine for a variable in a function, and say too little in a name that others import. */
+const BANNED_WHEN_EXPORTED = new Set('place places known made shown others guard guards'.split(' '));
+
+function bannedWordIn(name: string, isExported: boolean): string | undefined {
+  const words = (name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g) ?? []).map((word) => word.toLowerCase());
+  return words.find((word) => BANNED.has(word) || (isExported && BANNED_WHEN_EXPORTED.has(word)));
+}
+
+/** Returns the names that a file declares: functions, constants, types, and members of types and classes. */
+function namesIn(file: string): readonly { readonly name: string; readonly isExported: boolean }[] {
+  const code = sources
+    .get(file)!
+    .replaceAll(/\/\*[\s\S]*?\*\//g, '')
+    .replaceAll(/\/\/.*/g, '')
+    .replaceAll(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g, "''");
+  const declared = [
+    ...code.matchAll(
+      /(export )?(?:declare |async |abstract )*\b(?:function\*?|const|let|type|class|interface) (\w+)/g,
+    ),
+  ].map(([, exported, name]) => ({ name: name!, isExported: exported !== undefined }));
+  const members = [...code.matchAll(/^ +(?:readonly |static |async |get |#)*(\w+)\??(?:: |\()/gm)].map(
+    ([, name]) => ({ name: name!, isExported: false }),
+  );
+  return [...declared, ...members];
+}
 
 function importsOf(file: string): string[] {
   return [...sources.get(file)!.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1]!);
