@@ -11,6 +11,7 @@ export { type Files, toDirectory } from './directory.ts';
 export * from './edit.ts';
 export * from './export.ts';
 export { cycleAmong, orderRoles } from './inherited-roles.ts';
+export { withChanges } from './layered-map.ts';
 export * from './merge-patch.ts';
 export * from './objects.ts';
 export * from './operations.ts';

@@ -1,22 +1,42 @@
-/** A map over another that it leaves as it is: what is the same for hundreds of thousands of names is shared, and only what differs
- *  is its own. Pure. Not here: what is in it (conflicts.ts). */
+/** A map of thousands of entries that changes by a few at a time: changes lie above a large map that stays as it is, so a copy
+ *  costs what has changed and not what the map holds. In: any map, changes. Out: a map. Pure. */
 
-export class LayeredMap<V> {
-  readonly #under: ReadonlyMap<string, V>;
-  /** Undefined: not there, although it is below. */
-  readonly #over: Map<string, V | undefined>;
+/** The new value of each key; undefined removes the key. */
+export type Changes<V> = Iterable<readonly [string, V | undefined]>;
+
+/** Returns the map with changes. Keys that are kept stay in their position, new ones follow. */
+export function withChanges<V>(map: ReadonlyMap<string, V>, changes: Changes<V>): ReadonlyMap<string, V> {
+  const changed = map instanceof LayeredMap ? (map as LayeredMap<V>).copy() : new LayeredMap(map);
+  for (const [key, value] of changes) {
+    if (value === undefined) changed.delete(key);
+    else changed.set(key, value);
+  }
+  return changed;
+}
+
+export class LayeredMap<V> implements ReadonlyMap<string, V> {
+  readonly #below: ReadonlyMap<string, V>;
+  /** Undefined: removed. */
+  readonly #above: Map<string, V | undefined>;
 
   constructor(
-    under: ReadonlyMap<string, V> = new Map(),
-    over: ReadonlyMap<string, V | undefined> = new Map(),
+    below: ReadonlyMap<string, V> = new Map(),
+    above: ReadonlyMap<string, V | undefined> = new Map(),
   ) {
-    this.#under = under;
-    this.#over = new Map(over);
+    this.#below = below;
+    this.#above = new Map(above);
+  }
+
+  get size(): number {
+    let { size } = this.#below;
+    for (const [key, value] of this.#above)
+      size += Number(value !== undefined) - Number(this.#below.has(key));
+    return size;
   }
 
   get(key: string): V | undefined {
-    const own = this.#over.get(key);
-    return own !== undefined || this.#over.has(key) ? own : this.#under.get(key);
+    const value = this.#above.get(key);
+    return value !== undefined || this.#above.has(key) ? value : this.#below.get(key);
   }
 
   has(key: string): boolean {
@@ -24,23 +44,47 @@ export class LayeredMap<V> {
   }
 
   set(key: string, value: V): void {
-    this.#over.set(key, value);
+    this.#above.set(key, value);
   }
 
   delete(key: string): void {
-    this.#over.set(key, undefined);
+    this.#above.set(key, undefined);
   }
 
-  /** The same, to be changed without this one. What much is said about goes below, to be shared. */
+  /** Returns a map with the same entries that changes on its own. */
   copy(): LayeredMap<V> {
-    if (this.#over.size <= MOST_COPIED) return new LayeredMap(this.#under, this.#over);
-    const all = new Map(this.#under);
-    for (const [key, value] of this.#over) {
+    if (this.#above.size <= 512 + this.#below.size / 16) return new LayeredMap(this.#below, this.#above);
+    const all = new Map(this.#below);
+    for (const [key, value] of this.#above) {
       if (value === undefined) all.delete(key);
       else all.set(key, value);
     }
     return new LayeredMap(all);
   }
-}
 
-const MOST_COPIED = 5000;
+  *entries(): MapIterator<[string, V]> {
+    for (const [key, value] of this.#below) {
+      const current = this.#above.has(key) ? this.#above.get(key) : value;
+      if (current !== undefined) yield [key, current];
+    }
+    for (const [key, value] of this.#above) {
+      if (value !== undefined && !this.#below.has(key)) yield [key, value];
+    }
+  }
+
+  *keys(): MapIterator<string> {
+    for (const [key] of this.entries()) yield key;
+  }
+
+  *values(): MapIterator<V> {
+    for (const [, value] of this.entries()) yield value;
+  }
+
+  [Symbol.iterator](): MapIterator<[string, V]> {
+    return this.entries();
+  }
+
+  forEach(visit: (value: V, key: string, map: ReadonlyMap<string, V>) => void): void {
+    for (const [key, value] of this.entries()) visit(value, key, this);
+  }
+}

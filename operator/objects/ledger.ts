@@ -1,9 +1,8 @@
 /** The ledger: which resource owns which metadata object. Stored by the engine in the transaction of the write, so that it
  *  cannot be wrong about it. In: what the engine stored. Out: entries, who an entry belongs to, what becomes of them.
  *  Not here: what becomes of owned objects (decide/decide.ts), the decisions (decide/decide.ts). */
-import { isRecord } from '@pergola/engine/metadata';
+import { isRecord, withChanges } from '@pergola/engine/metadata';
 import { type CustomResource, crName, type DeletionPolicy } from '../kinds.ts';
-import { withChanges } from './layered-map.ts';
 
 export type LedgerEntry = {
   readonly manager: string;

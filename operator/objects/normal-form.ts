@@ -1,5 +1,6 @@
 /** Metadata objects in the form in which they are compared: normal form, and a hash of it for the ledger.
  *  Not here: what normal form is (engine/metadata). */
+
 import { createHash } from 'node:crypto';
 import {
   childKinds,
@@ -12,8 +13,8 @@ import {
   objectsOf,
   parseJson,
   parseKey,
+  withChanges,
 } from '@pergola/engine/metadata';
-import { withChanges } from './layered-map.ts';
 
 /** Raises the engine's `parseFailed` when the object is none. */
 export function normalised(object: MetadataObject): MetadataObject {
