@@ -16,7 +16,7 @@ export function withChanges<V>(map: ReadonlyMap<string, V>, changes: Changes<V>)
 
 export class LayeredMap<V> implements ReadonlyMap<string, V> {
   readonly #below: ReadonlyMap<string, V>;
-  /** Undefined: removed. */
+  /** The changes. A key with undefined is removed. */
   readonly #above: Map<string, V | undefined>;
 
   constructor(
