@@ -7,9 +7,9 @@ import { isSecretSet } from './auth/authenticate.ts';
 import { loadOptions, OptionsError } from './config/load-options.ts';
 import { type Options, settingsOf } from './config/options.ts';
 import { optionsHelp } from './config/options-help.ts';
+import { DeliverySlots, slotLimits } from './events/delivery-slots.ts';
 import { eventFeeds } from './events/event-feed.ts';
 import { scheduledFeed } from './events/scheduled-feed.ts';
-import { Shares, shareLimits } from './events/shares.ts';
 import { type Feed, Worker } from './events/worker.ts';
 import { type HttpServer, openServer } from './http/server.ts';
 import { VERSION } from './http/version.ts';
@@ -110,7 +110,7 @@ function openWorkers(
     prefersConfiguredHeaders: options.configuredHeaderPrecedence,
   };
   const asyncActions = new AsyncActions({
-    calls: state.ground.actionCalls,
+    calls: state.gateway.actionCalls,
     model: () => state.snapshot().model,
     outbound,
     intervalMs: options.asyncActionsFetchInterval,
@@ -120,7 +120,7 @@ function openWorkers(
   const around = { databases: state.sources, outbound: { ...outbound, headers: {} } };
   const scheduled = scheduledFeed(() => state.snapshot(), {
     ...around,
-    metadataDatabase: state.ground.metadataDatabase,
+    metadataDatabase: state.gateway.metadataDatabase,
   });
   const { eventsHttpPoolSize, eventsTriggerConcurrency, eventsHostConcurrency } = options;
   const workerOf = (feeds: () => readonly Feed[]) =>
@@ -128,7 +128,9 @@ function openWorkers(
       feeds,
       intervalMs: options.eventsFetchInterval,
       batchSize: options.eventsFetchBatchSize,
-      shares: new Shares(shareLimits(eventsHttpPoolSize, eventsTriggerConcurrency, eventsHostConcurrency)),
+      slots: new DeliverySlots(
+        slotLimits(eventsHttpPoolSize, eventsTriggerConcurrency, eventsHostConcurrency),
+      ),
       observe,
     });
   return {
@@ -139,10 +141,10 @@ function openWorkers(
 }
 
 function readShares(registry: Registry, workers: Readonly<Record<'row' | 'scheduled', Worker>>): void {
-  const of = (number: (shares: Shares) => number) => () =>
+  const of = (number: (shares: DeliverySlots) => number) => () =>
     (['row', 'scheduled'] as const).map((kind) => ({
       labels: { kind },
-      value: number(workers[kind].shares),
+      value: number(workers[kind].slots),
     }));
   registry.read(
     'pergola_events_in_flight',

@@ -1,5 +1,5 @@
-/** Operations on the whole document and what lies beside it: export, replace, clear, reload, inconsistencies, the states
- *  clients keep here. Each changes the draft of a unit of work and says what to answer once it is committed.
+/** Operations on the whole document and on what is stored beside it: export, replace, roll back to a revision, clear, reload,
+ *  inconsistencies, and the states of clients. Each changes the draft of a unit of work and returns the answer for after the commit.
  *  Not here: operations on one object (handlers/), SQL (run-sql.ts). Spec: "Endpoints"; docs/reference/behaviour/metadata-api.md. */
 import { fail, withPath } from '../errors/engine-error.ts';
 import { exportedPart, exportMetadata as printMetadata } from '../metadata/export.ts';
@@ -10,38 +10,50 @@ import type { Source } from '../metadata/schema/source.ts';
 import type { Inconsistency } from '../resolve/types.ts';
 import type { Unenforced } from '../resolve/unenforced.ts';
 import { checkConnections } from '../transform/check-connections.ts';
-import { type Answer, SUCCESS } from './answer.ts';
 import { printInconsistencies, refuseInconsistencies, removeInconsistent } from './inconsistencies.ts';
-import { refuseWarnings } from './managed.ts';
 import type { AdminRequest } from './request.ts';
-import type { Work } from './work.ts';
+import { type AdminAnswer, SUCCESS } from './request.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
+import { refuseWarnings } from './warnings.ts';
 
-export function exportMetadata(work: Work, _args: ArgsOf<'export_metadata'>, request: AdminRequest): Answer {
+export function exportMetadata(
+  work: UnitOfWork,
+  _args: ArgsOf<'export_metadata'>,
+  request: AdminRequest,
+): AdminAnswer {
   const metadata = printMetadata(exportedPart(work.metadata));
   if (request.operation.version === 1) return () => metadata;
   return (published) => ({ resource_version: published.resourceVersion, metadata });
 }
 
-/** As they stand in an export. Raises `sourceNotFound`. */
-export function getLogicalModels(work: Work, args: ArgsOf<'get_logical_model'>): Answer {
+/** Returns the logical models of a source as an export has them. Raises `sourceNotFound`. */
+export function getLogicalModels(work: UnitOfWork, args: ArgsOf<'get_logical_model'>): AdminAnswer {
   return exportedList(work, args.source, 'logical_models');
 }
 
-/** As they stand in an export. Raises `sourceNotFound`. */
-export function getNativeQueries(work: Work, args: ArgsOf<'get_native_query'>): Answer {
+/** Returns the native queries of a source as an export has them. Raises `sourceNotFound`. */
+export function getNativeQueries(work: UnitOfWork, args: ArgsOf<'get_native_query'>): AdminAnswer {
   return exportedList(work, args.source, 'native_queries');
 }
 
-function exportedList(work: Work, name: string, list: 'logical_models' | 'native_queries'): Answer {
-  if (!work.source(name)) fail('sourceNotFound', { source: name });
+function exportedList(
+  work: UnitOfWork,
+  name: string,
+  list: 'logical_models' | 'native_queries',
+): AdminAnswer {
+  work.requireSource(name);
   const { sources } = printMetadata(work.metadata) as { readonly sources: readonly Source[] };
   const items = sources.find((source) => source.name === name)?.[list] ?? [];
   return () => items;
 }
 
-/** Version 1 is the document itself, version 2 wraps it with options. `dry_run` judges it and stores nothing;
- *  `include_keys` adds keys of inconsistent objects and the new version to the answer. */
-export async function replaceMetadata(work: Work, args: ReplaceArgs, request: AdminRequest): Promise<Answer> {
+/** Replaces the document. In version 1 the arguments are the document, in version 2 they wrap it with options. `dry_run` validates it
+ *  and stores nothing; `include_keys` adds keys of inconsistent objects and the new version to the answer. */
+export async function replaceMetadata(
+  work: UnitOfWork,
+  args: ReplaceArgs,
+  request: AdminRequest,
+): Promise<AdminAnswer> {
   const isWrapped = request.operation.version === 2;
   const options: ReplaceOptions = isWrapped ? (args as ReplaceOptions) : {};
   const document = isWrapped ? (args as { metadata: unknown }).metadata : args;
@@ -50,7 +62,7 @@ export async function replaceMetadata(work: Work, args: ReplaceArgs, request: Ad
   const next = keepConnection(parsed, document, work.metadata);
   const whole = keepUnexported(next, work.metadata);
   const answer = await replaceDocument(work, whole, options, request);
-  // A document that replaces its like is a version of its own all the same.
+  // Replacing the document with an equal one creates a new version, too.
   if (!options.dry_run) work.touchesResource = true;
   return isWrapped ? answer : SUCCESS;
 }
@@ -59,17 +71,18 @@ function checkSource({ configuration }: Source, i: number): void {
   withPath(i, () => withPath('configuration', () => checkConnections(configuration)));
 }
 
-/** Raises `inconsistentMetadata` unless that is allowed. Answers with a report; of a dry run, that is all there is. */
+/** Replaces the draft with `next` and answers with a report of inconsistencies. Raises `inconsistentMetadata` unless the options allow
+ *  that. A dry run only reports. */
 export async function replaceDocument(
-  work: Work,
+  work: UnitOfWork,
   next: Metadata,
   options: ReplaceOptions,
   request: AdminRequest,
-): Promise<Answer> {
+): Promise<AdminAnswer> {
   const before = work.checkpoint();
   work.edit(request.path, next);
-  const added = await work.settle();
-  const { inconsistencies } = work.view();
+  const added = await work.addedInconsistencies();
+  const { inconsistencies } = work.resolution();
   const report = reportOf(work, options.include_keys === true);
   if (options.dry_run) {
     work.restore(before);
@@ -86,15 +99,22 @@ export async function replaceDocument(
   return (published) => ({ ...report, resource_version: published.resourceVersion });
 }
 
-export function clearMetadata(work: Work, _args: ArgsOf<'clear_metadata'>, request: AdminRequest): Answer {
+export function clearMetadata(
+  work: UnitOfWork,
+  _args: ArgsOf<'clear_metadata'>,
+  request: AdminRequest,
+): AdminAnswer {
   const kept = work.source('default');
-  // The connection given with --database-url is not metadata of the client's making: only what is tracked goes.
+  // The connection given with --database-url was not created by the client, so only its tracked objects are removed.
   const sources = kept ? [bareSource(kept)] : [];
   work.edit(request.path, { ...emptyMetadata, sources });
   return SUCCESS;
 }
 
-export async function reloadMetadata(work: Work, args: ArgsOf<'reload_metadata'>): Promise<Answer> {
+export async function reloadMetadata(
+  work: UnitOfWork,
+  args: ArgsOf<'reload_metadata'>,
+): Promise<AdminAnswer> {
   const wanted = args.reload_sources ?? true;
   const unknown = Array.isArray(wanted) ? wanted.find((name) => !work.source(name)) : undefined;
   if (unknown !== undefined) fail('sourceNotFound', { source: unknown }, { path: ['reload_sources'] });
@@ -111,11 +131,11 @@ export async function reloadMetadata(work: Work, args: ArgsOf<'reload_metadata'>
   ]);
   const { recreate_event_triggers: recreated = false } = args;
   for (const { name } of work.metadata.sources) {
-    if (Array.isArray(recreated) ? recreated.includes(name) : recreated) work.recaptured.add(name);
+    if (Array.isArray(recreated) ? recreated.includes(name) : recreated) work.recreatedTriggers.add(name);
   }
   work.touchesResource = true;
   work.touchesCatalog = true;
-  work.tolerate(await work.settle());
+  work.tolerate(await work.addedInconsistencies());
   const report = reportOf(work, false);
   return () => ({
     is_consistent: report.is_consistent,
@@ -125,23 +145,23 @@ export async function reloadMetadata(work: Work, args: ArgsOf<'reload_metadata'>
 }
 
 export function getInconsistentMetadata(
-  work: Work,
+  work: UnitOfWork,
   args: ArgsOf<'get_inconsistent_metadata'>,
   request: AdminRequest,
-): Answer {
+): AdminAnswer {
   const report = reportOf(work, args.include_keys === true);
   return () => (request.caller.endpoint === '/v1/query' ? report.inconsistent_objects : report);
 }
 
-/** Removing an object can leave others without ground: goes on until nothing is inconsistent. */
+/** Removes inconsistent objects. Repeats until nothing is inconsistent, because a removed object can make others inconsistent. */
 export async function dropInconsistentMetadata(
-  work: Work,
+  work: UnitOfWork,
   _args: ArgsOf<'drop_inconsistent_metadata'>,
   request: AdminRequest,
-): Promise<Answer> {
-  await work.cover();
+): Promise<AdminAnswer> {
+  await work.ensureCatalogs();
   for (;;) {
-    const inconsistencies = work.view().inconsistencies.filter(({ entity }) => !entity);
+    const inconsistencies = work.resolution().inconsistencies.filter(({ entity }) => !entity);
     if (inconsistencies.length === 0) return SUCCESS;
     const without = removeInconsistent(work.metadata, inconsistencies);
     if (without === work.metadata) refuseInconsistencies(inconsistencies);
@@ -149,7 +169,7 @@ export async function dropInconsistentMetadata(
   }
 }
 
-export function getCatalogState(work: Work): Answer {
+export function getCatalogState(work: UnitOfWork): AdminAnswer {
   const { cli, console, operator } = work.catalogStates;
   const body = {
     id: work.base.id,
@@ -160,12 +180,15 @@ export function getCatalogState(work: Work): Answer {
   return () => body;
 }
 
-export function setCatalogState(work: Work, args: ArgsOf<'set_catalog_state'>): Answer {
+export function setCatalogState(work: UnitOfWork, args: ArgsOf<'set_catalog_state'>): AdminAnswer {
   work.setCatalogState(args.type, args.state);
   return SUCCESS;
 }
 
-export function patchCatalogState(work: Work, { type, patch }: ArgsOf<'patch_catalog_state'>): Answer {
+export function patchCatalogState(
+  work: UnitOfWork,
+  { type, patch }: ArgsOf<'patch_catalog_state'>,
+): AdminAnswer {
   work.patchCatalogState(type, patch);
   return SUCCESS;
 }
@@ -184,10 +207,10 @@ type Report = {
   readonly not_enforced?: readonly Unenforced[];
 };
 
-/** `includeKeys` adds what is declared without effect, too. */
-function reportOf(work: Work, includeKeys: boolean): Report {
-  const { inconsistencies } = work.view();
-  const unenforced = includeKeys ? work.ground.unenforced(work.metadata) : [];
+/** Reports the inconsistencies of the draft. `includeKeys` adds restrictions that are not enforced, too. */
+function reportOf(work: UnitOfWork, includeKeys: boolean): Report {
+  const { inconsistencies } = work.resolution();
+  const unenforced = includeKeys ? work.gateway.unenforced(work.metadata) : [];
   return {
     is_consistent: inconsistencies.length === 0,
     inconsistent_objects: printInconsistencies(inconsistencies, includeKeys),
@@ -195,7 +218,8 @@ function reportOf(work: Work, includeKeys: boolean): Report {
   };
 }
 
-/** A document of an older format has tables but no sources: they belong to `default`, which keeps its connection. */
+/** Completes a document of an older format, which has tables but no sources: the tables belong to the source `default`, which keeps
+ *  its connection. */
 function keepConnection(parsed: Metadata, document: unknown, current: Metadata): Metadata {
   const hasSources = typeof document === 'object' && document !== null && 'sources' in document;
   const kept = current.sources.find((source) => source.name === 'default');
@@ -204,7 +228,7 @@ function keepConnection(parsed: Metadata, document: unknown, current: Metadata):
   return { ...parsed, sources: [{ ...bareSource(kept), ...pickTracked(tracked) }] };
 }
 
-/** Who replaces the document has never seen them. */
+/** Keeps cron triggers that are not part of exports, because the author of the new document cannot know them. */
 function keepUnexported(next: Metadata, { cron_triggers: before = [] }: Metadata): Metadata {
   const { cron_triggers: given = [] } = next;
   const names = new Set(given.map(({ name }) => name));
@@ -225,4 +249,32 @@ function bareSource(source: Source): Source {
 function refuseReplacement(inconsistencies: readonly Inconsistency[]): never {
   const reasons = inconsistencies.map(({ reason }) => reason).join(', ');
   fail('inconsistentMetadata', { reasons }, { internal: printInconsistencies(inconsistencies, false) });
+}
+
+const MOST_LISTED = 1000;
+
+export async function listMetadataRevisions(
+  work: UnitOfWork,
+  args: ArgsOf<'list_metadata_revisions'>,
+): Promise<AdminAnswer> {
+  const revisions = await work.gateway.store.revisions(args.limit ?? MOST_LISTED);
+  const body = revisions.map(({ resourceVersion, writtenAt, author, client, operations }) => ({
+    resource_version: resourceVersion,
+    written_at: writtenAt.toISOString(),
+    author,
+    client,
+    operations,
+  }));
+  return () => body;
+}
+
+/** Replaces the document with that of a revision, as a new revision. The operator's ledger is kept. Raises `revisionNotExists` and the
+ *  errors of `replace_metadata`. */
+export async function rollbackMetadata(
+  work: UnitOfWork,
+  args: ArgsOf<'rollback_metadata'>,
+  request: AdminRequest,
+): Promise<AdminAnswer> {
+  const document = await work.gateway.store.revision(args.resource_version);
+  return replaceDocument(work, document, { ...args, include_keys: false }, request);
 }

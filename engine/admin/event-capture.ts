@@ -1,8 +1,8 @@
-/** Brings the functions and triggers of event triggers in the databases to what a draft says, in the request's transactions:
- *  with the document or not at all. Only what differs from the document before is touched: other engines may have theirs there.
+/** Applies the event triggers of a draft to the databases: creates and drops their functions and triggers in the request's
+ *  transactions, so that databases and document change together. Changes only what differs from the previous document, because other
+ *  engines may have triggers in the same database.
  *  Not here: their SQL (sql/event-trigger.ts), the log (events/capture.ts). Reference: docs/reference/behaviour/event-triggers.md. */
-
-import { archiveEvents, dropCaptures, makeCaptures } from '../events/capture.ts';
+import { archiveEvents, createCaptures, dropCaptures } from '../events/capture.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Model, ResolvedEventTrigger } from '../resolve/types.ts';
@@ -12,29 +12,39 @@ import type { OpenTransaction } from './open-transaction.ts';
 import type { Catalogs } from './snapshot.ts';
 import { refusingSql } from './sql-failure.ts';
 
-export type Side = { readonly metadata: Metadata; readonly model: Model; readonly catalogs: Catalogs };
+export type DocumentState = {
+  readonly metadata: Metadata;
+  readonly model: Model;
+  readonly catalogs: Catalogs;
+};
 
 export type CaptureOptions = {
   readonly transaction: (source: Source) => Promise<OpenTransaction>;
-  /** Sources whose triggers are made anew although nothing differs. */
-  readonly remade: ReadonlySet<string>;
+  /** The names of sources whose triggers are created anew even if nothing differs. */
+  readonly recreated: ReadonlySet<string>;
 };
 
-/** What changes in one source. */
-type Change = {
-  readonly made: readonly ResolvedEventTrigger[];
-  /** They do not fit their table any more, and would be in the way of whoever writes to it. */
+/** The changes to triggers in one source. */
+type TriggerChange = {
+  readonly created: readonly ResolvedEventTrigger[];
+  /** Triggers that do not fit their table any more and would make writes to it fail. */
   readonly broken: readonly string[];
-  readonly forgotten: readonly string[];
+  /** Triggers that the document no longer has. */
+  readonly removed: readonly string[];
 };
 
-export async function capture(before: Side, after: Side, options: CaptureOptions): Promise<void> {
-  if (before.model === after.model && before.metadata === after.metadata && options.remade.size === 0) return;
+export async function applyEventTriggers(
+  before: DocumentState,
+  after: DocumentState,
+  options: CaptureOptions,
+): Promise<void> {
+  if (before.model === after.model && before.metadata === after.metadata && options.recreated.size === 0)
+    return;
   for (const source of after.metadata.sources) {
     const catalog = after.catalogs.get(source.name);
-    // It cannot be asked: its triggers stay as they are.
+    // The triggers of an unreachable source are kept.
     if (!catalog || 'error' in catalog) continue;
-    const change = changeOf(source, before, after, options.remade.has(source.name));
+    const change = changeOf(source, before, after, options.recreated.has(source.name));
     await refusingSql({ source: source.name, statement: 'event triggers' }, () =>
       apply(source, change, options),
     );
@@ -42,43 +52,48 @@ export async function capture(before: Side, after: Side, options: CaptureOptions
   const kept = new Set(after.metadata.sources.flatMap(namesIn));
   const names = new Set(after.metadata.sources.map(({ name }) => name));
   for (const source of before.metadata.sources) {
-    // One that was renamed has kept its triggers.
-    const forgotten = names.has(source.name) ? [] : namesIn(source).filter((name) => !kept.has(name));
-    await apply(source, { made: [], broken: [], forgotten }, options).catch((error: unknown) => {
-      // A source that is forgotten may be gone.
+    // A renamed source keeps its triggers.
+    const removed = names.has(source.name) ? [] : namesIn(source).filter((name) => !kept.has(name));
+    await apply(source, { created: [], broken: [], removed }, options).catch((error: unknown) => {
+      // The database of a removed source may not exist any more.
       if (!isUnreachable(error)) throw error;
     });
   }
 }
 
-/** A database the source has left for another keeps what it has. */
-function changeOf(source: Source, before: Side, after: Side, isRemade: boolean): Change {
+/** Compares the triggers of a source. If the source now connects to another database, the triggers in the old one are kept. */
+function changeOf(
+  source: Source,
+  before: DocumentState,
+  after: DocumentState,
+  isRecreated: boolean,
+): TriggerChange {
   const former = before.metadata.sources.find(({ name }) => name === source.name);
   const isSame = former !== undefined && connectionOf(former) === connectionOf(source);
   const wanted = triggersOf(after.model, source.name);
   const had = isSame ? triggersOf(before.model, source.name) : new Map<string, ResolvedEventTrigger>();
   const listed = new Set(namesIn(source));
   return {
-    made: [...wanted.values()].filter((trigger) => isRemade || !isMade(trigger, had.get(trigger.name))),
+    created: [...wanted.values()].filter((one) => isRecreated || !isSameTrigger(one, had.get(one.name))),
     broken: [...had.keys()].filter((name) => listed.has(name) && !wanted.has(name)),
-    forgotten: isSame ? namesIn(former).filter((name) => !listed.has(name)) : [],
+    removed: isSame ? namesIn(former).filter((name) => !listed.has(name)) : [],
   };
 }
 
 async function apply(
   source: Source,
-  { made, broken, forgotten }: Change,
+  { created, broken, removed }: TriggerChange,
   { transaction }: CaptureOptions,
 ): Promise<void> {
-  if (made.length + broken.length + forgotten.length === 0) return;
+  if (created.length + broken.length + removed.length === 0) return;
   const { client } = await transaction(source);
-  await dropCaptures(client, [...broken, ...forgotten]);
-  await archiveEvents(client, forgotten);
-  await makeCaptures(client, made);
+  await dropCaptures(client, [...broken, ...removed]);
+  await archiveEvents(client, removed);
+  await createCaptures(client, created);
 }
 
-function isMade(trigger: ResolvedEventTrigger, known: ResolvedEventTrigger | undefined): boolean {
-  return known !== undefined && captureText(known) === captureText(trigger);
+function isSameTrigger(trigger: ResolvedEventTrigger, previous: ResolvedEventTrigger | undefined): boolean {
+  return previous !== undefined && captureText(previous) === captureText(trigger);
 }
 
 function triggersOf({ sources }: Model, name: string): ReadonlyMap<string, ResolvedEventTrigger> {

@@ -1,33 +1,32 @@
 /** Operations on events: made by hand, told again, read, cleaned up. Of a source that has no log there are none.
- *  Not here: event triggers (handlers/event-triggers.ts), telling webhooks (events/). Reference: docs/reference/behaviour/event-triggers.md. */
-
+ *  Not here: event triggers (handlers/triggers.ts), telling webhooks (events/). Reference: docs/reference/behaviour/event-triggers.md. */
 import { fail } from '../errors/engine-error.ts';
-import { hasLog, makeLog } from '../events/capture.ts';
+import { createLog, hasLog } from '../events/capture.ts';
 import { cleanUp } from '../events/cleanup.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import { cleanupScope } from '../resolve/event-trigger.ts';
 import type { ResolvedEventTrigger } from '../resolve/types.ts';
-import { type Answer, SUCCESS } from './answer.ts';
 import type { AdminRequest } from './request.ts';
+import { type AdminAnswer, SUCCESS } from './request.ts';
 import { refusingSql } from './sql-failure.ts';
-import type { Work } from './work.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 
 const PAGE = 100;
 
 /** Raises `sourceNotFound`, `eventTriggerNotExists`, `eventTriggerNotManual`. */
 export async function invokeEventTrigger(
-  work: Work,
+  work: UnitOfWork,
   { source: name, name: trigger, payload }: ArgsOf<'invoke_event_trigger'>,
   { caller: { session } }: AdminRequest,
-): Promise<Answer> {
+): Promise<AdminAnswer> {
   const source = requireSource(work, name);
-  await work.settle();
+  await work.addedInconsistencies();
   const { table, isManual } = requireTrigger(work, name, trigger);
   if (!isManual) fail('eventTriggerNotManual', { name: trigger });
   const { client } = await work.transaction(source);
-  await makeLog(client);
+  await createLog(client);
   const made = await client.query(
     `insert into pergola.event_log (trigger_name, schema_name, table_name, payload)
      values ($1, $2, $3, json_build_object('op', 'MANUAL', 'data', json_build_object('old', null, 'new', $4::json),
@@ -40,9 +39,9 @@ export async function invokeEventTrigger(
 
 /** Raises `sourceNotFound`, `eventNotExists`, `eventBusy`. */
 export async function redeliverEvent(
-  work: Work,
+  work: UnitOfWork,
   { source: name, event_id: id }: ArgsOf<'redeliver_event'>,
-): Promise<Answer> {
+): Promise<AdminAnswer> {
   const { client } = await work.transaction(requireSource(work, name));
   if (!(await hasLog(client))) fail('eventNotExists', {});
   const found = await client.query(
@@ -59,7 +58,7 @@ export async function redeliverEvent(
   return SUCCESS;
 }
 
-export function getEventLogs(work: Work, args: ArgsOf<'get_event_logs'>): Promise<Answer> {
+export function getEventLogs(work: UnitOfWork, args: ArgsOf<'get_event_logs'>): Promise<AdminAnswer> {
   const { status, name, limit = PAGE, offset = 0 } = args;
   return listed(work, args.source, [
     `select row_to_json(e)::text as row from pergola.event_log e
@@ -70,7 +69,10 @@ export function getEventLogs(work: Work, args: ArgsOf<'get_event_logs'>): Promis
   ]);
 }
 
-export function getInvocationLogs(work: Work, args: ArgsOf<'get_event_invocation_logs'>): Promise<Answer> {
+export function getInvocationLogs(
+  work: UnitOfWork,
+  args: ArgsOf<'get_event_invocation_logs'>,
+): Promise<AdminAnswer> {
   const { name, limit = PAGE, offset = 0 } = args;
   return listed(work, args.source, [
     `select row_to_json(e)::text as row from pergola.event_invocation_log e
@@ -80,7 +82,7 @@ export function getInvocationLogs(work: Work, args: ArgsOf<'get_event_invocation
 }
 
 /** Raises `sourceNotFound`, `eventNotExists`. */
-export async function getEvent(work: Work, args: ArgsOf<'get_event_by_id'>): Promise<Answer> {
+export async function getEvent(work: UnitOfWork, args: ArgsOf<'get_event_by_id'>): Promise<AdminAnswer> {
   const { event_id: id, invocation_log_limit: limit = PAGE, invocation_log_offset: offset = 0 } = args;
   const source = requireSource(work, args.source);
   const [event] = await rowsOf(work, source, [
@@ -97,10 +99,13 @@ export async function getEvent(work: Work, args: ArgsOf<'get_event_by_id'>): Pro
 }
 
 /** Raises `sourceNotFound`, `eventTriggerNotExists`, `queryExecutionFailed` when a batch takes too long. */
-export async function cleanUpEvents(work: Work, args: ArgsOf<'cleanup_event_trigger_logs'>): Promise<Answer> {
+export async function cleanUpEvents(
+  work: UnitOfWork,
+  args: ArgsOf<'cleanup_event_trigger_logs'>,
+): Promise<AdminAnswer> {
   const source = requireSource(work, args.source);
   const { name } = requireTrigger(work, args.source, args.event_trigger_name);
-  const database = work.ground.database(source);
+  const database = work.gateway.database(source);
   await refusingSql({ source: source.name, statement: 'clean-up' }, () =>
     cleanUp(database, name, cleanupScope(args)),
   );
@@ -109,13 +114,17 @@ export async function cleanUpEvents(work: Work, args: ArgsOf<'cleanup_event_trig
 
 type Question = readonly [text: string, values: readonly unknown[]];
 
-async function listed(work: Work, name: string, question: Question): Promise<Answer> {
+async function listed(work: UnitOfWork, name: string, question: Question): Promise<AdminAnswer> {
   const rows = await rowsOf(work, requireSource(work, name), question);
   return () => rows;
 }
 
-async function rowsOf(work: Work, source: Source, [text, values]: Question): Promise<readonly unknown[]> {
-  const database = work.ground.database(source);
+async function rowsOf(
+  work: UnitOfWork,
+  source: Source,
+  [text, values]: Question,
+): Promise<readonly unknown[]> {
+  const database = work.gateway.database(source);
   return refusingSql({ source: source.name, statement: text }, async () => {
     if (!(await hasLog(database))) return [];
     const found = await database.query(text, values);
@@ -123,11 +132,11 @@ async function rowsOf(work: Work, source: Source, [text, values]: Question): Pro
   });
 }
 
-function requireSource(work: Work, name: string): Source {
+function requireSource(work: UnitOfWork, name: string): Source {
   return work.source(name) ?? fail('sourceNotFound', { source: name });
 }
 
-function requireTrigger(work: Work, source: string, name: string): ResolvedEventTrigger {
-  const triggers = work.view().model.sources.get(source)?.eventTriggers;
+function requireTrigger(work: UnitOfWork, source: string, name: string): ResolvedEventTrigger {
+  const triggers = work.resolution().model.sources.get(source)?.eventTriggers;
   return triggers?.get(name) ?? fail('eventTriggerNotExists', { name });
 }

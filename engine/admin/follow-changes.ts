@@ -16,14 +16,14 @@ import { followRenames } from './follow-renames.ts';
 import type { Renames } from './rename-bool-exp.ts';
 
 /** The database's changes, the source they happened in, and the model from before. */
-export type Change = {
+export type SourceChange = {
   readonly source: string;
   readonly changes: CatalogChanges;
   readonly model: Model;
 };
 
 /** Raises `columnNamedLikeRelationship` and `cannotChangeType`. */
-export function refuseChanges(change: Change): void {
+export function refuseChanges(change: SourceChange): void {
   for (const altered of change.changes.alteredTables) {
     const table = trackedTable(change, altered.before);
     if (!table) continue;
@@ -41,7 +41,7 @@ export function refuseChanges(change: Change): void {
   }
 }
 
-export function followChanges(metadata: Metadata, change: Change): Metadata {
+export function followChanges(metadata: Metadata, change: SourceChange): Metadata {
   const { source, changes } = change;
   const dropped = [
     ...changes.droppedTables.map((table) => objectKey('table', source, table.schema, table.name)),
@@ -69,7 +69,7 @@ export function followKey(key: string, renames: Renames): string {
 /** Permissions that compare the column with a fixed value, or preset it to one: the value has the old type.
  *  Keys of metadata objects, sorted. A session variable has no type of its own and adapts. */
 export function columnTypeDependents(
-  change: Change,
+  change: SourceChange,
   table: QualifiedName,
   column: string,
 ): readonly string[] {
@@ -89,7 +89,7 @@ export function columnTypeDependents(
 }
 
 /** The renames among the changes, as one answer for every name. */
-export function renamesOf(change: Change): Renames {
+export function renamesOf(change: SourceChange): Renames {
   const { source, changes, model } = change;
   const tables = new Map(changes.renamedTables.map(({ from, to }) => [qualifiedKey(from), to]));
   const columns = new Map(
@@ -107,7 +107,7 @@ export function renamesOf(change: Change): Renames {
   };
 }
 
-function trackedTable(change: Change, table: QualifiedName): ResolvedTable | undefined {
+function trackedTable(change: SourceChange, table: QualifiedName): ResolvedTable | undefined {
   return change.model.sources.get(change.source)?.tables.get(qualifiedKey(table));
 }
 
@@ -149,13 +149,13 @@ function withoutKeys<K extends string, T>(
   return { [key]: Object.fromEntries(kept) } as { [P in K]: Record<string, T> };
 }
 
-type Rule = {
+type PermissionRule = {
   readonly kind: 'select_permission' | 'insert_permission' | 'update_permission' | 'delete_permission';
   readonly predicates: readonly Predicate[];
   readonly presets?: ReadonlyMap<string, Leaf>;
 };
 
-function rulesOf(access: TableAccess): readonly Rule[] {
+function rulesOf(access: TableAccess): readonly PermissionRule[] {
   const { select, insert, update } = access;
   return [
     ...(select ? [{ kind: 'select_permission' as const, predicates: [select.filter] }] : []),

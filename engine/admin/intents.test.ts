@@ -28,13 +28,13 @@ async function leaveIntent(xid: string): Promise<void> {
   const { metadata, resourceVersion } = engine.state.snapshot();
   const [first, source] = metadata.sources;
   const changed = { ...source!, tables: [...source!.tables, { table: AUTHOR }] };
-  const draft = { metadata: { ...metadata, sources: [first!, changed] } };
+  const write = { metadata: { ...metadata, sources: [first!, changed] } };
   const query = async (text: string, values?: readonly unknown[]) =>
     ({ rows: await engine.database.sql(text, values) }) as never;
   const transactions = [{ source: source!, xid }];
   await recordIntent(
     { query },
-    { id: '00000000-0000-0000-0000-000000000001', expected: resourceVersion, draft, transactions },
+    { id: '00000000-0000-0000-0000-000000000001', expected: resourceVersion, write, transactions },
   );
 }
 

@@ -1,5 +1,5 @@
 /** A transaction that outlives the function that began it: `run_sql` begins one on its source, and the request commits all
- *  of them together with the metadata at its end. Not here: when that is (work.ts). */
+ *  of them together with the metadata at its end. Not here: when that is (unit-of-work.ts). */
 import type pg from 'pg';
 import type { Database, TransactionOptions } from '../database/pool.ts';
 

@@ -10,15 +10,18 @@ import { normaliseObject } from '../metadata/parse.ts';
 import type { Fragment } from '../metadata/places.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import { checkConnections } from '../transform/check-connections.ts';
-import type { Answer } from './answer.ts';
 import { replaceDocument } from './document-operations.ts';
-import type { AdminRequest } from './request.ts';
-import type { Work } from './work.ts';
+import type { AdminAnswer, AdminRequest } from './request.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 
 type PatchArgs = ArgsOf<'patch_metadata'>;
 
 /** Raises `parseFailed` for what is no key, no object, not the object its key says, or has nothing to hang on. */
-export function patchMetadata(work: Work, args: PatchArgs, request: AdminRequest): Promise<Answer> {
+export function patchMetadata(
+  work: UnitOfWork,
+  args: PatchArgs,
+  request: AdminRequest,
+): Promise<AdminAnswer> {
   const next = editObjects(work.metadata, editsIn(args));
   refuseCycles(next.inherited_roles ?? []);
   return replaceDocument(work, next, args, request);

@@ -1,13 +1,13 @@
-/** One operation of a request on a unit of work, chosen by its name: edits by HANDLERS, the rest by PERFORMERS, a batch item
- *  by item. Out: what to answer once everything is committed. Errors carry the path of their place in the body.
- *  Not here: parsing the envelope (request.ts), committing (work.ts), locks and retries (run.ts). */
-import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
+/** Performs the operation of a request on a unit of work: edits through HANDLERS, other operations through PERFORMERS, and batches
+ *  (`bulk`, `bulk_atomic`, `bulk_keep_going`, `concurrent_bulk`) item by item. Out: the answer, to be completed after the commit.
+ *  Errors carry the path of their operation in the body.
+ *  Not here: parsing the envelope (request.ts), committing (unit-of-work.ts), locks and retries (run.ts).
+ *  Reference: docs/reference/behaviour/metadata-api.md. */
+import { EngineError, fail, type PathStep, printPath, toAdminBody } from '../errors/engine-error.ts';
 import type { Links } from '../metadata/dependencies.ts';
 import type { ArgsOf, EditOperation, OperationName } from '../metadata/operations.ts';
 import { parseArgs } from '../metadata/parse.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
-import { type Answer, SUCCESS } from './answer.ts';
-import { performBatch } from './batch.ts';
 import {
   clearMetadata,
   dropInconsistentMetadata,
@@ -16,9 +16,11 @@ import {
   getInconsistentMetadata,
   getLogicalModels,
   getNativeQueries,
+  listMetadataRevisions,
   patchCatalogState,
   reloadMetadata,
   replaceMetadata,
+  rollbackMetadata,
   setCatalogState,
 } from './document-operations.ts';
 import {
@@ -31,8 +33,6 @@ import {
 } from './events.ts';
 import { dropAction } from './handlers/actions.ts';
 import { HANDLERS } from './handlers/index.ts';
-import { linksOf } from './links.ts';
-import { managedChanges, refuseWarnings, type Warning } from './managed.ts';
 import { patchMetadata } from './patch-metadata.ts';
 import {
   addRemoteSchema,
@@ -41,7 +41,7 @@ import {
   reloadRemoteSchema,
 } from './remote-schemas.ts';
 import type { AdminRequest } from './request.ts';
-import { listMetadataRevisions, rollbackMetadata } from './revisions.ts';
+import { type AdminAnswer, dialectOf, SUCCESS } from './request.ts';
 import { count, deleteRows, insertRows, selectRows, updateRows } from './rows.ts';
 import { runSql } from './run-sql.ts';
 import {
@@ -61,20 +61,19 @@ import {
   listSourceKinds,
   suggestRelationships,
 } from './source-reads.ts';
-import { testConnectionTemplate } from './test-connection-template.ts';
-import { testWebhookTransform } from './test-webhook-transform.ts';
-import { unenforcedChanges } from './unenforced.ts';
-import type { Work } from './work.ts';
+import { testConnectionTemplate, testWebhookTransform } from './template-tests.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
+import { managedChanges, refuseWarnings, unenforcedChanges, type Warning } from './warnings.ts';
 
 type BatchOperation = 'bulk' | 'bulk_atomic' | 'bulk_keep_going' | 'concurrent_bulk';
 
 type Performer<N extends OperationName> = (
-  work: Work,
+  work: UnitOfWork,
   args: ArgsOf<N>,
   request: AdminRequest,
-) => Answer | Promise<Answer>;
+) => AdminAnswer | Promise<AdminAnswer>;
 
-/** Operations that are more than a function of the document. */
+/** The operations that are not pure functions of the document. */
 const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchOperation>]: Performer<N> } = {
   export_metadata: exportMetadata,
   replace_metadata: replaceMetadata,
@@ -124,7 +123,8 @@ const PERFORMERS: { readonly [N in Exclude<OperationName, EditOperation | BatchO
   test_webhook_transform: testWebhookTransform,
 };
 
-export function perform(work: Work, request: AdminRequest): Promise<Answer> {
+/** Performs an operation or a batch, and adds warnings to the answer. */
+export function perform(work: UnitOfWork, request: AdminRequest): Promise<AdminAnswer> {
   if (request.operation.effect === 'batch') return performBatch(work, request);
   return at(request.path, async () => {
     const args = parseArgs(request.operation.name, request.args);
@@ -132,7 +132,7 @@ export function perform(work: Work, request: AdminRequest): Promise<Answer> {
     const answer = await performOne(work, args, request);
     const warnings = [
       ...managedChanges(work.ledger, before, work.metadata),
-      ...unenforcedChanges(work.ground, before, work.metadata),
+      ...unenforcedChanges(work.gateway, before, work.metadata),
     ];
     if (warnings.length === 0) return answer;
     if ('allow_warnings' in args && args.allow_warnings === false) refuseWarnings(warnings);
@@ -141,42 +141,48 @@ export function perform(work: Work, request: AdminRequest): Promise<Answer> {
 }
 
 function performOne(
-  work: Work,
+  work: UnitOfWork,
   args: ArgsOf<OperationName>,
   request: AdminRequest,
-): Answer | Promise<Answer> {
+): AdminAnswer | Promise<AdminAnswer> {
   const { name } = request.operation;
   if (name in PERFORMERS) {
     const performer = PERFORMERS[name as keyof typeof PERFORMERS] as Performer<OperationName>;
     return performer(work, args as never, request);
   }
   const handler = HANDLERS[name as keyof typeof HANDLERS] as Handler;
-  work.edit(request.path, handler(work.metadata, args as never, linksOf(work.base.model)));
+  work.edit(request.path, handler(work.metadata, args as never, work.links));
   return SUCCESS;
 }
 
-/** Whatever changes the document answers with an object. */
+/** Adds warnings to an answer. Every operation that changes the document answers with an object. */
 function withWarnings(body: unknown, warnings: readonly Warning[]): unknown {
   return { ...(body as object), warnings };
 }
 
 type Handler = (draft: Metadata, args: never, links: Links) => Metadata;
 
-async function performSql(work: Work, args: ArgsOf<'run_sql'>, request: AdminRequest): Promise<Answer> {
-  const source = work.source(args.source);
-  if (!source) fail('sourceNotFound', { source: args.source });
-  const result = await runSql(work, source, args, request.path);
+async function performSql(
+  work: UnitOfWork,
+  args: ArgsOf<'run_sql'>,
+  request: AdminRequest,
+): Promise<AdminAnswer> {
+  const result = await runSql(work, work.requireSource(args.source), args, request.path);
   return () => result;
 }
 
-/** The calls go once the action is gone. */
-function dropActionWithCalls(work: Work, args: ArgsOf<'drop_action'>, request: AdminRequest): Answer {
+/** Drops an action and, after the commit, its calls. */
+function dropActionWithCalls(
+  work: UnitOfWork,
+  args: ArgsOf<'drop_action'>,
+  request: AdminRequest,
+): AdminAnswer {
   work.edit(request.path, dropAction(work.metadata, args.name));
-  if (args.clear_data !== false) work.afterCommit.push(() => work.ground.actionCalls.clear(args.name));
+  if (args.clear_data !== false) work.afterCommit.push(() => work.gateway.actionCalls.clear(args.name));
   return SUCCESS;
 }
 
-/** An error from inside gets the path in front of its own. */
+/** Runs `body` and prepends the path to the path of its errors. */
 async function at<T>(path: readonly PathStep[], body: () => Promise<T>): Promise<T> {
   try {
     return await body();
@@ -184,4 +190,77 @@ async function at<T>(path: readonly PathStep[], body: () => Promise<T>): Promise
     if (!(error instanceof EngineError)) throw error;
     throw path.reduceRight<EngineError>((placed, step) => placed.at(step), error);
   }
+}
+
+/** Performs the items of a batch in order and answers with an array. `bulk` and `bulk_atomic` are the same here: all or nothing,
+ *  validated and saved once. `bulk_keep_going` puts an item's failure in its position of the array and continues. */
+async function performBatch(work: UnitOfWork, request: AdminRequest): Promise<AdminAnswer> {
+  if (request.operation.name === 'concurrent_bulk') return performConcurrently(work, request);
+  refuseMixedAccess(request);
+  const answers: AdminAnswer[] = [];
+  for (const item of request.items) {
+    answers.push(
+      request.operation.name === 'bulk_keep_going'
+        ? await performOrReport(work, item)
+        : await performOrThrow(work, item),
+    );
+  }
+  return (published) => answers.map((answer) => answer(published));
+}
+
+/** Performs the items of `concurrent_bulk`, which only read, at the same time on separate connections. Raises `onlyReadOnlySql`. */
+async function performConcurrently(work: UnitOfWork, request: AdminRequest): Promise<AdminAnswer> {
+  for (const item of request.items) {
+    if (item instanceof EngineError) throw item;
+    if (accessModeOf(item) !== 'READ ONLY') fail('onlyReadOnlySql', {}, { path: item.path.slice(0, -1) });
+  }
+  const answers = await Promise.all(request.items.map((item) => performOrThrow(work, item)));
+  return (published) => answers.map((answer) => answer(published));
+}
+
+function performOrThrow(work: UnitOfWork, item: AdminRequest | EngineError): Promise<AdminAnswer> {
+  if (item instanceof EngineError) throw item;
+  return perform(work, item);
+}
+
+/** Performs and validates an item by itself, so that a failing item is undone without affecting the others. */
+async function performOrReport(work: UnitOfWork, item: AdminRequest | EngineError): Promise<AdminAnswer> {
+  try {
+    return await work.attempt(async () => {
+      const answer = await performOrThrow(work, item);
+      await work.validate();
+      return answer;
+    });
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    const caller = item instanceof EngineError ? undefined : item.caller;
+    const body = toAdminBody(error, dialectOf(caller?.endpoint), caller?.showInternal ?? false);
+    return () => body;
+  }
+}
+
+/** Refuses a batch that mixes read-only `run_sql` with operations that write, because a request has one access mode. */
+function refuseMixedAccess(request: AdminRequest): void {
+  let expected: string | undefined;
+  for (const item of request.items) {
+    const mode = accessModeOf(item);
+    if (item instanceof EngineError || mode === undefined) continue;
+    expected ??= mode;
+    if (mode === expected) continue;
+    const path = printPath(item.path.slice(0, -1));
+    fail('mixedAccessModes', { expected, path, forced: mode }, { path: request.path });
+  }
+}
+
+function accessModeOf(item: AdminRequest | EngineError): string | undefined {
+  if (item instanceof EngineError) return undefined;
+  const { effect, name } = item.operation;
+  if (effect === 'read' || effect === 'batch' || name === 'select' || name === 'count') return undefined;
+  const isReadOnly =
+    name === 'run_sql' &&
+    typeof item.args === 'object' &&
+    item.args !== null &&
+    'read_only' in item.args &&
+    item.args.read_only === true;
+  return isReadOnly ? 'READ ONLY' : 'READ WRITE';
 }

@@ -9,17 +9,17 @@ import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import { readPermission } from '../resolve/remote-permission.ts';
 import { resolveRemoteSchema, type Upstream } from '../resolve/remote-schema.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
-import { type Answer, SUCCESS } from './answer.ts';
 import { requireRemoteSchema } from './handlers/remote-schemas.ts';
 import type { AdminRequest } from './request.ts';
-import type { Work } from './work.ts';
+import { type AdminAnswer, SUCCESS } from './request.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 
 /** Raises `remoteSchemaExists`, and why the schema cannot be used. */
 export async function addRemoteSchema(
-  work: Work,
+  work: UnitOfWork,
   { comment, ...args }: ArgsOf<'add_remote_schema'>,
   request: AdminRequest,
-): Promise<Answer> {
+): Promise<AdminAnswer> {
   const { name } = args;
   if (findObject(work.metadata, objectKey('remote_schema', name))) fail('remoteSchemaExists', { name });
   const remote: RemoteSchema = { ...args, ...(typeof comment === 'string' ? { comment } : {}) };
@@ -31,9 +31,9 @@ export async function addRemoteSchema(
 
 /** One that does not answer keeps what it was. Raises `remoteSchemaNotExists`, and why it cannot be used. */
 export async function reloadRemoteSchema(
-  work: Work,
+  work: UnitOfWork,
   { name }: ArgsOf<'reload_remote_schema'>,
-): Promise<Answer> {
+): Promise<AdminAnswer> {
   const remote = remoteSchemaIn(work, name);
   resolveRemoteSchema(remote, await work.introspectRemote(remote));
   work.touchesCatalog = true;
@@ -41,7 +41,10 @@ export async function reloadRemoteSchema(
 }
 
 /** As the service said it. Raises `remoteSchemaNotExists`, and why there is none. */
-export function introspectRemoteSchema(work: Work, { name }: ArgsOf<'introspect_remote_schema'>): Answer {
+export function introspectRemoteSchema(
+  work: UnitOfWork,
+  { name }: ArgsOf<'introspect_remote_schema'>,
+): AdminAnswer {
   remoteSchemaIn(work, name);
   const { introspection } = answered(work.upstreams.get(name));
   return () => ({ data: introspection });
@@ -50,24 +53,28 @@ export function introspectRemoteSchema(work: Work, { name }: ArgsOf<'introspect_
 /** Raises `remoteSchemaPermissionsOff`, `remoteSchemaNotExists`, `remoteSchemaPermissionExists`,
  *  `remoteSchemaPermissionOfAdmin`, `remoteSchemaPermissionInvalid`. */
 export async function addRemoteSchemaPermission(
-  work: Work,
+  work: UnitOfWork,
   { remote_schema: name, comment, ...args }: ArgsOf<'add_remote_schema_permissions'>,
   request: AdminRequest,
-): Promise<Answer> {
-  if (!work.ground.enforcesRemotePermissions) fail('remoteSchemaPermissionsOff', {});
+): Promise<AdminAnswer> {
+  if (!work.gateway.enforcesRemotePermissions) fail('remoteSchemaPermissionsOff', {});
   const parent = requireRemoteSchema(work.metadata, name);
   const key = objectKey('remote_schema_permission', name, args.role);
   if (args.role === ADMIN_ROLE) fail('remoteSchemaPermissionOfAdmin', {});
   if (findObject(work.metadata, key)) fail('remoteSchemaPermissionExists', { name, role: args.role });
-  await work.cover();
-  readPermission(args.definition.schema, answered(work.upstreams.get(name)).schema, work.ground.headerPrefix);
+  await work.ensureCatalogs();
+  readPermission(
+    args.definition.schema,
+    answered(work.upstreams.get(name)).schema,
+    work.gateway.headerPrefix,
+  );
   const definition = { ...args, ...(typeof comment === 'string' ? { comment } : {}) };
   const permission = { key, kind: 'remote_schema_permission', parent, definition } as const;
   work.edit(request.path, putObject(work.metadata, permission));
   return SUCCESS;
 }
 
-function remoteSchemaIn(work: Work, name: string): RemoteSchema {
+function remoteSchemaIn(work: UnitOfWork, name: string): RemoteSchema {
   const remote = work.metadata.remote_schemas?.find((each) => each.name === name);
   return remote ?? fail('remoteSchemaNotExists', { name });
 }

@@ -29,7 +29,7 @@ async function replaceWith(engine: TestEngine, name: string) {
 }
 
 async function stored(): Promise<readonly string[]> {
-  const document = await replicas[0].state.ground.store.load();
+  const document = await replicas[0].state.gateway.store.load();
   return (document.metadata.query_collections ?? []).map(({ name }) => name).toSorted();
 }
 
@@ -64,7 +64,7 @@ test('SQL through both: what was acknowledged is in the database and in the meta
     .filter(({ status }) => status === 200)
     .map(({ table }) => table);
   expect(applied.length).toBeGreaterThan(0);
-  const { metadata } = await replicas[0].state.ground.store.load();
+  const { metadata } = await replicas[0].state.gateway.store.load();
   expect(metadata.sources[0]!.tables.map(({ table }) => table.name).toSorted()).toEqual(applied.toSorted());
   const found = await replicas[0].database.sql(
     `select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by relname`,

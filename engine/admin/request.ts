@@ -1,17 +1,19 @@
 /** The body of an admin request → operations to perform, in the order given; a batch is a tree of them.
  *  Checks the envelope `{type, args, version, resource_version}` and looks each type up in OPERATIONS; `args` are parsed
- *  when their turn comes. Not here: performing (perform.ts, batch.ts). Spec: "Schema/metadata API". */
+ *  when their turn comes. Not here: performing (perform.ts, perform.ts). Spec: "Schema/metadata API". */
 
 import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
+import type { ErrorDialect } from '../errors/errors.ts';
 import { nearestNumber } from '../json/number.ts';
 import { isRecord, nameOfJson } from '../json/value.ts';
 import { findOperation, type OperationRow } from '../metadata/operations.ts';
 import type { Session } from '../resolve/session.ts';
+import type { Snapshot } from './snapshot.ts';
 
 export type AdminEndpoint = '/v1/query' | '/v1/metadata' | '/v2/query';
 
 /** Where a request came in, and what its errors may tell. */
-export type Caller = {
+export type AdminCaller = {
   readonly endpoint: AdminEndpoint;
   readonly showInternal: boolean;
   /** Who changes the document, and with what program. */
@@ -27,13 +29,27 @@ export type AdminRequest = {
   readonly path: readonly PathStep[];
   /** Null when the client did not say which document it means. */
   readonly resourceVersion: number | null;
-  readonly caller: Caller;
+  readonly caller: AdminCaller;
   /** Of a batch: its operations; one that does not parse is refused at once, or stands as its error where the batch
    *  keeps going. */
   readonly items: readonly (AdminRequest | EngineError)[];
 };
 
-export function parseRequest(body: unknown, caller: Caller, path: readonly PathStep[] = []): AdminRequest {
+/** Returns the body of an answer. Some answers include the version of the snapshot that was published in the end. */
+export type AdminAnswer = (published: Snapshot) => unknown;
+
+export const SUCCESS: AdminAnswer = () => ({ message: 'success' });
+
+/** Returns the wording of errors: /v1/query uses the specification's, the other endpoints the newer one. */
+export function dialectOf(endpoint: AdminEndpoint | undefined): ErrorDialect {
+  return endpoint === '/v1/query' ? 'specification' : 'newer';
+}
+
+export function parseRequest(
+  body: unknown,
+  caller: AdminCaller,
+  path: readonly PathStep[] = [],
+): AdminRequest {
   const envelope = parseEnvelope(body, path);
   const version = envelope.version ?? impliedVersion(envelope.type, envelope.args);
   const operation = findOperation(envelope.type, version, caller.endpoint);
@@ -52,7 +68,7 @@ export function parseRequest(body: unknown, caller: Caller, path: readonly PathS
 function parseItems(
   operation: OperationRow,
   args: unknown,
-  caller: Caller,
+  caller: AdminCaller,
   path: readonly PathStep[],
 ): AdminRequest['items'] {
   if (!Array.isArray(args)) {

@@ -16,12 +16,11 @@ import type { Plan } from '../plan/types.ts';
 import { requestPolicyOf } from '../resolve/request-policy.ts';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
-import type { Answer } from './answer.ts';
-import type { AdminRequest } from './request.ts';
-import type { Work } from './work.ts';
+import type { AdminAnswer, AdminRequest } from './request.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 
 /** A table, who asks, and what answers a plan about it as JSON. */
-type Ground = {
+type RowsContext = {
   readonly table: ResolvedTable;
   readonly writer: Writer;
   readonly query: (query: QueryRoot) => Promise<unknown>;
@@ -30,45 +29,65 @@ type Ground = {
 
 type About = { readonly source: string; readonly table: QualifiedName };
 
-export async function selectRows(work: Work, args: ArgsOf<'select'>, request: AdminRequest): Promise<Answer> {
-  const { table, writer, query } = await groundOf(work, args, request);
+export async function selectRows(
+  work: UnitOfWork,
+  args: ArgsOf<'select'>,
+  request: AdminRequest,
+): Promise<AdminAnswer> {
+  const { table, writer, query } = await contextOf(work, args, request);
   const rows = await query({ kind: 'rows', select: planRootSelect(table, args, writer) });
   return () => rows;
 }
 
-export async function count(work: Work, args: ArgsOf<'count'>, request: AdminRequest): Promise<Answer> {
-  const { table, writer, query } = await groundOf(work, args, request);
-  const withoutAggregations = work.ground.countsWithoutAggregations;
+export async function count(
+  work: UnitOfWork,
+  args: ArgsOf<'count'>,
+  request: AdminRequest,
+): Promise<AdminAnswer> {
+  const { table, writer, query } = await contextOf(work, args, request);
+  const withoutAggregations = work.gateway.countsWithoutAggregations;
   const { counted } = (await query(planRowsCount(table, args, { ...writer, withoutAggregations }))) as {
     counted: object;
   };
   return () => counted;
 }
 
-export async function insertRows(work: Work, args: ArgsOf<'insert'>, request: AdminRequest): Promise<Answer> {
-  const { table, writer, mutation } = await groundOf(work, args, request);
+export async function insertRows(
+  work: UnitOfWork,
+  args: ArgsOf<'insert'>,
+  request: AdminRequest,
+): Promise<AdminAnswer> {
+  const { table, writer, mutation } = await contextOf(work, args, request);
   const result = await mutation(planRowsInsert(table, args, writer));
   return () => result;
 }
 
-export async function updateRows(work: Work, args: ArgsOf<'update'>, request: AdminRequest): Promise<Answer> {
-  const { table, writer, mutation } = await groundOf(work, args, request);
+export async function updateRows(
+  work: UnitOfWork,
+  args: ArgsOf<'update'>,
+  request: AdminRequest,
+): Promise<AdminAnswer> {
+  const { table, writer, mutation } = await contextOf(work, args, request);
   const result = await mutation(planRowsUpdate(table, args, writer));
   return () => result;
 }
 
-export async function deleteRows(work: Work, args: ArgsOf<'delete'>, request: AdminRequest): Promise<Answer> {
-  const { table, writer, mutation } = await groundOf(work, args, request);
+export async function deleteRows(
+  work: UnitOfWork,
+  args: ArgsOf<'delete'>,
+  request: AdminRequest,
+): Promise<AdminAnswer> {
+  const { table, writer, mutation } = await contextOf(work, args, request);
   const result = await mutation(planRowsDelete(table, args, writer));
   return () => result;
 }
 
 /** Raises `sourceNotFound`, `tableNotTracked`, and `notSupported` for a role that has to ask by GraphQL. */
-async function groundOf(work: Work, args: About, { caller }: AdminRequest): Promise<Ground> {
+async function contextOf(work: UnitOfWork, args: About, { caller }: AdminRequest): Promise<RowsContext> {
   const { session } = caller;
   const source = work.source(args.source) ?? fail('sourceNotFound', { source: args.source });
-  await work.settle();
-  const { model } = work.view();
+  await work.addedInconsistencies();
+  const { model } = work.resolution();
   const { mayIntrospect: _, defaultTimeLimitMs, ...limits } = requestPolicyOf(model, session.role);
   if (session.role !== ADMIN_ROLE && Object.values(limits).some((limit) => limit !== null)) {
     const text = `role "${session.role}" has an allow list or API limits, which are about GraphQL: ask by GraphQL`;

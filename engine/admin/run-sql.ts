@@ -1,7 +1,7 @@
 /** `run_sql`: any SQL on a source, and what it means for the metadata that stands on it.
  *  SQL that may change the schema runs between two introspections in one transaction: renames are followed, dropped tables
  *  and functions leave the document, anything else that no longer fits refuses the whole, or goes too with `cascade`.
- *  Not here: comparing catalogs (catalog/changes.ts), what changes mean (follow-changes.ts), committing (work.ts).
+ *  Not here: comparing catalogs (catalog/changes.ts), what changes mean (follow-changes.ts), committing (unit-of-work.ts).
  *  Spec: "run_sql". */
 
 import type pg from 'pg';
@@ -14,11 +14,11 @@ import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Inconsistency } from '../resolve/types.ts';
 import { printDependents } from './dependents.ts';
-import { type Change, followChanges, followKey, refuseChanges, renamesOf } from './follow-changes.ts';
+import { followChanges, followKey, refuseChanges, renamesOf, type SourceChange } from './follow-changes.ts';
 import { refuseInconsistencies, removeInconsistent } from './inconsistencies.ts';
 import { splitStatements } from './split-statements.ts';
 import { refusingSql } from './sql-failure.ts';
-import type { Work } from './work.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 
 export type RunSqlArgs = ArgsOf<'run_sql'>;
 
@@ -42,7 +42,7 @@ export function mayChangeSchema(args: RunSqlArgs): boolean {
 /** `path` is where the operation stands in the request.
  *  Raises `queryExecutionFailed`, `cannotDropDependents`, `cannotChangeType`, `columnNamedLikeRelationship`. */
 export async function runSql(
-  work: Work,
+  work: UnitOfWork,
   source: Source,
   args: RunSqlArgs,
   path: readonly PathStep[],
@@ -50,13 +50,13 @@ export async function runSql(
   const about = { source: source.name, statement: args.sql };
   return refusingSql(about, () => {
     if (args.read_only) return runReadOnly(work, source, args);
-    if (args.no_transaction) return runBare(work, source, args);
+    if (args.no_transaction) return runOutsideTransaction(work, source, args);
     return runInTransaction(work, source, args, path);
   });
 }
 
 async function runInTransaction(
-  work: Work,
+  work: UnitOfWork,
   source: Source,
   args: RunSqlArgs,
   path: readonly PathStep[],
@@ -65,23 +65,23 @@ async function runInTransaction(
   if (!mayChangeSchema(args)) return execute(client, args.sql);
   if (args.check_metadata_consistency === false) {
     const result = await execute(client, args.sql);
-    await accept(work, source);
+    await acceptSchema(work, source);
     return result;
   }
-  const before = await work.ground.introspectInside(source, client);
+  const before = await work.gateway.introspectInside(source, client);
   const result = await execute(client, args.sql);
-  const after = await work.ground.introspectInside(source, client);
+  const after = await work.gateway.introspectInside(source, client);
   work.touchesCatalog = true;
   const change = changeOf(work, source, { before, after });
   const followed = followChanges(work.metadata, change);
   const renamed = followed.sources.find(({ name }) => name === source.name) ?? source;
-  work.setCatalog(renamed, await work.ground.complete(renamed, after, client));
-  work.edit(path, fitting(work, followed, change, args.cascade === true));
+  work.setCatalog(renamed, await work.gateway.complete(renamed, after, client));
+  work.edit(path, dropUnfitting(work, followed, change, args.cascade === true));
   return result;
 }
 
-function runReadOnly(work: Work, source: Source, args: RunSqlArgs): Promise<RunSqlResult> {
-  const database = work.ground.database(source);
+function runReadOnly(work: UnitOfWork, source: Source, args: RunSqlArgs): Promise<RunSqlResult> {
+  const database = work.gateway.database(source);
   const { signal } = work;
   return database.transaction({ readOnly: true, isForeign: true, signal }, async (client) => {
     // After a first query the transaction cannot be made read-write any more, and what follows a `commit` in the text
@@ -92,48 +92,57 @@ function runReadOnly(work: Work, source: Source, args: RunSqlArgs): Promise<RunS
 }
 
 /** Statement by statement, each committed at once: what has run stays, whatever comes after. */
-async function runBare(work: Work, source: Source, args: RunSqlArgs): Promise<RunSqlResult> {
+async function runOutsideTransaction(
+  work: UnitOfWork,
+  source: Source,
+  args: RunSqlArgs,
+): Promise<RunSqlResult> {
   await work.endTransaction(source);
   work.isRepeatable = false;
-  const result = await work.ground.database(source).session(async (client) => {
+  const result = await work.gateway.database(source).session(async (client) => {
     let last: RunSqlResult = { result_type: 'CommandOk', result: null };
     for (const statement of splitStatements(args.sql)) last = await execute(client, statement);
     return last;
   }, work.signal);
-  if (mayChangeSchema(args)) await accept(work, source);
+  if (mayChangeSchema(args)) await acceptSchema(work, source);
   return result;
 }
 
 /** Whatever the SQL has done to the schema stands, and what no longer fits is inconsistent. */
-async function accept(work: Work, source: Source): Promise<void> {
+async function acceptSchema(work: UnitOfWork, source: Source): Promise<void> {
   work.touchesCatalog = true;
   await work.introspect(source);
-  work.tolerate(await work.settle());
+  work.tolerate(await work.addedInconsistencies());
 }
 
 type BeforeAfter = { readonly before: Catalog; readonly after: Catalog };
 
 /** A change with what was inconsistent before it. */
-type Standing = Change & { readonly inconsistencies: readonly Inconsistency[] };
+type ChangeInContext = SourceChange & { readonly inconsistencies: readonly Inconsistency[] };
 
 /** What the SQL did, seen from the document as it stood. */
-function changeOf(work: Work, source: Source, { before, after }: BeforeAfter): Standing {
+function changeOf(work: UnitOfWork, source: Source, { before, after }: BeforeAfter): ChangeInContext {
   work.setCatalog(source, before);
-  const { model, inconsistencies } = work.view();
+  const { model, inconsistencies } = work.resolution();
   const change = { source: source.name, changes: catalogChanges(before, after), model, inconsistencies };
   refuseChanges(change);
   return change;
 }
 
 /** The document, once it has followed, without what does not fit the database any more; refuses when that may not go. */
-function fitting(work: Work, followed: Metadata, change: Standing, cascade: boolean): Metadata {
+function dropUnfitting(
+  work: UnitOfWork,
+  followed: Metadata,
+  change: ChangeInContext,
+  cascade: boolean,
+): Metadata {
   const { changes, inconsistencies } = change;
   const renames = renamesOf(change);
   const known = new Set(inconsistencies.map(({ key }) => followKey(key, renames)));
   const isNew = ({ key, entity }: Inconsistency) => !entity && !known.has(key);
   let next = followed;
   for (;;) {
-    const added = work.ground.resolve(next, work.catalogs, work.upstreams).inconsistencies.filter(isNew);
+    const added = work.gateway.resolve(next, work.catalogs, work.upstreams).inconsistencies.filter(isNew);
     if (added.length === 0) return next;
     if (!changes.hasDrops) refuseInconsistencies(added);
     if (!cascade) fail('cannotDropDependents', { dependents: printDependents(added.map(({ key }) => key)) });

@@ -206,7 +206,7 @@ describe('edits', () => {
     const { model } = engine.state.snapshot();
     expect([...model.sources.get('default')!.tables.keys()]).toEqual(['["public","author"]']);
     expect(state().resourceVersion).toBe(resourceVersion + 1);
-    expect((await engine.state.ground.store.load()).metadata).toEqual(state().metadata);
+    expect((await engine.state.gateway.store.load()).metadata).toEqual(state().metadata);
   });
 
   test('do not ask the database again, unless it may know what we do not', async () => {

@@ -4,16 +4,20 @@
 import { EngineError, fail, toAdminBody } from '../errors/engine-error.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import { isUnreachable } from '../store/connect.ts';
-import type { Authorship } from '../store/revisions.ts';
-import { dialectOf } from './answer.ts';
-import { managedChanges } from './managed.ts';
+import type { Authorship } from '../store/document.ts';
 import { perform } from './perform.ts';
-import { type AdminEndpoint, type AdminRequest, type Caller, parseRequest } from './request.ts';
+import {
+  type AdminCaller,
+  type AdminEndpoint,
+  type AdminRequest,
+  dialectOf,
+  parseRequest,
+} from './request.ts';
 import { mayChangeSchema, type RunSqlArgs } from './run-sql.ts';
-import { refuseAdded } from './settle.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { EngineState } from './state.ts';
-import { Work } from './work.ts';
+import { UnitOfWork } from './unit-of-work.ts';
+import { managedChanges } from './warnings.ts';
 
 export type { AdminEndpoint } from './request.ts';
 
@@ -55,7 +59,7 @@ export async function runAdmin(
   };
   try {
     const isAdmin = context.session.role === ADMIN_ROLE;
-    const request = isAdmin ? parseRequest(body, caller) : ofAnyRole(body, caller);
+    const request = isAdmin ? parseRequest(body, caller) : parseRowRequest(body, caller);
     return { status: 200, body: await answer(state, request, context.signal) };
   } catch (error) {
     return refusal(error, context);
@@ -63,21 +67,22 @@ export async function runAdmin(
 }
 
 /** Rows may be asked for by any role. Otherwise a stranger learns nothing of what would have been understood. */
-function ofAnyRole(body: unknown, caller: Caller): AdminRequest {
+function parseRowRequest(body: unknown, caller: AdminCaller): AdminRequest {
   let request: AdminRequest | undefined;
   try {
     request = parseRequest(body, caller);
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
   }
-  return request && isAboutRows(request) ? request : fail('adminOnly', {}, { path: ['args'] });
+  return request && concernsRowsOnly(request) ? request : fail('adminOnly', {}, { path: ['args'] });
 }
 
-function isAboutRows(request: AdminRequest | EngineError): boolean {
+function concernsRowsOnly(request: AdminRequest | EngineError): boolean {
   if (request instanceof EngineError) return false;
   const { effect } = request.operation;
   return (
-    effect === 'rows' || (effect === 'batch' && request.items.length > 0 && request.items.every(isAboutRows))
+    effect === 'rows' ||
+    (effect === 'batch' && request.items.length > 0 && request.items.every(concernsRowsOnly))
   );
 }
 
@@ -94,7 +99,7 @@ function answer(state: EngineState, request: AdminRequest, signal: Signal): Prom
 /** Reads, and SQL that leaves the schema alone: any number at a time. */
 async function read(state: EngineState, request: AdminRequest, signal: Signal): Promise<unknown> {
   const base = await baseOf(state, request);
-  const work = new Work(base, state.ground, { signal });
+  const work = new UnitOfWork(base, state.gateway, { signal });
   try {
     const tell = await perform(work, request);
     await work.commit();
@@ -109,10 +114,10 @@ async function change(state: EngineState, request: AdminRequest, signal: Signal)
   const by = authorshipOf(request);
   const isOperator = operationsIn(request).some(writesLedger);
   for (let attempt = 1; ; attempt++) {
-    const work = new Work(await baseOf(state, request), state.ground, { isOperator, signal });
+    const work = new UnitOfWork(await baseOf(state, request), state.gateway, { isOperator, signal });
     try {
       const tell = await perform(work, request);
-      refuseAdded(work, await work.settle());
+      await work.validate();
       const published = await work.commit(by);
       state.publish(published);
       warnOfManaged(state, work, by);
@@ -130,7 +135,7 @@ async function change(state: EngineState, request: AdminRequest, signal: Signal)
   }
 }
 
-function warnOfManaged(state: EngineState, work: Work, by: Authorship): void {
+function warnOfManaged(state: EngineState, work: UnitOfWork, by: Authorship): void {
   const keys = managedChanges(work.ledger, work.base.metadata, work.metadata).map(({ name }) => name);
   if (keys.length > 0) state.report({ kind: 'managed objects changed', by, keys });
 }

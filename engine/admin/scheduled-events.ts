@@ -1,20 +1,20 @@
 /** Operations on scheduled events: made for a time, forgotten, read, and cron triggers as they are meant.
- *  Not here: cron triggers in the document (handlers/cron-triggers.ts), telling webhooks (events/).
+ *  Not here: cron triggers in the document (handlers/triggers.ts), telling webhooks (events/).
  *  Reference: docs/reference/behaviour/scheduled-triggers.md. */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { fail } from '../errors/engine-error.ts';
-import { iso } from '../events/scheduled-log.ts';
+import { isoTimestampSql } from '../events/scheduled-log.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
 import { OneOffEvent } from '../metadata/schema/event.ts';
 import { variablesIn } from '../metadata/variables.ts';
 import { RETRY_DEFAULTS } from '../resolve/cron-trigger.ts';
 import { VariableRules } from '../resolve/environment-variables.ts';
-import { type Answer, SUCCESS } from './answer.ts';
-import type { Work } from './work.ts';
+import { type AdminAnswer, SUCCESS } from './request.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 
-export function getCronTriggers(work: Work): Answer {
+export function getCronTriggers(work: UnitOfWork): AdminAnswer {
   const triggers = (work.metadata.cron_triggers ?? []).map((trigger) => ({
     ...trigger,
     headers: trigger.headers ?? [],
@@ -25,16 +25,18 @@ export function getCronTriggers(work: Work): Answer {
 
 /** Raises `invalidConfiguration` for variables that cannot be sent, `parseFailed` for what is no time. */
 export async function createScheduledEvent(
-  work: Work,
+  work: UnitOfWork,
   { schedule_at: at, ...event }: ArgsOf<'create_scheduled_event'>,
-): Promise<Answer> {
-  const fault = new VariableRules(work.metadata, work.ground.env).firstFault(variablesIn(OneOffEvent, event));
+): Promise<AdminAnswer> {
+  const fault = new VariableRules(work.metadata, work.gateway.env).firstFault(
+    variablesIn(OneOffEvent, event),
+  );
   if (fault) throw fault;
   const time = await timeOf(work, at);
   const definition = { ...event, retry_conf: { ...RETRY_DEFAULTS, ...event.retry_conf } };
   const id = randomUUID();
   work.afterCommit.push(async () => {
-    await work.ground.metadataDatabase.query(
+    await work.gateway.metadataDatabase.query(
       `insert into pergola.scheduled_event (id, type, scheduled_time, definition) values ($1, 'one_off', $2, $3)`,
       [id, time, JSON.stringify(definition)],
     );
@@ -44,10 +46,10 @@ export async function createScheduledEvent(
 
 /** Raises `eventNotExists`. */
 export async function deleteScheduledEvent(
-  work: Work,
+  work: UnitOfWork,
   { type, event_id: id }: ArgsOf<'delete_scheduled_event'>,
-): Promise<Answer> {
-  const { metadataDatabase: database } = work.ground;
+): Promise<AdminAnswer> {
+  const { metadataDatabase: database } = work.gateway;
   const found = await database.query('select from pergola.scheduled_event where id = $1 and type = $2', [
     id,
     type,
@@ -60,8 +62,8 @@ export async function deleteScheduledEvent(
 }
 
 /** What is shown of an event: the times first are the same of both kinds. */
-const COLUMNS = `'id', id, 'scheduled_time', ${iso('scheduled_time')}, 'status', status, 'tries', tries,
-  'created_at', ${iso('created_at')}, 'next_retry_at', ${iso('next_retry_at')}`;
+const COLUMNS = `'id', id, 'scheduled_time', ${isoTimestampSql('scheduled_time')}, 'status', status, 'tries', tries,
+  'created_at', ${isoTimestampSql('created_at')}, 'next_retry_at', ${isoTimestampSql('next_retry_at')}`;
 const SHOWN = {
   cron: `json_build_object(${COLUMNS}, 'trigger_name', trigger_name)`,
   one_off: `json_build_object(${COLUMNS}, 'webhook_conf', definition -> 'webhook',
@@ -71,7 +73,10 @@ const SHOWN = {
 } as const;
 
 /** Raises `parseFailed` without the cron trigger of cron events. */
-export async function getScheduledEvents(work: Work, args: ArgsOf<'get_scheduled_events'>): Promise<Answer> {
+export async function getScheduledEvents(
+  work: UnitOfWork,
+  args: ArgsOf<'get_scheduled_events'>,
+): Promise<AdminAnswer> {
   const { type, status = [] } = args;
   const [events, count] = await page(work, args, {
     from: `pergola.scheduled_event where type = $1 and ($2::text is null or trigger_name = $2)
@@ -85,15 +90,15 @@ export async function getScheduledEvents(work: Work, args: ArgsOf<'get_scheduled
 
 /** Raises `parseFailed` with neither an event nor the cron trigger of cron events. */
 export async function getScheduledEventInvocations(
-  work: Work,
+  work: UnitOfWork,
   args: ArgsOf<'get_scheduled_event_invocations'>,
-): Promise<Answer> {
+): Promise<AdminAnswer> {
   const { type, event_id: event } = args;
   const [invocations, count] = await page(work, args, {
     from: `pergola.scheduled_event_invocation i join pergola.scheduled_event e on e.id = event_id
             where type = $1 and ($2::text is null or trigger_name = $2) and ($3::uuid is null or event_id = $3)`,
     shown: `json_build_object('id', i.id, 'event_id', event_id, 'status', i.status, 'request', request,
-              'response', response, 'created_at', ${iso('i.created_at')})`,
+              'response', response, 'created_at', ${isoTimestampSql('i.created_at')})`,
     order: 'i.created_at desc, i.id',
     values: [type, event === undefined ? triggerOf(args) : null, event ?? null],
   });
@@ -113,7 +118,7 @@ function triggerOf({ type, trigger_name: name }: PageArgs): string | null {
 
 /** The rows asked for, and how many there are in all where that is asked, too. */
 async function page(
-  work: Work,
+  work: UnitOfWork,
   { limit, offset, get_rows_count: isCounted }: PageArgs,
   listed: {
     readonly from: string;
@@ -123,7 +128,7 @@ async function page(
   },
 ): Promise<readonly [readonly unknown[], { readonly count?: number }]> {
   const { from, shown, order, values } = listed;
-  const { metadataDatabase: database } = work.ground;
+  const { metadataDatabase: database } = work.gateway;
   const found = await database.query(
     `select (${shown})::text as row from ${from} order by ${order} limit $4 offset $5`,
     [...values, limit ?? null, offset ?? 0],
@@ -138,7 +143,7 @@ async function page(
 const TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)? ?(Z|[+-]\d\d(:?\d\d)?)$/i;
 
 /** As Postgres reads it. */
-async function timeOf({ ground }: Work, text: string): Promise<string> {
+async function timeOf({ gateway: ground }: UnitOfWork, text: string): Promise<string> {
   const refused = { text: `"${text}" is not a time such as 2026-01-31T12:00:00Z` };
   if (!TIME.test(text)) fail('parseFailed', refused, { path: ['schedule_at'] });
   try {

@@ -6,7 +6,7 @@ import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Upstreams } from '../resolve/remote-schema.ts';
 import type { Inconsistency, Model, Unreached } from '../resolve/types.ts';
 import type { CatalogStates } from '../store/catalog-states.ts';
-import type { Versions } from '../store/store.ts';
+import type { Versions } from '../store/document.ts';
 
 /** A source's catalog, or why there is none: then everything in the source is inconsistent. */
 export type SourceCatalog = Catalog | Unreached;

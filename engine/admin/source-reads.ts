@@ -7,29 +7,38 @@ import type { ArgsOf } from '../metadata/operations.ts';
 import { printQualified, type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Join } from '../resolve/predicate.ts';
-import type { Answer } from './answer.ts';
 import { printInconsistencies } from './inconsistencies.ts';
+import type { AdminAnswer } from './request.ts';
 import type { SourceCatalog } from './snapshot.ts';
-import type { Work } from './work.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 
-export function listSourceKinds(): Answer {
+export function listSourceKinds(): AdminAnswer {
   return () => ({
     sources: [{ kind: 'postgres', display_name: 'PostgreSQL', builtin: true, available: true }],
   });
 }
 
 /** Of kinds that are no part of the engine; there are none. Raises `notSupported`. */
-export function getSourceKindCapabilities(_: Work, { name }: ArgsOf<'get_source_kind_capabilities'>): never {
+export function getSourceKindCapabilities(
+  _: UnitOfWork,
+  { name }: ArgsOf<'get_source_kind_capabilities'>,
+): never {
   return fail('notSupported', { text: `source kind "${name}" has no capabilities to tell` });
 }
 
-export async function getSourceTables(work: Work, args: ArgsOf<'get_source_tables'>): Promise<Answer> {
+export async function getSourceTables(
+  work: UnitOfWork,
+  args: ArgsOf<'get_source_tables'>,
+): Promise<AdminAnswer> {
   const catalog = await catalogOf(work, requireSource(work, args.source));
   const names = namesOf(catalog.tables.values());
   return () => names;
 }
 
-export async function getSourceFunctions(work: Work, args: ArgsOf<'get_source_functions'>): Promise<Answer> {
+export async function getSourceFunctions(
+  work: UnitOfWork,
+  args: ArgsOf<'get_source_functions'>,
+): Promise<AdminAnswer> {
   const catalog = await catalogOf(work, requireSource(work, args.source));
   // Overloads have one name.
   const names = namesOf([...catalog.functions.values()].flatMap((overloads) => overloads.slice(0, 1)));
@@ -37,18 +46,21 @@ export async function getSourceFunctions(work: Work, args: ArgsOf<'get_source_fu
 }
 
 /** Raises `sourceNotFound`, `tableNotInDatabase`. */
-export async function getTableInfo(work: Work, args: ArgsOf<'get_table_info'>): Promise<Answer> {
+export async function getTableInfo(work: UnitOfWork, args: ArgsOf<'get_table_info'>): Promise<AdminAnswer> {
   const catalog = await catalogOf(work, requireSource(work, args.source));
   const body = printTable(requireTable(catalog, args.table));
   return () => body;
 }
 
 /** Raises `sourceNotFound`, `tableNotInDatabase`; `notSupported` for what is no view. */
-export async function getViewDefinition(work: Work, args: ArgsOf<'get_viewdef_info'>): Promise<Answer> {
+export async function getViewDefinition(
+  work: UnitOfWork,
+  args: ArgsOf<'get_viewdef_info'>,
+): Promise<AdminAnswer> {
   const source = requireSource(work, args.source);
   const { kind, oid, schema, name } = requireTable(await catalogOf(work, source), args.view);
   if (!kind.endsWith('view')) fail('notSupported', { text: `${printQualified(args.view)} is no view` });
-  const found = await work.ground
+  const found = await work.gateway
     .database(source)
     .query('select pg_get_viewdef($1::oid, true) as text', [oid]);
   const body = { schema, name, definition: found.rows[0]?.text ?? null };
@@ -57,9 +69,9 @@ export async function getViewDefinition(work: Work, args: ArgsOf<'get_viewdef_in
 
 /** Both ways of every foreign key between tracked tables, or between `tables`. */
 export async function suggestRelationships(
-  work: Work,
+  work: UnitOfWork,
   args: ArgsOf<'suggest_relationships'>,
-): Promise<Answer> {
+): Promise<AdminAnswer> {
   const source = requireSource(work, args.source);
   const catalog = await catalogOf(work, source);
   const names = args.tables ?? source.tables.map(({ table }) => table);
@@ -75,7 +87,7 @@ export async function suggestRelationships(
   return () => ({ relationships: body });
 }
 
-export function dumpInternalState(work: Work): Answer {
+export function dumpInternalState(work: UnitOfWork): AdminAnswer {
   const { base } = work;
   const sources = [...base.catalogs].map(([name, catalog]) => ({
     name,
@@ -91,7 +103,7 @@ export function dumpInternalState(work: Work): Answer {
   return () => body;
 }
 
-function printCatalog(work: Work, source: string, catalog: SourceCatalog): object {
+function printCatalog(work: UnitOfWork, source: string, catalog: SourceCatalog): object {
   if ('error' in catalog) return { error: catalog.error };
   const model = work.base.model.sources.get(source);
   return {
@@ -123,7 +135,7 @@ function bothWays(table: QualifiedName, foreign: CatalogForeignKey): readonly Su
 }
 
 /** Is there a relationship over the same columns, whatever it is called. */
-function isTracked(work: Work, source: Source, { type, from, to }: Suggestion): boolean {
+function isTracked(work: UnitOfWork, source: Source, { type, from, to }: Suggestion): boolean {
   const table = work.base.model.sources.get(source.name)?.tables.get(qualifiedKey(from.table));
   const means = ({ table: target, mapping }: Join) =>
     qualifiedKey(target) === qualifiedKey(to.table) &&
@@ -166,7 +178,7 @@ function namesOf(items: Iterable<QualifiedName>): readonly QualifiedName[] {
   return names.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
-function requireSource(work: Work, name: string): Source {
+function requireSource(work: UnitOfWork, name: string): Source {
   return work.source(name) ?? fail('sourceNotFound', { source: name });
 }
 
@@ -176,8 +188,8 @@ function requireTable(catalog: Catalog, table: QualifiedName): CatalogTable {
   );
 }
 
-async function catalogOf(work: Work, source: Source): Promise<Catalog> {
-  const catalog = await work.ground.introspect(source);
+async function catalogOf(work: UnitOfWork, source: Source): Promise<Catalog> {
+  const catalog = await work.gateway.introspect(source);
   return 'error' in catalog
     ? fail('sourceUnreachable', { source: source.name, reason: catalog.error })
     : catalog;

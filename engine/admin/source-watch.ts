@@ -1,8 +1,8 @@
-/** Watches the databases of the published sources: a source whose database does not answer, answers again, or has changed a tracked
- *  table or function behind the engine's back is reported. Every source is checked with one light statement (catalog/fingerprint.ts), every few
- *  seconds, soon after a statement failed in a way that suggests such a change, and when an operator polls.
- *  Bounded: one check of a source at a time, at most one a second, fewer where a check takes long.
- *  Not here: what follows from a report (state.ts); sources without a catalog (recovery.ts). */
+/** Watches the databases of the published sources. `SourceWatch` reports a source whose database stops answering, answers again, or
+ *  changed a tracked table or function without the engine. It checks each source with one light statement (catalog/fingerprint.ts):
+ *  every few seconds, soon after a statement failed in a way that suggests such a change, and when the operator polls. Checks are
+ *  bounded: one per source at a time, at most one per second, fewer if a check takes long. `SourceRecovery` retries sources that have
+ *  no catalog yet. Not here: reactions to a report (state.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { currentSum, type Fingerprinted, sumOf } from '../catalog/fingerprint.ts';
 import type { Catalog } from '../catalog/types.ts';
@@ -15,53 +15,53 @@ import type { Source } from '../metadata/schema/source.ts';
 export type Watched = { readonly source: Source; readonly catalog: Catalog };
 
 export type SourceWatchOptions = {
-  /** 0: nothing is checked, ever. */
+  /** The interval between two rounds of checks; 0 disables all checks. */
   readonly intervalMs: number;
   readonly watched: () => readonly Watched[];
   readonly databaseOf: (source: Source) => Database;
-  /** Whether the server answers on a connection of its own. */
+  /** Throws unless the server answers on a separate connection. */
   readonly probe: (source: Source, timeoutSeconds: number) => Promise<void>;
   readonly onLost: (source: Source, reason: string) => void;
   readonly onBack: (source: Source) => void;
-  /** The catalog has to be read again. */
+  /** Called when the catalog has to be read again. */
   readonly onChanged: (source: Source) => Promise<void>;
-  /** After each round: sources without a catalog may have come back, too. */
-  readonly onLooked: () => Promise<void>;
+  /** Called after each round, because sources without a catalog may be reachable again, too. */
+  readonly onRoundDone: () => Promise<void>;
 };
 
-/** The result of a check of a source. `alive`: the database answers, and it is unknown whether anything has changed. */
+/** The result of checking a source. `alive` means that the database answers and it is unknown whether anything changed. */
 type Found =
   | { readonly kind: 'same' | 'changed' | 'alive' }
   | { readonly kind: 'lost'; readonly reason: string };
 
 const LEAST_PAUSE_MS = 1000;
-/** After a check there is a pause so many times as long, and five seconds at most: an operator that polls is not answered with
- *  what was so much earlier. */
+/** The pause after a check is this many times as long as the check, but at most five seconds, so that a polling operator does not get
+ *  outdated results. */
 const PAUSE_FACTOR = 20;
 const LONGEST_PAUSE_MS = 5000;
-/** A migration that takes a table away and puts another in its place is over by then: live queries go on. */
-const SETTLING_MS = 1000;
+/** A changed source is checked again after this time. A migration that replaces a table is complete by then, so live queries continue. */
+const RECHECK_PAUSE_MS = 1000;
 const TIMEOUT_SECONDS = 2;
-/** Reading the catalog again waits for its turn to write; the other sources are not kept waiting. */
+/** Reading the catalog again waits in the queue of writes. The other sources do not wait for it longer than this. */
 const MOST_REREAD_MS = 4000;
-/** A statement on a connection that was silently cut may never be answered. */
+/** A statement on a silently broken connection may never be answered. After this time another one is sent. */
 const MOST_PENDING_MS = 30_000;
-/** A restart of the database that is over by then is no news. */
+/** A database that restarts within this time is not reported. */
 const SECOND_TRY_MS = 500;
 
-/** Tables, columns and functions that are not there, or are others: undefined_table, undefined_column, undefined_function,
+/** SQLSTATEs for tables, columns and functions that are missing or changed: undefined_table, undefined_column, undefined_function,
  *  datatype_mismatch, feature_not_supported ("cached plan must not change result type"). */
 const SUGGESTS_CHANGE = /^(42P01|42703|42883|42804|0A000)$/;
 
 export class SourceWatch {
   readonly #options: SourceWatchOptions;
-  /** Names of sources with a statement that failed as if the tables had changed. */
+  /** The names of sources with a statement that failed as if the tables had changed. */
   readonly #suspected = new Set<string>();
-  /** The time since which the check of each source waits for its answer, by name of the source. */
+  /** The start of each unanswered check, by name of the source. */
   readonly #pending = new Map<string, number>();
   #looking: Promise<void> | undefined;
   #notBefore = 0;
-  /** How long the slowest database took to answer in this round. */
+  /** The time that the slowest database took to answer in this round. */
   #costMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -79,8 +79,8 @@ export class SourceWatch {
     clearTimeout(this.#timer);
   }
 
-  /** Resolves once every source has been checked, now or within the last second; after `mostMs` in any case. Never rejects. */
-  async look(mostMs: number): Promise<void> {
+  /** Resolves once every source has been checked, now or within the last second, or after `mostMs`. Never rejects. */
+  async checkAll(mostMs: number): Promise<void> {
     if (this.#options.intervalMs === 0 || this.#isClosed) return;
     if (!this.#looking && performance.now() < this.#notBefore) return;
     const late = new AbortController();
@@ -89,7 +89,7 @@ export class SourceWatch {
     late.abort();
   }
 
-  /** A statement of the source failed. */
+  /** Schedules an early check if the failure of a statement suggests that the source is lost or changed. */
   suspect(source: string, failure: unknown): void {
     if (this.#options.intervalMs === 0 || this.#isClosed) return;
     const state = sqlStateOf(failure);
@@ -98,7 +98,7 @@ export class SourceWatch {
     if (isChange || isLoss(failure)) this.#schedule(0);
   }
 
-  /** The round of checks that is due first. */
+  /** Schedules the next round of checks, in place of one that is scheduled already. */
   #schedule(afterMs: number): void {
     if (this.#options.intervalMs === 0 || this.#isClosed) return;
     clearTimeout(this.#timer);
@@ -118,7 +118,7 @@ export class SourceWatch {
     this.#costMs = 0;
     try {
       await Promise.all(this.#options.watched().map((watched) => this.#check(watched)));
-      await this.#options.onLooked();
+      await this.#options.onRoundDone();
     } finally {
       this.#notBefore = performance.now() + pauseAfter(this.#costMs);
     }
@@ -139,7 +139,7 @@ export class SourceWatch {
   async #find(source: Source, catalog: Catalog): Promise<Found> {
     const first = await this.#ask(source, catalog);
     if (first.kind === 'changed') {
-      await sleep(SETTLING_MS, undefined, { ref: false });
+      await sleep(RECHECK_PAUSE_MS, undefined, { ref: false });
       const second = await this.#ask(source, catalog);
       return second.kind === 'lost' ? { kind: 'alive' } : second;
     }
@@ -154,20 +154,20 @@ export class SourceWatch {
     return { kind: 'alive' };
   }
 
-  /** While a statement waits for its answer no other is sent for a while: there would be more and more of them. */
+  /** Compares fingerprints once. Sends no statement while an earlier one is unanswered, because they would pile up. */
   async #ask(source: Source, catalog: Catalog): Promise<Found> {
     const since = this.#pending.get(source.name) ?? Number.NEGATIVE_INFINITY;
     const began = performance.now();
     if (began - since < MOST_PENDING_MS) return { kind: 'lost', reason: '' };
     this.#pending.set(source.name, began);
-    const asked = this.#sumsDiffer(source, catalog).finally(() => {
+    const check = this.#sumsDiffer(source, catalog).finally(() => {
       if (this.#pending.get(source.name) === began) this.#pending.delete(source.name);
     });
-    asked.catch(() => {});
+    check.catch(() => {});
     const late = new AbortController();
     const timeout = sleep(TIMEOUT_SECONDS * 1000, undefined, { signal: late.signal, ref: false });
     try {
-      const answer = await Promise.race([asked, timeout]);
+      const answer = await Promise.race([check, timeout]);
       if (answer === undefined) return { kind: 'lost', reason: '' };
       this.#costMs = Math.max(this.#costMs, performance.now() - began);
       return { kind: answer ? 'changed' : 'same' };
@@ -189,7 +189,7 @@ function pauseAfter(costMs: number): number {
   return Math.min(Math.max(LEAST_PAUSE_MS, costMs * PAUSE_FACTOR), LONGEST_PAUSE_MS);
 }
 
-/** The tables and functions that the metadata of a source names. */
+/** Returns the tables and functions that the metadata of a source names. */
 function trackedIn({ tables, functions }: Source): readonly Fingerprinted[] {
   const tracked = tables.map(({ table }) => ({ kind: 'table' as const, ...table }));
   const called = [
@@ -206,7 +206,7 @@ function trackedIn({ tables, functions }: Source): readonly Fingerprinted[] {
  *  class 08, 28, 3D or 57P, or 55000 ("is not currently accepting connections"). */
 function isLoss(error: unknown): boolean {
   if (error instanceof WaitedTooLong) return false;
-  // The address of the database is unknown.
+  // The address of the database cannot be determined.
   if (error instanceof EngineError) return true;
   const state = sqlStateOf(error);
   return state === undefined || /^(08|28|3D|57P|55000)/.test(state);
@@ -220,4 +220,45 @@ function isBusy(error: unknown): boolean {
 function reasonOf(error: unknown): string {
   const { message, code } = error as { readonly message?: string; readonly code?: string };
   return message || code || 'it cannot be reached';
+}
+
+const FIRST_RETRY_PAUSE_MS = 1000;
+const LONGEST_RETRY_PAUSE_MS = 30_000;
+
+export type RecoveryOptions = {
+  /** True when a source has no catalog. */
+  readonly isNeeded: () => boolean;
+  /** Introspects those sources. True when one of them answered. */
+  readonly attempt: () => Promise<boolean>;
+};
+
+/** Retries sources without a catalog, with growing pauses, until one of them answers. */
+export class SourceRecovery {
+  readonly #options: RecoveryOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #pauseMs = FIRST_RETRY_PAUSE_MS;
+  #isClosed = false;
+
+  constructor(options: RecoveryOptions) {
+    this.#options = options;
+  }
+
+  /** Schedules an attempt if one is needed. Called after each publication. */
+  schedule(): void {
+    if (this.#isClosed || this.#timer || !this.#options.isNeeded()) return;
+    this.#timer = setTimeout(() => void this.#attempt(), this.#pauseMs).unref();
+    this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_RETRY_PAUSE_MS);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #attempt(): Promise<void> {
+    const isBack = await this.#options.attempt().catch(() => false);
+    if (isBack) this.#pauseMs = FIRST_RETRY_PAUSE_MS;
+    this.#timer = undefined;
+    this.schedule();
+  }
 }

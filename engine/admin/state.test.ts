@@ -164,7 +164,7 @@ describe('replicas', () => {
       names.map((name, i) => (i % 2 ? engine : replica).query(op('track_table', name))),
     );
     expect(answers.map(({ status }) => status)).toEqual(names.map(() => 200));
-    const stored = await engine.state.ground.store.load();
+    const stored = await engine.state.gateway.store.load();
     expect(stored.metadata.sources[0]?.tables.map(({ table }) => table.name).sort()).toEqual(names);
   });
 
@@ -180,7 +180,7 @@ describe('replicas', () => {
       ),
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
-    expect((await engine.state.ground.store.load()).metadata.query_collections).toHaveLength(1);
+    expect((await engine.state.gateway.store.load()).metadata.query_collections).toHaveLength(1);
   });
 
   test('accept a version that was written through the other a moment ago', async () => {
@@ -273,7 +273,7 @@ describe('sources', () => {
       status: 400,
       body: { code: 'postgres-error' },
     });
-    expect((await engine.state.ground.store.load()).metadata).toEqual(before);
+    expect((await engine.state.gateway.store.load()).metadata).toEqual(before);
     expect(engine.state.snapshot().metadata).toEqual(before);
     expect(await engine.sql('select count(*) from book', { source: 'second' })).toMatchObject({
       status: 200,

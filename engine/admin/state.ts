@@ -1,7 +1,7 @@
 /** The one mutable cell of the engine: the current Snapshot. `start` makes the first, admin requests publish the next, and
  *  the store's watch brings in what other replicas published. Whoever took a snapshot keeps it, so a request ends on the
- *  document it began with. Not here: what an operation does to the document (run.ts, work.ts), rows in the metadata
- *  database (store/), pools of sources (ground.ts). */
+ *  document it began with. Not here: what an operation does to the document (run.ts, unit-of-work.ts), rows in the metadata
+ *  database (store/), pools of sources (gateway.ts). */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, openDatabase } from '../database/pool.ts';
@@ -15,18 +15,16 @@ import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
 import { SESSION_PREFIX } from '../resolve/session.ts';
 import type { ResolveOptions } from '../resolve/types.ts';
 import { actionCalls } from '../store/action-calls.ts';
-import { nameOfDatabase, waitFor } from '../store/connect.ts';
-import type { Outcome } from '../store/intents.ts';
-import type { Authorship } from '../store/revisions.ts';
-import { Store, type StoredDocument, type Versions } from '../store/store.ts';
-import { type Watch, watch } from '../store/watch.ts';
+import { nameOfDatabase, retryUntilReachable } from '../store/connect.ts';
+import type { Authorship, StoredDocument, Versions } from '../store/document.ts';
+import type { TransactionStatus } from '../store/intents.ts';
+import { Store } from '../store/store.ts';
+import { type MetadataWatch, watchMetadata } from '../store/watch.ts';
 import { type OutboundVariables, outboundVariables } from '../webhook/outbound.ts';
-import { Ground, trustsOf } from './ground.ts';
-import { Recovery } from './recovery.ts';
-import { reread } from './reread.ts';
-import { isSameEndpoint } from './same-place.ts';
+import { Gateway, isSameEndpoint, trustsOf } from './gateway.ts';
+import { refreshCatalog } from './refresh-catalog.ts';
 import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
-import { SourceWatch, type Watched } from './source-watch.ts';
+import { SourceRecovery, SourceWatch, type Watched } from './source-watch.ts';
 
 /** Name of the variable a source made from `--database-url` reads. */
 export const DATABASE_URL_VARIABLE = 'ENGINE_GRAPHQL_DATABASE_URL';
@@ -97,10 +95,10 @@ export type StateEvent =
 export class EngineState {
   readonly #options: EngineStateOptions;
   readonly #database: Database;
-  readonly ground: Ground;
+  readonly gateway: Gateway;
   readonly #report: (event: StateEvent) => void;
   #snapshot: Snapshot | undefined;
-  #watch: Watch | undefined;
+  #watch: MetadataWatch | undefined;
   /** The end of the queue of those who want to change the document. */
   #lastTurn: Promise<unknown> = Promise.resolve();
   #refreshing: Promise<void> | undefined;
@@ -109,7 +107,7 @@ export class EngineState {
   readonly #sourceWatch: SourceWatch;
   /** The reads of catalogs under way, by name of the source. */
   readonly #rereading = new Set<string>();
-  readonly #recovery = new Recovery({
+  readonly #recovery = new SourceRecovery({
     isNeeded: () => this.#unreachable().length > 0,
     attempt: () => this.#recover(),
   });
@@ -119,7 +117,7 @@ export class EngineState {
     this.#report = options.report ?? (() => {});
     this.#database = openDatabase(options.metadataDatabaseUrl, { maxConnections: 4, poolTimeoutSeconds: 10 });
     this.outboundVariables = outboundVariables(options.env, () => this.snapshot().metadata);
-    this.ground = new Ground({
+    this.gateway = new Gateway({
       store: new Store(this.#database, options.keptRevisions),
       actionCalls: actionCalls(this.#database),
       metadataDatabase: this.#database,
@@ -139,12 +137,12 @@ export class EngineState {
     this.#sourceWatch = new SourceWatch({
       intervalMs: options.sourceCheckIntervalMs ?? 10_000,
       watched: () => this.#reached(),
-      databaseOf: (source) => this.ground.database(source),
-      probe: (source, timeoutSeconds) => this.ground.sources.probe(source, timeoutSeconds),
+      databaseOf: (source) => this.gateway.database(source),
+      probe: (source, timeoutSeconds) => this.gateway.sources.probe(source, timeoutSeconds),
       onLost: (source, reason) => this.#noteLost(source, reason),
       onBack: (source) => this.#noteLost(source, undefined),
       onChanged: (source) => this.#reread(source),
-      onLooked: () => this.#recoverOnce(),
+      onRoundDone: () => this.#recoverOnce(),
     });
   }
 
@@ -162,14 +160,14 @@ export class EngineState {
 
   /** Pools of the published sources, by name. */
   get sources(): Sources {
-    return this.ground.sources;
+    return this.gateway.sources;
   }
 
   /** Migrates, loads, introspects, publishes, watches. Throws when the metadata database stays unreachable; an
    *  unreachable source only makes its own objects inconsistent. */
   async start(): Promise<void> {
     const { metadataDatabaseUrl: url, startTimeoutMs = 60_000, pollIntervalMs = 1000 } = this.#options;
-    const versions = await waitFor(() => this.ground.store.migrate(), {
+    const versions = await retryUntilReachable(() => this.gateway.store.migrate(), {
       name: nameOfDatabase(url),
       timeoutMs: startTimeoutMs,
       onAttemptFailed: (attempt, reason) =>
@@ -178,10 +176,10 @@ export class EngineState {
     if (versions.length > 0) this.#report({ kind: 'migrated', versions });
     await this.#settleIntents(['in progress', 'unreachable']);
     await this.#writeDefaultSource();
-    await this.#adopt(await this.ground.store.load());
-    this.#watch = await watch({
+    await this.#adopt(await this.gateway.store.load());
+    this.#watch = await watchMetadata({
       url,
-      store: this.ground.store,
+      store: this.gateway.store,
       pollIntervalMs,
       onChange: (versions) => void this.#noticed(versions),
       onInterruption: (reason) => this.#report({ kind: 'watch interrupted', reason }),
@@ -191,13 +189,13 @@ export class EngineState {
 
   /** Checks the databases of sources, unless that was done within the last second. Resolves after `mostMs` at the latest, and
    *  never rejects. */
-  lookAtSources(mostMs: number): Promise<void> {
-    return this.#sourceWatch.look(mostMs);
+  checkSources(mostMs: number): Promise<void> {
+    return this.#sourceWatch.checkAll(mostMs);
   }
 
   /** Introspects every source again and publishes. */
   async rebuild(): Promise<void> {
-    await this.exclusively(async () => this.#adopt(await this.ground.store.load(), { isFresh: true }));
+    await this.exclusively(async () => this.#adopt(await this.gateway.store.load(), { isFresh: true }));
   }
 
   /** One after the other, in the order of asking: what reads the current document in order to write the next. */
@@ -211,10 +209,10 @@ export class EngineState {
   publish(next: Snapshot): void {
     const current = this.#snapshot;
     if (current && isBehind(next.versions, current.versions)) return;
-    this.ground.sources.publish(next.metadata.sources);
+    this.gateway.sources.publish(next.metadata.sources);
     this.#snapshot = next;
-    this.#recovery.look();
-    if (this.ground.store.isOverdue) this.#gathering ??= this.#gather();
+    this.#recovery.schedule();
+    if (this.gateway.store.needsCompaction) this.#gathering ??= this.#gather();
     if (current?.model === next.model) return;
     this.#report({
       kind: 'published',
@@ -225,8 +223,8 @@ export class EngineState {
   }
 
   #reportUnenforced(current: Snapshot | undefined, next: Snapshot): void {
-    const known = new Set(current && this.ground.unenforced(current.metadata).map(({ key }) => key));
-    const added = this.ground.unenforced(next.metadata).filter(({ key }) => !known.has(key));
+    const known = new Set(current && this.gateway.unenforced(current.metadata).map(({ key }) => key));
+    const added = this.gateway.unenforced(next.metadata).filter(({ key }) => !known.has(key));
     if (added.length === 0) return;
     const objects = added.slice(0, MOST_REPORTED).map(({ name, reason }) => `${name}: ${reason}`);
     this.#report({ kind: 'restrictions not enforced', count: added.length, objects });
@@ -239,7 +237,7 @@ export class EngineState {
 
   /** Closes pools that only a refused draft used. */
   dropUnpublished(): void {
-    this.ground.sources.publish(this.snapshot().metadata.sources);
+    this.gateway.sources.publish(this.snapshot().metadata.sources);
   }
 
   /** Brings in what other replicas have written by now. */
@@ -258,7 +256,7 @@ export class EngineState {
     this.#sourceWatch.close();
     await ended([this.#watch?.close()], cut);
     await ended([this.#lastTurn, this.#refreshing, this.#gathering], cut);
-    await this.ground.sources.close(cut);
+    await this.gateway.sources.close(cut);
     await this.#database.close(cut);
   }
 
@@ -283,7 +281,7 @@ export class EngineState {
     const catalog = current.catalogs.get(source.name);
     if (!catalog || 'error' in catalog || (catalog.lost === undefined) === (reason === undefined)) return;
     const catalogs = new Map(current.catalogs).set(source.name, { ...catalog, lost: reason });
-    const { inconsistencies } = this.ground.resolve(current.metadata, catalogs, current.upstreams);
+    const { inconsistencies } = this.gateway.resolve(current.metadata, catalogs, current.upstreams);
     this.publish({ ...current, catalogs, inconsistencies });
     const { name } = source;
     this.#report(
@@ -300,7 +298,7 @@ export class EngineState {
     const turn = this.exclusively(async () => {
       if (this.#isClosed) return;
       const before = this.snapshot();
-      const next = await reread(before, this.ground, name);
+      const next = await refreshCatalog(before, this.gateway, name);
       if (!next) return;
       this.publish(next);
       if (next.model !== before.model) this.#report({ kind: 'source changed', source: name });
@@ -319,9 +317,9 @@ export class EngineState {
 
   /** Publishes only when a source is back: every publication costs what was planned. */
   async #recover(): Promise<boolean> {
-    const asked = await Promise.all(this.#unreachable().map((source) => this.ground.introspect(source)));
+    const asked = await Promise.all(this.#unreachable().map((source) => this.gateway.introspect(source)));
     if (this.#isClosed || asked.every((catalog) => 'error' in catalog)) return false;
-    await this.exclusively(async () => this.#adopt(await this.ground.store.load(this.snapshot())));
+    await this.exclusively(async () => this.#adopt(await this.gateway.store.load(this.snapshot())));
     return true;
   }
 
@@ -329,7 +327,7 @@ export class EngineState {
   async #gather(): Promise<void> {
     try {
       await sleep(GATHERING_PAUSE_MS);
-      if (!this.#isClosed) await this.ground.store.gather(this.snapshot());
+      if (!this.#isClosed) await this.gateway.store.compact(this.snapshot());
     } catch (error) {
       this.#report({ kind: 'document not gathered', reason: reasonOf(error) });
     } finally {
@@ -338,16 +336,19 @@ export class EngineState {
   }
 
   /** What an engine that ended in the middle of a write has left. */
-  #settleIntents(waitsFor: readonly Outcome[]): Promise<void> {
-    return this.ground.store.settleIntents((transaction) => this.ground.outcomeOf(transaction), waitsFor);
+  #settleIntents(waitsFor: readonly TransactionStatus[]): Promise<void> {
+    return this.gateway.store.completeIntents(
+      (transaction) => this.gateway.transactionStatus(transaction),
+      waitsFor,
+    );
   }
 
   async #refreshOnce(): Promise<void> {
     // A database that is down must not keep everybody from writing.
     await this.#settleIntents(['in progress']);
     const current = this.snapshot().versions;
-    if (!isBehind(current, await this.ground.store.versions())) return;
-    const stored = await this.ground.store.load(this.snapshot());
+    if (!isBehind(current, await this.gateway.store.versions())) return;
+    const stored = await this.gateway.store.load(this.snapshot());
     await this.#adopt(stored, { isFresh: stored.versions.catalog !== current.catalog });
   }
 
@@ -368,7 +369,7 @@ export class EngineState {
       this.#catalogsOf(stored, known),
       this.#upstreamsOf(stored, known),
     ]);
-    const { model, inconsistencies } = this.ground.resolve(stored.metadata, catalogs, upstreams);
+    const { model, inconsistencies } = this.gateway.resolve(stored.metadata, catalogs, upstreams);
     this.publish({
       id: stored.id,
       versions: stored.versions,
@@ -387,8 +388,8 @@ export class EngineState {
     const entries = stored.metadata.sources.map(async (source): Promise<[string, SourceCatalog]> => {
       const catalog = known?.catalogs.get(source.name);
       const isKnown = catalog && isCovered(before.get(source.name), source, catalog);
-      if (!isKnown || 'error' in catalog) return [source.name, await this.ground.introspect(source)];
-      const whole = this.ground.complete(source, catalog).catch(() => this.ground.introspect(source));
+      if (!isKnown || 'error' in catalog) return [source.name, await this.gateway.introspect(source)];
+      const whole = this.gateway.complete(source, catalog).catch(() => this.gateway.introspect(source));
       return [source.name, await whole];
     });
     return new Map(await Promise.all(entries));
@@ -403,7 +404,7 @@ export class EngineState {
       const isKnown =
         upstream && !('error' in upstream) && isSameEndpoint(before.get(remote.name), remote.definition);
       if (isKnown) return [remote.name, upstream];
-      return [remote.name, await this.ground.introspectRemote(remote, stored.metadata)];
+      return [remote.name, await this.gateway.introspectRemote(remote, stored.metadata)];
     });
     return new Map(await Promise.all(entries));
   }
@@ -412,7 +413,7 @@ export class EngineState {
    *  secret. Another replica may do it at the same time: one of them wins, which is as good. */
   async #writeDefaultSource(): Promise<void> {
     if (!this.#options.hasDatabaseUrl) return;
-    const stored = await this.ground.store.load();
+    const stored = await this.gateway.store.load();
     if (stored.metadata.sources.length > 0 || stored.versions.resource > 1) return;
     const source: Source = {
       name: 'default',
@@ -420,7 +421,7 @@ export class EngineState {
       configuration: { connection_info: { database_url: { from_env: DATABASE_URL_VARIABLE } } },
       tables: [],
     };
-    await this.ground.store
+    await this.gateway.store
       .save({ metadata: { ...stored.metadata, sources: [source] } }, stored.versions.resource)
       .catch((error: unknown) => {
         if (!(error instanceof EngineError) || error.kind !== 'conflict') throw error;

@@ -1,6 +1,6 @@
 /** What Postgres says about native queries: each is prepared with the types of its arguments, as it will be run, and never
  *  executed. In: queries whose metadata makes sense. Out: by signature, null or what is wrong.
- *  Not here: when to ask (admin/ground.ts), what to do with the answer (resolve/native-query.ts).
+ *  Not here: when to ask (admin/gateway.ts), what to do with the answer (resolve/native-query.ts).
  *  PostgreSQL manual, "PREPARE". */
 
 import { type NativeTable, signatureOf } from '../resolve/native-query.ts';

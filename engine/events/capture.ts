@@ -13,12 +13,12 @@ const EVENT_LOG = readFileSync(new URL('./event-log.sql', import.meta.url), 'utf
 /** Any number nobody else locks. */
 const ADVISORY_LOCK = '8097875193516056674';
 
-export async function makeCaptures(
+export async function createCaptures(
   client: ClientBase,
   triggers: readonly ResolvedEventTrigger[],
 ): Promise<void> {
   if (triggers.length === 0) return;
-  await makeLog(client);
+  await createLog(client);
   for (const trigger of triggers) await client.query(captureText(trigger));
 }
 
@@ -36,7 +36,7 @@ export async function archiveEvents(client: ClientBase, triggers: readonly strin
   );
 }
 
-export async function makeLog(client: ClientBase): Promise<void> {
+export async function createLog(client: ClientBase): Promise<void> {
   if (await hasLog(client)) return addIndex(client);
   await client.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCK]);
   if (await hasLog(client)) return;

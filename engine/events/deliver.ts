@@ -4,50 +4,19 @@
 
 import { parseJson } from '../json/parse-json.ts';
 import type { ResponseTransform } from '../metadata/schema/common.ts';
-import { SESSION_PREFIX } from '../resolve/session.ts';
-import type { ResolvedEventTrigger } from '../resolve/types.ts';
 import { TransformError } from '../transform/render.ts';
 import { transformResponse } from '../transform/response.ts';
 import { callWebhook, type Message, type Webhook, type WebhookAnswer } from '../webhook/call.ts';
 import { headerList, type OutboundContext, WebhookFailure } from '../webhook/outbound.ts';
-import type { LoggedEvent } from './event-log.ts';
-import { type Outcome, retryAfterOf } from './retry.ts';
+import { type DeliveryResult, retryAfterOf } from './retry.ts';
 
 /** As the log of invocations has it. */
-export type Attempt = Outcome & { readonly request: unknown; readonly response: unknown };
+export type Attempt = DeliveryResult & { readonly request: unknown; readonly response: unknown };
 
 export type Recipient = {
   readonly webhook: Webhook;
   readonly responseTransform?: ResponseTransform;
 };
-
-export function messageOf(
-  event: LoggedEvent,
-  { retries }: ResolvedEventTrigger,
-  headerPrefix: string,
-): Message {
-  const sessionVariables = onTheWire(event.payload['session_variables'], headerPrefix);
-  const body = {
-    id: event.id,
-    created_at: event.createdAt,
-    table: { schema: event.schema, name: event.table },
-    trigger: { name: event.trigger },
-    event: { ...event.payload, session_variables: sessionVariables },
-    delivery_info: { current_retry: event.tries, max_retries: retries.most },
-  };
-  return { purpose: 'event-trigger', body, sessionVariables: sessionVariables ?? {} };
-}
-
-/** Under the names clients give them. */
-function onTheWire(variables: unknown, prefix: string): Readonly<Record<string, string>> | null {
-  if (typeof variables !== 'object' || variables === null) return null;
-  return Object.fromEntries(
-    Object.entries(variables).map(([name, value]) => {
-      const known = name.startsWith(SESSION_PREFIX) ? prefix + name.slice(SESSION_PREFIX.length) : name;
-      return [known, String(value)];
-    }),
-  );
-}
 
 export async function attempt(
   recipient: Recipient,

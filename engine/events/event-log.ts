@@ -6,7 +6,7 @@
 import type { Database } from '../database/pool.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { Attempt } from './deliver.ts';
-import type { Verdict } from './retry.ts';
+import type { RetryDecision } from './retry.ts';
 
 export type LoggedEvent = {
   readonly id: string;
@@ -29,7 +29,7 @@ type Text = Readonly<
 };
 
 /** How many events of a trigger may be taken, and how many for its webhook's host. */
-export type TriggerRoom = {
+export type TriggerSlots = {
   readonly trigger: string;
   readonly room: number;
   readonly host: string;
@@ -40,7 +40,7 @@ export type TriggerRoom = {
  *  trigger therefore does not fill what is taken. */
 export async function takeEvents(
   database: Database,
-  { triggers, most, leaseSeconds }: { triggers: readonly TriggerRoom[]; most: number; leaseSeconds: number },
+  { triggers, most, leaseSeconds }: { triggers: readonly TriggerSlots[]; most: number; leaseSeconds: number },
 ): Promise<readonly LoggedEvent[]> {
   const taken = await database.query(
     `with wanted as (
@@ -88,11 +88,11 @@ export async function takeEvents(
 }
 
 /** Writes down what was told and answered, and what is to become of the event. */
-export async function noteAttempt(
+export async function recordAttempt(
   database: Database,
   event: LoggedEvent,
   { status, request, response }: Attempt,
-  verdict: Verdict,
+  verdict: RetryDecision,
 ): Promise<void> {
   const retryAfter = verdict.kind === 'again' ? verdict.afterSeconds : null;
   await database.query(

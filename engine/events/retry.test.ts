@@ -1,29 +1,29 @@
 /** What becomes of an event after a try, case by case. */
 import { expect, test } from 'vitest';
-import { retryAfterOf, verdictOf } from './retry.ts';
+import { decideRetry, retryAfterOf } from './retry.ts';
 
 const retries = { most: 2, intervalSeconds: 10 };
 const failed = { status: 500, retryAfterSeconds: null };
 
 test('any 2xx delivers, nothing else does', () => {
   for (const status of [200, 204, 299]) {
-    expect(verdictOf({ status, retryAfterSeconds: null }, 0, retries)).toEqual({ kind: 'delivered' });
+    expect(decideRetry({ status, retryAfterSeconds: null }, 0, retries)).toEqual({ kind: 'delivered' });
   }
   for (const status of [null, 199, 300, 404, 500]) {
-    expect(verdictOf({ ...failed, status }, 0, retries)).toEqual({ kind: 'again', afterSeconds: 10 });
+    expect(decideRetry({ ...failed, status }, 0, retries)).toEqual({ kind: 'again', afterSeconds: 10 });
   }
 });
 
 test('N retries are N tries more, and then it has failed', () => {
-  expect(verdictOf(failed, 1, retries)).toEqual({ kind: 'again', afterSeconds: 10 });
-  expect(verdictOf(failed, 2, retries)).toEqual({ kind: 'failed' });
+  expect(decideRetry(failed, 1, retries)).toEqual({ kind: 'again', afterSeconds: 10 });
+  expect(decideRetry(failed, 2, retries)).toEqual({ kind: 'failed' });
 });
 
 test('Retry-After goes before the interval, and gives one try past the last', () => {
   const asks = { status: 503, retryAfterSeconds: 7 };
-  expect(verdictOf(asks, 0, retries)).toEqual({ kind: 'again', afterSeconds: 7 });
-  expect(verdictOf(asks, 2, retries)).toEqual({ kind: 'again', afterSeconds: 7 });
-  expect(verdictOf(asks, 3, retries)).toEqual({ kind: 'failed' });
+  expect(decideRetry(asks, 0, retries)).toEqual({ kind: 'again', afterSeconds: 7 });
+  expect(decideRetry(asks, 2, retries)).toEqual({ kind: 'again', afterSeconds: 7 });
+  expect(decideRetry(asks, 3, retries)).toEqual({ kind: 'failed' });
 });
 
 test('Retry-After is a number of seconds or nothing', () => {

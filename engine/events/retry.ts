@@ -1,12 +1,12 @@
 /** What becomes of an event after a try. Pure. Reference: docs/reference/behaviour/event-triggers.md. */
 import type { Retries } from '../resolve/types.ts';
 
-export type Verdict =
+export type RetryDecision =
   | { readonly kind: 'delivered' }
   | { readonly kind: 'again'; readonly afterSeconds: number }
   | { readonly kind: 'failed' };
 
-export type Outcome = {
+export type DeliveryResult = {
   /** Null when there was no answer. */
   readonly status: number | null;
   /** What the answer's Retry-After says; null where it does not. */
@@ -17,13 +17,17 @@ export type Outcome = {
 const MOST_SECONDS = 31_536_000;
 
 /** `tries`: made before this one. Once more than the retries, where the webhook asks for it. */
-export function verdictOf({ status, retryAfterSeconds }: Outcome, tries: number, retries: Retries): Verdict {
+export function decideRetry(
+  { status, retryAfterSeconds }: DeliveryResult,
+  tries: number,
+  retries: Retries,
+): RetryDecision {
   if (status !== null && status >= 200 && status < 300) return { kind: 'delivered' };
   if (retryAfterSeconds !== null && tries <= retries.most) return again(retryAfterSeconds);
   return tries < retries.most ? again(retries.intervalSeconds) : { kind: 'failed' };
 }
 
-function again(seconds: number): Verdict {
+function again(seconds: number): RetryDecision {
   return { kind: 'again', afterSeconds: Math.min(seconds, MOST_SECONDS) };
 }
 

@@ -1,5 +1,5 @@
 /** Scheduled events as a feed for the worker: at their time webhooks are told, or the log of an event trigger is cleaned up.
- *  Not here: how often and how many (worker.ts), rows (scheduled-log.ts), the next times (upcoming.ts).
+ *  Not here: how often and how many (worker.ts), rows (scheduled-log.ts), the next times (upcoming-events.ts).
  *  Reference: docs/reference/behaviour/scheduled-triggers.md. */
 
 import type { Database } from '../database/pool.ts';
@@ -9,21 +9,21 @@ import type { Appointment, Cleanup, Model } from '../resolve/types.ts';
 import type { Message } from '../webhook/call.ts';
 import { cleanUp } from './cleanup.ts';
 import { attempt } from './deliver.ts';
-import type { EventSurroundings } from './event-feed.ts';
-import { verdictOf } from './retry.ts';
+import { type DeliveryLane, type DeliverySlots, hostOf } from './delivery-slots.ts';
+import type { DeliveryContext } from './event-feed.ts';
+import { decideRetry } from './retry.ts';
 import {
-  forgetScheduled,
-  noteDead,
-  noteTold,
+  deleteScheduled,
+  markDead,
+  recordScheduledAttempt,
   releaseScheduled,
   type ScheduledEvent,
   takeScheduled,
 } from './scheduled-log.ts';
-import { hostOf, type Lane, type Shares } from './shares.ts';
-import { keepUpcoming, recurringOf } from './upcoming.ts';
+import { schedulesOf, updateUpcomingEvents } from './upcoming-events.ts';
 import type { Feed } from './worker.ts';
 
-export type ScheduledSurroundings = EventSurroundings & { readonly metadataDatabase: Database };
+export type ScheduledContext = DeliveryContext & { readonly metadataDatabase: Database };
 
 /** The model and the version of the document it is made from. */
 export type ModelVersion = { readonly model: Model; readonly resourceVersion: number };
@@ -32,7 +32,7 @@ const KEEP_EVERY_MS = 60_000;
 
 /** Upcoming events are kept once a minute however many models there are. An event is told as its trigger says when it is told:
  *  one that has been changed since the event was taken, too. */
-export function scheduledFeed(now: () => ModelVersion, around: ScheduledSurroundings): Feed {
+export function scheduledFeed(now: () => ModelVersion, around: ScheduledContext): Feed {
   const { metadataDatabase: database } = around;
   let keptAt = Number.NEGATIVE_INFINITY;
   return {
@@ -40,7 +40,7 @@ export function scheduledFeed(now: () => ModelVersion, around: ScheduledSurround
     take: async (most, shares) => {
       const { model, resourceVersion } = now();
       if (performance.now() - keptAt >= KEEP_EVERY_MS) {
-        await keepUpcoming(database, recurringOf(model), resourceVersion);
+        await updateUpcomingEvents(database, schedulesOf(model), resourceVersion);
         keptAt = performance.now();
       }
       const cleanups = cleanupsOf(model);
@@ -61,7 +61,7 @@ export function scheduledFeed(now: () => ModelVersion, around: ScheduledSurround
         perform: async () =>
           event.type === 'cleanup'
             ? cleanUpAt(event, cleanups.get(event.trigger!)!, around)
-            : tell(event, appointment(event, [now().model, model]), around),
+            : deliverScheduled(event, appointment(event, [now().model, model]), around),
       }));
     },
     release: (ids) => releaseScheduled(database, ids),
@@ -70,18 +70,18 @@ export function scheduledFeed(now: () => ModelVersion, around: ScheduledSurround
 
 /** A lane without a delivery under way, whose host is not known here, has the room of any such lane. */
 function roomsIn(
-  shares: Shares,
+  shares: DeliverySlots,
   { cronTriggers }: Model,
-  { outbound }: ScheduledSurroundings,
+  { outbound }: ScheduledContext,
 ): { readonly rooms: ReadonlyMap<string, number>; readonly otherwise: number } {
-  const otherwise = shares.roomFor({ trigger: '', host: '' });
+  const otherwise = shares.freeFor({ trigger: '', host: '' });
   const running = [...shares.triggers.keys()].map((trigger): [string, number] => [
     trigger,
-    shares.roomFor({ trigger, host: '' }),
+    shares.freeFor({ trigger, host: '' }),
   ]);
   const crons = [...cronTriggers.values()].map(({ name, webhook }): [string, number] => {
     const lane = { trigger: `cron ${name}`, host: hostOf(webhook.url, outbound.variables) };
-    return [lane.trigger, shares.roomFor(lane)];
+    return [lane.trigger, shares.freeFor(lane)];
   });
   return { rooms: new Map([...running, ...crons]), otherwise };
 }
@@ -91,8 +91,8 @@ function laneOf(
   event: ScheduledEvent,
   models: readonly Model[],
   cleanups: ReadonlyMap<string, CleanupIn>,
-  { outbound }: ScheduledSurroundings,
-): Lane {
+  { outbound }: ScheduledContext,
+): DeliveryLane {
   const { lane: trigger } = event;
   if (event.type === 'cleanup') return { trigger, host: `source ${cleanups.get(event.trigger!)!.source}` };
   try {
@@ -110,22 +110,22 @@ function appointment({ trigger, definition }: ScheduledEvent, models: readonly M
   return models.map(({ cronTriggers }) => cronTriggers.get(trigger!)).find((found) => found !== undefined)!;
 }
 
-async function tell(
+async function deliverScheduled(
   event: ScheduledEvent,
   to: Appointment,
-  { metadataDatabase: database, outbound }: ScheduledSurroundings,
+  { metadataDatabase: database, outbound }: ScheduledContext,
 ): Promise<void> {
   const trigger = event.type === 'cron' ? 'cron' : 'one_off';
   const tellOutcome = (outcome: 'delivered' | 'again' | 'failed' | 'dead') =>
     outbound.observe?.({ kind: 'event processed', trigger, outcome, waitedSeconds: event.waitedSeconds });
   if (event.lateSeconds > to.toleranceSeconds) {
-    await noteDead(database, event.id);
+    await markDead(database, event.id);
     tellOutcome('dead');
     return;
   }
   const attempted = await attempt(to, messageOf(event, to), outbound);
-  const verdict = verdictOf(attempted, event.tries, to.retries);
-  await noteTold(database, event.id, attempted, verdict);
+  const verdict = decideRetry(attempted, event.tries, to.retries);
+  await recordScheduledAttempt(database, event.id, attempted, verdict);
   tellOutcome(verdict.kind);
 }
 
@@ -161,7 +161,7 @@ function cleanupsOf({ sources }: Model): ReadonlyMap<string, CleanupIn> {
 async function cleanUpAt(
   { id, trigger }: ScheduledEvent,
   { source, cleanup }: CleanupIn,
-  { databases, metadataDatabase, outbound }: ScheduledSurroundings,
+  { databases, metadataDatabase, outbound }: ScheduledContext,
 ): Promise<void> {
   const tell = (event: { readonly kind: string; readonly [detail: string]: unknown }) =>
     outbound.observe?.({ kind: 'state', event: { ...event, source, trigger } });
@@ -172,5 +172,5 @@ async function cleanUpAt(
     const reason = error instanceof Error ? error.message : String(error);
     tell({ kind: 'cleanup of events interrupted', reason });
   }
-  await forgetScheduled(metadataDatabase, id);
+  await deleteScheduled(metadataDatabase, id);
 }

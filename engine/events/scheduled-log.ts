@@ -1,13 +1,13 @@
 /** Scheduled events that are due, in the metadata database, shared by every replica: who takes one has it alone until its
  *  lease ends. A lease outlives the time the webhook has, so an event is told twice only when the engine that told it is gone.
- *  Not here: the tables (store/migrations/), which events there are (upcoming.ts), what administrators read and write
+ *  Not here: the tables (store/migrations/), which events there are (upcoming-events.ts), what administrators read and write
  *  (admin/scheduled-events.ts). Reference: docs/reference/behaviour/scheduled-triggers.md. */
 
 import type { Database } from '../database/pool.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { OneOffEvent } from '../metadata/schema/event.ts';
 import type { Attempt } from './deliver.ts';
-import type { Verdict } from './retry.ts';
+import type { RetryDecision } from './retry.ts';
 
 export type ScheduledEvent = {
   readonly id: string;
@@ -76,7 +76,7 @@ export async function takeScheduled(database: Database, due: Due): Promise<reado
        from picked
       where e.id = picked.id
   returning e.id::text, type, trigger_name as trigger, definition::text, tries, lane,
-            ${iso('scheduled_time')} as "scheduledTime", ${iso('created_at')} as "createdAt",
+            ${isoTimestampSql('scheduled_time')} as "scheduledTime", ${isoTimestampSql('created_at')} as "createdAt",
             extract(epoch from now() - scheduled_time)::float8 as "lateSeconds",
             extract(epoch from now() - coalesce(next_retry_at, scheduled_time))::float8 as "waitedSeconds"`,
     [
@@ -99,11 +99,11 @@ export async function takeScheduled(database: Database, due: Due): Promise<reado
 const STATUS_AFTER = { delivered: 'delivered', failed: 'error', again: 'scheduled' } as const;
 
 /** Writes down what was told and answered, and what is to become of the event; of one that was deleted meanwhile nothing. */
-export async function noteTold(
+export async function recordScheduledAttempt(
   database: Database,
   id: string,
   { status, request, response }: Attempt,
-  verdict: Verdict,
+  verdict: RetryDecision,
 ): Promise<void> {
   await database.query(
     `with told as (
@@ -125,7 +125,7 @@ export async function noteTold(
 }
 
 /** It is told no more: its time is too long ago. */
-export async function noteDead(database: Database, id: string): Promise<void> {
+export async function markDead(database: Database, id: string): Promise<void> {
   await database.query(
     `update pergola.scheduled_event
         set status = 'dead', next_retry_at = null, lease_ends_at = null where id = $1`,
@@ -133,7 +133,7 @@ export async function noteDead(database: Database, id: string): Promise<void> {
   );
 }
 
-export async function forgetScheduled(database: Database, id: string): Promise<void> {
+export async function deleteScheduled(database: Database, id: string): Promise<void> {
   await database.query('delete from pergola.scheduled_event where id = $1', [id]);
 }
 
@@ -147,6 +147,6 @@ export async function releaseScheduled(database: Database, ids: readonly string[
 }
 
 /** A timestamp as `2026-01-31T12:00:00Z`, whatever the time zone of the session. */
-export function iso(column: string): string {
+export function isoTimestampSql(column: string): string {
   return `to_json(${column} at time zone 'utc') #>> '{}' || 'Z'`;
 }

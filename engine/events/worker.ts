@@ -1,17 +1,17 @@
 /** Work that waits in databases, taken at an interval and done with bounds: so much at once for each trigger and each host
- *  (shares.ts), so many taken together. Each feed is a database with such work. Feeds do not wait for each other: one that
+ *  (delivery-slots.ts), so many taken together. Each feed is a database with such work. Feeds do not wait for each other: one that
  *  does not answer delays nobody else, and one that fails is asked less often.
  *  Not here: what the work is (event-feed.ts, scheduled-feed.ts). Reference: docs/reference/behaviour/event-triggers.md. */
 import { ended, type Grace } from '../limits/grace.ts';
 import type { Observe } from '../observe/observation.ts';
-import type { Lane, Shares } from './shares.ts';
+import type { DeliveryLane, DeliverySlots } from './delivery-slots.ts';
 
-export type Job = { readonly id: string; readonly lane: Lane; readonly perform: () => Promise<void> };
+export type Job = { readonly id: string; readonly lane: DeliveryLane; readonly perform: () => Promise<void> };
 
 export type Feed = {
   readonly name: string;
   /** Takes at most so many, of each trigger and host no more than there is room for, the triggers in turn. */
-  readonly take: (most: number, shares: Shares) => Promise<readonly Job[]>;
+  readonly take: (most: number, shares: DeliverySlots) => Promise<readonly Job[]>;
   /** Gives jobs back that were taken and not done. */
   readonly release: (ids: readonly string[]) => Promise<void>;
 };
@@ -23,7 +23,7 @@ export type WorkerOptions = {
   readonly intervalMs: number;
   /** Taken at once from one feed. */
   readonly batchSize: number;
-  readonly shares: Shares;
+  readonly slots: DeliverySlots;
   readonly observe: Observe;
 };
 
@@ -37,7 +37,7 @@ const PAUSE_RATIO = 4;
 type Running = Pick<Job, 'id' | 'lane'> & { readonly feed: Feed; readonly done: Promise<void> };
 
 /** The state of a feed between two fetches. */
-type Watched = {
+type FeedState = {
   looking: Promise<void> | undefined;
   /** Looks that are still to be left out. */
   leftOut: number;
@@ -53,22 +53,22 @@ export class Worker {
   readonly #running = new Set<Running>();
   readonly #timer: NodeJS.Timeout | undefined;
   /** States of feeds, by name of the feed. */
-  readonly #watched = new Map<string, Watched>();
+  readonly #watched = new Map<string, FeedState>();
   #isClosed = false;
   /** What is taken from now on comes too late. */
   #isOver = false;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    if (options.intervalMs > 0) this.#timer = setInterval(() => this.look(), options.intervalMs);
+    if (options.intervalMs > 0) this.#timer = setInterval(() => this.poll(), options.intervalMs);
   }
 
-  get shares(): Shares {
-    return this.#options.shares;
+  get slots(): DeliverySlots {
+    return this.#options.slots;
   }
 
   /** Looks for work now. */
-  look(): void {
+  poll(): void {
     if (this.#isClosed) return;
     const feeds = this.#options.feeds();
     for (const feed of feeds) this.#look(feed);
@@ -103,7 +103,7 @@ export class Worker {
     });
   }
 
-  #of({ name }: Feed): Watched {
+  #of({ name }: Feed): FeedState {
     let watched = this.#watched.get(name);
     if (!watched) {
       watched = { looking: undefined, leftOut: 0, isLimited: false, notBefore: 0, again: undefined };
@@ -112,7 +112,7 @@ export class Worker {
     return watched;
   }
 
-  async #lookAt(feed: Feed, watched: Watched): Promise<void> {
+  async #lookAt(feed: Feed, watched: FeedState): Promise<void> {
     if (watched.leftOut > 0) {
       watched.leftOut -= 1;
       return;
@@ -135,7 +135,7 @@ export class Worker {
 
   /** Until there is no more, or no room for it: then true. */
   async #takeFrom(feed: Feed): Promise<boolean> {
-    const { batchSize, shares } = this.#options;
+    const { batchSize, slots: shares } = this.#options;
     for (;;) {
       const most = Math.min(batchSize, shares.free);
       if (most <= 0 || this.#isClosed) return true;
@@ -156,13 +156,13 @@ export class Worker {
 
   /** True when a trigger or host with deliveries under way may have no more. */
   #isLimited(): boolean {
-    const { shares } = this.#options;
-    return [...this.#running].some(({ lane }) => shares.roomFor(lane) <= 0);
+    const { slots: shares } = this.#options;
+    return [...this.#running].some(({ lane }) => shares.freeFor(lane) <= 0);
   }
 
   /** False when there is no room for it. */
   #start(feed: Feed, { id, lane, perform }: Job): boolean {
-    const { shares, observe } = this.#options;
+    const { slots: shares, observe } = this.#options;
     if (!shares.begin(lane)) return false;
     const done = perform()
       .catch((error: unknown) => {

@@ -19,7 +19,7 @@ export function configRoutes(app: FastifyInstance, context: HttpContext): void {
   app.get('/v1alpha1/config', async (request) => {
     adminSessionOf(request);
     const { check_sources: wanted } = request.query as { check_sources?: string };
-    if (wanted === 'true') await context.state.lookAtSources(MOST_CHECK_MS);
+    if (wanted === 'true') await context.state.checkSources(MOST_CHECK_MS);
     return configView(context);
   });
 }

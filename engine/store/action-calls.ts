@@ -1,6 +1,6 @@
-/** Calls of asynchronous actions in the metadata database, shared by every replica: whoever claims one has it alone until its
- *  lease ends. A lease outlives the time the webhook has, so a call is made again only when the engine that made it is gone.
- *  Of two answers the first counts: what somebody has been told stays as it is.
+/** Calls of asynchronous actions in the metadata database, which every replica shares. The replica that claims a call holds it until
+ *  its lease ends. The lease is longer than the webhook's timeout, so a call is repeated only if the engine that made it has stopped.
+ *  If there are two answers the first one is kept, because a client may have read it already.
  *  Not here: making calls (webhook/async-actions.ts), the table (migrations/). Reference: docs/reference/behaviour/actions.md. */
 
 import type { Database } from '../database/pool.ts';

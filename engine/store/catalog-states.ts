@@ -1,38 +1,38 @@
-/** What clients keep beside the document. The operator's state, its ledger, has an entry for every object it owns, and each of its
- *  writes changes some: it is put together when somebody reads it, which the engine itself seldom does.
+/** States that clients store beside the document. The operator's state, its ledger, has an entry for every object it owns, and each
+ *  of its writes patches a few of them. Patches are merged only when the state is read, which the engine itself rarely does.
  *  In: states and patches. Out: states. Not here: storing them (changes.ts, store.ts). */
 import { isRecord } from '../json/value.ts';
 import { mergePatch, mergePatches } from '../metadata/merge-patch.ts';
 
-/** Opaque JSON of clients, kept beside the document: the command line, the console, the operator's ledger. */
+/** Opaque JSON of three clients: the command line, the console, and the operator with its ledger. */
 export type CatalogStates = {
   readonly cli: unknown;
   readonly console: unknown;
   readonly operator: unknown;
 };
 
-/** What the operator's state is made of, as long as nobody has read it. */
+/** The operator's state as a base and patches that are not merged yet. */
 type Pending = { readonly from: Pick<CatalogStates, 'operator'>; readonly patches: readonly unknown[] };
 
 const pendings = new WeakMap<CatalogStates, Pending>();
 
-/** So many are not left to whoever reads it. */
+/** Above this number of patches they are merged immediately. */
 const MOST_PENDING = 500;
 
-/** The states with JSON Merge Patches of the operator's, one after the other. */
+/** Returns the states with JSON Merge Patches applied to the operator's state, in order. */
 export function patchStates(states: CatalogStates, patches: readonly unknown[]): CatalogStates {
   const pending = pendingOf(states);
   return unread(states, { ...pending, patches: [...pending.patches, ...patches] });
 }
 
-/** The states with those that are given in their place. */
+/** Returns the states with the given ones replaced. */
 export function setStates(states: CatalogStates, set: Partial<CatalogStates>): CatalogStates {
   const { cli, console } = states;
   const from = Object.hasOwn(set, 'operator') ? { operator: set.operator } : undefined;
   return unread({ cli, console, ...set }, from ? { from, patches: [] } : pendingOf(states));
 }
 
-/** Would the operator's state be another with the patch? Looks only at what the patch speaks of. */
+/** True when the patch changes the operator's state. Looks only at the keys that the patch names. */
 export function changesOperator(states: CatalogStates, patch: unknown): boolean {
   const { from, patches } = pendingOf(states);
   const only = (value: unknown) => onlyOf(value, patch);
@@ -65,7 +65,7 @@ function pendingOf(states: CatalogStates): Pending {
   return pendings.get(states) ?? { from: states, patches: [] };
 }
 
-/** A value without the keys a patch says nothing about. */
+/** Returns the value without keys that the patch does not name. */
 function onlyOf(value: unknown, patch: unknown): unknown {
   if (!isRecord(value) || !isRecord(patch)) return value;
   const keys = Object.keys(patch).filter((key) => Object.hasOwn(value, key));

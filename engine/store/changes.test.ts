@@ -6,7 +6,8 @@ import { type Database, openDatabase } from '../database/pool.ts';
 import { editsBetween } from '../metadata/diff.ts';
 import { putObject, removeObject } from '../metadata/edit.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
-import { Store, type StoredDocument } from './store.ts';
+import type { StoredDocument } from './document.ts';
+import { Store } from './store.ts';
 
 let database: TestDatabase;
 let pools: Database[];
@@ -103,7 +104,7 @@ test('who has missed what was written whole, or what nobody keeps, reads everyth
   const second = await save(store, first, reversed);
   expect(JSON.stringify((await store.load(first)).metadata)).toBe(JSON.stringify(reversed));
   const third = await save(store, second, putObject(reversed, collection('c3', 3)));
-  await store.gather(third);
+  await store.compact(third);
   expect(await rows('change')).toBe(0);
   expect(JSON.stringify((await store.load(second)).metadata)).toBe(JSON.stringify(third.metadata));
 });
@@ -112,15 +113,15 @@ test('when much has changed the document had better be written whole, after whic
   const store = await open(0);
   let latest = await save(store, await store.load(), LARGE);
   for (let i = 0; i < 200; i++) {
-    expect(store.isOverdue).toBe(false);
+    expect(store.needsCompaction).toBe(false);
     latest = await save(store, latest, putObject(latest.metadata, collection('c1', i % 3)));
   }
   latest = await save(store, latest, putObject(latest.metadata, collection('c1', 4)));
-  expect(store.isOverdue).toBe(true);
+  expect(store.needsCompaction).toBe(true);
   // Somebody else may have been faster.
   const newer = await save(await open(0), latest, putObject(latest.metadata, collection('c2', 4)));
-  await store.gather(latest);
-  expect(store.isOverdue).toBe(false);
+  await store.compact(latest);
+  expect(store.needsCompaction).toBe(false);
   expect([await rows('change'), await rows('whole')]).toEqual([1, 2]);
   expect(JSON.stringify((await store.load()).metadata)).toBe(JSON.stringify(newer.metadata));
 });
@@ -141,7 +142,7 @@ test('every kept revision is the document of its version, through changes, whole
           : putObject(latest.metadata, collection(`c${(i * 7) % 90}`, i % 4));
     latest = await save(store, latest, next);
     said.set(latest.versions.resource, JSON.stringify(latest.metadata));
-    if (i % 11 === 4) await store.gather(latest);
+    if (i % 11 === 4) await store.compact(latest);
     if (i % 5 !== 0) continue;
     const listed = await store.revisions(100);
     expect(listed.map(({ resourceVersion }) => resourceVersion)).toEqual(
@@ -173,9 +174,11 @@ test('what an intent keeps of a change is written by whoever finds it', async ()
     await database.sql('create table kept as select * from pergola.intent');
     throw new Error('the engine has ended');
   };
-  await expect(store.saveBeside(draft, large.versions.resource, { transactions, commit })).rejects.toThrow();
+  await expect(
+    store.saveWithForeignCommit(draft, large.versions.resource, { transactions, commit }),
+  ).rejects.toThrow();
   await database.sql('delete from pergola.intent; insert into pergola.intent select * from kept');
-  await store.settleIntents(async () => 'committed', []);
+  await store.completeIntents(async () => 'committed', []);
   const { metadata: stored, catalogStates } = await store.load();
   expect(JSON.stringify([stored, catalogStates.operator])).toBe(JSON.stringify([metadata, { a: 1 }]));
 });

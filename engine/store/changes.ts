@@ -1,35 +1,36 @@
-/** The document and the operator's state as the database holds them: whole as of some version (pergola.whole), and what each
- *  version since has changed (pergola.change). What is current is the newest whole with the changes after it; what was, the
- *  newest whole of then with the changes up to then. So a small change of a large document writes and reads little.
- *  In: rows and drafts. Out: values and rows. Not here: versions and who may write (store.ts), edits (metadata/edit.ts). ADR 12. */
+/** How the document and the operator's state lie in the metadata database: full copies as of some versions (pergola.whole), and what
+ *  each version changed (pergola.change). The document at a version is the latest full copy up to it with the changes after that
+ *  copy. A small change of a large document therefore writes and reads little.
+ *  In: rows and writes. Out: values and rows. Not here: versions and locking order (store.ts), edits (metadata/edit.ts). ADR 12. */
 import type { ClientBase } from 'pg';
 import { parseJson } from '../json/parse-json.ts';
 import { type Edit, editObjects } from '../metadata/edit.ts';
 import { parseEdits } from '../metadata/parse.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
-import type { Draft, StoredDocument } from './store.ts';
+import { type MetadataWrite, type StoredDocument, setsOperator } from './document.ts';
 
-/** Both parts are written whole again when so many versions have changed them since, or as much as a quarter of them. */
+/** Compaction is due after this many changes, or when the changes are larger than a quarter of the full copies. */
 const MOST_CHANGES = 200;
 const LEAST_BYTES = 65_536;
 
-/** SQL of what each version has changed, oldest first, as text of a list: of lists of edits or of patches, and null where the
- *  part was written whole. */
-export function changed(column: 'edits' | 'operator_patches', after: string, upTo: string): string {
+/** Returns SQL for the changes of each version in a range, oldest first, as the text of a JSON list. Each item is a list of edits or
+ *  patches, or null if that version wrote a full copy of the part. */
+export function changesSql(column: 'edits' | 'operator_patches', after: string, upTo: string): string {
   return `(select coalesce(json_agg(c.${column} order by c.resource_version), '[]')
              from pergola.change c where c.resource_version > ${after} and c.resource_version <= ${upTo})::text`;
 }
 
-/** SQL of the newest row of a part, up to a version. */
-export function newestWhole(part: 'document' | 'operator_state', upTo: string): string {
+/** Returns SQL for the latest full copy of a part up to a version. */
+export function latestFullCopySql(part: 'document' | 'operator_state', upTo: string): string {
   return `(select w.resource_version, w.content from pergola.whole w where part = '${part}' and w.resource_version <= ${upTo}
             order by w.resource_version desc limit 1)`;
 }
 
-export function withEdits(metadata: Metadata, text: string): Metadata {
+/** Applies the edits of several versions, given as `changesSql` returns them. */
+export function applyEdits(metadata: Metadata, text: string): Metadata {
   const versions = parseJson(text) as readonly (readonly Edit[])[];
   return versions.reduce(
-    (made, edits) => (edits.length > 0 ? editObjects(made, parseEdits(edits)) : made),
+    (next, edits) => (edits.length > 0 ? editObjects(next, parseEdits(edits)) : next),
     metadata,
   );
 }
@@ -38,30 +39,30 @@ export function parsePatches(text: string): readonly unknown[] {
   return (parseJson(text) as readonly (readonly unknown[])[]).flat();
 }
 
-/** Is there a change for each of so many versions, and none that wrote the part whole? */
+/** True when there is a change for each of `versions` versions and none of them wrote a full copy. */
 export function isComplete(text: string, versions: number): boolean {
   const all = parseJson(text) as readonly unknown[];
   return all.length === versions && !all.includes(null);
 }
 
-/** What is stored of a draft, as JSON: each part as what changes it, `[]` for what stays, or whole. */
-export type Written = {
+/** A write as JSON texts. Each part is either changes (`[]` if it is unchanged) or a full copy; the other text is null. */
+export type EncodedWrite = {
   readonly edits: string | null;
   readonly document: string | null;
   readonly patches: string | null;
   readonly operatorState: string | null;
 };
 
-/** How large both parts were when they were last written whole, and what has gathered since. */
-export type Gathered = {
+/** The sizes of the latest full copies in bytes, and the number and bytes of the changes since. */
+export type StorageSizes = {
   readonly document: number;
   readonly operator: number;
   readonly changes: number;
   readonly bytes: number;
 };
 
-/** Holds the row of the document until the end of the transaction. */
-export async function lockDocument(client: ClientBase): Promise<Gathered> {
+/** Locks the row of the document until the end of the transaction, and returns the storage sizes. */
+export async function lockDocument(client: ClientBase): Promise<StorageSizes> {
   const found = await client.query(
     `with newest as (select distinct on (part) part, resource_version, bytes
                        from pergola.whole order by part, resource_version desc)
@@ -76,13 +77,13 @@ export async function lockDocument(client: ClientBase): Promise<Gathered> {
   return found.rows[0];
 }
 
-/** How a part is written: what changes it, or whole. */
-export function written(draft: Draft, { document, operator }: Gathered): Written {
-  const { metadata, edits, catalogStates, operatorPatches } = draft;
-  const state = setsOperator(draft) ? () => catalogStates?.operator : undefined;
+/** Chooses for each part whether its changes or a full copy is written. */
+export function encodeWrite(write: MetadataWrite, { document, operator }: StorageSizes): EncodedWrite {
+  const { metadata, edits, catalogStates, operatorPatches } = write;
+  const state = setsOperator(write) ? () => catalogStates?.operator : undefined;
   const [ofDocument, ofState] = [
-    shorter(metadata && (() => metadata), edits, document),
-    shorter(state, operatorPatches, operator),
+    shorterForm(metadata && (() => metadata), edits, document),
+    shorterForm(state, operatorPatches, operator),
   ];
   return {
     edits: ofDocument.changes,
@@ -92,42 +93,42 @@ export function written(draft: Draft, { document, operator }: Gathered): Written
   };
 }
 
-/** What is changed by about as much as there is of it, is written whole; else nobody asks for the whole. */
-function shorter(whole: (() => unknown) | undefined, changes: readonly unknown[] | undefined, bytes: number) {
+/** Returns the changes if they are less than half as large as the part was, else a full copy. Computes the full copy only if
+ *  it is needed. */
+function shorterForm(
+  whole: (() => unknown) | undefined,
+  changes: readonly unknown[] | undefined,
+  bytes: number,
+) {
   if (!whole && !changes) return { changes: '[]', whole: null };
-  const text = textOf(changes);
+  const text = jsonText(changes);
   const isShort = text !== null && (!whole || text.length * 2 < bytes);
-  return isShort ? { changes: text, whole: null } : { changes: null, whole: textOf(whole?.()) };
+  return isShort ? { changes: text, whole: null } : { changes: null, whole: jsonText(whole?.()) };
 }
 
-/** Without reading it. */
-export function setsOperator({ catalogStates }: Draft): boolean {
-  return catalogStates !== undefined && Object.hasOwn(catalogStates, 'operator');
-}
-
-export function textOf(value: unknown): string | null {
+export function jsonText(value: unknown): string | null {
   return value === undefined ? null : JSON.stringify(value);
 }
 
-/** Has so much gathered that both parts had better be written whole? */
-export function isOverdue(before: Gathered, { edits, patches }: Written): boolean {
+/** True when enough changes have accumulated that both parts should be compacted. */
+export function needsCompaction(before: StorageSizes, { edits, patches }: EncodedWrite): boolean {
   const bytes = before.bytes + (edits?.length ?? 0) + (patches?.length ?? 0);
   return before.changes >= MOST_CHANGES || bytes > LEAST_BYTES + (before.document + before.operator) / 4;
 }
 
-/** The parts whole as of their version: true of it whenever this is done, and whatever has been written since. */
-export async function writeWhole(client: ClientBase, document: StoredDocument): Promise<void> {
+/** Writes full copies of both parts as of the document's version. This is correct at any later time, too. */
+export async function writeFullCopies(client: ClientBase, document: StoredDocument): Promise<void> {
   const { metadata, catalogStates, versions } = document;
   await client.query(
     `insert into pergola.whole (part, resource_version, content, bytes)
      select part, $1, content, octet_length(content::text)
        from (values ('document', $2::json), ('operator_state', $3::json)) as parts (part, content)
      on conflict do nothing`,
-    [versions.resource, textOf(metadata), textOf(catalogStates.operator)],
+    [versions.resource, jsonText(metadata), jsonText(catalogStates.operator)],
   );
 }
 
-/** Forgets what neither the current document nor a revision needs. Whoever does it holds the row. */
+/** Deletes full copies and changes that neither the current document nor a revision needs. The caller holds the row lock. */
 export async function prune(client: ClientBase): Promise<void> {
   await client.query(
     `with base as (

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { expect, inject, test } from 'vitest';
 import { openDatabase } from '../database/pool.ts';
-import { nameOfDatabase, waitFor } from './connect.ts';
+import { nameOfDatabase, retryUntilReachable } from './connect.ts';
 
 async function closedPort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
@@ -14,7 +14,7 @@ async function closedPort(): Promise<number> {
 async function attemptOn(url: string, timeoutMs: number) {
   const attempts: string[] = [];
   const database = openDatabase(url, {});
-  const outcome = await waitFor(() => database.query('select 1'), {
+  const outcome = await retryUntilReachable(() => database.query('select 1'), {
     name: nameOfDatabase(url),
     timeoutMs,
     onAttemptFailed: (_attempt, reason) => attempts.push(reason),
@@ -37,7 +37,7 @@ test('tells of every failed attempt and gives up with where, and why, and withou
 
 test('waits for a database that comes later', async () => {
   let calls = 0;
-  const outcome = await waitFor(
+  const outcome = await retryUntilReachable(
     async () => {
       calls++;
       if (calls < 3) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
@@ -51,7 +51,7 @@ test('waits for a database that comes later', async () => {
 test('does not wait for what waiting cannot cure', async () => {
   const wrong = Object.assign(new Error('password authentication failed for user "x"'), { code: '28P01' });
   const attempts: number[] = [];
-  const outcome = await waitFor(() => Promise.reject(wrong), {
+  const outcome = await retryUntilReachable(() => Promise.reject(wrong), {
     name: 'h/d',
     timeoutMs: 60_000,
     onAttemptFailed: (attempt) => attempts.push(attempt),
@@ -63,7 +63,7 @@ test('does not wait for what waiting cannot cure', async () => {
 test('passes on an error that is not about reaching the database', async () => {
   const url = inject('postgresUrl');
   const database = openDatabase(url, {});
-  const outcome = await waitFor(() => database.query('select nonsense'), {
+  const outcome = await retryUntilReachable(() => database.query('select nonsense'), {
     name: 'x',
     timeoutMs: 60_000,
     onAttemptFailed: () => {},

@@ -1,6 +1,6 @@
-/** Metadata directories on the disk. Writing one replaces what was there: files the old document was read from and the new one
- *  has not are removed, anything else in the folder is left alone.
- *  Not here: what is in the files (metadata/directory.ts, metadata/read-directory.ts). */
+/** Reads and writes metadata directories on disk. Writing replaces the previous document: files that only the previous document
+ *  consisted of are deleted, and all other files in the folder are kept.
+ *  Not here: the content of the files (metadata/directory.ts, metadata/read-directory.ts). */
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -8,13 +8,13 @@ import { toDirectory, VERSION_FILE } from '../metadata/directory.ts';
 import { DirectoryError, fromDirectory } from '../metadata/read-directory.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 
-/** Raises DirectoryError. */
+/** Returns the document in the folder. Raises DirectoryError. */
 export function readDirectory(folder: string): Metadata {
   return contentOf(folder).metadata;
 }
 
-/** Paths of the files, relative to the folder. Raises DirectoryError when a directory is there that cannot be read: then it is
- *  not known what would be lost. */
+/** Writes the document and returns the paths of its files, relative to the folder. Raises DirectoryError if the folder holds a
+ *  metadata directory that cannot be read, because it is unknown which files belong to it. */
 export async function writeDirectory(folder: string, metadata: Metadata): Promise<readonly string[]> {
   const before = existsSync(join(folder, VERSION_FILE)) ? contentOf(folder).files : new Set<string>();
   const files = toDirectory(metadata);

@@ -1,19 +1,19 @@
-/** Brings the metadata database to the shape this engine knows: schema `pergola`, then migrations/NNNN-name.sql in order,
- *  each recorded in pergola.migration. All in one transaction under an advisory lock, so replicas that start together
- *  wait for the first and then find nothing to do. Not here: what is in the tables (store.ts). */
+/** Migrates the metadata database: creates the schema `pergola`, then applies migrations/NNNN-name.sql in order and records each in
+ *  pergola.migration. Everything runs in one transaction under an advisory lock, so replicas that start together wait for the
+ *  first one and then find nothing to do. Not here: the content of the tables (store.ts). */
 import { readdir, readFile } from 'node:fs/promises';
 import type { ClientBase } from 'pg';
 import { fail } from '../errors/engine-error.ts';
 
-/** Any number nobody else locks: "pergola" in ASCII, cut to 63 bits. */
+/** An arbitrary key that no other program locks: "pergola" in ASCII, cut to 63 bits. */
 const ADVISORY_LOCK = '8097875193516056673';
 
 const FOLDER = new URL('./migrations/', import.meta.url);
 
 type Migration = { readonly version: number; readonly name: string; readonly file: URL };
 
-/** Applies what is missing; the versions it applied, in order. Raises `unsupportedCatalogVersion` when a newer engine has
- *  been here, because its tables may mean something else. The client must be inside a transaction. */
+/** Applies missing migrations and returns their versions in order. Raises `unsupportedCatalogVersion` if a newer engine has migrated
+ *  the database, because its tables may mean something else. The client must be inside a transaction. */
 export async function migrate(client: ClientBase): Promise<readonly number[]> {
   const migrations = await listMigrations();
   await client.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCK]);
@@ -33,7 +33,8 @@ async function listMigrations(): Promise<readonly Migration[]> {
   }));
 }
 
-/** `create … if not exists` wants the privilege even when there is nothing to create: look first. */
+/** Returns the versions of applied migrations. Checks before it creates, because `create … if not exists` requires the privilege
+ *  even if the object exists. */
 async function appliedVersions(client: ClientBase): Promise<readonly number[]> {
   const found = await client.query(
     `select to_regnamespace('pergola') as schema, to_regclass('pergola.migration') as migration`,

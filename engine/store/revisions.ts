@@ -1,6 +1,6 @@
-/** Revisions: who wrote the document at each of its last versions, and with which operations; the document of then is what
- *  changes.ts keeps. Written in the transaction that writes the document (store.ts), so there is one for every version or none of it.
- *  In: the metadata database. Out: what there is, and the document of one. Not here: going back (admin/revisions.ts). */
+/** Revisions: who wrote each of the latest versions of the document, and with which operations. The documents themselves are kept by
+ *  changes.ts. A revision is recorded in the transaction that writes the document (store.ts).
+ *  In: the metadata database. Out: the list of revisions, and the document of one. Not here: rollback (admin/document-operations.ts). */
 
 import type { ClientBase } from 'pg';
 import type { Database } from '../database/pool.ts';
@@ -8,17 +8,8 @@ import { fail } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { parseMetadata } from '../metadata/parse.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
-import { changed, newestWhole, withEdits } from './changes.ts';
-
-/** Who changed the document, and how. */
-export type Authorship = {
-  /** The session's `x-engine-user-id`, or its role; `engine` for what the engine did by itself. */
-  readonly author: string;
-  /** The program, as it calls itself in `User-Agent`. */
-  readonly client: string | null;
-  /** Names of the operations, each once, in the order of the request. */
-  readonly operations: readonly string[];
-};
+import { applyEdits, changesSql, latestFullCopySql } from './changes.ts';
+import type { Authorship } from './document.ts';
 
 export const ENGINE_ITSELF: Authorship = { author: 'engine', client: null, operations: [] };
 
@@ -26,8 +17,8 @@ type Queryable = Pick<Database, 'query'>;
 
 export type Revision = Authorship & { readonly resourceVersion: number; readonly writtenAt: Date };
 
-/** Of a version of the document, in the transaction that has just written it; forgets those beyond what is `kept`. */
-export async function noteRevision(
+/** Records a revision in the transaction that has just written the document, and deletes revisions beyond the `kept` newest. */
+export async function recordRevision(
   client: ClientBase,
   {
     author,
@@ -49,7 +40,7 @@ export async function noteRevision(
   );
 }
 
-/** Newest first. */
+/** Lists at most `most` revisions, newest first. */
 export async function listRevisions(database: Queryable, most: number): Promise<readonly Revision[]> {
   const found = await database.query(
     `select resource_version::text as version, written_at, author, client, operations
@@ -65,14 +56,14 @@ export async function listRevisions(database: Queryable, most: number): Promise<
   }));
 }
 
-/** Raises `revisionNotExists`. */
+/** Returns the document of a revision. Raises `revisionNotExists`. */
 export async function loadRevision(database: Queryable, version: number): Promise<Metadata> {
   const found = await database.query(
-    `select whole.content::text as document, ${changed('edits', 'whole.resource_version', 'r.resource_version')} as edits
-       from pergola.revision r, lateral ${newestWhole('document', 'r.resource_version')} whole
+    `select whole.content::text as document, ${changesSql('edits', 'whole.resource_version', 'r.resource_version')} as edits
+       from pergola.revision r, lateral ${latestFullCopySql('document', 'r.resource_version')} whole
       where r.resource_version = $1`,
     [version],
   );
   const row = found.rows[0] ?? fail('revisionNotExists', { version });
-  return withEdits(parseMetadata(parseJson(row.document)), row.edits);
+  return applyEdits(parseMetadata(parseJson(row.document)), row.edits);
 }

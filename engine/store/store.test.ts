@@ -138,7 +138,10 @@ describe('the stored document', () => {
   test('is saved together with work elsewhere or not at all', async () => {
     const failure = new Error('the other database cannot commit');
     const commit = () => Promise.reject(failure);
-    const failed = store.saveBeside({ metadata: withCollection('a') }, 1, { transactions: [], commit });
+    const failed = store.saveWithForeignCommit({ metadata: withCollection('a') }, 1, {
+      transactions: [],
+      commit,
+    });
     expect(await rejection(failed)).toBe(failure);
     expect((await store.load()).versions.resource).toBe(1);
   });

@@ -1,97 +1,70 @@
-/** The document between starts, in the metadata database, shared by every replica: one row of pergola.metadata has the versions.
- *  In: drafts with the version they were made from. Out: the stored document, or `conflict` when somebody was faster.
- *  Every write is one compare-and-swap and one NOTIFY in the same transaction: nothing is overwritten unseen.
- *  Not here: noticing other replicas' writes (watch.ts), the table itself (migrations/). */
+/** Stores the document in the metadata database, which every replica shares. The single row of pergola.metadata holds the versions.
+ *  In: writes, with the version they are based on. Out: the stored document, or `conflict` if another write came first.
+ *  Every write is one compare-and-swap and one NOTIFY in the same transaction, so no write overwrites another one unseen.
+ *  Not here: observing other replicas' writes (watch.ts), the tables (migrations/), the values (document.ts). */
 import { randomUUID } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import type { Database } from '../database/pool.ts';
 import { fail } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
-import type { Edit } from '../metadata/edit.ts';
 import { parseMetadata } from '../metadata/parse.ts';
 import { emptyMetadata, type Metadata } from '../metadata/schema/metadata.ts';
 import { type CatalogStates, patchStates, setStates } from './catalog-states.ts';
 import {
-  changed,
+  applyEdits,
+  changesSql,
+  encodeWrite,
   isComplete,
-  isOverdue,
+  jsonText,
+  latestFullCopySql,
   lockDocument,
-  newestWhole,
+  needsCompaction,
   parsePatches,
   prune,
-  setsOperator,
-  textOf,
-  withEdits,
-  writeWhole,
-  written,
+  writeFullCopies,
 } from './changes.ts';
 import {
+  changesDocument,
+  type MetadataWrite,
+  minimalWrite,
+  movesResource,
+  type StoredDocument,
+  type Versions,
+} from './document.ts';
+import {
+  deleteIntent,
   type ForeignTransaction,
-  forgetIntent,
   listIntents,
-  NO_INTENT,
-  type Outcome,
+  NO_OPEN_INTENT,
   recordIntent,
+  type TransactionStatus,
 } from './intents.ts';
 import { migrate } from './migrate.ts';
-import {
-  type Authorship,
-  ENGINE_ITSELF,
-  listRevisions,
-  loadRevision,
-  noteRevision,
-  type Revision,
-} from './revisions.ts';
-/** NOTIFY channel; the payload is the three versions of the row and who wrote it: `7/2/1/0b1c…`. */
+import { ENGINE_ITSELF, listRevisions, loadRevision, type Revision, recordRevision } from './revisions.ts';
+
+/** The NOTIFY channel. A payload is the three versions of the row and the origin of the write: `7/2/1/0b1c…`. */
 export const CHANNEL = 'pergola_metadata';
 
-/** Three counters, so that a replica knows what to do about a change. `resource`: the document or the operator's ledger,
- *  what clients compare and swap on; `catalog`: a database changed, introspect again; `state`: the cli's or console's. */
-export type Versions = { readonly resource: number; readonly catalog: number; readonly state: number };
-
-export type StoredDocument = {
-  readonly id: string;
-  readonly versions: Versions;
-  readonly metadata: Metadata;
-  readonly catalogStates: CatalogStates;
-};
-
-/** What a write changes; absent parts stay. */
-export type Draft = {
-  readonly metadata?: Metadata;
-  /** What makes the document of the stored one, where that can be said. */
-  readonly edits?: readonly Edit[];
-  readonly catalogStates?: Partial<CatalogStates>;
-  /** JSON Merge Patches that make the operator's state of the stored one, one after the other. */
-  readonly operatorPatches?: readonly unknown[];
-  /** Moves `versions.resource` even when nothing else does (reload_metadata). */
-  readonly touchResource?: boolean;
-  /** Moves `versions.catalog`: every replica introspects again. */
-  readonly touchCatalog?: boolean;
-  /** Told by the revision, when the document changes. */
-  readonly by?: Authorship;
-};
-
-/** What has to be committed in other databases with a draft. */
-export type Beside = {
+/** Transactions in other databases that must commit together with a write. */
+export type ForeignCommit = {
   readonly transactions: readonly ForeignTransaction[];
   readonly commit: () => Promise<void>;
 };
 
 export class Store {
-  /** Tells our own notifications from those of other replicas. */
+  /** Distinguishes this replica's notifications from those of other replicas. */
   readonly origin: string = randomUUID();
   readonly #database: Database;
   readonly #keptRevisions: number;
-  #isOverdue = false;
+  #needsCompaction = false;
 
-  /** Of `keptRevisions`, the newest is the document itself; 0 keeps none. */
+  /** `keptRevisions` counts the current document as the newest revision. With 0 no revisions are kept. */
   constructor(database: Database, keptRevisions = 50) {
     this.#database = database;
     this.#keptRevisions = keptRevisions;
   }
 
-  /** Migrations, and the empty document at the very first start. The versions applied, in order. */
+  /** Applies missing migrations and, at the very first start, stores the empty document. Returns the applied versions in order. */
   async migrate(): Promise<readonly number[]> {
     return this.#database.transaction({}, async (client) => {
       const applied = await migrate(client);
@@ -110,42 +83,43 @@ export class Store {
     });
   }
 
-  /** As it is stored now. Of a document that is `known`, only what has changed is read, and what has not stays the same value. */
-  async load(known?: StoredDocument): Promise<StoredDocument> {
-    return (known && (await this.#follow(known))) ?? (await this.#loadWhole());
+  /** Returns the document as it is stored now. Given a `cached` document, it reads only the changes since, and unchanged parts
+   *  keep their identity. */
+  async load(cached?: StoredDocument): Promise<StoredDocument> {
+    return (cached && (await this.#loadChanges(cached))) ?? (await this.#loadFull());
   }
 
-  async #loadWhole(): Promise<StoredDocument> {
+  async #loadFull(): Promise<StoredDocument> {
     const found = await this.#database.query(
-      `select ${BESIDE_COLUMNS}, document.content::text as document, operator.content::text as operator,
-              ${changed('edits', 'document.resource_version', 'm.resource_version')} as edits,
-              ${changed('operator_patches', 'operator.resource_version', 'm.resource_version')} as patches
+      `select ${ROW_COLUMNS}, document.content::text as document, operator.content::text as operator,
+              ${changesSql('edits', 'document.resource_version', 'm.resource_version')} as edits,
+              ${changesSql('operator_patches', 'operator.resource_version', 'm.resource_version')} as patches
          from pergola.metadata m,
-              lateral ${newestWhole('document', 'm.resource_version')} document,
-              lateral ${newestWhole('operator_state', 'm.resource_version')} operator`,
+              lateral ${latestFullCopySql('document', 'm.resource_version')} document,
+              lateral ${latestFullCopySql('operator_state', 'm.resource_version')} operator`,
     );
-    const row: WholeRow = found.rows[0] ?? lost();
-    const metadata = withEdits(parseMetadata(parseJson(row.document)), row.edits);
+    const row: FullRow = found.rows[0] ?? lost();
+    const metadata = applyEdits(parseMetadata(parseJson(row.document)), row.edits);
     return documentOf(row, metadata, { ...statesOf(row), operator: parseJson(row.operator) });
   }
 
-  /** Undefined where what has changed cannot be told from this version on. */
-  async #follow({
+  /** Applies the changes since the cached version. Returns undefined if they are not stored completely. */
+  async #loadChanges({
     id,
     versions,
     metadata,
     catalogStates,
   }: StoredDocument): Promise<StoredDocument | undefined> {
     const found = await this.#database.query(
-      `select ${BESIDE_COLUMNS}, ${changed('edits', '$1::bigint', 'm.resource_version')} as edits,
-              ${changed('operator_patches', '$1::bigint', 'm.resource_version')} as patches
+      `select ${ROW_COLUMNS}, ${changesSql('edits', '$1::bigint', 'm.resource_version')} as edits,
+              ${changesSql('operator_patches', '$1::bigint', 'm.resource_version')} as patches
          from pergola.metadata m`,
       [versions.resource],
     );
     const row: ChangeRow = found.rows[0] ?? lost();
     const ahead = versionsOf(row).resource - versions.resource;
     if (row.id !== id || !isComplete(row.edits, ahead) || !isComplete(row.patches, ahead)) return undefined;
-    return documentOf(row, withEdits(metadata, row.edits), setStates(catalogStates, statesOf(row)));
+    return documentOf(row, applyEdits(metadata, row.edits), setStates(catalogStates, statesOf(row)));
   }
 
   async versions(): Promise<Versions> {
@@ -153,60 +127,65 @@ export class Store {
     return versionsOf(found.rows[0]);
   }
 
-  /** Newest first. */
+  /** Lists at most `most` revisions, newest first. */
   async revisions(most: number): Promise<readonly Revision[]> {
     return listRevisions(this.#database, most);
   }
 
-  /** The document as it was at a version. Raises `revisionNotExists`. */
+  /** Returns the document as it was at a version. Raises `revisionNotExists`. */
   async revision(version: number): Promise<Metadata> {
     return loadRevision(this.#database, version);
   }
 
-  /** Raises `conflict` as `saveIn` does. */
-  async save(draft: Draft, expected: number): Promise<Versions> {
-    return this.#database.transaction({}, (client) => this.saveIn(client, draft, expected));
+  /** Saves in a transaction of its own. Raises `conflict` as `saveIn` does. */
+  async save(write: MetadataWrite, expected: number): Promise<Versions> {
+    return this.#database.transaction({}, (client) => this.saveIn(client, write, expected));
   }
 
-  /** Saves, and has other databases commit in between: nothing is kept when `commit` throws. The row stays locked meanwhile.
-   *  Should this process end before it is done, or not learn whether they have, the intent stays: see `settleIntents`. */
-  async saveBeside(draft: Draft, expected: number, { transactions, commit }: Beside): Promise<Versions> {
+  /** Saves together with commits in other databases: writes, lets them commit, then commits the write. If `commit` throws, nothing
+   *  is written. The row is locked meanwhile. If this process ends in between, or cannot learn whether the other databases
+   *  committed, the intent remains for `completeIntents`. */
+  async saveWithForeignCommit(
+    write: MetadataWrite,
+    expected: number,
+    { transactions, commit }: ForeignCommit,
+  ): Promise<Versions> {
     const id = randomUUID();
     return this.#database.transaction({}, async (client) => {
-      const versions = await this.saveIn(client, draft, expected);
-      await recordIntent(this.#database, { id, expected, draft: smallest(draft), transactions });
+      const versions = await this.saveIn(client, write, expected);
+      await recordIntent(this.#database, { id, expected, write: minimalWrite(write), transactions });
       await commit();
-      await forgetIntent(client, id);
+      await deleteIntent(client, id);
       return versions;
     });
   }
 
-  /** Writes what was left to be written by whoever ended in the middle of it, if the other databases have committed. An intent
-   *  about which one of them answers as in `waitsFor` stays. */
-  async settleIntents(
-    outcomeOf: (transaction: ForeignTransaction) => Promise<Outcome>,
-    waitsFor: readonly Outcome[],
+  /** Completes writes that a stopped engine left unfinished: applies an intent if its databases have committed, and drops it
+   *  otherwise. An intent is kept if one of its transactions has a status in `waitsFor`. */
+  async completeIntents(
+    statusOf: (transaction: ForeignTransaction) => Promise<TransactionStatus>,
+    waitsFor: readonly TransactionStatus[],
   ): Promise<void> {
     if ((await listIntents(this.#database)).length === 0) return;
     await this.#database.transaction({}, async (client) => {
-      // Whoever is still at it holds the row; afterwards there is no intent.
+      // An engine that is still writing holds the row; once it releases the row, its intent is gone.
       await lockDocument(client);
-      for (const { id, expected, draft, transactions } of await listIntents(client)) {
-        const outcomes = await Promise.all(transactions.map(outcomeOf));
-        if (outcomes.some((outcome) => waitsFor.includes(outcome))) continue;
-        await forgetIntent(client, id);
-        if (outcomes.includes('committed')) await this.saveIn(client, draft, expected);
+      for (const { id, expected, write, transactions } of await listIntents(client)) {
+        const statuses = await Promise.all(transactions.map(statusOf));
+        if (statuses.some((status) => waitsFor.includes(status))) continue;
+        await deleteIntent(client, id);
+        if (statuses.includes('committed')) await this.saveIn(client, write, expected);
       }
     });
   }
 
-  /** One compare-and-swap inside a transaction of the caller's on the metadata database. Raises `conflict` when `expected` is
-   *  not the stored resource version, or while there is an intent nobody has settled. */
-  async saveIn(client: ClientBase, draft: Draft, expected: number): Promise<Versions> {
-    // The statement must see intents of those it had to wait for.
-    const gathered = await lockDocument(client);
-    const states = draft.catalogStates ?? {};
-    const { edits, document, patches, operatorState } = written(draft, gathered);
+  /** Performs one compare-and-swap inside the caller's transaction on the metadata database. Raises `conflict` if `expected` is not
+   *  the stored resource version, or while an intent is open. */
+  async saveIn(client: ClientBase, write: MetadataWrite, expected: number): Promise<Versions> {
+    // Locking first makes the statement see the intents of the writers it waited for.
+    const sizes = await lockDocument(client);
+    const states = write.catalogStates ?? {};
+    const { edits, document, patches, operatorState } = encodeWrite(write, sizes);
     const saved = await client.query(
       `with saved as (
        update pergola.metadata
@@ -215,7 +194,7 @@ export class Store {
               state_version = state_version + $4::int,
               cli_state = coalesce($5::json, cli_state),
               console_state = coalesce($6::json, console_state)
-        where resource_version = $1 and ${NO_INTENT}
+        where resource_version = $1 and ${NO_OPEN_INTENT}
     returning resource_version, catalog_version, state_version),
        changed as (
        insert into pergola.change (resource_version, edits, operator_patches, bytes)
@@ -230,11 +209,11 @@ export class Store {
          from saved`,
       [
         expected,
-        movesResource(draft) ? 1 : 0,
-        draft.touchCatalog ? 1 : 0,
+        movesResource(write) ? 1 : 0,
+        write.touchCatalog ? 1 : 0,
         states.cli !== undefined || states.console !== undefined ? 1 : 0,
-        textOf(states.cli),
-        textOf(states.console),
+        jsonText(states.cli),
+        jsonText(states.console),
         edits,
         patches,
         document,
@@ -245,28 +224,28 @@ export class Store {
     );
     const row = saved.rows[0];
     if (!row) fail('conflict', { version: String(expected) });
-    if (changesDocument(draft)) {
-      await noteRevision(client, {
-        ...(draft.by ?? ENGINE_ITSELF),
+    if (changesDocument(write)) {
+      await recordRevision(client, {
+        ...(write.by ?? ENGINE_ITSELF),
         version: row.resource_version,
         kept: this.#keptRevisions,
       });
     }
     if (document !== null || operatorState !== null) await prune(client);
-    this.#isOverdue ||= isOverdue(gathered, { edits, document, patches, operatorState });
+    this.#needsCompaction ||= needsCompaction(sizes, { edits, document, patches, operatorState });
     return versionsOf(row);
   }
 
-  /** Have so many changes gathered since this store wrote one, that the document had better be written whole? */
-  get isOverdue(): boolean {
-    return this.#isOverdue;
+  /** True when enough changes have accumulated that the document should be compacted. */
+  get needsCompaction(): boolean {
+    return this.#needsCompaction;
   }
 
-  /** Writes it whole, so that what came before can be forgotten. Nobody waits for it, nor it for anybody: of a version there is
-   *  only one document. Should it fail, the next change asks for it again. */
-  async gather(document: StoredDocument): Promise<void> {
-    this.#isOverdue = false;
-    await this.#database.transaction({}, (client) => writeWhole(client, document));
+  /** Writes full copies of the document and the operator state, then deletes the changes they replace. Takes no lock while it
+   *  writes, because a version has only one document. If it fails, the next change requests it again. */
+  async compact(document: StoredDocument): Promise<void> {
+    this.#needsCompaction = false;
+    await this.#database.transaction({}, (client) => writeFullCopies(client, document));
     await this.#database.transaction({}, async (client) => {
       await lockDocument(client);
       await prune(client);
@@ -274,47 +253,14 @@ export class Store {
   }
 }
 
-/** The versions in a payload; undefined for text that is none of ours. */
+/** Returns the versions in a payload; undefined for any other text. */
 export function parseVersions(text: string): Versions | undefined {
   const [resource, catalog, state] = text.split('/').slice(0, 3).map(Number);
   return resource && catalog && state ? { resource, catalog, state } : undefined;
 }
 
-/** As little as says the same. */
-function smallest(draft: Draft): Draft {
-  const { metadata, edits, catalogStates = {}, operatorPatches, by, ...touches } = draft;
-  const { cli, console } = catalogStates;
-  const isWhole = setsOperator(draft) && !operatorPatches;
-  return {
-    ...(edits ? { edits } : metadata ? { metadata } : {}),
-    catalogStates: {
-      ...(cli === undefined ? {} : { cli }),
-      ...(console === undefined ? {} : { console }),
-      ...(isWhole ? { operator: catalogStates.operator } : {}),
-    },
-    ...(operatorPatches ? { operatorPatches } : {}),
-    ...(by ? { by } : {}),
-    ...touches,
-  };
-}
-
-function changesDocument({ metadata, edits }: Draft): boolean {
-  return metadata !== undefined || edits !== undefined;
-}
-
-/** The cli's and console's state are theirs alone and must not disturb who edits the document. The operator's ledger says
- *  who owns what in the document, so it moves the version as the document does. */
-function movesResource(draft: Draft): boolean {
-  return (
-    changesDocument(draft) ||
-    setsOperator(draft) ||
-    draft.operatorPatches !== undefined ||
-    draft.touchResource === true
-  );
-}
-
 const VERSION_COLUMNS = 'resource_version::text, catalog_version::text, state_version::text';
-const BESIDE_COLUMNS = `id, m.resource_version::text, catalog_version::text, state_version::text,
+const ROW_COLUMNS = `id, m.resource_version::text, catalog_version::text, state_version::text,
   cli_state::text, console_state::text`;
 
 type VersionsRow = {
@@ -329,7 +275,7 @@ type ChangeRow = VersionsRow & {
   readonly edits: string;
   readonly patches: string;
 };
-type WholeRow = ChangeRow & { readonly document: string; readonly operator: string };
+type FullRow = ChangeRow & { readonly document: string; readonly operator: string };
 
 function versionsOf(row: VersionsRow): Versions {
   return {

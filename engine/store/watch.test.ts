@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { type Database, openDatabase } from '../database/pool.ts';
-import { Store, type Versions } from './store.ts';
-import { type Watch, watch } from './watch.ts';
+import type { Versions } from './document.ts';
+import { Store } from './store.ts';
+import { type MetadataWatch, watchMetadata } from './watch.ts';
 
 let database: TestDatabase;
 let pools: Database[];
-let watches: Watch[];
+let watches: MetadataWatch[];
 
 beforeEach(async () => {
   database = await createDatabase();
@@ -30,7 +31,7 @@ async function watchFrom(store: Store, pollIntervalMs: number) {
   const seen: Versions[] = [];
   const interruptions: string[] = [];
   watches.push(
-    await watch({
+    await watchMetadata({
       url: database.url,
       store,
       pollIntervalMs,

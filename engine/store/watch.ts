@@ -1,30 +1,31 @@
-/** Notices what other replicas write. LISTEN on a connection of its own tells at once; polling every `pollIntervalMs`
- *  covers a connection that died silently and poolers that swallow LISTEN. Out: a call of `onChange` with the versions in
- *  the database, at least once for every change and sometimes more often: the receiver compares with its own.
- *  Not here: what a change means (admin/state.ts). PostgreSQL manual, "LISTEN". */
+/** Observes writes of other replicas. LISTEN on a separate connection reports them immediately; polling every `pollIntervalMs`
+ *  covers connections that broke silently and poolers that do not support LISTEN. Out: calls of `onChange` with the versions in
+ *  the database, at least once for every change and sometimes more often, so the receiver compares them with its own.
+ *  Not here: reactions to a change (admin/state.ts). PostgreSQL manual, "LISTEN". */
 import type pg from 'pg';
 import { connectTo, optionAddress } from '../database/connect.ts';
-import { CHANNEL, parseVersions, type Store, type Versions } from './store.ts';
+import type { Versions } from './document.ts';
+import { CHANNEL, parseVersions, type Store } from './store.ts';
 
-export type WatchOptions = {
+export type MetadataWatchOptions = {
   readonly url: string;
   readonly store: Pick<Store, 'versions' | 'origin'>;
-  /** 0 never polls. */
+  /** The polling interval; 0 disables polling. */
   readonly pollIntervalMs: number;
   readonly onChange: (versions: Versions) => void;
   readonly onInterruption: (reason: string) => void;
-  /** First pause before reconnecting; doubles up to 5 s. Default 100. */
+  /** The first pause before reconnecting. It doubles up to 5 s. Default 100. */
   readonly retryMs?: number;
 };
 
-export type Watch = { readonly close: () => Promise<void> };
+export type MetadataWatch = { readonly close: () => Promise<void> };
 
 const LONGEST_PAUSE_MS = 5_000;
-/** The time is for a database that says nothing at all. */
+/** The timeout applies to a database that does not answer at all. */
 const PURPOSE = { applicationName: 'pergola watch', timeoutMs: 10_000 };
 
-/** Starts watching; resolves when the first LISTEN stands or has failed once (polling then covers it). */
-export async function watch(options: WatchOptions): Promise<Watch> {
+/** Starts watching. Resolves once LISTEN is active or has failed once, in which case polling covers it. */
+export async function watchMetadata(options: MetadataWatchOptions): Promise<MetadataWatch> {
   const listener = new Listener(options);
   await listener.connect();
   const poll = options.pollIntervalMs > 0 ? startPolling(options) : undefined;
@@ -36,19 +37,19 @@ export async function watch(options: WatchOptions): Promise<Watch> {
   };
 }
 
-function startPolling(options: WatchOptions): NodeJS.Timeout {
-  let isAsking = false;
+function startPolling(options: MetadataWatchOptions): NodeJS.Timeout {
+  let isPolling = false;
   const timer = setInterval(async () => {
-    if (isAsking) return;
-    isAsking = true;
-    await tell(options).finally(() => {
-      isAsking = false;
+    if (isPolling) return;
+    isPolling = true;
+    await reportVersions(options).finally(() => {
+      isPolling = false;
     });
   }, options.pollIntervalMs);
   return timer.unref();
 }
 
-async function tell(options: WatchOptions): Promise<void> {
+async function reportVersions(options: MetadataWatchOptions): Promise<void> {
   try {
     options.onChange(await options.store.versions());
   } catch (error) {
@@ -56,15 +57,15 @@ async function tell(options: WatchOptions): Promise<void> {
   }
 }
 
-/** Holds the LISTEN connection and replaces it when it breaks. */
+/** Keeps the LISTEN connection open and replaces it when it breaks. */
 class Listener {
-  readonly #options: WatchOptions;
+  readonly #options: MetadataWatchOptions;
   #client: pg.Client | undefined;
   #timer: NodeJS.Timeout | undefined;
   #pauseMs: number;
   #isClosed = false;
 
-  constructor(options: WatchOptions) {
+  constructor(options: MetadataWatchOptions) {
     this.#options = options;
     this.#pauseMs = options.retryMs ?? 100;
   }
@@ -78,8 +79,8 @@ class Listener {
       this.#follow(client);
       await client.query(`listen ${CHANNEL}`);
       this.#pauseMs = this.#options.retryMs ?? 100;
-      // Something may have been written while nobody listened.
-      await tell(this.#options);
+      // A write may have happened while no connection listened.
+      await reportVersions(this.#options);
     } catch (error) {
       this.#reconnect(client, error instanceof Error ? error.message : String(error));
     }
@@ -89,7 +90,7 @@ class Listener {
     client.on('error', (error) => this.#reconnect(client, error.message));
     client.on('end', () => this.#reconnect(client, 'the connection ended'));
     client.on('notification', (message) => {
-      if (message.channel === CHANNEL) this.#heard(message.payload ?? '');
+      if (message.channel === CHANNEL) this.#receive(message.payload ?? '');
     });
   }
 
@@ -99,13 +100,13 @@ class Listener {
     await this.#client?.end().catch(() => {});
   }
 
-  #heard(payload: string): void {
+  #receive(payload: string): void {
     const versions = parseVersions(payload);
     const isOurs = payload.endsWith(this.#options.store.origin);
     if (versions && !isOurs) this.#options.onChange(versions);
   }
 
-  /** Once per broken client: `error` and `end` both come for one. */
+  /** Reconnects once per broken client, which emits both `error` and `end`. */
   #reconnect(client: pg.Client | undefined, reason: string): void {
     if (this.#isClosed || this.#client !== client) return;
     this.#client = undefined;

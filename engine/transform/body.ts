@@ -1,15 +1,19 @@
 /** The three things a transform can do to a body: make a JSON value, drop it, or make a form of it.
  *  Source: docs/reference/behaviour/metadata.md; docs/reference/behaviour/actions.md. */
 import type { BodyTransform } from '../metadata/schema/common.ts';
-import type { Scope } from './evaluate.ts';
-import { parsed, rendered, renderedText } from './render.ts';
+import type { TemplateScope } from './evaluate.ts';
+import { parseChecked, rendered, renderedText } from './render.ts';
 
-export type Body =
+export type TransformedBody =
   | { readonly kind: 'json'; readonly value: unknown }
   | { readonly kind: 'form'; readonly text: string }
   | { readonly kind: 'none' };
 
-export function transformedBody(transform: BodyTransform | undefined, given: unknown, scope: Scope): Body {
+export function transformedBody(
+  transform: BodyTransform | undefined,
+  given: unknown,
+  scope: TemplateScope,
+): TransformedBody {
   if (transform === undefined) return { kind: 'json', value: given };
   if (typeof transform === 'string') return { kind: 'json', value: rendered(transform, scope) };
   switch (transform.action) {
@@ -28,8 +32,8 @@ export function transformedBody(transform: BodyTransform | undefined, given: unk
 
 /** Raises TransformError when its template cannot be read. */
 export function checkBodyTransform(transform: BodyTransform | undefined): void {
-  if (typeof transform === 'string') parsed(transform);
-  else if (transform?.action === 'transform') parsed(transform.template ?? 'null');
+  if (typeof transform === 'string') parseChecked(transform);
+  else if (transform?.action === 'transform') parseChecked(transform.template ?? 'null');
 }
 
 /** `a=1&b`: a null value is a bare name. WHATWG URL, application/x-www-form-urlencoded, with `%20` for a space. */

@@ -4,7 +4,7 @@
  *  Not here: what a step is (evaluate.ts). */
 import { isNumber } from '../json/number.ts';
 import { isRecord } from '../json/value.ts';
-import { type Span, TemplateError } from './template.ts';
+import { TemplateError, type TextSpan } from './template.ts';
 
 export const MOST_STEPS = 1_000_000;
 export const MOST_CHARACTERS = 32 * 1024 * 1024;
@@ -14,14 +14,14 @@ export class Budget {
   #characters = MOST_CHARACTERS;
 
   /** Raises TemplateError when there were too many. */
-  step(span: Span, count = 1): void {
+  step(span: TextSpan, count = 1): void {
     this.#steps -= count;
     if (this.#steps >= 0) return;
     throw new TemplateError('Limit Error', `The template takes more than ${MOST_STEPS} steps.`, span);
   }
 
   /** Raises TemplateError when there were too many. */
-  grow(span: Span, characters: number): void {
+  grow(span: TextSpan, characters: number): void {
     this.#characters -= characters;
     if (this.#characters >= 0) return;
     const message = `The template makes more than ${MOST_CHARACTERS} characters.`;
@@ -29,7 +29,7 @@ export class Budget {
   }
 
   /** Counts a value as it would be printed, before it is. */
-  weigh(span: Span, value: unknown): void {
+  weigh(span: TextSpan, value: unknown): void {
     const left: unknown[] = [value];
     while (left.length > 0) {
       const next = left.pop();
@@ -47,7 +47,7 @@ export class Budget {
   }
 
   /** Charges what a function reads of its argument: the items of a list, and theirs. */
-  read(span: Span, value: unknown): void {
+  read(span: TextSpan, value: unknown): void {
     this.grow(span, sizeOf(value));
     if (Array.isArray(value)) for (const item of value) this.grow(span, sizeOf(item));
   }

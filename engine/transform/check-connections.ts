@@ -3,7 +3,7 @@
  *  Not here: what a template chooses (connection.ts). What is stored already is not judged anew: its requests are told. */
 import { fail, withPath } from '../errors/engine-error.ts';
 import type { SourceConfiguration } from '../metadata/schema/source.ts';
-import { parsed, TransformError } from './render.ts';
+import { parseChecked, TransformError } from './render.ts';
 
 export function checkConnections({ connection_set, connection_template }: SourceConfiguration): void {
   const names = (connection_set ?? []).map(({ name }) => name);
@@ -19,7 +19,7 @@ export function checkConnections({ connection_set, connection_template }: Source
 
 function read(template: string): void {
   try {
-    parsed(template);
+    parseChecked(template);
   } catch (error) {
     if (!(error instanceof TransformError)) throw error;
     fail('parseFailed', { text: `the template cannot be read: ${error.message}` });

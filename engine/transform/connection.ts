@@ -5,7 +5,7 @@
  *  Not here: connections (database/sources.ts). Reference: docs/reference/behaviour/metadata-api.md; docs/reference/behaviour/metadata.md. */
 import { evaluate } from './evaluate.ts';
 import { parseTemplate } from './parse.ts';
-import { explained, type SessionVariables, scopeOf, TransformError } from './render.ts';
+import { type SessionVariables, scopeOf, TransformError, withPosition } from './render.ts';
 import type { Template } from './template.ts';
 
 export type Route =
@@ -43,7 +43,7 @@ export function routerOf(source: string, members: readonly string[]): Router {
   let template: Template | undefined;
   return (request) => {
     const bindings = new Map([['$', { ...choices, request }]]);
-    const chosen = explained(source, () => {
+    const chosen = withPosition(source, () => {
       template ??= parseTemplate(source);
       return evaluate(template, scopeOf(bindings, request.session));
     });

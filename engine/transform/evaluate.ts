@@ -4,20 +4,20 @@ import { isNumber, isSameAmount, nearestNumber } from '../json/number.ts';
 import { isRecord, nameOfJson } from '../json/value.ts';
 import type { Budget } from './budget.ts';
 import { FUNCTIONS, FunctionProblem } from './functions.ts';
-import { type BinaryOperator, type Span, type Template, TemplateError } from './template.ts';
+import { type BinaryOperator, type Template, TemplateError, type TextSpan } from './template.ts';
 
 /** Names with their `$`, `$body` for example. */
 export type Bindings = ReadonlyMap<string, unknown>;
 
 /** More functions, by name: those that know the request. */
-export type Scope = {
+export type TemplateScope = {
   readonly bindings: Bindings;
   readonly functions: ReadonlyMap<string, (argument: unknown) => unknown>;
   /** The budget of the whole transform. */
   readonly budget: Budget;
 };
 
-export function evaluate(template: Template, scope: Scope): unknown {
+export function evaluate(template: Template, scope: TemplateScope): unknown {
   scope.budget.step(template.span);
   switch (template.kind) {
     case 'literal':
@@ -46,7 +46,7 @@ export function evaluate(template: Template, scope: Scope): unknown {
 }
 
 /** Returns the value as a piece of the template's output. */
-function counted(value: unknown, span: Span, { budget }: Scope): string {
+function counted(value: unknown, span: TextSpan, { budget }: TemplateScope): string {
   budget.weigh(span, value);
   return printed(value);
 }
@@ -57,7 +57,7 @@ function printed(value: unknown): string {
 }
 
 /** In a message. */
-function shown(value: unknown): string {
+function printedInMessage(value: unknown): string {
   if (typeof value !== 'object' || value === null || isNumber(value))
     return printed(value).slice(0, MOST_SHOWN);
   return nameOfJson(value);
@@ -67,7 +67,7 @@ const MOST_SHOWN = 200;
 
 type Of<K extends Template['kind']> = Extract<Template, { kind: K }>;
 
-function valueAt({ name, steps, span }: Of<'path'>, scope: Scope): unknown {
+function valueAt({ name, steps, span }: Of<'path'>, scope: TemplateScope): unknown {
   const { bindings } = scope;
   if (!bindings.has(name)) throw new TemplateError('Name Error', `Variable '${name}' not in scope`, span);
   let value = bindings.get(name);
@@ -83,9 +83,9 @@ function valueAt({ name, steps, span }: Of<'path'>, scope: Scope): unknown {
   return value;
 }
 
-function keyFrom(value: unknown, span: Span): string | number {
+function keyFrom(value: unknown, span: TextSpan): string | number {
   if (typeof value === 'string' || typeof value === 'number') return value;
-  throw new TemplateError('Type Error', `${shown(value)} is not a String.`, span);
+  throw new TemplateError('Type Error', `${printedInMessage(value)} is not a String.`, span);
 }
 
 /** Undefined where there is none. */
@@ -94,14 +94,14 @@ function memberOf(value: unknown, key: string | number): unknown {
   return isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-function missing(value: unknown, key: string | number, span: Span): TemplateError {
+function missing(value: unknown, key: string | number, span: TextSpan): TemplateError {
   const isIndex = typeof key === 'number' && Array.isArray(value);
   return isIndex
     ? new TemplateError('Index Error', `Index out of range: ${key}.`, span)
     : new TemplateError('Attribute Error', `'${nameOfJson(value)}' has no attribute '${key}'.`, span);
 }
 
-function evaluateRange({ index, item, over, body, span }: Of<'range'>, scope: Scope): unknown {
+function evaluateRange({ index, item, over, body, span }: Of<'range'>, scope: TemplateScope): unknown {
   const list = evaluate(over, scope);
   if (!Array.isArray(list)) throw new TemplateError('Range Error', 'Can only range over an array', span);
   return list.map((value: unknown, i) => {
@@ -111,7 +111,7 @@ function evaluateRange({ index, item, over, body, span }: Of<'range'>, scope: Sc
   });
 }
 
-function evaluateCall({ name, argument, span }: Of<'call'>, scope: Scope): unknown {
+function evaluateCall({ name, argument, span }: Of<'call'>, scope: TemplateScope): unknown {
   const fn = scope.functions.get(name) ?? FUNCTIONS.get(name);
   if (!fn) throw new TemplateError('Name Error', `Variable '${name}' not in scope`, span);
   const given = evaluate(argument, scope);
@@ -124,7 +124,7 @@ function evaluateCall({ name, argument, span }: Of<'call'>, scope: Scope): unkno
   }
 }
 
-function evaluateBinary({ operator, left, right, span }: Of<'binary'>, scope: Scope): unknown {
+function evaluateBinary({ operator, left, right, span }: Of<'binary'>, scope: TemplateScope): unknown {
   if (operator === '&&') return isTrue(left, scope) && isTrue(right, scope);
   if (operator === '||') return isTrue(left, scope) || isTrue(right, scope);
   const value = evaluate(left, scope);
@@ -133,7 +133,7 @@ function evaluateBinary({ operator, left, right, span }: Of<'binary'>, scope: Sc
 }
 
 /** The expression that compares, and what it may cost. */
-type At = { readonly span: Span; readonly scope: Scope };
+type At = { readonly span: TextSpan; readonly scope: TemplateScope };
 
 function compared(
   operator: Exclude<BinaryOperator, '&&' | '||' | '??'>,
@@ -156,7 +156,7 @@ function compared(
   }
 }
 
-function orderOf(one: unknown, other: unknown, span: Span): number {
+function orderOf(one: unknown, other: unknown, span: TextSpan): number {
   const [left, right] = [nearestNumber(one), nearestNumber(other)];
   const isOrdered = (typeof left === 'number' || typeof left === 'string') && typeof left === typeof right;
   if (isOrdered) return left === right ? 0 : left < (right as typeof left) ? -1 : 1;
@@ -168,10 +168,10 @@ function isIn(value: unknown, container: unknown, at: At): boolean {
   const { span } = at;
   if (Array.isArray(container)) return container.some((item) => isEqual(item, value, at));
   if (nameOfJson(container) !== 'Object') {
-    throw new TemplateError('Type Error', `${shown(container)} is not an Object or Array.`, span);
+    throw new TemplateError('Type Error', `${printedInMessage(container)} is not an Object or Array.`, span);
   }
   if (typeof value === 'string') return Object.hasOwn(container as object, value);
-  throw new TemplateError('Type Error', `${shown(value)} is not a String.`, span);
+  throw new TemplateError('Type Error', `${printedInMessage(value)} is not a String.`, span);
 }
 
 function isEqual(a: unknown, b: unknown, at: At): boolean {
@@ -189,8 +189,8 @@ function memberAt(value: object, key: string): unknown {
   return Object.hasOwn(value, key) ? (value as Readonly<Record<string, unknown>>)[key] : undefined;
 }
 
-function isTrue(condition: Template, scope: Scope): boolean {
+function isTrue(condition: Template, scope: TemplateScope): boolean {
   const value = evaluate(condition, scope);
   if (typeof value === 'boolean') return value;
-  throw new TemplateError('Type Error', `'${shown(value)}' is not a boolean.`, condition.span);
+  throw new TemplateError('Type Error', `'${printedInMessage(value)}' is not a boolean.`, condition.span);
 }

@@ -5,10 +5,10 @@ import { numberFrom } from '../json/number.ts';
 import {
   BINARY_OPERATORS,
   type BinaryOperator,
-  type Span,
-  type Step,
+  type MemberStep,
   type Template,
   TemplateError,
+  type TextSpan,
 } from './template.ts';
 
 /** Templates are an administrator's, but a stack is nobody's. */
@@ -223,7 +223,7 @@ class Parser {
       const argument = this.#nested(() => this.#operand());
       return { kind: 'call', name, argument, span: this.#since(start) };
     }
-    const steps: Step[] = [];
+    const steps: MemberStep[] = [];
     for (let step = this.#step(); step; step = this.#step()) steps.push(step);
     return { kind: 'path', name, steps, span: this.#since(start) };
   }
@@ -235,7 +235,7 @@ class Parser {
     return /^\s*(?:["(]|\{(?!\{))|^\s+(?:\[|-\d)/.test(next);
   }
 
-  #step(): Step | undefined {
+  #step(): MemberStep | undefined {
     const { isOptional, length } = this.#chain();
     if (length === 0 && this.#source[this.#at] !== '[') return undefined;
     this.#advance(length);
@@ -313,7 +313,7 @@ class Parser {
     return this.#source.slice(this.#at - length, this.#at);
   }
 
-  #since(start: number): Span {
+  #since(start: number): TextSpan {
     return { start, end: this.#at };
   }
 

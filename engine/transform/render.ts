@@ -1,7 +1,7 @@
 /** A template's text × what is bound → its value; whatever is wrong with it comes out as one TransformError, with its position.
  *  Not here: which templates there are, and what is bound for them (request.ts, response.ts). */
 import { Budget } from './budget.ts';
-import { type Bindings, evaluate, type Scope } from './evaluate.ts';
+import { type Bindings, evaluate, type TemplateScope } from './evaluate.ts';
 import { FunctionProblem } from './functions.ts';
 import { parseTemplate, parseText } from './parse.ts';
 import { type Template, TemplateError, type TemplateProblem } from './template.ts';
@@ -19,7 +19,7 @@ export class TransformError extends Error {
 /** Session variables under the names clients give them, in lower case. */
 export type SessionVariables = Readonly<Record<string, string>>;
 
-export function scopeOf(bindings: Bindings, session: SessionVariables): Scope {
+export function scopeOf(bindings: Bindings, session: SessionVariables): TemplateScope {
   return {
     bindings,
     budget: new Budget(),
@@ -28,8 +28,8 @@ export function scopeOf(bindings: Bindings, session: SessionVariables): Scope {
 }
 
 /** The value of a template that is JSON with expressions. */
-export function rendered(source: string, scope: Scope): unknown {
-  return explained(source, () => {
+export function rendered(source: string, scope: TemplateScope): unknown {
+  return withPosition(source, () => {
     const template = parseTemplate(source);
     const value = evaluate(template, scope);
     scope.budget.weigh(template.span, value);
@@ -38,17 +38,17 @@ export function rendered(source: string, scope: Scope): unknown {
 }
 
 /** The value of text with expressions, as in a URL. */
-export function renderedText(source: string, scope: Scope): string {
-  return explained(source, () => String(evaluate(parseText(source), scope)));
+export function renderedText(source: string, scope: TemplateScope): string {
+  return withPosition(source, () => String(evaluate(parseText(source), scope)));
 }
 
 /** Whether a template can be read at all, before there is anything to bind. */
-export function parsed(source: string): Template {
-  return explained(source, () => parseTemplate(source));
+export function parseChecked(source: string): Template {
+  return withPosition(source, () => parseTemplate(source));
 }
 
 /** What is wrong with a template is told with its place in the text. */
-export function explained<T>(source: string, body: () => T): T {
+export function withPosition<T>(source: string, body: () => T): T {
   try {
     return body();
   } catch (error) {

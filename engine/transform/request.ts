@@ -1,26 +1,26 @@
 /** What a request to a webhook becomes under a request transform: URL, method, query parameters, headers and body. Pure.
  *  Raises TransformError. Not here: sending it (webhook/call.ts). Reference: docs/reference/behaviour/actions.md. */
 import type { RequestTransform } from '../metadata/schema/common.ts';
-import { type Body, transformedBody, urlEncoded } from './body.ts';
-import type { Scope } from './evaluate.ts';
+import { type TransformedBody, transformedBody, urlEncoded } from './body.ts';
+import type { TemplateScope } from './evaluate.ts';
 import { renderedText, type SessionVariables, scopeOf, TransformError } from './render.ts';
 
-export type HttpRequest = {
+export type TransformedRequest = {
   readonly method: string;
   readonly url: string;
   /** Names in lower case, each at most once. */
   readonly headers: ReadonlyMap<string, string>;
-  readonly body: Body;
+  readonly body: TransformedBody;
 };
 
 /** `body` is what would be sent without a transform. */
-export type PlainRequest = Omit<HttpRequest, 'body'> & { readonly body: unknown };
+export type PlainRequest = Omit<TransformedRequest, 'body'> & { readonly body: unknown };
 
 export function transformRequest(
   transform: RequestTransform,
   plain: PlainRequest,
   session: SessionVariables,
-): HttpRequest {
+): TransformedRequest {
   const scope = requestScope(plain, session);
   const body = transformedBody(transform.body, plain.body, scope);
   return {
@@ -44,11 +44,11 @@ export function requestBindings(
   ]);
 }
 
-function requestScope(plain: PlainRequest, session: SessionVariables): Scope {
+function requestScope(plain: PlainRequest, session: SessionVariables): TemplateScope {
   return scopeOf(requestBindings(plain, session), session);
 }
 
-function transformedUrl({ url }: RequestTransform, plain: PlainRequest, scope: Scope): string {
+function transformedUrl({ url }: RequestTransform, plain: PlainRequest, scope: TemplateScope): string {
   const wanted = url === undefined ? plain.url : renderedText(url, scope);
   if (!URL.canParse(wanted)) {
     throw new TransformError({ error_code: 'Request Error', message: `Invalid URL: ${wanted}` });
@@ -57,7 +57,7 @@ function transformedUrl({ url }: RequestTransform, plain: PlainRequest, scope: S
 }
 
 /** Parameters replace those of the same name that the URL has already; one that comes out as null is left out. */
-function withQuery(url: string, wanted: RequestTransform['query_params'], scope: Scope): string {
+function withQuery(url: string, wanted: RequestTransform['query_params'], scope: TemplateScope): string {
   if (wanted === undefined) return url;
   const [address = '', fragment] = url.split('#');
   const kept = parametersOf(queryOf(address));
@@ -66,14 +66,14 @@ function withQuery(url: string, wanted: RequestTransform['query_params'], scope:
   return `${path}${added === '' ? '' : '?'}${added}${fragment === undefined ? '' : `#${fragment}`}`;
 }
 
-function queryText(wanted: string, scope: Scope): string {
+function queryText(wanted: string, scope: TemplateScope): string {
   return renderedText(wanted, scope).replace(/^\?/, '');
 }
 
 function queryMap(
   wanted: Readonly<Record<string, string | null>>,
   kept: Map<string, string | null>,
-  scope: Scope,
+  scope: TemplateScope,
 ): string {
   for (const [name, value] of Object.entries(wanted)) {
     const key = renderedText(name, scope);
@@ -94,8 +94,8 @@ function parametersOf(query: string): Map<string, string | null> {
 function transformedHeaders(
   { request_headers: wanted }: RequestTransform,
   plain: PlainRequest,
-  body: Body,
-  scope: Scope,
+  body: TransformedBody,
+  scope: TemplateScope,
 ): ReadonlyMap<string, string> {
   const headers = new Map(plain.headers);
   if (body.kind === 'none') headers.delete('content-type');

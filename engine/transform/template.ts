@@ -3,15 +3,15 @@
  *  Not here: reading templates (parse.ts), their values (evaluate.ts). Reference: docs/reference/behaviour/actions.md; the Kriti language. */
 
 /** Offsets into the text; `end` is exclusive. */
-export type Span = { readonly start: number; readonly end: number };
+export type TextSpan = { readonly start: number; readonly end: number };
 
-export type Template = { readonly span: Span } & (
+export type Template = { readonly span: TextSpan } & (
   | { readonly kind: 'literal'; readonly value: unknown }
   /** A string with expressions between its pieces. */
   | { readonly kind: 'text'; readonly parts: readonly Template[] }
   | { readonly kind: 'array'; readonly items: readonly Template[] }
   | { readonly kind: 'object'; readonly fields: readonly (readonly [string, Template])[] }
-  | { readonly kind: 'path'; readonly name: string; readonly steps: readonly Step[] }
+  | { readonly kind: 'path'; readonly name: string; readonly steps: readonly MemberStep[] }
   | {
       readonly kind: 'if';
       readonly branches: readonly { readonly condition: Template; readonly value: Template }[];
@@ -36,7 +36,7 @@ export type Template = { readonly span: Span } & (
 
 /** A member of an object or an item of an array, its name or place perhaps found out by a path of its own; an optional one
  *  that is not there makes the whole path null. */
-export type Step = { readonly key: string | number | Template; readonly isOptional: boolean };
+export type MemberStep = { readonly key: string | number | Template; readonly isOptional: boolean };
 
 /** From the loosest to the tightest; within a row from the left. */
 export const BINARY_OPERATORS = [['??'], ['||'], ['&&'], ['==', '!=', '>=', '<=', '>', '<', 'in']] as const;
@@ -68,9 +68,9 @@ export type TemplateProblem = {
 
 export class TemplateError extends Error {
   readonly code: TemplateErrorCode;
-  readonly span: Span;
+  readonly span: TextSpan;
 
-  constructor(code: TemplateErrorCode, message: string, span: Span) {
+  constructor(code: TemplateErrorCode, message: string, span: TextSpan) {
     super(message);
     this.code = code;
     this.span = span;

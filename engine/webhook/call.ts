@@ -10,7 +10,7 @@ import type { WebhookCalled } from '../observe/observation.ts';
 import { observeCall } from '../observe/webhook-call.ts';
 import { NoResponse, sendRequest } from '../outgoing/http-client.ts';
 import { TransformError } from '../transform/render.ts';
-import { type HttpRequest, type PlainRequest, transformRequest } from '../transform/request.ts';
+import { type PlainRequest, type TransformedRequest, transformRequest } from '../transform/request.ts';
 import {
   type ConfiguredHeader,
   configuredHeaders,
@@ -44,7 +44,7 @@ export type WebhookAnswer = {
   readonly text: string;
   /** The request before its transform. */
   readonly plain: PlainRequest;
-  readonly sent: HttpRequest;
+  readonly sent: TransformedRequest;
 };
 
 /** Longer responses are cut off, because they would leave no memory for others. */
@@ -74,7 +74,11 @@ export async function callWebhook(
   });
 }
 
-function answerTo({ timeoutSeconds }: Webhook, sent: HttpRequest, { trusts, signal }: OutboundContext) {
+function answerTo(
+  { timeoutSeconds }: Webhook,
+  sent: TransformedRequest,
+  { trusts, signal }: OutboundContext,
+) {
   const { method, url, headers } = sent;
   const terms = {
     timeoutMs: timeoutSeconds * 1000,
@@ -89,7 +93,7 @@ function answerTo({ timeoutSeconds }: Webhook, sent: HttpRequest, { trusts, sign
 }
 
 /** Returns null when the request has no body. */
-function bodyText({ method, body }: HttpRequest): string | null {
+function bodyText({ method, body }: TransformedRequest): string | null {
   if (BODILESS.has(method) || body.kind === 'none') return null;
   return body.kind === 'form' ? body.text : (JSON.stringify(body.value) ?? null);
 }
@@ -98,7 +102,7 @@ function transformed(
   { requestTransform }: Webhook,
   plain: PlainRequest,
   { sessionVariables }: Message,
-): HttpRequest {
+): TransformedRequest {
   if (!requestTransform) return { ...plain, body: { kind: 'json', value: plain.body } };
   try {
     return transformRequest(requestTransform, plain, sessionVariables);

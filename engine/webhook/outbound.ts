@@ -10,7 +10,7 @@ import type { OutgoingResponse } from '../outgoing/http-client.ts';
 import type { TrustsSelfSigned } from '../outgoing/tls-allowlist.ts';
 import { type Environment, VariableRules } from '../resolve/environment-variables.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
-import type { HttpRequest } from '../transform/request.ts';
+import type { TransformedRequest } from '../transform/request.ts';
 import type { TemplateProblem } from '../transform/template.ts';
 import type { ActionCallQueue } from './async-action-types.ts';
 
@@ -79,9 +79,9 @@ export interface AnswerCache {
  *  `problem` is a template's error. `sent` is the request when no response arrived. */
 export class WebhookFailure extends Error {
   readonly problem: TemplateProblem | undefined;
-  readonly sent: HttpRequest | undefined;
+  readonly sent: TransformedRequest | undefined;
 
-  constructor(message: string, about: { problem?: TemplateProblem; sent?: HttpRequest } = {}) {
+  constructor(message: string, about: { problem?: TemplateProblem; sent?: TransformedRequest } = {}) {
     super(message);
     this.problem = about.problem;
     this.sent = about.sent;

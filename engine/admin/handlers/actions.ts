@@ -7,7 +7,7 @@ import type { Header } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import { refusedHeader } from '../../resolve/environment-variables.ts';
 import type { Handler } from './handler.ts';
-import { editObject } from './locate.ts';
+import { editObject } from './handler.ts';
 
 /** Raises `actionExists`. */
 export const createAction: Handler<'create_action'> = (draft, { name, definition, comment }) => {

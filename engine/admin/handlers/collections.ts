@@ -1,15 +1,17 @@
-/** Operations on query collections and the allow list over them. Reference: docs/reference/behaviour/metadata-api.md.
- *  Not here: are the documents valid GraphQL (plan/), who is held to the list (http/). */
+/** Operations on query collections, on the allow list and on REST endpoints over them.
+ *  Not here: are documents and URLs valid (plan/, resolve/rest-endpoint.ts), who is held to the list (http/), answers (http/rest.ts).
+ *  Reference: docs/reference/behaviour/metadata-api.md. */
+
 import { fail } from '../../errors/engine-error.ts';
 import { isSameJson } from '../../json/value.ts';
 import { endpointsOf } from '../../metadata/collection-users.ts';
 import { dependentsOf, removeObjects } from '../../metadata/dependencies.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';
-import { objectKey } from '../../metadata/objects.ts';
+import { findObject, objectKey } from '../../metadata/objects.ts';
 import type { AllowListEntry, AllowListScope, QueryCollection } from '../../metadata/schema/collection.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Handler } from './handler.ts';
-import { editObject } from './locate.ts';
+import { editObject } from './handler.ts';
 
 /** Raises `collectionExists`. */
 export const createQueryCollection: Handler<'create_query_collection'> = (draft, collection) => {
@@ -148,3 +150,17 @@ function printUser(key: string): string {
   const name = segments.map(decodeURIComponent).join('.');
   return kind === 'allowlist' ? 'the allowlist' : `${kind.replaceAll('_', ' ')} "${name}"`;
 }
+
+/** Raises `endpointExists`. */
+export const createRestEndpoint: Handler<'create_rest_endpoint'> = (draft, definition) => {
+  const key = objectKey('rest_endpoint', definition.name);
+  if (findObject(draft, key)) fail('endpointExists', { name: definition.name });
+  return putObject(draft, { key, kind: 'rest_endpoint', parent: null, definition });
+};
+
+/** Raises `endpointNotExists`. */
+export const dropRestEndpoint: Handler<'drop_rest_endpoint'> = (draft, { name }) => {
+  const key = objectKey('rest_endpoint', name);
+  if (!findObject(draft, key)) fail('endpointNotExists', { name });
+  return removeObject(draft, key);
+};

@@ -8,7 +8,7 @@ import { printQualified, type QualifiedName } from '../../metadata/schema/common
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import { printDependents } from '../dependents.ts';
 import type { Handler } from './handler.ts';
-import { editObject, isSameTable, keyIn, putIn, requireSource, requireTable } from './locate.ts';
+import { editObject, isSameTable, keyIn, putIn, requireSource, requireTable } from './handler.ts';
 
 type FunctionArgs = { readonly source: string; readonly function: QualifiedName };
 

@@ -3,22 +3,17 @@
 import type { EditOperation } from '../../metadata/operations.ts';
 import * as actions from './actions.ts';
 import * as collections from './collections.ts';
-import * as cronTriggers from './cron-triggers.ts';
-import * as eventTriggers from './event-triggers.ts';
 import * as functions from './functions.ts';
 import type { Handler } from './handler.ts';
-import * as inheritedRoles from './inherited-roles.ts';
-import * as limits from './limits.ts';
-import * as logicalModels from './logical-models.ts';
 import * as nativeQueries from './native-queries.ts';
-import * as opentelemetry from './opentelemetry.ts';
 import * as permissions from './permissions.ts';
 import * as relationships from './relationships.ts';
 import * as remoteRelationships from './remote-relationships.ts';
 import * as remoteSchemas from './remote-schemas.ts';
-import * as restEndpoints from './rest-endpoints.ts';
+import * as settings from './settings.ts';
 import * as sources from './sources.ts';
 import * as tables from './tables.ts';
+import * as triggers from './triggers.ts';
 
 export const HANDLERS: { readonly [N in EditOperation]: Handler<N> } = {
   pg_add_source: sources.addSource,
@@ -60,10 +55,10 @@ export const HANDLERS: { readonly [N in EditOperation]: Handler<N> } = {
   drop_function_permission: functions.dropFunctionPermission,
   add_computed_field: functions.addComputedField,
   drop_computed_field: functions.dropComputedField,
-  track_logical_model: logicalModels.trackLogicalModel,
-  untrack_logical_model: logicalModels.untrackLogicalModel,
-  create_logical_model_select_permission: logicalModels.createSelectPermission,
-  drop_logical_model_select_permission: logicalModels.dropSelectPermission,
+  track_logical_model: nativeQueries.trackLogicalModel,
+  untrack_logical_model: nativeQueries.untrackLogicalModel,
+  create_logical_model_select_permission: nativeQueries.createSelectPermission,
+  drop_logical_model_select_permission: nativeQueries.dropSelectPermission,
   track_native_query: nativeQueries.trackNativeQuery,
   untrack_native_query: nativeQueries.untrackNativeQuery,
   create_query_collection: collections.createQueryCollection,
@@ -79,29 +74,29 @@ export const HANDLERS: { readonly [N in EditOperation]: Handler<N> } = {
   create_action_permission: actions.createActionPermission,
   drop_action_permission: actions.dropActionPermission,
   set_custom_types: actions.setCustomTypes,
-  create_event_trigger: eventTriggers.createEventTrigger,
-  delete_event_trigger: eventTriggers.deleteEventTrigger,
-  pause_event_trigger_cleanups: eventTriggers.pauseCleanups,
-  resume_event_trigger_cleanups: eventTriggers.resumeCleanups,
-  create_cron_trigger: cronTriggers.createCronTrigger,
-  delete_cron_trigger: cronTriggers.deleteCronTrigger,
-  set_api_limits: limits.setApiLimits,
-  set_opentelemetry_config: opentelemetry.setConfig,
-  set_opentelemetry_status: opentelemetry.setStatus,
-  remove_api_limits: limits.removeApiLimits,
-  set_graphql_schema_introspection_options: limits.setIntrospection,
-  add_host_to_tls_allowlist: limits.addTlsHost,
-  drop_host_from_tls_allowlist: limits.dropTlsHost,
-  set_metrics_config: limits.setMetricsConfig,
-  remove_metrics_config: limits.removeMetricsConfig,
-  create_rest_endpoint: restEndpoints.createRestEndpoint,
-  drop_rest_endpoint: restEndpoints.dropRestEndpoint,
+  create_event_trigger: triggers.createEventTrigger,
+  delete_event_trigger: triggers.deleteEventTrigger,
+  pause_event_trigger_cleanups: triggers.pauseCleanups,
+  resume_event_trigger_cleanups: triggers.resumeCleanups,
+  create_cron_trigger: triggers.createCronTrigger,
+  delete_cron_trigger: triggers.deleteCronTrigger,
+  set_api_limits: settings.setApiLimits,
+  set_opentelemetry_config: settings.setOpentelemetryConfig,
+  set_opentelemetry_status: settings.setOpentelemetryStatus,
+  remove_api_limits: settings.removeApiLimits,
+  set_graphql_schema_introspection_options: settings.setIntrospection,
+  add_host_to_tls_allowlist: settings.addTlsHost,
+  drop_host_from_tls_allowlist: settings.dropTlsHost,
+  set_metrics_config: settings.setMetricsConfig,
+  remove_metrics_config: settings.removeMetricsConfig,
+  create_rest_endpoint: collections.createRestEndpoint,
+  drop_rest_endpoint: collections.dropRestEndpoint,
   update_remote_schema: remoteSchemas.updateRemoteSchema,
   remove_remote_schema: remoteSchemas.removeRemoteSchema,
   drop_remote_schema_permissions: remoteSchemas.dropRemoteSchemaPermission,
   create_remote_schema_remote_relationship: remoteRelationships.createRemoteTypeRelationship,
   update_remote_schema_remote_relationship: remoteRelationships.updateRemoteTypeRelationship,
   delete_remote_schema_remote_relationship: remoteRelationships.deleteRemoteTypeRelationship,
-  add_inherited_role: inheritedRoles.addInheritedRole,
-  drop_inherited_role: inheritedRoles.dropInheritedRole,
+  add_inherited_role: permissions.addInheritedRole,
+  drop_inherited_role: permissions.dropInheritedRole,
 };

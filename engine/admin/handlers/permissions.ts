@@ -1,12 +1,15 @@
-/** Operations on permissions of a tracked table. Spec: "Permission operations".
- *  Not here: what a rule means over the table's columns (resolve/). */
+/** Operations on permissions of a tracked table and on inherited roles. Spec: "Permission operations".
+ *  Not here: the meaning of a permission over the table's columns, and whether parents agree (resolve/).
+ *  Reference: docs/reference/behaviour/permissions.md. */
+
 import { fail } from '../../errors/engine-error.ts';
-import { removeObject } from '../../metadata/edit.ts';
-import { findObject } from '../../metadata/objects.ts';
+import { putObject, removeObject } from '../../metadata/edit.ts';
+import { refuseCycles } from '../../metadata/inherited-roles.ts';
+import { findObject, objectKey } from '../../metadata/objects.ts';
 import { printQualified } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Handler } from './handler.ts';
-import { editObject, keyIn, putIn, requireTable, type TableArgs } from './locate.ts';
+import { editObject, keyIn, putIn, requireTable, type TableArgs } from './handler.ts';
 
 type PermissionType = 'insert' | 'select' | 'update' | 'delete';
 
@@ -59,3 +62,19 @@ function requirePermission(draft: Metadata, type: PermissionType, args: OfRole):
 function keyOf(type: PermissionType, args: OfRole): string {
   return keyIn(`${type}_permission`, args, args.role);
 }
+
+/** A role that is inherited already gets other parents. Raises `roleInheritsItself`, `cyclicRoles`. */
+export const addInheritedRole: Handler<'add_inherited_role'> = (draft, role) => {
+  if (role.role_set.includes(role.role_name)) fail('roleInheritsItself', {});
+  const key = objectKey('inherited_role', role.role_name);
+  const edited = putObject(draft, { key, kind: 'inherited_role', parent: null, definition: role });
+  refuseCycles(edited.inherited_roles ?? []);
+  return edited;
+};
+
+/** Raises `inheritedRoleNotExists`. */
+export const dropInheritedRole: Handler<'drop_inherited_role'> = (draft, { role_name: role }) => {
+  const key = objectKey('inherited_role', role);
+  if (!findObject(draft, key)) fail('inheritedRoleNotExists', { role });
+  return removeObject(draft, key);
+};

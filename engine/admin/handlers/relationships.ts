@@ -9,7 +9,7 @@ import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Table } from '../../metadata/schema/table.ts';
 import { printDependents } from '../dependents.ts';
 import type { Handler } from './handler.ts';
-import { editObject, keyIn, putIn, requireTable, type TableArgs } from './locate.ts';
+import { editObject, keyIn, putIn, requireTable, type TableArgs } from './handler.ts';
 import { renameInPermissions } from './rename-relationship.ts';
 
 /** Kinds whose names are fields of the table: no two may share one. */

@@ -6,7 +6,7 @@ import { findObject, objectKey } from '../../metadata/objects.ts';
 import { printQualified } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Handler } from './handler.ts';
-import { editObject, keyIn, putIn, requireTable, type TableArgs } from './locate.ts';
+import { editObject, keyIn, putIn, requireTable, type TableArgs } from './handler.ts';
 import { refuseTaken } from './relationships.ts';
 import { requireRemoteSchema } from './remote-schemas.ts';
 

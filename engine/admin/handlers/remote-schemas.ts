@@ -7,7 +7,7 @@ import { findObject, objectKey } from '../../metadata/objects.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import { printDependents } from '../dependents.ts';
 import type { Handler } from './handler.ts';
-import { editObject } from './locate.ts';
+import { editObject } from './handler.ts';
 
 /** Permissions stay. Raises `remoteSchemaNotExists`. */
 export const updateRemoteSchema: Handler<'update_remote_schema'> = (draft, { name, definition, comment }) =>

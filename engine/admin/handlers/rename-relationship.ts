@@ -7,7 +7,7 @@ import { objectsOf } from '../../metadata/objects.ts';
 import type { BoolExp, QualifiedName } from '../../metadata/schema/common.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Table } from '../../metadata/schema/table.ts';
-import { isSameTable, type TableArgs } from './locate.ts';
+import { isSameTable, type TableArgs } from './handler.ts';
 
 type Rename = TableArgs & { readonly name: string; readonly new_name: string };
 

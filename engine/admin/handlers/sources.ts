@@ -11,7 +11,7 @@ import type { Source } from '../../metadata/schema/source.ts';
 import { checkConnections } from '../../transform/check-connections.ts';
 import { printDependents } from '../dependents.ts';
 import type { Handler } from './handler.ts';
-import { editObject, requireSource } from './locate.ts';
+import { editObject, requireSource } from './handler.ts';
 
 /** Raises `sourceExists` unless the configuration is to be replaced; what is tracked in the source stays. */
 export const addSource: Handler<'pg_add_source'> = (draft, args) => {

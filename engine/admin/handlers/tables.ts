@@ -9,7 +9,7 @@ import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Table } from '../../metadata/schema/table.ts';
 import { printDependents } from '../dependents.ts';
 import type { Handler } from './handler.ts';
-import { editObject, isSameTable, requireSource, requireTable, type TableArgs, tableKey } from './locate.ts';
+import { editObject, isSameTable, requireSource, requireTable, type TableArgs, tableKey } from './handler.ts';
 
 type Tracked = TableArgs & Pick<Table, 'configuration' | 'is_enum' | 'apollo_federation_config'>;
 

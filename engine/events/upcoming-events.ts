@@ -9,7 +9,7 @@ import { timesAfter } from '../resolve/schedule.ts';
 import type { Model } from '../resolve/types.ts';
 
 /** A schedule and whose it is. Names of event triggers are of their own in all sources. */
-export type Recurring = {
+export type RecurringSchedule = {
   readonly type: 'cron' | 'cleanup';
   readonly name: string;
   readonly schedule: string;
@@ -18,12 +18,12 @@ export type Recurring = {
 /** Rows that wait for their time. Nobody reads those of a cleanup. */
 const AHEAD = { cron: 100, cleanup: 1 } as const;
 
-export function recurringOf({ cronTriggers, sources }: Model): readonly Recurring[] {
+export function schedulesOf({ cronTriggers, sources }: Model): readonly RecurringSchedule[] {
   const crons = [...cronTriggers.values()].map(
-    ({ name, schedule }): Recurring => ({ type: 'cron', name, schedule }),
+    ({ name, schedule }): RecurringSchedule => ({ type: 'cron', name, schedule }),
   );
   const cleanups = [...sources.values()].flatMap(({ eventTriggers }) =>
-    [...eventTriggers.values()].flatMap(({ name, cleanup }): Recurring[] =>
+    [...eventTriggers.values()].flatMap(({ name, cleanup }): RecurringSchedule[] =>
       cleanup ? [{ type: 'cleanup', name, schedule: cleanup.schedule }] : [],
     ),
   );
@@ -31,21 +31,22 @@ export function recurringOf({ cronTriggers, sources }: Model): readonly Recurrin
 }
 
 /** Where schedules are others after a change of the document. */
-export async function followSchedules(
+export async function updateSchedules(
   database: Database,
   before: Model,
   after: Model,
   version: number,
 ): Promise<void> {
   if (before === after) return;
-  const recurring = recurringOf(after);
-  if (!isSameJsonText(recurring, recurringOf(before))) await keepUpcoming(database, recurring, version);
+  const recurring = schedulesOf(after);
+  if (!isSameJsonText(recurring, schedulesOf(before)))
+    await updateUpcomingEvents(database, recurring, version);
 }
 
 /** Does nothing where `version` is not that of the stored document: then somebody knows better. */
-export async function keepUpcoming(
+export async function updateUpcomingEvents(
   database: Database,
-  recurring: readonly Recurring[],
+  recurring: readonly RecurringSchedule[],
   version: number,
 ): Promise<void> {
   await database.transaction({}, async (client) => {
@@ -53,15 +54,15 @@ export async function keepUpcoming(
       version,
     ]);
     if (current.rowCount === 0) return;
-    await forget(client, recurring);
-    if (recurring.length > 0) await write(client, recurring);
+    await deleteObsolete(client, recurring);
+    if (recurring.length > 0) await insertMissing(client, recurring);
   });
 }
 
 const WANTED = 'unnest($1::text[], $2::text[], $3::text[]) as wanted (type, name, schedule)';
 
 /** What was tried already is not forgotten, but given up. */
-async function forget(client: ClientBase, recurring: readonly Recurring[]): Promise<void> {
+async function deleteObsolete(client: ClientBase, recurring: readonly RecurringSchedule[]): Promise<void> {
   await client.query(
     `delete from pergola.scheduled_event e
       where type <> 'one_off' and status = 'scheduled' and tries = 0
@@ -79,7 +80,7 @@ async function forget(client: ClientBase, recurring: readonly Recurring[]): Prom
 
 type Known = { readonly waiting: number; readonly from: number };
 
-async function write(client: ClientBase, recurring: readonly Recurring[]): Promise<void> {
+async function insertMissing(client: ClientBase, recurring: readonly RecurringSchedule[]): Promise<void> {
   const known = await client.query(
     `select count(id)::int as waiting,
             extract(epoch from greatest(now(), max(scheduled_time)))::float8 * 1000 as from
@@ -104,7 +105,7 @@ async function write(client: ClientBase, recurring: readonly Recurring[]): Promi
   );
 }
 
-function columnsOf(recurring: readonly Recurring[]): (readonly string[])[] {
+function columnsOf(recurring: readonly RecurringSchedule[]): (readonly string[])[] {
   return [
     recurring.map(({ type }) => type),
     recurring.map(({ name }) => name),

@@ -1,13 +1,16 @@
-/** Operations on event triggers of a tracked table. Reference: docs/reference/behaviour/event-triggers.md.
- *  Not here: what they mean over its columns (resolve/event-trigger.ts), events themselves (admin/events.ts). */
+/** Operations on event triggers of a tracked table and on cron triggers.
+ *  Not here: what a trigger means over columns (resolve/event-trigger.ts), schedules (resolve/schedule.ts), events (admin/events.ts).
+ *  Reference: docs/reference/behaviour/event-triggers.md, docs/reference/behaviour/scheduled-triggers.md. */
+
 import { fail } from '../../errors/engine-error.ts';
-import { removeObject } from '../../metadata/edit.ts';
-import { findFragment, objectKey } from '../../metadata/objects.ts';
+import { putObject, removeObject } from '../../metadata/edit.ts';
+import { findFragment, findObject, objectKey } from '../../metadata/objects.ts';
 import type { ArgsOf } from '../../metadata/operations.ts';
 import type { EventTrigger } from '../../metadata/schema/event.ts';
 import type { Metadata } from '../../metadata/schema/metadata.ts';
+import { parseSchedule } from '../../resolve/schedule.ts';
 import type { Handler } from './handler.ts';
-import { editObject, keyIn, putIn, requireSource, requireTable } from './locate.ts';
+import { editObject, keyIn, putIn, requireSource, requireTable } from './handler.ts';
 
 /** Raises `eventTriggerWithoutEvents`, and `eventTriggerExists` unless it is of the same table and to be replaced. */
 export const createEventTrigger: Handler<'create_event_trigger'> = (draft, args) => {
@@ -80,3 +83,18 @@ function keyOfTrigger({ sources }: Metadata, name: string, within?: string): str
   }
   return undefined;
 }
+
+/** Raises `scheduleInvalid`, and `cronTriggerExists` unless it is to be replaced. */
+export const createCronTrigger: Handler<'create_cron_trigger'> = (draft, { replace, ...definition }) => {
+  const { name, schedule } = definition;
+  parseSchedule(schedule);
+  const key = objectKey('cron_trigger', name);
+  if (!replace && findObject(draft, key)) fail('cronTriggerExists', { name });
+  return putObject(draft, { key, kind: 'cron_trigger', parent: null, definition });
+};
+
+/** Raises `cronTriggerNotExists`. */
+export const deleteCronTrigger: Handler<'delete_cron_trigger'> = (draft, { name }) => {
+  const key = objectKey('cron_trigger', name);
+  return findObject(draft, key) ? removeObject(draft, key) : fail('cronTriggerNotExists', { name });
+};

@@ -6,22 +6,22 @@
 import { fillTemplate } from '../metadata/variables.ts';
 import { type OutboundVariables, WebhookFailure } from '../webhook/outbound.ts';
 
-export type ShareLimits = {
+export type SlotLimits = {
   readonly total: number;
   readonly perTrigger: number;
   readonly perHost: number;
 };
 
 /** The shares that a delivery counts towards. */
-export type Lane = { readonly trigger: string; readonly host: string };
+export type DeliveryLane = { readonly trigger: string; readonly host: string };
 
-export class Shares {
-  readonly #limits: ShareLimits;
+export class DeliverySlots {
+  readonly #limits: SlotLimits;
   readonly #triggers = new Map<string, number>();
   readonly #hosts = new Map<string, number>();
   #running = 0;
 
-  constructor(limits: ShareLimits) {
+  constructor(limits: SlotLimits) {
     this.#limits = limits;
   }
 
@@ -45,14 +45,14 @@ export class Shares {
   }
 
   /** How many deliveries of the lane may begin now. */
-  roomFor({ trigger, host }: Lane): number {
+  freeFor({ trigger, host }: DeliveryLane): number {
     const { perTrigger } = this.#limits;
-    const share = Math.min(perTrigger - (this.#triggers.get(trigger) ?? 0), this.roomForHost(host));
+    const share = Math.min(perTrigger - (this.#triggers.get(trigger) ?? 0), this.freeForHost(host));
     return Math.max(0, share);
   }
 
   /** How many deliveries to the host may begin now. */
-  roomForHost(host: string): number {
+  freeForHost(host: string): number {
     const { total, perHost } = this.#limits;
     const busy = this.#hosts.get(host) ?? 0;
     const open = total - Math.floor(total / 4) - this.#running;
@@ -61,17 +61,17 @@ export class Shares {
   }
 
   /** False when there is no room for it; then nothing is counted. */
-  begin(lane: Lane): boolean {
-    if (this.roomFor(lane) <= 0) return false;
+  begin(lane: DeliveryLane): boolean {
+    if (this.freeFor(lane) <= 0) return false;
     this.#count(lane, 1);
     return true;
   }
 
-  end(lane: Lane): void {
+  end(lane: DeliveryLane): void {
     this.#count(lane, -1);
   }
 
-  #count({ trigger, host }: Lane, by: 1 | -1): void {
+  #count({ trigger, host }: DeliveryLane, by: 1 | -1): void {
     this.#running += by;
     add(this.#triggers, trigger, by);
     add(this.#hosts, host, by);
@@ -79,7 +79,7 @@ export class Shares {
 }
 
 /** `0` for a limit means its default: a quarter of the total for a trigger, a half for a host. */
-export function shareLimits(total: number, perTrigger: number, perHost: number): ShareLimits {
+export function slotLimits(total: number, perTrigger: number, perHost: number): SlotLimits {
   return {
     total,
     perTrigger: Math.min(total, perTrigger || Math.ceil(total / 4)),

@@ -1,8 +1,11 @@
-/** Operations on API limits, introspection, metrics and trusted hosts. What is set replaces all that was said before.
- *  Not here: what they mean to a role (resolve/request-policy.ts). Reference: docs/reference/behaviour/permissions.md. */
+/** Operations on settings of the whole engine: API limits, introspection, metrics, trusted hosts, traces. A new setting replaces the
+ *  previous one completely. Not here: the effect of limits on a role (resolve/request-policy.ts), tracing (http/tracing.ts).
+ *  Reference: docs/reference/behaviour/permissions.md, docs/reference/behaviour/observability.md. */
+
 import { fail } from '../../errors/engine-error.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';
 import { findObject, objectKey } from '../../metadata/objects.ts';
+import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Handler } from './handler.ts';
 
 export const setApiLimits: Handler<'set_api_limits'> = (draft, definition) =>
@@ -32,3 +35,18 @@ export const dropTlsHost: Handler<'drop_host_from_tls_allowlist'> = (draft, { ho
   const key = objectKey('tls', host, suffix ?? '');
   return findObject(draft, key) ? removeObject(draft, key) : fail('tlsHostNotExists', { host });
 };
+
+export const setOpentelemetryConfig: Handler<'set_opentelemetry_config'> = (draft, definition) =>
+  putOpentelemetry(draft, definition);
+
+export const setOpentelemetryStatus: Handler<'set_opentelemetry_status'> = (draft, { status }) =>
+  putOpentelemetry(draft, { ...draft.opentelemetry, status });
+
+function putOpentelemetry(draft: Metadata, definition: NonNullable<Metadata['opentelemetry']>): Metadata {
+  return putObject(draft, {
+    key: objectKey('opentelemetry'),
+    kind: 'opentelemetry',
+    parent: null,
+    definition,
+  });
+}

@@ -1,6 +1,6 @@
-/** What units of work and the state stand on: the store, the pools of sources, and how long a source may take to answer.
- *  Not here: who changes what (work.ts), the current snapshot (state.ts). */
-
+/** The gateway of admin operations to everything outside the document: the store, the pools of sources, introspection of sources and
+ *  remote schemas with its time limit, and `resolve` with the engine's options.
+ *  Not here: changes of the document (unit-of-work.ts), the current snapshot (state.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withEnumRows } from '../catalog/enum-rows.ts';
 import { type Introspectable, introspect } from '../catalog/introspect.ts';
@@ -10,6 +10,7 @@ import { prepareNativeQueries } from '../database/native-query.ts';
 import type { Database } from '../database/pool.ts';
 import { type SourceFailed, Sources, type SourceTimed } from '../database/sources.ts';
 import { EngineError } from '../errors/engine-error.ts';
+import { isSameJsonText } from '../json/value.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
 import type { Source } from '../metadata/schema/source.ts';
@@ -24,20 +25,19 @@ import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
 import { type Resolution, type ResolveOptions, resolve } from '../resolve/resolve.ts';
 import type { Inconsistency } from '../resolve/types.ts';
 import { type Unenforced, unenforcedIn } from '../resolve/unenforced.ts';
-import type { ForeignTransaction, Outcome } from '../store/intents.ts';
+import { type ForeignTransaction, statusOfTransaction, type TransactionStatus } from '../store/intents.ts';
 import type { Store } from '../store/store.ts';
 import type { ActionCalls } from '../webhook/async-action-types.ts';
 import { outboundVariables } from '../webhook/outbound.ts';
-import { SlowFailures } from './slow-failures.ts';
 import type { Catalogs, SourceCatalog } from './snapshot.ts';
 
-export type GroundOptions = {
+export type GatewayOptions = {
   readonly store: Store;
   readonly actionCalls: ActionCalls;
   readonly metadataDatabase: Database;
   readonly metadataDatabaseUrl: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Folders that database URLs may be read from. */
+  /** Folders that database URLs may be read from. None by default. */
   readonly dynamicSecretsPath?: readonly string[] | undefined;
   readonly headerPrefix: string;
   readonly resolve: ResolveOptions;
@@ -46,24 +46,24 @@ export type GroundOptions = {
   readonly maxWaiting?: number | undefined;
   readonly timed?: SourceTimed | undefined;
   readonly failed?: SourceFailed | undefined;
-  /** Whether PREPARE is asked about native queries. */
+  /** True if native queries are validated with PREPARE. */
   readonly validatesNativeQueries: boolean;
   readonly onUnreachable: (source: string, reason: string) => void;
 };
 
-/** A source that does not answer in this time counts as unreachable; the others must not wait for it longer. */
+/** A source that does not answer in this time counts as unreachable, so that the other sources need not wait longer for it. */
 const INTROSPECTION_TIMEOUT_MS = 20_000;
-const OUTCOME_PAUSE_MS = 20;
+const STATUS_PAUSE_MS = 20;
 
-export class Ground {
+export class Gateway {
   readonly store: Store;
-  /** Published ones by name, and those of drafts. */
+  /** The pools of published sources by name, and those of drafts. */
   readonly sources: Sources;
-  readonly slowFailures = new SlowFailures();
-  readonly #options: GroundOptions;
+  readonly failureCache = new FailureCache();
+  readonly #options: GatewayOptions;
   readonly #memo = new Memo();
 
-  constructor(options: GroundOptions) {
+  constructor(options: GatewayOptions) {
     this.#options = options;
     this.store = options.store;
     const { env, maxConnections, maxWaiting, timed, failed } = options;
@@ -74,17 +74,17 @@ export class Ground {
     this.sources = new Sources({ env, folders: options.dynamicSecretsPath ?? [] }, limits, { timed, failed });
   }
 
-  /** Of asynchronous actions. */
+  /** The calls of asynchronous actions. */
   get actionCalls(): ActionCalls {
     return this.#options.actionCalls;
   }
 
-  /** Where scheduled events are. */
+  /** The database that holds the document and the scheduled events. */
   get metadataDatabase(): Database {
     return this.#options.metadataDatabase;
   }
 
-  get env(): GroundOptions['env'] {
+  get env(): GatewayOptions['env'] {
     return this.#options.env;
   }
 
@@ -103,8 +103,8 @@ export class Ground {
     };
   }
 
-  /** Replicas and members of connection sets that cannot be connected to, wherever their databases are. Their source is inconsistent,
-   *  and served by its other connections. */
+  /** Returns an inconsistency for each source with a read replica or a member of its connection set that cannot be configured. The
+   *  source is still served by its other connections. */
   #brokenConnections(sources: readonly Source[], catalogs: Catalogs): readonly Inconsistency[] {
     const found = new Inconsistencies();
     for (const source of sources) {
@@ -115,12 +115,12 @@ export class Ground {
     return found.all;
   }
 
-  /** Restrictions that the document declares without effect. */
+  /** Returns the restrictions that the document declares and the engine does not enforce. */
   unenforced(metadata: Metadata): readonly Unenforced[] {
     return this.#memo.of(unenforcedIn, metadata, this.#options.resolve, this.#memo);
   }
 
-  /** --count-without-aggregations. */
+  /** The option --count-without-aggregations. */
   get countsWithoutAggregations(): boolean {
     return this.#options.countsWithoutAggregations ?? false;
   }
@@ -133,8 +133,8 @@ export class Ground {
     return this.#options.resolve.enforcesRemotePermissions !== false;
   }
 
-  /** Asks a remote schema of the document what it is. Never throws: one that cannot be asked has an error instead, and is
-   *  alone with it. */
+  /** Introspects a remote schema of the document. Never throws: if the service fails, the result holds the error, and only this
+   *  remote schema is affected. */
   async introspectRemote({ name, definition }: RemoteSchema, metadata: Metadata): Promise<Upstream> {
     const { env, headerPrefix, onUnreachable } = this.#options;
     const fault = new VariableRules(metadata, env).faultOf('remote_schema', { name, definition });
@@ -152,16 +152,15 @@ export class Ground {
     return this.sources.database(source);
   }
 
-  /** Of a transaction an engine that is gone had begun. One that is under way is waited for: its connection is gone, too. */
-  async outcomeOf({ source, xid }: ForeignTransaction): Promise<Outcome> {
+  /** Returns the status of a transaction that a stopped engine began. Waits for a transaction in progress, which ends soon because its
+   *  connection is closed. */
+  async transactionStatus({ source, xid }: ForeignTransaction): Promise<TransactionStatus> {
     const until = performance.now() + INTROSPECTION_TIMEOUT_MS;
     try {
       while (performance.now() < until) {
-        const { rows } = await this.database(source).query('select pg_xact_status($1::xid8) as status', [
-          xid,
-        ]);
-        if (rows[0].status !== 'in progress') return rows[0].status ?? 'aborted';
-        await sleep(OUTCOME_PAUSE_MS);
+        const status = await statusOfTransaction(this.database(source), xid);
+        if (status !== 'in progress') return status ?? 'aborted';
+        await sleep(STATUS_PAUSE_MS);
       }
       return 'in progress';
     } catch (error) {
@@ -170,15 +169,15 @@ export class Ground {
     }
   }
 
-  /** Asks a source what it has; through `inside` when a transaction is open there. Never throws: a source that cannot be
-   *  asked has an error for a catalog, and the rest goes on without it. */
+  /** Introspects a source, through `inside` if a transaction is open there. Without `inside` it never throws: an unreachable source has
+   *  an error in place of its catalog, and the other sources are not affected. */
   async introspect(source: Source, inside?: Introspectable): Promise<SourceCatalog> {
     if (inside) return this.introspectInside(source, inside);
     const late = new AbortController();
     try {
       const database = this.database(source);
-      const asked = introspect(database).then((catalog) => this.complete(source, catalog));
-      return await Promise.race([asked, timeout(late.signal)]);
+      const catalog = introspect(database).then((found) => this.complete(source, found));
+      return await Promise.race([catalog, timeout(late.signal)]);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.#options.onUnreachable(source.name, reason);
@@ -188,45 +187,51 @@ export class Ground {
     }
   }
 
-  /** What the source has inside a transaction that is open there. */
+  /** Introspects the source inside an open transaction. */
   async introspectInside(source: Source, inside: Introspectable): Promise<Catalog> {
     return this.complete(source, await introspect(inside), inside);
   }
 
-  /** The catalog with what the source's metadata asks of the database besides: rows of its enum tables, and a judgement on
-   *  its native queries. What is known already is not asked again. Raises what a lost connection raises. */
+  /** Adds to the catalog what the source's metadata needs besides: rows of its enum tables, and whether its native queries are valid.
+   *  Skips what the catalog already has. Throws if the connection is lost. */
   async complete(source: Source, catalog: Catalog, inside?: Introspectable): Promise<Catalog> {
     const withRows = await withEnumRows(inside ?? this.database(source), catalog, source);
-    return this.#judged(source, withRows, inside);
+    return this.#prepareQueries(source, withRows, inside);
   }
 
-  async #judged(source: Source, catalog: Catalog, inside: Introspectable | undefined): Promise<Catalog> {
+  async #prepareQueries(
+    source: Source,
+    catalog: Catalog,
+    inside: Introspectable | undefined,
+  ): Promise<Catalog> {
     if (!this.#options.validatesNativeQueries) return catalog;
     const unknown = nativeQueriesOf(source, catalog, this.#options.resolve).filter(
       (rows) => !catalog.preparedQueries.has(signatureOf(rows)),
     );
     if (unknown.length === 0) return catalog;
-    const judged = inside
+    const prepared = inside
       ? await prepareNativeQueries(inside, unknown)
       : await this.database(source).transaction({ readOnly: true }, (client) =>
           prepareNativeQueries(client, unknown),
         );
-    return { ...catalog, preparedQueries: new Map([...catalog.preparedQueries, ...judged]) };
+    return { ...catalog, preparedQueries: new Map([...catalog.preparedQueries, ...prepared]) };
   }
 
-  /** Is the source the metadata database itself, as the same user: then one transaction can hold both. */
+  /** True when the source is the metadata database itself, as the same user. One transaction can then write both. */
   isMetadataDatabase(source: Source): boolean {
     return (
-      placeOf(this.sources.address(source)) === placeOf(optionAddress(this.#options.metadataDatabaseUrl))
+      databaseKey(this.sources.address(source)) ===
+      databaseKey(optionAddress(this.#options.metadataDatabaseUrl))
     );
   }
 }
 
+/** Returns the document's rule for TLS certificates that are trusted without verification. */
 export function trustsOf({ network }: Metadata): TrustsSelfSigned {
   return (url) => isTrusted(network?.tls_allowlist ?? [], url);
 }
 
-/** What no database could mend. */
+/** Returns the error as a fault of the configuration if retrying cannot fix it. */
 function faultOf(error: unknown): { readonly fault?: EngineError } {
   if (!(error instanceof EngineError)) return {};
   if (error.kind !== 'tlsUnusable' && error.kind !== 'invalidConfiguration') return {};
@@ -238,7 +243,54 @@ async function timeout(signal: AbortSignal): Promise<never> {
   throw new Error(`no answer in ${INTROSPECTION_TIMEOUT_MS / 1000} s`);
 }
 
-/** A key that is equal for two addresses of the same database and user, whatever their parameters. */
-function placeOf({ target: { hosts, user, database } }: DatabaseAddress): string {
+/** Returns a key that is equal for two addresses of the same database and user, whatever their other parameters. */
+function databaseKey({ target: { hosts, user, database } }: DatabaseAddress): string {
   return JSON.stringify([hosts.map(({ host, port }) => [host, port ?? 5432]), user, database]);
+}
+
+/** True when the remote schema is requested as before, so that its earlier answer is still valid. */
+export function isSameEndpoint(
+  before: RemoteSchema | undefined,
+  { url, url_from_env, headers }: RemoteSchema['definition'],
+): boolean {
+  if (!before) return false;
+  const { definition } = before;
+  const previous = [definition.url, definition.url_from_env, definition.headers ?? []];
+  return isSameJsonText(previous, [url, url_from_env, headers ?? []]);
+}
+
+/** True when the source is connected to as before, so that its catalog is still valid. */
+export function isSameConnection(before: Source | undefined, after: Source): boolean {
+  return before !== undefined && isSameJsonText(before.configuration, after.configuration);
+}
+
+const SLOW_MS = 2000;
+const CACHED_MS = 60_000;
+const MOST_CACHED = 1000;
+
+/** Remembers databases and remote schemas that failed slowly, for a minute. Consecutive drafts, such as the operator's dry runs, would
+ *  otherwise each wait for the same service while nothing else can change the metadata. Operations that name the service
+ *  (reload_metadata, add_remote_schema) do not use the cache. */
+class FailureCache {
+  readonly #failures = new Map<string, { readonly answer: unknown; readonly untilMs: number }>();
+
+  /** Returns the cached failure, or else the answer of `request`. The key identifies the service as it is configured. `request` never
+   *  throws: an answer with `error` is a failure. */
+  async request<T extends object>(
+    key: string,
+    request: () => Promise<T | (T & { readonly error: unknown })>,
+  ): Promise<T> {
+    const beganMs = performance.now();
+    const cached = this.#failures.get(key);
+    if (cached && beganMs < cached.untilMs) return cached.answer as T;
+    this.#failures.delete(key);
+    const answer = await request();
+    const endedMs = performance.now();
+    if ('error' in answer && endedMs - beganMs >= SLOW_MS) {
+      const [oldest] = this.#failures.keys();
+      if (oldest !== undefined && this.#failures.size >= MOST_CACHED) this.#failures.delete(oldest);
+      this.#failures.set(key, { answer, untilMs: endedMs + CACHED_MS });
+    }
+    return answer;
+  }
 }

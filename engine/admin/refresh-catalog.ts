@@ -3,22 +3,26 @@
  *  Not here: when that is necessary (source-watch.ts). */
 import { isDeepStrictEqual } from 'node:util';
 import type { Catalog } from '../catalog/types.ts';
-import type { Ground } from './ground.ts';
+import type { Gateway } from './gateway.ts';
 import type { Snapshot } from './snapshot.ts';
-import { Work } from './work.ts';
+import { UnitOfWork } from './unit-of-work.ts';
 
-export async function reread(base: Snapshot, ground: Ground, name: string): Promise<Snapshot | undefined> {
+export async function refreshCatalog(
+  base: Snapshot,
+  ground: Gateway,
+  name: string,
+): Promise<Snapshot | undefined> {
   const source = base.metadata.sources.find((each) => each.name === name);
   const before = base.catalogs.get(name);
   if (!source || !before || 'error' in before) return undefined;
-  const work = new Work(base, ground);
+  const work = new UnitOfWork(base, ground);
   try {
     await work.introspect(source);
     const after = work.catalogs.get(name);
     if (!after || 'error' in after) return undefined;
     // The model stays the same value, so that plans and role schemas are kept.
     if (isSameCatalog(before, after)) return { ...base, catalogs: work.catalogs };
-    work.tolerate(await work.settle());
+    work.tolerate(await work.addedInconsistencies());
     return await work.commit();
   } finally {
     await work.rollback();

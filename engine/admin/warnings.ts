@@ -1,10 +1,11 @@
-/** Warnings: an object that a custom resource owns is changed by somebody other than the operator, which will put it back.
- *  Who owns what is the ledger, which the operator keeps in the store beside the document; a request that writes the ledger
- *  is the operator's own. In: two documents. Out: one warning an object. Not here: the ledger itself (operator/objects/ledger.ts). */
+/** Warnings about a change of the document: it changes an object that a custom resource manages, or it declares a restriction that
+ *  the engine does not enforce. In: two documents. Out: one warning per object.
+ *  Not here: the operator's ledger (operator/objects/ledger.ts), which restrictions are enforced (resolve/unenforced.ts). */
 import { fail } from '../errors/engine-error.ts';
 import { changedKeys } from '../metadata/diff.ts';
 import { parseKey } from '../metadata/objects.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { Gateway } from './gateway.ts';
 
 export type Warning = {
   readonly code: 'managed-object' | 'not-enforced';
@@ -14,7 +15,8 @@ export type Warning = {
   readonly name: string;
 };
 
-/** `ledger` is what the operator has stored, asked for when something has changed; anything that is none owns nothing. */
+/** Returns a warning for each changed object that a custom resource owns. Reads the operator's ledger only if something changed. A
+ *  missing or malformed ledger owns nothing. */
 export function managedChanges(
   ledger: (() => unknown) | null,
   before: Metadata,
@@ -43,4 +45,23 @@ function warningOf(key: string, owner: string): Warning {
 function ownersIn(ledger: unknown): Readonly<Record<string, { readonly cr?: unknown }>> {
   const objects = (ledger as { readonly objects?: unknown } | null | undefined)?.objects;
   return typeof objects === 'object' && objects !== null ? (objects as never) : {};
+}
+
+/** Returns a warning for each object whose restrictions are not enforced now and were enforced or absent before. */
+export function unenforcedChanges(
+  ground: Gateway,
+  before: Metadata,
+  after: Metadata,
+): readonly (Warning & { readonly code: 'not-enforced' })[] {
+  if (before === after) return [];
+  const known = new Set(ground.unenforced(before).map(({ key }) => key));
+  return ground
+    .unenforced(after)
+    .filter(({ key }) => !known.has(key))
+    .map(({ key, type, name, reason }) => ({
+      code: 'not-enforced',
+      message: `${name}: ${reason}`,
+      type,
+      name: key,
+    }));
 }

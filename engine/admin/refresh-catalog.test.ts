@@ -1,6 +1,6 @@
 /** Tests which parts of a snapshot change when its source is read again. Not here: noticing a change (source-watch.test.ts). */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { reread } from './reread.ts';
+import { refreshCatalog } from './refresh-catalog.ts';
 import { op, startTestEngine, type TestEngine } from './testing/engine.ts';
 
 let engine: TestEngine;
@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => engine.close());
 
-const again = () => reread(engine.state.snapshot(), engine.state.ground, 'default');
+const again = () => refreshCatalog(engine.state.snapshot(), engine.state.gateway, 'default');
 const printsOf = (snapshot: Awaited<ReturnType<typeof again>>) => {
   const catalog = snapshot?.catalogs.get('default');
   return catalog && !('error' in catalog) ? catalog.fingerprints : undefined;

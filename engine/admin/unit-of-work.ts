@@ -1,0 +1,526 @@
+/** The unit of work of one admin request: a draft of the document, the catalogs that go with it, and transactions open on sources.
+ *  Operations change the draft, `validate` checks it (one resolve), `commit` writes it (one save) and commits the sources.
+ *  Other requests see nothing before that. Not here: what operations do (perform.ts), which request runs when (state.ts).
+ *
+ *  Atomicity. If a source is in the metadata database itself, one transaction holds both: all or nothing. For another database the
+ *  metadata is written first, under a row lock; then the source commits; then the metadata commits. A source that cannot commit (a
+ *  deferred constraint) takes the metadata back with it. After a crash between the two commits the metadata follows the source
+ *  (store/intents.ts). Several sources in one request commit one after the other: a crash in between leaves some of them ahead of
+ *  the document, which shows as inconsistent objects. */
+import { fail, type PathStep } from '../errors/engine-error.ts';
+import { updateSchedules } from '../events/upcoming-events.ts';
+import { isSameJsonText } from '../json/value.ts';
+import { dependentsOf, type Links } from '../metadata/dependencies.ts';
+import { editsBetween } from '../metadata/diff.ts';
+import { mergePatch } from '../metadata/merge-patch.ts';
+import { qualifiedKey } from '../metadata/schema/common.ts';
+import type { Metadata } from '../metadata/schema/metadata.ts';
+import type { RemoteSchema } from '../metadata/schema/remote-schema.ts';
+import type { Source } from '../metadata/schema/source.ts';
+import type { Upstream, Upstreams } from '../resolve/remote-schema.ts';
+import type { Resolution } from '../resolve/resolve.ts';
+import type { Inconsistency } from '../resolve/types.ts';
+import { type CatalogStates, changesOperator, patchStates, setStates } from '../store/catalog-states.ts';
+import type { Authorship, MetadataWrite, Versions } from '../store/document.ts';
+import { assignedTransactionId, type ForeignTransaction } from '../store/intents.ts';
+import { applyEventTriggers } from './event-capture.ts';
+import { type Gateway, isSameConnection, isSameEndpoint } from './gateway.ts';
+import { newInconsistencies, refuseInconsistencies } from './inconsistencies.ts';
+import { type OpenTransaction, openTransaction } from './open-transaction.ts';
+import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
+import { refusingSql } from './sql-failure.ts';
+
+/** A document that an operation created, and the path of that operation in the request. */
+export type RequestEdit = { readonly path: readonly PathStep[]; readonly metadata: Metadata };
+
+/** Everything an operation may change before the commit. Immutable, so that it is its own checkpoint. */
+export type DraftState = {
+  readonly metadata: Metadata;
+  readonly catalogStates: CatalogStates;
+  /** The patches of the operator's state since the base; undefined once that state was set as a whole. */
+  readonly operatorPatches: readonly unknown[] | undefined;
+  readonly catalogs: Catalogs;
+  readonly upstreams: Upstreams;
+  /** The sources this request has introspected, as they are configured: see `identityOf`. */
+  readonly introspected: ReadonlySet<string>;
+  /** Inconsistencies that an operation was told to accept. */
+  readonly tolerated: readonly Inconsistency[];
+  /** The operations that changed the document, in order. */
+  readonly edits: readonly RequestEdit[];
+};
+
+type Resolved = Pick<Snapshot, 'metadata' | 'catalogs' | 'upstreams'> & { readonly resolution: Resolution };
+
+export class UnitOfWork {
+  readonly base: Snapshot;
+  readonly gateway: Gateway;
+  /** The operator's ledger; null if the request comes from the operator itself. */
+  readonly ledger: (() => unknown) | null;
+  /** Set by reload_metadata, which increments the resource version even if nothing differs. */
+  touchesResource = false;
+  /** Set by run_sql and reload_metadata, after which other replicas must introspect again. */
+  touchesCatalog = false;
+  /** The names of sources whose event triggers are created anew. */
+  readonly recreatedTriggers = new Set<string>();
+  /** Actions that cannot be undone and therefore run after everything else is written. */
+  readonly afterCommit: (() => Promise<void>)[] = [];
+  /** True while another database was asked to commit and this process does not know the result. */
+  isInDoubt = false;
+  /** False once something happened that a second attempt would do twice (SQL outside a transaction). */
+  isRepeatable = true;
+  #draft: DraftState;
+  #resolved: Resolved;
+  readonly #transactions = new Map<string, OpenTransaction & { readonly source: Source }>();
+  readonly #abandoned = new AbortController();
+  /** Stops listening for the client's disconnect. */
+  readonly #ignoreDisconnect: () => void;
+
+  constructor(
+    base: Snapshot,
+    gateway: Gateway,
+    { signal, ...options }: { readonly isOperator?: boolean; readonly signal?: AbortSignal | undefined } = {},
+  ) {
+    const abandon = () => this.#abandoned.abort(signal?.reason);
+    if (signal?.aborted) abandon();
+    signal?.addEventListener('abort', abandon);
+    this.#ignoreDisconnect = () => signal?.removeEventListener('abort', abandon);
+    this.base = base;
+    this.gateway = gateway;
+    this.ledger = options.isOperator ? null : () => base.catalogStates.operator;
+    const { metadata, catalogStates, catalogs, upstreams } = base;
+    const shared = { metadata, catalogs, upstreams };
+    const empty = { operatorPatches: [], introspected: new Set<string>(), tolerated: [], edits: [] };
+    this.#draft = { ...shared, catalogStates, ...empty };
+    this.#resolved = { ...shared, resolution: base };
+  }
+
+  /** Aborted when the client disconnects before the request commits. */
+  get signal(): AbortSignal {
+    return this.#abandoned.signal;
+  }
+
+  get metadata(): Metadata {
+    return this.#draft.metadata;
+  }
+
+  get catalogs(): Catalogs {
+    return this.#draft.catalogs;
+  }
+
+  get upstreams(): Upstreams {
+    return this.#draft.upstreams;
+  }
+
+  get catalogStates(): CatalogStates {
+    return this.#draft.catalogStates;
+  }
+
+  /** The target tables of relationships that name only their foreign key column, which only a database knows. */
+  get links(): Links {
+    const { sources } = this.base.model;
+    return (source, table, relationship) =>
+      sources.get(source)?.tables.get(qualifiedKey(table))?.relationships.get(relationship)?.join.table;
+  }
+
+  edit(path: readonly PathStep[], metadata: Metadata): void {
+    const { edits } = this.#draft;
+    if (metadata !== this.metadata) this.#change({ metadata, edits: [...edits, { path, metadata }] });
+  }
+
+  setCatalogState(kind: keyof CatalogStates, state: unknown): void {
+    this.#change({ catalogStates: setStates(this.catalogStates, { [kind]: state }) });
+    if (kind === 'operator') this.#change({ operatorPatches: undefined });
+  }
+
+  /** Applies a JSON Merge Patch to a state. */
+  patchCatalogState(kind: keyof CatalogStates, patch: unknown): void {
+    const { catalogStates, operatorPatches } = this.#draft;
+    if (kind !== 'operator' || !operatorPatches) {
+      this.setCatalogState(kind, mergePatch(catalogStates[kind], patch));
+    } else if (changesOperator(catalogStates, patch)) {
+      this.#change({
+        catalogStates: patchStates(catalogStates, [patch]),
+        operatorPatches: [...operatorPatches, patch],
+      });
+    }
+  }
+
+  /** Records the catalog that a source has now. */
+  setCatalog(source: Source, catalog: SourceCatalog): void {
+    this.#change({
+      introspected: new Set(this.#draft.introspected).add(identityOf(source)),
+      catalogs: new Map(this.catalogs).set(source.name, catalog),
+    });
+  }
+
+  /** Returns the draft as it is now, for `restore`. */
+  checkpoint(): DraftState {
+    return this.#draft;
+  }
+
+  restore(checkpoint: DraftState): void {
+    this.#draft = checkpoint;
+  }
+
+  #change(changes: Partial<DraftState>): void {
+    this.#draft = { ...this.#draft, ...changes };
+  }
+
+  /** Runs `body`. If it throws, its changes to the draft and in open transactions are undone. */
+  async attempt<T>(body: () => Promise<T>): Promise<T> {
+    const before = this.checkpoint();
+    const open = new Map(this.#transactions);
+    for (const { client } of open.values()) await client.query('savepoint attempt');
+    try {
+      const result = await body();
+      for (const { client } of open.values()) await client.query('release savepoint attempt');
+      return result;
+    } catch (error) {
+      this.restore(before);
+      for (const [name, transaction] of this.#transactions) {
+        if (open.has(name)) {
+          await transaction.client.query('rollback to savepoint attempt; release savepoint attempt');
+        } else {
+          this.#transactions.delete(name);
+          await transaction.rollback();
+        }
+      }
+      throw error;
+    }
+  }
+
+  source(name: string): Source | undefined {
+    return this.metadata.sources.find((source) => source.name === name);
+  }
+
+  /** Returns the source of that name. Raises `sourceNotFound`. */
+  requireSource(name: string): Source {
+    return this.source(name) ?? fail('sourceNotFound', { source: name });
+  }
+
+  /** Resolves the draft, once for each state of it. Catalogs must cover its sources: see `ensureCatalogs`. */
+  resolution(): Resolution {
+    const { metadata, catalogs, upstreams } = this.#draft;
+    const isCurrent =
+      this.#resolved.metadata === metadata &&
+      this.#resolved.catalogs === catalogs &&
+      this.#resolved.upstreams === upstreams;
+    if (!isCurrent) {
+      const resolution = this.gateway.resolve(metadata, catalogs, upstreams);
+      this.#resolved = { metadata, catalogs, upstreams, resolution };
+    }
+    return this.#resolved.resolution;
+  }
+
+  /** Introspects sources and remote schemas that are new or connect elsewhere than in the base, and drops the catalogs of removed
+   *  ones. */
+  async ensureCatalogs(): Promise<void> {
+    await this.#ensureUpstreams();
+    const { sources } = this.metadata;
+    if (sources === this.base.metadata.sources) return;
+    const before = new Map(this.base.metadata.sources.map((source) => [source.name, source]));
+    const unknown = sources.filter(
+      (source) =>
+        !this.#draft.introspected.has(identityOf(source)) &&
+        (!this.catalogs.has(source.name) || !isSameConnection(before.get(source.name), source)),
+    );
+    await Promise.all(
+      unknown.map(async (source) => {
+        const request = () => this.#catalogOf(source);
+        this.setCatalog(source, await this.gateway.failureCache.request(identityOf(source), request));
+      }),
+    );
+    for (const source of sources) await this.#complete(source);
+    this.#change({ catalogs: restrictedTo(sources, this.catalogs) });
+  }
+
+  async #ensureUpstreams(): Promise<void> {
+    const remotes = this.metadata.remote_schemas ?? [];
+    const before = new Map(this.base.metadata.remote_schemas?.map((remote) => [remote.name, remote]));
+    const unknown = remotes.filter(({ name, definition }) => {
+      const upstream = this.upstreams.get(name);
+      if (!upstream) return true;
+      return upstream === this.base.upstreams.get(name) && !isSameEndpoint(before.get(name), definition);
+    });
+    await Promise.all(
+      unknown.map(async (remote) => {
+        const key = `${remote.name}\n${JSON.stringify(remote.definition)}`;
+        const request = () => this.introspectRemote(remote);
+        this.#setUpstream(remote.name, await this.gateway.failureCache.request(key, request));
+      }),
+    );
+    this.#change({ upstreams: restrictedTo(remotes, this.upstreams) });
+  }
+
+  /** Introspects the remote schema again. */
+  async introspectRemote(remote: RemoteSchema): Promise<Upstream> {
+    const upstream = await this.gateway.introspectRemote(remote, this.metadata);
+    this.#setUpstream(remote.name, upstream);
+    return upstream;
+  }
+
+  #setUpstream(name: string, upstream: Upstream): void {
+    this.#change({ upstreams: new Map(this.upstreams).set(name, upstream) });
+  }
+
+  /** Introspects the source again, inside its open transaction if there is one. */
+  async introspect(source: Source): Promise<void> {
+    this.setCatalog(source, await this.#catalogOf(source));
+  }
+
+  #catalogOf(source: Source): Promise<SourceCatalog> {
+    return this.gateway.introspect(source, this.#transactions.get(source.name)?.client);
+  }
+
+  /** Validates new native queries and reads the rows of new enum tables. */
+  async #complete(source: Source): Promise<void> {
+    const catalog = this.catalogs.get(source.name);
+    if (!catalog || 'error' in catalog) return;
+    const complete = await this.gateway.complete(
+      source,
+      catalog,
+      this.#transactions.get(source.name)?.client,
+    );
+    if (complete !== catalog) this.#change({ catalogs: new Map(this.catalogs).set(source.name, complete) });
+  }
+
+  /** Returns the request's transaction on a source. The first call begins it. */
+  async transaction(source: Source): Promise<OpenTransaction> {
+    const open = this.#transactions.get(source.name);
+    if (open) return open;
+    const begun = await openTransaction(this.gateway.database(source), {
+      isForeign: true,
+      signal: this.signal,
+    });
+    this.#transactions.set(source.name, { ...begun, source });
+    return begun;
+  }
+
+  /** Commits the request's transaction on the source, if one is open, before statements that cannot run inside one. */
+  async endTransaction(source: Source): Promise<void> {
+    const open = this.#transactions.get(source.name);
+    this.#transactions.delete(source.name);
+    if (open) await this.#commitSource(source.name, open);
+  }
+
+  /** Resolves the draft and returns the inconsistencies it adds to those of the base. If there are any, the catalog may be outdated
+   *  (a table was created with psql), so the affected sources are introspected once before the final answer. */
+  async addedInconsistencies(): Promise<readonly Inconsistency[]> {
+    await this.ensureCatalogs();
+    const added = this.#added();
+    const affected = new Set(added.map((inconsistency) => sourceOf(inconsistency.key)));
+    const outdated = this.metadata.sources.filter(
+      (source) => affected.has(source.name) && !this.#draft.introspected.has(identityOf(source)),
+    );
+    if (outdated.length === 0) return added;
+    await Promise.all(outdated.map((source) => this.introspect(source)));
+    return this.#added();
+  }
+
+  /** Raises if the draft adds an inconsistency, at the path of the operation that caused it. */
+  async validate(): Promise<void> {
+    const added = await this.addedInconsistencies();
+    const [first] = added;
+    if (first) refuseInconsistencies(added, { path: this.#causingPath(first), root: this.#rootOf(added) });
+  }
+
+  /** Accepts these inconsistencies, because the operation was told to continue. */
+  tolerate(inconsistencies: readonly Inconsistency[]): void {
+    this.#change({ tolerated: [...this.#draft.tolerated, ...inconsistencies] });
+  }
+
+  /** Writes the draft, commits the sources with the atomicity that the header describes, and returns the snapshot to publish.
+   *  Raises `conflict` if the stored document is no longer the base. */
+  async commit(by?: Authorship): Promise<Snapshot> {
+    // From here on the request is completed even if its client disconnects.
+    this.signal.throwIfAborted();
+    this.#ignoreDisconnect();
+    const { model, inconsistencies } = this.resolution();
+    const { metadata, catalogStates, catalogs, upstreams } = this.#draft;
+    const after = { metadata, model, catalogs };
+    const transaction = (source: Source) => this.transaction(source);
+    await applyEventTriggers(this.base, after, { transaction, recreated: this.recreatedTriggers });
+    const write = writeBetween(this.base, this.#draft, this);
+    const versions = await this.#write(write && by ? { ...write, by } : write);
+    await updateSchedules(this.gateway.metadataDatabase, this.base.model, model, versions.resource);
+    for (const finish of this.afterCommit) await finish();
+    return {
+      id: this.base.id,
+      versions,
+      resourceVersion: versions.resource,
+      metadata,
+      catalogStates,
+      catalogs,
+      upstreams,
+      model,
+      inconsistencies,
+    };
+  }
+
+  async rollback(): Promise<void> {
+    this.#ignoreDisconnect();
+    const open = [...this.#transactions.values()];
+    this.#transactions.clear();
+    await Promise.allSettled(open.map((transaction) => transaction.rollback()));
+  }
+
+  async #write(write: MetadataWrite | undefined): Promise<Versions> {
+    const { store } = this.gateway;
+    if (!write) {
+      await this.#commitSources();
+      return this.base.versions;
+    }
+    const expected = this.base.resourceVersion;
+    const home = this.metadata.sources.find(
+      (source) => this.#transactions.has(source.name) && this.gateway.isMetadataDatabase(source),
+    );
+    if (home) {
+      const transaction = await this.transaction(home);
+      const versions = await store.saveIn(transaction.client, write, expected);
+      await this.#commitSources(home.name);
+      return versions;
+    }
+    const transactions = await this.#foreignTransactions();
+    if (transactions.length === 0) {
+      const versions = await store.save(write, expected);
+      await this.#commitSources();
+      return versions;
+    }
+    const commit = () => {
+      this.isInDoubt = true;
+      return this.#commitSources();
+    };
+    const versions = await this.gateway.store.saveWithForeignCommit(write, expected, {
+      transactions,
+      commit,
+    });
+    this.isInDoubt = false;
+    return versions;
+  }
+
+  /** Returns the open transactions that have written something, by the transaction IDs of their databases. */
+  async #foreignTransactions(): Promise<readonly ForeignTransaction[]> {
+    const found: ForeignTransaction[] = [];
+    for (const { source, client } of this.#transactions.values()) {
+      const xid = await assignedTransactionId(client);
+      if (xid !== null) found.push({ source, xid });
+    }
+    return found;
+  }
+
+  /** Commits all sources. `last` holds the metadata, which must still be able to roll back if another source cannot commit. */
+  async #commitSources(last?: string): Promise<void> {
+    const open = [...this.#transactions].sort(([a], [b]) => Number(a === last) - Number(b === last));
+    for (const [name, transaction] of open) {
+      this.#transactions.delete(name);
+      await this.#commitSource(name, transaction);
+    }
+  }
+
+  /** Commits one source. Deferred constraints fail here, after the SQL itself has succeeded. */
+  async #commitSource(name: string, transaction: OpenTransaction): Promise<void> {
+    const about = { source: name, statement: 'commit' };
+    await refusingSql(about, transaction.commit);
+  }
+
+  #added(): readonly Inconsistency[] {
+    const known = [...this.#baseline(), ...this.#draft.tolerated];
+    return newInconsistencies(known, this.resolution().inconsistencies);
+  }
+
+  /** Returns the inconsistencies of the base under the current catalogs, so that this request is not blamed for a table that another
+   *  client dropped. */
+  #baseline(): readonly Inconsistency[] {
+    const { base } = this;
+    if (this.catalogs === base.catalogs) return base.inconsistencies;
+    const catalogs = new Map([...base.catalogs, ...this.catalogs]);
+    return this.gateway.resolve(base.metadata, catalogs, base.upstreams).inconsistencies;
+  }
+
+  /** Returns the inconsistency that all others follow from, if there is one. Tables come first in the list, so it can only be the
+   *  first. */
+  #rootOf([first, ...others]: readonly Inconsistency[]): Inconsistency | undefined {
+    if (!first || others.length === 0) return first;
+    const dependents = new Set(dependentsOf(this.metadata, first.key, this.links));
+    return others.every(({ key }) => dependents.has(key)) ? first : undefined;
+  }
+
+  /** Returns the path of the first operation after which the object is inconsistent. Bisects the edits: log2(edits) resolves, only
+   *  when the request is refused. */
+  #causingPath(inconsistency: Inconsistency): readonly PathStep[] {
+    const { edits } = this.#draft;
+    let [low, high] = [0, edits.length - 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const { inconsistencies } = this.gateway.resolve(
+        edits[middle]!.metadata,
+        this.catalogs,
+        this.upstreams,
+      );
+      const isSame = ({ key, reason }: Inconsistency) =>
+        key === inconsistency.key && reason === inconsistency.reason;
+      if (inconsistencies.some(isSame)) high = middle;
+      else low = middle + 1;
+    }
+    return edits[low]?.path ?? ['args'];
+  }
+}
+
+/** Returns the shortest write that turns the stored document and states into the draft; undefined if nothing differs. */
+function writeBetween(
+  base: Snapshot,
+  draft: DraftState,
+  { touchesResource, touchesCatalog }: Pick<UnitOfWork, 'touchesResource' | 'touchesCatalog'>,
+): MetadataWrite | undefined {
+  const { metadata, operatorPatches: patches } = draft;
+  const edits = editsBetween(base.metadata, metadata);
+  const catalogStates = changedStates(base.catalogStates, draft);
+  const write: MetadataWrite = {
+    ...(edits?.length === 0 ? {} : { metadata, ...(edits ? { edits } : {}) }),
+    ...(Object.keys(catalogStates).length > 0 ? { catalogStates } : {}),
+    ...(patches?.length ? { operatorPatches: patches } : {}),
+    ...(touchesResource ? { touchResource: true } : {}),
+    ...(touchesCatalog ? { touchCatalog: true } : {}),
+  };
+  return Object.keys(write).length > 0 ? write : undefined;
+}
+
+/** Returns the states that differ. If patches say what changed in the operator's state, that state is not read. */
+function changedStates(
+  before: CatalogStates,
+  { catalogStates: after, operatorPatches: patches }: DraftState,
+): Partial<CatalogStates> {
+  if (before === after) return {};
+  const differs = (kind: keyof CatalogStates) => !isSameJsonText(after[kind], before[kind]);
+  const changed = {
+    ...(differs('cli') ? { cli: after.cli } : {}),
+    ...(differs('console') ? { console: after.console } : {}),
+  };
+  if (patches ? patches.length === 0 : !differs('operator')) return changed;
+  return {
+    ...changed,
+    get operator() {
+      return after.operator;
+    },
+  };
+}
+
+/** Returns the entries of existing sources or remote schemas; the map itself if it has no others. */
+function restrictedTo<V>(
+  named: readonly { readonly name: string }[],
+  map: ReadonlyMap<string, V>,
+): ReadonlyMap<string, V> {
+  const names = new Set(named.map(({ name }) => name));
+  const isComplete = [...map.keys()].every((name) => names.has(name));
+  return isComplete ? map : new Map([...map].filter(([name]) => names.has(name)));
+}
+
+/** Returns a key that changes with the name or the configuration of the source. */
+function identityOf(source: Source): string {
+  return `${source.name}\n${JSON.stringify(source.configuration)}`;
+}
+
+/** Returns the source in an object key, its second segment: `table/default/public/author`. */
+function sourceOf(key: string): string {
+  return decodeURIComponent(key.split('/')[1] ?? '');
+}
