@@ -12,7 +12,7 @@ import type { Snapshot } from './snapshot.ts';
 
 export type AdminEndpoint = '/v1/query' | '/v1/metadata' | '/v2/query';
 
-/** Where a request came in, and what its errors may tell. */
+/** The endpoint and the client of a request. */
 export type AdminCaller = {
   readonly endpoint: AdminEndpoint;
   readonly showInternal: boolean;

@@ -124,7 +124,7 @@ export async function recordScheduledAttempt(
   );
 }
 
-/** It is told no more: its time is too long ago. */
+/** Marks an event as dead: it is not delivered any more, because its time is too long ago. */
 export async function markDead(database: Database, id: string): Promise<void> {
   await database.query(
     `update pergola.scheduled_event

@@ -30,7 +30,7 @@ export function schedulesOf({ cronTriggers, sources }: Model): readonly Recurrin
   return [...crons, ...cleanups];
 }
 
-/** Where schedules are others after a change of the document. */
+/** Updates the upcoming events if a change of the document changed a schedule. */
 export async function updateSchedules(
   database: Database,
   before: Model,
@@ -43,7 +43,8 @@ export async function updateSchedules(
     await updateUpcomingEvents(database, recurring, version);
 }
 
-/** Does nothing where `version` is not that of the stored document: then somebody knows better. */
+/** Deletes events of obsolete schedules and inserts missing ones. Does nothing if `version` is not that of the stored document, because
+ *  a replica with a newer document does it. */
 export async function updateUpcomingEvents(
   database: Database,
   recurring: readonly RecurringSchedule[],

@@ -26,7 +26,7 @@ export type Authorship = {
   readonly operations: readonly string[];
 };
 
-/** What a write changes. Parts that are absent are kept. */
+/** The parts of the document that a write changes. Absent parts are kept. */
 export type MetadataWrite = {
   readonly metadata?: Metadata;
   /** Edits that turn the stored document into `metadata`, if the difference can be expressed as edits. */

@@ -42,12 +42,12 @@ export function renderedText(source: string, scope: TemplateScope): string {
   return withPosition(source, () => String(evaluate(parseText(source), scope)));
 }
 
-/** Whether a template can be read at all, before there is anything to bind. */
+/** Parses a template without evaluating it. Raises TransformError. */
 export function parseChecked(source: string): Template {
   return withPosition(source, () => parseTemplate(source));
 }
 
-/** What is wrong with a template is told with its place in the text. */
+/** Runs `body` and converts its TemplateError to a TransformError with the position in the text. */
 export function withPosition<T>(source: string, body: () => T): T {
   try {
     return body();
