@@ -61,7 +61,7 @@ test('every test that the threat model names is there', () => {
 
 test('every flag a guide speaks of is one', () => {
   const known = new Set([...Object.keys(ENGINE_OPTIONS), ...Object.keys(OPERATOR_OPTIONS)]);
-  const guides = ['security', 'gitops', 'installing', 'troubleshooting', 'guards', 'authentication'];
+  const guides = ['security', 'gitops', 'installing', 'troubleshooting', 'limits', 'authentication'];
   const named = guides.flatMap((name) =>
     [...read(`guides/${name}.md`).matchAll(/`--([a-z0-9-]+)/g)].map(([, flag]) => flag!),
   );
