@@ -1,7 +1,8 @@
-/** The endpoints of administrators: POST /v1/query, /v1/metadata and /v2/query, and /v1/graphql/explain and
- *  /api/swagger/json, which belong to the metadata API. In: a JSON body and a session. Out: what admin/run.ts and execute/explain.ts answer.
- *  A header prefix other than ours is rewritten here, on the way in and on the way out.
- *  Not here: what an operation does (admin/). Spec: "Schema/metadata API", "Explain API". */
+/** The endpoints for administrators: POST /v1/query, /v1/metadata and /v2/query, and two that belong to the metadata
+ *  API, /v1/graphql/explain and /api/swagger/json. In: a JSON body and a session. Out: the answers of admin/run.ts
+ *  and execute/explain.ts.
+ *  A configured header prefix is translated here, in requests and in answers.
+ *  Not here: what an operation does (admin/). Reference: docs/reference/behaviour/endpoints.md. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type AdminEndpoint, runAdmin } from '../admin/run.ts';
 import { trustedSession } from '../auth/authenticate.ts';
@@ -12,9 +13,9 @@ import { explain } from '../execute/explain.ts';
 import { isRecord } from '../json/value.ts';
 import { openapiDocument } from '../plan/openapi.ts';
 import type { HttpContext } from './context.ts';
-import { adminSessionOf, recordOf, sessionOf } from './exchange.ts';
+import { showsInternal } from './error-response.ts';
 import { graphqlRequestFrom } from './graphql-request.ts';
-import { showsInternal } from './refusal.ts';
+import { adminSessionOf, recordOf, sessionOf } from './request-record.ts';
 import { VERSION } from './version.ts';
 
 export const ADMIN_ENDPOINTS: readonly AdminEndpoint[] = ['/v1/query', '/v1/metadata', '/v2/query'];
@@ -59,12 +60,13 @@ async function performOperation(
     .send(status === 200 ? text : textToWire(text, prefix));
 }
 
-/** A session variable is text; what a client writes otherwise counts as its JSON. */
+/** Returns the text of a session variable; other values count as their JSON. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** `{query: {query, variables?, operationName?}, user?: {x-engine-role, …}, is_relay?}`; without a user, as the administrator. */
+/** Explains `{query: {query, variables?, operationName?}, user?: {x-engine-role, …}, is_relay?}`. Without a user, the
+ *  administrator is assumed. */
 async function explainAs(
   { options, state }: HttpContext,
   body: unknown,

@@ -1,6 +1,7 @@
-/** The framework's part: every endpoint but POST /v1/graphql, and what they share: CORS, request ids, JSON bodies,
- *  authentication, errors, 404 and 405, the request log.
- *  Not here: what an endpoint does (its own file), listening and closing (server.ts). Reference: docs/reference/behaviour/endpoints.md. */
+/** The endpoints that use the framework, which are all but GraphQL and REST, and what they share: CORS, request ids,
+ *  JSON bodies, authentication, errors, 404 and 405, the request log.
+ *  Not here: what an endpoint does (its own file), listening and closing (server.ts). Reference:
+ *  docs/reference/behaviour/endpoints.md. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import fastify, {
@@ -14,23 +15,21 @@ import type { ApiName } from '../config/options.ts';
 import { EngineError, toAdminBody } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { ADMIN_ENDPOINTS, adminRoutes } from './admin.ts';
+import { acceptsGzip, GZIP_HEADERS, gzipped } from './body/gzip.ts';
+import { readBody } from './body/read-body.ts';
 import { configRoutes, publicRoutes } from './config.ts';
 import { consoleRoutes } from './console.ts';
 import type { HttpContext } from './context.ts';
 import { preflightHeaders } from './cors.ts';
 import { developerRoutes } from './developer.ts';
-import { disconnectSignal, logRequest, recordOf } from './exchange.ts';
-import { isGraphqlPath } from './graphql-path.ts';
-import { acceptsGzip, GZIP_HEADERS, gzipped } from './gzip.ts';
+import { errorFrom, retryAfter, showsInternal, writeParserError } from './error-response.ts';
+import { isGraphqlPath } from './graphql-request.ts';
 import { metricsRoutes } from './metrics.ts';
 import { pgDumpRoutes } from './pg-dump.ts';
-import { readBody } from './read-body.ts';
-import { errorFrom, retryAfter, showsInternal } from './refusal.ts';
-import { requestIdOf } from './request-id.ts';
+import { disconnectSignal, logRequest, recordOf, requestIdOf } from './request-record.ts';
 import { VARY } from './respond.ts';
-import { refuseUnreadable } from './unreadable.ts';
 
-/** Endpoints behind authentication, by the API that turns them on. */
+/** The endpoints behind authentication, by the API that enables them. */
 const ROUTES: Partial<Record<ApiName, (app: FastifyInstance, context: HttpContext) => void>> = {
   metadata: adminRoutes,
   config: configRoutes,
@@ -45,8 +44,8 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
     genReqId: requestIdOf,
     serverFactory: makeServer,
     clientErrorHandler: (error, socket) =>
-      refuseUnreadable(error, socket as Socket, context.options.maxTotalHeaderLength),
-    frameworkErrors: (error, request, reply) => refuse(context, error, request, reply as FastifyReply),
+      writeParserError(error, socket as Socket, context.options.maxTotalHeaderLength),
+    frameworkErrors: (error, request, reply) => sendError(context, error, request, reply as FastifyReply),
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', async (request: FastifyRequest) =>
@@ -55,10 +54,10 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
   app.addHook('onRequest', async (request, reply) => {
     recordOf(request).signal = disconnectSignal(reply.raw);
   });
-  app.addHook('onRequest', async (request, reply) => greet(context, request, reply));
-  // Before the body is read: what is not there need not be understood.
+  app.addHook('onRequest', async (request, reply) => addCommonHeaders(context, request, reply));
+  // Before the body is read: an unknown path needs no body.
   app.addHook('onRequest', async (request) => {
-    if (request.is404) throw absence(app, context, request);
+    if (request.is404) throw unknownPath(app, context, request);
   });
   app.addHook('onSend', async (request, reply, payload) => {
     if (typeof payload !== 'string' || !acceptsGzip(request.headers['accept-encoding'])) return payload;
@@ -71,7 +70,7 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
     const sizeBytes = Number(reply.getHeader('content-length') ?? 0);
     logRequest(context.observe, recordOf(request), request.raw, { status: reply.statusCode, sizeBytes });
   });
-  app.setErrorHandler<FastifyError>((error, request, reply) => refuse(context, error, request, reply));
+  app.setErrorHandler<FastifyError>((error, request, reply) => sendError(context, error, request, reply));
   publicRoutes(app, context);
   if (context.registry) metricsRoutes(app, context, context.registry);
   if (context.options.enableConsole) consoleRoutes(app, context);
@@ -80,7 +79,7 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
       recordOf(request).session = await context.authenticate(request.headers);
       if (request.method !== 'POST') return;
       context.crossSite.checkPreflighted(request.headers);
-      // Whatever a client says its body is, it is JSON or an error.
+      // Any declared content type is accepted; the body is JSON or an error.
       request.raw.headers['content-type'] = 'application/json';
     });
     for (const api of context.options.enabledApis) ROUTES[api]?.(scope, context);
@@ -89,8 +88,12 @@ export async function buildApp(context: HttpContext, makeServer: MakeServer): Pr
   return app;
 }
 
-/** Headers of every response, and the whole answer to a preflight. */
-async function greet(context: HttpContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+/** Adds the headers of every response, and answers preflights. */
+async function addCommonHeaders(
+  context: HttpContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
   reply.headers({ 'x-request-id': request.id, ...VARY });
   context.crossSite.checkSite(request);
   reply.headers(context.corsHeaders(request.headers.origin));
@@ -101,10 +104,10 @@ async function greet(context: HttpContext, request: FastifyRequest, reply: Fasti
   return reply.code(204).send();
 }
 
-/** No such path, or not with this method. */
-function absence(app: FastifyInstance, context: HttpContext, request: FastifyRequest): EngineError {
+/** Returns the error for an unknown path, or for a known path with another method. */
+function unknownPath(app: FastifyInstance, context: HttpContext, request: FastifyRequest): EngineError {
   const path = request.url.split('?', 1)[0]!;
-  // The framework takes a pattern and raises on some. Paths of the engine have none of these characters.
+  // The framework takes a pattern and throws on some of them. Paths of the engine contain none of these characters.
   const url = /[*:()]/.test(path) ? '' : path;
   const allowed = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) =>
     app.hasRoute({ url, method: method as 'GET' }),
@@ -115,14 +118,14 @@ function absence(app: FastifyInstance, context: HttpContext, request: FastifyReq
     : new EngineError('methodNotAllowed', { allowed: allowed.join(', ') });
 }
 
-function refuse(
+function sendError(
   context: HttpContext,
   thrown: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
   const record = recordOf(request);
-  const error = errorFrom(rowOf(thrown), context.observe, record.id);
+  const error = errorFrom(engineErrorOf(thrown), context.observe, record.id);
   const dialect = request.url.startsWith(ADMIN_ENDPOINTS[0]!) ? 'specification' : 'newer';
   const body = toAdminBody(error, dialect, showsInternal(context.options, record.session));
   record.error = body;
@@ -133,8 +136,8 @@ function refuse(
     .send(textToWire(JSON.stringify(body), context.options.headerPrefix));
 }
 
-/** The framework's own refusals, as ours. */
-function rowOf(thrown: unknown): unknown {
+/** Returns errors of the framework as errors of the engine. */
+function engineErrorOf(thrown: unknown): unknown {
   if (!(thrown instanceof Error) || thrown instanceof EngineError) return thrown;
   const { statusCode } = thrown as FastifyError;
   return statusCode !== undefined && statusCode < 500

@@ -1,7 +1,7 @@
-/** The engine's description of itself: GET /v1alpha1/config for administrators (with
- *  `?check_sources=true` it checks the databases first), /v1/version and the health endpoints for
- *  everyone. `/healthz` says whether it serves, and with `?strict=true` fails on inconsistent metadata; `/healthz/sources`
- *  whether the databases answer; `/livez` only that the process does. Spec: "Config API"; docs/reference/behaviour/endpoints.md. */
+/** The configuration, version and health endpoints. GET /v1alpha1/config is for administrators; `?check_sources=true`
+ *  checks the databases first. The others are public: /v1/version; /livez, which says that the process runs;
+ *  /healthz, which says that it serves, and with `?strict=true` fails on inconsistent metadata; /healthz/sources,
+ *  which says whether the databases answer. Reference: docs/reference/behaviour/endpoints.md. */
 import type { FastifyInstance } from 'fastify';
 import { isSecretSet, jwtSecretsOf } from '../auth/authenticate.ts';
 import type { ClaimSource, JwtSecret } from '../config/jwt-secret.ts';
@@ -9,17 +9,17 @@ import { booleanOf } from '../config/option-types.ts';
 import { SourceHealth } from '../database/source-health.ts';
 import { stateVersionOf } from '../metadata/state-version.ts';
 import type { HttpContext } from './context.ts';
-import { adminSessionOf } from './exchange.ts';
+import { adminSessionOf } from './request-record.ts';
 import { VERSION } from './version.ts';
 
-/** Longer than a check of a database that does not answer takes. */
-const MOST_CHECK_MS = 8000;
+/** Longer than the check of a database that does not answer takes. */
+const MAX_CHECK_MS = 8000;
 
 export function configRoutes(app: FastifyInstance, context: HttpContext): void {
   app.get('/v1alpha1/config', async (request) => {
     adminSessionOf(request);
-    const { check_sources: wanted } = request.query as { check_sources?: string };
-    if (wanted === 'true') await context.state.checkSources(MOST_CHECK_MS);
+    const { check_sources: checkSources } = request.query as { check_sources?: string };
+    if (checkSources === 'true') await context.state.checkSources(MAX_CHECK_MS);
     return configView(context);
   });
 }
@@ -30,8 +30,8 @@ export function publicRoutes(app: FastifyInstance, context: HttpContext): void {
   const health = new SourceHealth((source) => context.state.sources.database(source));
   app.get('/healthz/sources', async (_, reply) => {
     const statuses = await health.statuses(context.state.snapshot().metadata.sources);
-    const isWell = Object.values(statuses).every(({ status }) => status === 'OK');
-    return reply.code(isWell ? 200 : 500).send(statuses);
+    const areHealthy = Object.values(statuses).every(({ status }) => status === 'OK');
+    return reply.code(areHealthy ? 200 : 500).send(statuses);
   });
   app.get('/healthz', async (request, reply) => {
     if (context.life.isStopping)
@@ -46,7 +46,7 @@ export function publicRoutes(app: FastifyInstance, context: HttpContext): void {
   });
 }
 
-/** Only what is so: a feature that does not exist yet is told as off. */
+/** Returns the effective configuration. Features that do not exist are reported as off. */
 function configView({ options, state }: HttpContext): unknown {
   const secrets = jwtSecretsOf(options);
   return {
@@ -75,11 +75,11 @@ function configView({ options, state }: HttpContext): unknown {
   };
 }
 
-/** How claims are found, never with what they are verified. */
+/** Describes how claims are found, without the keys that verify them. */
 function jwtView({ namespace, areClaimsStringified, claimsMap }: JwtSecret): unknown {
-  const place = namespace.kind === 'name' ? 'claims_namespace' : 'claims_namespace_path';
+  const namespaceKey = namespace.kind === 'name' ? 'claims_namespace' : 'claims_namespace_path';
   return {
-    [place]: namespace.text,
+    [namespaceKey]: namespace.text,
     claims_format: areClaimsStringified ? 'stringified_json' : 'json',
     claims_map:
       claimsMap && Object.fromEntries([...claimsMap].map(([name, source]) => [name, viewOf(source)])),

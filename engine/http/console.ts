@@ -1,5 +1,5 @@
-/** GET /: GraphiQL, when the console is enabled. Serves the files console/build.ts made, from memory, with headers that
- *  allow the page nothing but this engine. Public, as a page must be: it holds no secret, and asks for one.
+/** GET /: GraphiQL, when the console is enabled. Serves the files built by console/build.ts from memory, with headers
+ *  that allow the page to load from this engine only. The page is public: it holds no secret and asks for one.
  *  Not here: the page (console/page/). */
 import { readdirSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
@@ -14,7 +14,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ttf: 'font/ttf',
 };
 
-/** The editor makes style elements and starts workers of its own; everything else comes from here or not at all. */
+/** The editor creates style elements and starts workers; everything else must come from this engine. */
 const POLICY = [
   "default-src 'self'",
   "style-src 'self' 'unsafe-inline'",
@@ -39,7 +39,7 @@ export function consoleRoutes(app: FastifyInstance, context: HttpContext): void 
     const name = file.replace(/\.gz$/, '');
     const compressed = readFileSync(new URL(file, folder));
     app.get(`/assets/${name}`, async (request, reply) => {
-      // Names hold a hash of the content, so a file never changes.
+      // File names contain a hash of the content, so a file never changes.
       secured(reply)
         .header('cache-control', 'public, max-age=31536000, immutable')
         .header('vary', 'accept-encoding');

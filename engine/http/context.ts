@@ -1,36 +1,86 @@
-/** What every HTTP handler is given. Made once, in server.ts. */
+/** The context every HTTP handler receives: options, engine state, authentication, limits and telemetry. Created once per server.
+ *  Not here: what belongs to one request (request-record.ts, operation.ts). */
 import type { EngineState } from '../admin/state.ts';
-import type { Authenticate } from '../auth/authenticate.ts';
+import { type Authenticate, openAuthenticator } from '../auth/authenticate.ts';
 import type { Options } from '../config/options.ts';
-import type { RateLimiter } from '../limits/rate-limiter.ts';
+import { RateLimiter } from '../limits/rate-limiter.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { Registry } from '../observe/registry.ts';
-import type { RemoteCache } from '../remote/cache.ts';
-import type { LiveQueries } from '../subscribe/live-queries.ts';
+import { RemoteCache } from '../remote/cache.ts';
+import { LiveQueries } from '../subscribe/live-queries.ts';
 import type { AsyncActions } from '../webhook/async-actions.ts';
-import type { ByteBudget } from './byte-budget.ts';
-import type { CorsPolicy } from './cors.ts';
-import type { CrossSite } from './cross-site.ts';
-import type { SendQueues } from './send-queues.ts';
-import type { Tracing } from './tracing.ts';
+import { ByteBudget } from './body/byte-budget.ts';
+import { SendQueues } from './body/send-queues.ts';
+import { type CorsPolicy, corsPolicy } from './cors.ts';
+import { type CrossSite, crossSitePolicy } from './cross-site.ts';
+import { errorFrom } from './error-response.ts';
+import { Tracing } from './tracing.ts';
 
 export type HttpContext = {
   readonly options: Options;
   readonly state: EngineState;
   readonly authenticate: Authenticate;
   readonly observe: Observe;
-  /** Where the API `metrics` is enabled. */
+  /** Null when the API `metrics` is disabled. */
   readonly registry: Registry | null;
   readonly corsHeaders: CorsPolicy;
   readonly crossSite: CrossSite;
   readonly tracing: Tracing;
-  /** Whether requests should go elsewhere by now. */
+  /** `isStopping` is true once clients should send their requests to another replica. */
   readonly life: { isStopping: boolean };
   readonly rateLimiter: RateLimiter;
   readonly budget: ByteBudget;
   readonly sendQueues: SendQueues;
   readonly live: LiveQueries;
   readonly asyncActions: AsyncActions;
-  /** Null: off. */
+  /** Null when --remote-schema-cache-size is 0. */
   readonly remoteCache: RemoteCache | null;
 };
+
+export async function createContext(
+  options: Options,
+  state: EngineState,
+  observe: Observe,
+  { registry, asyncActions }: Pick<HttpContext, 'registry' | 'asyncActions'>,
+): Promise<HttpContext> {
+  return {
+    options,
+    state,
+    observe,
+    registry,
+    authenticate: await openAuthenticator(options, observe, state.trusts),
+    corsHeaders: corsPolicy(options),
+    crossSite: crossSitePolicy(options),
+    tracing: new Tracing(options, state, observe),
+    life: { isStopping: false },
+    rateLimiter: new RateLimiter(),
+    budget: new ByteBudget(options.maxBodyBytesInFlight),
+    sendQueues: new SendQueues({
+      fullBytes: options.sendQueueLength,
+      timeoutMs: options.sendQueueTimeout * 1000,
+      maxBytes: options.maxQueuedBytes,
+    }),
+    live: liveQueries(options, state, observe),
+    asyncActions,
+    remoteCache: options.remoteSchemaCacheSize > 0 ? new RemoteCache(options.remoteSchemaCacheSize) : null,
+  };
+}
+
+function liveQueries(options: Options, state: EngineState, observe: Observe): LiveQueries {
+  return new LiveQueries({
+    refetchIntervalMs: options.liveQueriesMultiplexedRefetchInterval,
+    streamIntervalMs: options.streamingQueriesMultiplexedRefetchInterval,
+    batchSize: options.liveQueriesMultiplexedBatchSize,
+    streamBatchSize: options.streamingQueriesMultiplexedBatchSize,
+    limits: {
+      mostPerConnection: options.maxSubscriptionsPerConnection,
+      mostPerSession: options.maxSubscriptionsPerSession,
+      mostPerRole: options.maxSubscriptionsPerRole,
+    },
+    // The other half of the connections is left for requests.
+    mostAtOnce: Math.max(1, Math.floor(options.pgConnections / 2)),
+    model: () => state.snapshot().model,
+    databases: state.sources,
+    errorOf: (thrown) => errorFrom(thrown, observe, 'live query'),
+  });
+}

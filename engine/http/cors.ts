@@ -1,12 +1,14 @@
-/** Which origins a browser may call from, and the headers that tell it so. Origins are echoed, because requests may carry
- *  credentials. `*` allows every origin without credentials: a browser then sends no cookies, and shows no answer to a request
- *  that had some. Pure: option and origin in, headers out.
- *  In: `--cors-domain`: `*`, or origins, where `https://*.example.com` is any one label in front. */
+/** The origins a browser may call from, and the CORS headers for them. Origins are echoed, because requests may carry
+ *  credentials. `*` allows every origin without credentials: a browser then sends no cookies, and hides answers to
+ *  requests that had some. In: `--cors-domain`, which is `*` or a list of origins; `https://*.example.com` matches
+ *  any one label. Out: headers. Pure.
+ *  Not here: requests without a preflight (cross-site.ts). */
 import type { Options } from '../config/options.ts';
 
 export type CorsHeaders = Readonly<Record<string, string>>;
 
-/** Headers for a response to `origin`; none for origins that may not call and for requests that are not cross-origin. */
+/** Returns the headers for a response to `origin`; none for origins that may not call and for requests that are not
+ *  cross-origin. */
 export type CorsPolicy = (origin: string | undefined) => CorsHeaders;
 
 const NONE: CorsHeaders = {};
@@ -28,7 +30,8 @@ export function corsPolicy(options: CorsOptions): CorsPolicy {
   };
 }
 
-/** True for origins that may call with cookies: those `--cors-domain` lists, and every one with --cors-any-origin-credentials. */
+/** True for origins that may call with cookies: those `--cors-domain` lists, and every origin with
+ *  --cors-any-origin-credentials. */
 export function mayUseCredentials(options: CorsOptions): (origin: string) => boolean {
   if (options.disableCors) return () => false;
   const domains = domainsOf(options);
@@ -41,7 +44,7 @@ function domainsOf({ corsDomain }: CorsOptions): readonly string[] {
   return corsDomain.split(',').map((domain) => domain.trim());
 }
 
-/** What a preflight is answered, besides the headers of every response. */
+/** Returns the headers that only the answer to a preflight has. */
 export function preflightHeaders(requestedHeaders: string | undefined): CorsHeaders {
   return {
     'access-control-allow-methods': METHODS,
@@ -50,7 +53,7 @@ export function preflightHeaders(requestedHeaders: string | undefined): CorsHead
   };
 }
 
-/** `*` alone matches everything, within a name one label. */
+/** Returns the pattern of a domain: a single `*` matches everything, `*` within a name matches one label. */
 export function namePattern(domain: string): RegExp {
   if (domain === '*') return /./;
   const escaped = domain.replace(/\/$/, '').replace(/[.+?^${}()|[\]\\]/g, '\\$&');

@@ -1,9 +1,11 @@
-/** Requests a browser sends on behalf of a page of another site. Two checks, both on headers alone:
- *  - `checkPreflighted`: a request that may write is one no browser sends across origins without a preflight: it has a JSON
- *    content type, or a header that pages cannot set otherwise. Cookies, an IP address or nothing at all may authenticate it.
- *  - `checkSite`: an engine without an admin secret trusts everyone who reaches it, so it answers only for its own host names
- *    (a page can let its own name point to this address) and pages of its own origin.
- *  Not here: which origins preflights and handshakes allow (cors.ts). Fetch standard, "CORS-safelisted request-header". */
+/** Refuses requests that a browser sends for a page of another site. There are two checks, both on headers only.
+ *  `checkPreflighted`: a request that may write must be one that browsers preflight across origins: it has a JSON
+ *  content type, or a header that pages cannot set without a preflight. Otherwise cookies, an IP address or nothing
+ *  at all could authenticate it.
+ *  `checkSite`: an engine without an admin secret trusts everyone who reaches it, so it answers only for its own host
+ *  names (a page can point a name of its own at this address) and to pages of its own origin.
+ *  Not here: which origins preflights and handshakes allow (cors.ts). Fetch standard, "CORS-safelisted
+ *  request-header". */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { isSecretSet, jwtSecretsOf } from '../auth/authenticate.ts';
@@ -12,19 +14,19 @@ import { fail } from '../errors/engine-error.ts';
 import { mayUseCredentials, namePattern } from './cors.ts';
 
 export type CrossSite = {
-  /** Raises `hostNotAllowed`, `originNotAllowed`. Passes where an admin secret is set. */
+  /** Raises `hostNotAllowed`, `originNotAllowed`. Does nothing when an admin secret is set. */
   readonly checkSite: (request: Pick<IncomingMessage, 'headers' | 'url'>) => void;
   /** Raises `preflightMissing`. */
   readonly checkPreflighted: (headers: IncomingHttpHeaders) => void;
 };
 
-/** Media types of our bodies. Pages send others (text, forms) without a preflight. */
+/** The media types of our bodies. Pages can send other types (text, forms) without a preflight. */
 const JSON_TYPE = /^\s*application\/(graphql|([\w.-]+\+)?json)\s*(;|$)/i;
 
-/** Headers clients send for no other reason, besides those with the engine's prefix. */
+/** Headers that make browsers send a preflight, besides those with the engine's prefix. */
 const FORCING_HEADERS = ['x-requested-with', 'apollo-require-preflight', 'graphql-require-preflight'];
 
-/** Load balancers call these by any name; they hold nothing secret. */
+/** Load balancers call these paths under any name; the answers hold no secret. */
 const PUBLIC_PATHS: readonly string[] = ['/healthz', '/healthz/sources', '/livez', '/v1/version'];
 
 export function crossSitePolicy(options: Options): CrossSite {
@@ -62,12 +64,14 @@ function siteCheck(options: Options): CrossSite['checkSite'] {
   };
 }
 
-/** Whether the page comes from where the request goes. The scheme is not compared: a proxy may have ended TLS. */
+/** True when the page comes from the host the request is sent to. Schemes are not compared: a proxy may have ended
+ *  TLS. */
 export function isSameOrigin(origin: string, host: string | undefined): boolean {
   return host !== undefined && URL.parse(origin)?.host === host.toLowerCase();
 }
 
-/** True for a bearer token. Browsers send other schemes by themselves, and pages cannot set the header without a preflight. */
+/** True for a bearer token. Browsers send other schemes by themselves, and pages cannot set the header without a
+ *  preflight. */
 export function isToken(authorization: string | undefined): boolean {
   return authorization !== undefined && /^\s*bearer\s/i.test(authorization);
 }
@@ -76,7 +80,7 @@ function isLoopback(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127\.[\d.]+$/.test(name);
 }
 
-/** `Shop.example:8080` → `shop.example`, `[::1]:8080` → `::1`. */
+/** Returns the host without its port: `Shop.example:8080` → `shop.example`, `[::1]:8080` → `::1`. */
 function hostName(host: string): string {
   return host
     .toLowerCase()

@@ -1,11 +1,12 @@
-/** The API `developer`, for administrators: GET /dev/subscriptions, the statements that subscriptions are asked again with and how
- *  many wait for them; /dev/subscriptions/extended with their text and values; GET /dev/plan_cache, how often plans are used again.
- *  What a person looks at who wonders why Postgres is busy. Reference: docs/reference/behaviour/endpoints.md. Not here: numbers over time (metrics.ts). */
+/** The API `developer`, for administrators who investigate load on Postgres. GET /dev/subscriptions lists the
+ *  statements that subscriptions poll and the number of their subscribers; /dev/subscriptions/extended adds their
+ *  text and values; /dev/plan_cache counts hits and misses.
+ *  Not here: metrics over time (metrics.ts). Reference: docs/reference/behaviour/endpoints.md. */
 import type { FastifyInstance } from 'fastify';
 import { planCacheCounts } from '../execute/plan-cache.ts';
 import type { LiveQueries, Polled } from '../subscribe/live-queries.ts';
 import type { HttpContext } from './context.ts';
-import { adminSessionOf } from './exchange.ts';
+import { adminSessionOf } from './request-record.ts';
 
 export function developerRoutes(app: FastifyInstance, { live }: HttpContext): void {
   const routes = {
@@ -35,7 +36,7 @@ function summary({ source, isStream, intervalMs, cohorts }: Polled): object {
   };
 }
 
-/** Values are those the statement's parameters have, session variables among them. */
+/** Adds the values of the statement's parameters, session variables among them. */
 function extended(polled: Polled): object {
   const cohorts = polled.cohorts.map(({ values, watchers }) => ({ subscribers: watchers, values }));
   return { ...summary(polled), statement: polled.statement, cohorts };

@@ -1,14 +1,31 @@
-/** A parsed body → one GraphQL request, or `parseFailed` with the path of what is wrong. Pure.
- *  Unknown keys are let through unread, and so are `extensions` but for persisted queries, which there are none of.
- *  Spec: "GraphQL API". */
-
+/** A GraphQL request: the paths it may be sent to, and its parsed body → query, operation name and variables. Pure.
+ *  Unknown keys of the body are ignored, and so are `extensions`, except that persisted queries are refused.
+ *  Not here: what the query means (plan/). Reference: docs/reference/behaviour/endpoints.md. */
 import { fail } from '../errors/engine-error.ts';
 import type { GraphqlRequest } from '../execute/plan-cache.ts';
 import { isRecord } from '../json/value.ts';
 
+/** The older path: a failed request has the status of its error there, where the newer path answers 200. */
+export const OLDER_GRAPHQL_PATH = '/v1alpha1/graphql';
+/** The path where tables are connections, as Relay wants them. */
+const RELAY_PATH = '/v1beta1/relay';
+const GRAPHQL_PATHS: readonly string[] = ['/v1/graphql', OLDER_GRAPHQL_PATH, RELAY_PATH];
+
+/** True for the URL of a GraphQL endpoint, with or without a query string. */
+export function isGraphqlPath(url: string): boolean {
+  return GRAPHQL_PATHS.some(
+    (path) => url.startsWith(path) && (url.length === path.length || url[path.length] === '?'),
+  );
+}
+
+export function isRelayPath(url: string): boolean {
+  return url.startsWith(RELAY_PATH);
+}
+
+/** Reads a GraphQL request from a parsed body. Raises `parseFailed` with the path of the wrong value. */
 export function graphqlRequestFrom(body: unknown): GraphqlRequest {
   if (!isRecord(body))
-    return fail('parseFailed', { text: `expected an object, but encountered ${nameOf(body)}` });
+    return fail('parseFailed', { text: `expected an object, but encountered ${jsonTypeOf(body)}` });
   const { query, operationName = null, variables = null, extensions } = body;
   if (isRecord(extensions) && (extensions['persistedQuery'] ?? null) !== null)
     fail('persistedQueriesDisabled', {});
@@ -18,20 +35,19 @@ export function graphqlRequestFrom(body: unknown): GraphqlRequest {
     return unexpected('operationName', 'a string', operationName);
   }
   if (variables !== null && !isRecord(variables)) return unexpected('variables', 'an object', variables);
-  // An empty name is none: clients send it for documents with one operation.
+  // Clients send an empty name for documents with one operation.
   return { query, operationName: operationName === '' ? null : operationName, variables };
 }
 
 function unexpected(key: string, expected: string, found: unknown): never {
   return fail(
     'parseFailed',
-    { text: `expected ${expected}, but encountered ${nameOf(found)}` },
+    { text: `expected ${expected}, but encountered ${jsonTypeOf(found)}` },
     { path: [key] },
   );
 }
 
-/** As the JSON standard calls it. */
-function nameOf(value: unknown): string {
+function jsonTypeOf(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'an array' : `a ${typeof value}`.replace('a object', 'an object');
 }

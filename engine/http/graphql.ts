@@ -1,27 +1,32 @@
-/** POST /v1/graphql on bare node:http, because at this endpoint the framework's share of the time would be the largest.
- *  In: one request, or an array of them. Out: the text the executor made, untouched, with its length.
- *  Failures are GraphQL errors with status 200; only a body that is no JSON, or too large, gets a status of its own.
- *  Not here: what a request means (execute/answer.ts). Spec: "GraphQL API"; docs/reference/behaviour/endpoints.md, docs/reference/behaviour/authentication.md. */
+/** POST /v1/graphql on bare node:http, because at this endpoint the framework would take the largest share of the time.
+ *  In: one GraphQL request, or an array of them. Out: the text of the executor, unchanged. Failures are GraphQL errors with status
+ *  200; only a body that is not JSON, or too large, and requests that are refused as such have a status of their own.
+ *  Not here: what a request means (execute/answer.ts), writing the response (respond.ts). Reference:
+ *  docs/reference/behaviour/endpoints.md, docs/reference/behaviour/authentication.md. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import type { Snapshot } from '../admin/snapshot.ts';
 import { textToWire } from '../config/header-prefix.ts';
 import { type EngineError, toAdminBody, toGraphqlError } from '../errors/engine-error.ts';
 import { answer } from '../execute/answer.ts';
 import { bodyText } from '../execute/splice.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { Session } from '../resolve/session.ts';
-import { addressOf, checkBatchSize, checkRateLimit } from './admit.ts';
-import { answerContextOf } from './asker.ts';
+import { readBody } from './body/read-body.ts';
 import type { HttpContext } from './context.ts';
-import type { RequestRecord } from './exchange.ts';
-import { isRelayPath, OLDER_GRAPHQL_PATH } from './graphql-path.ts';
-import { graphqlRequestFrom } from './graphql-request.ts';
-import { beginOperation, endOperation } from './operation.ts';
-import { readBody } from './read-body.ts';
-import { errorFrom, retryAfter, showsInternal } from './refusal.ts';
+import { errorFrom, retryAfter, showsInternal } from './error-response.ts';
+import { graphqlRequestFrom, isRelayPath, OLDER_GRAPHQL_PATH } from './graphql-request.ts';
+import {
+  addressOf,
+  answerContextOf,
+  beginOperation,
+  checkBatchSize,
+  checkRateLimit,
+  endOperation,
+  type Requester,
+} from './operation.ts';
+import type { RequestRecord } from './request-record.ts';
 import { type HttpResponse, handlerOf, type NodeHandler } from './respond.ts';
 
-/** Refusals of what is no GraphQL request: they have their own status, and the plain error body. */
+/** Errors that have their own status and the plain error body, because the request never became a GraphQL request. */
 const OWN_STATUS: ReadonlySet<string> = new Set([
   'invalidJson',
   'bodyTooLarge',
@@ -32,79 +37,80 @@ const OWN_STATUS: ReadonlySet<string> = new Set([
   'requestTooSlow',
 ]);
 
+/** A request after authentication. All operations of an array are answered from one snapshot of the engine. */
+type GraphqlWork = Requester & {
+  readonly context: HttpContext;
+  readonly record: RequestRecord;
+  readonly headers: IncomingHttpHeaders;
+  readonly isRelay: boolean;
+};
+
 export function graphqlHandler(context: HttpContext): NodeHandler {
-  return handlerOf(context, answerTo);
+  return handlerOf(context, handle);
 }
 
-async function answerTo(
+/** The whole path of a request: authenticate and parse, take a snapshot, answer; respond.ts writes what it returns. */
+async function handle(
   context: HttpContext,
   record: RequestRecord,
   request: IncomingMessage,
 ): Promise<HttpResponse> {
   try {
-    context.crossSite.checkSite(request);
-    let isRead = false;
-    const read = async (session: Session | null) => {
-      isRead = true;
-      record.graphqlBody = parseJson(await readBody(context, request, session));
-      return record.graphqlBody;
-    };
-    record.session = await context.authenticate(request.headers, () => read(null));
-    context.crossSite.checkPreflighted(request.headers);
-    if (!isRead) await read(record.session);
-    const { headers } = request;
-    const work = {
+    const session = await authenticateAndParse(context, record, request);
+    const { status, body } = await answerAll({
       context,
       record,
-      headers,
+      session,
+      model: context.state.snapshot().model,
+      headers: request.headers,
       address: addressOf(request, context.options.trustedProxies),
-      session: record.session,
       isRelay: isRelayPath(request.url!),
-      snapshot: context.state.snapshot(),
-    };
-    const { status, body } = await answerAll(work, record.graphqlBody);
+    });
     return { status: keepsStatus(request) ? status : 200, body };
   } catch (thrown) {
     return refusal(context, record, request, thrown);
   }
 }
 
-/** What one record is worked on with: however many requests it holds, they see one state of the engine. */
-type Work = {
-  readonly context: HttpContext;
-  readonly record: RequestRecord;
-  readonly headers: IncomingHttpHeaders;
-  readonly address: string | undefined;
-  readonly session: Session;
-  readonly isRelay: boolean;
-  readonly snapshot: Snapshot;
-};
-
-/** The older path tells by the status, too, how a request ended. */
-function keepsStatus(request: IncomingMessage): boolean {
-  return request.url!.startsWith(OLDER_GRAPHQL_PATH);
+/** Returns the session; the parsed body is in the record afterwards. An authentication hook may need the body before the session
+ *  is known; otherwise the body is read after authentication, up to the limit of the role. */
+async function authenticateAndParse(
+  context: HttpContext,
+  record: RequestRecord,
+  request: IncomingMessage,
+): Promise<Session> {
+  const { crossSite } = context;
+  const parse = async (session: Session | null) => {
+    record.graphqlBody = parseJson(await readBody(context, request, session));
+    return record.graphqlBody;
+  };
+  crossSite.checkSite(request);
+  record.session = await context.authenticate(request.headers, () => parse(null));
+  crossSite.checkPreflighted(request.headers);
+  if (record.graphqlBody === undefined) await parse(record.session);
+  return record.session;
 }
 
-/** An array is answered in order, one after the other: mutations in it may build on each other. */
-async function answerAll(work: Work, body: unknown): Promise<HttpResponse> {
+/** Answers the operations of an array in order, one after the other, because a mutation may depend on the one before it. */
+async function answerAll(work: GraphqlWork): Promise<HttpResponse> {
+  const { graphqlBody: body } = work.record;
   if (!Array.isArray(body)) return answerOne(work, body);
-  const { session, snapshot } = work;
-  checkBatchSize(body, { model: snapshot.model, session });
+  checkBatchSize(body, work);
   const answers: string[] = [];
   for (const item of body) answers.push(bodyText((await answerOne(work, item)).body));
   return { status: 200, body: `[${answers.join(',')}]` };
 }
 
-async function answerOne(work: Work, asked: unknown): Promise<HttpResponse> {
-  const { context, record, session, isRelay, address, snapshot } = work;
-  const { model } = snapshot;
-  const operation = beginOperation(context, record.id, 'http', work.headers);
+async function answerOne(work: GraphqlWork, body: unknown): Promise<HttpResponse> {
+  const { context, record, session, model, isRelay, headers } = work;
+  const operation = beginOperation(context, record.id, 'http', headers);
   try {
-    checkRateLimit(context.rateLimiter, { model, session, address });
-    const asker = answerContextOf(context, session, work.headers, operation, record);
-    const body = await answer(graphqlRequestFrom(asked), { model, isRelay, ...asker });
+    checkRateLimit(context.rateLimiter, work);
+    const request = graphqlRequestFrom(body);
+    const answerContext = answerContextOf(context, session, headers, operation, record);
+    const text = await answer(request, { model, isRelay, ...answerContext });
     endOperation(context, operation, null);
-    return { status: 200, body };
+    return { status: 200, body: text };
   } catch (thrown) {
     const error = errorFrom(thrown, context.observe, record.id);
     endOperation(context, operation, error);
@@ -112,7 +118,12 @@ async function answerOne(work: Work, asked: unknown): Promise<HttpResponse> {
   }
 }
 
-/** What keeps a request from being one at all has its own status and the plain error body. */
+/** True for the older path, where a failed request has the status of its error. */
+function keepsStatus(request: IncomingMessage): boolean {
+  return request.url!.startsWith(OLDER_GRAPHQL_PATH);
+}
+
+/** Answers a request that failed before its operations began. */
 function refusal(
   context: HttpContext,
   record: RequestRecord,

@@ -1,6 +1,7 @@
-/** GET /v1/metrics, where the API `metrics` is enabled: for whoever knows `--metrics-secret` (a bearer token), and for
- *  administrators. Also here: the numbers that are read where they are, when somebody looks.
- *  Not here: numbers that are counted (observe/measure.ts), the text (observe/registry.ts). Reference: docs/reference/behaviour/endpoints.md. */
+/** GET /v1/metrics, when the API `metrics` is enabled: for clients with `--metrics-secret` (a bearer token), and for
+ *  administrators. Also here: the metrics whose values are collected when they are scraped.
+ *  Not here: metrics that are counted (observe/measure.ts), the text format (observe/registry.ts). Reference:
+ *  docs/reference/behaviour/endpoints.md. */
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { EngineState } from '../admin/state.ts';
@@ -9,7 +10,7 @@ import { planCacheCounts } from '../execute/plan-cache.ts';
 import type { Registry } from '../observe/registry.ts';
 import { openRemoteFeeds } from '../remote/feed.ts';
 import type { HttpContext } from './context.ts';
-import { adminSessionOf, recordOf } from './exchange.ts';
+import { adminSessionOf, recordOf } from './request-record.ts';
 
 export function metricsRoutes(app: FastifyInstance, context: HttpContext, registry: Registry): void {
   readMetadata(registry, context.state);
@@ -30,7 +31,7 @@ export function metricsRoutes(app: FastifyInstance, context: HttpContext, regist
   });
 }
 
-/** Hashes are equally long: time tells nothing about the secret. */
+/** Compares hashes, which have equal length, so that the time reveals nothing about the secret. */
 function isBearer(authorization: string | undefined, secret: string): boolean {
   const given = /^Bearer (.+)$/i.exec(authorization ?? '')?.[1];
   if (given === undefined) return false;

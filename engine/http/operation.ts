@@ -1,11 +1,50 @@
-/** One GraphQL operation, however it came, as it is told to those who observe.
- *  Not here: what it means (execute/answer.ts), what becomes of the telling (observe/). */
-import type { IncomingHttpHeaders } from 'node:http';
-import type { EngineError } from '../errors/engine-error.ts';
-import type { Progress } from '../execute/answer.ts';
+/** What every GraphQL operation needs, over HTTP, REST or a WebSocket: the request limits of its role, the context the executor
+ *  runs it in, and its entry in the log, the metrics and the traces.
+ *  Not here: reading a request (graphql.ts, rest.ts, websocket/operation.ts), running it (execute/answer.ts). */
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { type EngineError, fail } from '../errors/engine-error.ts';
+import type { AnswerContext, Progress } from '../execute/answer.ts';
+import type { RateLimiter } from '../limits/rate-limiter.ts';
 import type { OperationFinished } from '../observe/observation.ts';
+import { requestPolicyOf } from '../resolve/request-policy.ts';
+import type { Session } from '../resolve/session.ts';
+import type { Model } from '../resolve/types.ts';
+import type { OutboundContext } from '../webhook/outbound.ts';
 import type { HttpContext } from './context.ts';
+import { showsInternal } from './error-response.ts';
+import type { RequestRecord } from './request-record.ts';
 
+/** The client of an operation, for the limits of its role. */
+export type Requester = {
+  readonly model: Model;
+  readonly session: Session;
+  readonly address: string | undefined;
+};
+
+/** Counts one operation against the rate limit of the role. Raises `rateLimitExceeded`. */
+export function checkRateLimit(limiter: RateLimiter, { model, session, address }: Requester): void {
+  const { rate } = requestPolicyOf(model, session.role);
+  if (rate) limiter.admit(rate, session, address);
+}
+
+/** Checks how many operations a role may send in one body. Raises `batchLimitExceeded`. */
+export function checkBatchSize(
+  { length: found }: readonly unknown[],
+  { model, session }: Omit<Requester, 'address'>,
+): void {
+  const { mostInBatch: most } = requestPolicyOf(model, session.role);
+  if (most !== null && found > most) fail('batchLimitExceeded', { found, most });
+}
+
+/** Returns the address of the client. Each of the `trustedProxies` has appended to X-Forwarded-For the address that called it;
+ *  entries before those can be forged. */
+export function addressOf({ headers, socket }: IncomingMessage, trustedProxies: number): string | undefined {
+  if (trustedProxies === 0) return socket.remoteAddress;
+  const forwarded = String(headers['x-forwarded-for'] ?? '').split(',');
+  return forwarded.at(-trustedProxies)?.trim() || socket.remoteAddress;
+}
+
+/** An operation between `beginOperation` and `endOperation`. The executor fills in `progress`. */
 export type RunningOperation = {
   readonly requestId: string;
   readonly transport: OperationFinished['transport'];
@@ -13,6 +52,7 @@ export type RunningOperation = {
   readonly progress: Progress;
 };
 
+/** Starts the clock of an operation, and its span if it is traced. */
 export function beginOperation(
   { tracing }: HttpContext,
   requestId: string,
@@ -23,7 +63,7 @@ export function beginOperation(
   return { requestId, transport, startedAt: performance.now(), progress: { asked: null, plan: null, span } };
 }
 
-/** `error`: what the client is told; null when all is well. */
+/** Reports a finished operation to the log, the metrics and its trace. `error` is what the client receives; null on success. */
 export function endOperation(
   { observe }: HttpContext,
   { requestId, transport, startedAt, progress }: RunningOperation,
@@ -45,4 +85,30 @@ export function endOperation(
     'pergola.transport': transport,
     'pergola.request_id': requestId,
   });
+}
+
+/** Builds the context the executor runs an operation in, except for the model, which belongs to the snapshot of the request.
+ *  `record` collects cookies and errors for the HTTP response; an operation over a WebSocket has none. */
+export function answerContextOf(
+  { state, options, observe, asyncActions, remoteCache }: HttpContext,
+  session: Session,
+  headers: IncomingHttpHeaders,
+  { progress }: RunningOperation,
+  record?: RequestRecord,
+  signal = record?.signal,
+): Omit<AnswerContext, 'model' | 'outbound'> & { readonly outbound: OutboundContext } {
+  const outbound = {
+    variables: state.outboundVariables,
+    trusts: state.trusts,
+    headers,
+    headerPrefix: options.headerPrefix,
+    observe,
+    showsInternal: showsInternal(options, session),
+    asyncActions,
+    ...(remoteCache && { remoteCache }),
+    prefersConfiguredHeaders: options.configuredHeaderPrecedence,
+    ...(record && { record }),
+    signal,
+  };
+  return { session, databases: state.sources, outbound, progress };
 }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { openSocket } from '../../testing/websocket.ts';
-import { ByteBudget } from './byte-budget.ts';
+import { ByteBudget } from './body/byte-budget.ts';
 
 const MIB = 2 ** 20;
 const ROLE_BYTES = 256 * 1024;

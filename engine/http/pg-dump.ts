@@ -5,7 +5,7 @@ import { cleanDump, forbiddenOption, pgDump } from '../database/pg-dump.ts';
 import { EngineError, fail } from '../errors/engine-error.ts';
 import { isRecord } from '../json/value.ts';
 import type { HttpContext } from './context.ts';
-import { adminSessionOf, recordOf } from './exchange.ts';
+import { adminSessionOf, recordOf } from './request-record.ts';
 
 export function pgDumpRoutes(app: FastifyInstance, { state }: HttpContext): void {
   app.post('/v1alpha1/pg_dump', async (request, reply) => {

@@ -1,16 +1,21 @@
-/** An answer of an endpoint that does without the framework, onto the socket: status, headers, text or bytes, log line.
- *  Not here: what the answer is (graphql.ts, rest.ts). */
+/** Writes the response of an endpoint that does not use the framework: status, headers, text or bytes, log line.
+ *  Not here: the content of the response (graphql.ts, rest.ts). */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Body } from '../execute/splice.ts';
+import { acceptsGzip, GZIP_HEADERS, gzipped } from './body/gzip.ts';
 import type { HttpContext } from './context.ts';
-import { disconnectSignal, logRequest, newRecord, type RequestRecord } from './exchange.ts';
-import { acceptsGzip, GZIP_HEADERS, gzipped } from './gzip.ts';
-import { requestIdOf } from './request-id.ts';
+import {
+  disconnectSignal,
+  logRequest,
+  newRecord,
+  type RequestRecord,
+  requestIdOf,
+} from './request-record.ts';
 
-/** What an answer depends on besides its URL: caches must not give one client what is another's. */
+/** The request headers a response depends on, so that caches keep the responses of clients apart. */
 export const VARY = { vary: 'accept-encoding, origin' } as const;
 
-/** In the log, as of the error `clientGone`. */
+/** The status in the log when the client has disconnected, as of the error `clientGone`. */
 const CLIENT_GONE = 499;
 
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -21,7 +26,7 @@ export type HttpResponse = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** Handles one request: what `answerTo` makes of it goes out. */
+/** Returns a handler that writes what `handle` returns. */
 export function handlerOf(
   context: HttpContext,
   handle: (context: HttpContext, record: RequestRecord, request: IncomingMessage) => Promise<HttpResponse>,
@@ -71,7 +76,7 @@ function headersOf(
   return headers;
 }
 
-/** Text goes out with the headers in one write; bytes as they are, all of them in one write too. */
+/** Writes text together with the headers, and all pieces of a body in bytes, in one write. */
 function send(response: ServerResponse, body: Body): void {
   if (typeof body === 'string') {
     response.end(body);

@@ -1,7 +1,8 @@
-/** `/api/rest/…` on bare node:http, like /v1/graphql: the path finds an endpoint, the query string and the body give its
- *  document variables, the answer is `data` as it stands. Authentication, session and CORS are those of GraphQL.
- *  Failures are the plain error body with the status of the error. Reference: docs/reference/behaviour/endpoints.md.
- *  Not here: routes (resolve/routes.ts), the document (execute/endpoint.ts). */
+/** `/api/rest/…` on bare node:http, like /v1/graphql: the path selects an endpoint, the query string and the body set
+ *  the variables of its document, and the answer is the bare `data`. Authentication, session and CORS are those of
+ *  GraphQL. Failures have the plain error body and the status of the error.
+ *  Not here: routes (resolve/routes.ts), the document (execute/endpoint.ts). Reference:
+ *  docs/reference/behaviour/endpoints.md. */
 import type { IncomingMessage } from 'node:http';
 import { textToWire } from '../config/header-prefix.ts';
 import { fail, toAdminBody } from '../errors/engine-error.ts';
@@ -9,30 +10,35 @@ import { answerEndpoint, type EndpointArguments } from '../execute/endpoint.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { isRecord } from '../json/value.ts';
 import type { Match, Routes } from '../resolve/routes.ts';
-import { addressOf, checkRateLimit } from './admit.ts';
-import { answerContextOf } from './asker.ts';
+import { readBody } from './body/read-body.ts';
 import type { HttpContext } from './context.ts';
-import type { RequestRecord } from './exchange.ts';
-import { beginOperation, endOperation, type RunningOperation } from './operation.ts';
-import { readBody } from './read-body.ts';
-import { errorFrom, retryAfter, showsInternal } from './refusal.ts';
+import { errorFrom, retryAfter, showsInternal } from './error-response.ts';
+import {
+  addressOf,
+  answerContextOf,
+  beginOperation,
+  checkRateLimit,
+  endOperation,
+  type RunningOperation,
+} from './operation.ts';
+import type { RequestRecord } from './request-record.ts';
 import { type HttpResponse, handlerOf, type NodeHandler } from './respond.ts';
 
 const REST_PATH = '/api/rest/';
 
-/** Browsers send these across origins without a preflight. */
+/** Methods that browsers send across origins without a preflight. */
 const SIMPLE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
 
-/** Preflights are the framework's. */
+/** True for requests to REST endpoints. Preflights are answered by the framework. */
 export function isRest({ method, url }: IncomingMessage): boolean {
   return method !== 'OPTIONS' && url!.startsWith(REST_PATH);
 }
 
 export function restHandler(context: HttpContext): NodeHandler {
-  return handlerOf(context, answerTo);
+  return handlerOf(context, handle);
 }
 
-async function answerTo(
+async function handle(
   context: HttpContext,
   record: RequestRecord,
   request: IncomingMessage,
@@ -51,9 +57,9 @@ async function answerTo(
     const address = addressOf(request, context.options.trustedProxies);
     checkRateLimit(context.rateLimiter, { model, session, address });
     const given = argumentsOf(values, query, headers['content-type'] ?? '', text);
-    const asker = answerContextOf(context, session, headers, operation, record);
+    const answerContext = answerContextOf(context, session, headers, operation, record);
     const mayWrite = () => SIMPLE_METHODS.has(method) && context.crossSite.checkPreflighted(headers);
-    const body = await answerEndpoint(endpoint, { ...given, mayWrite }, { model, ...asker });
+    const body = await answerEndpoint(endpoint, { ...given, mayWrite }, { model, ...answerContext });
     endOperation(context, operation, null);
     const isKept = method === 'GET' && endpoint.maxAgeSeconds !== null;
     return {
@@ -66,13 +72,13 @@ async function answerTo(
   }
 }
 
-/** Not by way of `URL`, which would take `..` for a step back. */
+/** Splits path and query string. `URL` is not used, because it resolves `..`. */
 function partsOf(url: string): readonly [path: readonly string[], query: URLSearchParams] {
   const [path = '', ...query] = url.slice(REST_PATH.length).split('?');
   return [path.split('/').map(decoded), new URLSearchParams(query.join('?'))];
 }
 
-/** Raises `endpointNotFound`, `methodNotAllowed`. */
+/** Finds the endpoint of a path and method. Raises `endpointNotFound`, `methodNotAllowed`. */
 function endpointAt(routes: Routes, path: readonly string[], method: string): Match {
   const matches = routes.match(path);
   if (matches.length === 0) fail('endpointNotFound', {});
@@ -82,7 +88,7 @@ function endpointAt(routes: Routes, path: readonly string[], method: string): Ma
   return fail('methodNotAllowed', { allowed: [...new Set(allowed)].sort().join(', ') });
 }
 
-/** A slash in a value is sent as `%2F`. */
+/** Decodes a segment of the path. A slash in a value is sent as `%2F`. */
 function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);
@@ -91,7 +97,8 @@ function decoded(segment: string): string {
   }
 }
 
-/** The path comes before the query string, that before the body. Raises `invalidJson`, `parseFailed`. */
+/** Collects the variables: the path overrides the query string, which overrides the body. Raises `invalidJson`,
+ *  `parseFailed`. */
 function argumentsOf(
   fromPath: Readonly<Record<string, string>>,
   query: URLSearchParams,

@@ -1,50 +1,41 @@
-/** The server: one node:http listener. POST /v1/graphql goes straight to graphql.ts, /api/rest/ to rest.ts, everything else to
- *  app.ts; WebSockets are websocket.ts's.
- *  In: options, state, log. Out: the URL it listens at, and a `close` that lets requests in flight finish. */
+/** The server: one node:http listener. GraphQL requests go straight to graphql.ts, REST requests to rest.ts,
+ *  everything else to app.ts, and WebSockets to websocket/handshake.ts.
+ *  In: options, state, telemetry. Out: the URL it listens at, and a `close` that lets requests in flight finish.
+ *  Not here: what an endpoint does (its own file). */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EngineState } from '../admin/state.ts';
-import { openAuthenticator } from '../auth/authenticate.ts';
+import { keepLastHeader } from '../auth/session-variables.ts';
 import type { Options } from '../config/options.ts';
 import { ended, type Grace } from '../limits/grace.ts';
-import { RateLimiter } from '../limits/rate-limiter.ts';
 import type { Observe } from '../observe/observation.ts';
-import { RemoteCache } from '../remote/cache.ts';
-import { LiveQueries } from '../subscribe/live-queries.ts';
 import { buildApp } from './app.ts';
-import { ByteBudget } from './byte-budget.ts';
-import type { HttpContext } from './context.ts';
-import { corsPolicy } from './cors.ts';
-import { crossSitePolicy } from './cross-site.ts';
-import { cutUnread } from './cut-unread.ts';
+import { discardUnreadBody, releaseBody } from './body/read-body.ts';
+import { createContext, type HttpContext } from './context.ts';
+import { MAX_HEADERS } from './error-response.ts';
 import { graphqlHandler } from './graphql.ts';
-import { isGraphqlPath } from './graphql-path.ts';
-import { releaseBody } from './read-body.ts';
-import { errorFrom } from './refusal.ts';
-import { keepLastHeader } from './repeated-headers.ts';
+import { isGraphqlPath } from './graphql-request.ts';
 import { isRest, restHandler } from './rest.ts';
-import { SendQueues } from './send-queues.ts';
-import { Tracing } from './tracing.ts';
-import { MOST_HEADERS } from './unreadable.ts';
-import { acceptWebsockets, isWebsocketUpgrade } from './websocket.ts';
+import { acceptWebsockets, isWebsocketUpgrade } from './websocket/handshake.ts';
 
 export type HttpServer = {
-  /** `http://localhost:8080` */
+  /** For example `http://localhost:8080`. */
   readonly url: string;
-  /** Accepts nothing more and waits for requests in flight; how many were cut off when the time was up. */
+  /** Stops accepting requests and waits for those in flight. Returns the number of requests that were cut off at the
+   *  deadline. */
   readonly close: (grace: Grace) => Promise<number>;
 };
 
-/** Longer than load balancers keep an idle connection (60 s is usual), so that it is they who close it: otherwise a request
- *  may be on its way just when we do. */
+/** Longer than load balancers keep an idle connection (60 s is usual), so that they close it first. Otherwise the
+ *  engine could close a connection while a request is on its way. */
 const KEEP_ALIVE_MS = 75_000;
 
-/** How often connections without a whole request are looked at. */
+/** The interval of checks for connections without a complete request. */
 const CHECK_HEADERS_MS = 1000;
 
-/** Without a request for so long, connections are idle. */
+/** After this time without a request, connections count as idle. */
 const QUIET_MS = 200;
-/** How long there may be requests after all; balancers take about as long to look elsewhere. */
+/** The longest wait for idle connections; load balancers take about as long to choose another replica. */
 const LINGER_MS = 2000;
 
 export async function openServer(
@@ -53,12 +44,12 @@ export async function openServer(
   observe: Observe,
   { registry, asyncActions }: Pick<HttpContext, 'registry' | 'asyncActions'>,
 ): Promise<HttpServer> {
-  const context = await contextOf(options, state, observe, { registry, asyncActions });
+  const context = await createContext(options, state, observe, { registry, asyncActions });
   const hasGraphql = options.enabledApis.includes('graphql');
   const answerGraphql = graphqlHandler(context);
   const answerRest = restHandler(context);
   const inFlight = new Set<ServerResponse>();
-  /** When a request last came or was answered. */
+  /** When the last request arrived or was answered. */
   let busyAt = 0;
   const app = await buildApp(context, (handle) =>
     createServer(
@@ -85,7 +76,7 @@ export async function openServer(
             response.destroy();
           },
         });
-        response.once('finish', () => cutUnread(request));
+        response.once('finish', () => discardUnreadBody(request));
         if (context.life.isStopping) response.setHeader('connection', 'close');
         keepLastHeader(request, options.headerPrefix);
         if (hasGraphql && isGraphql(request)) answerGraphql(request, response);
@@ -94,7 +85,7 @@ export async function openServer(
       },
     ),
   );
-  app.server.maxHeadersCount = MOST_HEADERS;
+  app.server.maxHeadersCount = MAX_HEADERS;
   const websockets = acceptWebsockets(app.server, context);
   readTraffic(context, inFlight);
   await listen(app.server, options);
@@ -117,63 +108,15 @@ export async function openServer(
   };
 }
 
-/** Numbers of requests, read when somebody looks. */
+/** Registers the metrics of requests in flight, collected when they are scraped. */
 function readTraffic({ registry, budget, sendQueues }: HttpContext, inFlight: ReadonlySet<unknown>): void {
   registry?.read('pergola_http_requests_in_flight', () => [{ labels: {}, value: inFlight.size }]);
   registry?.read('pergola_request_bytes_in_flight', () => [{ labels: {}, value: budget.held }]);
   registry?.read('pergola_queued_bytes', () => [{ labels: {}, value: sendQueues.totalBytes }]);
 }
 
-async function contextOf(
-  options: Options,
-  state: EngineState,
-  observe: Observe,
-  { registry, asyncActions }: Pick<HttpContext, 'registry' | 'asyncActions'>,
-): Promise<HttpContext> {
-  return {
-    options,
-    state,
-    observe,
-    registry,
-    authenticate: await openAuthenticator(options, observe, state.trusts),
-    corsHeaders: corsPolicy(options),
-    crossSite: crossSitePolicy(options),
-    tracing: new Tracing(options, state, observe),
-    life: { isStopping: false },
-    rateLimiter: new RateLimiter(),
-    budget: new ByteBudget(options.maxBodyBytesInFlight),
-    sendQueues: new SendQueues({
-      fullBytes: options.sendQueueLength,
-      timeoutMs: options.sendQueueTimeout * 1000,
-      mostBytes: options.maxQueuedBytes,
-    }),
-    live: liveQueries(options, state, observe),
-    asyncActions,
-    remoteCache: options.remoteSchemaCacheSize > 0 ? new RemoteCache(options.remoteSchemaCacheSize) : null,
-  };
-}
-
-function liveQueries(options: Options, state: EngineState, observe: Observe): LiveQueries {
-  return new LiveQueries({
-    refetchIntervalMs: options.liveQueriesMultiplexedRefetchInterval,
-    streamIntervalMs: options.streamingQueriesMultiplexedRefetchInterval,
-    batchSize: options.liveQueriesMultiplexedBatchSize,
-    streamBatchSize: options.streamingQueriesMultiplexedBatchSize,
-    limits: {
-      mostPerConnection: options.maxSubscriptionsPerConnection,
-      mostPerSession: options.maxSubscriptionsPerSession,
-      mostPerRole: options.maxSubscriptionsPerRole,
-    },
-    // The other half is for requests.
-    mostAtOnce: Math.max(1, Math.floor(options.pgConnections / 2)),
-    model: () => state.snapshot().model,
-    databases: state.sources,
-    errorOf: (thrown) => errorFrom(thrown, observe, 'live query'),
-  });
-}
-
-/** Waits for a pause between requests. Until then every response tells its client to use the connection no more, so that
- *  none is closed with a request on its way; whoever does not know yet that we stop is still served. */
+/** Waits for a pause between requests. Until then every response tells its client to close the connection, so that
+ *  none is closed while a request is on its way. Clients that have not noticed the shutdown are still served. */
 async function quiet(busyAt: () => number, over: AbortSignal): Promise<void> {
   const until = performance.now() + LINGER_MS;
   const isQuiet = () => performance.now() > until || performance.now() - busyAt() > QUIET_MS;

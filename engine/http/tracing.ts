@@ -1,7 +1,8 @@
-/** Is there a trace to be made of an operation, and where does it go: the metadata says so (`set_opentelemetry_config`), or,
- *  where it says nothing or `env`, the options. Off, it costs a look at the metadata.
- *  Not here: spans and their way out (observe/), what is within an operation (execute/answer.ts).
- *  Reference: docs/reference/behaviour/observability.md; docs/reference/behaviour/metadata.md. */
+/** Decides whether operations are traced, and where spans are sent: as the metadata says
+ *  (`set_opentelemetry_config`), or as the options say when the metadata has no configuration or the status `env`.
+ *  When tracing is off, an operation costs one look at the metadata.
+ *  Not here: spans and their export (observe/), spans within an operation (execute/). Reference:
+ *  docs/reference/behaviour/observability.md; docs/reference/behaviour/metadata.md. */
 import type { EngineState } from '../admin/state.ts';
 import type { Options } from '../config/options.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
@@ -30,7 +31,8 @@ export class Tracing {
     this.#observe = observe;
   }
 
-  /** A span for an operation, within the caller's trace if there is one; null where none is to be recorded. */
+  /** Starts a span for an operation, within the caller's trace if there is one. Returns null when no span is to be
+   *  recorded. */
   begin(name: string, headers: TraceHeaders): Span | null {
     const { metadata } = this.#state.snapshot();
     if (this.#configured?.metadata !== metadata) this.#follow(metadata);
@@ -41,7 +43,8 @@ export class Tracing {
     await this.#exporter?.close();
   }
 
-  /** A source may have come to use a variable of a header, or no longer uses it. */
+  /** Follows a change of the metadata. A source may have started or stopped using an environment variable of a
+   *  header. */
   #follow(metadata: Metadata): void {
     const { opentelemetry, network } = metadata;
     const known = this.#configured;
@@ -57,7 +60,7 @@ export class Tracing {
     this.#exporter = exporting && new SpanExporter(this.#connected(exporting), this.#observe);
   }
 
-  /** Over connections that obey the allow list; whether an endpoint is a URL at all the exporter says. */
+  /** Adds connections that follow the TLS allow list. The exporter itself reports an endpoint that is not a URL. */
   #connected(exporting: ExporterOptions): ExporterOptions {
     const url = URL.parse(exporting.endpoint);
     return url ? { ...exporting, agent: agentFor(url, this.#state.trusts) } : exporting;
@@ -103,7 +106,8 @@ function metadataExporting(
   };
 }
 
-/** Returns null when a variable is not set or is never sent: the configuration is inconsistent, and nothing is exported. */
+/** Returns null when a variable is not set or is never sent: the configuration is inconsistent, and nothing is
+ *  exported. */
 function headersOf(
   { headers = [] }: Exporting,
   variables: OutboundVariables,

@@ -1,5 +1,5 @@
 /** One response of a subscription. Everyone who watches the same rows in the same form shares it, with its bytes: a result of a
- *  megabyte for a thousand clients is in memory once. Not here: the message around it (http/websocket-messages.ts). */
+ *  megabyte for a thousand clients is in memory once. Not here: the message around it (http/websocket/messages.ts). */
 import { type Body, bodyText, splice } from '../execute/splice.ts';
 import type { TemplatePart } from '../sql/plan.ts';
 import type { Row } from '../wire/statement.ts';

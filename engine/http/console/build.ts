@@ -1,5 +1,6 @@
-/** page/ → generated/: the console as plain files, so that the engine serves it without a bundler and without a network.
- *  Assets are kept compressed, as they are sent. Run by `npm run generate`; what it writes is committed. */
+/** Builds page/ into generated/: the console as plain files, so that the engine serves it without a bundler and
+ *  without network access. Assets are stored compressed, as they are sent. Run by `npm run generate`; the result is
+ *  committed. */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +12,7 @@ const assets = join(generated, 'assets');
 
 await build({
   root: fileURLToPath(new URL('page', import.meta.url)),
-  // Relative, so that the console also works behind a path of a proxy.
+  // Relative, so that the console also works behind a path prefix of a proxy.
   base: './',
   configFile: false,
   logLevel: 'error',

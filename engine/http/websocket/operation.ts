@@ -1,39 +1,45 @@
-/** One operation over a WebSocket: a query or mutation answers once, a subscription until it is stopped.
- *  What is wrong before anything runs is an `error`; what goes wrong after that is a result with `errors`.
- *  Not here: message formats (websocket-messages.ts), polling (subscribe/). Reference: docs/reference/behaviour/subscriptions.md. */
+/** One operation over a WebSocket: a query or mutation answers once, a subscription until it is stopped. An error
+ *  before anything has run is sent as an `error` message; a later one is a result with `errors`.
+ *  Not here: message formats (messages.ts), polling (subscribe/). Reference:
+ *  docs/reference/behaviour/subscriptions.md. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { EngineError, toGraphqlError } from '../errors/engine-error.ts';
-import { answerPlanned, understood } from '../execute/answer.ts';
-import type { PlannedRequest } from '../execute/plan-cache.ts';
-import type { Body } from '../execute/splice.ts';
-import type { Session } from '../resolve/session.ts';
-import type { LiveQueries } from '../subscribe/live-queries.ts';
-import { Result } from '../subscribe/result.ts';
-import { checkRateLimit } from './admit.ts';
-import { answerContextOf } from './asker.ts';
-import type { HttpContext } from './context.ts';
-import { graphqlRequestFrom } from './graphql-request.ts';
-import { beginOperation, endOperation, type RunningOperation } from './operation.ts';
-import { errorFrom, showsInternal } from './refusal.ts';
+import { EngineError, toGraphqlError } from '../../errors/engine-error.ts';
+import { answerPlanned, understood } from '../../execute/answer.ts';
+import type { PlannedRequest } from '../../execute/plan-cache.ts';
+import type { Body } from '../../execute/splice.ts';
+import type { Session } from '../../resolve/session.ts';
+import type { LiveQueries } from '../../subscribe/live-queries.ts';
+import { Result } from '../../subscribe/result.ts';
+import type { HttpContext } from '../context.ts';
+import { errorFrom, showsInternal } from '../error-response.ts';
+import { graphqlRequestFrom } from '../graphql-request.ts';
+import {
+  answerContextOf,
+  beginOperation,
+  checkRateLimit,
+  endOperation,
+  type RunningOperation,
+} from '../operation.ts';
 
 export type RunningWebsocketOperation = {
   readonly isLive: boolean;
-  /** Nothing more is said. What runs for it alone is cancelled; a mutation is rolled back unless it has been committed. */
+  /** Stops the operation: nothing more is sent, and statements that only this operation needs are cancelled. A
+   *  mutation is rolled back unless it is committed already. */
   readonly stop: () => void;
 };
 
-/** Where an operation says what it has to say. Texts are JSON. */
+/** Where an operation sends its messages. Texts are JSON. */
 export type OperationOutput = {
   readonly requestId: string;
-  /** `{"data":…}` or `{"errors":…}` */
+  /** Sends `{"data":…}` or `{"errors":…}`. */
   readonly next: (response: Result) => void;
   readonly hasRoom: () => boolean;
-  /** As `next`; an earlier one the client has had no room for may be left out. */
+  /** Sends a result like `next`. An earlier one may be skipped when the client had no room for it. */
   readonly latest: (response: Result) => void;
-  /** The operation did not begin, or cannot go on. `detail` is for the log. */
+  /** Reports that the operation did not start, or cannot continue. `detail` is for the log. */
   readonly error: (errors: string, detail: unknown) => void;
   readonly complete: () => void;
-  /** It is over. */
+  /** Called when the operation has ended. */
   readonly done: () => void;
 };
 
@@ -42,19 +48,19 @@ export type OperationStart = {
   readonly live: LiveQueries;
   readonly session: Session;
   readonly isRelay: boolean;
-  /** Of the connection, with those given at its start. */
+  /** The headers of the connection, with those of `connection_init`. */
   readonly headers: IncomingHttpHeaders;
   readonly address: string | undefined;
   /** The object that identifies the connection when its subscriptions are counted. */
   readonly connection: object;
   readonly request: unknown;
-  readonly outlet: OperationOutput;
+  readonly output: OperationOutput;
 };
 
-/** Null when it could not begin; then that has been said. */
+/** Starts an operation. Returns null when it could not start; the error has been sent then. */
 export function startOperation(start: OperationStart): RunningWebsocketOperation | null {
-  const { context, session, isRelay, outlet } = start;
-  const arrival = beginOperation(context, outlet.requestId, 'websocket', start.headers);
+  const { context, session, isRelay, output } = start;
+  const arrival = beginOperation(context, output.requestId, 'websocket', start.headers);
   try {
     const request = graphqlRequestFrom(start.request);
     const { model } = context.state.snapshot();
@@ -70,38 +76,38 @@ export function startOperation(start: OperationStart): RunningWebsocketOperation
       span: arrival.progress.span,
       subscriber: { session, connection: start.connection, address: start.address },
       sink: {
-        next: outlet.next,
-        latest: outlet.latest,
-        hasRoom: outlet.hasRoom,
-        failed: (error) => outlet.latest(new Result(`{"errors":${errorsText(start, error)}}`)),
+        next: output.next,
+        latest: output.latest,
+        hasRoom: output.hasRoom,
+        failed: (error) => output.latest(new Result(`{"errors":${errorsText(start, error)}}`)),
         ended: (error) => {
-          outlet.error(errorsText(start, error), error.message);
-          outlet.done();
+          output.error(errorsText(start, error), error.message);
+          output.done();
         },
         refused: (errors) => {
-          outlet.error(JSON.stringify(errors), errors);
-          outlet.done();
+          output.error(JSON.stringify(errors), errors);
+          output.done();
         },
         completed: () => {
-          outlet.complete();
-          outlet.done();
+          output.complete();
+          output.done();
         },
       },
     });
     endOperation(context, arrival, null);
     return { isLive: true, stop };
   } catch (thrown) {
-    const error = errorFrom(thrown, context.observe, outlet.requestId);
+    const error = errorFrom(thrown, context.observe, output.requestId);
     endOperation(context, arrival, error);
-    outlet.error(errorsText(start, error), toGraphqlError(error, false));
+    output.error(errorsText(start, error), toGraphqlError(error, false));
     return null;
   }
 }
 
-/** For what the protocol itself refuses. */
-export function refuse(outlet: OperationOutput, reason: string): void {
+/** Sends an error for an operation that the protocol refuses. */
+export function refuse(output: OperationOutput, reason: string): void {
   const error = toGraphqlError(new EngineError('startFailed', { text: reason }), false);
-  outlet.error(JSON.stringify([error]), error);
+  output.error(JSON.stringify([error]), error);
 }
 
 function answerOnce(
@@ -112,10 +118,10 @@ function answerOnce(
   const stopped = new AbortController();
   void answerBody(start, asked, arrival, stopped.signal).then((body) => {
     if (!stopped.signal.aborted) {
-      start.outlet.next(new Result(body));
-      start.outlet.complete();
+      start.output.next(new Result(body));
+      start.output.complete();
     }
-    start.outlet.done();
+    start.output.done();
   });
   return {
     isLive: false,
@@ -124,7 +130,7 @@ function answerOnce(
 }
 
 async function answerBody(
-  { context, session, outlet, ...start }: OperationStart,
+  { context, session, output, ...start }: OperationStart,
   asked: PlannedRequest,
   arrival: RunningOperation,
   signal: AbortSignal,
@@ -137,9 +143,9 @@ async function answerBody(
     endOperation(context, arrival, null);
     return body;
   } catch (thrown) {
-    const error = errorFrom(thrown, context.observe, outlet.requestId);
+    const error = errorFrom(thrown, context.observe, output.requestId);
     endOperation(context, arrival, error);
-    return `{"data":null,"errors":${errorsText({ context, session, outlet, ...start }, error)}}`;
+    return `{"data":null,"errors":${errorsText({ context, session, output, ...start }, error)}}`;
   }
 }
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { keepLastHeader } from './repeated-headers.ts';
+import { keepLastHeader } from './session-variables.ts';
 
 /** What a server makes of header lines sent as they are. */
 function received(lines: readonly [string, string][]): Promise<IncomingHttpHeaders> {

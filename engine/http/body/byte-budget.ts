@@ -1,19 +1,20 @@
-/** The bytes of requests that the process holds at one time: bodies that are read or answered, WebSocket messages that arrive, and
- *  long requests of running operations. A reservation that finds no room waits in order, for a limited time.
- *  Not here: how many bytes one request may have (body-limit.ts), reading (read-body.ts, incoming-bytes.ts). */
+/** The bytes of requests the process holds at one time: bodies that are read or answered, WebSocket messages that
+ *  arrive, and long requests of running operations. A reservation that does not fit waits in a queue, for a limited
+ *  time.
+ *  Not here: how many bytes one request may have (read-body.ts), reading (read-body.ts, websocket/incoming-bytes.ts). */
 import { getHeapStatistics } from 'node:v8';
-import { EngineError } from '../errors/engine-error.ts';
+import { EngineError } from '../../errors/engine-error.ts';
 
-/** Gives a reservation back; a second call does nothing. */
+/** Releases a reservation. A second call does nothing. */
 export type Release = () => void;
 
-/** Requests up to this size are not counted: they arrive in one piece, and must get through when large ones wait. */
+/** Requests up to this size are not counted. They arrive in one piece, and must be served while large ones wait. */
 export const UNCOUNTED_BYTES = 16 * 1024;
 
-/** How long a reservation waits for room. */
+/** The longest wait of a reservation. */
 const WAIT_MS = 5000;
 
-/** Share of the heap: parsed JSON takes up to twenty times the bytes of its text. */
+/** The budget is this fraction of the heap limit: parsed JSON takes up to twenty times the bytes of its text. */
 const HEAP_SHARE = 32;
 
 type Waiting = { readonly bytes: number; readonly grant: () => void };
@@ -23,7 +24,7 @@ export class ByteBudget {
   #held = 0;
   #waiting: Waiting[] = [];
 
-  /** `limit` in bytes; `undefined`: a share of the heap. */
+  /** `limit` is in bytes; undefined means a fraction of the heap limit. */
   constructor(limit: number | undefined) {
     this.#limit = limit ?? Math.floor(getHeapStatistics().heap_size_limit / HEAP_SHARE);
   }
@@ -32,13 +33,13 @@ export class ByteBudget {
     return this.#held;
   }
 
-  /** Reserves without waiting; null when there is no room. */
+  /** Reserves without waiting. Returns null when the bytes do not fit. */
   tryTake(bytes: number): Release | null {
     const cost = this.#costOf(bytes);
     return this.#waiting.length === 0 && this.#fits(cost) ? this.#hold(cost) : null;
   }
 
-  /** Reserves, after a wait where there is no room. Rejects with `overloaded`. */
+  /** Reserves, and waits when the bytes do not fit. Rejects with `overloaded`. */
   take(bytes: number): Promise<Release> {
     const release = this.tryTake(bytes);
     if (release) return Promise.resolve(release);
@@ -60,12 +61,12 @@ export class ByteBudget {
     });
   }
 
-  /** A request larger than the whole budget waits until it is the only one. */
+  /** Returns the bytes to count. A request larger than the whole budget waits until it is the only one. */
   #costOf(bytes: number): number {
     return Math.min(bytes, this.#limit);
   }
 
-  /** The bytes a request must reserve in addition when it has reserved `before` and needs `bytes`. */
+  /** Returns the bytes a request must reserve in addition when it has reserved `before` and needs `bytes`. */
   difference(before: number, bytes: number): number {
     return this.#costOf(bytes) - this.#costOf(before);
   }
@@ -90,7 +91,7 @@ export class ByteBudget {
   }
 }
 
-/** The bytes one request has reserved while its size becomes known. The first `UNCOUNTED_BYTES` are free. */
+/** The bytes one request reserves while its size becomes known. The first `UNCOUNTED_BYTES` are free. */
 export class ByteReservation {
   readonly #budget: ByteBudget;
   #releases: Release[] = [];
@@ -101,28 +102,28 @@ export class ByteReservation {
     this.#budget = budget;
   }
 
-  /** The size the request may have before it has to reserve more. */
+  /** The size the request may reach before it has to reserve more. */
   get bytes(): number {
     return Math.max(this.#counted, UNCOUNTED_BYTES);
   }
 
-  /** Rejects with `overloaded`. */
+  /** Reserves up to `bytes` in total. Rejects with `overloaded`. */
   async growTo(bytes: number): Promise<void> {
     if (bytes <= this.bytes) return;
     const release = await this.#budget.take(this.#budget.difference(this.#counted, bytes));
     this.#counted = bytes;
-    // Its request may have ended in the meantime.
+    // The request may have ended in the meantime.
     if (this.#isOver) release();
     else this.#releases.push(release);
   }
 
-  /** The request was answered; it may be used for another. */
+  /** Releases everything, for the next request of the same connection. */
   release(): void {
     this.#counted = 0;
     for (const release of this.#releases.splice(0)) release();
   }
 
-  /** Releases the reservation, and gives up bytes that the request still waits for. */
+  /** Releases everything and gives up bytes that the request still waits for. */
   end(): void {
     this.#isOver = true;
     this.release();

@@ -1,77 +1,73 @@
-/** One WebSocket: carries out what the state machine (websocket-protocol.ts) says, and keeps the socket in good order.
- *  - Messages that come while authentication is on its way wait for it.
- *  - A client that does not read is not read from either; of a live query it gets the latest result once it does.
- *  - Silence is broken every few seconds; a peer that never answers is gone.
- *  - `finish` ends live queries at once and lets queries and mutations answer before it closes.
- *  Not here: running an operation (websocket-operation.ts), handshakes (websocket.ts). */
+/** One WebSocket: carries out the effects of the state machine (protocol.ts) and controls the flow of the socket.
+ *  Messages that arrive during authentication wait for its end.
+ *  The engine stops reading from a client that does not read. Of a live query the client then receives only the
+ *  latest result.
+ *  A ping is sent every few seconds; a client that never answers is disconnected.
+ *  `finish` ends live queries at once, and closes the connection after queries and mutations have answered.
+ *  Not here: running an operation (operation.ts), handshakes (handshake.ts). */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
-import { textToWire } from '../config/header-prefix.ts';
-import { parseJson } from '../json/parse-json.ts';
-import { isRecord } from '../json/value.ts';
-import { LONGEST_MS } from '../metadata/schema/number.ts';
-import type { WebsocketEvent } from '../observe/observation.ts';
-import type { Session } from '../resolve/session.ts';
-import type { LiveQueries } from '../subscribe/live-queries.ts';
-import type { Result } from '../subscribe/result.ts';
-import { bodyLimit } from './body-limit.ts';
-import { type Release, UNCOUNTED_BYTES } from './byte-budget.ts';
-import type { HttpContext } from './context.ts';
+import { textToWire } from '../../config/header-prefix.ts';
+import { parseJson } from '../../json/parse-json.ts';
+import { isRecord } from '../../json/value.ts';
+import { LONGEST_MS } from '../../metadata/schema/number.ts';
+import type { WebsocketEvent } from '../../observe/observation.ts';
+import type { Session } from '../../resolve/session.ts';
+import type { LiveQueries } from '../../subscribe/live-queries.ts';
+import type { Result } from '../../subscribe/result.ts';
+import { type Release, UNCOUNTED_BYTES } from '../body/byte-budget.ts';
+import { bodyLimit } from '../body/read-body.ts';
+import type { HttpContext } from '../context.ts';
+import { errorFrom } from '../error-response.ts';
 import { IncomingBytes } from './incoming-bytes.ts';
-import { errorFrom } from './refusal.ts';
-import { type Protocol, readMessage } from './websocket-messages.ts';
-import {
-  type OperationOutput,
-  type RunningWebsocketOperation,
-  refuse,
-  startOperation,
-} from './websocket-operation.ts';
-import { type ConnectionEffect, type ConnectionEvent, type Phase, react } from './websocket-protocol.ts';
+import { type Protocol, readMessage } from './messages.ts';
+import { type OperationOutput, type RunningWebsocketOperation, refuse, startOperation } from './operation.ts';
+import { type ConnectionEffect, type ConnectionEvent, type Phase, react } from './protocol.ts';
 
 export type ConnectionOptions = {
   readonly id: string;
   readonly socket: WebSocket;
-  /** The connection below the socket. */
+  /** The TCP or TLS connection below the WebSocket. */
   readonly duplex: Duplex;
   readonly protocol: Protocol;
   readonly isRelay: boolean;
-  /** Of the handshake; those of `connection_init` override them. */
+  /** The headers of the handshake. Headers in `connection_init` override them. */
   readonly headers: IncomingHttpHeaders;
   readonly address: string | undefined;
   readonly context: HttpContext;
   readonly live: LiveQueries;
 };
 
-/** Results of this size are sent from the bytes all their clients share. */
+/** Results of this size are sent from bytes that all their clients share. */
 const SHARED_BYTES = 8 * 1024;
-/** Queries and mutations of one client at the same time. */
-const MOST_AT_ONCE = 50;
-/** Signs of life that may stay unanswered. */
-const MOST_UNHEARD = 3;
-/** A close frame has room for 123 bytes. */
-const MOST_REASON = 120;
-/** How long a close frame may take to arrive where the connection is closed for a limit, or the client is not known. */
-const CUT_MS = 1000;
+/** The most queries and mutations one client may run at the same time. */
+const MAX_OPERATIONS = 50;
+/** The most pings that may stay unanswered. */
+const MAX_UNANSWERED_PINGS = 3;
+/** The most bytes of a reason; a close frame has room for 123 bytes. */
+const MAX_REASON_BYTES = 120;
+/** How long a close frame may take to arrive when the connection is closed for a limit, or before authentication. */
+const CLOSE_MS = 1000;
 
 export class WebsocketConnection {
   readonly #options: ConnectionOptions;
   readonly #operations = new Map<string, RunningWebsocketOperation>();
-  /** Messages that came during authentication. */
-  #inbox: string[] = [];
-  /** Latest results of live queries the client had no room for. */
-  readonly #held = new Map<string, Result>();
+  /** Messages that arrived during authentication. */
+  #queuedMessages: string[] = [];
+  /** The latest results of live queries, for which the send queue had no room. */
+  readonly #pendingResults = new Map<string, Result>();
   #answering = 0;
   #phase: Phase = 'new';
   #session: Session | null = null;
   #headers: IncomingHttpHeaders = {};
-  #unheard = 0;
+  #unansweredPings = 0;
   #isFinishing = false;
   readonly #timers: NodeJS.Timeout[];
   readonly #incoming: IncomingBytes;
-  /** Reservations of long requests that run, by id. */
+  /** The reservations of long requests that run, by operation id. */
   readonly #reserved = new Map<string, Release>();
-  /** Bytes of the message that is being read. */
+  /** The size of the message that is being handled. */
   #messageBytes = 0;
 
   constructor(options: ConnectionOptions) {
@@ -79,24 +75,25 @@ export class WebsocketConnection {
     const { socket, context } = options;
     const { websocketKeepalive, websocketConnectionInitTimeout } = context.options;
     this.#timers = [
-      setTimeout(() => this.#on({ kind: 'too late' }), websocketConnectionInitTimeout * 1000),
-      setInterval(() => this.#signOfLife(), websocketKeepalive * 1000),
+      setTimeout(() => this.#on({ kind: 'init timeout' }), websocketConnectionInitTimeout * 1000),
+      setInterval(() => this.#ping(), websocketKeepalive * 1000),
     ];
     this.#incoming = new IncomingBytes({
       duplex: options.duplex,
       budget: context.budget,
-      mostBytes: () => (this.#phase === 'ready' ? bodyLimit(context.options, this.#session) : null),
-      tooMuch: (most) => this.#cut('message too large', 1009, `messages may have ${most} bytes`),
-      overloaded: () => this.#cut('overloaded', 1013, 'too many bytes of requests are being processed'),
-      changed: () => this.#readOrPause(),
+      maxBytes: () => (this.#phase === 'ready' ? bodyLimit(context.options, this.#session) : null),
+      tooLarge: (most) => this.#closeForLimit('message too large', 1009, `messages may have ${most} bytes`),
+      overloaded: () =>
+        this.#closeForLimit('overloaded', 1013, 'too many bytes of requests are being processed'),
+      pauseChanged: () => this.#readOrPause(),
     });
     socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
-    socket.on('pong', () => this.#hear());
-    // A broken socket closes right after.
+    socket.on('pong', () => this.#resetPings());
+    // A close event follows every error.
     socket.on('error', () => {});
     const leave = context.sendQueues.add({
       bytes: () => socket.bufferedAmount,
-      cut: (limit) => this.#cut(limit, 4413, 'the client does not read fast enough'),
+      cut: (limit) => this.#closeForLimit(limit, 4413, 'the client does not read fast enough'),
     });
     socket.on('close', (code) => {
       leave();
@@ -105,12 +102,13 @@ export class WebsocketConnection {
     this.#observe('accepted', { protocol: options.protocol.name });
   }
 
-  /** True until the client is known. */
+  /** True until authentication has succeeded. */
   get isUnauthenticated(): boolean {
-    return this.#phase === 'new' || this.#phase === 'asking';
+    return this.#phase === 'new' || this.#phase === 'authenticating';
   }
 
-  /** How many queries and mutations are still to answer; stopping one does not end it. */
+  /** The number of queries and mutations without an answer. One that the client has stopped still counts until it
+   *  ends. */
   get inFlight(): number {
     return this.#answering;
   }
@@ -122,7 +120,7 @@ export class WebsocketConnection {
       operation.stop();
       this.#operations.delete(id);
     }
-    this.#closeWhenDone();
+    this.#closeWhenIdle();
   }
 
   terminate(): void {
@@ -130,12 +128,12 @@ export class WebsocketConnection {
   }
 
   #receive(data: RawData, isBinary: boolean): void {
-    this.#hear();
+    this.#resetPings();
     this.#incoming.completed();
     if (this.#isFinishing) return;
     const text = isBinary ? '' : String(data);
-    if (this.#phase === 'asking') {
-      this.#inbox.push(text);
+    if (this.#phase === 'authenticating') {
+      this.#queuedMessages.push(text);
       this.#options.socket.pause();
     } else this.#read(text);
   }
@@ -157,7 +155,7 @@ export class WebsocketConnection {
     if (effect.kind === 'send') this.#send(effect.text);
     else if (effect.kind === 'authenticate') void this.#authenticate(effect.headers);
     else if (effect.kind === 'start') this.#start(effect.id, effect.request);
-    else if (effect.kind === 'fail') refuse(this.#outlet(effect.id, null), effect.reason);
+    else if (effect.kind === 'fail') refuse(this.#output(effect.id, null), effect.reason);
     else if (effect.kind === 'stop') this.#stop(effect.id);
     else if (effect.kind === 'close') this.#close(effect.code, effect.reason);
     else effect satisfies never;
@@ -177,18 +175,18 @@ export class WebsocketConnection {
       this.#observe('connection_err', { reason });
       this.#on({ kind: 'refused', reason });
     }
-    const waiting = this.#inbox;
-    this.#inbox = [];
+    const waiting = this.#queuedMessages;
+    this.#queuedMessages = [];
     for (const text of waiting) this.#read(text);
     this.#options.socket.resume();
   }
 
   #start(id: string, request: unknown): void {
     const { context, live, isRelay, address } = this.#options;
-    const outlet = this.#outlet(id, request);
+    const output = this.#output(id, request);
     if (!this.#reserve(id)) {
       context.observe({ kind: 'request refused', error: 'overloaded' });
-      refuse(outlet, 'too many bytes of requests are being processed');
+      refuse(output, 'too many bytes of requests are being processed');
       return;
     }
     const headers = this.#headers;
@@ -201,20 +199,21 @@ export class WebsocketConnection {
       address,
       connection: this.#options,
       request,
-      outlet,
+      output,
     });
     if (!operation) {
       this.#release(id);
       return;
     }
     this.#operations.set(id, operation);
-    outlet.attach(operation);
+    output.attach(operation);
     this.#observeOperation(id, request, 'started');
     if (!operation.isLive) this.#answering += 1;
     this.#readOrPause();
   }
 
-  /** Text and values of a request live as long as its operation. False where there is no room for a long one. */
+  /** Reserves bytes for a long request, whose text and values live as long as its operation. Returns false when the
+   *  budget has no room. */
   #reserve(id: string): boolean {
     if (this.#messageBytes <= UNCOUNTED_BYTES) return true;
     const release = this.#options.context.budget.tryTake(this.#messageBytes);
@@ -231,12 +230,12 @@ export class WebsocketConnection {
     this.#release(id);
     this.#operations.get(id)?.stop();
     if (this.#operations.delete(id)) this.#observeOperation(id, null, 'stopped');
-    this.#held.delete(id);
+    this.#pendingResults.delete(id);
     this.#readOrPause();
   }
 
-  /** What an operation says goes out under its id. */
-  #outlet(
+  /** Returns the output of an operation, which sends its messages under its id. */
+  #output(
     id: string,
     request: unknown,
   ): OperationOutput & { attach: (operation: RunningWebsocketOperation) => void } {
@@ -251,7 +250,7 @@ export class WebsocketConnection {
       hasRoom: () => !this.#isFull,
       latest: (response) => this.#sendLatest(id, response),
       error: (errors, detail) => {
-        this.#held.delete(id);
+        this.#pendingResults.delete(id);
         this.#send(protocol.server.error(id, textToWire(errors, context.options.headerPrefix)));
         if (protocol.completesErrors) this.#send(protocol.server.complete(id));
         this.#observeOperation(id, request, 'query_err', detail);
@@ -259,24 +258,24 @@ export class WebsocketConnection {
       complete: () => this.#send(protocol.server.complete(id)),
       done: () => {
         if (own && !own.isLive) this.#answering -= 1;
-        // The id may have been stopped and used again.
+        // The client may have stopped the operation and used its id again.
         if (own && this.#operations.get(id) === own) {
           this.#operations.delete(id);
           this.#release(id);
           this.#observeOperation(id, null, 'stopped');
         }
         this.#readOrPause();
-        this.#closeWhenDone();
+        this.#closeWhenIdle();
       },
     };
   }
 
   #sendLatest(id: string, result: Result): void {
-    if (this.#isFull) this.#held.set(id, result);
+    if (this.#isFull) this.#pendingResults.set(id, result);
     else this.#sendResult(id, result);
   }
 
-  /** A long result is one message in three fragments, because its bytes are shared with other clients. */
+  /** Sends a result. A long one is one message in three fragments, because its bytes are shared with other clients. */
   #sendResult(id: string, result: Result): void {
     const { socket, protocol } = this.#options;
     const [before, after] = protocol.server.next(id);
@@ -297,11 +296,11 @@ export class WebsocketConnection {
     this.#readOrPause();
   }
 
-  /** Something has gone out: there may be room. */
+  /** Called when a message has been sent: there may be room for pending results. */
   #sent(): void {
-    for (const [id, result] of this.#held) {
+    for (const [id, result] of this.#pendingResults) {
       if (this.#isFull) return;
-      this.#held.delete(id);
+      this.#pendingResults.delete(id);
       this.#sendResult(id, result);
     }
     this.#readOrPause();
@@ -314,22 +313,22 @@ export class WebsocketConnection {
 
   #readOrPause(): void {
     const { socket } = this.#options;
-    if (socket.readyState !== socket.OPEN || this.#phase === 'asking') return;
-    const isBusy = this.#incoming.isWaiting || this.#isFull || this.inFlight >= MOST_AT_ONCE;
+    if (socket.readyState !== socket.OPEN || this.#phase === 'authenticating') return;
+    const isBusy = this.#incoming.isWaiting || this.#isFull || this.inFlight >= MAX_OPERATIONS;
     if (isBusy && !socket.isPaused) socket.pause();
     else if (!isBusy && socket.isPaused) socket.resume();
   }
 
-  #hear(): void {
-    this.#unheard = 0;
+  #resetPings(): void {
+    this.#unansweredPings = 0;
   }
 
-  #signOfLife(): void {
+  #ping(): void {
     const { socket, protocol } = this.#options;
-    // Whoever is not read from cannot be heard.
+    // While reading is paused, pongs cannot arrive.
     if (socket.isPaused || socket.readyState !== socket.OPEN) return;
-    this.#unheard += 1;
-    if (this.#unheard > MOST_UNHEARD) {
+    this.#unansweredPings += 1;
+    if (this.#unansweredPings > MAX_UNANSWERED_PINGS) {
       socket.terminate();
       return;
     }
@@ -337,11 +336,11 @@ export class WebsocketConnection {
     if (this.#phase === 'ready') this.#send(protocol.server.alive);
   }
 
-  #closeWhenDone(): void {
+  #closeWhenIdle(): void {
     if (this.#isFinishing && this.inFlight === 0) this.#close(1001, 'the engine is stopping');
   }
 
-  /** Credentials are good for a time, and so is what was let in with them. */
+  /** Closes the connection when the credentials expire. */
   #closeAt(expiresAt: number | undefined): void {
     if (expiresAt === undefined || this.#phase === 'closed') return;
     const leftMs = Math.min(Math.max(0, expiresAt - Date.now()), LONGEST_MS);
@@ -354,25 +353,26 @@ export class WebsocketConnection {
 
   #close(code: number, reason: string): void {
     const { socket } = this.#options;
-    // The answer to our close frame has to be read.
+    // The close frame of the client has to be read.
     if (socket.isPaused) socket.resume();
-    socket.close(code, cut(reason));
-    // A client nobody knows is not waited for.
-    if (this.#session === null) setTimeout(() => socket.terminate(), CUT_MS).unref();
+    socket.close(code, truncated(reason));
+    // The engine does not wait for a client that has not authenticated.
+    if (this.#session === null) setTimeout(() => socket.terminate(), CLOSE_MS).unref();
     this.#end();
   }
 
-  /** Closes for a limit. The client may not be reading: what is left of the connection is dropped soon. */
-  #cut(limit: string, code: number, reason: string): void {
+  /** Closes the connection because of a limit. The client may not be reading, so the socket is destroyed shortly
+   *  after. */
+  #closeForLimit(limit: string, code: number, reason: string): void {
     const { socket, context } = this.#options;
     if (this.#phase === 'closed') return;
     context.observe({ kind: 'request refused', error: limit });
     this.#observe('connection_err', { reason, code });
-    // Nothing more is read: the rest of what arrives is of no use.
-    socket.close(code, cut(reason));
+    // Nothing more is read.
+    socket.close(code, truncated(reason));
     this.#end();
     socket.pause();
-    setTimeout(() => socket.terminate(), CUT_MS).unref();
+    setTimeout(() => socket.terminate(), CLOSE_MS).unref();
   }
 
   #closed(code: number): void {
@@ -384,8 +384,8 @@ export class WebsocketConnection {
     this.#phase = 'closed';
     this.#incoming.end();
     for (const id of [...this.#reserved.keys()]) this.#release(id);
-    this.#inbox = [];
-    this.#held.clear();
+    this.#queuedMessages = [];
+    this.#pendingResults.clear();
     for (const timer of this.#timers) clearTimeout(timer);
     for (const operation of this.#operations.values()) operation.stop();
     this.#operations.clear();
@@ -403,7 +403,7 @@ export class WebsocketConnection {
     });
   }
 
-  /** The text of an operation is told only when it failed. */
+  /** Reports an event of an operation. The query text is included only if the operation failed. */
   #observeOperation(id: string, request: unknown, type: OperationEvent, failure: unknown = null): void {
     const { query = null, operationName = null } = isRecord(request) ? request : {};
     this.#observe('operation', {
@@ -418,8 +418,8 @@ export class WebsocketConnection {
 
 type OperationEvent = 'started' | 'stopped' | 'query_err';
 
-/** To whole characters. */
-function cut(reason: string): string {
-  const bytes = Buffer.from(reason).subarray(0, MOST_REASON);
+/** Truncates a reason at a character boundary. */
+function truncated(reason: string): string {
+  const bytes = Buffer.from(reason).subarray(0, MAX_REASON_BYTES);
   return new TextDecoder().decode(bytes, { stream: true });
 }

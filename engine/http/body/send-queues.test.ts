@@ -11,8 +11,8 @@ afterEach(() => {
 
 const KIB = 1024;
 
-function queuesUnderTest(mostBytes = 1024 * 1024 * KIB) {
-  const queues = new SendQueues({ fullBytes: 1024 * KIB, timeoutMs: 5000, mostBytes });
+function queuesUnderTest(maxBytes = 1024 * 1024 * KIB) {
+  const queues = new SendQueues({ fullBytes: 1024 * KIB, timeoutMs: 5000, maxBytes });
   const cut: string[] = [];
   const add = (name: string, kib: number) => {
     const queue = { kib };

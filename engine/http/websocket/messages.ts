@@ -1,9 +1,9 @@
-/** The two sub-protocols of GraphQL over WebSocket, as tables: which messages a client may send and what they mean, and how
- *  what the server says is written. Pure: text in, meaning out, and the other way.
- *  `graphql-ws` is the older one, of the library subscriptions-transport-ws; `graphql-transport-ws` the newer, of the
- *  library graphql-ws, whose document PROTOCOL.md names the messages and close codes.
- *  Not here: which message may come when (websocket-protocol.ts). Reference: docs/reference/behaviour/subscriptions.md. */
-import { isRecord } from '../json/value.ts';
+/** The two sub-protocols of GraphQL over WebSocket, as tables: which messages a client may send and what they mean,
+ *  and the text of the messages of the server. Pure.
+ *  `graphql-ws` is the older one, of the library subscriptions-transport-ws. `graphql-transport-ws` is the newer one,
+ *  of the library graphql-ws; its PROTOCOL.md defines the messages and close codes.
+ *  Not here: which message is allowed when (protocol.ts). Reference: docs/reference/behaviour/subscriptions.md. */
+import { isRecord } from '../../json/value.ts';
 
 export type ClientMessage =
   | { readonly kind: 'init'; readonly headers: Readonly<Record<string, string>> }
@@ -12,27 +12,27 @@ export type ClientMessage =
   | { readonly kind: 'ping' }
   | { readonly kind: 'pong' }
   | { readonly kind: 'terminate' }
-  /** No message of the protocol; `reason` is told. */
+  /** A message outside the protocol; `reason` is sent to the client. */
   | { readonly kind: 'malformed'; readonly reason: string };
 
-/** Payloads are JSON text already: results are never parsed on their way. */
+/** The messages of the server. Payloads are JSON text already, because results are never parsed. */
 export type ServerMessages = {
   readonly ack: string;
-  /** Sent with the acknowledgement, too. */
+  /** The keep-alive message, also sent after the acknowledgement. */
   readonly alive: string;
-  /** The texts before and after a response. */
+  /** Returns the text before and after a response. */
   readonly next: (id: string) => readonly [before: string, after: string];
-  /** `errors` is the list as JSON text. The operation is over. */
+  /** `errors` is the list as JSON text. The operation has ended. */
   readonly error: (id: string, errors: string) => string;
   readonly complete: (id: string) => string;
 };
 
 export type Protocol = {
   readonly name: 'graphql-ws' | 'graphql-transport-ws';
-  /** By the type of the message. */
+  /** Parsers of client messages by their type. */
   readonly client: Readonly<Record<string, (message: Fields) => ClientMessage>>;
   readonly server: ServerMessages;
-  /** Is an operation that could not begin completed as well? */
+  /** True when `complete` follows an `error` for an operation that could not start. */
   readonly completesErrors: boolean;
 };
 
@@ -92,7 +92,7 @@ export const PROTOCOLS: readonly Protocol[] = [
   },
 ];
 
-/** The one a handshake asks for; the older one when it names none. */
+/** Returns the sub-protocol of a handshake; the older one when the handshake names none. */
 export function protocolOf(name: string): Protocol {
   return PROTOCOLS.find((protocol) => protocol.name === name) ?? PROTOCOLS[1]!;
 }
@@ -102,7 +102,7 @@ export const PONG = '{"type":"pong"}';
 export const connectionError = (reason: string) =>
   JSON.stringify({ type: 'connection_error', payload: reason });
 
-/** `parse` raises on text that is no JSON. */
+/** Parses a message. `parse` throws on text that is not JSON. */
 export function readMessage(
   protocol: Protocol,
   text: string,

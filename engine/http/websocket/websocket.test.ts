@@ -2,9 +2,9 @@
  *  Not here: the state machine by itself (websocket-protocol.test.ts). */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../testing/database.ts';
-import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
-import { openSocket, type TestSocket } from '../../testing/websocket.ts';
+import { createDatabase, type TestDatabase } from '../../../testing/database.ts';
+import { startTestEngine, type TestEngine } from '../../../testing/engine.ts';
+import { openSocket, type TestSocket } from '../../../testing/websocket.ts';
 
 const SCHEMA = `
   create table note (id int primary key, owner text not null, body text not null);

@@ -1,28 +1,27 @@
-/** Handshakes of WebSockets at /v1/graphql, and the connections that come of them.
- *  A browser sends cookies along from any page, so an origin that may not call is refused here, and with CORS off cookies
- *  are not looked at. Not here: what is said over a connection (websocket-connection.ts). Reference: docs/reference/behaviour/subscriptions.md. */
-import { type IncomingHttpHeaders, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
-import type { Duplex } from 'node:stream';
+/** WebSocket handshakes at the GraphQL paths, and the set of open connections. A browser sends cookies with a
+ *  handshake from any page, so an origin that may not call is refused here. With CORS off, cookies are ignored.
+ *  Not here: messages of a connection (connection.ts). Reference: docs/reference/behaviour/subscriptions.md. */
+import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http';
 import { WebSocketServer } from 'ws';
-import { EngineError, toAdminBody } from '../errors/engine-error.ts';
-import { addressOf } from './admit.ts';
-import type { HttpContext } from './context.ts';
-import { mayUseCredentials } from './cors.ts';
-import { isSameOrigin, isToken } from './cross-site.ts';
-import { isGraphqlPath, isRelayPath } from './graphql-path.ts';
-import { retryAfter } from './refusal.ts';
-import { requestIdOf } from './request-id.ts';
-import { WebsocketConnection } from './websocket-connection.ts';
-import { PROTOCOLS, protocolOf } from './websocket-messages.ts';
+import { EngineError } from '../../errors/engine-error.ts';
+import type { HttpContext } from '../context.ts';
+import { mayUseCredentials } from '../cors.ts';
+import { isSameOrigin, isToken } from '../cross-site.ts';
+import { writeError } from '../error-response.ts';
+import { isGraphqlPath, isRelayPath } from '../graphql-request.ts';
+import { addressOf } from '../operation.ts';
+import { requestIdOf } from '../request-record.ts';
+import { WebsocketConnection } from './connection.ts';
+import { PROTOCOLS, protocolOf } from './messages.ts';
 
 export type Websockets = {
-  /** Takes no more; connections close as soon as their queries and mutations have answered. */
+  /** Refuses new connections. Open ones close as soon as their queries and mutations have answered. */
   readonly finish: () => void;
-  /** Cuts off what is left; how many queries and mutations that were. */
+  /** Cuts off the remaining connections. Returns the number of queries and mutations that were cut off. */
   readonly terminate: () => number;
 };
 
-/** Only these; other upgrades a client offers (`h2c`) are declined by answering the request as it is. */
+/** True for WebSockets. Other upgrades (`h2c`) are declined: the request is answered over HTTP/1.1. */
 export function isWebsocketUpgrade(request: IncomingMessage): boolean {
   return request.headers.upgrade?.toLowerCase() === 'websocket';
 }
@@ -37,7 +36,8 @@ export function acceptWebsockets(server: Server, context: HttpContext): Websocke
   const sockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,
-    // One message of a socket in a turn of the event loop: hundreds that came in one packet must not hold up all other clients.
+    // Handles one message of a socket per turn of the event loop: hundreds in one packet must not delay other
+    // clients.
     allowSynchronousEvents: false,
     maxPayload: context.options.maxRequestBodyLength,
     handleProtocols: (offered) =>
@@ -46,7 +46,7 @@ export function acceptWebsockets(server: Server, context: HttpContext): Websocke
   server.on('upgrade', (request, duplex, head) => {
     const refusal = isFinishing
       ? new EngineError('resourceNotFound', {})
-      : (refusalOf(context, request) ?? refusalOfMore(context, connections));
+      : (refusalReason(context, request) ?? tooManyUnauthenticated(context, connections));
     if (refusal) {
       context.observe({
         kind: 'websocket',
@@ -56,11 +56,11 @@ export function acceptWebsockets(server: Server, context: HttpContext): Websocke
         expiresAt: null,
         detail: { reason: refusal.message },
       });
-      return refuse(duplex, refusal);
+      return writeError(duplex, refusal);
     }
     sockets.handleUpgrade(request, duplex, head, (socket) => {
       const id = requestIdOf(request);
-      const headers = believed(context, request.headers);
+      const headers = credentialHeaders(context, request.headers);
       const address = addressOf(request, context.options.trustedProxies);
       const protocol = protocolOf(socket.protocol);
       const isRelay = isRelayPath(request.url!);
@@ -92,7 +92,7 @@ export function acceptWebsockets(server: Server, context: HttpContext): Websocke
   };
 }
 
-function refusalOf(
+function refusalReason(
   { options, corsHeaders, crossSite }: HttpContext,
   request: IncomingMessage,
 ): EngineError | null {
@@ -111,8 +111,8 @@ function refusalOf(
   return isAllowed ? null : new EngineError('originNotAllowed', {});
 }
 
-/** Clients that are not known yet may hold only so many connections. */
-function refusalOfMore(
+/** Limits the number of connections without authentication. */
+function tooManyUnauthenticated(
   { options, observe }: HttpContext,
   connections: ReadonlySet<WebsocketConnection>,
 ): EngineError | null {
@@ -125,9 +125,10 @@ function refusalOfMore(
   return new EngineError('overloaded', { text: 'too many connections wait for connection_init' });
 }
 
-/** The headers that may say who asks. A browser sends cookies and stored passwords to a handshake from any page, so they count
- *  only from this origin and from those that may use credentials, or where no browser sent it; with CORS off, never. */
-function believed({ options }: HttpContext, headers: IncomingHttpHeaders): IncomingHttpHeaders {
+/** Returns the headers that may authenticate the client. Browsers send cookies and stored passwords with a handshake
+ *  from any page, so these count only from this origin, from origins that may use credentials, and without an origin;
+ *  with CORS off they never count. */
+function credentialHeaders({ options }: HttpContext, headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const { origin, host } = headers;
   const isTrusted =
     !options.disableCors &&
@@ -135,19 +136,4 @@ function believed({ options }: HttpContext, headers: IncomingHttpHeaders): Incom
   if (isTrusted) return headers;
   const { cookie: _, authorization, ...others } = headers;
   return isToken(authorization) ? { ...others, authorization } : others;
-}
-
-function refuse(duplex: Duplex, error: EngineError): void {
-  const body = JSON.stringify(toAdminBody(error, 'newer', false));
-  duplex.on('error', () => {});
-  duplex.write(
-    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\nConnection: close\r\n` +
-      Object.entries(retryAfter(error))
-        .map(([name, value]) => `${name}: ${value}\r\n`)
-        .join('') +
-      `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
-  // A client that never closes its side must not keep the connection.
-  duplex.once('finish', () => duplex.destroy());
-  duplex.end();
 }

@@ -1,5 +1,7 @@
-/** One request on its way: its id, and who asks and what went wrong as they become known. The log line is made of it.
- *  Requests that pass through the framework carry theirs in a WeakMap, so that its types stay as they are. */
+/** What the engine knows about one HTTP request while it serves it: its id, its session and its error once they are known. The
+ *  log line and some headers of the response are made from it.
+ *  Not here: GraphQL operations, of which a request may hold several (operation.ts). */
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { EngineError, fail } from '../errors/engine-error.ts';
@@ -9,15 +11,16 @@ import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
 export type RequestRecord = {
   readonly id: string;
   readonly startedAt: number;
-  /** Aborted when the client closes the connection before it has the response. */
+  /** Aborted when the client closes the connection before it has received the response. */
   signal: AbortSignal | undefined;
   /** Null before authentication, and on public endpoints. */
   session: Session | null;
-  /** The error body sent; null while all is well. */
+  /** The body of the error the client receives; null on success. */
   error: unknown;
-  /** The GraphQL request or requests, for the log of a failure. Arguments of operations are never kept: they hold secrets. */
+  /** The parsed body of a GraphQL request, for the log of a failure; undefined until it is read. Arguments of admin operations are
+   *  never kept, because they may hold secrets. */
   graphqlBody: unknown;
-  /** Values of Set-Cookie headers that webhooks and remote schemas have for the client; null while there are none. */
+  /** Values of Set-Cookie headers that webhooks and remote schemas send to the client; null when there are none. */
   cookies: readonly string[] | null;
 };
 
@@ -29,10 +32,20 @@ export function newRecord(id: string, signal?: AbortSignal): RequestRecord {
     session: null,
     cookies: null,
     error: null,
-    graphqlBody: null,
+    graphqlBody: undefined,
   };
 }
 
+/** Longer request ids of clients are truncated, so that a client cannot fill the log. */
+const MAX_ID_LENGTH = 200;
+
+/** Returns the id of a request in logs and in its response: the client's `x-request-id`, or a new one. */
+export function requestIdOf(request: IncomingMessage): string {
+  const given = request.headers['x-request-id'];
+  return typeof given === 'string' && given !== '' ? given.slice(0, MAX_ID_LENGTH) : randomUUID();
+}
+
+/** Returns a signal that aborts with `clientGone` when the connection closes before the response has been sent. */
 export function disconnectSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   response.once('close', () => {
@@ -41,6 +54,7 @@ export function disconnectSignal(response: ServerResponse): AbortSignal {
   return gone.signal;
 }
 
+/** The records of requests that the framework handles. */
 const records = new WeakMap<FastifyRequest, RequestRecord>();
 
 export function recordOf(request: FastifyRequest): RequestRecord {
@@ -51,20 +65,20 @@ export function recordOf(request: FastifyRequest): RequestRecord {
   return record;
 }
 
-/** The session of a request behind authentication. */
+/** Returns the session of a request to an endpoint behind authentication. */
 export function sessionOf(request: FastifyRequest): Session {
   const { session } = recordOf(request);
   if (session === null) throw new Error(`${request.url} is not behind authentication`);
   return session;
 }
 
-/** Raises `accessDenied` for any other role. */
+/** Returns the session of an administrator. Raises `accessDenied` for any other role. */
 export function adminSessionOf(request: FastifyRequest): Session {
   const session = sessionOf(request);
   return session.role === ADMIN_ROLE ? session : fail('accessDenied', {});
 }
 
-/** Tells the log that the response has been handed to the socket. */
+/** Reports a request whose response has been handed to the socket. */
 export function logRequest(
   observe: Observe,
   record: RequestRecord,
@@ -87,7 +101,7 @@ export function logRequest(
   });
 }
 
-/** The documents asked, without their variables. */
+/** Returns the documents of a GraphQL body without their variables. */
 function documentsOf(body: unknown): unknown {
   if (Array.isArray(body)) return body.map(documentsOf);
   if (typeof body !== 'object' || body === null) return null;

@@ -1,7 +1,7 @@
 /** The state machine alone: what follows on which message, in both sub-protocols. */
 import { expect, test } from 'vitest';
-import { PROTOCOLS, readMessage } from './websocket-messages.ts';
-import { type ConnectionEvent, type Phase, react } from './websocket-protocol.ts';
+import { PROTOCOLS, readMessage } from './messages.ts';
+import { type ConnectionEvent, type Phase, react } from './protocol.ts';
 
 const [NEWER, OLDER] = PROTOCOLS as [(typeof PROTOCOLS)[0], (typeof PROTOCOLS)[0]];
 
@@ -19,10 +19,10 @@ const START: ConnectionEvent = { kind: 'start', id: '1', request: {} };
 
 test.each(PROTOCOLS)('$name: init asks who it is, and only then operations start', (protocol) => {
   expect(after(protocol, 'new', INIT)).toEqual({
-    phase: 'asking',
+    phase: 'authenticating',
     effects: [{ kind: 'authenticate', headers: { a: 'b' } }],
   });
-  const { phase, effects } = after(protocol, 'asking', { kind: 'authenticated' });
+  const { phase, effects } = after(protocol, 'authenticating', { kind: 'authenticated' });
   expect([phase, effects[0]]).toEqual(['ready', { kind: 'send', text: '{"type":"connection_ack"}' }]);
   expect(after(protocol, 'ready', START).effects).toEqual([START]);
 });
@@ -30,11 +30,11 @@ test.each(PROTOCOLS)('$name: init asks who it is, and only then operations start
 const CLOSES: readonly [Phase, ConnectionEvent, number][] = [
   ['ready', { kind: 'malformed', reason: 'no' }, 4400],
   ['new', START, 4401],
-  ['asking', { kind: 'refused', reason: 'no' }, 4403],
-  ['new', { kind: 'too late' }, 4408],
+  ['authenticating', { kind: 'refused', reason: 'no' }, 4403],
+  ['new', { kind: 'init timeout' }, 4408],
   ['ready', START, 4409],
   ['ready', INIT, 4429],
-  ['asking', INIT, 4429],
+  ['authenticating', INIT, 4429],
 ];
 
 test.each(CLOSES)('graphql-transport-ws: when %s, %o closes with %i', (phase, event, code) => {
@@ -67,7 +67,7 @@ test.each(PROTOCOLS)('$name: nothing follows once closed', (protocol) => {
 });
 
 test.each(PROTOCOLS)('$name: init in time is not too late', (protocol) => {
-  expect(after(protocol, 'asking', { kind: 'too late' }).effects).toEqual([]);
+  expect(after(protocol, 'authenticating', { kind: 'init timeout' }).effects).toEqual([]);
 });
 
 test.each([
