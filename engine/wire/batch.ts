@@ -1,23 +1,23 @@
-/** Which statements of one turn of the event loop go out together on one connection.
- *
- *  Writing to a socket is what small requests cost the most, and what is sent on one connection in one turn is one write.
- *  But Postgres works on it one after the other, so only reads that are quick go together, and only so many that the last
- *  does not wait longer than a few requests take this process. Quick is measured against that too, not against a clock
- *  alone: on a busy machine everything takes longer, and sharing saves the more.
- *
- *  How long a statement takes is learnt where it follows another (connection.ts), so one in many runs of a statement that
- *  is unknown, or was slow, follows to find out; nothing but such tries follows it.
+/** Decides which statements of one turn of the event loop are sent together on one connection.
+ *  Writing to a socket is the largest cost of a small request, and everything sent on one connection in one turn is
+ *  one write. But Postgres runs these statements one after the other. So only quick reads share a connection, and
+ *  only so many that the last one does not wait longer than this process needs for a few requests. Whether a
+ *  statement is quick is measured against that time too: on a busy machine everything takes longer, and sharing saves
+ *  more.
+ *  The duration of a statement is measured when it follows another one (connection.ts). So one in many runs of an
+ *  unknown or slow statement is sent as a follower to measure it; only such runs follow it.
  *  Not here: connections themselves, and what happens when one stalls (pool.ts). */
 import type { Connection } from './connection.ts';
 import type { NamedStatement } from './statement.ts';
 
-/** A statement that takes no longer is quick; nor is one that takes no longer than so many requests take us. */
+/** A statement is quick when it takes less than this time, or less than this process needs for this number of
+ *  requests. */
 const QUICK_MS = 0.5;
 const QUICK_REQUESTS = 10;
-/** How much of the quick may be under way on one connection. */
-const MOST_BACKLOG = 2;
-const MOST_UNDER_WAY = 16;
-/** One run in so many of a statement that is not quick. */
+/** The most work in flight on one connection, in multiples of a quick statement. */
+const MAX_BACKLOG = 2;
+const MAX_UNDER_WAY = 16;
+/** One run in this many of a statement that is not quick follows another statement, to measure it. */
 const TRY_EVERY = 32;
 
 export class Batch {
@@ -25,10 +25,10 @@ export class Batch {
   #startedAt = 0;
   #count = 0;
   #tries = 0;
-  /** What a request takes this process until its statement is written, a moving average. */
+  /** The time this process needs for a request until its statement is written, as a moving average. */
   #requestMs = 0;
 
-  /** The connection of this turn, if the statement may follow what is on it. */
+  /** Returns the connection of this turn, if the statement may follow the statements on it. */
   connectionFor(statement: NamedStatement): Connection | undefined {
     const connection = this.#connection;
     if (!connection || connection.isReserved || connection.isClosed) return undefined;
@@ -42,18 +42,18 @@ export class Batch {
     return isKept(statement) && statement.tookMs !== undefined && statement.tookMs < this.#quickMs();
   }
 
-  /** For one more quick statement. */
+  /** True when the connection has room for one more quick statement. */
   hasRoom({ depth, backlogMs }: Connection): boolean {
-    return depth < MOST_UNDER_WAY && backlogMs < MOST_BACKLOG * this.#quickMs();
+    return depth < MAX_UNDER_WAY && backlogMs < MAX_BACKLOG * this.#quickMs();
   }
 
-  /** A statement has been written. */
+  /** Called when a statement has been written. */
   wrote(connection: Connection, statement: NamedStatement): void {
     if (this.#count++ === 0) this.#startedAt = performance.now();
     if (isKept(statement)) this.#connection ??= connection;
   }
 
-  /** The turn is over. */
+  /** Called at the end of the turn. */
   end(): void {
     if (this.#count > 1) {
       const requestMs = (performance.now() - this.#startedAt) / (this.#count - 1);

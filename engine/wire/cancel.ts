@@ -1,10 +1,11 @@
-/** Asks Postgres to cancel whatever a connection is running, over another one, encrypted as that is. Postgres does not say whether
- *  there was something to cancel. Best effort: it raises nothing, and ends in time.
- *  Not here: when (pool.ts). PostgreSQL manual, "Canceling Requests in Progress". */
+/** Asks Postgres to cancel whatever a connection is running, over a second connection with the same encryption.
+ *  Postgres does not report whether there was something to cancel. Best effort: it raises nothing and ends within a
+ *  time limit.
+ *  Not here: when to cancel (pool.ts). PostgreSQL manual, "Canceling Requests in Progress". */
 import type { EventEmitter } from 'node:events';
 import pg from 'pg';
 
-/** What the driver keeps to itself. */
+/** The private fields of the driver's client. */
 type DriverInternals = {
   readonly host: string;
   readonly port: number;
@@ -19,21 +20,22 @@ type DriverInternals = {
   };
 };
 
-/** True when the server has taken the request, which it says by hanging up; false when it did not in time, or could not be
- *  reached. Then the request may still arrive, and the connection must not be used for anything else. */
+/** Returns true when the server has accepted the request, which it confirms by closing the connection; false when it
+ *  did not in time or could not be reached. In that case the request may still arrive, and the connection to cancel
+ *  must not be used for anything else. */
 export function cancel(client: pg.Client, withinMs: number): Promise<boolean> {
   const { host, port, ssl, processID, secretKey } = client as unknown as DriverInternals;
   const { connection } = new pg.Client({ host, port, ssl }) as unknown as DriverInternals;
   return new Promise((resolve) => {
-    const end = (isTaken: boolean) => {
+    const end = (isAccepted: boolean) => {
       clearTimeout(timer);
       connection.stream.destroy();
-      resolve(isTaken);
+      resolve(isAccepted);
     };
     const timer = setTimeout(() => end(false), withinMs);
-    const ask = () => connection.cancel(processID, secretKey);
-    connection.on('connect', () => (ssl ? connection.requestSsl() : ask()));
-    connection.on('sslconnect', ask);
+    const request = () => connection.cancel(processID, secretKey);
+    connection.on('connect', () => (ssl ? connection.requestSsl() : request()));
+    connection.on('sslconnect', request);
     connection.on('error', () => end(false));
     connection.on('end', () => end(true));
     if (host.startsWith('/')) connection.connect(`${host}/.s.PGSQL.${port}`);

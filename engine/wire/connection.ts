@@ -1,8 +1,8 @@
-/** An authenticated connection that runs statements one after the other, several of them under way at once: Postgres
- *  answers in the order it was asked, so the oldest question is whom an answer belongs to.
- *  The driver (`pg`) opens it, because startup, TLS and SCRAM are its trade, and can have it back between statements, for
- *  callers that need a client: whoever holds the connection listens to its socket, the other does not.
- *  Not here: which connection a statement gets, asking again (pool.ts). */
+/** An authenticated connection that runs statements one after the other, with several of them in flight: Postgres
+ *  answers in order, so a result belongs to the oldest statement in flight.
+ *  The driver (`pg`) opens the connection, because it implements startup, TLS and SCRAM. Between statements the
+ *  driver's client can be lent to callers that need one. Only one of the two listens to the socket at a time.
+ *  Not here: which connection a statement gets, sending a statement again (pool.ts). */
 import type { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import type pg from 'pg';
@@ -10,38 +10,43 @@ import { Decoder, failureAt, rowAt } from './decode.ts';
 import { Outbox } from './encode.ts';
 import type { Column, NamedStatement, Row, Value } from './statement.ts';
 
-/** One statement on its way. */
+/** One run of a statement. It may be in flight on several connections. */
 export type Execution = {
   readonly statement: NamedStatement;
   readonly values: readonly Value[];
   readonly done: (failure: Error | null, row: Row) => void;
   wasRetried: boolean;
-  /** There is an answer, or nobody waits for one: copies that are under way elsewhere are of no use. */
+  /** True when a result has arrived, or the caller no longer waits for one. Other copies in flight are useless then. */
   isFinished: boolean;
 };
 
+/** What happens to a statement in flight:
+ *  `awaited`: its result is for the caller.
+ *  `cancelling`: the caller waits for its end only; Postgres should stop it. A write may still have been in time.
+ *  `moved`: it was sent again on another connection. Its result is discarded; once that one has a result, Postgres should stop it.
+ *  `discarded`: no caller waits. Its result is discarded; Postgres should stop it. */
+type InFlightState = 'awaited' | 'cancelling' | 'moved' | 'discarded';
+
+/** A statement in flight on this connection. */
 type InFlight = {
   readonly execution: Execution;
   readonly isParsed: boolean;
-  /** Another was under way when it was sent. */
+  /** True when another statement was in flight when this one was sent. */
   readonly isFollower: boolean;
-  /** It has been asked again elsewhere, or nobody waits for it: what comes is dropped. */
-  isAbandoned: boolean;
-  /** Nobody waits for it: Postgres should stop working on it. */
-  isUnwanted: boolean;
+  state: InFlightState;
 };
 
-/** Raised for a statement whose connection is gone; no SQLSTATE, because no server has said it. */
+/** Raised for a statement whose connection is lost. It has no SQLSTATE, because it does not come from the server. */
 export class ConnectionLost extends Error {
   constructor(reason: string) {
     super(`the connection to the database was lost: ${reason}`);
   }
 }
 
-/** `isBeforeRun`: Postgres was still reading the parameters, and has looked at no row. */
+/** An error of Postgres. `isBeforeRun` is true when Postgres was still reading the parameters and had read no row. */
 type Failure = pg.DatabaseError & { readonly isBeforeRun?: boolean };
 
-/** What the driver keeps to itself. */
+/** The private fields of the driver's client. */
 type DriverInternals = {
   readonly connection: EventEmitter & { readonly stream: Duplex };
   readonly readyForQuery: boolean | null;
@@ -49,26 +54,26 @@ type DriverInternals = {
 type Listener = (piece: Buffer) => void;
 
 export type ConnectionEvents = {
-  /** Something is to be sent; `flush` soon. */
+  /** Called when there is something to send; the pool calls `flush` soon. */
   readonly wroteTo: (connection: Connection) => void;
-  /** A statement is over; there may be room for another. */
+  /** Called when a statement has ended; there may be room for another. */
   readonly advanced: (connection: Connection) => void;
-  /** The execution failed although nothing has run: the statement was not prepared any more, or for another table. */
+  /** Called when a statement failed before anything ran, because it was no longer prepared or its table has changed. */
   readonly stale: (execution: Execution) => void;
   readonly closed: (connection: Connection) => void;
-  /** An answer has come; milliseconds since its question, or since the answer before it. */
+  /** Called with each answer; `ms` counts from sending the statement, or from the answer before it. */
   readonly answered: (ms: number) => void;
 };
 
-/** Between two requests to cancel the same statement. */
+/** The time between two requests to cancel the same statement. */
 const CANCEL_AGAIN_MS = 1000;
 
-/** Distinct statements kept prepared; the oldest is closed for another. */
-const MOST_PREPARED = 1000;
+/** The most statements kept prepared. The oldest one is closed for a new one. */
+const MAX_PREPARED = 1000;
 
 const NO_ROW: Row = [];
 
-/** Backend message types. */
+/** The types of backend messages. */
 const DATA_ROW = 0x44;
 const READY_FOR_QUERY = 0x5a;
 const ERROR_RESPONSE = 0x45;
@@ -78,13 +83,13 @@ const COPY_BOTH_RESPONSE = 0x57;
 
 export class Connection {
   readonly client: pg.Client;
-  /** Somebody has it to themselves. */
+  /** True while a transaction has the connection to itself. */
   isTaken = false;
-  /** Nobody waits for what runs on it while it is taken. */
+  /** True when the connection is taken and the caller no longer waits for what runs on it. */
   isUnawaited = false;
   #isCancelling = false;
   #cancelledAt = Number.NEGATIVE_INFINITY;
-  /** A request to cancel may still arrive: it is closed when it is given back. */
+  /** True when a request to cancel may still arrive. The connection is closed when it is given back. */
   isSpent = false;
   readonly openedAt = performance.now();
   readonly #socket: Duplex;
@@ -94,19 +99,19 @@ export class Connection {
   readonly #outbox = new Outbox();
   readonly #prepared = new Set<string>();
   readonly #queue: InFlight[] = [];
-  /** Of the oldest statement under way. */
+  /** The row of the oldest statement in flight. */
   #row: Column[] | null = null;
   #failure: Failure | null = null;
-  /** Postgres has read the parameters of the oldest statement under way. */
+  /** True when Postgres has read the parameters of the oldest statement in flight. */
   #isBound = false;
-  /** Sum of what the statements under way are expected to take. */
+  /** The expected duration of all statements in flight. */
   #backlogMs = 0;
-  /** When the oldest statement began to be worked on. */
+  /** When Postgres started to work on the oldest statement. */
   #since = 0;
-  /** Is anything under way that has been sent? */
+  /** True when something in flight has been sent. */
   #isSent = false;
   #isLent = false;
-  /** Nothing more is to be sent. */
+  /** True when nothing more may be sent. */
   #isClosed = false;
   #isOver = false;
 
@@ -131,32 +136,33 @@ export class Connection {
     return this.#queue.length === 0;
   }
 
-  /** Nobody else's statements may be sent on it. */
+  /** True when no other statement may be sent on it. */
   get isReserved(): boolean {
     return this.isTaken || this.#isCancelling || this.isSpent;
   }
 
-  /** Something runs or is about to run on it that nobody waits for. */
+  /** True when a statement in flight has no caller that waits for its result. */
   get hasUnawaited(): boolean {
-    return this.isUnawaited || this.#queue.some(({ isUnwanted, isAbandoned }) => isUnwanted || isAbandoned);
+    return this.isUnawaited || this.#queue.some(({ state }) => state !== 'awaited');
   }
 
-  /** True when the statement that is worked on has to be cancelled now: it has been worked on for so long. */
+  /** True when the oldest statement has to be cancelled now: its result is not needed, and Postgres has worked on it
+   *  for at least `afterMs`. */
   isToBeCancelled(now: number, afterMs: number): boolean {
     if (this.#isCancelling || now - this.#cancelledAt < CANCEL_AGAIN_MS) return false;
     if (this.isUnawaited && this.#isLent) return true;
     const [oldest] = this.#queue;
-    const isCopy = oldest?.isAbandoned === true && oldest.execution.isFinished;
-    return (this.isUnawaited || oldest?.isUnwanted === true || isCopy) && this.workedOnMs(now) >= afterMs;
+    const isUnneeded = oldest !== undefined && shouldStop(oldest);
+    return (this.isUnawaited || isUnneeded) && this.workedOnMs(now) >= afterMs;
   }
 
-  /** While a request to cancel is on its way, nothing else may be sent. */
+  /** Waits for a request to cancel. Nothing else is sent in the meantime. */
   async cancelled(cancel: Promise<boolean>): Promise<void> {
     const [oldest] = this.#queue;
     this.#isCancelling = true;
     if (!(await cancel)) this.isSpent = true;
     this.#isCancelling = false;
-    // The statement may have ended meanwhile; the next one can be cancelled without a pause.
+    // If the statement ended in the meantime, the next one can be cancelled without a pause.
     if (this.#queue[0] === oldest) this.#cancelledAt = performance.now();
   }
 
@@ -172,17 +178,18 @@ export class Connection {
     return this.#backlogMs;
   }
 
-  /** Milliseconds the oldest statement has been worked on. */
+  /** The milliseconds Postgres has worked on the oldest statement. */
   workedOnMs(now: number): number {
     return this.#isSent ? now - this.#since : 0;
   }
 
-  /** When the last statement was over. */
+  /** When the last statement ended. */
   get idleSince(): number {
     return Math.max(this.#since, this.openedAt);
   }
 
-  /** `isParsed`: named statements are prepared here and kept; otherwise each is parsed for the one run. */
+  /** Sends a statement. With `isKept`, a named statement is prepared and kept; otherwise it is parsed for this run
+   *  only. */
   send(execution: Execution, isKept: boolean): void {
     const { statement, values } = execution;
     const name = isKept ? statement.name : '';
@@ -193,7 +200,7 @@ export class Connection {
     this.#enqueue(execution, isParsed);
   }
 
-  /** BEGIN, COMMIT, ROLLBACK: sent with what follows in the same moment. */
+  /** Sends BEGIN, COMMIT or ROLLBACK, in one write with what follows in the same turn. */
   command(text: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#announce();
@@ -209,7 +216,7 @@ export class Connection {
   flush(): void {
     if (this.#outbox.isEmpty) return;
     const bytes = this.#outbox.take();
-    // Whoever has it to themselves may not know yet.
+    // A transaction may not have noticed yet that its connection is lost.
     if (this.#isClosed) {
       this.#end(new ConnectionLost('it was closed'));
       return;
@@ -219,42 +226,40 @@ export class Connection {
     this.#socket.write(bytes);
   }
 
-  /** Nobody waits for the execution any more, or somebody waits for its end alone: `isAbandoned` says that its answer is dropped.
-   *  False when it is not under way here. */
-  stopWaiting(execution: Execution, isAbandoned: boolean): boolean {
+  /** Marks the copies of an execution whose caller no longer waits for the result. Returns false when it is not in
+   *  flight here. */
+  stopWaiting(execution: Execution): boolean {
     // A read may be here twice: behind a slow statement, and again after it was moved away and back.
-    const copies = this.#queue.filter((one) => one.execution === execution);
-    for (const copy of copies) {
-      copy.isAbandoned ||= isAbandoned;
-      copy.isUnwanted = true;
-    }
+    const copies = this.#queue.filter((copy) => copy.execution === execution);
+    for (const copy of copies)
+      copy.state = isDiscarded(copy) || execution.statement.isRead ? 'discarded' : 'cancelling';
     return copies.length > 0;
   }
 
-  /** Returns everything but the oldest statement, which may be at work for long. Postgres still has these statements; what it
-   *  answers is discarded. */
-  abandonFollowers(): Execution[] {
-    return this.#queue.slice(1).flatMap((inFlight) => {
-      if (inFlight.isAbandoned) return [];
-      inFlight.isAbandoned = true;
-      return inFlight.execution.isFinished ? [] : [inFlight.execution];
+  /** Returns everything but the oldest statement, which may run for long. Postgres still runs these statements; their results are
+   *  discarded. */
+  takeFollowers(): Execution[] {
+    return this.#queue.slice(1).flatMap((follower) => {
+      if (isDiscarded(follower)) return [];
+      follower.state = follower.state === 'awaited' ? 'moved' : 'discarded';
+      return follower.execution.isFinished ? [] : [follower.execution];
     });
   }
 
-  /** The driver's client, for as long as nothing is under way here. */
+  /** Returns the driver's client, for use while nothing is in flight here. */
   lend(): pg.Client {
     this.#isLent = true;
     this.#listen([this.#listener], this.#driver);
     return this.client;
   }
 
-  /** True while the server has not finished the driver's last query. The driver fails a query at its error message, before the
-   *  server is ready for the next one; what is read until then belongs to that query. */
+  /** True while the server has not finished the driver's last query. The driver rejects a query at its error message,
+   *  before the server is ready for the next one; everything read until then belongs to that query. */
   get isDriverBusy(): boolean {
     return this.#isLent && !this.#isClosed && !(this.client as unknown as DriverInternals).readyForQuery;
   }
 
-  /** Never calls back when the connection ends instead. */
+  /** Calls `ready` once the server has finished; never if the connection ends instead. */
   onceDriverReady(ready: () => void): void {
     (this.client as unknown as DriverInternals).connection.once('readyForQuery', ready);
   }
@@ -279,7 +284,7 @@ export class Connection {
   #prepare(name: string, statement: NamedStatement): void {
     if (name !== '') {
       const [oldest] = this.#prepared;
-      if (oldest !== undefined && this.#prepared.size >= MOST_PREPARED) {
+      if (oldest !== undefined && this.#prepared.size >= MAX_PREPARED) {
         this.#prepared.delete(oldest);
         this.#outbox.close(oldest);
       }
@@ -293,8 +298,7 @@ export class Connection {
       execution,
       isParsed,
       isFollower: this.#queue.length > 0,
-      isAbandoned: false,
-      isUnwanted: false,
+      state: 'awaited',
     });
     this.#backlogMs += execution.statement.tookMs ?? Number.POSITIVE_INFINITY;
   }
@@ -308,7 +312,7 @@ export class Connection {
     for (const listener of after) this.#socket.on('data', listener);
   }
 
-  /** Notices, parameter statuses, notifications and confirmations say nothing anyone waits for. */
+  /** Handles one backend message. Notices, parameter statuses, notifications and confirmations are ignored. */
   #receive(type: number, bytes: Buffer, start: number, end: number): void {
     switch (type) {
       case DATA_ROW:
@@ -337,8 +341,8 @@ export class Connection {
 
   #finish(): void {
     const inFlight = this.#queue.shift();
-    if (!inFlight) throw new Error('an answer nobody waits for');
-    const { execution, isParsed, isAbandoned } = inFlight;
+    if (!inFlight) throw new Error('an answer without a statement');
+    const { execution, isParsed } = inFlight;
     if (!this.isUnawaited) this.#cancelledAt = Number.NEGATIVE_INFINITY;
     const row = this.#row ?? NO_ROW;
     const failure = this.#failure;
@@ -347,20 +351,20 @@ export class Connection {
     this.#isBound = false;
     this.#measure(inFlight, failure === null);
     if (failure && (isParsed || isStale(failure))) this.#prepared.delete(execution.statement.name);
-    if (!isAbandoned) {
+    if (!isDiscarded(inFlight)) {
       if (failure && !execution.wasRetried && isStale(failure)) this.#events.stale(execution);
       else execution.done(failure, row);
     }
     this.#events.advanced(this);
   }
 
-  /** Only a follower tells how long Postgres took, because it was begun when the one before was over. What the first one
-   *  took is mostly the way there and back, and how busy this process was. */
+  /** Measures a statement. Only a follower shows how long Postgres took, because it started when the one before had
+   *  ended. The time of the first one is mostly network latency and the load of this process. */
   #measure({ execution: { statement }, isFollower }: InFlight, isGood: boolean): void {
     const now = performance.now();
     const tookMs = now - this.#since;
     this.#events.answered(tookMs);
-    if (isGood && isFollower) statement.tookMs = learnt(statement.tookMs, tookMs);
+    if (isGood && isFollower) statement.tookMs = updatedAverage(statement.tookMs, tookMs);
     this.#since = now;
     this.#isSent = this.#queue.length > 0;
     this.#backlogMs = 0;
@@ -371,8 +375,8 @@ export class Connection {
   #end(reason: Error): void {
     this.#isClosed = true;
     const first = this.#failure;
-    for (const [i, { execution, isAbandoned }] of this.#queue.splice(0).entries()) {
-      if (!isAbandoned) execution.done(i === 0 && first ? first : reason, NO_ROW);
+    for (const [i, inFlight] of this.#queue.splice(0).entries()) {
+      if (!isDiscarded(inFlight)) inFlight.execution.done(i === 0 && first ? first : reason, NO_ROW);
     }
     if (this.#isOver) return;
     this.#isOver = true;
@@ -380,13 +384,23 @@ export class Connection {
   }
 }
 
-/** A moving average that believes bad news sooner: two answers that come in one piece look as if the second took no time. */
-function learnt(known: number | undefined, tookMs: number): number {
+function isDiscarded({ state }: InFlight): boolean {
+  return state === 'moved' || state === 'discarded';
+}
+
+/** True when Postgres should stop working on the statement. */
+function shouldStop({ state, execution }: InFlight): boolean {
+  return state === 'cancelling' || state === 'discarded' || (state === 'moved' && execution.isFinished);
+}
+
+/** Returns a moving average that follows increases faster: of two answers in one packet the second seems to take no
+ *  time. */
+function updatedAverage(known: number | undefined, tookMs: number): number {
   return known === undefined ? tookMs : known + (tookMs - known) * (tookMs > known ? 0.2 : 0.1);
 }
 
-/** Nothing has run: the statement is unknown on the server (DEALLOCATE, a pooler between), or a table it reads has another
- *  shape now. Sources: PostgreSQL's plancache.c, RevalidateCachedQuery; prepare.c. */
+/** True when nothing has run: the server does not know the statement (DEALLOCATE, or a pooler in between), or a table
+ *  it reads has changed. Sources: PostgreSQL's plancache.c, RevalidateCachedQuery; prepare.c. */
 function isStale({ code, routine }: pg.DatabaseError): boolean {
   return code === '26000' || (code === '0A000' && routine === 'RevalidateCachedQuery');
 }

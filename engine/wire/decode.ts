@@ -1,25 +1,26 @@
-/** The bytes a socket brings, in pieces of any size → whole backend messages → rows and failures.
- *  A message that lies in one piece is read where it lies; one that does not is gathered in a buffer of its final size, so
- *  that a row of 16 MB is copied once. PostgreSQL manual, "Message Formats".
+/** Bytes of a socket, in pieces of any size → whole backend messages → rows and errors. A message within one piece is
+ *  read in place. Any other message is collected in a buffer of its final size, so that a row of 16 MB is copied
+ *  once. PostgreSQL manual, "Message Formats".
  *  Not here: which statement a message belongs to (connection.ts). */
 import pg from 'pg';
 import type { Column } from './statement.ts';
 
-/** A message's type, and where its body stands. The bytes may be kept: nobody writes to them again. */
+/** Receives a message: its type, and the position of its body. The bytes may be kept, because they are not written
+ *  again. */
 export type Receive = (type: number, bytes: Buffer, start: number, end: number) => void;
 
-/** Type and length. */
+/** The size of type and length. */
 const HEADER = 5;
-/** Postgres allocates no more for one message: MaxAllocSize. */
-const LONGEST = 0x3fffffff + HEADER;
+/** Postgres allocates at most this much for one message: MaxAllocSize. */
+const MAX_MESSAGE = 0x3fffffff + HEADER;
 
 const NOTHING: Buffer = Buffer.alloc(0);
 
 export class Decoder {
   readonly #receive: Receive;
-  /** The beginning of a header. */
+  /** The beginning of an incomplete header. */
   #before = NOTHING;
-  /** A message in the making, and how much of it has come. */
+  /** An incomplete message, and the number of its bytes that have arrived. */
   #message: Buffer | null = null;
   #have = 0;
 
@@ -27,7 +28,7 @@ export class Decoder {
     this.#receive = receive;
   }
 
-  /** Raises when the bytes are no protocol; nothing after can be read then. */
+  /** Decodes a piece. Raises when the bytes do not follow the protocol; the connection is unusable then. */
   push(piece: Buffer): void {
     let bytes = piece;
     if (this.#before.length > 0) {
@@ -52,7 +53,7 @@ export class Decoder {
     this.#have = first.copy(this.#message);
   }
 
-  /** How much of `bytes` belonged to the message in the making. */
+  /** Returns the number of bytes that belonged to the incomplete message. */
   #complete(message: Buffer, bytes: Buffer): number {
     const copied = bytes.copy(message, this.#have);
     this.#have += copied;
@@ -66,15 +67,16 @@ export class Decoder {
 
 function lengthAt(bytes: Buffer, at: number): number {
   const length = bytes.readInt32BE(at);
-  if (length < 4 || length > LONGEST) throw new Error(`no message is ${length} bytes long`);
+  if (length < 4 || length > MAX_MESSAGE) throw new Error(`no message is ${length} bytes long`);
   return length;
 }
 
-/** Longer columns stay bytes: they are only passed on. To decode, join and encode them again costs nothing more at 4 kB,
- *  the half of a response's time at 20 kB and nine tenths at 450 kB. Shorter ones go out as text with the headers. */
+/** Longer columns stay bytes, because they are only passed on. Decoding, joining and encoding them again costs
+ *  nothing at 4 kB, half of a response's time at 20 kB and nine tenths at 450 kB. Shorter columns are sent as text
+ *  together with the headers. */
 export const MOST_TEXT = 8192;
 
-/** DataRow: a count, then length and bytes of each column. */
+/** Reads a DataRow: a count, then length and bytes of each column. */
 export function rowAt(bytes: Buffer, start: number): Column[] {
   const row: Column[] = [];
   let at = start + 2;
@@ -112,7 +114,7 @@ const FAILURE_FIELDS = {
   R: 'routine',
 } as const satisfies Readonly<Record<string, keyof pg.DatabaseError>>;
 
-/** ErrorResponse, as the error the driver raises for it: whoever reads failures need not know which way they came. */
+/** Reads an ErrorResponse into the error class of the driver, so that callers see one kind of error. */
 export function failureAt(bytes: Buffer, start: number, end: number): pg.DatabaseError {
   const fields = bytes
     .toString('utf8', start, end)

@@ -1,7 +1,8 @@
-/** Opens one connection, encrypted as far as is asked, to the first host that takes it. In: the driver's configuration for each
- *  host, a Tls. Out: a connected client.
- *  As libpq: the server's chain is checked wherever an authority is given, its host name in `verify-full` alone; `prefer` and
- *  `allow` have a second way, for a server that refuses the first; over Unix sockets nothing is encrypted.
+/** Opens one connection, encrypted as configured, to the first host that accepts it. In: the driver's configuration
+ *  for each host, a Tls. Out: a connected client.
+ *  As in libpq, the certificate chain of the server is verified whenever an authority is given, and its host name
+ *  only in `verify-full`. `prefer` and `allow` have a second attempt for servers that refuse the first. Unix sockets
+ *  are never encrypted.
  *  Not here: where certificates come from (database/tls.ts). PostgreSQL manual, "SSL Support". */
 import type { ConnectionOptions } from 'node:tls';
 import pg from 'pg';
@@ -9,12 +10,12 @@ import { redacted } from './redacted.ts';
 
 export type SslMode = 'disable' | 'allow' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
 
-/** What a connection is encrypted with; PEM texts. */
+/** The encryption of a connection; certificates and keys are PEM texts. */
 export type Tls = {
   readonly mode: SslMode;
-  /** The authorities that are trusted; without them those Node.js trusts. */
+  /** The trusted authorities; without them, those of Node.js. */
   readonly ca?: string;
-  /** Of the client. */
+  /** The client certificate. */
   readonly cert?: string;
   readonly key?: string;
 };
@@ -30,21 +31,22 @@ const WAYS: Readonly<Record<SslMode, readonly Way[]>> = {
   'verify-full': ['encrypted'],
 };
 
-/** States that a server must be in, as in libpq's `target_session_attrs`. */
+/** The states a server can be required to be in, as in libpq's `target_session_attrs`. */
 export const SESSIONS = ['any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'] as const;
 export type TargetSession = (typeof SESSIONS)[number];
 
 export type Dialing = {
-  /** One for each host, in the order to try them. Called for each connection, because certificates in files may change. */
+  /** Returns one configuration for each host, in the order of attempts. Called for each connection, because
+   *  certificate files may change. */
   readonly configs: () => readonly pg.ClientConfig[];
-  /** Absent: any server will do. */
+  /** The required state of the server; any when absent. */
   readonly session?: TargetSession;
   /** Texts that errors must not contain. */
   readonly hidden?: readonly string[];
 };
 
-/** Without a Tls, encrypted as the configuration says. As libpq, tries the next host unless this one refuses the credentials.
- *  Raises the failure of the last host tried. */
+/** Connects. Without a Tls, the configuration decides about encryption. As in libpq, the next host is tried unless
+ *  this one rejects the credentials. Raises the error of the last host. */
 export async function dial(
   { configs, session = 'any', hidden = [] }: Dialing,
   tls: Tls | undefined,
@@ -96,7 +98,7 @@ async function dialOne(config: pg.ClientConfig, tls: Tls | undefined): Promise<p
 
 async function opened(config: pg.ClientConfig): Promise<pg.Client> {
   const client = new pg.Client(config);
-  // A connection that breaks fails what runs on it; without a listener it would end the process too.
+  // A broken connection fails the statement that runs on it. Without a listener it would also end the process.
   client.on('error', () => {});
   await client.connect();
   return client;
@@ -113,12 +115,13 @@ function optionsOf({ mode, ca, cert, key }: Tls): ConnectionOptions {
   };
 }
 
-/** Only the driver knows its defaults. */
+/** True for a Unix socket. Only the driver knows its default host. */
 function isSocket(config: pg.ClientConfig): boolean {
   return new pg.Client({ ...config, ssl: false }).host.startsWith('/');
 }
 
-/** By a server that is there: it does not take this way, or not from this client, or the handshake fails. */
+/** True for an error of a reachable server that refuses this kind of connection, or this client, or fails the TLS
+ *  handshake. */
 function isRefusal(error: unknown): boolean {
   const { code, message = '', syscall } = error as { code?: string; message?: string; syscall?: string };
   if (error instanceof pg.DatabaseError) return code?.startsWith('28') ?? false;

@@ -1,13 +1,14 @@
-/** Statements → the frontend messages of PostgreSQL's extended query protocol, gathered until they are sent together: one
- *  write for Parse, Bind, Execute and Sync, and for several statements of a moment. A value is length and bytes, never part
- *  of a statement. PostgreSQL manual, "Message Formats". Not here: who sends it when (connection.ts). */
+/** Statements → frontend messages of PostgreSQL's extended query protocol, collected until they are sent: one write
+ *  for Parse, Bind, Execute and Sync, and for several statements of one turn. A value is sent as length and bytes,
+ *  never as part of a statement. PostgreSQL manual, "Message Formats".
+ *  Not here: when messages are sent (connection.ts). */
 import type { NamedStatement, Value } from './statement.ts';
 
 const FIRST_SIZE = 4096;
-/** A larger buffer is not kept for the next time. */
-const MOST_KEPT = 1 << 20;
+/** A larger buffer is replaced after it has been sent. */
+const MAX_KEPT = 1 << 20;
 
-/** Execute of the unnamed portal without a limit of rows, and Sync. */
+/** Execute of the unnamed portal without a row limit, then Sync. */
 const EXECUTE_SYNC = Buffer.from([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0x53, 0, 0, 0, 4]);
 
 export class Outbox {
@@ -18,16 +19,16 @@ export class Outbox {
     return this.#size === 0;
   }
 
-  /** Everything written since the last time, in order. */
+  /** Returns everything written since the last call, in order. */
   take(): Buffer {
     const taken = Buffer.allocUnsafe(this.#size);
     this.#bytes.copy(taken, 0, 0, this.#size);
     this.#size = 0;
-    if (this.#bytes.length > MOST_KEPT) this.#bytes = Buffer.allocUnsafeSlow(FIRST_SIZE);
+    if (this.#bytes.length > MAX_KEPT) this.#bytes = Buffer.allocUnsafeSlow(FIRST_SIZE);
     return taken;
   }
 
-  /** Close before Parse: closing what does not exist is no error, parsing a name that does is one. */
+  /** Writes Close before Parse: closing a name that does not exist is allowed, parsing one that exists is an error. */
   prepare({ name, text }: NamedStatement): void {
     if (name !== '') this.#message(0x43, () => this.#terminated(`S${name}`));
     this.#message(0x50, () => {
@@ -41,7 +42,7 @@ export class Outbox {
     this.#message(0x43, () => this.#terminated(`S${name}`));
   }
 
-  /** Bind to the unnamed portal, Execute, Sync. */
+  /** Writes Bind to the unnamed portal, Execute and Sync. */
   run(name: string, values: readonly Value[]): void {
     this.#reserve(16);
     const start = this.#begin(0x42);
@@ -58,7 +59,7 @@ export class Outbox {
     this.#size += EXECUTE_SYNC.length;
   }
 
-  /** The simple protocol: for BEGIN, COMMIT and ROLLBACK. */
+  /** Writes a query of the simple protocol, for BEGIN, COMMIT and ROLLBACK. */
   query(text: string): void {
     this.#message(0x51, () => this.#terminated(text));
   }
@@ -70,7 +71,7 @@ export class Outbox {
     this.#finish(start);
   }
 
-  /** Where the length will stand. */
+  /** Writes the type of a message and returns the position of its length. */
   #begin(type: number): number {
     this.#bytes[this.#size] = type;
     this.#size += 5;
@@ -117,7 +118,8 @@ export class Outbox {
   }
 }
 
-/** `{"a","b",NULL}`: every element is quoted, so that none is taken for syntax. PostgreSQL manual, "Array Value Input". */
+/** Returns an array literal: `{"a","b",NULL}`. Every element is quoted, so that none is read as syntax. PostgreSQL
+ *  manual, "Array Value Input". */
 export function arrayLiteral(values: readonly Value[]): string {
   const items = values.map((value) => {
     if (value === null) return 'NULL';

@@ -1,12 +1,12 @@
-/** The connections to one database. A statement gets a connection of its own, except that quick reads of one moment share
- *  one (batch.ts), and any number of them where there are no more connections to have. Whoever finds none waits in line.
- *
- *  What follows on a connection waits for what is ahead. When the one ahead is at work unexpectedly long (a lock, other
- *  values), its followers are asked again elsewhere: also because a client may hold that lock and wait for one of them.
- *  Writes never follow and are never asked again.
- *
- *  Connections are taken from the front, so that those not needed grow idle and are closed.
- *  Not here: the protocol (connection.ts), the meaning of failures (execute/). Numbers: docs/adr/0006. */
+/** The connections to one database. A statement gets a connection of its own, but quick reads of one turn share one
+ *  (batch.ts), and when no more connections can be opened any number of quick reads do. A statement without a
+ *  connection waits in a queue.
+ *  Statements on a connection wait for those before them. When the oldest one takes unexpectedly long (a lock,
+ *  different values), the statements behind it are sent again on other connections. This also resolves a deadlock,
+ *  where a client holds that lock and waits for one of them. Writes never follow another statement and are never sent
+ *  again.
+ *  Connections are taken from the front of the list, so that unneeded ones become idle and are closed.
+ *  Not here: the protocol (connection.ts), the meaning of errors (execute/). Numbers: docs/adr/0006. */
 import type pg from 'pg';
 import { Batch } from './batch.ts';
 import { cancel } from './cancel.ts';
@@ -16,24 +16,24 @@ import type { NamedStatement, Row, Value } from './statement.ts';
 
 export type WirePoolOptions = {
   readonly connection: Dialing;
-  /** Absent: as the connection says. */
+  /** Overrides the encryption of the connection. */
   readonly tls?: Tls;
   readonly maxConnections: number;
   readonly idleTimeoutMs: number;
-  /** Of a connection, from its opening; 0 is without end. */
+  /** The longest life of a connection; 0 means unlimited. */
   readonly lifetimeMs: number;
-  /** How long to wait for a connection; 0 is for ever. */
+  /** The longest wait for a connection; 0 means unlimited. */
   readonly waitMs: number;
-  /** How often the opening of a connection is tried again; 0 when absent. */
+  /** How often opening a connection is retried; 0 when absent. */
   readonly retries?: number;
-  /** The most statements and transactions that may wait for a connection; absent: any number. */
+  /** The most statements and transactions that may wait for a connection; unlimited when absent. */
   readonly maxWaiting?: number;
-  /** Keep statements prepared, and let quick ones follow each other. Off where a pooler stands between. */
+  /** True when statements are kept prepared and quick ones may share a connection. False behind a connection pooler. */
   readonly isKept: boolean;
-  /** Told how long a statement took (from its sending, or the answer before it), or a wait for a connection; absent where
-   *  nobody measures. */
+  /** Called with the duration of a statement (from sending it, or from the answer before it) or of a wait for a
+   *  connection. */
   readonly timed?: Timed;
-  /** Called with every failure of a statement or of the opening of a connection. */
+  /** Called with every error of a statement or of opening a connection. */
   readonly failed?: FailureObserver;
 };
 
@@ -41,27 +41,28 @@ export type FailureObserver = (failure: Error) => void;
 
 export type Timed = (what: 'statement' | 'wait', ms: number) => void;
 
-/** At work for longer, and its followers go elsewhere. */
+/** A statement that runs for longer is stalled: its followers are sent on other connections. */
 const STALLED_MS = 20;
 const SWEEP_MS = 1000;
-/** For the request to cancel, while stopping; and otherwise. */
+/** Time limits of a request to cancel: while closing, and otherwise. */
 const CANCEL_MS = 500;
 const CANCEL_WITHIN_MS = 5000;
 
-/** When the server has no connection left, the next attempt to open one comes after this time, doubled with each refusal up to
- *  the longest pause. */
+/** When the server has no connection left, the next attempt to open one comes after this time. It is doubled with
+ *  each refusal, up to the longest pause. */
 const REFUSED_MS = 50;
 const LONGEST_REFUSED_MS = 2000;
-/** How long statements wait for a server that has no connection left, where no wait is set and the pool has no connection. */
+/** How long statements wait for a server without a free connection, when no wait is configured and the pool has no
+ *  connection. */
 const REFUSED_WAIT_MS = 15_000;
 
 /** Raised when no connection became free in time. */
 export class WaitedTooLong extends Error {}
 
-/** Raised when as many wait for a connection as may. */
+/** Raised when the maximum number of statements already waits for a connection. */
 export class TooManyWaiting extends Error {}
 
-/** Raised when a statement has taken longer than it may. */
+/** Raised when a statement exceeds its time limit. */
 export class TimeIsUp extends Error {
   readonly limitMs: number;
 
@@ -71,24 +72,25 @@ export class TimeIsUp extends Error {
   }
 }
 
-/** How long a result is waited for. When that is over, the statement is cancelled in Postgres; one in line is not sent at all. */
+/** How long the caller waits for a result. After that, the statement is cancelled in Postgres; a queued one is not
+ *  sent. */
 export type Patience = {
-  /** Aborted when nobody waits any more. Its reason is what the statement fails with. */
+  /** Aborted when the caller no longer waits. The statement fails with its reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Fails with TimeIsUp. */
+  /** The time limit of the statement, which fails with TimeIsUp. */
   readonly limitMs?: number | null | undefined;
 };
 
-/** The watch over a connection that is taken. */
+/** Watches over the transaction on a taken connection. */
 export type TransactionWatch = {
-  /** Why nobody waits any more; undefined while somebody does. */
+  /** The reason why the caller no longer waits; undefined while it does. */
   readonly reason: Error | undefined;
   readonly end: () => void;
 };
 
-/** Somebody in line for a connection. */
+/** A statement or transaction in the queue for a connection. */
 type Waiter = {
-  /** The execution that waits, or a caller's own function. */
+  /** What identifies the waiter: the execution, or a function of the caller. */
   readonly owner: unknown;
   readonly give: (connection: Connection) => void;
   readonly refuse: (reason: Error) => void;
@@ -97,14 +99,14 @@ type Waiter = {
   readonly since: number;
 };
 
-/** What has happened to a pool; read when somebody looks. */
+/** Counters of a pool, read when metrics are scraped. */
 export type PoolCounts = {
   opened: number;
   failedToOpen: number;
   waitedTooLong: number;
 };
 
-/** What is so now, in connections, and in those that wait for one. */
+/** The current number of connections, and of waiters for one. */
 export type PoolState = {
   readonly active: number;
   readonly idle: number;
@@ -121,9 +123,9 @@ export class WirePool {
   #opening = 0;
   readonly #batch = new Batch();
   #sweep: NodeJS.Timeout | undefined;
-  #watch: NodeJS.Timeout | undefined;
+  #rescueTimer: NodeJS.Timeout | undefined;
   #closed: PromiseWithResolvers<void> | undefined;
-  /** Set while the server has no connection left for this pool: it is as large as it can be until then. */
+  /** Set while the server has no connection left; until then the pool does not grow. */
   #refused: NodeJS.Timeout | undefined;
   #pauseMs = REFUSED_MS;
   readonly counts: PoolCounts = {
@@ -147,7 +149,7 @@ export class WirePool {
     };
   }
 
-  /** The first row. Raises pg.DatabaseError and ConnectionLost, and what `patience` says. */
+  /** Returns the first row. Raises pg.DatabaseError, ConnectionLost, and the errors of `patience`. */
   run(statement: NamedStatement, values: readonly Value[], patience?: Patience): Promise<Row> {
     return new Promise((resolve, reject) => {
       let end: (() => void) | undefined;
@@ -173,7 +175,8 @@ export class WirePool {
     });
   }
 
-  /** A connection nobody else uses until it is given back. Raises `WaitedTooLong`; `waitMs` as in the options. */
+  /** Takes a connection for a transaction until it is given back. Raises `WaitedTooLong`; `waitMs` is as in the
+   *  options. */
   take(waitMs = this.#options.waitMs, signal?: AbortSignal): Promise<Connection> {
     return new Promise((resolve, reject) => {
       let end: (() => void) | undefined;
@@ -193,13 +196,13 @@ export class WirePool {
         });
         if (signal.aborted) return;
       }
-      const free = this.#closed ? undefined : this.#room(null);
+      const free = this.#closed ? undefined : this.#connectionFor(null);
       if (free) give(free);
       else this.#wait(null, give, { give, refuse }, waitMs);
     });
   }
 
-  /** Cancels what runs on a connection that is taken once nobody waits for it. */
+  /** Cancels what runs on a taken connection once the caller no longer waits for it. */
   watchOver(connection: Connection, patience: Patience): TransactionWatch {
     let reason: Error | undefined;
     const end = whenOver(patience, (why) => {
@@ -218,7 +221,7 @@ export class WirePool {
     };
   }
 
-  /** `isSpent`: it is not to be used again. */
+  /** Returns a taken connection to the pool, or closes it with `isSpent`. */
   giveBack(connection: Connection, isSpent: boolean): void {
     if (!isSpent && connection.isDriverBusy) {
       connection.onceDriverReady(() => this.giveBack(connection, isSpent));
@@ -230,10 +233,10 @@ export class WirePool {
       if (isReusable && connection.isIdle) connection.takeBack();
       else this.#drop(connection);
     }
-    this.#serve();
+    this.#serveQueue();
   }
 
-  /** Statement and values on a connection one has taken. */
+  /** Runs a statement on a taken connection. */
   runOn(connection: Connection, statement: NamedStatement, values: readonly Value[]): Promise<Row> {
     return new Promise((resolve, reject) => {
       const done = this.#doneWith(resolve, reject);
@@ -249,8 +252,8 @@ export class WirePool {
     };
   }
 
-  /** Resolves when all work under way is done and every connection closed; or at `cut`, when what is left is cancelled, and
-   *  soon after failed. */
+  /** Resolves when all work has ended and every connection is closed. At `cut`, the remaining work is cancelled and
+   *  fails shortly after. */
   close(cut?: AbortSignal): Promise<void> {
     if (!this.#closed) {
       this.#closed = Promise.withResolvers();
@@ -263,7 +266,7 @@ export class WirePool {
   }
 
   #submit(execution: Execution): void {
-    const connection = this.#closed ? undefined : this.#room(execution.statement);
+    const connection = this.#closed ? undefined : this.#connectionFor(execution.statement);
     if (connection) this.#send(connection, execution);
     else {
       const give = (later: Connection) => this.#send(later, execution);
@@ -271,8 +274,8 @@ export class WirePool {
     }
   }
 
-  /** A connection for the statement (null: a free one, for whatever comes); undefined when it has to wait. */
-  #room(statement: NamedStatement | null): Connection | undefined {
+  /** Returns a connection for the statement (null: for a transaction); undefined when it has to wait. */
+  #connectionFor(statement: NamedStatement | null): Connection | undefined {
     const mayShare = statement !== null && this.#options.isKept;
     const shared = mayShare ? this.#batch.connectionFor(statement) : undefined;
     if (shared) return shared;
@@ -298,7 +301,7 @@ export class WirePool {
 
   #wait(
     statement: NamedStatement | null,
-    asker: unknown,
+    owner: unknown,
     { give, refuse }: Pick<Waiter, 'give' | 'refuse'>,
     waitMs = this.#options.waitMs,
   ): void {
@@ -312,43 +315,42 @@ export class WirePool {
       return;
     }
     const timer = waitMs > 0 ? setTimeout(() => this.#giveUp(waiter), waitMs) : undefined;
-    const waiter: Waiter = { owner: asker, give, refuse, statement, timer, since: performance.now() };
+    const waiter: Waiter = { owner, give, refuse, statement, timer, since: performance.now() };
     this.#waiting.push(waiter);
     this.#openMore();
   }
 
-  /** Nobody waits for it any more. It is cancelled only when Postgres works on it for longer than a quick statement takes.
-   *  False when its end has to be waited for: what writes may still have been in time. */
+  /** Handles an execution whose caller no longer waits. Postgres is asked to cancel it only when it takes longer than
+   *  a quick statement. Returns false when its end has to be awaited: a write may have been committed in time. */
   #stopWaiting(execution: Execution): boolean {
-    const wasInLine = this.#leaveQueue(execution);
+    const wasQueued = this.#leaveQueue(execution);
     const isRead = execution.statement.isRead === true;
-    // A read that was moved from behind a slow statement may be under way on several connections.
-    const isUnderWay =
-      this.#connections.filter((connection) => connection.stopWaiting(execution, isRead)).length > 0;
-    if (isUnderWay) this.#startRescue();
-    return isRead || wasInLine || !isUnderWay;
+    // A read that was moved from behind a slow statement may be in flight on several connections.
+    const isInFlight = this.#connections.filter((connection) => connection.stopWaiting(execution)).length > 0;
+    if (isInFlight) this.#startRescue();
+    return isRead || wasQueued || !isInFlight;
   }
 
-  /** False when it is not in line. */
-  #leaveQueue(asker: unknown): boolean {
-    const place = this.#waiting.findIndex((waiter) => waiter.owner === asker);
-    if (place < 0) return false;
-    clearTimeout(this.#waiting.splice(place, 1)[0]?.timer);
+  /** Returns false when the owner is not in the queue. */
+  #leaveQueue(owner: unknown): boolean {
+    const index = this.#waiting.findIndex((waiter) => waiter.owner === owner);
+    if (index < 0) return false;
+    clearTimeout(this.#waiting.splice(index, 1)[0]?.timer);
     return true;
   }
 
   #giveUp(waiter: Waiter): void {
-    const place = this.#waiting.indexOf(waiter);
-    if (place < 0) return;
-    this.#waiting.splice(place, 1);
+    const index = this.#waiting.indexOf(waiter);
+    if (index < 0) return;
+    this.#waiting.splice(index, 1);
     this.counts.waitedTooLong += 1;
     waiter.refuse(new WaitedTooLong('no connection to the database became free in time'));
   }
 
-  /** The line moves up as far as there is room. */
-  #serve(): void {
+  /** Gives connections to the queue, as far as there is room. */
+  #serveQueue(): void {
     while (this.#waiting.length > 0) {
-      const connection = this.#room(this.#waiting[0]!.statement);
+      const connection = this.#connectionFor(this.#waiting[0]!.statement);
       if (!connection) break;
       const waiter = this.#waiting.shift()!;
       clearTimeout(waiter.timer);
@@ -369,31 +371,31 @@ export class WirePool {
           this.#endRefusal();
           this.#connections.push(connection);
           this.#sweep ??= setInterval(() => this.#tidy(), SWEEP_MS).unref();
-          this.#serve();
+          this.#serveQueue();
         },
         (reason: Error) => {
           this.#opening--;
           this.counts.failedToOpen += 1;
           if (isFull(reason)) return this.#waitForServer(reason);
-          // Each in line is told by an attempt of its own.
+          // Each waiter receives the error of an attempt of its own.
           const waiter = this.#waiting.shift();
           clearTimeout(waiter?.timer);
           waiter?.refuse(reason);
-          this.#serve();
+          this.#serveQueue();
         },
       );
     }
   }
 
-  /** The server has no connection left: those in line wait for the connections the pool has. Where it has none, they wait for
-   *  the server, for a limited time. */
+  /** Handles a server without free connections: waiters wait for the pool's connections. If the pool has none, they
+   *  wait for the server, for a limited time. */
   #waitForServer(reason: Error): void {
     if (!this.#refused) {
       const pauseMs = this.#pauseMs;
       this.#pauseMs = Math.min(2 * pauseMs, LONGEST_REFUSED_MS);
       this.#refused = setTimeout(() => {
         this.#refused = undefined;
-        this.#serve();
+        this.#serveQueue();
       }, pauseMs);
     }
     const hasConnection = this.#connections.length + this.#opening > 0;
@@ -403,7 +405,7 @@ export class WirePool {
       clearTimeout(waiter.timer);
       waiter.refuse(reason);
     }
-    this.#serve();
+    this.#serveQueue();
   }
 
   #endRefusal(): void {
@@ -440,7 +442,8 @@ export class WirePool {
     this.#written.push(connection);
   }
 
-  /** After everything the event loop had to hand out: what came together goes out together. */
+  /** Runs after the other callbacks of this turn of the event loop, so that what was written in one turn is sent
+   *  together. */
   #flush(): void {
     const written = this.#written;
     this.#written = [];
@@ -450,12 +453,12 @@ export class WirePool {
 
   #advanced(connection: Connection): void {
     this.#dropSpent(connection);
-    if (this.#waiting.length > 0) this.#serve();
+    if (this.#waiting.length > 0) this.#serveQueue();
     if (this.#closed && connection.isIdle) this.#closeIdle();
   }
 
   #startRescue(): void {
-    this.#watch ??= setInterval(() => this.#rescue(), STALLED_MS).unref();
+    this.#rescueTimer ??= setInterval(() => this.#rescue(), STALLED_MS).unref();
   }
 
   #rescue(): void {
@@ -468,21 +471,22 @@ export class WirePool {
       isNeeded = true;
       if (connection.workedOnMs(now) < STALLED_MS || !(this.#canOpen() || this.#connections.some(isFree)))
         continue;
-      for (const execution of connection.abandonFollowers()) this.#submit(execution);
+      for (const execution of connection.takeFollowers()) this.#submit(execution);
     }
     if (isNeeded) return;
-    clearInterval(this.#watch);
-    this.#watch = undefined;
+    clearInterval(this.#rescueTimer);
+    this.#rescueTimer = undefined;
   }
 
-  /** The request names a connection, not a statement. So that it cannot hit another one, whatever follows is asked elsewhere
-   *  and nothing new is sent on the connection before the server has taken the request. */
+  /** Cancels the oldest statement. The request names a connection, not a statement. So that it cannot hit another
+   *  statement, the followers are sent elsewhere, and nothing new is sent on this connection before the server has
+   *  accepted the request. */
   async #cancel(connection: Connection): Promise<void> {
     const cancelled = connection.cancelled(cancel(connection.client, CANCEL_WITHIN_MS));
-    for (const execution of connection.abandonFollowers()) this.#submit(execution);
+    for (const execution of connection.takeFollowers()) this.#submit(execution);
     await cancelled;
     this.#dropSpent(connection);
-    this.#serve();
+    this.#serveQueue();
   }
 
   #dropSpent(connection: Connection): void {
@@ -510,20 +514,20 @@ export class WirePool {
 
   #forget(connection: Connection): void {
     this.#remove(connection);
-    this.#serve();
+    this.#serveQueue();
   }
 
   #remove(connection: Connection): void {
-    const place = this.#connections.indexOf(connection);
-    if (place >= 0) this.#connections.splice(place, 1);
+    const index = this.#connections.indexOf(connection);
+    if (index >= 0) this.#connections.splice(index, 1);
     if (this.#connections.length === 0 && this.#sweep) {
       clearInterval(this.#sweep);
       this.#sweep = undefined;
     }
   }
 
-  /** What is under way is cancelled first, because a statement goes on when nobody is there for its answer any more.
-   *  Connections that are being opened close once they are, or have failed. */
+  /** Cancels what is in flight, because a statement goes on when its client has gone, and then closes the
+   *  connections. Connections that are being opened close when they are open or have failed. */
   async #cutOff(): Promise<void> {
     this.#endRefusal();
     const reason = new ConnectionLost('it was closed before there was an answer');
@@ -537,7 +541,7 @@ export class WirePool {
     this.#closed?.resolve();
   }
 
-  /** While closing: once nobody waits, what has nothing left to do goes. */
+  /** Closes idle connections while the pool is closing and the queue is empty. */
   #closeIdle(): void {
     if (!this.#closed || this.#waiting.length > 0) return;
     for (const connection of [...this.#connections]) {
@@ -547,12 +551,12 @@ export class WirePool {
   }
 }
 
-/** query_canceled. */
+/** True for query_canceled. */
 function isCancelled(failure: Error): boolean {
   return (failure as { readonly code?: unknown }).code === '57014';
 }
 
-/** too_many_connections: of the server, the database or the role; or of a pooler in between. */
+/** True for too_many_connections: of the server, the database or the role, or of a pooler in between. */
 function isFull(error: unknown): boolean {
   const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
   return code === '53300' || (typeof message === 'string' && /no more connections allowed/.test(message));
@@ -562,7 +566,7 @@ function isFree({ isIdle, isReserved }: Connection): boolean {
   return isIdle && !isReserved;
 }
 
-/** Calls `over` once, at once where it is over already; the returned function ends that. */
+/** Calls `over` once when patience ends, immediately if it has ended already. The returned function stops waiting. */
 function whenOver({ signal, limitMs }: Patience, over: (reason: Error) => void): () => void {
   const end = () => {
     clearTimeout(timer);

@@ -1,16 +1,17 @@
-/** Takes texts out of errors: where a connection string comes from a variable or a file, nothing of it may be in a message, because
- *  whoever may name the variable need not be allowed to know it. The kind of the error and its code stay. Not here: which texts
- *  (database/connect.ts). */
+/** Removes texts from errors. When a connection string comes from an environment variable or a file, no part of it
+ *  may appear in a message, because the user who names the variable may not be allowed to read it. The class and the
+ *  code of the error are kept.
+ *  Not here: which texts (database/connect.ts). */
 
 const PLACEHOLDER = '***';
 
-/** Shorter texts are words of any message; they are taken out only in quotes, as Postgres writes names. */
-const SHORTEST = 4;
+/** Shorter texts occur in any message; they are removed only in quotes, as Postgres writes names. */
+const MIN_LENGTH = 4;
 
-/** The fields of errors of Node.js and of Postgres that may repeat what one connected with. */
+/** The fields of Node.js and Postgres errors that may repeat connection parameters. */
 const FIELDS = ['message', 'stack', 'detail', 'hint', 'hostname', 'host', 'address', 'path', 'dest'] as const;
 
-/** Changes the error and returns it. */
+/** Changes the error in place and returns it. */
 export function redacted(error: unknown, hidden: readonly string[]): unknown {
   if (hidden.length === 0 || !(error instanceof Error)) return error;
   const fields = error as unknown as Record<string, unknown>;
@@ -28,7 +29,7 @@ export function redactedText(text: string, hidden: readonly string[]): string {
     .filter((value) => value !== '')
     .sort((a, b) => b.length - a.length)
     .reduce((left, value) => {
-      return value.length < SHORTEST
+      return value.length < MIN_LENGTH
         ? left.replaceAll(`"${value}"`, `"${PLACEHOLDER}"`)
         : left.replaceAll(value, PLACEHOLDER);
     }, text);

@@ -1,22 +1,22 @@
-/** A server between a client and a real Postgres that does to the stream what networks do: cut it into pieces of any size,
- *  end it in the middle of a message, or say nothing any more. */
+/** A proxy between a client and a real Postgres that does what networks do: it splits the stream into pieces of any
+ *  size, ends it in the middle of a message, or stops forwarding. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export type CuttingProxy = {
-  /** The database's URL, through the proxy. */
+  /** The URL of the database through the proxy. */
   readonly url: string;
-  /** Sizes of the pieces Postgres's bytes come in, over and over; empty: as they are. */
+  /** The sizes of the pieces of Postgres's bytes, repeated; empty forwards them unchanged. */
   sizes: readonly number[];
-  /** How many more bytes of Postgres pass before everything is cut. */
+  /** The number of bytes from Postgres after which everything is cut off. */
   mostBytes: number;
-  /** Connections are accepted and stay; nothing passes, not even their end. */
+  /** True: connections are accepted and kept, but nothing is forwarded, not even their end. */
   isSilent: boolean;
-  /** Connections there have been. */
+  /** The number of connections so far. */
   accepted: number;
   readonly close: () => Promise<void>;
 };
 
-/** On `port`, for a database that comes back where it was. */
+/** Opens a proxy. `port` lets a database come back at its address. */
 export async function openProxy(databaseUrl: string, port = 0): Promise<CuttingProxy> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
