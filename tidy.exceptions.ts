@@ -78,10 +78,6 @@ export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
   'valuesOf',
   // engine/http
   'OperationOutput',
-  'VARY',
-  'isSameOrigin',
-  'preflightHeaders',
-  'refuse',
   // engine/json
   'isPrintedSo',
   'isSameAmount',
@@ -214,9 +210,6 @@ export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
   'ResponseNotes',
   'outputText',
   // engine/wire
-  'PoolCounts',
-  'PoolState',
-  'Tls',
   // operator
   'CONFIRM_PRUNE_ANNOTATION',
   'EngineSpec',
@@ -316,7 +309,6 @@ export const NAMES_WITH_BANNED_WORDS: readonly string[] = [
   'toldAt',
   'understood',
   // engine/http
-  'hear',
   // engine/metadata
   'Place',
   'alone',
