@@ -7,18 +7,31 @@ import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
 
+type Server = { readonly url: string; readonly stop: () => Promise<void> };
+
+/** The server of all projects of the run. Each project loads this module by itself. */
+const shared = globalThis as { pergolaTestServer?: { readonly server: Promise<Server>; users: number } };
+
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  shared.pergolaTestServer ??= { server: startServer(), users: 0 };
+  const { pergolaTestServer } = shared;
+  pergolaTestServer.users++;
+  const server = await pergolaTestServer.server;
+  project.provide('postgresUrl', server.url);
+  return async () => {
+    if (--pergolaTestServer.users === 0) await server.stop();
+  };
+}
+
+async function startServer(): Promise<Server> {
   const given = process.env['PERGOLA_TEST_POSTGRES'];
-  if (given) {
-    project.provide('postgresUrl', given);
-    return async () => {};
-  }
+  if (given) return { url: given, stop: async () => {} };
   const folder = await mkdtemp(join(tmpdir(), 'pergola-test-'));
   const binaries = process.env['PERGOLA_TEST_POSTGRES_BIN'];
   const postgres = await startEmbeddedPostgres({ folder, isDurable: false, binaries });
-  project.provide('postgresUrl', postgres.url);
-  return async () => {
+  const stop = async () => {
     await postgres.stop();
     await rm(folder, { recursive: true, force: true });
   };
+  return { url: postgres.url, stop };
 }

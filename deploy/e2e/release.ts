@@ -1,6 +1,6 @@
 /** What the tests install: a namespace under pod security "restricted", a Postgres that outlives releases, and the chart.
  *  In: PERGOLA_IMAGE, E2E_POSTGRES_IMAGE (deploy/e2e/run). Not here: custom resources (examples.ts). */
-import { apply, get, kubectl, run, waitFor } from './cluster.ts';
+import { apply, get, kubectl, type Printed, run, waitFor } from './cluster.ts';
 
 export const CHART = 'charts/pergola';
 /** The release before this one, with its own templates and definitions; the next one's replaces it. It has definitions of the
@@ -96,17 +96,21 @@ spec:
   await waitFor(namespace, 'condition=Available', 'deployment/postgres');
 }
 
-/** The cluster as it was: the next story installs definitions of its own. They stay where others have resources of them.
+/** Removes a story's release, namespaces and definitions, so that the next story installs definitions of its own. The pods are gone when
+ *  it returns; the namespaces go in the background. Definitions are kept where other namespaces have resources of them.
  *  E2E_KEEP=1 keeps everything to look at. */
-export async function removeAll(namespace: string): Promise<void> {
+export async function removeAll(...namespaces: readonly string[]): Promise<void> {
   if (process.env['E2E_KEEP']) return;
-  await run('helm', ['uninstall', 'pergola', '-n', namespace, '--ignore-not-found', '--wait']);
-  // A namespace whose pods are still ending is looked at again after half of their grace period.
-  await kubectl('-n', namespace, 'delete', 'deployments,pods', '--all', '--now', '--timeout=300s');
-  await kubectl('delete', 'namespace', namespace, '--ignore-not-found', '--timeout=300s');
+  const [home] = namespaces;
+  await run('helm', ['uninstall', 'pergola', '-n', home!, '--ignore-not-found']);
+  // Without the grace period, during which pods would finish their requests.
+  await kubectl('-n', home!, 'delete', 'deployments,statefulsets,pods', '--all', '--now', '--timeout=300s');
+  await kubectl('delete', 'namespace', ...namespaces, '--ignore-not-found', '--wait=false');
   const names = (await kubectl('get', 'crd', '-o', 'name'))
     .split('\n')
     .filter((x) => x.endsWith('.pergola.dev'));
-  if (names.length === 0 || (await get('pergola', '-A')).items.length > 0) return;
+  if (names.length === 0) return;
+  const { items } = await get('pergola', '-A');
+  if (items.some(({ metadata }: Printed) => !namespaces.includes(metadata.namespace))) return;
   await kubectl('delete', ...names);
 }

@@ -200,10 +200,7 @@ subjects: [{kind: User, name: ${INTRUDER}, apiGroup: rbac.authorization.k8s.io}]
 
 afterAll(async () => {
   door.close();
-  if (!process.env['E2E_KEEP']) {
-    await kubectl('delete', 'namespace', owners, intruders, '--ignore-not-found', '--wait=false');
-  }
-  await removeAll(home);
+  await removeAll(home, owners, intruders);
 });
 
 test('resources of one namespace are served by an engine of another', async () => {

@@ -21,7 +21,8 @@ const hooks = [0, 1, 2].map(() =>
 /** Hosts count by their ports. */
 let urls: string[];
 
-const within = <T>(ms: number, body: () => T) => vi.waitFor(body, { timeout: ms, interval: 20 });
+/** Far less than the 60 seconds after which a webhook that hangs is given up, and enough for a busy machine. */
+const within = <T>(body: () => T) => vi.waitFor(body, { timeout: 14_000, interval: 20 });
 const must = async (type: string, args: object) => {
   const answer = await engine.admin(type, args);
   expect(answer).toMatchObject({ status: 200 });
@@ -73,9 +74,9 @@ test('a webhook that hangs, with 10,000 events waiting, delays no other trigger'
   await make('slow', `${urls[0]}/hang`);
   await make('quick', `${urls[1]}/quick`);
   await database.sql('insert into slow select generate_series(1, 10000)');
-  await within(10_000, () => expect(told.get('/hang')).toBe(25));
+  await within(() => expect(told.get('/hang')).toBe(25));
   await database.sql('insert into quick select generate_series(1, 200)');
-  await within(3000, () => expect(told.get('/quick')).toBe(200));
+  await within(() => expect(told.get('/quick')).toBe(200));
   expect(told.get('/hang')).toBe(25);
   // Deliveries to the quick webhook may still be recorded as done.
   const metrics = async () => (await engine.fetch('/v1/metrics')).text();
@@ -89,9 +90,9 @@ test('several triggers of a host that hangs have the share of the host', async (
   await make('quick', `${urls[1]}/quick`);
   for (const table of ['slow', 'slower'])
     await database.sql(`insert into ${table} select generate_series(1, 500)`);
-  await within(10_000, () => expect(hanging).toHaveLength(50));
+  await within(() => expect(hanging).toHaveLength(50));
   await database.sql('insert into quick values (1)');
-  await within(2000, () => expect(told.get('/quick')).toBe(1));
+  await within(() => expect(told.get('/quick')).toBe(1));
   expect(hanging).toHaveLength(50);
 });
 
@@ -99,9 +100,9 @@ test('a long backlog of one trigger is delivered in turn with the events of anot
   await make('slow', `${urls[0]}/a`);
   await make('quick', `${urls[1]}/b`);
   await database.sql('insert into slow select generate_series(1, 10000)');
-  await within(10_000, () => expect(told.get('/a')).toBeGreaterThan(0));
+  await within(() => expect(told.get('/a')).toBeGreaterThan(0));
   await database.sql('insert into quick select generate_series(1, 20)');
-  await within(2000, () => expect(told.get('/b')).toBe(20));
+  await within(() => expect(told.get('/b')).toBe(20));
   expect(told.get('/a')).toBeLessThan(10_000);
 });
 
@@ -117,9 +118,9 @@ test('row events that hang delay no scheduled event, nor does one that happens o
      select 'one_off', definition, scheduled_time from pergola.scheduled_event, generate_series(1, 2000)
       where type = 'one_off'`,
   );
-  await within(10_000, () => expect(told.get('/hang/once')).toBe(25));
+  await within(() => expect(told.get('/hang/once')).toBe(25));
   await once(`${urls[2]}/once`);
-  await within(2000, () => expect(told.get('/once')).toBe(1));
+  await within(() => expect(told.get('/once')).toBe(1));
   await must('create_cron_trigger', {
     name: 'yearly',
     schedule: '59 3 1 1 *',
@@ -134,6 +135,6 @@ test('row events that hang delay no scheduled event, nor does one that happens o
     `update pergola.scheduled_event set scheduled_time = now()
       where id = (select id from pergola.scheduled_event where trigger_name = 'yearly' order by scheduled_time limit 1)`,
   );
-  await within(2000, () => expect(told.get('/cron')).toBe(1));
+  await within(() => expect(told.get('/cron')).toBe(1));
   expect(told.get('/hang/once')).toBe(25);
 });
