@@ -8,7 +8,6 @@ import { keyColumn } from '../resolve/remote-relationship.ts';
 import { requestPolicyOf } from '../resolve/request-policy.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { entityTables, subgraphSdl } from '../schema/federation.ts';
-import { objectType } from '../schema/table.ts';
 import { readArguments } from './arguments.ts';
 import type { PlanContext, SelectedField } from './context.ts';
 import { placesInFields } from './join-places.ts';
@@ -29,7 +28,7 @@ export function planService({ alias, field, nodes }: SelectedField, context: Pla
   const type = objectTypeOf(field!);
   const members = selectedFields(subselections(nodes), type, context).map((selected) => [
     selected.alias,
-    selected.field ? subgraphSdl(role) : type.name,
+    selected.field ? subgraphSdl(role.builder, role.schema()) : type.name,
   ]);
   return { kind: 'local', alias, json: JSON.stringify(Object.fromEntries(members)) };
 }
@@ -67,7 +66,7 @@ function entityRows(
 ): EntityRows {
   const key = table.primaryKey!;
   const select = {
-    ...planSelection(table, objectType(context.document.role.builder, table), nodes, context),
+    ...planSelection(table, context.document.role.builder.objectType(table), nodes, context),
     where: context.filterOf(table),
   };
   const mapping = key.map(({ name }, i) => [keyColumn(i), name] as const);

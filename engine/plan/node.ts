@@ -12,7 +12,6 @@ import { and, comparison, type Leaf, type LeafValue, type Predicate } from '../r
 import { filtered } from '../resolve/row-barrier.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { foundByNode, nodeKey } from '../schema/node.ts';
-import { objectType } from '../schema/table.ts';
 import { readArguments } from './arguments.ts';
 import { columnRef } from './bool-exp.ts';
 import type { PlanContext } from './context.ts';
@@ -55,7 +54,7 @@ export function planNode(
   const where = filtered(context.filterOf(table), and(...columns));
   return {
     source: table.source,
-    select: { ...planSelection(table, objectType(builder, table), nodes, context), where },
+    select: { ...planSelection(table, builder.objectType(table), nodes, context), where },
   };
 }
 

@@ -28,7 +28,7 @@ import type {
 import { aggregateOf } from './aggregate.ts';
 import { BUILT_IN, type Related, type SchemaBuilder } from './builder.ts';
 import { type FieldConfig, type FieldMap, fieldExtensions } from './origin.ts';
-import { relationshipField } from './table.ts';
+import { relationshipField } from './rows.ts';
 
 export function actionRoots(builder: SchemaBuilder, root: 'query' | 'mutation' | 'subscription'): FieldMap {
   return Object.fromEntries(

@@ -1,6 +1,10 @@
-/** `T_bool_exp` and `<Scalar>_comparison_exp`: what a `where` argument may say, from OPERATORS × SCALARS.
- *  Spec: BoolExp; docs/reference/behaviour/operators.md. */
+/** Boolean expressions in a role's schema: `T_bool_exp`, `<Scalar>_comparison_exp` from OPERATORS × SCALARS, and
+ *  `T_aggregate_bool_exp` from AGGREGATE_PREDICATES, which compares a value over the rows of an array relationship:
+ *  `{count: {predicate: {_gt: 3}}}`. Conditions on aggregates exist only where the role may aggregate the other table, and only
+ *  over columns it may read. Spec: BoolExp; docs/reference/behaviour/operators.md. */
 import {
+  GraphQLBoolean,
+  type GraphQLEnumType,
   type GraphQLInputFieldConfigMap,
   GraphQLInputObjectType,
   type GraphQLInputType,
@@ -8,6 +12,12 @@ import {
   GraphQLNonNull,
   getNamedType,
 } from 'graphql';
+import {
+  AGGREGATE_PREDICATES,
+  PREDICATE_FUNCTIONS,
+  type PredicateFunction,
+  type PredicateRow,
+} from '../catalog/aggregates.ts';
 import {
   castOf,
   OPERATORS,
@@ -20,14 +30,14 @@ import {
   operatorsOf,
 } from '../catalog/operators.ts';
 import { scalarOf } from '../catalog/scalars.ts';
-import type { PgType } from '../catalog/types.ts';
+import { builtinType, type PgType } from '../catalog/types.ts';
 import { targetOf } from '../resolve/access.ts';
 import { computedTypeName, derivedTypeName } from '../resolve/names.ts';
-import { fieldName, type Naming, sharedTypeName } from '../resolve/naming.ts';
-import type { ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
-import { aggregatePredicates } from './aggregate-predicate.ts';
+import { fieldName, type Naming, sharedTypeName, typeName } from '../resolve/naming.ts';
+import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
 import type { SchemaBuilder, Typed } from './builder.ts';
-import { computedArguments, needsArguments, visibleComputedFields } from './function.ts';
+import { columnEnum, selectColumn } from './columns.ts';
+import { computedArguments, needsArguments } from './computed-field.ts';
 import { conditionExtensions, inputExtensions } from './origin.ts';
 
 export function boolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
@@ -71,7 +81,7 @@ export function boolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
 
 /** Of values: their operators. Of rows: a condition that one of them satisfies. */
 function computedConditions(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
-  const fields = visibleComputedFields(builder, table).flatMap((field) => {
+  const fields = builder.visibleComputedFields(table).flatMap((field) => {
     const { returns, name } = field;
     if (returns.kind === 'scalar') {
       const type = computedComparison(builder, table, field, returns);
@@ -213,3 +223,109 @@ function operandInput(
 
 const standardOf = ({ standard }: OperandField) =>
   standard === undefined ? {} : { default: { value: standard } };
+
+/** In `T_bool_exp`: `<rel>_aggregate`. */
+function aggregatePredicates(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
+  if (builder.model.features.has('hide_aggregation_predicates')) return {};
+  return Object.fromEntries(
+    builder.aggregatedRelationships(table).map(({ relationship, target }) => [
+      fieldName(target.naming, { verbatim: relationship.name }, 'aggregate'),
+      {
+        type: aggregateBoolExp(builder, target),
+        extensions: inputExtensions({ kind: 'aggregate-predicates', relationship, target }),
+      },
+    ]),
+  );
+}
+
+function aggregateBoolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
+  return builder.named(derivedTypeName(table, 'aggregate_bool_exp'), (name) => {
+    return new GraphQLInputObjectType({
+      name,
+      extensions: conditionExtensions,
+      fields: () => predicateFields(builder, table),
+    });
+  });
+}
+
+/** A condition a function, where the role may read columns it takes. */
+export function predicateFields(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
+  return Object.fromEntries(
+    PREDICATE_FUNCTIONS.flatMap((fn) => {
+      const columns = builder.selectableColumns(table).filter(TAKES[AGGREGATE_PREDICATES[fn].over]);
+      if (columns.length === 0 && fn !== 'count') return [];
+      const type = predicateInput(builder, table, fn, columns);
+      const extensions = inputExtensions({ kind: 'aggregate-predicate', fn });
+      return [[fieldName(table.naming, fn), { type, extensions }]];
+    }),
+  );
+}
+
+const TAKES: Readonly<Record<PredicateRow['over'], (column: ResolvedColumn) => boolean>> = {
+  all: () => true,
+  booleans: ({ scalar }) => scalar.family === 'boolean',
+  numbers: ({ scalar }) => scalar.family === 'number',
+};
+
+function predicateInput(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  fn: PredicateFunction,
+  columns: readonly ResolvedColumn[],
+): GraphQLInputObjectType {
+  return builder.named(derivedTypeName(table, `aggregate_bool_exp_${fn}`), (name) => {
+    const given = builtinType(AGGREGATE_PREDICATES[fn].gives);
+    const compared = { scalar: scalarOf(given), type: given };
+    return new GraphQLInputObjectType({
+      name,
+      extensions: conditionExtensions,
+      fields: () => ({
+        ...argumentsField(builder, table, fn, columns),
+        distinct: { type: GraphQLBoolean },
+        filter: { type: boolExp(builder, table) },
+        predicate: { type: new GraphQLNonNull(comparison(builder, compared, table.naming)) },
+      }),
+    });
+  });
+}
+
+function argumentsField(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  fn: PredicateFunction,
+  columns: readonly ResolvedColumn[],
+): GraphQLInputFieldConfigMap {
+  const form = AGGREGATE_PREDICATES[fn].arguments;
+  if (form === 'any') {
+    const column = selectColumn(builder, table);
+    return column ? { arguments: { type: new GraphQLList(new GraphQLNonNull(column)) } } : {};
+  }
+  const column = argumentColumn(builder, table, fn, columns);
+  const type = form === 'one' ? column : pair(builder, table, fn, column);
+  return { arguments: { type: new GraphQLNonNull(type) } };
+}
+
+function pair(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  fn: PredicateFunction,
+  column: GraphQLEnumType,
+): GraphQLInputObjectType {
+  return builder.named(derivedTypeName(table, `aggregate_bool_exp_${fn}_arguments`), (name) => {
+    const type = new GraphQLNonNull(column);
+    return new GraphQLInputObjectType({ name, fields: { X: { type }, Y: { type } } });
+  });
+}
+
+function argumentColumn(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  fn: PredicateFunction,
+  columns: readonly ResolvedColumn[],
+): GraphQLEnumType {
+  const use = `aggregate_bool_exp_${fn}_arguments_columns`;
+  const own = typeName(table.naming, table.base, 'select_column', table.base, use);
+  return builder.named(own, (name) =>
+    columnEnum(name, `select "${use}" columns of table "${table.table.name}"`, columns),
+  );
+}

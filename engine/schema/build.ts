@@ -20,11 +20,10 @@ import { connectionRoots } from './connection.ts';
 import { federationRoots } from './federation.ts';
 import { functionRoots } from './function.ts';
 import { mutationRoots } from './mutation.ts';
-import { nativeQueryRoots } from './native-query.ts';
 import { nodeRoot, nodeTables } from './node.ts';
 import { type FieldMap, fieldExtensions } from './origin.ts';
 import { remoteObjects, remoteRoots } from './remote-schema.ts';
-import { objectType, tableRoots } from './table.ts';
+import { nativeQueryRoots, tableRoots } from './table.ts';
 
 export type Roots = {
   readonly query: GraphQLObjectType;
@@ -95,7 +94,7 @@ export function wholeSchema(builder: SchemaBuilder): GraphQLSchema {
   return new GraphQLSchema({
     ...buildRoots(builder),
     // Nothing but their interface may lead to them.
-    types: [...nodeTables(builder).map((table) => objectType(builder, table)), ...remoteObjects(builder)],
+    types: [...nodeTables(builder).map((table) => builder.objectType(table)), ...remoteObjects(builder)],
     directives: [GraphQLIncludeDirective, GraphQLSkipDirective, CACHED],
     // Names come from the database and were checked when tables were tracked; checking again costs more than building.
     assumeValid: true,

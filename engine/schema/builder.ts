@@ -7,9 +7,11 @@ import {
   GraphQLInt,
   type GraphQLNamedType,
   GraphQLNonNull,
+  type GraphQLObjectType,
   GraphQLScalarType,
   GraphQLString,
 } from 'graphql';
+import { AGGREGATE_FUNCTIONS, type AggregateFunction, isAggregated } from '../catalog/aggregates.ts';
 import type { Scalar } from '../catalog/scalars.ts';
 import { own } from '../metadata/own.ts';
 import { accessOf, NO_ACCESS, targetOf } from '../resolve/access.ts';
@@ -17,39 +19,79 @@ import { relayTypeName } from '../resolve/names.ts';
 import type {
   Model,
   ResolvedColumn,
+  ResolvedComputedField,
   ResolvedEnum,
   ResolvedRelationship,
+  ResolvedRemoteRelationship,
   ResolvedTable,
   SelectAccess,
   TableAccess,
 } from '../resolve/types.ts';
 import { enumType } from './enum.ts';
-import { ArrayType, scalarExtensions, type ValueType } from './origin.ts';
+import { ArrayType, type FieldMap, scalarExtensions, type ValueType } from './origin.ts';
 
 export type Related = { readonly relationship: ResolvedRelationship; readonly target: ResolvedTable };
 
 /** A column, or anything else that is a value. */
 export type Typed = { readonly scalar: Scalar; readonly enum?: ResolvedEnum };
 
-export class SchemaBuilder {
+/** An aggregate function with the columns and the computed fields it applies to. */
+export type AggregateOperands = {
+  readonly fn: AggregateFunction;
+  readonly columns: readonly ResolvedColumn[];
+  /** Only computed fields that return a scalar. */
+  readonly computed: readonly ResolvedComputedField[];
+};
+
+/** The model, the role and the kind of schema a builder builds. */
+export type SchemaScope = {
   readonly model: Model;
   readonly role: string;
-  /** Whether `backend_only` permissions count. */
+  /** True when `backend_only` permissions count. */
   readonly mayUseBackendOnly: boolean;
-  /** Whether rows come in connections, and objects have a global id. */
+  /** True for the schema of `/v1beta1/relay`, with connections and global ids. */
   readonly isRelay: boolean;
+};
+
+/** The builders that take part in a recursion: types of rows refer to each other through fields of all kinds. */
+export type RecursiveBuilders = {
+  readonly objectType: (builder: SchemaBuilder, table: ResolvedTable) => GraphQLObjectType;
+  readonly joinedFields: (
+    builder: SchemaBuilder,
+    owner: string,
+    relationship: ResolvedRemoteRelationship,
+  ) => FieldMap;
+};
+
+export class SchemaBuilder implements SchemaScope {
+  readonly model: Model;
+  readonly role: string;
+  readonly mayUseBackendOnly: boolean;
+  readonly isRelay: boolean;
+  readonly #recursive: RecursiveBuilders;
   #taken: ReadonlySet<string> | undefined;
   readonly #types = new Map<string, GraphQLNamedType>();
 
-  /** Is it for introspection, where a type is known by its name alone? */
+  /** True for introspection, where a type is identified by its name alone. */
   readonly #isWhole: boolean;
 
-  constructor(model: Model, role: string, mayUseBackendOnly: boolean, isRelay = false, isWhole = false) {
+  constructor(scope: SchemaScope, recursive: RecursiveBuilders, isWhole = false) {
+    this.model = scope.model;
+    this.role = scope.role;
+    this.mayUseBackendOnly = scope.mayUseBackendOnly;
+    this.isRelay = scope.isRelay;
+    this.#recursive = recursive;
     this.#isWhole = isWhole;
-    this.model = model;
-    this.isRelay = isRelay;
-    this.role = role;
-    this.mayUseBackendOnly = mayUseBackendOnly;
+  }
+
+  /** Returns the object type of a table's rows. */
+  objectType(table: ResolvedTable): GraphQLObjectType {
+    return this.#recursive.objectType(this, table);
+  }
+
+  /** Returns the fields of a remote relationship on the type `owner`. */
+  joinedFields(owner: string, relationship: ResolvedRemoteRelationship): FieldMap {
+    return this.#recursive.joinedFields(this, owner, relationship);
   }
 
   /** The type of that name, made by `build` at its first use. */
@@ -100,6 +142,48 @@ export class SchemaBuilder {
       const visibleIf = cells.columns.get(column.name);
       return visibleIf ? { ...column, isNullable: true, visibleIf } : column;
     });
+  }
+
+  /** Returns the computed fields the role may see: permitted values, and rows of tables it may read. */
+  visibleComputedFields(table: ResolvedTable): ResolvedComputedField[] {
+    const access = this.select(table);
+    if (!access) return [];
+    const visible = [...table.computedFields.values()].filter((field) => {
+      if (field.returns.kind === 'scalar')
+        return access.computedFields === null || access.computedFields.has(field.name);
+      return this.select(targetOf(this.model, table.source, field.returns.table)) !== null;
+    });
+    const cells = access.cells.computedFields;
+    if (cells.size === 0) return visible;
+    return visible.map((field) => {
+      const visibleIf = cells.get(field.name);
+      return visibleIf ? { ...field, visibleIf } : field;
+    });
+  }
+
+  /** True when the role may select aggregates over the table's rows. */
+  mayAggregate(table: ResolvedTable): boolean {
+    return this.select(table)?.allowsAggregation === true;
+  }
+
+  /** Returns the array relationships to tables the role may aggregate. */
+  aggregatedRelationships(table: ResolvedTable): Related[] {
+    return this.comparableRelationships(table).filter(
+      ({ relationship, target }) => relationship.kind === 'array' && this.mayAggregate(target),
+    );
+  }
+
+  /** Returns the aggregate functions that apply to at least one column or computed field. */
+  aggregateFunctions(table: ResolvedTable): AggregateOperands[] {
+    const all = this.selectableColumns(table);
+    const fields = this.visibleComputedFields(table);
+    return AGGREGATE_FUNCTIONS.map((fn) => ({
+      fn,
+      columns: all.filter(({ scalar, type }) => isAggregated(fn, scalar, type)),
+      computed: fields.filter(
+        ({ returns }) => returns.kind === 'scalar' && isAggregated(fn, returns.scalar, returns.type),
+      ),
+    })).filter(({ columns, computed }) => columns.length + computed.length > 0);
   }
 
   /** Relationships whose other table the role may read. */

@@ -25,7 +25,7 @@ import {
   fieldExtensions,
   PAGE_INFO,
 } from './origin.ts';
-import { nonNullList, objectType, rowArguments } from './table.ts';
+import { nonNullList, rowArguments } from './rows.ts';
 
 /** Query (or subscription) roots: of tables, and of functions that only read. */
 export function connectionRoots(
@@ -134,7 +134,7 @@ function edgeType(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectTy
       fields: () => ({
         cursor: { type: new GraphQLNonNull(GraphQLString), extensions: fieldExtensions({ kind: 'cursor' }) },
         node: {
-          type: new GraphQLNonNull(objectType(builder, table)),
+          type: new GraphQLNonNull(builder.objectType(table)),
           extensions: fieldExtensions({ kind: 'edge-node', table }),
         },
       }),

@@ -9,6 +9,7 @@ import {
   GraphQLNonNull,
   GraphQLObjectType,
   GraphQLScalarType,
+  type GraphQLSchema,
   GraphQLString,
   GraphQLUnionType,
   Kind,
@@ -30,8 +31,6 @@ import type { ResolvedTable } from '../resolve/types.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { readableKey } from './node.ts';
 import { type FieldMap, fieldExtensions } from './origin.ts';
-import type { RoleSchema } from './role-schemas.ts';
-import { objectType } from './table.ts';
 
 /** Fields of the query root; a role that may read nothing else has none of them either. */
 export function federationRoots(builder: SchemaBuilder): FieldMap {
@@ -76,7 +75,7 @@ function serviceType(builder: SchemaBuilder): GraphQLObjectType {
 
 function entityType(builder: SchemaBuilder): GraphQLUnionType {
   return builder.named(ENTITY_TYPE, (name) => {
-    const types = () => entityTables(builder).map((table) => objectType(builder, table));
+    const types = () => entityTables(builder).map((table) => builder.objectType(table));
     return new GraphQLUnionType({
       name,
       types,
@@ -89,15 +88,15 @@ function anyType(builder: SchemaBuilder): GraphQLScalarType {
   return builder.named(ANY_TYPE, (name) => new GraphQLScalarType({ name }));
 }
 
-/** The role's schema as SDL: without what federation adds, with the keys of its entities. */
-export function subgraphSdl({ builder, schema }: RoleSchema): string {
+/** Returns the role's schema as SDL, without what federation adds and with the keys of its entities. */
+export function subgraphSdl(builder: SchemaBuilder, schema: GraphQLSchema): string {
   const keys = new Map(
     entityTables(builder).map((table) => [
       table.typeName,
       keyDirective(readableKey(builder, table)!.map(({ graphqlName }) => graphqlName)),
     ]),
   );
-  const { definitions } = parse(printSchema(schema()), { noLocation: true });
+  const { definitions } = parse(printSchema(schema), { noLocation: true });
   return definitions
     .flatMap((node) => ownDefinition(node, keys) ?? [])
     .map(print)

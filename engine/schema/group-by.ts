@@ -1,7 +1,7 @@
 /** `T_group_by`: rows grouped by columns, with aggregates over each group and conditions on them. Beside `T_aggregate`, where
  *  the feature `group_by` is on, for whoever may aggregate the table. Why it looks like this: ADR 7. */
 import {
-  GraphQLEnumType,
+  type GraphQLEnumType,
   type GraphQLFieldConfigArgumentMap,
   GraphQLInputObjectType,
   GraphQLInt,
@@ -12,11 +12,11 @@ import {
 import { hasOperatorClass } from '../catalog/scalars.ts';
 import { derivedTypeName, groupByField } from '../resolve/names.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
-import { aggregateFields, aggregateOrderBy } from './aggregate.ts';
-import { predicateFields } from './aggregate-predicate.ts';
-import { boolExp } from './bool-exp.ts';
+import { aggregateFields } from './aggregate.ts';
+import { boolExp, predicateFields } from './bool-exp.ts';
 import type { SchemaBuilder } from './builder.ts';
-import { directionEnum } from './order-by.ts';
+import { columnEnum } from './columns.ts';
+import { aggregateOrderBy, directionEnum } from './order-by.ts';
 import {
   conditionExtensions,
   countExtensions,
@@ -93,7 +93,7 @@ function groupArguments(
   table: ResolvedTable,
   columns: readonly ResolvedColumn[],
 ): GraphQLFieldConfigArgumentMap {
-  const key = columnEnum(builder, table, columns);
+  const key = groupColumn(builder, table, columns);
   const order = groupOrderBy(builder, table, columns);
   return {
     keys: {
@@ -115,20 +115,14 @@ function groupArguments(
   };
 }
 
-function columnEnum(
+function groupColumn(
   builder: SchemaBuilder,
   table: ResolvedTable,
   columns: readonly ResolvedColumn[],
 ): GraphQLEnumType {
-  return builder.named(derivedTypeName(table, 'group_column'), (name) => {
-    return new GraphQLEnumType({
-      name,
-      description: `columns rows of table "${table.table.name}" can be grouped by`,
-      values: Object.fromEntries(
-        columns.map((column) => [column.graphqlName, { value: column.name, description: 'column name' }]),
-      ),
-    });
-  });
+  return builder.named(derivedTypeName(table, 'group_column'), (name) =>
+    columnEnum(name, `columns rows of table "${table.table.name}" can be grouped by`, columns),
+  );
 }
 
 /** Conditions on aggregates; those on keys are conditions on rows, which `where` has. */

@@ -13,7 +13,7 @@ import { derivedTypeName, isGraphqlName } from '../resolve/names.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { boolExp } from './bool-exp.ts';
 import type { Related, SchemaBuilder } from './builder.ts';
-import { columnInputs, writableColumns } from './column-input.ts';
+import { columnEnum, columnInputs, writableColumns } from './columns.ts';
 import { inputExtensions } from './origin.ts';
 
 export function insertInput(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
@@ -122,16 +122,12 @@ function constraintEnum(
 
 function updateColumnEnum(builder: SchemaBuilder, table: ResolvedTable): GraphQLEnumType {
   const columns = writableColumns(table, builder.access(table).update?.columns);
-  return builder.named(derivedTypeName(table, 'update_column'), (name) => {
-    return new GraphQLEnumType({
-      name,
-      description: `update columns of table "${table.table.name}"`,
-      values:
-        columns.length === 0
-          ? { _PLACEHOLDER: { description: 'placeholder (do not use)' } }
-          : Object.fromEntries(
-              columns.map((c) => [c.graphqlName, { value: c.name, description: 'column name' }]),
-            ),
-    });
-  });
+  const description = `update columns of table "${table.table.name}"`;
+  return builder.named(derivedTypeName(table, 'update_column'), (name) =>
+    columns.length === 0
+      ? new GraphQLEnumType({ name, description, values: PLACEHOLDER })
+      : columnEnum(name, description, columns),
+  );
 }
+
+const PLACEHOLDER = { _PLACEHOLDER: { description: 'placeholder (do not use)' } };

@@ -23,7 +23,7 @@ import {
   inputExtensions,
   type MutationKind,
 } from './origin.ts';
-import { objectType, primaryKeyArguments } from './table.ts';
+import { primaryKeyArguments } from './rows.ts';
 import { mayUpdate, updateArguments, updatesInput, updateWhere } from './update.ts';
 
 export function mutationRoots(builder: SchemaBuilder, { tables }: ResolvedSource): FieldMap {
@@ -130,7 +130,7 @@ function rowRoot(
   args: GraphQLFieldConfigArgumentMap,
 ): Roots {
   if (!builder.select(table)) return [];
-  const type = objectType(builder, table);
+  const type = builder.objectType(table);
   return [[name, { type, description, args, extensions: fieldExtensions({ kind, table }) }]];
 }
 
@@ -148,7 +148,7 @@ function responseType(builder: SchemaBuilder, table: ResolvedTable): GraphQLObje
         ...(builder.select(table)
           ? {
               returning: {
-                type: nonNull(listOf(nonNull(objectType(builder, table)))),
+                type: nonNull(listOf(nonNull(builder.objectType(table)))),
                 description: 'data from the rows affected by the mutation',
                 extensions: fieldExtensions({ kind: 'returning', table }),
               },

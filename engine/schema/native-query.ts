@@ -1,34 +1,10 @@
-/** Native queries in a role's schema: root fields for those whose logical model the role may read, and the input of their
- *  arguments. Their rows are read like a table's (table.ts). Reference: docs/reference/behaviour/functions.md.
- *  Not here: what the code says (resolve/native-query.ts). */
+/** The arguments of a native query in a role's schema. Its root field and its rows are built like a table's (table.ts).
+ *  Not here: what the code says (resolve/native-query.ts). Reference: docs/reference/behaviour/functions.md. */
 import { type GraphQLFieldConfigArgumentMap, GraphQLInputObjectType, GraphQLNonNull } from 'graphql';
-import { mayReadAtRoot } from '../resolve/access.ts';
 import { nativeArgumentsTypeName } from '../resolve/names.ts';
-import type { ResolvedSource, ResolvedTable } from '../resolve/types.ts';
+import type { ResolvedTable } from '../resolve/types.ts';
 import type { SchemaBuilder } from './builder.ts';
-import { type FieldConfig, type FieldMap, fieldExtensions, inputExtensions } from './origin.ts';
-import { nonNullList, objectType, rowArguments } from './table.ts';
-
-/** Root fields of a query or a subscription. */
-export function nativeQueryRoots(
-  builder: SchemaBuilder,
-  { nativeQueries }: ResolvedSource,
-  operation: 'query' | 'subscription',
-): FieldMap {
-  return Object.fromEntries(
-    [...nativeQueries.values()].flatMap((table): [string, FieldConfig][] => {
-      if (!mayReadAtRoot(builder.select(table), 'select', operation)) return [];
-      const { name, description } = table.rootFields.select;
-      const field = {
-        type: nonNullList(objectType(builder, table)),
-        description,
-        args: rowArguments(builder, table),
-        extensions: fieldExtensions({ kind: 'rows', table }),
-      };
-      return [[name, field]];
-    }),
-  );
-}
+import { inputExtensions } from './origin.ts';
 
 /** `args`, when the query takes any; nothing for a table. */
 export function nativeArguments(builder: SchemaBuilder, table: ResolvedTable): GraphQLFieldConfigArgumentMap {

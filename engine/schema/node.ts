@@ -6,7 +6,6 @@ import { mayReadAtRoot } from '../resolve/access.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { type FieldMap, fieldExtensions, nodeExtensions } from './origin.ts';
-import { objectType } from './table.ts';
 
 /** Columns of the key that ids and cursors of the table's rows are made of; null where there are no such. */
 export function nodeKey(builder: SchemaBuilder, table: ResolvedTable): readonly ResolvedColumn[] | null {
@@ -52,7 +51,7 @@ export function nodeInterface(builder: SchemaBuilder): GraphQLInterfaceType {
 
 function nodeTypeNamed(builder: SchemaBuilder, name: string): GraphQLObjectType | undefined {
   const table = nodeTables(builder).find(({ typeName }) => typeName === name);
-  return table && objectType(builder, table);
+  return table && builder.objectType(table);
 }
 
 /** `id`, in place of a column of that name; nothing where rows are no Nodes. */

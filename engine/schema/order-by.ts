@@ -1,12 +1,14 @@
-/** `T_order_by`, the `order_by` enum and `T_select_column`. Reference: docs/reference/behaviour/queries.md. */
+/** `T_order_by` and the `order_by` enum: ordering by columns, computed fields, related rows, and aggregates over related rows.
+ *  Not here: which columns a role may read (builder.ts). Reference: docs/reference/behaviour/queries.md. */
 import { GraphQLEnumType, type GraphQLInputFieldConfigMap, GraphQLInputObjectType } from 'graphql';
+import type { AggregateFunction } from '../catalog/aggregates.ts';
+import { targetOf } from '../resolve/access.ts';
 import { computedTypeName, derivedTypeName } from '../resolve/names.ts';
-import { enumValueName, type Naming, sharedTypeName } from '../resolve/naming.ts';
-import type { ResolvedTable } from '../resolve/types.ts';
-import { aggregateOrders } from './aggregate.ts';
+import { enumValueName, fieldName, type Naming, sharedTypeName } from '../resolve/naming.ts';
+import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
 import type { SchemaBuilder } from './builder.ts';
-import { computedArguments, visibleComputedFields } from './function.ts';
-import { inputExtensions } from './origin.ts';
+import { computedArguments } from './computed-field.ts';
+import { type InputOrigin, inputExtensions } from './origin.ts';
 
 export type Direction = { readonly direction: 'asc' | 'desc'; readonly nulls: 'first' | 'last' };
 
@@ -56,7 +58,7 @@ export function orderBy(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
 
 /** A direction; where the client gives arguments, `{args, ordering}`. */
 function computedOrders(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
-  const values = visibleComputedFields(builder, table).filter(({ returns }) => returns.kind === 'scalar');
+  const values = builder.visibleComputedFields(table).filter(({ returns }) => returns.kind === 'scalar');
   return Object.fromEntries(
     values.map((field) => {
       const direction = directionEnum(builder, table.naming);
@@ -71,22 +73,6 @@ function computedOrders(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
   );
 }
 
-/** Columns by name, for `distinct_on`; null when the role may read none. */
-export function selectColumn(builder: SchemaBuilder, table: ResolvedTable): GraphQLEnumType | null {
-  const columns = builder.selectableColumns(table);
-  if (columns.length === 0) return null;
-  const suffix = table.native ? 'enum_name' : 'select_column';
-  return builder.named(derivedTypeName(table, suffix), (name) => {
-    return new GraphQLEnumType({
-      name,
-      description: `select columns of table "${table.table.name}"`,
-      values: Object.fromEntries(
-        columns.map((column) => [column.graphqlName, { value: column.name, description: 'column name' }]),
-      ),
-    });
-  });
-}
-
 export function directionEnum(builder: SchemaBuilder, naming: Naming): GraphQLEnumType {
   return builder.named(sharedTypeName(naming, 'order_by'), (name) => {
     return new GraphQLEnumType({
@@ -98,6 +84,99 @@ export function directionEnum(builder: SchemaBuilder, naming: Naming): GraphQLEn
           { value, description },
         ]),
       ),
+    });
+  });
+}
+
+/** In `T_order_by`: `<rel>_aggregate`, and `<field>_aggregate` of computed fields that return rows. */
+function aggregateOrders(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
+  const relationships = builder.aggregatedRelationships(table).map(({ relationship, target }) => {
+    const origin = { kind: 'relationship-aggregate', relationship, target } as const;
+    return orderField(table.naming, relationship.name, aggregateOrderBy(builder, target), origin);
+  });
+  const computed = builder.visibleComputedFields(table).flatMap((field) => {
+    if (field.returns.kind !== 'rows' || !field.returns.isSet) return [];
+    const target = targetOf(builder.model, table.source, field.returns.table);
+    if (!builder.mayAggregate(target)) return [];
+    const type = computedOrderBy(builder, table, field, target);
+    return [orderField(table.naming, field.name, type, { kind: 'computed-aggregate', table, field, target })];
+  });
+  return Object.fromEntries([...relationships, ...computed]);
+}
+
+function orderField(naming: Naming, name: string, type: GraphQLInputObjectType, origin: InputOrigin) {
+  return [
+    fieldName(naming, { verbatim: name }, 'aggregate'),
+    { type, extensions: inputExtensions(origin) },
+  ] as const;
+}
+
+/** That of the rows; where the client gives arguments, with `args` beside the values. */
+function computedOrderBy(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  field: ResolvedComputedField,
+  target: ResolvedTable,
+): GraphQLInputObjectType {
+  const args = computedArguments(builder, table, field);
+  if (!args) return aggregateOrderBy(builder, target);
+  return builder.named(computedTypeName(table, field, 'aggregate_order_by'), (name) => {
+    return new GraphQLInputObjectType({
+      name,
+      description: `order by aggregate values of computed field "${field.name}"`,
+      fields: () => ({ args, ...aggregateOrderFields(builder, target) }),
+    });
+  });
+}
+
+export function aggregateOrderBy(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
+  return builder.named(derivedTypeName(table, 'aggregate_order_by'), (name) => {
+    return new GraphQLInputObjectType({
+      name,
+      description: `order by aggregate values of table "${table.table.name}"`,
+      fields: () => aggregateOrderFields(builder, table),
+    });
+  });
+}
+
+function aggregateOrderFields(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
+  return {
+    count: { type: directionEnum(builder, table.naming), extensions: inputExtensions({ kind: 'count' }) },
+    ...Object.fromEntries(
+      builder
+        .aggregateFunctions(table)
+        .filter(({ columns }) => columns.length > 0)
+        .map(({ fn, columns }) => [
+          fieldName(table.naming, fn),
+          {
+            type: functionOrderBy(builder, table, fn, columns),
+            extensions: inputExtensions({ kind: 'aggregate-function', fn }),
+          },
+        ]),
+    ),
+  };
+}
+
+function functionOrderBy(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  fn: AggregateFunction,
+  columns: readonly ResolvedColumn[],
+): GraphQLInputObjectType {
+  return builder.named(derivedTypeName(table, `${fn}_order_by`), (name) => {
+    return new GraphQLInputObjectType({
+      name,
+      description: `order by ${fn}() on columns of table "${table.table.name}"`,
+      fields: () =>
+        Object.fromEntries(
+          columns.map((column) => [
+            column.graphqlName,
+            {
+              type: directionEnum(builder, table.naming),
+              extensions: inputExtensions({ kind: 'column', column }),
+            },
+          ]),
+        ),
     });
   });
 }

@@ -25,7 +25,7 @@ import {
   type RowsJoinOrigin,
 } from './origin.ts';
 import { RemoteTypes } from './remote-schema.ts';
-import { relationshipField } from './table.ts';
+import { relationshipField } from './rows.ts';
 
 export function remoteRelationships(builder: SchemaBuilder, table: ResolvedTable): FieldMap {
   if (builder.isRelay || !table.remoteRelationships) return {};

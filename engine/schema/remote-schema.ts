@@ -35,7 +35,6 @@ import {
 } from '../resolve/upstream.ts';
 import { BUILT_IN, type SchemaBuilder } from './builder.ts';
 import { type FieldMap, fieldExtensions, remoteTypeExtensions } from './origin.ts';
-import { joinedFields } from './remote-relationship.ts';
 
 /** Root fields of every remote schema the role sees, for one kind of operation. Relay's schema has none. */
 export function remoteRoots(builder: SchemaBuilder, operation: UpstreamOperation): FieldMap {
@@ -180,7 +179,7 @@ export class RemoteTypes {
   /** What relationships of the type lead to. */
   #joinedTo(type: string, owner: string): FieldMap {
     const own = this.#builder.model.typeRelationships.get(this.#remote.name)?.get(type)?.values() ?? [];
-    return Object.assign({}, ...[...own].map((each) => joinedFields(this.#builder, owner, each)));
+    return Object.assign({}, ...[...own].map((each) => this.#builder.joinedFields(owner, each)));
   }
 
   #arguments(field: UpstreamField): GraphQLFieldConfigArgumentMap {

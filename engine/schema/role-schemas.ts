@@ -5,7 +5,9 @@ import type { GraphQLSchema } from 'graphql';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 import { buildRoots, type Roots, wholeSchema } from './build.ts';
-import { SchemaBuilder } from './builder.ts';
+import { type RecursiveBuilders, SchemaBuilder, type SchemaScope } from './builder.ts';
+import { joinedFields } from './remote-relationship.ts';
+import { objectType } from './table.ts';
 
 export type RoleSchema = {
   readonly role: string;
@@ -34,18 +36,17 @@ export function roleSchema(
   const key = `${isRelay ? 'r' : '-'}${isKnown ? `${mayUseBackendOnly ? 'b' : '-'}${role}` : ''}`;
   let known = ofModel.get(key);
   if (!known) {
-    known = buildRole(model, role, mayUseBackendOnly, isRelay);
+    known = buildRole({ model, role, mayUseBackendOnly, isRelay });
     ofModel.set(key, known);
   }
   return known;
 }
 
-function buildRole(...described: ConstructorParameters<typeof SchemaBuilder>): RoleSchema {
-  const builder = new SchemaBuilder(...described);
-  const { model, role } = builder;
-  const roots = buildRoots(builder);
-  const [, , mayUseBackendOnly, isRelay] = described;
-  const schema = (): GraphQLSchema =>
-    wholeSchema(new SchemaBuilder(model, role, mayUseBackendOnly, isRelay, true));
-  return { role, model, builder, roots, schema };
+const RECURSIVE: RecursiveBuilders = { objectType, joinedFields };
+
+function buildRole(scope: SchemaScope): RoleSchema {
+  const { model, role } = scope;
+  const builder = new SchemaBuilder(scope, RECURSIVE);
+  const schema = (): GraphQLSchema => wholeSchema(new SchemaBuilder(scope, RECURSIVE, true));
+  return { role, model, builder, roots: buildRoots(builder), schema };
 }

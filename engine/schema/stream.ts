@@ -6,8 +6,9 @@ import { sharedTypeName } from '../resolve/naming.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import { boolExp } from './bool-exp.ts';
 import type { SchemaBuilder } from './builder.ts';
-import { countExtensions, type FieldConfig, fieldExtensions, inputExtensions } from './origin.ts';
-import { nonNullList, objectType } from './table.ts';
+import { columnInputs } from './columns.ts';
+import { countExtensions, type FieldConfig, fieldExtensions } from './origin.ts';
+import { nonNullList } from './rows.ts';
 
 /** None for a role that may read no column, and where they are hidden. */
 export function streamRoot(builder: SchemaBuilder, table: ResolvedTable): [string, FieldConfig][] {
@@ -15,7 +16,7 @@ export function streamRoot(builder: SchemaBuilder, table: ResolvedTable): [strin
   if (builder.selectableColumns(table).length === 0) return [];
   const { name, description } = table.rootFields.select_stream;
   const field: FieldConfig = {
-    type: nonNullList(objectType(builder, table)),
+    type: nonNullList(builder.objectType(table)),
     description,
     args: {
       [table.naming.names.batch_size]: {
@@ -55,17 +56,7 @@ function initialValue(builder: SchemaBuilder, table: ResolvedTable): GraphQLInpu
     return new GraphQLInputObjectType({
       name,
       description: 'Initial value of the column from where the streaming should start',
-      fields: () =>
-        Object.fromEntries(
-          builder.selectableColumns(table).map((column) => [
-            column.graphqlName,
-            {
-              type: builder.valueType(column),
-              description: column.description,
-              extensions: inputExtensions({ kind: 'column', column }),
-            },
-          ]),
-        ),
+      fields: () => columnInputs(builder, builder.selectableColumns(table)),
     });
   });
 }

@@ -1,28 +1,21 @@
 /** A table's object type and its query roots: `T` and `T_by_pk`. Reference: docs/reference/behaviour/schema.md, docs/reference/behaviour/queries.md, docs/reference/behaviour/relationships.md. */
-
-import {
-  type GraphQLFieldConfigArgumentMap,
-  GraphQLInt,
-  GraphQLList,
-  GraphQLNonNull,
-  GraphQLObjectType,
-  GraphQLString,
-} from 'graphql';
-import { mayReadAtRoot, type RootRead } from '../resolve/access.ts';
-import { descriptionOf } from '../resolve/names.ts';
-
-import type { ResolvedColumn, ResolvedSource, ResolvedTable } from '../resolve/types.ts';
+import { GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
+import { mayReadAtRoot, type RootRead, targetOf } from '../resolve/access.ts';
+import type {
+  ResolvedColumn,
+  ResolvedComputedField,
+  ResolvedSource,
+  ResolvedTable,
+} from '../resolve/types.ts';
 import { aggregateRoot, relationshipAggregates } from './aggregate.ts';
-import { boolExp } from './bool-exp.ts';
-import type { Related, SchemaBuilder } from './builder.ts';
+import type { SchemaBuilder } from './builder.ts';
+import { computedFieldArguments, computedValue } from './computed-field.ts';
 import { relationshipConnections } from './connection.ts';
-import { computedField, visibleComputedFields } from './function.ts';
 import { groupByRoot } from './group-by.ts';
-import { nativeArguments } from './native-query.ts';
 import { nodeId, nodeInterface, nodeKey } from './node.ts';
-import { orderBy, selectColumn } from './order-by.ts';
-import { countExtensions, type FieldConfig, type FieldMap, fieldExtensions } from './origin.ts';
+import { type FieldConfig, type FieldMap, fieldExtensions } from './origin.ts';
 import { remoteRelationships } from './remote-relationship.ts';
+import { nonNullList, primaryKeyArguments, relationshipField, rowArguments } from './rows.ts';
 import { streamRoot } from './stream.ts';
 
 export function objectType(builder: SchemaBuilder, table: ResolvedTable): GraphQLObjectType {
@@ -46,47 +39,14 @@ export function objectType(builder: SchemaBuilder, table: ResolvedTable): GraphQ
         ),
         ...remoteRelationships(builder, table),
         ...Object.fromEntries(
-          visibleComputedFields(builder, table).map((field) => [
-            field.name,
-            computedField(builder, table, field),
-          ]),
+          builder
+            .visibleComputedFields(table)
+            .map((field) => [field.name, computedField(builder, table, field)]),
         ),
         ...nodeId(builder, table),
       }),
     });
   });
-}
-
-/** The arguments that choose rows. */
-export function rowArguments(builder: SchemaBuilder, table: ResolvedTable): GraphQLFieldConfigArgumentMap {
-  const { names } = table.naming;
-  const columns = selectColumn(builder, table);
-  return {
-    ...nativeArguments(builder, table),
-    ...(columns
-      ? {
-          [names.distinct_on]: {
-            type: new GraphQLList(new GraphQLNonNull(columns)),
-            description: 'distinct select on columns',
-          },
-        }
-      : {}),
-    limit: {
-      type: GraphQLInt,
-      description: 'limit the number of rows returned',
-      extensions: countExtensions,
-    },
-    offset: {
-      type: GraphQLInt,
-      description: `skip the first n rows. Use only with ${names.order_by}`,
-      extensions: countExtensions,
-    },
-    [names.order_by]: {
-      type: new GraphQLList(new GraphQLNonNull(orderBy(builder, table))),
-      description: 'sort the rows by one or more columns',
-    },
-    where: { type: boolExp(builder, table), description: 'filter the rows returned' },
-  };
 }
 
 /** Query (or subscription) roots of the tables the role may read there. */
@@ -137,15 +97,24 @@ function rootsOf(
   return roots;
 }
 
-export function primaryKeyArguments(
+/** Returns the query (or subscription) roots of native queries whose logical model the role may read. */
+export function nativeQueryRoots(
   builder: SchemaBuilder,
-  primaryKey: readonly ResolvedColumn[],
-): GraphQLFieldConfigArgumentMap {
+  { nativeQueries }: ResolvedSource,
+  operation: 'query' | 'subscription',
+): FieldMap {
   return Object.fromEntries(
-    primaryKey.map((column) => [
-      column.graphqlName,
-      { type: new GraphQLNonNull(builder.valueType(column)), description: column.description },
-    ]),
+    [...nativeQueries.values()].flatMap((table): [string, FieldConfig][] => {
+      if (!mayReadAtRoot(builder.select(table), 'select', operation)) return [];
+      const { name, description } = table.rootFields.select;
+      const field = {
+        type: nonNullList(builder.objectType(table)),
+        description,
+        args: rowArguments(builder, table),
+        extensions: fieldExtensions({ kind: 'rows', table }),
+      };
+      return [[name, field]];
+    }),
   );
 }
 
@@ -160,29 +129,18 @@ function columnField(builder: SchemaBuilder, column: ResolvedColumn): FieldConfi
   };
 }
 
-export function relationshipField(builder: SchemaBuilder, { relationship, target }: Related): FieldConfig {
-  const type = objectType(builder, target);
-  const extensions = fieldExtensions({ kind: 'relationship', relationship, target });
-  if (relationship.kind === 'array') {
-    return {
-      type: nonNullList(type),
-      description: descriptionOf(relationship.comment, 'An array relationship'),
-      args: rowArguments(builder, target),
-      extensions,
-    };
-  }
-  // A row that a foreign key guarantees may still be hidden from the role.
-  const mayBeHidden = builder.select(target)?.filter.kind !== 'true';
-  return {
-    type: relationship.isNullable || mayBeHidden ? type : new GraphQLNonNull(type),
-    description: descriptionOf(relationship.comment, 'An object relationship'),
-    args: nativeArguments(builder, target),
-    extensions,
-  };
-}
-
-export function nonNullList(
-  type: GraphQLObjectType,
-): GraphQLNonNull<GraphQLList<GraphQLNonNull<GraphQLObjectType>>> {
-  return new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(type)));
+function computedField(
+  builder: SchemaBuilder,
+  table: ResolvedTable,
+  field: ResolvedComputedField,
+): FieldConfig {
+  const { returns, description } = field;
+  if (returns.kind === 'scalar') return computedValue(builder, table, field);
+  const args = computedFieldArguments(builder, table, field);
+  const extensions = fieldExtensions({ kind: 'computed', table, field });
+  const target = targetOf(builder.model, table.source, returns.table);
+  const type = builder.objectType(target);
+  if (!returns.isSet) return { type, description, args, extensions };
+  const list = new GraphQLList(new GraphQLNonNull(type));
+  return { type: list, description, args: { ...args, ...rowArguments(builder, target) }, extensions };
 }

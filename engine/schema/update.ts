@@ -15,7 +15,7 @@ import { fieldName } from '../resolve/naming.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import { boolExp } from './bool-exp.ts';
 import type { SchemaBuilder } from './builder.ts';
-import { columnInputs, writableColumns } from './column-input.ts';
+import { columnInputs, writableColumns } from './columns.ts';
 import { inputExtensions } from './origin.ts';
 
 /** The argument for related rows, in the default convention. Like an operator's, its name is no relationship's. */
