@@ -9,8 +9,11 @@ export type Flag = { readonly short?: string; readonly value?: string; readonly 
 
 const ENGINE_FLAGS = {
   engine: { value: 'URL', doc: 'the engine; default http://127.0.0.1:8080' },
-  'admin-secret': { value: 'TEXT', doc: 'its admin secret; default ENGINE_GRAPHQL_ADMIN_SECRET' },
-  'header-prefix': { value: 'TEXT', doc: "the engine's prefix of headers; default x-engine-" },
+  'admin-secret': {
+    value: 'TEXT',
+    doc: 'the admin secret of the engine; default ENGINE_GRAPHQL_ADMIN_SECRET',
+  },
+  'header-prefix': { value: 'TEXT', doc: 'the header prefix of the engine; default x-engine-' },
   help: { doc: 'this text' },
 } as const satisfies Record<string, Flag>;
 
@@ -32,8 +35,8 @@ export type Asked = {
 
 /** Of commands that write resources. */
 export const RESOURCE_FLAGS = {
-  'engine-ref': { value: 'NAME', doc: 'the Engine that resources name; default main' },
-  namespace: { short: 'n', value: 'NAME', doc: 'the namespace that resources say; default none' },
+  'engine-ref': { value: 'NAME', doc: 'the Engine that the resources refer to; default main' },
+  namespace: { short: 'n', value: 'NAME', doc: 'the namespace of the resources; default none' },
 } as const satisfies Record<string, Flag>;
 
 /** Undefined when help was asked for, and given. */
@@ -47,7 +50,7 @@ export function parseFlags(command: Command, argv: readonly string[]): Asked | u
   const text = (name: string) => (typeof values[name] === 'string' ? values[name] : undefined);
   const [folder, ...more] = [text(command.folderFlag) ?? [], positionals].flat();
   if (folder === undefined || more.length > 0)
-    throw new FlagProblem(`say one folder: pergola ${command.name} FOLDER`);
+    throw new FlagProblem(`name one folder: pergola ${command.name} FOLDER`);
   const address = {
     url: text('engine') ?? 'http://127.0.0.1:8080',
     adminSecret: text('admin-secret') ?? process.env['ENGINE_GRAPHQL_ADMIN_SECRET'],

@@ -19,7 +19,7 @@ const COMMAND: Command = {
   summary: 'write the metadata of an engine into a directory, or as custom resources',
   folderFlag: 'output',
   flags: {
-    output: { short: 'o', value: 'FOLDER', doc: 'the folder' },
+    output: { short: 'o', value: 'FOLDER', doc: 'the folder to write' },
     as: { value: 'FORM', doc: 'metadata: a directory of YAML files (the default); crs: custom resources' },
     ...RESOURCE_FLAGS,
   },
@@ -39,7 +39,7 @@ async function exportInto(asked: Asked): Promise<void> {
   const { folder, address, flag } = asked;
   const form = flag('as') ?? 'metadata';
   if (form !== 'metadata' && form !== 'crs') {
-    throw new FlagProblem(`--as ${form} is not known; there are --as metadata and --as crs`);
+    throw new FlagProblem(`--as ${form} is unknown; use --as metadata or --as crs`);
   }
   const { metadata, resourceVersion } = await perform(
     address,

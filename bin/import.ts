@@ -11,14 +11,14 @@ import { writeResources } from './write-resources.ts';
 
 const COMMAND: Command = {
   name: 'import',
-  summary: 'make a metadata directory the metadata of an engine, or custom resources',
+  summary: 'load a metadata directory into an engine, or convert it to custom resources',
   folderFlag: 'directory',
   flags: {
     directory: { short: 'd', value: 'FOLDER', doc: 'the metadata directory' },
     output: { short: 'o', value: 'FOLDER', doc: 'write custom resources here instead' },
     ...RESOURCE_FLAGS,
-    'dry-run': { doc: 'only say what would not fit the databases' },
-    'allow-inconsistent': { doc: 'store it although some objects do not fit their database' },
+    'dry-run': { doc: 'only report objects that would not fit the databases' },
+    'allow-inconsistent': { doc: 'store the metadata although some objects do not fit their database' },
   },
 };
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-/** The `pergola` command: finds a Node that runs TypeScript as it is (24), and hands over to the command's own file.
- *  Plain JavaScript, because the Node it is started with may be an older one (20).
- *  A command is a module that exports `run(argv)`; it resolves when the command is done, to its exit code or nothing.
- *  Not here: what a command does, nor its flags: `pergola COMMAND --help` is answered by the command. */
+/** The `pergola` command: finds a Node that runs TypeScript directly (24), and starts the file of the command with it.
+ *  It is plain JavaScript, because it may itself be started by an older Node (20).
+ *  A command is a module that exports `run(argv)`, which resolves to its exit code or nothing when the command is done.
+ *  Not here: what a command does, and its flags: each command prints its own help. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
@@ -12,21 +12,24 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const LEAST_NODE = [24, 2];
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** In the order of `pergola help`. */
+/** The commands, in the order of `pergola help`. */
 const COMMANDS = {
-  up: ['bin/up.ts', 'Postgres, the engine and the loop over a folder of custom resources, all in one'],
-  serve: ['engine/main.ts', 'the engine: a GraphQL API over a Postgres you have'],
-  operator: ['operator/main.ts', 'the operator: custom resources in a Kubernetes cluster → the engine'],
-  plan: ['operator/commands/plan.ts', 'what a folder of custom resources would change in an engine'],
-  apply: ['operator/commands/apply.ts', 'make an engine be what a folder of custom resources says'],
-  watch: ['operator/commands/watch.ts', 'the same, again whenever a file changes'],
+  up: ['bin/up.ts', 'run Postgres, the engine and the reconcile loop over a folder of custom resources'],
+  serve: ['engine/main.ts', 'run the engine: a GraphQL API over your Postgres'],
+  operator: [
+    'operator/main.ts',
+    'run the operator: reconcile custom resources of a Kubernetes cluster into engines',
+  ],
+  plan: ['operator/commands/plan.ts', 'show what a folder of custom resources would change in an engine'],
+  apply: ['operator/commands/apply.ts', 'apply a folder of custom resources to an engine'],
+  watch: ['operator/commands/watch.ts', 'apply a folder, and again whenever a file changes'],
   export: ['bin/export.ts', 'write the metadata of an engine into a directory, or as custom resources'],
-  import: ['bin/import.ts', 'make such a directory the metadata of an engine, or custom resources'],
+  import: ['bin/import.ts', 'load a metadata directory into an engine, or convert it to custom resources'],
 };
 
 const HELP = `pergola: a governed GraphQL API over Postgres, declared as custom resources.
 
-  pergola up deploy/examples/library         try it: no database, no cluster needed
+  pergola up deploy/examples/library         a trial without a database or a cluster
   pergola serve --database-url postgres://…  the engine over your own database
   pergola plan -f ./resources --engine http://localhost:8080
   pergola apply -f ./resources --engine http://localhost:8080
@@ -35,8 +38,8 @@ Commands
 ${Object.entries(COMMANDS)
   .map(([name, [, doc]]) => `  ${name.padEnd(10)} ${doc}`)
   .join('\n')}
-  version    the version
-  help       this text; help COMMAND, or COMMAND --help, for its flags
+  version    print the version
+  help       print this text; help COMMAND or COMMAND --help prints its flags
 `;
 
 if (runsTypeScript(process.versions.node)) await dispatch(process.argv.slice(2));

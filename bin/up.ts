@@ -15,14 +15,14 @@ import { ensureDatabases, seed } from './up/databases.ts';
 import { choosePort, type EngineProcess, startEngineProcess, USUAL_PORT } from './up/engine-process.ts';
 import { adminSecretIn, openStateFolder, type StateFolder } from './up/state-folder.ts';
 
-const HELP = `pergola up [FOLDER]: Postgres, the engine, and the loop over a folder of custom resources.
-FOLDER (default .) may also hold *.sql files; they are run once, into the embedded database.
+const HELP = `pergola up [FOLDER]: run Postgres, the engine, and the reconcile loop over a folder of custom resources.
+FOLDER (default .) may also contain *.sql files, which are run once in the embedded database.
 
-      --port PORT           of the engine; default ${USUAL_PORT}, or the next free one; 0 is any
-      --data DIR            where the data is kept; default .pergola
-      --admin-secret TEXT   default ENGINE_GRAPHQL_ADMIN_SECRET, or one made and kept in the data folder
-      --database-url URL    a database you have, instead of the embedded one
-  -h, --help                this text
+      --port PORT           the port of the engine; default ${USUAL_PORT}, or the next free one; 0 is any free one
+      --data DIR            the folder for the data; default .pergola
+      --admin-secret TEXT   the admin secret; default ENGINE_GRAPHQL_ADMIN_SECRET, or one generated in the data folder
+      --database-url URL    your own database instead of the embedded one
+  -h, --help                print this text
 `;
 
 type UpOptions = {
@@ -53,8 +53,7 @@ export async function run(argv: readonly string[]): Promise<number> {
 function parse(argv: readonly string[]): UpOptions | undefined {
   const { values, positionals } = parseStrictly(argv);
   if (values.help) return undefined;
-  if (positionals.length > 1)
-    throw new UsageProblem(`one folder at a time, not ${positionals.join(' and ')}`);
+  if (positionals.length > 1) throw new UsageProblem(`expected one folder, not ${positionals.join(' and ')}`);
   const folder = resolve(positionals[0] ?? '.');
   if (!existsSync(folder)) throw new UsageProblem(`there is no folder ${folder}`);
   const port = values.port === undefined ? undefined : Number(values.port);
@@ -125,7 +124,7 @@ async function startDatabases(
   for (const { file, state: outcome } of await seed(app, options.folder)) {
     if (outcome === 'run') process.stdout.write(`Ran ${file}.\n`);
     if (outcome === 'changed') {
-      process.stdout.write(`${file} has changed since it was run; remove ${state.path} to begin anew.\n`);
+      process.stdout.write(`${file} has changed since it was run; remove ${state.path} to start over.\n`);
     }
   }
   return { databaseUrl: app, metadataUrl: metadata };
@@ -143,7 +142,7 @@ async function loop(
   let code = 0;
   engine.exited.then((status) => {
     if (stop.signal.aborted) return;
-    process.stderr.write(`The engine ended by itself, with code ${status}.\n`);
+    process.stderr.write(`The engine exited with code ${status}.\n`);
     code = 1;
     stop.abort();
   });
@@ -170,8 +169,8 @@ function welcome(options: UpOptions, engine: EngineProcess, adminSecret: string,
     `  Admin secret  ${bold(adminSecret)}`,
     `  Data          ${state.path}`,
     '',
-    `  Edit a file below ${options.folder} and save: the API follows.`,
-    `  See what would change:  npx pergola plan -f ${options.folder} --engine ${engine.url} --admin-secret …`,
+    `  Edit a file below ${options.folder} and save: the API changes at once.`,
+    `  Preview a change:  npx pergola plan -f ${options.folder} --engine ${engine.url} --admin-secret …`,
     '  Ctrl-C stops everything; a second start keeps the data.',
     '',
     '',

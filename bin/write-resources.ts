@@ -11,12 +11,12 @@ export async function writeResources(metadata: Metadata, folder: string, { flag 
   const files = await writeFolder(folder, description, text('namespace'));
   process.stdout.write(`${files.length} files in ${folder}\n`);
   const bundles = description.resources.filter(({ kind }) => kind === 'MetadataBundle').length;
-  if (bundles > 0) process.stdout.write('What no other kind can say is in metadatabundles/.\n');
+  if (bundles > 0) process.stdout.write('Objects without a kind of their own are in metadatabundles/.\n');
   if (description.secrets.length > 0) {
     process.stderr.write(
-      `${folder}/${SECRETS_FOLDER} holds values that stood in the metadata as text: keep it out of version control. ` +
-        `Better give them to the engine as variables and write urlFrom.env; ` +
-        `as they are the Engine needs allowLiteralSecrets: true.\n`,
+      `${folder}/${SECRETS_FOLDER} contains values that the metadata has as text: keep it out of version control. ` +
+        `Preferably pass them to the engine as variables and write urlFrom.env; ` +
+        `otherwise the Engine needs allowLiteralSecrets: true.\n`,
     );
   }
 }

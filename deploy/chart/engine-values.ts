@@ -1,5 +1,5 @@
-/** The engine's values. Its options are the rows of OPTIONS, those the chart itself sets left out, so that a misspelt one is
- *  refused before anything is installed. Not here: what an option means (engine/config/options.ts). */
+/** The values of the engine. `engine.options` has the rows of OPTIONS except those that the chart itself sets, so a misspelled
+ *  option is refused before anything is installed. Not here: what an option means (engine/config/options.ts). */
 import { OPTIONS, type OptionRow } from '../../engine/config/options.ts';
 import { POD_VALUES } from './pod-values.ts';
 import {
@@ -17,7 +17,7 @@ import {
   WORD,
 } from './value.ts';
 
-/** Options with values of their own. */
+/** The options that the chart sets from other values. */
 const SET_BY_THE_CHART = [
   'database-url',
   'metadata-database-url',
@@ -32,23 +32,31 @@ const ROWS = Object.entries<OptionRow<unknown, unknown>>(OPTIONS).filter(
   ([name]) => !SET_BY_THE_CHART.includes(name),
 );
 
-/** What a client needs: the admin API stays inside the cluster. */
+/** The paths that clients need; the admin API is not exposed. */
 const PUBLIC_PATHS = ['/v1/graphql', '/v1beta1/relay', '/api/rest'];
 
 export const ENGINE_VALUES = group(undefined, {
   enabled: flag('', true),
   replicas: count('', 1),
-  autoscaling: group('Instead of replicas.', {
+  autoscaling: group('Scale by CPU use, instead of replicas.', {
     enabled: flag('', false),
     minReplicas: count('', 2, 1),
     maxReplicas: count('', 10, 1),
-    targetCPUUtilizationPercentage: count('Of the requested CPU.', 70, 1),
+    targetCPUUtilizationPercentage: count('Per cent of the requested CPU.', 70, 1),
     behavior: map('', { scaleDown: { stabilizationWindowSeconds: 300 } }),
   }),
-  database: keyOf('Where the data is: a key that holds postgres://…', 'pergola-database', 'url'),
-  metadataDatabase: keyOf('Where the metadata document is kept; empty is the same database.', '', 'url'),
+  database: keyOf(
+    'The secret with the URL of the database to serve: postgres://…',
+    'pergola-database',
+    'url',
+  ),
+  metadataDatabase: keyOf(
+    'The secret with the URL of the database that stores the metadata; if empty, the same database.',
+    '',
+    'url',
+  ),
   adminSecret: keyOf(
-    'The admin secret: required, so that an installation is never open by accident.',
+    'The secret with the admin secret. It is required, so that an installation is never open by accident.',
     'pergola-admin',
     'admin-secret',
   ),
@@ -63,7 +71,7 @@ export const ENGINE_VALUES = group(undefined, {
     ),
   ),
   secretOptions: byName(
-    'Options that are secrets: jwt-secret: {existingSecret: …, key: …}.',
+    'Options that hold secrets: jwt-secret: {existingSecret: …, key: …}.',
     Object.fromEntries(ROWS.filter(([, row]) => row.isSecret).map(([name]) => [name, KEY_OF_SECRET])),
   ),
   service: group(undefined, {
@@ -71,7 +79,7 @@ export const ENGINE_VALUES = group(undefined, {
     port: count('', 8080, 1, 65_535),
     annotations: map(''),
   }),
-  ingress: group('For clients; the admin API is not among its paths.', {
+  ingress: group('An ingress for clients; its paths do not include the admin API.', {
     enabled: flag('', false),
     className: text('', ''),
     annotations: map(''),
@@ -79,7 +87,7 @@ export const ENGINE_VALUES = group(undefined, {
     paths: list('', WORD, PUBLIC_PATHS),
     tls: list('', OBJECT),
   }),
-  httpRoute: group('The same for a Gateway.', {
+  httpRoute: group('An HTTPRoute for clients, for a Gateway.', {
     enabled: flag('', false),
     parentRefs: list('', OBJECT),
     hostnames: list('', WORD),
@@ -87,13 +95,16 @@ export const ENGINE_VALUES = group(undefined, {
     annotations: map(''),
   }),
   networkPolicy: group(undefined, {
-    enabled: flag('Let in only the operator and whom `from` names.', false),
-    from: list('Peers; empty is every pod of the cluster.', OBJECT),
+    enabled: flag('Admit connections only from the operator and from the peers in `from`.', false),
+    from: list('Peers; if empty, every pod of the cluster.', OBJECT),
   }),
   resources: map('', { requests: { cpu: '100m', memory: '192Mi' }, limits: { memory: '512Mi' } }),
-  preStopSeconds: count('How long a pod that ends still serves, while others learn that it does.', 5),
+  preStopSeconds: count(
+    'How long a pod that is stopped continues to serve, until all nodes stop sending requests to it.',
+    5,
+  ),
   terminationGracePeriodSeconds: count(
-    'preStopSeconds and the option graceful-shutdown-timeout (60), and a little.',
+    'At least preStopSeconds plus the option graceful-shutdown-timeout (60).',
     75,
   ),
   ...POD_VALUES,

@@ -1,10 +1,10 @@
-/** The operator's values. Its options are the rows of OPTIONS, those the chart itself sets left out.
+/** The values of the operator. `operator.options` has the rows of OPTIONS except those that the chart itself sets.
  *  Not here: what an option means (operator/kubernetes/options.ts). */
 import { OPTIONS } from '../../operator/kubernetes/options.ts';
 import { POD_VALUES } from './pod-values.ts';
 import { byName, count, flag, group, list, map, OBJECT, text, WORD } from './value.ts';
 
-/** Options with values of their own, and those a pod knows itself. */
+/** The options that the chart sets from other values, or from the pod's own metadata. */
 const SET_BY_THE_CHART = [
   'watch-namespaces',
   'cluster-name',
@@ -24,15 +24,15 @@ const SCHEMAS = {
 
 export const OPERATOR_VALUES = group(undefined, {
   enabled: flag('', true),
-  replicas: count('More than one is a warm standby: the lease lets one work.', 1),
+  replicas: count('More than one are warm standbys: a lease lets one work at a time.', 1),
   clusterName: text(
-    'Who this cluster is in the ledger of an engine that several clusters share. Empty is the uid of namespace kube-system, ' +
-      'which a restored cluster does not keep and an operator limited to some namespaces may not read.',
+    'The name of this cluster in the ledger of an engine that several clusters share. If empty, the uid of namespace kube-system, ' +
+      'which changes when a cluster is restored and which an operator limited to some namespaces cannot read.',
     '',
   ),
-  watchNamespaces: list('Namespaces to watch; empty is all of them, with a cluster role.', WORD),
+  watchNamespaces: list('Namespaces to watch; if empty, all, with a cluster role.', WORD),
   waitingDeletion: flag(
-    'May the operator put a finalizer on resources with waitForDeletion: they stay until the engine is without their objects.',
+    'Let the operator add finalizers to resources with waitForDeletion, so that they stay until the engine no longer has their objects.',
     false,
   ),
   options: byName(
@@ -44,9 +44,9 @@ export const OPERATOR_VALUES = group(undefined, {
     ),
   ),
   networkPolicy: group(undefined, {
-    enabled: flag('Let out only to DNS, the API server and engines.', false),
+    enabled: flag('Allow connections only to DNS, the API server and engines.', false),
     apiServerPorts: list('', { type: 'integer' }, [443, 6443]),
-    egress: list('Further rules, for engines elsewhere.', OBJECT),
+    egress: list('Additional rules, for engines outside the namespaces.', OBJECT),
   }),
   resources: map('', { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '384Mi' } }),
   ...POD_VALUES,

@@ -1,5 +1,5 @@
-/** What the chart's values are made of: groups of named values, and values with a line of help, a default and a JSON Schema.
- *  Not here: which values there are (values.ts), the files made of them (print.ts). */
+/** The types of the chart's values: groups of named values, and values with a line of help, a default and a JSON Schema.
+ *  Not here: the values (values.ts), the files that are generated from them (print.ts). */
 
 export type Value = {
   readonly doc: string;
@@ -37,7 +37,7 @@ export function count(doc: string, preset: number, least = 0, most?: number): Va
   return { doc, default: preset, schema: { type: 'integer', ...bounds } };
 }
 
-/** An object of Kubernetes, passed on as it is: the API server judges it. */
+/** Returns a value that is an object of Kubernetes, passed on unchanged; the API server validates it. */
 export function map(doc: string, preset: object = {}): Value {
   return { doc, default: preset, schema: { type: 'object' } };
 }
@@ -50,7 +50,7 @@ export const OBJECT = { type: 'object' };
 export const NAMED = { type: 'object', required: ['name'], properties: { name: { type: 'string' } } };
 export const WORD = { type: 'string', minLength: 1 };
 
-/** Values by the name of an option; what else is given is a mistake that installing tells. */
+/** Returns a value with one member per option; the installation fails for any other member. */
 export function byName(doc: string, schemas: Readonly<Record<string, object>>): Value {
   return {
     doc,
@@ -59,7 +59,7 @@ export function byName(doc: string, schemas: Readonly<Record<string, object>>): 
   };
 }
 
-/** A key of a secret. Secrets are only ever named. */
+/** Returns the values that name a key of a secret. */
 export function keyOf(doc: string, existingSecret: string, key: string): Group {
   const name = existingSecret === '' ? text('', '') : text('', existingSecret, { minLength: 1 });
   return group(doc, { existingSecret: name, key: text('', key, { minLength: 1 }) });

@@ -1,6 +1,6 @@
 /** VALUES: every value of the chart, one line each; the order is that of values.yaml. From it come values.yaml, values.schema.json
  *  and docs/reference/chart.md.
- *  Not here: the two programs' own (engine-values.ts, operator-values.ts), what templates make of them (charts/pergola). */
+ *  Not here: the values of engine and operator (engine-values.ts, operator-values.ts), templates (charts/pergola). */
 import { OPTIONS } from '../../engine/config/options.ts';
 import { ENGINE_VALUES } from './engine-values.ts';
 import { OPERATOR_VALUES } from './operator-values.ts';
@@ -19,11 +19,11 @@ import {
   WORD,
 } from './value.ts';
 
-export const VALUES: Group = group('Secrets are only ever named, never given here.', {
+export const VALUES: Group = group('Values name secrets; they never contain them.', {
   image: group(undefined, {
     repository: text('', 'pergola', { minLength: 1 }),
-    tag: text("Empty is the chart's appVersion.", ''),
-    digest: text('sha256:…; with it the tag says nothing.', '', { pattern: '^(sha256:[0-9a-f]{64})?$' }),
+    tag: text("If empty, the chart's appVersion.", ''),
+    digest: text('sha256:…; if set, the tag is ignored.', '', { pattern: '^(sha256:[0-9a-f]{64})?$' }),
     pullPolicy: oneOf('', 'IfNotPresent', 'Always', 'Never'),
   }),
   imagePullSecrets: list('', NAMED),
@@ -31,26 +31,30 @@ export const VALUES: Group = group('Secrets are only ever named, never given her
   fullnameOverride: text('', ''),
   crds: group(undefined, {
     enabled: flag(
-      'Install the custom resource definitions with this release; they stay when it is uninstalled. False where the chart ' +
-        'pergola-crds does it.',
+      'Install the custom resource definitions with this release; they are kept when it is uninstalled. Set false if the ' +
+        'chart pergola-crds installs them.',
       true,
     ),
   }),
   engine: ENGINE_VALUES,
   operator: OPERATOR_VALUES,
-  metrics: group('Numbers for Prometheus; see docs/reference/metrics.md.', {
-    enabled: flag("Serve the engine's; the operator always does.", false),
-    apis: list('The option enabled-apis where it is not given otherwise.', WORD, [
+  metrics: group('Metrics for Prometheus; see docs/reference/metrics.md.', {
+    enabled: flag('Serve metrics of the engine; the operator always serves its own.', false),
+    apis: list('The default of the option enabled-apis.', WORD, [
       ...OPTIONS['enabled-apis'].default,
       'metrics',
     ]),
-    secret: keyOf('The bearer token a scraper sends; without one it needs the admin secret.', '', 'token'),
-    serviceMonitor: group('Needs the definitions of the Prometheus operator.', {
+    secret: keyOf(
+      'The secret with the bearer token of scrapers; without one they need the admin secret.',
+      '',
+      'token',
+    ),
+    serviceMonitor: group('A ServiceMonitor; requires the definitions of the Prometheus operator.', {
       enabled: flag('', false),
       interval: text('', '30s'),
       labels: map(''),
     }),
-    rules: group('Alerts.', { enabled: flag('', false), labels: map('') }),
+    rules: group('A PrometheusRule with alerts.', { enabled: flag('', false), labels: map('') }),
     dashboard: group("A config map that Grafana's sidecar finds by its label.", {
       enabled: flag('', false),
       labels: map('', { grafana_dashboard: '1' }),
@@ -58,13 +62,17 @@ export const VALUES: Group = group('Secrets are only ever named, never given her
     }),
   }),
   postgres: group(
-    'A small Postgres for trials: one pod, no backup, its data gone with it unless there is a claim.',
+    'A small Postgres for trials: one pod, no backup; without a volume claim its data is lost with the pod.',
     {
-      enabled: flag('The engine serves it instead of engine.database.', false),
+      enabled: flag('Install it and serve it instead of engine.database.', false),
       image: text('', 'postgres:18', { minLength: 1 }),
-      password: keyOf('Of letters and digits, as it becomes part of a URL.', 'pergola-postgres', 'password'),
+      password: keyOf(
+        'The secret with its password, of letters and digits only, since it becomes part of a URL.',
+        'pergola-postgres',
+        'password',
+      ),
       runAsUser: count('', 999, 1),
-      storage: group('A claim of this size and class; empty is a folder that goes with the pod.', {
+      storage: group('A volume claim of this size and class; if empty, an emptyDir.', {
         size: text('', ''),
         className: text('', ''),
       }),
@@ -73,10 +81,10 @@ export const VALUES: Group = group('Secrets are only ever named, never given her
   ),
   rbac: group(undefined, {
     aggregate: flag(
-      'Adds our kinds to the roles view, edit and admin of Kubernetes; edit covers only kinds that concern single objects.',
+      'Add the kinds to the roles view, edit and admin of Kubernetes; edit covers only kinds that concern single objects.',
       true,
     ),
   }),
   serviceAccount: group(undefined, { annotations: map('') }),
-  extraObjects: list('Further objects of this release; templates are rendered.', OBJECT),
+  extraObjects: list('Additional objects of this release; templates in them are rendered.', OBJECT),
 });

@@ -7,7 +7,7 @@ export function chartPage(): string {
   return page(
     'Values of the chart',
     'Generated from `deploy/chart/values.ts` by `make generate`. How to install it: [installing](../guides/installing.md).',
-    'What is not a value of the chart is refused before anything is installed, options of the programs included. An option ' +
+    'Unknown values are refused before anything is installed, including unknown options of the programs. An option ' +
       'of a program is `engine.options.<flag>` or `operator.options.<flag>`: see [options](options.md).',
     table(
       ['Value', 'Default', 'Meaning'],
