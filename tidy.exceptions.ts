@@ -61,9 +61,6 @@ export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
   'PoolObservers',
   'cleanDump',
   'membersOf',
-  // engine/events
-  'Attempt',
-  'archiveEvents',
   // engine/execute
   'Binding',
   'Progress',
@@ -291,8 +288,6 @@ export const NAMES_WITH_BANNED_WORDS: readonly string[] = [
   'asking',
   // engine/config
   'STANDING_FEATURES',
-  // engine/events
-  'tellOutcome',
   // engine/execute
   'ALONE',
   'askForKeys',

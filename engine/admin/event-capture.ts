@@ -1,12 +1,12 @@
 /** Applies the event triggers of a draft to the databases: creates and drops their functions and triggers in the request's
  *  transactions, so that databases and document change together. Changes only what differs from the previous document, because other
  *  engines may have triggers in the same database.
- *  Not here: their SQL (sql/event-trigger.ts), the log (events/capture.ts). Reference: docs/reference/behaviour/event-triggers.md. */
-import { archiveEvents, createCaptures, dropCaptures } from '../events/capture.ts';
+ *  Not here: their SQL (sql/event-trigger.ts), the log (events/event-log.ts). Reference: docs/reference/behaviour/event-triggers.md. */
+import { archiveEvents, createLog, hasLog } from '../events/event-log.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Source } from '../metadata/schema/source.ts';
 import type { Model, ResolvedEventTrigger } from '../resolve/types.ts';
-import { captureText } from '../sql/event-trigger.ts';
+import { captureText, dropCaptureText } from '../sql/event-trigger.ts';
 import { isUnreachable } from '../store/connect.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import type { Catalogs } from './snapshot.ts';
@@ -87,9 +87,13 @@ async function apply(
 ): Promise<void> {
   if (created.length + broken.length + removed.length === 0) return;
   const { client } = await transaction(source);
-  await dropCaptures(client, [...broken, ...removed]);
+  const dropped = [...broken, ...removed];
+  if (dropped.length > 0 && (await hasLog(client))) {
+    for (const name of dropped) await client.query(dropCaptureText(name));
+  }
   await archiveEvents(client, removed);
-  await createCaptures(client, created);
+  if (created.length > 0) await createLog(client);
+  for (const trigger of created) await client.query(captureText(trigger));
 }
 
 function isSameTrigger(trigger: ResolvedEventTrigger, previous: ResolvedEventTrigger | undefined): boolean {

@@ -1,6 +1,10 @@
-/** One admin request: body in, status and body out; never throws. Only administrators, but for rows; what may change the document waits
- *  for its turn, works on a draft, and is tried again when another replica was faster and the client named no version.
- *  Not here: HTTP and authentication (http/), what each operation does (perform.ts). Spec: "Schema/metadata API". */
+/** The life of an admin request: body in, status and body out; never throws.
+ *  1. Parse the envelope (request.ts). Only administrators get further, except for operations on rows.
+ *  2. Operations that may change the document run one after the other; all others run at any time.
+ *  3. Perform the operations on a unit of work (perform.ts, unit-of-work.ts): a draft nobody else sees.
+ *  4. Validate the draft, commit it (store/) and publish the new snapshot (state.ts); or roll back and answer with the error.
+ *  5. If another replica committed first, repeat from 3 on its document, unless the client named a version.
+ *  Not here: HTTP and authentication (http/), the operations themselves. Spec: "Schema/metadata API". */
 import { EngineError, fail, toAdminBody } from '../errors/engine-error.ts';
 import { ADMIN_ROLE, SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import { isUnreachable } from '../store/connect.ts';
@@ -19,30 +23,28 @@ import type { EngineState } from './state.ts';
 import { UnitOfWork } from './unit-of-work.ts';
 import { managedChanges } from './warnings.ts';
 
-export type { AdminEndpoint } from './request.ts';
-
 export type AdminContext = {
   readonly endpoint: AdminEndpoint;
   readonly session: Session;
-  /** What the program calls itself, for the revisions of the document. */
+  /** The name of the client program, for the revisions of the document. */
   readonly client?: string | undefined;
-  /** Aborted when the client has gone: what is not being committed by then is rolled back. */
+  /** Aborted when the client disconnects. A request that is not committing by then is rolled back. */
   readonly signal?: AbortSignal | undefined;
-  /** May errors carry `internal`; default true (`--admin-internal-errors`). */
+  /** True if errors may have `internal`, which is the default (`--admin-internal-errors`). */
   readonly showInternal?: boolean;
 };
 
 export type AdminResponse = {
   readonly status: number;
   readonly body: unknown;
-  /** What nobody foresaw, for the log; the client is told only that it happened. */
+  /** An unexpected error, for the log. The client only learns that there was one. */
   readonly unexpected?: unknown;
 };
 
-/** The session variable that names a person, where there is one. */
+/** The session variable that identifies the user, if there is one. */
 const USER_ID = `${SESSION_PREFIX}user-id`;
 
-/** How often a request is tried while other replicas keep writing in between. */
+/** The number of attempts while other replicas keep committing first. */
 const MOST_ATTEMPTS = 10;
 
 export async function runAdmin(
@@ -66,7 +68,8 @@ export async function runAdmin(
   }
 }
 
-/** Rows may be asked for by any role. Otherwise a stranger learns nothing of what would have been understood. */
+/** Parses a request of a role that is not admin, which may only operate on rows. All other requests, valid or not, get the same error,
+ *  so that the role learns nothing about the admin API. */
 function parseRowRequest(body: unknown, caller: AdminCaller): AdminRequest {
   let request: AdminRequest | undefined;
   try {
@@ -96,14 +99,14 @@ function answer(state: EngineState, request: AdminRequest, signal: Signal): Prom
   });
 }
 
-/** Reads, and SQL that leaves the schema alone: any number at a time. */
+/** Performs requests that cannot change the document: reads, rows, and SQL that does not change the schema. Any number run at a time. */
 async function read(state: EngineState, request: AdminRequest, signal: Signal): Promise<unknown> {
   const base = await baseOf(state, request);
   const work = new UnitOfWork(base, state.gateway, { signal });
   try {
-    const tell = await perform(work, request);
+    const complete = await perform(work, request);
     await work.commit();
-    return tell(base);
+    return complete(base);
   } catch (error) {
     await work.rollback();
     throw error;
@@ -116,17 +119,17 @@ async function change(state: EngineState, request: AdminRequest, signal: Signal)
   for (let attempt = 1; ; attempt++) {
     const work = new UnitOfWork(await baseOf(state, request), state.gateway, { isOperator, signal });
     try {
-      const tell = await perform(work, request);
+      const complete = await perform(work, request);
       await work.validate();
       const published = await work.commit(by);
       state.publish(published);
       warnOfManaged(state, work, by);
-      return tell(published);
+      return complete(published);
     } catch (error) {
       await work.rollback();
       const isOvertaken = error instanceof EngineError && error.kind === 'conflict';
       const mayRepeat = work.isRepeatable && request.resourceVersion === null && attempt < MOST_ATTEMPTS;
-      // Another engine's intent, or our own, may be all that was in the way: the next one finds it settled.
+      // An open intent of this or another engine may have caused the conflict. Refreshing completes it.
       if (isOvertaken || work.isInDoubt) await state.refresh();
       if (!isOvertaken || !mayRepeat) throw error;
     } finally {
@@ -146,7 +149,7 @@ function authorshipOf(request: AdminRequest): Authorship {
   return { author, client, operations: [...new Set(names)] };
 }
 
-/** Without the batches they are in. */
+/** Returns the operations of a request, without the batches that contain them. */
 function operationsIn(request: AdminRequest | EngineError): readonly AdminRequest[] {
   if (request instanceof EngineError) return [];
   return request.operation.effect === 'batch' ? request.items.flatMap(operationsIn) : [request];
@@ -154,13 +157,14 @@ function operationsIn(request: AdminRequest | EngineError): readonly AdminReques
 
 const STATE_WRITES: ReadonlySet<string> = new Set(['set_catalog_state', 'patch_catalog_state']);
 
-/** Only the operator does, and with what it changes. */
+/** True when the operation writes the operator's ledger, which only the operator does, together with its changes. */
 function writesLedger({ operation, args }: AdminRequest): boolean {
   const isState = STATE_WRITES.has(operation.name) && typeof args === 'object' && args !== null;
   return isState && 'type' in args && args.type === 'operator';
 }
 
-/** The snapshot the request means. A version other than ours may have been written through another replica: look first. */
+/** Returns the snapshot that the request is based on. A version that differs from the current one may come from another replica, so
+ *  the state is refreshed before the request is refused. Raises `conflict`. */
 async function baseOf(state: EngineState, request: AdminRequest): Promise<Snapshot> {
   const wanted = request.resourceVersion;
   if (wanted === null || state.snapshot().resourceVersion === wanted) return state.snapshot();
@@ -178,12 +182,12 @@ function changesDocument(request: AdminRequest | EngineError): boolean {
   return effect !== 'read' && effect !== 'rows';
 }
 
-/** Enough of run_sql's arguments to know what they may do; arguments that are wrong wait their turn and fail there. */
+/** True when the arguments of run_sql suffice to know what the SQL may change. Invalid arguments count as changes and fail later. */
 function isSqlText(args: unknown): args is RunSqlArgs {
   return typeof args === 'object' && args !== null && 'sql' in args && typeof args.sql === 'string';
 }
 
-/** What Postgres has said is for administrators. */
+/** True when errors may have `internal`. Messages of Postgres are for administrators only. */
 function mayShowInternal({ session, showInternal = true }: AdminContext): boolean {
   return showInternal && session.role === ADMIN_ROLE;
 }
@@ -193,8 +197,8 @@ function refusal(error: unknown, context: AdminContext): AdminResponse {
   if (error instanceof EngineError) {
     return { status: error.status, body: toAdminBody(error, dialect, mayShowInternal(context)) };
   }
-  const told = isUnreachable(error)
+  const reported = isUnreachable(error)
     ? new EngineError('sourceUnreachable', { source: '', reason: 'the metadata database does not answer' })
     : new EngineError('unexpected', { text: 'internal error' });
-  return { status: told.status, body: toAdminBody(told, dialect, false), unexpected: error };
+  return { status: reported.status, body: toAdminBody(reported, dialect, false), unexpected: error };
 }

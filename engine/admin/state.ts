@@ -1,8 +1,7 @@
-/** The one mutable cell of the engine: the current Snapshot. `start` makes the first, admin requests publish the next, and
- *  the store's watch brings in what other replicas published. Whoever took a snapshot keeps it, so a request ends on the
- *  document it began with. Not here: what an operation does to the document (run.ts, unit-of-work.ts), rows in the metadata
- *  database (store/), pools of sources (gateway.ts). */
-
+/** The mutable state of the engine: the current Snapshot. `start` publishes the first one, admin requests publish the next ones, and so
+ *  does the store's watch when another replica has written. A request keeps the snapshot it took, so it ends on the document it began
+ *  with. Not here: changes of the document (run.ts, unit-of-work.ts), rows in the metadata database (store/), pools of sources
+ *  (gateway.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, openDatabase } from '../database/pool.ts';
 import type { Sources, SourceTimed } from '../database/sources.ts';
@@ -21,75 +20,75 @@ import type { TransactionStatus } from '../store/intents.ts';
 import { Store } from '../store/store.ts';
 import { type MetadataWatch, watchMetadata } from '../store/watch.ts';
 import { type OutboundVariables, outboundVariables } from '../webhook/outbound.ts';
-import { Gateway, isSameEndpoint, trustsOf } from './gateway.ts';
+import { Gateway, isSameConnection, isSameEndpoint, trustsOf } from './gateway.ts';
 import { refreshCatalog } from './refresh-catalog.ts';
 import type { Catalogs, Snapshot, SourceCatalog } from './snapshot.ts';
 import { SourceRecovery, SourceWatch, type Watched } from './source-watch.ts';
 
-/** Name of the variable a source made from `--database-url` reads. */
+/** The variable that the source created for `--database-url` reads. */
 export const DATABASE_URL_VARIABLE = 'ENGINE_GRAPHQL_DATABASE_URL';
 
-/** An answer is sent meanwhile. */
-const GATHERING_PAUSE_MS = 100;
+/** A pause before compaction, in which the answer is sent. */
+const COMPACTION_PAUSE_MS = 100;
 
-/** A log line names no more objects than this. */
+/** The maximum number of objects that a log line names. */
 const MOST_REPORTED = 20;
 
 export type EngineStateOptions = ResolveOptions & {
   readonly metadataDatabaseUrl: string;
-  /** Where `{from_env}` values are looked up: the process's environment, with `ENGINE_GRAPHQL_DATABASE_URL` set to the
-   *  flag's value when `--database-url` was given. */
+  /** The values of `{from_env}`: the process's environment, with `ENGINE_GRAPHQL_DATABASE_URL` set to the value of `--database-url`
+   *  if that was given. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Was a `--database-url` given: an empty document then starts with a source `default` that reads it from `env`. */
+  /** True if `--database-url` was given. An empty document then gets a source `default` that reads it from `env`. */
   readonly hasDatabaseUrl: boolean;
-  /** Folders that database URLs may be read from; default none. */
+  /** The folders that database URLs may be read from. Default none. */
   readonly dynamicSecretsPath?: readonly string[];
-  /** First part of our headers on the wire. */
+  /** The prefix of the engine's headers on the wire. */
   readonly headerPrefix?: string;
-  /** --count-without-aggregations. Default false. */
+  /** The option --count-without-aggregations. Default false. */
   readonly countsWithoutAggregations?: boolean;
-  /** Default true. */
+  /** True if native queries are validated with PREPARE. Default true. */
   readonly validatesNativeQueries?: boolean;
-  /** How many of the last documents are kept; default 50. */
+  /** The number of revisions that are kept. Default 50. */
   readonly keptRevisions?: number;
-  /** How often other replicas' changes are looked for besides LISTEN; 0 is never. Default 1000. */
+  /** The interval of polling for other replicas' changes besides LISTEN; 0 disables polling. Default 1000. */
   readonly pollIntervalMs?: number;
-  /** How often the databases of sources are checked, besides when there is a reason to; 0 is never. Default 10 000. */
+  /** The interval of checks of the sources' databases; 0 disables all checks. Default 10 000. */
   readonly sourceCheckIntervalMs?: number;
-  /** How long an unreachable metadata database is waited for at start. Default 60 000. */
+  /** The time that an unreachable metadata database is waited for at start. Default 60 000. */
   readonly startTimeoutMs?: number;
-  /** Most connections to a source that does not say itself. */
+  /** The maximum number of connections to a source without a setting of its own. */
   readonly maxConnections?: number;
   readonly maxWaiting?: number;
   readonly report?: (event: StateEvent) => void;
-  /** Absent where nobody measures. */
+  /** Receives the times of statements; absent if nothing measures them. */
   readonly timed?: SourceTimed | undefined;
 };
 
-/** Everything the state tells its surroundings, for logs and metrics. */
+/** Everything the state reports, for logs and metrics. */
 export type StateEvent =
   | { readonly kind: 'metadata database unreachable'; readonly attempt: number; readonly reason: string }
   | { readonly kind: 'migrated'; readonly versions: readonly number[] }
   | { readonly kind: 'source unreachable'; readonly source: string; readonly reason: string }
-  /** It had been reported as unreachable. */
+  /** Reported after the source was reported as unreachable. */
   | { readonly kind: 'source reachable'; readonly source: string }
-  /** A tracked table or function was changed by somebody else. */
+  /** Reported when another client changed a tracked table or function. */
   | { readonly kind: 'source changed'; readonly source: string }
   | {
       readonly kind: 'published';
       readonly resourceVersion: number;
       readonly inconsistencies: number;
     }
-  /** Restrictions that the document declares and the engine does not enforce; the first of them as sentences. */
+  /** Restrictions that the document declares and the engine does not enforce, the first ones as sentences. */
   | {
       readonly kind: 'restrictions not enforced';
       readonly count: number;
       readonly objects: readonly string[];
     }
   | { readonly kind: 'watch interrupted'; readonly reason: string }
-  /** It goes on growing by its changes, until it can be written whole. */
+  /** Reported when compaction failed. Changes accumulate until one succeeds. */
   | { readonly kind: 'document not gathered'; readonly reason: string }
-  /** Objects of custom resources, by key, changed by somebody other than the operator. */
+  /** Keys of objects that a custom resource manages and another client than the operator changed. */
   | { readonly kind: 'managed objects changed'; readonly by: Authorship; readonly keys: readonly string[] };
 
 export class EngineState {
@@ -99,14 +98,14 @@ export class EngineState {
   readonly #report: (event: StateEvent) => void;
   #snapshot: Snapshot | undefined;
   #watch: MetadataWatch | undefined;
-  /** The end of the queue of those who want to change the document. */
+  /** The end of the queue of requests that may change the document. */
   #lastTurn: Promise<unknown> = Promise.resolve();
   #refreshing: Promise<void> | undefined;
-  #gathering: Promise<void> | undefined;
+  #compacting: Promise<void> | undefined;
   #isClosed = false;
   readonly #sourceWatch: SourceWatch;
-  /** The reads of catalogs under way, by name of the source. */
-  readonly #rereading = new Set<string>();
+  /** The names of sources whose catalog is being read again. */
+  readonly #catalogsInProgress = new Set<string>();
   readonly #recovery = new SourceRecovery({
     isNeeded: () => this.#unreachable().length > 0,
     attempt: () => this.#recover(),
@@ -139,32 +138,33 @@ export class EngineState {
       watched: () => this.#reached(),
       databaseOf: (source) => this.gateway.database(source),
       probe: (source, timeoutSeconds) => this.gateway.sources.probe(source, timeoutSeconds),
-      onLost: (source, reason) => this.#noteLost(source, reason),
-      onBack: (source) => this.#noteLost(source, undefined),
-      onChanged: (source) => this.#reread(source),
+      onLost: (source, reason) => this.#setLost(source, reason),
+      onBack: (source) => this.#setLost(source, undefined),
+      onChanged: (source) => this.#refreshCatalog(source),
       onRoundDone: () => this.#recoverOnce(),
     });
   }
 
-  /** The current one; a request takes it once. Throws before `start` is done. */
+  /** Returns the current snapshot. A request takes it once. Throws before `start` has completed. */
   snapshot(): Snapshot {
     if (!this.#snapshot) throw new Error('the engine has not started');
     return this.#snapshot;
   }
 
-  /** The environment as external services may receive it, by the current document. */
+  /** The environment variables that external services may receive, as the current document allows. */
   readonly outboundVariables: OutboundVariables;
 
-  /** As the current document says: who is trusted no more is so at once, for requests under way too. */
+  /** The hosts whose certificates are trusted by the current document. A removed host is not trusted any more, not even by requests in
+   *  progress. */
   readonly trusts: TrustsSelfSigned = (url) => trustsOf(this.snapshot().metadata)(url);
 
-  /** Pools of the published sources, by name. */
+  /** The pools of the published sources, by name. */
   get sources(): Sources {
     return this.gateway.sources;
   }
 
-  /** Migrates, loads, introspects, publishes, watches. Throws when the metadata database stays unreachable; an
-   *  unreachable source only makes its own objects inconsistent. */
+  /** Migrates the metadata database, loads the document, introspects, publishes and starts watching. Throws if the metadata database
+   *  stays unreachable. An unreachable source only makes its own objects inconsistent. */
   async start(): Promise<void> {
     const { metadataDatabaseUrl: url, startTimeoutMs = 60_000, pollIntervalMs = 1000 } = this.#options;
     const versions = await retryUntilReachable(() => this.gateway.store.migrate(), {
@@ -174,14 +174,14 @@ export class EngineState {
         this.#report({ kind: 'metadata database unreachable', attempt, reason }),
     });
     if (versions.length > 0) this.#report({ kind: 'migrated', versions });
-    await this.#settleIntents(['in progress', 'unreachable']);
+    await this.#completeIntents(['in progress', 'unreachable']);
     await this.#writeDefaultSource();
     await this.#adopt(await this.gateway.store.load());
     this.#watch = await watchMetadata({
       url,
       store: this.gateway.store,
       pollIntervalMs,
-      onChange: (versions) => void this.#noticed(versions),
+      onChange: (versions) => void this.#followReplica(versions),
       onInterruption: (reason) => this.#report({ kind: 'watch interrupted', reason }),
     });
     this.#sourceWatch.start();
@@ -198,21 +198,21 @@ export class EngineState {
     await this.exclusively(async () => this.#adopt(await this.gateway.store.load(), { isFresh: true }));
   }
 
-  /** One after the other, in the order of asking: what reads the current document in order to write the next. */
+  /** Runs callers that read the current document in order to write the next one, one after the other in the order of the calls. */
   exclusively<T>(body: () => Promise<T>): Promise<T> {
     const turn = this.#lastTurn.then(body, body);
     this.#lastTurn = turn.catch(() => {});
     return turn;
   }
 
-  /** Makes the snapshot the current one, unless a later one is. */
+  /** Makes the snapshot the current one, unless the current one is later. */
   publish(next: Snapshot): void {
     const current = this.#snapshot;
     if (current && isBehind(next.versions, current.versions)) return;
     this.gateway.sources.publish(next.metadata.sources);
     this.#snapshot = next;
     this.#recovery.schedule();
-    if (this.gateway.store.needsCompaction) this.#gathering ??= this.#gather();
+    if (this.gateway.store.needsCompaction) this.#compacting ??= this.#compact();
     if (current?.model === next.model) return;
     this.#report({
       kind: 'published',
@@ -230,7 +230,7 @@ export class EngineState {
     this.#report({ kind: 'restrictions not enforced', count: added.length, objects });
   }
 
-  /** Tells the surroundings. */
+  /** Reports an event to logs and metrics. */
   report(event: StateEvent): void {
     this.#report(event);
   }
@@ -240,22 +240,22 @@ export class EngineState {
     this.gateway.sources.publish(this.snapshot().metadata.sources);
   }
 
-  /** Brings in what other replicas have written by now. */
+  /** Publishes what other replicas have written by now. */
   async refresh(): Promise<void> {
-    // Two callers may share a load only when it began after both asked: a second one waits for the next.
+    // Two callers may share a load only if it began after both called, so a later caller waits for the next load.
     const running = this.#refreshing;
     const next = (running ?? Promise.resolve()).then(() => this.#refreshOnce());
     this.#refreshing = next.catch(() => {});
     await next;
   }
 
-  /** Waits for what is under way; at `cut` every connection to a database is cut. */
+  /** Waits for work in progress. At `cut` every connection to a database is closed. */
   async close(cut: AbortSignal): Promise<void> {
     this.#isClosed = true;
     this.#recovery.close();
     this.#sourceWatch.close();
     await ended([this.#watch?.close()], cut);
-    await ended([this.#lastTurn, this.#refreshing, this.#gathering], cut);
+    await ended([this.#lastTurn, this.#refreshing, this.#compacting], cut);
     await this.gateway.sources.close(cut);
     await this.#database.close(cut);
   }
@@ -265,7 +265,7 @@ export class EngineState {
     return metadata.sources.filter(({ name }) => 'error' in (catalogs.get(name) ?? {}));
   }
 
-  /** Sources with a catalog. */
+  /** Returns the sources with a catalog. */
   #reached(): readonly Watched[] {
     const { metadata, catalogs } = this.snapshot();
     return metadata.sources.flatMap((source) => {
@@ -274,9 +274,9 @@ export class EngineState {
     });
   }
 
-  /** The source is inconsistent from now on, or no more. Its tables are kept: requests fail until the database is back, and
-   *  need no new plan then. A write that is under way may publish the former state; the next check puts that right. */
-  #noteLost(source: Source, reason: string | undefined): void {
+  /** Marks the source as inconsistent, or removes the mark. Its tables are kept: requests fail until the database answers again, and need
+   *  no new plan then. A concurrent write may publish the previous state, which the next check corrects. */
+  #setLost(source: Source, reason: string | undefined): void {
     const current = this.snapshot();
     const catalog = current.catalogs.get(source.name);
     if (!catalog || 'error' in catalog || (catalog.lost === undefined) === (reason === undefined)) return;
@@ -291,10 +291,10 @@ export class EngineState {
     );
   }
 
-  /** Never rejects. */
-  async #reread({ name }: Source): Promise<void> {
-    if (this.#rereading.has(name)) return;
-    this.#rereading.add(name);
+  /** Reads the catalog of the source again and publishes it. Never rejects. */
+  async #refreshCatalog({ name }: Source): Promise<void> {
+    if (this.#catalogsInProgress.has(name)) return;
+    this.#catalogsInProgress.add(name);
     const turn = this.exclusively(async () => {
       if (this.#isClosed) return;
       const before = this.snapshot();
@@ -307,7 +307,7 @@ export class EngineState {
       .catch((error: unknown) => {
         this.#report({ kind: 'source unreachable', source: name, reason: reasonOf(error) });
       })
-      .finally(() => this.#rereading.delete(name));
+      .finally(() => this.#catalogsInProgress.delete(name));
   }
 
   async #recoverOnce(): Promise<void> {
@@ -315,28 +315,28 @@ export class EngineState {
     await this.#recover().catch(() => false);
   }
 
-  /** Publishes only when a source is back: every publication costs what was planned. */
+  /** Introspects unreachable sources. Publishes only if one of them answers, because publishing drops cached plans. */
   async #recover(): Promise<boolean> {
-    const asked = await Promise.all(this.#unreachable().map((source) => this.gateway.introspect(source)));
-    if (this.#isClosed || asked.every((catalog) => 'error' in catalog)) return false;
+    const catalogs = await Promise.all(this.#unreachable().map((source) => this.gateway.introspect(source)));
+    if (this.#isClosed || catalogs.every((catalog) => 'error' in catalog)) return false;
     await this.exclusively(async () => this.#adopt(await this.gateway.store.load(this.snapshot())));
     return true;
   }
 
-  /** Has the document written whole, once whoever changed it last has been answered. */
-  async #gather(): Promise<void> {
+  /** Compacts the stored document after the last change has been answered. */
+  async #compact(): Promise<void> {
     try {
-      await sleep(GATHERING_PAUSE_MS);
+      await sleep(COMPACTION_PAUSE_MS);
       if (!this.#isClosed) await this.gateway.store.compact(this.snapshot());
     } catch (error) {
       this.#report({ kind: 'document not gathered', reason: reasonOf(error) });
     } finally {
-      this.#gathering = undefined;
+      this.#compacting = undefined;
     }
   }
 
-  /** What an engine that ended in the middle of a write has left. */
-  #settleIntents(waitsFor: readonly TransactionStatus[]): Promise<void> {
+  /** Completes the intents of engines that stopped during a write. */
+  #completeIntents(waitsFor: readonly TransactionStatus[]): Promise<void> {
     return this.gateway.store.completeIntents(
       (transaction) => this.gateway.transactionStatus(transaction),
       waitsFor,
@@ -344,15 +344,15 @@ export class EngineState {
   }
 
   async #refreshOnce(): Promise<void> {
-    // A database that is down must not keep everybody from writing.
-    await this.#settleIntents(['in progress']);
+    // An unreachable database must not block writes.
+    await this.#completeIntents(['in progress']);
     const current = this.snapshot().versions;
     if (!isBehind(current, await this.gateway.store.versions())) return;
     const stored = await this.gateway.store.load(this.snapshot());
     await this.#adopt(stored, { isFresh: stored.versions.catalog !== current.catalog });
   }
 
-  async #noticed(versions: Versions): Promise<void> {
+  async #followReplica(versions: Versions): Promise<void> {
     const current = this.#snapshot;
     if (this.#isClosed || !current || !isBehind(current.versions, versions)) return;
     try {
@@ -362,12 +362,12 @@ export class EngineState {
     }
   }
 
-  /** Stored document → published snapshot. `isFresh`: every source is asked again, not only those that changed. */
+  /** Publishes a stored document. With `isFresh` every source is introspected again, otherwise only those that changed. */
   async #adopt(stored: StoredDocument, options: { readonly isFresh?: boolean } = {}): Promise<void> {
-    const known = options.isFresh ? undefined : this.#snapshot;
+    const cached = options.isFresh ? undefined : this.#snapshot;
     const [catalogs, upstreams] = await Promise.all([
-      this.#catalogsOf(stored, known),
-      this.#upstreamsOf(stored, known),
+      this.#catalogsOf(stored, cached),
+      this.#upstreamsOf(stored, cached),
     ]);
     const { model, inconsistencies } = this.gateway.resolve(stored.metadata, catalogs, upstreams);
     this.publish({
@@ -383,34 +383,34 @@ export class EngineState {
     });
   }
 
-  async #catalogsOf(stored: StoredDocument, known: Snapshot | undefined): Promise<Catalogs> {
-    const before = new Map(known?.metadata.sources.map((source) => [source.name, source]));
+  async #catalogsOf(stored: StoredDocument, cached: Snapshot | undefined): Promise<Catalogs> {
+    const before = new Map(cached?.metadata.sources.map((source) => [source.name, source]));
     const entries = stored.metadata.sources.map(async (source): Promise<[string, SourceCatalog]> => {
-      const catalog = known?.catalogs.get(source.name);
-      const isKnown = catalog && isCovered(before.get(source.name), source, catalog);
-      if (!isKnown || 'error' in catalog) return [source.name, await this.gateway.introspect(source)];
+      const catalog = cached?.catalogs.get(source.name);
+      const isValid = catalog && isCovered(before.get(source.name), source, catalog);
+      if (!isValid || 'error' in catalog) return [source.name, await this.gateway.introspect(source)];
       const whole = this.gateway.complete(source, catalog).catch(() => this.gateway.introspect(source));
       return [source.name, await whole];
     });
     return new Map(await Promise.all(entries));
   }
 
-  /** One that could not be asked is asked again. */
-  async #upstreamsOf(stored: StoredDocument, known: Snapshot | undefined): Promise<Upstreams> {
-    const before = new Map(known?.metadata.remote_schemas?.map((remote) => [remote.name, remote]));
+  /** Returns the upstreams of the document. Failed ones are introspected again. */
+  async #upstreamsOf(stored: StoredDocument, cached: Snapshot | undefined): Promise<Upstreams> {
+    const before = new Map(cached?.metadata.remote_schemas?.map((remote) => [remote.name, remote]));
     const remotes = stored.metadata.remote_schemas ?? [];
     const entries = remotes.map(async (remote): Promise<[string, Upstream]> => {
-      const upstream = known?.upstreams.get(remote.name);
-      const isKnown =
+      const upstream = cached?.upstreams.get(remote.name);
+      const isValid =
         upstream && !('error' in upstream) && isSameEndpoint(before.get(remote.name), remote.definition);
-      if (isKnown) return [remote.name, upstream];
+      if (isValid) return [remote.name, upstream];
       return [remote.name, await this.gateway.introspectRemote(remote, stored.metadata)];
     });
     return new Map(await Promise.all(entries));
   }
 
-  /** `--database-url` at the very first start: a source that says where its URL is found, so that the document holds no
-   *  secret. Another replica may do it at the same time: one of them wins, which is as good. */
+  /** At the very first start with `--database-url`, writes a source that names the variable of its URL, so that the document holds no
+   *  secret. If another replica does the same at the same time, either write is correct. */
   async #writeDefaultSource(): Promise<void> {
     if (!this.#options.hasDatabaseUrl) return;
     const stored = await this.gateway.store.load();
@@ -433,20 +433,19 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Is `a` older than `b` in any counter? Counters only grow. */
+/** True when `a` is older than `b` in any counter. Counters only grow. */
 function isBehind(a: Versions, b: Versions): boolean {
   return a.resource < b.resource || a.catalog < b.catalog || a.state < b.state;
 }
 
-/** Does the catalog still answer for the source: connected as before, and every table it tracks is known. A table that is
- *  not may be newer than the catalog. */
+/** True when the catalog is still valid for the source: the connection is unchanged, and the catalog has every newly tracked table. A
+ *  table it lacks may be newer than the catalog. */
 function isCovered(before: Source | undefined, after: Source, catalog: SourceCatalog): boolean {
-  if ('error' in catalog || !before) return false;
-  if (JSON.stringify(before.configuration) !== JSON.stringify(after.configuration)) return false;
+  if ('error' in catalog || !before || !isSameConnection(before, after)) return false;
   const kept = new Set(before.tables);
   return after.tables.every((table) => {
     if (kept.has(table)) return true;
     const key = qualifiedKey(table.table);
-    return catalog.tables.has(key) || before.tables.some((known) => qualifiedKey(known.table) === key);
+    return catalog.tables.has(key) || before.tables.some((tracked) => qualifiedKey(tracked.table) === key);
   });
 }

@@ -1,5 +1,5 @@
-/** Telling a webhook of an event: what it is sent, and what is written down of that and of its answer. Never raises: what
- *  goes wrong is an attempt without an answer. Not here: events (event-log.ts), when one is told again (retry.ts).
+/** One attempt to deliver an event to a webhook. In: the webhook and the message. Out: the status, and request and response as they
+ *  are logged. Never throws: a failure is an attempt without a status. Not here: events (event-log.ts), retries (retry.ts).
  *  Reference: docs/reference/behaviour/event-triggers.md. */
 
 import { parseJson } from '../json/parse-json.ts';
@@ -10,8 +10,8 @@ import { callWebhook, type Message, type Webhook, type WebhookAnswer } from '../
 import { headerList, type OutboundContext, WebhookFailure } from '../webhook/outbound.ts';
 import { type DeliveryResult, retryAfterOf } from './retry.ts';
 
-/** As the log of invocations has it. */
-export type Attempt = DeliveryResult & { readonly request: unknown; readonly response: unknown };
+/** An attempt to deliver an event, with request and response as the log of invocations has them. */
+export type DeliveryAttempt = DeliveryResult & { readonly request: unknown; readonly response: unknown };
 
 export type Recipient = {
   readonly webhook: Webhook;
@@ -22,7 +22,7 @@ export async function attempt(
   recipient: Recipient,
   message: Message,
   outbound: OutboundContext,
-): Promise<Attempt> {
+): Promise<DeliveryAttempt> {
   const request = { payload: message.body, headers: recipient.webhook.headers, version: '2' };
   try {
     const answer = await callWebhook(recipient.webhook, message, outbound);
@@ -36,11 +36,11 @@ export async function attempt(
       response: responseOf(answer, recipient, message),
     };
   } catch (error) {
-    const told = error instanceof WebhookFailure ? (error.problem ?? error.message) : 'internal error';
+    const message = error instanceof WebhookFailure ? (error.problem ?? error.message) : 'internal error';
     if (!(error instanceof WebhookFailure)) {
       outbound.observe?.({ kind: 'unexpected', requestId: null, error });
     }
-    const response = { type: 'client_error', data: { message: told }, version: '2' };
+    const response = { type: 'client_error', data: { message }, version: '2' };
     return { status: null, retryAfterSeconds: null, request, response };
   }
 }

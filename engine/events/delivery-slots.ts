@@ -12,7 +12,7 @@ export type SlotLimits = {
   readonly perHost: number;
 };
 
-/** The shares that a delivery counts towards. */
+/** The trigger and the host that a delivery counts towards. */
 export type DeliveryLane = { readonly trigger: string; readonly host: string };
 
 export class DeliverySlots {
@@ -29,29 +29,29 @@ export class DeliverySlots {
     return this.#running;
   }
 
-  /** Deliveries that may begin before the total is reached. */
+  /** The number of deliveries that may begin before the total is reached. */
   get free(): number {
     return this.#limits.total - this.#running;
   }
 
-  /** The triggers with deliveries under way, and how many each has. */
+  /** The number of deliveries in progress by trigger. */
   get triggers(): ReadonlyMap<string, number> {
     return this.#triggers;
   }
 
-  /** The triggers that have reached their limit. */
+  /** The number of triggers that have reached their limit. */
   get fullTriggers(): number {
     return [...this.#triggers.values()].filter((count) => count >= this.#limits.perTrigger).length;
   }
 
-  /** How many deliveries of the lane may begin now. */
+  /** Returns the number of deliveries of the lane that may begin now. */
   freeFor({ trigger, host }: DeliveryLane): number {
     const { perTrigger } = this.#limits;
     const share = Math.min(perTrigger - (this.#triggers.get(trigger) ?? 0), this.freeForHost(host));
     return Math.max(0, share);
   }
 
-  /** How many deliveries to the host may begin now. */
+  /** Returns the number of deliveries to the host that may begin now. */
   freeForHost(host: string): number {
     const { total, perHost } = this.#limits;
     const busy = this.#hosts.get(host) ?? 0;
@@ -60,7 +60,7 @@ export class DeliverySlots {
     return Math.max(0, Math.min(perHost - busy, Math.max(open, reserved)));
   }
 
-  /** False when there is no room for it; then nothing is counted. */
+  /** Takes a slot. Returns false and counts nothing if none is free. */
   begin(lane: DeliveryLane): boolean {
     if (this.freeFor(lane) <= 0) return false;
     this.#count(lane, 1);
@@ -78,7 +78,7 @@ export class DeliverySlots {
   }
 }
 
-/** `0` for a limit means its default: a quarter of the total for a trigger, a half for a host. */
+/** Returns the limits. 0 for a limit means its default: a quarter of the total for a trigger, half of it for a host. */
 export function slotLimits(total: number, perTrigger: number, perHost: number): SlotLimits {
   return {
     total,
@@ -87,7 +87,7 @@ export function slotLimits(total: number, perTrigger: number, perHost: number): 
   };
 }
 
-/** The host and port a webhook's URL leads to; the URL as the metadata has it where it leads nowhere. */
+/** Returns the host and port of a webhook's URL; the URL as the metadata has it if it is invalid. */
 export function hostOf(url: string, variables: OutboundVariables): string {
   try {
     return URL.parse(fillTemplate(url, variables))?.host ?? url;

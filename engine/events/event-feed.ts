@@ -1,5 +1,5 @@
-/** The sources of a model that have event triggers, as feeds for the worker: an event is told, and its verdict written down.
- *  Not here: how often and how many (worker.ts). */
+/** Feeds of the worker for sources with event triggers: takes events from a source's log, delivers each to its webhook, and records the
+ *  result. Not here: intervals and limits (worker.ts). */
 import type { Database } from '../database/pool.ts';
 import { SESSION_PREFIX } from '../resolve/session.ts';
 import type { Model, ResolvedEventTrigger, ResolvedSource } from '../resolve/types.ts';
@@ -16,15 +16,16 @@ export type DeliveryContext = {
   readonly outbound: OutboundContext;
 };
 
-/** For writing the answer down, beyond the time the webhook has. */
+/** The time for recording the answer, beyond the webhook's timeout. */
 const LEASE_MARGIN_SECONDS = 60;
 
-/** An event is told by its trigger as it is when it is told: one that has been changed since the event was taken, too. */
-export function eventFeeds(now: () => Model, around: DeliveryContext): readonly Feed[] {
+/** Returns a feed for each source with event triggers. An event is delivered as its trigger is configured at delivery, even if that
+ *  changed after the event was taken. */
+export function eventFeeds(now: () => Model, context: DeliveryContext): readonly Feed[] {
   return [...now().sources.values()]
     .map(({ name, eventTriggers }) => ({ name, eventTriggers: deliverable(eventTriggers) }))
     .filter(({ eventTriggers }) => eventTriggers.size > 0)
-    .map((source) => feedOf(source, now, around));
+    .map((source) => feedOf(source, now, context));
 }
 
 /** Returns the triggers whose events can be delivered. */
@@ -39,7 +40,7 @@ function feedOf(
   now: () => Model,
   { databases, outbound }: DeliveryContext,
 ): Feed {
-  // One that has gone meanwhile is told what was under way.
+  // Events that were taken before their trigger was removed are still delivered.
   const triggerOf = ({ trigger }: LoggedEvent) =>
     now().sources.get(name)?.eventTriggers.get(trigger) ?? eventTriggers.get(trigger)!;
   const laneOf = ({ name: trigger, webhook }: ResolvedEventTrigger): DeliveryLane => {
@@ -50,10 +51,10 @@ function feedOf(
   const leaseSeconds = Math.max(...timeouts) + LEASE_MARGIN_SECONDS;
   return {
     name,
-    take: async (most, shares) => {
+    take: async (most, slots) => {
       const triggers = lanes
-        .map((lane) => ({ ...lane, room: shares.freeFor(lane), hostRoom: shares.freeForHost(lane.host) }))
-        .filter(({ room }) => room > 0);
+        .map((lane) => ({ ...lane, free: slots.freeFor(lane), freeForHost: slots.freeForHost(lane.host) }))
+        .filter(({ free }) => free > 0);
       if (triggers.length === 0) return [];
       const database = databases.get(name);
       const events = await takeEvents(database, { triggers, most, leaseSeconds });
@@ -73,13 +74,13 @@ async function deliverEvent(
   trigger: ResolvedEventTrigger,
   outbound: OutboundContext,
 ): Promise<void> {
-  const attempted = await attempt(trigger, messageOf(event, trigger, outbound.headerPrefix), outbound);
-  const verdict = decideRetry(attempted, event.tries, trigger.retries);
-  await recordAttempt(database, event, attempted, verdict);
+  const result = await attempt(trigger, messageOf(event, trigger, outbound.headerPrefix), outbound);
+  const decision = decideRetry(result, event.tries, trigger.retries);
+  await recordAttempt(database, event, result, decision);
   outbound.observe?.({
     kind: 'event processed',
     trigger: 'row',
-    outcome: verdict.kind,
+    outcome: decision.kind,
     waitedSeconds: event.waitedSeconds,
   });
 }
@@ -97,13 +98,13 @@ function messageOf(event: LoggedEvent, { retries }: ResolvedEventTrigger, header
   return { purpose: 'event-trigger', body, sessionVariables: sessionVariables ?? {} };
 }
 
-/** Under the names clients give them. */
+/** Returns session variables under the names that clients use, with the configured header prefix. */
 function onTheWire(variables: unknown, prefix: string): Readonly<Record<string, string>> | null {
   if (typeof variables !== 'object' || variables === null) return null;
   return Object.fromEntries(
     Object.entries(variables).map(([name, value]) => {
-      const known = name.startsWith(SESSION_PREFIX) ? prefix + name.slice(SESSION_PREFIX.length) : name;
-      return [known, String(value)];
+      const given = name.startsWith(SESSION_PREFIX) ? prefix + name.slice(SESSION_PREFIX.length) : name;
+      return [given, String(value)];
     }),
   );
 }

@@ -1,12 +1,50 @@
-/** The log of events in a source's database, shared by every replica: who takes an event has it alone until its lease ends.
- *  A lease outlives the time the webhook has, so an event is told twice only when the engine that told it is gone.
- *  Not here: the table (event-log.sql), who writes events (sql/event-trigger.ts), telling (deliver.ts), what administrators
- *  read of it (admin/events.ts). Reference: docs/reference/behaviour/event-triggers.md. */
-
+/** The event log in a source's database, which every replica shares: created where it is missing, read by administrators, taken by
+ *  workers, cleaned up. The replica that takes an event holds it until its lease ends. The lease is longer than the webhook's timeout,
+ *  so an event is delivered twice only if the engine that took it has stopped.
+ *  Not here: the triggers that write events (sql/event-trigger.ts), delivery (deliver.ts), when events are taken (event-feed.ts) and
+ *  cleaned up (scheduled-feed.ts, admin/events.ts). Reference: docs/reference/behaviour/event-triggers.md. */
+import { readFileSync } from 'node:fs';
+import type { ClientBase, QueryResult } from 'pg';
 import type { Database } from '../database/pool.ts';
 import { parseJson } from '../json/parse-json.ts';
-import type { Attempt } from './deliver.ts';
+import type { QualifiedName } from '../metadata/schema/common.ts';
+import type { CleanupScope } from '../resolve/types.ts';
+import type { DeliveryAttempt } from './deliver.ts';
 import type { RetryDecision } from './retry.ts';
+
+const TABLES = readFileSync(new URL('./event-log.sql', import.meta.url), 'utf8');
+/** An arbitrary key that no other program locks. */
+const ADVISORY_LOCK = '8097875193516056674';
+
+/** True when the database has an event log. */
+export async function hasLog(client: Pick<Database, 'query'> | ClientBase): Promise<boolean> {
+  const found: QueryResult = await client.query(`select to_regclass('pergola.event_log') as log`);
+  return found.rows[0].log !== null;
+}
+
+/** Creates the log if it is missing, inside the caller's transaction. */
+export async function createLog(client: ClientBase): Promise<void> {
+  if (await hasLog(client)) return addIndex(client);
+  await client.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCK]);
+  if (await hasLog(client)) return;
+  // `if not exists` requires the privilege even if the schema exists.
+  const found = await client.query(`select to_regnamespace('pergola') as schema`);
+  if (!found.rows[0].schema) await client.query('create schema pergola');
+  await client.query(TABLES);
+}
+
+/** Adds the index that events are taken by, which logs of earlier versions lack. Only the owner of the log may create it. */
+async function addIndex(client: ClientBase): Promise<void> {
+  const found = await client.query(
+    `select to_regclass('pergola.event_log_due') is null and pg_has_role(relowner, 'usage') as "isMissing"
+       from pg_class where oid = 'pergola.event_log'::regclass`,
+  );
+  if (!found.rows[0].isMissing) return;
+  await client.query(
+    `create index if not exists event_log_due on pergola.event_log (trigger_name, created_at)
+      where not delivered and not error and not archived`,
+  );
+}
 
 export type LoggedEvent = {
   readonly id: string;
@@ -15,29 +53,29 @@ export type LoggedEvent = {
   readonly table: string;
   readonly trigger: string;
   readonly payload: Readonly<Record<string, unknown>>;
-  /** Made before. */
+  /** The number of earlier attempts. */
   readonly tries: number;
-  /** Since it was to be told. */
+  /** The time since the event was due. */
   readonly waitedSeconds: number;
 };
 
-type Text = Readonly<
+type EventRow = Readonly<
   Record<'id' | 'created_at' | 'schema_name' | 'table_name' | 'trigger_name' | 'payload', string>
 > & {
   readonly tries: number;
   readonly waited: number;
 };
 
-/** How many events of a trigger may be taken, and how many for its webhook's host. */
+/** The number of events of a trigger that may be taken, and the number for its webhook's host. */
 export type TriggerSlots = {
   readonly trigger: string;
-  readonly room: number;
+  readonly free: number;
   readonly host: string;
-  readonly hostRoom: number;
+  readonly freeForHost: number;
 };
 
-/** Takes the oldest that are due, of each trigger in turn: the first of each, then the second of each. A long backlog of one
- *  trigger therefore does not fill what is taken. */
+/** Takes the oldest due events of each trigger in turn: the first of each, then the second of each. The long backlog of one trigger
+ *  therefore does not fill the batch. */
 export async function takeEvents(
   database: Database,
   { triggers, most, leaseSeconds }: { triggers: readonly TriggerSlots[]; most: number; leaseSeconds: number },
@@ -68,14 +106,14 @@ export async function takeEvents(
             extract(epoch from now() - coalesce(next_retry_at, created_at))::float8 as waited`,
     [
       triggers.map(({ trigger }) => trigger),
-      triggers.map(({ room }) => room),
+      triggers.map(({ free }) => free),
       triggers.map(({ host }) => host),
-      triggers.map(({ hostRoom }) => hostRoom),
+      triggers.map(({ freeForHost }) => freeForHost),
       most,
       leaseSeconds,
     ],
   );
-  return (taken.rows as readonly Text[]).map((row) => ({
+  return (taken.rows as readonly EventRow[]).map((row) => ({
     id: row.id,
     createdAt: row.created_at,
     schema: row.schema_name,
@@ -87,14 +125,13 @@ export async function takeEvents(
   }));
 }
 
-/** Writes down what was told and answered, and what is to become of the event. */
+/** Records an attempt and what happens to the event next. */
 export async function recordAttempt(
   database: Database,
   event: LoggedEvent,
-  { status, request, response }: Attempt,
-  verdict: RetryDecision,
+  { status, request, response }: DeliveryAttempt,
+  decision: RetryDecision,
 ): Promise<void> {
-  const retryAfter = verdict.kind === 'again' ? verdict.afterSeconds : null;
   await database.query(
     `with noted as (
        insert into pergola.event_invocation_log (trigger_name, event_id, status, request, response)
@@ -109,14 +146,137 @@ export async function recordAttempt(
       status,
       JSON.stringify(request),
       JSON.stringify(response),
-      verdict.kind === 'delivered',
-      verdict.kind === 'failed',
-      retryAfter,
+      decision.kind === 'delivered',
+      decision.kind === 'failed',
+      decision.kind === 'again' ? decision.afterSeconds : null,
     ],
   );
 }
 
-/** Gives events back that were taken and not told. */
+/** Releases events that were taken and not delivered. */
 export async function releaseEvents(database: Database, ids: readonly string[]): Promise<void> {
   await database.query('update pergola.event_log set locked = null where id = any($1)', [ids]);
+}
+
+/** Archives the events of removed triggers, so that they are not delivered any more. */
+export async function archiveEvents(client: ClientBase, triggers: readonly string[]): Promise<void> {
+  if (triggers.length === 0 || !(await hasLog(client))) return;
+  await client.query(
+    'update pergola.event_log set archived = true where trigger_name = any($1) and not archived',
+    [triggers],
+  );
+}
+
+/** Logs an event that an administrator invokes, and returns its ID. */
+export async function logManualEvent(
+  client: ClientBase,
+  trigger: string,
+  table: QualifiedName,
+  { payload, session }: { readonly payload: unknown; readonly session: unknown },
+): Promise<string> {
+  await createLog(client);
+  const { rows } = await client.query(
+    `insert into pergola.event_log (trigger_name, schema_name, table_name, payload)
+     values ($1, $2, $3, json_build_object('op', 'MANUAL', 'data', json_build_object('old', null, 'new', $4::json),
+       'session_variables', $5::json, 'trace_context', null)) returning id::text`,
+    [trigger, table.schema, table.name, JSON.stringify(payload), JSON.stringify(session)],
+  );
+  return rows[0].id;
+}
+
+/** Makes an event due again, as if it had never been attempted. An event that is being delivered is left unchanged. */
+export async function resetEvent(client: ClientBase, id: string): Promise<'reset' | 'missing' | 'busy'> {
+  if (!(await hasLog(client))) return 'missing';
+  const { rows } = await client.query(
+    'select locked is not null as busy from pergola.event_log where id = $1 and not archived for update',
+    [id],
+  );
+  if (rows.length === 0) return 'missing';
+  if (rows[0].busy) return 'busy';
+  await client.query(
+    `update pergola.event_log
+        set delivered = false, error = false, tries = 0, next_retry_at = null where id = $1`,
+    [id],
+  );
+  return 'reset';
+}
+
+/** A statement that reads the log. Each row has one column `row`, which is JSON text. */
+export type LogQuery = { readonly text: string; readonly values: readonly unknown[] };
+
+type LogPage = { readonly limit: number; readonly offset: number };
+
+/** Returns the query for the events of a trigger, newest first; all of them if `isProcessed` is null. */
+export function eventsQuery(
+  trigger: string,
+  isProcessed: boolean | null,
+  { limit, offset }: LogPage,
+): LogQuery {
+  return {
+    text: `select row_to_json(e)::text as row from pergola.event_log e
+      where trigger_name = $1 and not archived
+        and ($2::bool is null or (delivered or error) = $2)
+      order by created_at desc, id limit $3 offset $4`,
+    values: [trigger, isProcessed, limit, offset],
+  };
+}
+
+/** Returns the query for one event. */
+export function eventQuery(id: string): LogQuery {
+  return { text: 'select row_to_json(e)::text as row from pergola.event_log e where id = $1', values: [id] };
+}
+
+/** Returns the query for the invocations of a trigger or of an event, newest first. */
+export function invocationsQuery(
+  column: 'trigger_name' | 'event_id',
+  value: string,
+  { limit, offset }: LogPage,
+): LogQuery {
+  return {
+    text: `select row_to_json(e)::text as row from pergola.event_invocation_log e
+      where ${column} = $1 order by created_at desc, id limit $2 offset $3`,
+    values: [value, limit, offset],
+  };
+}
+
+/** Reads the log. A source without a log has no events. */
+export async function readLog(database: Database, { text, values }: LogQuery): Promise<readonly unknown[]> {
+  if (!(await hasLog(database))) return [];
+  const found = await database.query(text, values);
+  return found.rows.map(({ row }: { readonly row: string }) => parseJson(row));
+}
+
+/** Deletes events of a trigger that are done and old enough, in batches, so that no transaction takes long. Returns their number.
+ *  Throws if a batch exceeds its timeout; the batches before it remain deleted. */
+export async function cleanUp(database: Database, trigger: string, scope: CleanupScope): Promise<number> {
+  if (!(await hasLog(database))) return 0;
+  for (let deleted = 0; ; ) {
+    const batch = await deleteBatch(database, trigger, scope);
+    deleted += batch;
+    if (batch < scope.batchSize) return deleted;
+  }
+}
+
+function deleteBatch(
+  database: Database,
+  trigger: string,
+  { olderThanHours, batchSize, timeoutSeconds, withInvocations }: CleanupScope,
+): Promise<number> {
+  return database.transaction({}, async (client) => {
+    await client.query(`select set_config('statement_timeout', $1, true)`, [`${timeoutSeconds}s`]);
+    const deleted = await client.query(
+      `with done as (
+         delete from pergola.event_log where id in (
+           select id from pergola.event_log
+            where trigger_name = $1 and (delivered or error or archived) and locked is null
+              and created_at < now() - $2::float8 * interval '1 hour'
+            limit $3 for update skip locked)
+         returning id),
+       invocations as (
+         delete from pergola.event_invocation_log where $4::bool and event_id in (select id from done))
+       select id from done`,
+      [trigger, olderThanHours, batchSize, withInvocations],
+    );
+    return deleted.rowCount ?? 0;
+  });
 }

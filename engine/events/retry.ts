@@ -1,4 +1,5 @@
-/** What becomes of an event after a try. Pure. Reference: docs/reference/behaviour/event-triggers.md. */
+/** Decides what happens to an event after an attempt: delivered, retried or failed. Pure.
+ *  Reference: docs/reference/behaviour/event-triggers.md. */
 import type { Retries } from '../resolve/types.ts';
 
 export type RetryDecision =
@@ -7,16 +8,17 @@ export type RetryDecision =
   | { readonly kind: 'failed' };
 
 export type DeliveryResult = {
-  /** Null when there was no answer. */
+  /** The HTTP status; null if there was no answer. */
   readonly status: number | null;
-  /** What the answer's Retry-After says; null where it does not. */
+  /** The value of the answer's Retry-After header; null if it has none. */
   readonly retryAfterSeconds: number | null;
 };
 
-/** A year: Postgres has no later dates than some. */
+/** A delay of more than a year is cut, because dates of Postgres end. */
 const MOST_SECONDS = 31_536_000;
 
-/** `tries`: made before this one. Once more than the retries, where the webhook asks for it. */
+/** Decides by the result of an attempt and the number of attempts before it. A Retry-After header allows one attempt more than the
+ *  configured retries. */
 export function decideRetry(
   { status, retryAfterSeconds }: DeliveryResult,
   tries: number,
@@ -31,7 +33,7 @@ function again(seconds: number): RetryDecision {
   return { kind: 'again', afterSeconds: Math.min(seconds, MOST_SECONDS) };
 }
 
-/** A number of seconds; a date, which the header may have too, is not understood. RFC 9110, 10.2.3. */
+/** Parses a Retry-After header in seconds. Dates are not supported and give null. RFC 9110, 10.2.3. */
 export function retryAfterOf(text: string | null): number | null {
   return text !== null && /^\s*\d{1,9}\s*$/.test(text) ? Number(text) : null;
 }

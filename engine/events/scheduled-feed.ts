@@ -1,5 +1,5 @@
-/** Scheduled events as a feed for the worker: at their time webhooks are told, or the log of an event trigger is cleaned up.
- *  Not here: how often and how many (worker.ts), rows (scheduled-log.ts), the next times (upcoming-events.ts).
+/** The feed of the worker for scheduled events: when an event is due, its webhook is called, or the log of an event trigger is cleaned
+ *  up. Not here: intervals and limits (worker.ts), rows (scheduled-log.ts), upcoming events (upcoming-events.ts).
  *  Reference: docs/reference/behaviour/scheduled-triggers.md. */
 
 import type { Database } from '../database/pool.ts';
@@ -7,10 +7,10 @@ import { EngineError } from '../errors/engine-error.ts';
 import { appointmentOf } from '../resolve/cron-trigger.ts';
 import type { Appointment, Cleanup, Model } from '../resolve/types.ts';
 import type { Message } from '../webhook/call.ts';
-import { cleanUp } from './cleanup.ts';
 import { attempt } from './deliver.ts';
 import { type DeliveryLane, type DeliverySlots, hostOf } from './delivery-slots.ts';
 import type { DeliveryContext } from './event-feed.ts';
+import { cleanUp } from './event-log.ts';
 import { decideRetry } from './retry.ts';
 import {
   deleteScheduled,
@@ -25,23 +25,23 @@ import type { Feed } from './worker.ts';
 
 export type ScheduledContext = DeliveryContext & { readonly metadataDatabase: Database };
 
-/** The model and the version of the document it is made from. */
+/** A model and the version of the document that it was resolved from. */
 export type ModelVersion = { readonly model: Model; readonly resourceVersion: number };
 
-const KEEP_EVERY_MS = 60_000;
+const UPDATE_EVERY_MS = 60_000;
 
-/** Upcoming events are kept once a minute however many models there are. An event is told as its trigger says when it is told:
- *  one that has been changed since the event was taken, too. */
-export function scheduledFeed(now: () => ModelVersion, around: ScheduledContext): Feed {
-  const { metadataDatabase: database } = around;
-  let keptAt = Number.NEGATIVE_INFINITY;
+/** Returns the feed. It updates upcoming events once a minute. An event is delivered as its trigger is configured at delivery, even if
+ *  that changed after the event was taken. */
+export function scheduledFeed(now: () => ModelVersion, context: ScheduledContext): Feed {
+  const { metadataDatabase: database } = context;
+  let updatedAt = Number.NEGATIVE_INFINITY;
   return {
     name: 'metadata database',
-    take: async (most, shares) => {
+    take: async (most, slots) => {
       const { model, resourceVersion } = now();
-      if (performance.now() - keptAt >= KEEP_EVERY_MS) {
+      if (performance.now() - updatedAt >= UPDATE_EVERY_MS) {
         await updateUpcomingEvents(database, schedulesOf(model), resourceVersion);
-        keptAt = performance.now();
+        updatedAt = performance.now();
       }
       const cleanups = cleanupsOf(model);
       const timeouts = [
@@ -52,41 +52,42 @@ export function scheduledFeed(now: () => ModelVersion, around: ScheduledContext)
         crons: [...model.cronTriggers.values()].filter(({ isHeld }) => !isHeld).map(({ name }) => name),
         cleanups: [...cleanups.keys()],
         most,
-        ...roomsIn(shares, model, around),
+        ...freeSlotsIn(slots, model, context),
         timeoutSeconds: Math.max(0, ...timeouts),
       });
       return taken.map((event) => ({
         id: event.id,
-        lane: laneOf(event, [now().model, model], cleanups, around),
+        lane: laneOf(event, [now().model, model], cleanups, context),
         perform: async () =>
           event.type === 'cleanup'
-            ? cleanUpAt(event, cleanups.get(event.trigger!)!, around)
-            : deliverScheduled(event, appointment(event, [now().model, model]), around),
+            ? cleanUpAt(event, cleanups.get(event.trigger!)!, context)
+            : deliverScheduled(event, appointment(event, [now().model, model]), context),
       }));
     },
     release: (ids) => releaseScheduled(database, ids),
   };
 }
 
-/** A lane without a delivery under way, whose host is not known here, has the room of any such lane. */
-function roomsIn(
-  shares: DeliverySlots,
+/** Returns the free slots of each lane. `otherwise` applies to one-off events without a delivery in progress, whose host is not known
+ *  before they are taken. */
+function freeSlotsIn(
+  slots: DeliverySlots,
   { cronTriggers }: Model,
   { outbound }: ScheduledContext,
 ): { readonly rooms: ReadonlyMap<string, number>; readonly otherwise: number } {
-  const otherwise = shares.freeFor({ trigger: '', host: '' });
-  const running = [...shares.triggers.keys()].map((trigger): [string, number] => [
+  const otherwise = slots.freeFor({ trigger: '', host: '' });
+  const running = [...slots.triggers.keys()].map((trigger): [string, number] => [
     trigger,
-    shares.freeFor({ trigger, host: '' }),
+    slots.freeFor({ trigger, host: '' }),
   ]);
   const crons = [...cronTriggers.values()].map(({ name, webhook }): [string, number] => {
     const lane = { trigger: `cron ${name}`, host: hostOf(webhook.url, outbound.variables) };
-    return [lane.trigger, shares.freeFor(lane)];
+    return [lane.trigger, slots.freeFor(lane)];
   });
   return { rooms: new Map([...running, ...crons]), otherwise };
 }
 
-/** A cleanup keeps a database busy, not a webhook. */
+/** Returns the lane of an event. The host of a cleanup is its source, because it loads a database and no webhook. */
 function laneOf(
   event: ScheduledEvent,
   models: readonly Model[],
@@ -98,13 +99,14 @@ function laneOf(
   try {
     return { trigger, host: hostOf(appointment(event, models).webhook.url, outbound.variables) };
   } catch (error) {
-    // Performing it reports what is wrong with it; the others that were taken with it go on.
+    // Performing the event reports the error; the other events of the batch are not affected.
     if (!(error instanceof EngineError)) throw error;
     return { trigger, host: trigger };
   }
 }
 
-/** By the first model that has the trigger: one that has gone meanwhile is told what was under way. */
+/** Returns the configuration of an event, from the first model that has its trigger. Events that were taken before their trigger was
+ *  removed are still delivered. */
 function appointment({ trigger, definition }: ScheduledEvent, models: readonly Model[]): Appointment {
   if (definition) return appointmentOf(definition);
   return models.map(({ cronTriggers }) => cronTriggers.get(trigger!)).find((found) => found !== undefined)!;
@@ -116,20 +118,20 @@ async function deliverScheduled(
   { metadataDatabase: database, outbound }: ScheduledContext,
 ): Promise<void> {
   const trigger = event.type === 'cron' ? 'cron' : 'one_off';
-  const tellOutcome = (outcome: 'delivered' | 'again' | 'failed' | 'dead') =>
+  const reportOutcome = (outcome: 'delivered' | 'again' | 'failed' | 'dead') =>
     outbound.observe?.({ kind: 'event processed', trigger, outcome, waitedSeconds: event.waitedSeconds });
   if (event.lateSeconds > to.toleranceSeconds) {
     await markDead(database, event.id);
-    tellOutcome('dead');
+    reportOutcome('dead');
     return;
   }
-  const attempted = await attempt(to, messageOf(event, to), outbound);
-  const verdict = decideRetry(attempted, event.tries, to.retries);
-  await recordScheduledAttempt(database, event.id, attempted, verdict);
-  tellOutcome(verdict.kind);
+  const result = await attempt(to, messageOf(event, to), outbound);
+  const decision = decideRetry(result, event.tries, to.retries);
+  await recordScheduledAttempt(database, event.id, result, decision);
+  reportOutcome(decision.kind);
 }
 
-/** Reference: docs/reference/behaviour/scheduled-triggers.md. */
+/** Returns the webhook's message. Reference: docs/reference/behaviour/scheduled-triggers.md. */
 function messageOf(
   { id, trigger, scheduledTime, createdAt }: ScheduledEvent,
   { payload, comment }: Appointment,
@@ -147,7 +149,7 @@ function messageOf(
 
 type CleanupIn = { readonly source: string; readonly cleanup: Cleanup };
 
-/** By event trigger. */
+/** Returns the configured cleanups by name of the event trigger. */
 function cleanupsOf({ sources }: Model): ReadonlyMap<string, CleanupIn> {
   const found = [...sources.values()].flatMap(({ name: source, eventTriggers }) =>
     [...eventTriggers.values()].flatMap(({ name, cleanup }): [string, CleanupIn][] =>
@@ -157,20 +159,20 @@ function cleanupsOf({ sources }: Model): ReadonlyMap<string, CleanupIn> {
   return new Map(found);
 }
 
-/** What fails is left to the next time. */
+/** Cleans up the log of an event trigger. A failure is reported and the cleanup is left to its next time. */
 async function cleanUpAt(
   { id, trigger }: ScheduledEvent,
   { source, cleanup }: CleanupIn,
   { databases, metadataDatabase, outbound }: ScheduledContext,
 ): Promise<void> {
-  const tell = (event: { readonly kind: string; readonly [detail: string]: unknown }) =>
+  const report = (event: { readonly kind: string; readonly [detail: string]: unknown }) =>
     outbound.observe?.({ kind: 'state', event: { ...event, source, trigger } });
   try {
     const deleted = await cleanUp(databases.get(source), trigger!, cleanup);
-    tell({ kind: 'events cleaned up', deleted });
+    report({ kind: 'events cleaned up', deleted });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    tell({ kind: 'cleanup of events interrupted', reason });
+    report({ kind: 'cleanup of events interrupted', reason });
   }
   await deleteScheduled(metadataDatabase, id);
 }

@@ -1,26 +1,27 @@
-/** Scheduled events that are due, in the metadata database, shared by every replica: who takes one has it alone until its
- *  lease ends. A lease outlives the time the webhook has, so an event is told twice only when the engine that told it is gone.
- *  Not here: the tables (store/migrations/), which events there are (upcoming-events.ts), what administrators read and write
- *  (admin/scheduled-events.ts). Reference: docs/reference/behaviour/scheduled-triggers.md. */
-
+/** Scheduled events in the metadata database, which every replica shares: taken by workers when they are due, created and read by
+ *  administrators. The replica that takes an event holds it until its lease ends. The lease is longer than the webhook's timeout, so an
+ *  event is delivered twice only if the engine that took it has stopped.
+ *  Not here: the tables (store/migrations/), rows for upcoming times (upcoming-events.ts), delivery (scheduled-feed.ts).
+ *  Reference: docs/reference/behaviour/scheduled-triggers.md. */
+import pg from 'pg';
 import type { Database } from '../database/pool.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { OneOffEvent } from '../metadata/schema/event.ts';
-import type { Attempt } from './deliver.ts';
+import type { DeliveryAttempt } from './deliver.ts';
 import type { RetryDecision } from './retry.ts';
 
 export type ScheduledEvent = {
   readonly id: string;
   readonly type: 'cron' | 'one_off' | 'cleanup';
-  /** Null where it happens once; then `definition` is not. */
+  /** The name of the trigger; null for a one-off event, which has a definition instead. */
   readonly trigger: string | null;
   readonly definition: OneOffEvent | null;
   readonly scheduledTime: string;
   readonly createdAt: string;
-  /** Since it should have been told first, and since it was to be told now. */
+  /** The time since the event was due first, and the time since this attempt was due. */
   readonly lateSeconds: number;
   readonly waitedSeconds: number;
-  /** Made before. */
+  /** The number of earlier attempts. */
   readonly tries: number;
   /** The key that events are counted by when they are fetched: the trigger, or the webhook's host for one-off events. */
   readonly lane: string;
@@ -30,17 +31,17 @@ export type Due = {
   readonly crons: readonly string[];
   readonly cleanups: readonly string[];
   readonly most: number;
-  /** How many events of a lane may be taken; `otherwise` of a lane that is not listed. */
+  /** The number of events of each lane that may be taken; `otherwise` applies to lanes that are not listed. */
   readonly rooms: ReadonlyMap<string, number>;
   readonly otherwise: number;
-  /** Of an event that does not say itself how long its webhook may take. */
+  /** The webhook timeout of events that have none of their own. */
   readonly timeoutSeconds: number;
 };
 
-/** For writing the answer down, beyond the time the webhook has. */
+/** The time for recording the answer, beyond the webhook's timeout. */
 const LEASE_MARGIN_SECONDS = 60;
 
-/** One that happens once has the scheme and host of its webhook, or the name of the variable that holds it. */
+/** The lane of a one-off event has the scheme and host of its webhook, or the name of the variable that holds its URL. */
 const LANE = `case type
   when 'one_off' then 'one_off ' || coalesce(
     definition #>> '{webhook,from_env}',
@@ -54,7 +55,7 @@ const IS_DUE = `scheduled_time <= now()
   and (type = 'one_off' or (type = 'cron' and trigger_name = any($1))
                         or (type = 'cleanup' and trigger_name = any($2)))`;
 
-/** Takes the oldest that are due, of each lane in turn. */
+/** Takes the oldest due events of each lane in turn. */
 export async function takeScheduled(database: Database, due: Due): Promise<readonly ScheduledEvent[]> {
   const taken = await database.query(
     `with due as (
@@ -98,28 +99,28 @@ export async function takeScheduled(database: Database, due: Due): Promise<reado
 
 const STATUS_AFTER = { delivered: 'delivered', failed: 'error', again: 'scheduled' } as const;
 
-/** Writes down what was told and answered, and what is to become of the event; of one that was deleted meanwhile nothing. */
+/** Records an attempt and what happens to the event next. Does nothing if the event was deleted meanwhile. */
 export async function recordScheduledAttempt(
   database: Database,
   id: string,
-  { status, request, response }: Attempt,
-  verdict: RetryDecision,
+  { status, request, response }: DeliveryAttempt,
+  decision: RetryDecision,
 ): Promise<void> {
   await database.query(
-    `with told as (
+    `with recorded as (
        update pergola.scheduled_event
           set tries = tries + 1, status = $5, lease_ends_at = null,
               next_retry_at = now() + $6::float8 * interval '1 second'
         where id = $1 returning id)
      insert into pergola.scheduled_event_invocation (event_id, status, request, response)
-     select id, $2, $3, $4 from told`,
+     select id, $2, $3, $4 from recorded`,
     [
       id,
       status,
       JSON.stringify(request),
       JSON.stringify(response),
-      STATUS_AFTER[verdict.kind],
-      verdict.kind === 'again' ? verdict.afterSeconds : null,
+      STATUS_AFTER[decision.kind],
+      decision.kind === 'again' ? decision.afterSeconds : null,
     ],
   );
 }
@@ -137,7 +138,7 @@ export async function deleteScheduled(database: Database, id: string): Promise<v
   await database.query('delete from pergola.scheduled_event where id = $1', [id]);
 }
 
-/** Gives events back that were taken and not told. */
+/** Releases events that were taken and not delivered. */
 export async function releaseScheduled(database: Database, ids: readonly string[]): Promise<void> {
   await database.query(
     `update pergola.scheduled_event set status = 'scheduled', lease_ends_at = null
@@ -146,7 +147,113 @@ export async function releaseScheduled(database: Database, ids: readonly string[
   );
 }
 
-/** A timestamp as `2026-01-31T12:00:00Z`, whatever the time zone of the session. */
+/** Returns SQL for a timestamp as `2026-01-31T12:00:00Z`, whatever the time zone of the session. */
 export function isoTimestampSql(column: string): string {
   return `to_json(${column} at time zone 'utc') #>> '{}' || 'Z'`;
+}
+
+/** Inserts an event that happens once. */
+export async function insertOneOff(
+  database: Database,
+  { id, time, definition }: { readonly id: string; readonly time: string; readonly definition: OneOffEvent },
+): Promise<void> {
+  await database.query(
+    `insert into pergola.scheduled_event (id, type, scheduled_time, definition) values ($1, 'one_off', $2, $3)`,
+    [id, time, JSON.stringify(definition)],
+  );
+}
+
+/** True when there is an event with the ID and type. */
+export async function hasScheduled(database: Database, id: string, type: EventType): Promise<boolean> {
+  const found = await database.query('select from pergola.scheduled_event where id = $1 and type = $2', [
+    id,
+    type,
+  ]);
+  return found.rowCount !== 0;
+}
+
+/** Returns the time as Postgres reads it; null if it is out of range. */
+export async function readTime(database: Database, text: string): Promise<string | null> {
+  try {
+    const read = await database.query('select $1::timestamptz::text as time', [text]);
+    return read.rows[0].time;
+  } catch (error) {
+    if (error instanceof pg.DatabaseError && error.code?.startsWith('22')) return null;
+    throw error;
+  }
+}
+
+type EventType = 'cron' | 'one_off';
+
+/** A page of a list, and whether the whole list is counted, too. */
+export type ScheduledPage = {
+  readonly limit?: number | undefined;
+  readonly offset?: number | undefined;
+  readonly isCounted?: boolean | undefined;
+};
+
+type Listed = { readonly rows: readonly unknown[]; readonly count?: number };
+
+/** The fields of an event in a list. Both types begin with the same ones. */
+const COMMON_FIELDS = `'id', id, 'scheduled_time', ${isoTimestampSql('scheduled_time')}, 'status', status, 'tries', tries,
+  'created_at', ${isoTimestampSql('created_at')}, 'next_retry_at', ${isoTimestampSql('next_retry_at')}`;
+const EVENT_FIELDS = {
+  cron: `json_build_object(${COMMON_FIELDS}, 'trigger_name', trigger_name)`,
+  one_off: `json_build_object(${COMMON_FIELDS}, 'webhook_conf', definition -> 'webhook',
+    'payload', definition -> 'payload', 'header_conf', coalesce(definition -> 'headers', '[]'),
+    'retry_conf', definition -> 'retry_conf', 'comment', definition -> 'comment',
+    'request_transform', definition -> 'request_transform', 'response_transform', definition -> 'response_transform')`,
+} as const;
+
+/** Lists events of a type: those of one trigger unless it is null, those with one of the statuses unless there are none. */
+export function listScheduled(
+  database: Database,
+  { type, trigger, statuses }: { type: EventType; trigger: string | null; statuses: readonly string[] },
+  page: ScheduledPage,
+): Promise<Listed> {
+  return listRows(database, page, {
+    from: `pergola.scheduled_event where type = $1 and ($2::text is null or trigger_name = $2)
+             and (cardinality($3::text[]) = 0 or status = any($3))`,
+    fields: EVENT_FIELDS[type],
+    order: 'scheduled_time, id',
+    values: [type, trigger, statuses],
+  });
+}
+
+/** Lists invocations for events of a type: for one trigger unless it is null, for one event unless it is null. */
+export function listInvocations(
+  database: Database,
+  { type, trigger, event }: { type: EventType; trigger: string | null; event: string | null },
+  page: ScheduledPage,
+): Promise<Listed> {
+  return listRows(database, page, {
+    from: `pergola.scheduled_event_invocation i join pergola.scheduled_event e on e.id = event_id
+            where type = $1 and ($2::text is null or trigger_name = $2) and ($3::uuid is null or event_id = $3)`,
+    fields: `json_build_object('id', i.id, 'event_id', event_id, 'status', i.status, 'request', request,
+              'response', response, 'created_at', ${isoTimestampSql('i.created_at')})`,
+    order: 'i.created_at desc, i.id',
+    values: [type, trigger, event],
+  });
+}
+
+async function listRows(
+  database: Database,
+  { limit, offset, isCounted }: ScheduledPage,
+  {
+    from,
+    fields,
+    order,
+    values,
+  }: Readonly<Record<'from' | 'fields' | 'order', string>> & {
+    readonly values: readonly unknown[];
+  },
+): Promise<Listed> {
+  const found = await database.query(
+    `select (${fields})::text as row from ${from} order by ${order} limit $4 offset $5`,
+    [...values, limit ?? null, offset ?? 0],
+  );
+  const rows = found.rows.map(({ row }: { readonly row: string }) => parseJson(row));
+  if (!isCounted) return { rows };
+  const counted = await database.query(`select count(*)::int as count from ${from}`, values);
+  return { rows, count: counted.rows[0].count };
 }

@@ -1,23 +1,25 @@
-/** The next times of everything with a schedule, as rows of the metadata database: what is due stays due while no engine runs.
- *  Rows follow the model: times of a schedule that is gone are forgotten, those of a new one are written. Done with every
- *  change of the document, and now and then, since times pass.
- *  Not here: what happens at a time (scheduled-feed.ts), cron (resolve/schedule.ts). Reference: docs/reference/behaviour/event-triggers.md, docs/reference/behaviour/scheduled-triggers.md. */
+/** Upcoming events: rows of the metadata database for the next times of every schedule, so that an event that is due while no engine
+ *  runs is not lost. The rows follow the model: events of obsolete schedules are deleted and missing ones are inserted, after every
+ *  change of the document and periodically.
+ *  Not here: what happens when an event is due (scheduled-feed.ts), cron expressions (resolve/schedule.ts).
+ *  Reference: docs/reference/behaviour/event-triggers.md, docs/reference/behaviour/scheduled-triggers.md. */
 import type { ClientBase } from 'pg';
 import type { Database } from '../database/pool.ts';
 import { isSameJsonText } from '../json/value.ts';
 import { timesAfter } from '../resolve/schedule.ts';
 import type { Model } from '../resolve/types.ts';
 
-/** A schedule and whose it is. Names of event triggers are of their own in all sources. */
+/** A schedule and the name of its trigger. Names of event triggers are unique across sources. */
 export type RecurringSchedule = {
   readonly type: 'cron' | 'cleanup';
   readonly name: string;
   readonly schedule: string;
 };
 
-/** Rows that wait for their time. Nobody reads those of a cleanup. */
+/** The number of upcoming rows per schedule. Administrators list those of cron triggers, and nobody those of cleanups. */
 const AHEAD = { cron: 100, cleanup: 1 } as const;
 
+/** Returns all schedules of the model: those of cron triggers and those of cleanups. */
 export function schedulesOf({ cronTriggers, sources }: Model): readonly RecurringSchedule[] {
   const crons = [...cronTriggers.values()].map(
     ({ name, schedule }): RecurringSchedule => ({ type: 'cron', name, schedule }),
@@ -38,16 +40,16 @@ export async function updateSchedules(
   version: number,
 ): Promise<void> {
   if (before === after) return;
-  const recurring = schedulesOf(after);
-  if (!isSameJsonText(recurring, schedulesOf(before)))
-    await updateUpcomingEvents(database, recurring, version);
+  const schedules = schedulesOf(after);
+  if (isSameJsonText(schedules, schedulesOf(before))) return;
+  await updateUpcomingEvents(database, schedules, version);
 }
 
 /** Deletes events of obsolete schedules and inserts missing ones. Does nothing if `version` is not that of the stored document, because
  *  a replica with a newer document does it. */
 export async function updateUpcomingEvents(
   database: Database,
-  recurring: readonly RecurringSchedule[],
+  schedules: readonly RecurringSchedule[],
   version: number,
 ): Promise<void> {
   await database.transaction({}, async (client) => {
@@ -55,33 +57,33 @@ export async function updateUpcomingEvents(
       version,
     ]);
     if (current.rowCount === 0) return;
-    await deleteObsolete(client, recurring);
-    if (recurring.length > 0) await insertMissing(client, recurring);
+    await deleteObsolete(client, schedules);
+    if (schedules.length > 0) await insertMissing(client, schedules);
   });
 }
 
 const WANTED = 'unnest($1::text[], $2::text[], $3::text[]) as wanted (type, name, schedule)';
 
-/** What was tried already is not forgotten, but given up. */
-async function deleteObsolete(client: ClientBase, recurring: readonly RecurringSchedule[]): Promise<void> {
+/** Deletes events of obsolete schedules. Events that were attempted already are kept and marked as dead. */
+async function deleteObsolete(client: ClientBase, schedules: readonly RecurringSchedule[]): Promise<void> {
   await client.query(
     `delete from pergola.scheduled_event e
       where type <> 'one_off' and status = 'scheduled' and tries = 0
         and not exists (select from ${WANTED}
                          where wanted.type = e.type and name = trigger_name and wanted.schedule = e.schedule)`,
-    columnsOf(recurring),
+    columnsOf(schedules),
   );
   await client.query(
     `update pergola.scheduled_event e set status = 'dead', next_retry_at = null, lease_ends_at = null
       where type <> 'one_off' and (status = 'scheduled' or (status = 'locked' and lease_ends_at < now()))
         and not exists (select from ${WANTED} where wanted.type = e.type and name = trigger_name)`,
-    columnsOf(recurring),
+    columnsOf(schedules),
   );
 }
 
 type Known = { readonly waiting: number; readonly from: number };
 
-async function insertMissing(client: ClientBase, recurring: readonly RecurringSchedule[]): Promise<void> {
+async function insertMissing(client: ClientBase, schedules: readonly RecurringSchedule[]): Promise<void> {
   const known = await client.query(
     `select count(id)::int as waiting,
             extract(epoch from greatest(now(), max(scheduled_time)))::float8 * 1000 as from
@@ -89,10 +91,10 @@ async function insertMissing(client: ClientBase, recurring: readonly RecurringSc
        left join pergola.scheduled_event e
          on e.type = wanted.type and trigger_name = name and status = 'scheduled' and scheduled_time > now()
       group by place order by place`,
-    columnsOf(recurring),
+    columnsOf(schedules),
   );
   const rows = (known.rows as readonly Known[]).flatMap(({ waiting, from }, i) => {
-    const { type, name, schedule } = recurring[i]!;
+    const { type, name, schedule } = schedules[i]!;
     const missing = AHEAD[type] - waiting;
     if (missing <= 0) return [];
     return timesAfter(schedule, new Date(from), missing).map((time) => ({ type, name, schedule, time }));
@@ -106,10 +108,10 @@ async function insertMissing(client: ClientBase, recurring: readonly RecurringSc
   );
 }
 
-function columnsOf(recurring: readonly RecurringSchedule[]): (readonly string[])[] {
+function columnsOf(schedules: readonly RecurringSchedule[]): (readonly string[])[] {
   return [
-    recurring.map(({ type }) => type),
-    recurring.map(({ name }) => name),
-    recurring.map(({ schedule }) => schedule),
+    schedules.map(({ type }) => type),
+    schedules.map(({ name }) => name),
+    schedules.map(({ schedule }) => schedule),
   ];
 }

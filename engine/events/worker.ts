@@ -1,7 +1,7 @@
-/** Work that waits in databases, taken at an interval and done with bounds: so much at once for each trigger and each host
- *  (delivery-slots.ts), so many taken together. Each feed is a database with such work. Feeds do not wait for each other: one that
- *  does not answer delays nobody else, and one that fails is asked less often.
- *  Not here: what the work is (event-feed.ts, scheduled-feed.ts). Reference: docs/reference/behaviour/event-triggers.md. */
+/** The worker takes jobs from feeds at an interval and performs them within limits: a number per batch, and slots per trigger and per
+ *  host (delivery-slots.ts). Each feed is a database with jobs. Feeds are independent: one that does not answer delays no other, and
+ *  one that fails is polled less often.
+ *  Not here: the jobs (event-feed.ts, scheduled-feed.ts). Reference: docs/reference/behaviour/event-triggers.md. */
 import { ended, type Grace } from '../limits/grace.ts';
 import type { Observe } from '../observe/observation.ts';
 import type { DeliveryLane, DeliverySlots } from './delivery-slots.ts';
@@ -10,40 +10,40 @@ export type Job = { readonly id: string; readonly lane: DeliveryLane; readonly p
 
 export type Feed = {
   readonly name: string;
-  /** Takes at most so many, of each trigger and host no more than there is room for, the triggers in turn. */
-  readonly take: (most: number, shares: DeliverySlots) => Promise<readonly Job[]>;
-  /** Gives jobs back that were taken and not done. */
+  /** Takes at most `most` jobs, the triggers in turn, and no more of a trigger or host than there are free slots. */
+  readonly take: (most: number, slots: DeliverySlots) => Promise<readonly Job[]>;
+  /** Releases jobs that were taken and not done. */
   readonly release: (ids: readonly string[]) => Promise<void>;
 };
 
 export type WorkerOptions = {
-  /** As they are now. */
+  /** Returns the current feeds. */
   readonly feeds: () => readonly Feed[];
-  /** 0 is never. */
+  /** The polling interval; 0 disables polling. */
   readonly intervalMs: number;
-  /** Taken at once from one feed. */
+  /** The number of jobs that are taken from a feed at a time. */
   readonly batchSize: number;
   readonly slots: DeliverySlots;
   readonly observe: Observe;
 };
 
-/** Looks that a feed which could not be asked is left out of. */
-const LOOKS_LEFT_OUT = 10;
-/** Between two looks at a feed that had more work than there was room for, at least; and as a multiple of the time the last
- *  look took, so that a long backlog does not keep its database busy. */
+/** The number of polls that a failed feed is skipped. */
+const SKIPPED_POLLS = 10;
+/** The minimum pause between two polls of a feed that had more jobs than free slots. It is also a multiple of the time that the last
+ *  poll took, so that a long backlog does not keep its database busy. */
 const PAUSE_MS = 20;
 const PAUSE_RATIO = 4;
 
 type Running = Pick<Job, 'id' | 'lane'> & { readonly feed: Feed; readonly done: Promise<void> };
 
-/** The state of a feed between two fetches. */
+/** The state of a feed between two polls. */
 type FeedState = {
-  looking: Promise<void> | undefined;
-  /** Looks that are still to be left out. */
-  leftOut: number;
-  /** It may have work for which there was no room. */
+  polling: Promise<void> | undefined;
+  /** The number of polls that are still skipped. */
+  skipped: number;
+  /** True when the feed may have jobs for which no slot was free. */
   isLimited: boolean;
-  /** The earliest time of the next look that is not due to the interval. */
+  /** The earliest time of the next poll apart from the interval. */
   notBefore: number;
   again: NodeJS.Timeout | undefined;
 };
@@ -53,9 +53,9 @@ export class Worker {
   readonly #running = new Set<Running>();
   readonly #timer: NodeJS.Timeout | undefined;
   /** States of feeds, by name of the feed. */
-  readonly #watched = new Map<string, FeedState>();
+  readonly #states = new Map<string, FeedState>();
   #isClosed = false;
-  /** What is taken from now on comes too late. */
+  /** True when jobs that are still taken have to be released. */
   #isOver = false;
 
   constructor(options: WorkerOptions) {
@@ -67,24 +67,24 @@ export class Worker {
     return this.#options.slots;
   }
 
-  /** Looks for work now. */
+  /** Polls every feed now. */
   poll(): void {
     if (this.#isClosed) return;
     const feeds = this.#options.feeds();
-    for (const feed of feeds) this.#look(feed);
+    for (const feed of feeds) this.#startPolling(feed);
     const names = new Set(feeds.map(({ name }) => name));
-    for (const [name, { looking }] of this.#watched) {
-      if (!names.has(name) && !looking) this.#watched.delete(name);
+    for (const [name, { polling }] of this.#states) {
+      if (!names.has(name) && !polling) this.#states.delete(name);
     }
   }
 
-  /** Takes no more, waits for what is under way, and gives back what does not end in time. */
+  /** Stops taking jobs, waits for running ones, and releases those that do not end in time. */
   async close({ over, cut }: Grace): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
-    for (const { again } of this.#watched.values()) clearTimeout(again);
-    const looking = () => [...this.#watched.values()].map((watched) => watched.looking);
-    await ended(looking(), over);
+    for (const { again } of this.#states.values()) clearTimeout(again);
+    const polling = () => [...this.#states.values()].map((state) => state.polling);
+    await ended(polling(), over);
     await ended(
       [...this.#running].map(({ done }) => done),
       over,
@@ -92,37 +92,37 @@ export class Worker {
     this.#isOver = true;
     const left = Map.groupBy(this.#running, ({ feed }) => feed);
     const released = [...left].map(([feed, jobs]) => feed.release(idsOf(jobs)));
-    await ended([...looking(), ...released], cut);
+    await ended([...polling(), ...released], cut);
   }
 
-  #look(feed: Feed): void {
-    const watched = this.#of(feed);
-    if (watched.looking) return;
-    watched.looking = this.#lookAt(feed, watched).finally(() => {
-      watched.looking = undefined;
+  #startPolling(feed: Feed): void {
+    const state = this.#of(feed);
+    if (state.polling) return;
+    state.polling = this.#pollFeed(feed, state).finally(() => {
+      state.polling = undefined;
     });
   }
 
   #of({ name }: Feed): FeedState {
-    let watched = this.#watched.get(name);
-    if (!watched) {
-      watched = { looking: undefined, leftOut: 0, isLimited: false, notBefore: 0, again: undefined };
-      this.#watched.set(name, watched);
+    let state = this.#states.get(name);
+    if (!state) {
+      state = { polling: undefined, skipped: 0, isLimited: false, notBefore: 0, again: undefined };
+      this.#states.set(name, state);
     }
-    return watched;
+    return state;
   }
 
-  async #lookAt(feed: Feed, watched: FeedState): Promise<void> {
-    if (watched.leftOut > 0) {
-      watched.leftOut -= 1;
+  async #pollFeed(feed: Feed, state: FeedState): Promise<void> {
+    if (state.skipped > 0) {
+      state.skipped -= 1;
       return;
     }
     const since = performance.now();
     try {
-      watched.isLimited = await this.#takeFrom(feed);
+      state.isLimited = await this.#takeFrom(feed);
     } catch (error) {
-      watched.leftOut = LOOKS_LEFT_OUT;
-      watched.isLimited = false;
+      state.skipped = SKIPPED_POLLS;
+      state.isLimited = false;
       const reason = error instanceof Error ? error.message : String(error);
       this.#options.observe({
         kind: 'state',
@@ -130,21 +130,21 @@ export class Worker {
       });
     }
     const now = performance.now();
-    watched.notBefore = now + Math.max(PAUSE_MS, PAUSE_RATIO * (now - since));
+    state.notBefore = now + Math.max(PAUSE_MS, PAUSE_RATIO * (now - since));
   }
 
-  /** Until there is no more, or no room for it: then true. */
+  /** Takes and starts jobs until there are none, or no slot is free. Returns true in the latter case. */
   async #takeFrom(feed: Feed): Promise<boolean> {
-    const { batchSize, slots: shares } = this.#options;
+    const { batchSize, slots } = this.#options;
     for (;;) {
-      const most = Math.min(batchSize, shares.free);
+      const most = Math.min(batchSize, slots.free);
       if (most <= 0 || this.#isClosed) return true;
-      const jobs = await feed.take(most, shares);
+      const jobs = await feed.take(most, slots);
       if (this.#isOver) {
         await feed.release(idsOf(jobs));
         return false;
       }
-      // Another feed may have taken the room meanwhile.
+      // Another feed may have taken the slots meanwhile.
       const refused = jobs.filter((job) => !this.#start(feed, job));
       if (refused.length > 0) {
         await feed.release(idsOf(refused));
@@ -154,41 +154,41 @@ export class Worker {
     }
   }
 
-  /** True when a trigger or host with deliveries under way may have no more. */
+  /** True when no slot is free for the lane of a running job. */
   #isLimited(): boolean {
-    const { slots: shares } = this.#options;
-    return [...this.#running].some(({ lane }) => shares.freeFor(lane) <= 0);
+    const { slots } = this.#options;
+    return [...this.#running].some(({ lane }) => slots.freeFor(lane) <= 0);
   }
 
-  /** False when there is no room for it. */
+  /** Starts a job. Returns false if no slot is free. */
   #start(feed: Feed, { id, lane, perform }: Job): boolean {
-    const { slots: shares, observe } = this.#options;
-    if (!shares.begin(lane)) return false;
+    const { slots, observe } = this.#options;
+    if (!slots.begin(lane)) return false;
     const done = perform()
       .catch((error: unknown) => {
-        // What is under way after the end has been given back.
+        // Jobs that still run after the end have been released.
         if (!this.#isClosed) observe({ kind: 'unexpected', requestId: id, error });
       })
       .finally(() => {
         this.#running.delete(running);
-        shares.end(lane);
-        this.#lookWhereLimited();
+        slots.end(lane);
+        this.#pollLimited();
       });
     const running = { feed, id, lane, done };
     this.#running.add(running);
     return true;
   }
 
-  /** There is room again. Not for each delivery that ends: looking costs a statement. */
-  #lookWhereLimited(): void {
+  /** Polls limited feeds soon, because a slot is free again. Polling costs a statement, so this waits for a pause. */
+  #pollLimited(): void {
     if (this.#isClosed) return;
-    for (const [name, watched] of this.#watched) {
-      if (!(watched.isLimited || watched.looking) || watched.again) continue;
-      const waitMs = Math.max(PAUSE_MS, watched.notBefore - performance.now());
-      watched.again = setTimeout(() => {
-        watched.again = undefined;
+    for (const [name, state] of this.#states) {
+      if (!(state.isLimited || state.polling) || state.again) continue;
+      const waitMs = Math.max(PAUSE_MS, state.notBefore - performance.now());
+      state.again = setTimeout(() => {
+        state.again = undefined;
         const feed = this.#options.feeds().find((one) => one.name === name);
-        if (feed && !this.#isClosed) this.#look(feed);
+        if (feed && !this.#isClosed) this.#startPolling(feed);
       }, waitMs);
     }
   }

@@ -4,7 +4,8 @@
  *  A configured header prefix is translated here, in requests and in answers.
  *  Not here: what an operation does (admin/). Reference: docs/reference/behaviour/endpoints.md. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type AdminEndpoint, runAdmin } from '../admin/run.ts';
+import type { AdminEndpoint } from '../admin/request.ts';
+import { runAdmin } from '../admin/run.ts';
 import { trustedSession } from '../auth/authenticate.ts';
 import { fromWire, textToWire, toWire } from '../config/header-prefix.ts';
 import { abandonableBy } from '../database/databases.ts';

@@ -1,26 +1,27 @@
-/** An engine without HTTP for tests of the admin room: a real Postgres, a started EngineState, admin requests by value. */
+/** An engine without HTTP for tests of the admin room: a real Postgres, a started EngineState, and admin requests as values. */
 import { createDatabase, type TestDatabase } from '../../../testing/database.ts';
 import { ADMIN_ROLE } from '../../resolve/session.ts';
-import { type AdminEndpoint, type AdminResponse, runAdmin } from '../run.ts';
+import type { AdminEndpoint } from '../request.ts';
+import { type AdminResponse, runAdmin } from '../run.ts';
 import { EngineState, type EngineStateOptions, type StateEvent } from '../state.ts';
 
 export type TestEngine = {
   readonly database: TestDatabase;
   readonly state: EngineState;
   readonly events: StateEvent[];
-  /** As the administrator, on /v1/metadata. */
+  /** Sends a request as the administrator to /v1/metadata. */
   readonly metadata: (body: unknown) => Promise<AdminResponse>;
-  /** As the administrator, on /v1/query. */
+  /** Sends a request as the administrator to /v1/query. */
   readonly query: (body: unknown) => Promise<AdminResponse>;
   readonly send: (body: unknown, endpoint: AdminEndpoint, role?: string) => Promise<AdminResponse>;
-  /** `run_sql` on /v1/query; its result, or an error with the body of the refusal. */
+  /** Sends `run_sql` to /v1/query. */
   readonly sql: (sql: string, args?: Readonly<Record<string, unknown>>) => Promise<AdminResponse>;
-  /** The same on /v1/query; raises unless it answers 200. */
+  /** Sends a request to /v1/query and returns the body. Throws unless the status is 200. */
   readonly must: (body: unknown) => Promise<unknown>;
   readonly close: () => Promise<void>;
 };
 
-/** A new database with an engine on it, or another engine on the database of one. */
+/** Starts an engine on a new database, or another engine on the database of `sharedWith`. */
 export async function startTestEngine(
   options: Partial<EngineStateOptions> = {},
   sharedWith?: TestEngine,
