@@ -8,7 +8,7 @@ import { engineClient } from '../operator/engine/client.ts';
 import { folderOptions } from '../operator/folder/flags.ts';
 import { FolderSource } from '../operator/folder/folder-source.ts';
 import { follow } from '../operator/folder/follow.ts';
-import { narrator } from '../operator/folder/watch-output.ts';
+import { watchOutput } from '../operator/folder/watch-output.ts';
 import { systemClock } from '../operator/pass/clock.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
 import { ensureDatabases, seed } from './up/databases.ts';
@@ -152,7 +152,7 @@ async function loop(
       folder: options.folder,
       options: () => folderOptions(source),
       signal: stop.signal,
-      onReport: narrator(source, (text) => process.stdout.write(text)),
+      onReport: watchOutput(source, (text) => process.stdout.write(text)),
       onError: (error) => process.stderr.write(`${error.message}\n`),
     },
   );

@@ -53,7 +53,7 @@ export type EngineWrite = {
 };
 
 /** A replica that does not serve what it should, and what of it is seen: `does not answer`. */
-export type Laggard = { readonly replica: string; readonly problem: string };
+export type LaggingReplica = { readonly replica: string; readonly problem: string };
 
 export interface EnginePort {
   read(): Promise<EngineReading>;
@@ -72,7 +72,7 @@ export interface EnginePort {
   state(options?: { readonly isUnchecked: boolean }): Promise<EngineState>;
   /** Replicas that do not serve the version, or a later one. Absent: nobody knows of any but the one that answers. Never throws
    *  for what a replica does. */
-  behind?(version: number): Promise<readonly Laggard[]>;
+  laggingReplicas?(version: number): Promise<readonly LaggingReplica[]>;
   /** Lets the engine look at its databases again. */
   reload(): Promise<void>;
 }
@@ -228,7 +228,7 @@ export type Verdict = {
   /** Were objects of the resource written just now. */
   readonly wasWritten: boolean;
   /** Not every replica serves it yet. */
-  readonly isLate?: boolean;
+  readonly isLagging?: boolean;
   /** Objects of the resource the engine does not serve as they should be. */
   readonly failing: readonly string[];
 };

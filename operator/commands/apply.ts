@@ -1,7 +1,7 @@
 /** `pergola apply`: makes an engine be what a folder says, once. One line per resource with its Ready condition.
  *  Exit code 1 when a file cannot be read, the engine does not answer, or a resource is not Ready. */
 
-import { complain, type FolderCommand, parseFlags } from '../folder/flags.ts';
+import { type FolderCommand, parseFlags, reportFailure } from '../folder/flags.ts';
 import { printProblems, printResources, reportAsJson } from '../folder/print.ts';
 import { systemClock } from '../pass/clock.ts';
 import { reconcile } from '../pass/reconcile.ts';
@@ -12,7 +12,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     const command = parseFlags('apply', 'make the engine be what the folder says', argv);
     return command ? await apply(command) : 0;
   } catch (error) {
-    return complain('apply', error);
+    return reportFailure('apply', error);
   }
 }
 

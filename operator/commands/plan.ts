@@ -1,6 +1,6 @@
 /** `pergola plan`: what a folder would change in an engine; nothing is written.
  *  Exit codes: 0 nothing, 2 something, 1 it cannot be said (files, resources, or the engine are not in order). */
-import { complain, type FolderCommand, parseFlags } from '../folder/flags.ts';
+import { type FolderCommand, parseFlags, reportFailure } from '../folder/flags.ts';
 import { planAsJson, printPlan, printProblems } from '../folder/print.ts';
 import { plan } from '../pass/reconcile.ts';
 import { foresee } from '../status/report.ts';
@@ -10,7 +10,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     const command = parseFlags('plan', 'what the folder would change in the engine', argv);
     return command ? await show(command) : 0;
   } catch (error) {
-    return complain('plan', error);
+    return reportFailure('plan', error);
   }
 }
 
@@ -20,7 +20,7 @@ async function show({ source, engine, isJson, options }: FolderCommand): Promise
   if (isJson) process.stdout.write(`${JSON.stringify(planAsJson(made, source.problems), null, 2)}\n`);
   else {
     process.stderr.write(printProblems(source.problems));
-    process.stdout.write(`${printPlan(made, source.places)}\n`);
+    process.stdout.write(`${printPlan(made, source.positions)}\n`);
   }
   const verdicts = [...foresee(made, made.settled.inconsistent).values()];
   const isFine = verdicts.every(({ outcome }) => outcome.reason === 'Applied' || outcome.reason === 'Paused');

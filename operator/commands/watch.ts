@@ -1,8 +1,8 @@
 /** `pergola watch`: makes an engine be what a folder says, again whenever a file or the engine changes, until Ctrl-C. */
 
-import { complain, parseFlags } from '../folder/flags.ts';
+import { parseFlags, reportFailure } from '../folder/flags.ts';
 import { follow } from '../folder/follow.ts';
-import { narrator } from '../folder/watch-output.ts';
+import { watchOutput } from '../folder/watch-output.ts';
 import { systemClock } from '../pass/clock.ts';
 
 export async function run(argv: readonly string[]): Promise<number> {
@@ -21,12 +21,12 @@ export async function run(argv: readonly string[]): Promise<number> {
         folder: source.folder,
         options,
         signal: stop.signal,
-        onReport: narrator(source, (text) => process.stdout.write(text)),
+        onReport: watchOutput(source, (text) => process.stdout.write(text)),
         onError: (error) => process.stderr.write(`${error.message}\n`),
       },
     );
     return 0;
   } catch (error) {
-    return complain('watch', error);
+    return reportFailure('watch', error);
   }
 }

@@ -51,7 +51,7 @@ function actionFor(given: Case): Action | 'nothing' {
   };
   const desired: Desired = {
     claims: new Map(claim ? [[KEY, claim]] : []),
-    held: new Set(given.held ? [KEY] : []),
+    kept: new Set(given.held ? [KEY] : []),
     revoked: new Map(),
     reserved: new Map(),
     outcomes: new Map(),
@@ -112,8 +112,8 @@ test.each<[string, Case, Action | 'nothing']>([
     { ledger: old, live: old, entry: { deletionPolicy: 'Retain' }, present: true },
     'delete',
   ],
-  ['no longer wanted, and nothing may be deleted now', { ledger: old, live: old, mayPrune: false }, 'hold'],
-  ['its resource cannot be read', { ledger: old, live: old, held: true }, 'hold'],
+  ['no longer wanted, and nothing may be deleted now', { ledger: old, live: old, mayPrune: false }, 'keep'],
+  ['its resource cannot be read', { ledger: old, live: old, held: true }, 'keep'],
   ['of another manager, not wanted', { ledger: old, live: old, entry: { manager: 'other' } }, 'nothing'],
 ])('%s', (_, given, action) => {
   expect(actionFor(given)).toBe(action);

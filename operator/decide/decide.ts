@@ -11,7 +11,7 @@ import { hashOfLive, shortHash } from '../objects/normal-form.ts';
 import type { Policies } from '../ports.ts';
 import type { Claim, Desired } from './desired.ts';
 
-/** `own`: equal, and taken over; `adopt`: different, and overwritten; `hold`: left alone, still owned. */
+/** `own`: equal, and taken over; `adopt`: different, and overwritten; `keep`: left alone, still owned. */
 export type Action =
   | 'create'
   | 'update'
@@ -24,7 +24,7 @@ export type Action =
   | 'refuseAdoption'
   | 'delete'
   | 'forget'
-  | 'hold';
+  | 'keep';
 
 export type Decision = {
   readonly key: string;
@@ -37,7 +37,7 @@ export type Decision = {
   /** Its owner may not own it any more. */
   readonly revocation?: Revocation;
   /** It would be deleted, together with too many others of its namespace. */
-  readonly isHeldBack?: true;
+  readonly isPruneHeld?: true;
 };
 
 /** Deletions of one namespace that wait for a person; `hash` confirms them. */
@@ -85,7 +85,7 @@ export function decide(
     .filter(([key]) => !desired.claims.has(key))
     .map(([key, entry]) => decideUnclaimed(key, entry, live.get(key), desired, options.mayPrune));
   const owned = Map.groupBy(ours, ([, entry]) => kindAndNamespaceOf(entry.cr).namespace);
-  return guard([...claimed, ...unclaimed], (namespace) => owned.get(namespace)?.length ?? 0, options);
+  return guardPrune([...claimed, ...unclaimed], (namespace) => owned.get(namespace)?.length ?? 0, options);
 }
 
 function decideClaim(
@@ -120,15 +120,15 @@ function decideUnclaimed(
 ): Decision {
   const revocation = desired.revoked.get(key);
   const base = { key, entry, ...(live ? { live } : {}), ...(revocation ? { revocation } : {}) };
-  if (desired.held.has(key)) return { ...base, action: 'hold' };
+  if (desired.kept.has(key)) return { ...base, action: 'keep' };
   if (!live) return { ...base, action: 'forget' };
   // `Retain` is about a resource that is gone; what a present one no longer says goes.
   const isRetained = entry.deletionPolicy === 'Retain' && !desired.present.has(entry.cr) && !revocation;
   if (isRetained) return { ...base, action: 'forget' };
-  return { ...base, action: mayPrune ? 'delete' : 'hold' };
+  return { ...base, action: mayPrune ? 'delete' : 'keep' };
 }
 
-function guard(
+function guardPrune(
   decisions: readonly Decision[],
   ownedBy: (namespace: string) => number,
   options: { readonly pruneGuard: Policies['pruneGuard']; readonly confirmPrune?: string | undefined },
@@ -152,7 +152,7 @@ function guard(
   if (held.length === 0) return { decisions };
   const keys = new Set(held.flatMap((one) => one.keys));
   return {
-    decisions: decisions.map((d) => (keys.has(d.key) ? { ...d, action: 'hold', isHeldBack: true } : d)),
+    decisions: decisions.map((d) => (keys.has(d.key) ? { ...d, action: 'keep', isPruneHeld: true } : d)),
     pruneHold: {
       count: keys.size,
       owned: held.reduce((sum, one) => sum + one.owned, 0),
@@ -205,8 +205,8 @@ function entryOf(decision: Decision, isExcluded: boolean, manager: string): Ledg
     case 'reportDrift':
     case 'ignoreDrift':
       return decision.entry;
-    case 'hold':
-      return heldEntry(decision);
+    case 'keep':
+      return keptEntry(decision);
     case 'refuseAdoption':
     case 'delete':
     case 'forget':
@@ -215,7 +215,7 @@ function entryOf(decision: Decision, isExcluded: boolean, manager: string): Ledg
 }
 
 /** The entry with the time of its revocation, or without one. */
-function heldEntry({ entry, revocation }: Decision): LedgerEntry | undefined {
+function keptEntry({ entry, revocation }: Decision): LedgerEntry | undefined {
   if (!entry || entry.revokedAt === revocation?.since) return entry;
   const { revokedAt: _, ...rest } = entry;
   return revocation ? { ...rest, revokedAt: revocation.since } : rest;

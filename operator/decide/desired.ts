@@ -13,15 +13,15 @@ import {
   withPath,
 } from '@pergola/engine/metadata';
 import { RELEASE_ANNOTATION } from '../grants/consent.ts';
-import { type Holder, holderOf } from '../grants/reservation.ts';
+import { type ReservedKey, reservationOf } from '../grants/reservation.ts';
 import { type Revocation, revocationOf } from '../grants/revocation.ts';
 import { fieldIn } from '../kinds/field.ts';
 import { type KindRow, SpecProblem, type TranslateContext, type ValueSource } from '../kinds/kind.ts';
-import { excessOf } from '../kinds/spec-limits.ts';
+import { exceededLimit } from '../kinds/spec-limits.ts';
 import { problemsOf } from '../kinds/validate.ts';
 import { type CustomResource, crName, kindAndNamespaceOf, kindOf } from '../kinds.ts';
 import { isOwnedBy, type Ledger, type LedgerEntry } from '../objects/ledger.ts';
-import { describeKey, hashOf, normalised, stableJson } from '../objects/normal-form.ts';
+import { hashOf, normalised, printKey, stableJson } from '../objects/normal-form.ts';
 import type { Consent, CrSnapshot, Outcome, Policies, ReconcileOptions } from '../ports.ts';
 import { pauseOf } from './pause.ts';
 
@@ -40,7 +40,7 @@ export type Claim = {
 export type Desired = {
   readonly claims: ReadonlyMap<string, Claim>;
   /** Keys in the ledger that stay as they are. */
-  readonly held: ReadonlySet<string>;
+  readonly kept: ReadonlySet<string>;
   /** Objects whose owner may not own them any more, by key. They are kept until the grace period ends. */
   readonly revoked: ReadonlyMap<string, Revocation>;
   /** The end of each reservation for another namespace that a resource waits for, by key. */
@@ -64,28 +64,28 @@ export function desire(
     if ('reason' in translated) outcomes.set(cr.metadata.uid, translated);
     else claims.push(...translated.claims);
   }
-  const silent = heldKeys(snapshot, ledger, outcomes, options.manager);
+  const silent = keptKeys(snapshot, ledger, outcomes, options.manager);
   const revoked = revocations(snapshot, ledger, live, silent, options);
-  const held = new Set([...silent].filter((key) => !revoked.get(key)?.isOver));
+  const kept = new Set([...silent].filter((key) => !revoked.get(key)?.isOver));
   const winners = new Map<string, Claim>();
   const reserved = new Map<string, Date>();
   for (const [key, rivals] of Map.groupBy(claims, (claim) => claim.object.key)) {
     const entry = ledger.objects.get(key);
     const isOver = revoked.get(key)?.isOver;
-    const holder = isOver ? undefined : holderOf(key, { snapshot, ledger, options });
-    const heirs = holder ? heirsOf(rivals, holder, snapshot) : rivals;
-    const winner = winnerOf(heirs, entry, held.has(key), options.manager);
+    const reservedKey = isOver ? undefined : reservationOf(key, { snapshot, ledger, options });
+    const eligible = reservedKey ? eligibleRivals(rivals, reservedKey, snapshot) : rivals;
+    const winner = winnerOf(eligible, entry, kept.has(key), options.manager);
     if (winner) winners.set(key, winner);
-    const isReserved = holder && !winner && !held.has(key);
-    if (isReserved) reserved.set(key, holder.until);
+    const isReserved = reservedKey && !winner && !kept.has(key);
+    if (isReserved) reserved.set(key, reservedKey.until);
     for (const loser of rivals.filter((rival) => rival !== winner)) {
-      const why = isReserved ? reservation(key, holder) : conflict(key, winner, entry, options.manager);
+      const why = isReserved ? reservation(key, reservedKey) : conflict(key, winner, entry, options.manager);
       outcomes.set(loser.cr.metadata.uid, why);
     }
   }
   return {
     claims: winners,
-    held,
+    kept,
     revoked,
     reserved,
     outcomes,
@@ -103,66 +103,75 @@ function translate(
   const { namespace } = cr.metadata;
   const refusal = snapshot.consent?.refusalOf(namespace);
   if (refusal !== undefined) return { reason: 'RefNotPermitted', message: refusal };
-  const said = saidBy(cr, row, snapshot, options);
-  if ('reason' in said && said.isMalformed) return said;
-  const objects = 'reason' in said ? [] : said.map(({ object }) => object);
+  const translation = translationOf(cr, row, snapshot, options);
+  if ('reason' in translation && translation.isMalformed) return translation;
+  const objects = 'reason' in translation ? [] : translation.map(({ object }) => object);
   const objection = snapshot.consent?.objectionTo(namespace, cr.kind, objects);
   if (objection !== undefined) return { reason: 'NotPermitted', message: objection };
   const pause = pauseOf(cr, snapshot.at);
   if (pause) return pause;
-  if ('reason' in said) return said;
+  if ('reason' in translation) return translation;
   const policies = policiesOf(cr, row, options.policies, snapshot.consent);
   return {
-    claims: said.map((one) => ({ ...one, cr, policies: withSourceKept(one.object, cr, policies, options) })),
+    claims: translation.map((one) => ({
+      ...one,
+      cr,
+      policies: withSourceKept(one.object, cr, policies, options),
+    })),
   };
 }
 
 /** What a spec comes to, or why to nothing: `isMalformed` even of one that is paused. */
-type Said = readonly Pick<Claim, 'object' | 'hash'>[] | (Outcome & { readonly isMalformed?: boolean });
+type Translation = readonly Pick<Claim, 'object' | 'hash'>[] | (Outcome & { readonly isMalformed?: boolean });
 
 /** Of specs that speak for themselves: the same value says the same again. Watches keep it the same value while its generation
  *  is (kubernetes/reflector.ts). */
-const saidBefore = new WeakMap<CustomResource['spec'], Said>();
+const translations = new WeakMap<CustomResource['spec'], Translation>();
 
 /** Does it say the same again as long as its spec is the same value. Known once it was translated. */
 export function isSelfContained({ spec }: CustomResource): boolean {
-  return saidBefore.has(spec);
+  return translations.has(spec);
 }
 
 /** Of the objects a resource stands for, whether it may have them or not. */
-export function keysSaidBy(
+export function keysClaimedBy(
   cr: CustomResource,
   snapshot: CrSnapshot,
   options: ReconcileOptions,
 ): readonly string[] {
   const row = kindOf(cr.kind);
-  const said = row ? saidBy(cr, row, snapshot, options) : [];
-  return 'reason' in said ? [] : said.map(({ object }) => object.key);
+  const translation = row ? translationOf(cr, row, snapshot, options) : [];
+  return 'reason' in translation ? [] : translation.map(({ object }) => object.key);
 }
 
-function saidBy(cr: CustomResource, row: KindRow, snapshot: CrSnapshot, options: ReconcileOptions): Said {
-  const known = saidBefore.get(cr.spec);
+function translationOf(
+  cr: CustomResource,
+  row: KindRow,
+  snapshot: CrSnapshot,
+  options: ReconcileOptions,
+): Translation {
+  const known = translations.get(cr.spec);
   if (known) return known;
   const { valueFrom } = contextOf(cr, snapshot, options);
-  let isAlone = true;
-  const said = translateSpec(cr, row, {
+  let isIndependent = true;
+  const translation = translateSpec(cr, row, {
     valueFrom: (source, path) => {
-      isAlone = false;
+      isIndependent = false;
       return valueFrom(source, path);
     },
   });
-  if (isAlone) saidBefore.set(cr.spec, said);
-  return said;
+  if (isIndependent) translations.set(cr.spec, translation);
+  return translation;
 }
 
-function translateSpec(cr: CustomResource, row: KindRow, context: TranslateContext): Said {
-  const excess = excessOf(cr.spec);
+function translateSpec(cr: CustomResource, row: KindRow, context: TranslateContext): Translation {
+  const excess = exceededLimit(cr.spec);
   if (excess) return { reason: 'InvalidSpec', message: `spec ${excess}`, isMalformed: true };
   try {
     const problems = problemsOf(row, cr.spec);
     if (problems.length > 0)
       return { reason: 'InvalidSpec', message: problems.join('; '), isMalformed: true };
-    const objects = distinct(row.translate(cr.spec, context).map((object) => usable(object, cr)));
+    const objects = distinct(row.translate(cr.spec, context).map((object) => checkedObject(object, cr)));
     const tooLarge = oversizeOf(objects);
     if (tooLarge) return { reason: 'InvalidSpec', message: tooLarge };
     return objects.map((object) => ({ object, hash: hashOf(object) }));
@@ -178,7 +187,7 @@ function oversizeOf(objects: readonly MetadataObject[]): string | undefined {
   let total = 0;
   for (const { key, definition } of objects) {
     const { length } = stableJson(definition);
-    if (length > MOST_FRAGMENT_CHARACTERS) return `${describeKey(key)} is larger than 256 KiB`;
+    if (length > MOST_FRAGMENT_CHARACTERS) return `${printKey(key)} is larger than 256 KiB`;
     total += length;
   }
   return total > MOST_RESOURCE_CHARACTERS
@@ -187,14 +196,14 @@ function oversizeOf(objects: readonly MetadataObject[]): string | undefined {
 }
 
 /** In normal form. Throws SpecProblem for what the engine would not store: it would refuse what all others ask for, too. */
-function usable(object: MetadataObject, cr: CustomResource): MetadataObject {
+function checkedObject(object: MetadataObject, cr: CustomResource): MetadataObject {
   try {
     const normal = normalised(object);
     const actual = keyOfDefinition(object.key, normal.definition);
     if (actual !== object.key) {
       throw new SpecProblem(
         'InvalidSpec',
-        `${describeKey(object.key)}: the definition is that of ${describeKey(actual)} (key ${actual}), not of key ${object.key}`,
+        `${printKey(object.key)}: the definition is that of ${printKey(actual)} (key ${actual}), not of key ${object.key}`,
       );
     }
     if (normal.kind === 'source') {
@@ -204,7 +213,7 @@ function usable(object: MetadataObject, cr: CustomResource): MetadataObject {
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     const field = fieldIn(cr, object, error.path);
-    throw new SpecProblem('InvalidSpec', `${describeKey(object.key)}${field}: ${error.messageIn('newer')}`);
+    throw new SpecProblem('InvalidSpec', `${printKey(object.key)}${field}: ${error.messageIn('newer')}`);
   }
 }
 
@@ -214,7 +223,7 @@ function distinct(objects: readonly MetadataObject[]): readonly MetadataObject[]
   for (const object of objects) {
     const other = byKey.get(object.key);
     if (other && hashOf(other) !== hashOf(object)) {
-      const message = `${describeKey(object.key)} is there twice, and different; remove one of them`;
+      const message = `${printKey(object.key)} is there twice, and different; remove one of them`;
       throw new SpecProblem('InvalidSpec', message);
     }
     byKey.set(object.key, object);
@@ -301,7 +310,7 @@ function problemOf(error: unknown): Outcome {
 }
 
 /** What resources own that are there but say nothing usable, or may be there and cannot be seen. */
-function heldKeys(
+function keptKeys(
   snapshot: CrSnapshot,
   ledger: Ledger,
   outcomes: ReadonlyMap<string, Outcome>,
@@ -321,14 +330,14 @@ function revocations(
   snapshot: CrSnapshot,
   ledger: Ledger,
   live: ReadonlyMap<string, MetadataObject>,
-  held: ReadonlySet<string>,
+  kept: ReadonlySet<string>,
   { manager, policies }: ReconcileOptions,
 ): ReadonlyMap<string, Revocation> {
   const found = new Map<string, Revocation>();
   if (!snapshot.consent) return found;
   const present = new Set(snapshot.resources.map(crName));
   for (const [key, entry] of ledger.objects) {
-    const isAsked = held.has(key) || (entry.deletionPolicy === 'Retain' && !present.has(entry.cr));
+    const isAsked = kept.has(key) || (entry.deletionPolicy === 'Retain' && !present.has(entry.cr));
     if (entry.manager !== manager || !isAsked) continue;
     const revocation = revocationOf(entry, live.get(key), snapshot, policies.revocationGraceMinutes);
     if (revocation) found.set(key, revocation);
@@ -345,9 +354,9 @@ function ownership(crs: readonly CustomResource[], manager: string): (entry: Led
 
 /** Those who may have the key while it stays with a namespace. Resources of that namespace come before others even when its time is
  *  over. */
-function heirsOf(
+function eligibleRivals(
   rivals: readonly Claim[],
-  { namespace, isOver }: Holder,
+  { namespace, isOver }: ReservedKey,
   { consent }: CrSnapshot,
 ): readonly Claim[] {
   const own = rivals.filter(({ cr }) => cr.metadata.namespace === namespace);
@@ -385,15 +394,15 @@ function conflict(
   const elsewhere = !winner && entry && entry.manager !== manager ? `, of manager ${entry.manager}` : '';
   return {
     reason: 'Conflict',
-    message: `${describeKey(key)} belongs to ${owner}${elsewhere}; remove it here or there (key ${key})`,
+    message: `${printKey(key)} belongs to ${owner}${elsewhere}; remove it here or there (key ${key})`,
   };
 }
 
-function reservation(key: string, { namespace, until }: Holder): Outcome {
+function reservation(key: string, { namespace, until }: ReservedKey): Outcome {
   return {
     reason: 'Conflict',
     message:
-      `${describeKey(key)} is reserved for namespace ${namespace}, which had it last, until ${until.toISOString()}; ` +
+      `${printKey(key)} is reserved for namespace ${namespace}, which had it last, until ${until.toISOString()}; ` +
       `an administrator can release it with ${RELEASE_ANNOTATION}: ${namespace} on the Engine`,
   };
 }

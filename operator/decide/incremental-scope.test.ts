@@ -4,9 +4,9 @@ import '../../testing/seed.ts';
 import { type MetadataObject, objectKey } from '@pergola/engine/metadata';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { remembering } from '../engine/cached-engine.ts';
+import { cachedEngine } from '../engine/cached-engine.ts';
 import type { CustomResource } from '../kinds.ts';
-import { type Past, reconcile } from '../pass/reconcile.ts';
+import { type PreviousPass, reconcile } from '../pass/reconcile.ts';
 import type { CrSnapshot } from '../ports.ts';
 import type { Report } from '../status/report.ts';
 import { OPTIONS, permission, table } from '../testing/resources.ts';
@@ -17,8 +17,8 @@ import { ScriptedPorts } from '../testing/scripted-ports.ts';
 class Operator {
   readonly ports = new ScriptedPorts(new ScriptedEngine());
   readonly #remembers: boolean;
-  readonly #engine = remembering(this.ports.engine.port, { nowMs: () => 0, mostAgeMs: () => 1 });
-  #past: Past = {};
+  readonly #engine = cachedEngine(this.ports.engine.port, { nowMs: () => 0, maxAgeMs: () => 1 });
+  #past: PreviousPass = {};
 
   constructor(remembers: boolean) {
     this.#remembers = remembers;

@@ -11,10 +11,10 @@ import type { EntryChange, Ledger, LedgerEntry } from '../objects/ledger.ts';
 import { isLeaf } from '../objects/normal-form.ts';
 import type { CrSnapshot, EngineReading, ReconcileOptions, Verdict } from '../ports.ts';
 import type { Decisions } from './decide.ts';
-import { isSelfContained, keysSaidBy } from './desired.ts';
+import { isSelfContained, keysClaimedBy } from './desired.ts';
 
 /** What a pass left. */
-export type Standing = {
+export type PassState = {
   readonly options: ReconcileOptions;
   /** Fingerprint of what the Engine let namespaces own. */
   readonly consent: string | undefined;
@@ -22,20 +22,20 @@ export type Standing = {
   readonly document: Metadata;
   readonly resourceVersion: number;
   /** By uid. */
-  readonly resources: Standings;
+  readonly resources: ResourceStates;
   /** How many objects are ours. */
   readonly owned: number;
 };
 
-type Standings = ReadonlyMap<string, Stood>;
+type ResourceStates = ReadonlyMap<string, ResourceState>;
 
-type Stood = {
+type ResourceState = {
   readonly spec: CustomResource['spec'];
   readonly annotations: CustomResource['metadata']['annotations'];
   /** Of objects it claims or owns. */
   readonly keys: readonly string[];
   readonly verdict: Verdict;
-  readonly isAtRest: boolean;
+  readonly isSettled: boolean;
 };
 
 /** The world a pass looks at: of the whole, or of some resources and the entries that concern them. */
@@ -43,107 +43,116 @@ export type Scope = {
   readonly snapshot: CrSnapshot;
   readonly ledger: Ledger;
   /** Resources that are not looked at. */
-  readonly others: Standings;
+  readonly skipped: ResourceStates;
   /** How many objects were ours. */
   readonly owned: number;
 };
 
-const NOBODY: Standings = new Map();
+const NO_RESOURCES: ResourceStates = new Map();
 
-export function wholeOf(snapshot: CrSnapshot, reading: EngineReading, manager: string): Scope {
+export function fullScope(snapshot: CrSnapshot, reading: EngineReading, manager: string): Scope {
   const { ledger: objects, reservations } = reading;
   const owned = [...objects.values()].filter((entry) => entry.manager === manager).length;
-  return { snapshot, ledger: { manager, objects, reservations }, others: NOBODY, owned };
+  return { snapshot, ledger: { manager, objects, reservations }, skipped: NO_RESOURCES, owned };
 }
 
 /** Undefined: all has to be looked at. */
-export function focusOn(
-  standing: Standing,
+export function incrementalScope(
+  previous: PassState,
   snapshot: CrSnapshot,
   reading: EngineReading,
   options: ReconcileOptions,
 ): Scope | undefined {
-  const isSameGround =
+  const isSameContext =
     snapshot.isComplete &&
-    reading.metadata === standing.document &&
-    reading.resourceVersion === standing.resourceVersion &&
+    reading.metadata === previous.document &&
+    reading.resourceVersion === previous.resourceVersion &&
     reading.inconsistent.length === 0 &&
-    snapshot.consent?.fingerprint === standing.consent &&
-    isSameJson(options, standing.options);
-  if (!isSameGround) return undefined;
-  const others = new Map(standing.resources);
-  const chosen = snapshot.resources.filter((cr) => !isStillAtRest(cr, standing));
+    snapshot.consent?.fingerprint === previous.consent &&
+    isSameJson(options, previous.options);
+  if (!isSameContext) return undefined;
+  const skipped = new Map(previous.resources);
+  const chosen = snapshot.resources.filter((cr) => !isStillSettled(cr, previous));
   const present = new Set(snapshot.resources.map(({ metadata }) => metadata.uid));
-  const gone = [...standing.resources.keys()].filter((uid) => !present.has(uid));
-  const keys = new Set(gone.flatMap((uid) => standing.resources.get(uid)!.keys));
-  for (const uid of gone) others.delete(uid);
-  for (const { metadata } of chosen) others.delete(metadata.uid);
+  const gone = [...previous.resources.keys()].filter((uid) => !present.has(uid));
+  const keys = new Set(gone.flatMap((uid) => previous.resources.get(uid)!.keys));
+  for (const uid of gone) skipped.delete(uid);
+  for (const { metadata } of chosen) skipped.delete(metadata.uid);
   const nameToResource = onDemand(() => new Map(snapshot.resources.map((cr) => [crName(cr), cr])));
   // Who is found to own what somebody claims is looked at, too.
   for (let i = 0; i < chosen.length; i++) {
     const cr = chosen[i]!;
-    const stood = standing.resources.get(cr.metadata.uid);
-    for (const key of stood?.keys ?? []) keys.add(key);
-    for (const key of keysSaidBy(cr, snapshot, options)) {
+    const before = previous.resources.get(cr.metadata.uid);
+    for (const key of before?.keys ?? []) keys.add(key);
+    for (const key of keysClaimedBy(cr, snapshot, options)) {
       keys.add(key);
       const owner = reading.ledger.get(key);
       if (!owner || owner.cr === crName(cr)) continue;
-      const rival = nameToResource().get(owner.cr);
-      if (rival && others.has(rival.metadata.uid)) {
-        others.delete(rival.metadata.uid);
-        chosen.push(rival);
+      const owning = nameToResource().get(owner.cr);
+      if (owning && skipped.has(owning.metadata.uid)) {
+        skipped.delete(owning.metadata.uid);
+        chosen.push(owning);
       }
     }
   }
   const { reservations } = reading;
   const ledger = { manager: options.manager, objects: entriesOf(reading, keys), reservations };
-  return { snapshot: { ...snapshot, resources: chosen }, ledger, others, owned: standing.owned };
+  return { snapshot: { ...snapshot, resources: chosen }, ledger, skipped, owned: previous.owned };
 }
 
 /** Is what was decided in part of the world right for the whole. What takes along what is nested in it, and deletions so many that
  *  a person may have to confirm them, are matters of the whole. */
-export function isContained({ decisions, pruneHold }: Decisions, { policies }: ReconcileOptions): boolean {
+export function isScopeSufficient(
+  { decisions, pruneHold }: Decisions,
+  { policies }: ReconcileOptions,
+): boolean {
   const deleted = decisions.filter(({ action }) => action === 'delete');
   const isFew = deleted.length <= policies.pruneGuard.maxObjects;
   return !pruneHold && isFew && deleted.every(({ key }) => isLeaf(key));
 }
 
 /** After a pass that came to its end and whose statuses are written. Undefined: the next one has to look at all again. */
-export function standingAfter(
-  { snapshot, others }: Scope,
-  left: Omit<Standing, 'resources' | 'consent'> & {
+export function passStateAfter(
+  { snapshot, skipped }: Scope,
+  left: Omit<PassState, 'resources' | 'consent'> & {
     readonly entries: readonly EntryChange[];
     /** Of the resources in scope. */
     readonly verdicts: ReadonlyMap<string, Verdict>;
   },
-): Standing | undefined {
+): PassState | undefined {
   const { entries, verdicts, ...rest } = left;
   const present = new Set(snapshot.resources.map(crName));
   // Somebody has to come back for what nobody speaks for.
   const isOrphaned = entries.some(({ after }) => after && !present.has(after.cr));
   if (isOrphaned || !snapshot.isComplete) return undefined;
   const keysOf = Map.groupBy(entries, ({ owner }) => owner);
-  const resources = new Map(others);
+  const resources = new Map(skipped);
   for (const cr of snapshot.resources) {
     const { spec, metadata } = cr;
     const verdict = { ...verdicts.get(metadata.uid)!, wasWritten: false };
     const keys = (keysOf.get(crName(cr)) ?? []).map(({ key }) => key);
-    const isAtRest = isApplied(verdict) && isSelfContained(cr);
-    resources.set(metadata.uid, { spec, annotations: metadata.annotations, keys, verdict, isAtRest });
+    const isSettled = isApplied(verdict) && isSelfContained(cr);
+    resources.set(metadata.uid, {
+      spec,
+      annotations: metadata.annotations,
+      keys,
+      verdict,
+      isSettled,
+    });
   }
   return { ...rest, consent: snapshot.consent?.fingerprint, resources };
 }
 
-function isApplied({ outcome, drift, isLate }: Verdict): boolean {
-  return outcome.reason === 'Applied' && drift === undefined && !isLate;
+function isApplied({ outcome, drift, isLagging }: Verdict): boolean {
+  return outcome.reason === 'Applied' && drift === undefined && !isLagging;
 }
 
-function isStillAtRest(cr: CustomResource, { resources }: Standing): boolean {
-  const stood = resources.get(cr.metadata.uid);
+function isStillSettled(cr: CustomResource, { resources }: PassState): boolean {
+  const before = resources.get(cr.metadata.uid);
   return (
-    stood?.isAtRest === true &&
-    stood.spec === cr.spec &&
-    isSameJson(stood.annotations ?? {}, cr.metadata.annotations ?? {})
+    before?.isSettled === true &&
+    before.spec === cr.spec &&
+    isSameJson(before.annotations ?? {}, cr.metadata.annotations ?? {})
   );
 }
 

@@ -15,8 +15,8 @@ const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
 export function pauseOf(cr: CustomResource, time: Date): Outcome | undefined {
   const until = pausedUntil(cr);
   if (until !== undefined && Number.isNaN(until)) {
-    const said = cr.metadata.annotations?.[PAUSE_ANNOTATION];
-    const message = `the annotation ${PAUSE_ANNOTATION} is a time like 2030-01-31T18:00:00Z, not ${said}`;
+    const value = cr.metadata.annotations?.[PAUSE_ANNOTATION];
+    const message = `the annotation ${PAUSE_ANNOTATION} is a time like 2030-01-31T18:00:00Z, not ${value}`;
     return { reason: 'InvalidSpec', message };
   }
   if (cr.spec['suspend'] === true) return paused('spec.suspend is true: its objects are left as they are');
@@ -51,7 +51,9 @@ export function withoutPause(cr: CustomResource): CustomResource {
 }
 
 /** The resources as they would be if nothing held those that are asked; undefined when none is. */
-export function released(resources: readonly CustomResource[]): readonly CustomResource[] | undefined {
+export function withoutPlanPauses(
+  resources: readonly CustomResource[],
+): readonly CustomResource[] | undefined {
   if (!resources.some(wantsPlan)) return undefined;
   return resources.map((cr) => (wantsPlan(cr) ? withoutPause(cr) : cr));
 }

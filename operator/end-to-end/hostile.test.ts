@@ -75,10 +75,10 @@ test('once the other role of the cycle is gone, the one that was left out is app
   const ports = new ScriptedPorts();
   const [a, b] = [role('a', ['b'], { day: 1 }), role('b', ['a'], { day: 2 })];
   ports.resources = [a, b];
-  const { refused } = await reconcile(ports, OPTIONS);
+  const { backoff } = await reconcile(ports, OPTIONS);
   expect(ports.readiness(b)).toBe('False RejectedByEngine');
   ports.resources = [b];
-  await reconcile(ports, OPTIONS, { refused });
+  await reconcile(ports, OPTIONS, { backoff });
   expect(ports.readiness(b)).toBe('True Applied');
 });
 
@@ -133,19 +133,19 @@ test('what was found guilty is not searched for again, until it changes or some 
   const dryRuns = ports.engine.dryRuns;
   expect(dryRuns).toBeLessThan(20);
   ports.resources = [...ports.given.resources, table('another')];
-  const second = await reconcile(ports, OPTIONS, { refused: first.refused });
+  const second = await reconcile(ports, OPTIONS, { backoff: first.backoff });
   expect(ports.engine.dryRuns).toBe(dryRuns);
   expect(ports.readiness(table('bad'))).toBe('False RejectedByEngine');
   expect(keysOf(ports)).toContain('table/default/public/another');
   ports.time = new Date(ports.time.getTime() + 31_000);
-  const third = await reconcile(ports, OPTIONS, { refused: second.refused });
+  const third = await reconcile(ports, OPTIONS, { backoff: second.backoff });
   expect(ports.engine.dryRuns).toBeGreaterThan(dryRuns);
   ports.engine.refusal = () => undefined;
   ports.time = new Date(ports.time.getTime() + 31_000);
-  const fourth = await reconcile(ports, OPTIONS, { refused: third.refused });
+  const fourth = await reconcile(ports, OPTIONS, { backoff: third.backoff });
   expect(ports.readiness(table('bad'))).toBe('False RejectedByEngine');
   ports.time = new Date(ports.time.getTime() + 31_000);
-  await reconcile(ports, OPTIONS, { refused: fourth.refused });
+  await reconcile(ports, OPTIONS, { backoff: fourth.backoff });
   expect(ports.readiness(table('bad'))).toBe('True Applied');
 });
 
@@ -191,7 +191,7 @@ test.each(['unreachable', 'unauthorized'] as const)(
     };
     ports.resources = Array.from({ length: 20 }, (_, i) => table(`t${i}`));
     const report = await reconcile(ports, OPTIONS);
-    expect([report.problem?.kind, ports.engine.dryRuns, report.refused.size]).toEqual([kind, 0, 0]);
+    expect([report.problem?.kind, ports.engine.dryRuns, report.backoff.size]).toEqual([kind, 0, 0]);
   },
 );
 
@@ -268,8 +268,8 @@ test('a newcomer that claims the key of a resource with references does not turn
     );
   const [good, rival] = [source('good', 'APP', 1), source('rival', 'OTHER', 2)];
   ports.resources = [good];
-  const { standing } = await reconcile(ports, OPTIONS);
+  const { passState } = await reconcile(ports, OPTIONS);
   ports.resources = [rival, good];
-  await reconcile(ports, OPTIONS, { standing });
+  await reconcile(ports, OPTIONS, { passState });
   expect([good, rival].map((cr) => ports.readiness(cr))).toEqual(['True Applied', 'False Conflict']);
 });

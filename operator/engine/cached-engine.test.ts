@@ -2,7 +2,7 @@
 import { editObjects, objectsOf } from '@pergola/engine/metadata';
 import { expect, test } from 'vitest';
 import { inconsistent, ScriptedEngine, withDefaultSource } from '../testing/scripted-engine.ts';
-import { remembering } from './cached-engine.ts';
+import { cachedEngine } from './cached-engine.ts';
 
 const KEY = 'table/default/public/t';
 const edit = { key: KEY, definition: { table: { schema: 'public', name: 't' } } };
@@ -28,7 +28,7 @@ function rig() {
     if (request === 'read') reads++;
   };
   const time = { nowMs: 0 };
-  const port = remembering(engine.port, { nowMs: () => time.nowMs, mostAgeMs: () => 1000 });
+  const port = cachedEngine(engine.port, { nowMs: () => time.nowMs, maxAgeMs: () => 1000 });
   return { engine, port, time, reads: () => reads };
 }
 

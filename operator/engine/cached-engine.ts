@@ -3,21 +3,21 @@
  *  would otherwise be the dearest part.
  *  In and out: an EnginePort. Nothing is wrong for being remembered: writes compare and swap on the version, and after
  *  `mostAgeMs` the whole is read again. Not here: HTTP (client.ts), when a pass is due (kubernetes/engine-pass.ts). */
-import { patched, patchedReservations } from '../objects/ledger.ts';
+import { patchedEntries, patchedReservations } from '../objects/ledger.ts';
 import type { EnginePort, EngineReading } from '../ports.ts';
 
-export type RememberingOptions = {
+export type CachedEngineOptions = {
   readonly nowMs: () => number;
-  readonly mostAgeMs: () => number;
+  readonly maxAgeMs: () => number;
 };
 
-export function remembering(engine: EnginePort, { nowMs, mostAgeMs }: RememberingOptions): EnginePort {
+export function cachedEngine(engine: EnginePort, { nowMs, maxAgeMs }: CachedEngineOptions): EnginePort {
   let known: { readonly reading: EngineReading; readonly readAtMs: number } | undefined;
   return {
     ...engine,
     read: async () => {
       const remembered = known;
-      if (remembered && nowMs() - remembered.readAtMs < mostAgeMs()) {
+      if (remembered && nowMs() - remembered.readAtMs < maxAgeMs()) {
         const { reading, readAtMs } = remembered;
         // What is inconsistent changes without a new version, when a database comes or goes.
         const inconsistent = await engine.inconsistent(reading.resourceVersion);
@@ -37,7 +37,7 @@ export function remembering(engine: EnginePort, { nowMs, mostAgeMs }: Rememberin
       known = undefined;
       const written = await engine.write(change);
       if (before?.reading.resourceVersion === change.expectedVersion) {
-        const ledger = patched(before.reading.ledger, change.ledger);
+        const ledger = patchedEntries(before.reading.ledger, change.ledger);
         const reservations = patchedReservations(before.reading.reservations, change.ledger);
         const reading = { ...written, metadata: change.document, ledger, reservations };
         known = { reading, readAtMs: before.readAtMs };

@@ -105,9 +105,9 @@ async function inconsistentAt(
   address: EngineAddress,
   version: number,
 ): Promise<readonly InconsistentObject[] | undefined> {
-  const asked = operation('get_inconsistent_metadata', { include_keys: true });
+  const report = operation('get_inconsistent_metadata', { include_keys: true });
   try {
-    return await perform(address, { ...asked, resource_version: version }, readReport);
+    return await perform(address, { ...report, resource_version: version }, readReport);
   } catch (error) {
     if (error instanceof EngineProblem && error.kind === 'conflict') return undefined;
     throw error;
@@ -139,7 +139,7 @@ async function request<T>(
   read: (answer: unknown) => T,
 ): Promise<T> {
   const prefix = address.headerPrefix ?? 'x-engine-';
-  const response = await reach(address, path, {
+  const response = await send(address, path, {
     method: body === undefined ? 'GET' : 'POST',
     headers: {
       'content-type': 'application/json',
@@ -172,7 +172,7 @@ type Answer = {
   readonly text: string;
 };
 
-async function reach(address: EngineAddress, path: string, init: RequestInit): Promise<Answer> {
+async function send(address: EngineAddress, path: string, init: RequestInit): Promise<Answer> {
   const url = address.url.replace(/\/+$/, '') + path;
   try {
     const signal = AbortSignal.timeout(address.timeoutMs ?? TIMEOUT_MS);
@@ -185,13 +185,13 @@ async function reach(address: EngineAddress, path: string, init: RequestInit): P
     };
   } catch (error) {
     const cause = causeOf(error);
-    const said = `the engine at ${shown(address)} does not answer: ${cause}${adviceOn(error, cause)}`;
-    throw new EngineProblem('unreachable', withoutSecret(said, address.adminSecret), { cause: error });
+    const detail = `the engine at ${displayUrl(address)} does not answer: ${cause}${adviceOn(error, cause)}`;
+    throw new EngineProblem('unreachable', withoutSecret(detail, address.adminSecret), { cause: error });
   }
 }
 
 /** The URL of the engine, without a user and password. */
-function shown({ url }: EngineAddress): string {
+function displayUrl({ url }: EngineAddress): string {
   if (!URL.canParse(url)) return 'its endpoint';
   const { origin, pathname } = new URL(url);
   return origin + pathname.replace(/\/+$/, '');
@@ -209,12 +209,12 @@ function causeOf(error: unknown): string {
     : error.message;
 }
 
-function adviceOn(error: unknown, said: string): string {
+function adviceOn(error: unknown, detail: string): string {
   const { code = '' } = ((error as Error | undefined)?.cause ?? {}) as { code?: string };
-  if (/CERT|SIGNATURE|ALTNAME/.test(code) || said.includes('certificate')) {
+  if (/CERT|SIGNATURE|ALTNAME/.test(code) || detail.includes('certificate')) {
     return '; name the authority of its certificate in spec.tls.caRef';
   }
-  if (code === 'EPROTO' || said.includes('SSL') || code.startsWith('HPE_')) {
+  if (code === 'EPROTO' || detail.includes('SSL') || code.startsWith('HPE_')) {
     return '; is the endpoint https, or http?';
   }
   return '';
@@ -223,53 +223,53 @@ function adviceOn(error: unknown, said: string): string {
 function answerOf<T>(response: Answer, address: EngineAddress, read: (answer: unknown) => T): T {
   const { contentType, text } = response;
   if (contentType !== '' && !/[/+]json\b/i.test(contentType)) {
-    throw strange('its content type is not JSON', response, address);
+    throw unexpectedAnswer('its content type is not JSON', response, address);
   }
   let answer: unknown;
   try {
     answer = parseJson(text);
   } catch {
-    throw strange(text === '' ? 'its answer is empty' : 'its answer is not JSON', response, address);
+    throw unexpectedAnswer(text === '' ? 'its answer is empty' : 'its answer is not JSON', response, address);
   }
   try {
     return read(answer);
   } catch (error) {
     if (!(error instanceof UnexpectedAnswer)) throw error;
-    throw strange(error.message, response, address);
+    throw unexpectedAnswer(error.message, response, address);
   }
 }
 
 /** Something answers, and not as an engine of our version does. */
-function strange(what: string, response: Answer, address: EngineAddress): EngineProblem {
+function unexpectedAnswer(what: string, response: Answer, address: EngineAddress): EngineProblem {
   const { status, contentType, text } = response;
   const type = contentType === '' ? 'without a content type' : excerpt(contentType);
   const came = text === '' ? '' : `: ${excerpt(withoutSecret(text, address.adminSecret))}`;
-  const said =
-    `${shown(address)} does not answer as an engine of this version: ${what}. ` +
+  const detail =
+    `${displayUrl(address)} does not answer as an engine of this version: ${what}. ` +
     `It sent ${status} ${type}${came}. Check the endpoint, and that the engine is not older than the operator`;
-  return new EngineProblem('unreachable', withoutSecret(said, address.adminSecret));
+  return new EngineProblem('unreachable', withoutSecret(detail, address.adminSecret));
 }
 
 function problemOf(response: Answer, address: EngineAddress): EngineProblem {
   const { status, text } = response;
-  const url = shown(address);
+  const url = displayUrl(address);
   const { code, error, path } = refusalIn(text);
-  const said = excerpt(withoutSecret(error ?? text, address.adminSecret));
+  const detail = excerpt(withoutSecret(error ?? text, address.adminSecret));
   if (status === 401 || status === 403 || code === 'access-denied') {
-    return new EngineProblem('unauthorized', `${url} does not accept the admin secret: ${said}`);
+    return new EngineProblem('unauthorized', `${url} does not accept the admin secret: ${detail}`);
   }
   if (status === 400 && code === INCONSISTENT) {
-    return new EngineProblem('inconsistent', `${url} finds the change does not fit: ${said}`);
+    return new EngineProblem('inconsistent', `${url} finds the change does not fit: ${detail}`);
   }
   if (status === 409) {
-    return new EngineProblem('conflict', `the metadata of ${url} changed meanwhile: ${said}`);
+    return new EngineProblem('conflict', `the metadata of ${url} changed meanwhile: ${detail}`);
   }
-  const message = `${url} answers ${status}: ${said}`;
+  const message = `${url} answers ${status}: ${detail}`;
   // A proxy before the engine may be the one that refuses the size.
-  if (status === 413) return new EngineProblem('tooLarge', message, { reason: said });
-  if (code === undefined && status < 500) return strange(whatIs(response), response, address);
+  if (status === 413) return new EngineProblem('tooLarge', message, { reason: detail });
+  if (code === undefined && status < 500) return unexpectedAnswer(whatIs(response), response, address);
   const mayPass = status >= 500 || status === 404 || status === 429 || status === 408;
-  return new EngineProblem(mayPass ? 'unreachable' : 'rejected', message, { reason: said, at: path });
+  return new EngineProblem(mayPass ? 'unreachable' : 'rejected', message, { reason: detail, at: path });
 }
 
 /** A redirect is not followed: it says where the endpoint might be. */
@@ -283,12 +283,12 @@ function whatIs({ status, location }: Answer): string {
 /** What the engine says of a document that does not fit (ERRORS, `inconsistentMetadata`). */
 const INCONSISTENT = 'unexpected';
 
-type Refusal = { readonly code?: string; readonly error?: string; readonly path?: string | undefined };
+type ErrorBody = { readonly code?: string; readonly error?: string; readonly path?: string | undefined };
 
 /** The code, text and path of an error of the engine. */
-function refusalIn(text: string): Refusal {
+function refusalIn(text: string): ErrorBody {
   try {
-    const body = JSON.parse(text) as { readonly [key in keyof Refusal]: unknown } | null;
+    const body = JSON.parse(text) as { readonly [key in keyof ErrorBody]: unknown } | null;
     const { code, error, path } = body ?? {};
     if (typeof code !== 'string' || typeof error !== 'string') return {};
     return { code, error, path: typeof path === 'string' ? path : undefined };

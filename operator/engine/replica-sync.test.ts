@@ -6,7 +6,7 @@ import { outcomeOfPass } from '../status/engine-status.ts';
 import type { Report } from '../status/report.ts';
 import { OPTIONS, table } from '../testing/resources.ts';
 import { ScriptedPorts } from '../testing/scripted-ports.ts';
-import { isNewsOfReplicas, nextQuestionMs } from './replica-sync.ts';
+import { haveReplicasChanged, nextReplicaCheckMs } from './replica-sync.ts';
 
 const author = table('author');
 const book = table('book');
@@ -22,7 +22,7 @@ let last: Report | undefined;
 beforeEach(() => {
   ports = new ScriptedPorts();
   [asked, behind, last] = [[], [], undefined];
-  ports.engine.behind = async (version) => {
+  ports.engine.laggingReplicas = async (version) => {
     asked.push(version);
     return behind;
   };
@@ -49,7 +49,7 @@ test('what every replica serves is Ready, and they are asked once for each versi
 
 test('replicas that follow within the pass cost no status of their own', async () => {
   let left = 3;
-  ports.engine.behind = async () => (left-- > 0 ? [SLOW] : []);
+  ports.engine.laggingReplicas = async () => (left-- > 0 ? [SLOW] : []);
   await pass(author);
   expect(ports.readiness(author)).toBe('True Applied');
   expect(ports.message(author)).toBe('1 object applied');
@@ -134,7 +134,7 @@ test('what fails says so, whatever replicas do', async () => {
 });
 
 test('it is asked again after a quarter of a second, later every two, and after the deadline as seldom as all else', async () => {
-  const next = () => nextQuestionMs(last?.rollout, ports.time);
+  const next = () => nextReplicaCheckMs(last?.replicaSync, ports.time);
   await pass(author);
   expect(next()).toBeUndefined();
   behind = [HUNG];
@@ -150,7 +150,7 @@ test('it is asked again after a quarter of a second, later every two, and after 
 });
 
 test('between passes an answer is worth one where all follow, or the time is over, once', async () => {
-  const isNews = () => isNewsOfReplicas(ports.engine, ports.clock, last!.rollout!);
+  const isNews = () => haveReplicasChanged(ports.engine, ports.clock, last!.replicaSync!);
   behind = [HUNG];
   await pass(author);
   expect(await isNews()).toBe(false);

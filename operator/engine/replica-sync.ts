@@ -2,16 +2,16 @@
  *  go on while some replicas still answer the old way. It is waited for shortly within a pass, longer between passes, and never
  *  for ever: then it is said instead.
  *  Out: what is known of the replicas, when to ask again, verdicts that say it. Not here: asking one (kubernetes/replicas.ts). */
-import type { Clock, EnginePort, Laggard } from '../ports.ts';
+import type { Clock, EnginePort, LaggingReplica } from '../ports.ts';
 
 /** What is known of the replicas. */
-export type Rollout = {
+export type ReplicaSync = {
   /** What they were asked for. */
   readonly version: number;
-  readonly behind: readonly Late[];
+  readonly lagging: readonly TrackedReplica[];
 };
 
-export type Late = Laggard & {
+export type TrackedReplica = LaggingReplica & {
   /** Not from anew with each version: one that is behind for good holds up nothing but once. */
   readonly since: Date;
   readonly isAwaited: boolean;
@@ -27,54 +27,59 @@ const MOST_PAUSE_MS = 2000;
 const DEADLINE_MS = 30_000;
 
 /** After a pass. Nobody is asked again for what all have served, and where one was behind before nobody waits in the pass. */
-export async function rollOut(
-  engine: Pick<EnginePort, 'behind'>,
+export async function syncReplicas(
+  engine: Pick<EnginePort, 'laggingReplicas'>,
   clock: Clock,
   version: number,
-  before: Rollout | undefined,
-): Promise<Rollout | undefined> {
-  if (!engine.behind) return undefined;
-  if (before?.version === version && before.behind.length === 0) return before;
+  before: ReplicaSync | undefined,
+): Promise<ReplicaSync | undefined> {
+  if (!engine.laggingReplicas) return undefined;
+  if (before?.version === version && before.lagging.length === 0) return before;
   const began = clock.now();
-  const pauses = before && before.behind.length > 0 ? [] : PAUSES_MS;
-  let found = await engine.behind(version);
+  const pauses = before && before.lagging.length > 0 ? [] : PAUSES_MS;
+  let found = await engine.laggingReplicas(version);
   for (const ms of pauses) {
     if (found.length === 0 || elapsed(began, clock.now()) >= MOST_IN_PASS_MS) break;
     await clock.sleep(ms);
-    found = await engine.behind(version);
+    found = await engine.laggingReplicas(version);
   }
   const now = clock.now();
-  return { version, behind: found.map((laggard) => lateOf(laggard, before, began, now)) };
+  return { version, lagging: found.map((laggard) => lateOf(laggard, before, began, now)) };
 }
 
 /** Between passes: one question, and whether its answer is worth a pass. */
-export async function isNewsOfReplicas(
-  engine: Pick<EnginePort, 'behind'>,
+export async function haveReplicasChanged(
+  engine: Pick<EnginePort, 'laggingReplicas'>,
   clock: Clock,
-  { version, behind }: Rollout,
+  { version, lagging }: ReplicaSync,
 ): Promise<boolean> {
-  if (!engine.behind || behind.length === 0) return false;
-  const found = await engine.behind(version);
+  if (!engine.laggingReplicas || lagging.length === 0) return false;
+  const found = await engine.laggingReplicas(version);
   const now = clock.now();
-  return found.length === 0 || behind.some(({ isAwaited, since }) => isAwaited && !isInTime(since, now));
+  return found.length === 0 || lagging.some(({ isAwaited, since }) => isAwaited && !isInTime(since, now));
 }
 
 /** Undefined: as seldom as everything else. */
-export function nextQuestionMs(rollout: Rollout | undefined, now: Date): number | undefined {
-  const awaited = rollout?.behind.filter(({ isAwaited }) => isAwaited) ?? [];
+export function nextReplicaCheckMs(replicaSync: ReplicaSync | undefined, now: Date): number | undefined {
+  const awaited = replicaSync?.lagging.filter(({ isAwaited }) => isAwaited) ?? [];
   if (awaited.length === 0) return undefined;
   const waited = Math.min(...awaited.map(({ since }) => elapsed(since, now)));
   return Math.min(Math.max(LEAST_PAUSE_MS, waited / 2), MOST_PAUSE_MS);
 }
 
-export function withBehind(message: string, behind: readonly Laggard[]): string {
-  if (behind.length === 0) return message;
-  const named = behind.map(({ replica, problem }) => `${replica} ${problem}`);
+export function withLagging(message: string, lagging: readonly LaggingReplica[]): string {
+  if (lagging.length === 0) return message;
+  const named = lagging.map(({ replica, problem }) => `${replica} ${problem}`);
   return `${message}; not every replica serves it yet: ${named.join(', ')}`;
 }
 
-function lateOf(laggard: Laggard, before: Rollout | undefined, began: Date, now: Date): Late {
-  const known = before?.behind.find(({ replica }) => replica === laggard.replica);
+function lateOf(
+  laggard: LaggingReplica,
+  before: ReplicaSync | undefined,
+  began: Date,
+  now: Date,
+): TrackedReplica {
+  const known = before?.lagging.find(({ replica }) => replica === laggard.replica);
   const since = known?.since ?? began;
   return { ...laggard, since, isAwaited: isInTime(since, now) };
 }

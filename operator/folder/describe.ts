@@ -12,7 +12,13 @@ import {
   parseJson,
 } from '@pergola/engine/metadata';
 import { MOST_ITEMS } from '../kinds/annotate.ts';
-import { type Draft, type Inventory, type KindRow, SpecProblem, type ValueSource } from '../kinds/kind.ts';
+import {
+  type Inventory,
+  type KindRow,
+  type ResourceDraft,
+  SpecProblem,
+  type ValueSource,
+} from '../kinds/kind.ts';
 import { problemsOf } from '../kinds/validate.ts';
 import { KINDS, kindOf } from '../kinds.ts';
 import { hashOf, normalised, stableJson } from '../objects/normal-form.ts';
@@ -47,7 +53,7 @@ export function describeMetadata(metadata: Metadata, engineRef: { readonly name:
       const name = nameOf(draft.name);
       const secret = `${row.singular}-${name}`;
       const spec = specOf(draft, engineRef, secret);
-      const keys = keysSaid(row, spec, draft.secrets ?? {}, hashes);
+      const keys = translatedKeys(row, spec, draft.secrets ?? {}, hashes);
       if (!keys?.every((key) => left.has(key))) continue;
       for (const key of keys) left.delete(key);
       resources.push({ kind: row.kind, name, spec });
@@ -71,7 +77,7 @@ function inventoryOf(objects: ReadonlyMap<string, MetadataObject>): Inventory {
 }
 
 /** Plain JSON, without keys that have no value or an empty list: appliers would keep them. */
-function specOf(draft: Draft, engineRef: object, secret: string): DescribedResource['spec'] {
+function specOf(draft: ResourceDraft, engineRef: object, secret: string): DescribedResource['spec'] {
   const text = JSON.stringify({ engineRef, ...draft.spec }, (key, value: unknown) => {
     if (key === 'secretKeyRef' && isRecord(value)) return { ...value, name: value['name'] || secret };
     return value === null ? undefined : value;
@@ -80,7 +86,7 @@ function specOf(draft: Draft, engineRef: object, secret: string): DescribedResou
 }
 
 /** Keys of the objects the spec stands for; undefined when it is not exactly what it was made from. */
-function keysSaid(
+function translatedKeys(
   row: KindRow,
   spec: DescribedResource['spec'],
   secrets: Readonly<Record<string, string>>,
@@ -88,9 +94,11 @@ function keysSaid(
 ): readonly string[] | undefined {
   if (problemsOf(row, spec).length > 0) return undefined;
   try {
-    const said = row.translate(spec, { valueFrom: (source) => valueIn(source, secrets) }).map(normalised);
-    return said.every((object) => hashes.get(object.key) === hashOf(object))
-      ? said.map(({ key }) => key)
+    const translated = row
+      .translate(spec, { valueFrom: (source) => valueIn(source, secrets) })
+      .map(normalised);
+    return translated.every((object) => hashes.get(object.key) === hashOf(object))
+      ? translated.map(({ key }) => key)
       : undefined;
   } catch (error) {
     if (error instanceof SpecProblem || error instanceof EngineError) return undefined;

@@ -121,7 +121,7 @@ function help(command: string, summary: string): string {
 }
 
 /** The exit code of a command that ran into something: 2 for its flags, 1 for the rest. */
-export function complain(command: string, error: unknown): number {
+export function reportFailure(command: string, error: unknown): number {
   const isFlags = error instanceof FlagProblem;
   const hint = isFlags ? `\nSee: pergola ${command} --help` : '';
   process.stderr.write(

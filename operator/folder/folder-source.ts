@@ -30,7 +30,7 @@ export class FolderSource implements CrSource, StatusSink {
   problems: readonly FileProblem[] = [];
   engine: FolderEngine = { policies: DEFAULT_POLICIES, allowLiteralSecrets: false };
   /** `Kind namespace/name` → file and line. */
-  places: ReadonlyMap<string, string> = new Map();
+  positions: ReadonlyMap<string, string> = new Map();
   readonly #statuses = new Map<string, CrStatus>();
   readonly #generations = new Map<string, { readonly hash: string; readonly generation: number }>();
 
@@ -45,7 +45,7 @@ export class FolderSource implements CrSource, StatusSink {
     const others = content.manifests.filter(({ kind }) => kind !== 'Engine');
     this.problems = [...content.problems, ...problemsOfEngines(engines)];
     this.engine = engineOf(engines);
-    this.places = new Map(others.map((manifest) => [nameOf(manifest), manifest.place]));
+    this.positions = new Map(others.map((manifest) => [nameOf(manifest), manifest.position]));
     return {
       at: systemClock.now(),
       resources: others.map((manifest) => this.#resourceOf(manifest)),
@@ -102,16 +102,16 @@ function lookup(holders: FolderContent['secrets']): ReferenceLookup['secret'] {
 
 function problemsOfEngines(engines: readonly Manifest[]): readonly FileProblem[] {
   const [first, ...others] = engines;
-  const problems = engines.flatMap(({ place, spec }) =>
+  const problems = engines.flatMap(({ position, spec }) =>
     // Where the engine is comes from the command line.
     problemsOf(kindOf('Engine')!, { endpoint: { url: 'http://folder' }, ...spec }).map((message) => ({
-      place,
+      position,
       message,
     })),
   );
-  const extra = others.map(({ place }) => ({
-    place,
-    message: `a folder describes one engine, and ${first!.place} is one; keep one of them`,
+  const extra = others.map(({ position }) => ({
+    position,
+    message: `a folder describes one engine, and ${first!.position} is one; keep one of them`,
   }));
   return [...problems, ...extra];
 }

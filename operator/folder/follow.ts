@@ -31,17 +31,17 @@ const MOST_BACKOFF_MS = 30_000;
 export async function follow(ports: Ports, given: FollowOptions): Promise<void> {
   const folder = new FolderWatch(given.folder);
   let failures = 0;
-  let refused: Report['refused'] | undefined;
+  let backoff: Report['backoff'] | undefined;
   try {
     while (!given.signal.aborted) {
       await folder.markSeen();
-      const report = await reconcile(ports, given.options(), { refused }).catch((error: unknown) => {
+      const report = await reconcile(ports, given.options(), { backoff }).catch((error: unknown) => {
         if (!(error instanceof Error)) throw error;
         given.onError(error);
         return undefined;
       });
       if (report) given.onReport(report);
-      refused = report?.refused ?? refused;
+      backoff = report?.backoff ?? backoff;
       if (report?.isCut && !report.problem) continue;
       failures = report && !report.problem ? 0 : failures + 1;
       await untilDue(ports, folder, report, failures, given.signal);

@@ -4,7 +4,7 @@ import { styleText } from 'node:util';
 import type { Decision } from '../decide/decide.ts';
 import { type CustomResource, crName } from '../kinds.ts';
 import { type Difference, differencesOf } from '../objects/difference.ts';
-import { describeKey } from '../objects/normal-form.ts';
+import { printKey } from '../objects/normal-form.ts';
 import type { Verdict } from '../ports.ts';
 import { foresee, type Plan, type Report } from '../status/report.ts';
 import type { FileProblem } from './read-folder.ts';
@@ -29,21 +29,21 @@ const NOTES: Partial<Record<Decision['action'], string>> = {
 };
 
 /** Every object that would change under the resource it comes from, then resources that cannot have what they say. */
-export function printPlan(made: Plan, places: ReadonlyMap<string, string>): string {
+export function printPlan(made: Plan, positions: ReadonlyMap<string, string>): string {
   const writes = made.settled.applied;
   const groups = Map.groupBy(writes, ownerOf);
   const changed = [...groups].flatMap(([owner, decisions]) => [
-    `${paint('bold', owner)}${placeOf(owner, places)}`,
+    `${paint('bold', owner)}${positionText(owner, positions)}`,
     ...decisions.map(printWrite),
   ]);
   const verdicts = foresee(made, made.settled.inconsistent);
   const failing = made.scope.snapshot.resources.flatMap((cr) => {
     const { outcome } = verdicts.get(cr.metadata.uid)!;
     const isFine = outcome.reason === 'Applied' || outcome.reason === 'Paused';
-    const place = placeOf(crName(cr), places);
+    const position = positionText(crName(cr), positions);
     return isFine
       ? []
-      : [`${paint('red', '!')} ${crName(cr)}${place}  ${outcome.reason}: ${outcome.message}`];
+      : [`${paint('red', '!')} ${crName(cr)}${position}  ${outcome.reason}: ${outcome.message}`];
   });
   const drifted = made.scope.snapshot.resources.flatMap((cr) => {
     const { drift } = verdicts.get(cr.metadata.uid)!;
@@ -55,7 +55,7 @@ export function printPlan(made: Plan, places: ReadonlyMap<string, string>): stri
 export function printWrite(decision: Decision): string {
   const { action, key, live, claim } = decision;
   const [sign, colour] = SIGNS[action as keyof typeof SIGNS];
-  const head = `  ${paint(colour, `${sign} ${describeKey(key)}`)}${paint('dim', NOTES[action] ?? '')}`;
+  const head = `  ${paint(colour, `${sign} ${printKey(key)}`)}${paint('dim', NOTES[action] ?? '')}`;
   if (action !== 'update' && action !== 'correct' && action !== 'adopt') return head;
   return [head, ...differencesOf(live, claim?.object).map(printDifference)].join('\n');
 }
@@ -86,8 +86,8 @@ function countsOf(writes: readonly Decision[]): string {
     [count('update', 'correct', 'adopt'), 'to change'],
     [count('delete'), 'to delete'],
   ] as const;
-  const said = parts.filter(([n]) => n > 0).map(([n, what]) => `${n} ${what}`);
-  return paint('bold', `${said.join(', ')}.`);
+  const counts = parts.filter(([n]) => n > 0).map(([n, what]) => `${n} ${what}`);
+  return paint('bold', `${counts.join(', ')}.`);
 }
 
 /** `Table default/author       True   Applied  3 objects applied`. */
@@ -112,16 +112,16 @@ function readiness(reason: Verdict['outcome']['reason']): 'True' | 'False' | 'Un
 }
 
 export function printProblems(problems: readonly FileProblem[]): string {
-  return problems.map(({ place, message }) => `${paint('red', place)}: ${message}\n`).join('');
+  return problems.map(({ position, message }) => `${paint('red', position)}: ${message}\n`).join('');
 }
 
 export function ownerOf({ claim, entry }: Decision): string {
   return claim ? crName(claim.cr) : `${entry?.cr ?? 'nobody'} (gone, or no longer saying so)`;
 }
 
-function placeOf(owner: string, places: ReadonlyMap<string, string>): string {
-  const place = places.get(owner);
-  return place === undefined ? '' : paint('dim', `  ${place}`);
+function positionText(owner: string, positions: ReadonlyMap<string, string>): string {
+  const position = positions.get(owner);
+  return position === undefined ? '' : paint('dim', `  ${position}`);
 }
 
 /** For `-o json`. */
@@ -143,7 +143,7 @@ export function planAsJson(made: Plan, problems: readonly FileProblem[]): unknow
       ...verdicts.get(cr.metadata.uid)!.outcome,
     })),
     ...(made.pruneHold ? { pruneHold: made.pruneHold } : {}),
-    problems,
+    problems: problemsAsJson(problems),
   };
 }
 
@@ -163,10 +163,15 @@ export function reportAsJson(report: Report, problems: readonly FileProblem[]): 
     }),
     ...(report.plan?.pruneHold ? { pruneHold: report.plan.pruneHold } : {}),
     ...(report.problem ? { problem: report.problem.message } : {}),
-    problems,
+    problems: problemsAsJson(problems),
   };
 }
 
 function identityOf({ kind, metadata }: CustomResource): object {
   return { kind, namespace: metadata.namespace, name: metadata.name };
+}
+
+/** Returns the problems under the field names that `-o json` has: `place` is the position in the folder. */
+function problemsAsJson(problems: readonly FileProblem[]): readonly object[] {
+  return problems.map(({ position, message }) => ({ place: position, message }));
 }

@@ -18,10 +18,10 @@ async function read(files: Readonly<Record<string, string>>) {
   }
   const { manifests, secrets, problems } = await readFolder(folder);
   return {
-    names: manifests.map((m) => `${m.kind} ${m.namespace}/${m.name} ${m.place}`),
+    names: manifests.map((m) => `${m.kind} ${m.namespace}/${m.name} ${m.position}`),
     manifests,
     secrets,
-    problems: problems.map(({ place, message }) => `${place}: ${message}`),
+    problems: problems.map(({ position, message }) => `${position}: ${message}`),
   };
 }
 

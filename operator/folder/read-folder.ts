@@ -16,12 +16,12 @@ export type Manifest = {
   readonly annotations: Readonly<Record<string, string>>;
   readonly spec: Readonly<Record<string, unknown>>;
   /** `tables/author.yaml:12`. */
-  readonly place: string;
+  readonly position: string;
 };
 
 export type FileProblem = {
   /** `tables/author.yaml:12`, relative to the folder. */
-  readonly place: string;
+  readonly position: string;
   readonly message: string;
 };
 
@@ -34,7 +34,7 @@ export type FolderContent = {
 };
 
 type Fields = Readonly<Record<string, unknown>>;
-type Found = { readonly fields: Fields; readonly place: string };
+type Found = { readonly fields: Fields; readonly position: string };
 
 const EXTENSIONS = new Set(['.yaml', '.yml', '.json']);
 export const DEFAULT_NAMESPACE = 'default';
@@ -44,11 +44,11 @@ export async function readFolder(folder: string): Promise<FolderContent> {
   const contents = await Promise.all(files.map((file) => readOne(folder, file)));
   const problems = contents.flatMap((content) => content.problems);
   const repeated = repetitions(contents.flatMap(({ manifests }) => manifests));
-  const spoilt = new Set(repeated.map(({ place }) => fileOf(place)));
+  const spoilt = new Set(repeated.map(({ position }) => fileOf(position)));
   return {
     manifests: contents
       .flatMap(({ manifests }) => manifests)
-      .filter(({ place }) => !spoilt.has(fileOf(place))),
+      .filter(({ position }) => !spoilt.has(fileOf(position))),
     secrets: new Map(contents.flatMap(({ secrets }) => [...secrets])),
     configMaps: new Map(contents.flatMap(({ configMaps }) => [...configMaps])),
     problems: [...problems, ...repeated],
@@ -107,7 +107,7 @@ async function documentsOf(file: string, name: string): Promise<readonly Found[]
     const before = text.slice(0, start).split('\n').length - 1;
     const parsed = parse(text.slice(start, bounds[i + 1]), before);
     const line = before + 1 + linesBeforeContent(text.slice(start, bounds[i + 1]));
-    return parsed.flatMap(itemsOf).map((fields) => ({ fields, place: `${name}:${line}` }));
+    return parsed.flatMap(itemsOf).map((fields) => ({ fields, position: `${name}:${line}` }));
   });
 }
 
@@ -154,26 +154,26 @@ type ValuesDocument = {
 
 /** Undefined: not ours to read. */
 function readDocument(found: Found): Manifest | ValuesDocument | FileProblem | undefined {
-  const { fields, place } = found;
+  const { fields, position } = found;
   const [apiVersion, kind] = [String(fields['apiVersion'] ?? ''), String(fields['kind'] ?? '')];
   if (apiVersion === 'v1' && (kind === 'Secret' || kind === 'ConfigMap')) return valuesOf(kind, found);
   if (apiVersion.split('/')[0] !== API_GROUP) return undefined;
   if (apiVersion !== GROUP_VERSION) {
-    return { place, message: `apiVersion ${apiVersion} is not known; write ${GROUP_VERSION}` };
+    return { position, message: `apiVersion ${apiVersion} is not known; write ${GROUP_VERSION}` };
   }
   const kinds = KINDS.map((row) => row.kind).join(', ');
-  if (!kindOf(kind)) return { place, message: `there is no kind ${kind || '(none)'}; there are ${kinds}` };
+  if (!kindOf(kind)) return { position, message: `there is no kind ${kind || '(none)'}; there are ${kinds}` };
   const metadata = isRecord(fields['metadata']) ? fields['metadata'] : {};
   const name = metadata['name'];
   if (typeof name !== 'string' || name === '')
-    return { place, message: `${kind}: metadata.name is required` };
+    return { position, message: `${kind}: metadata.name is required` };
   return {
     kind,
     name,
     namespace: namespaceOf(metadata),
     annotations: (metadata['annotations'] ?? {}) as Readonly<Record<string, string>>,
     spec: isRecord(fields['spec']) ? fields['spec'] : {},
-    place,
+    position,
   };
 }
 
@@ -204,15 +204,18 @@ function namespaceOf(metadata: Fields): string {
 function repetitions(manifests: readonly Manifest[]): readonly FileProblem[] {
   const groups = Map.groupBy(manifests, (m) => `${m.kind} ${m.namespace}/${m.name}`);
   return [...groups].flatMap(([name, [first, ...others]]) =>
-    others.map(({ place }) => ({ place, message: `${name} is at ${first!.place} too; rename one of them` })),
+    others.map(({ position }) => ({
+      position,
+      message: `${name} is at ${first!.position} too; rename one of them`,
+    })),
   );
 }
 
 function problemOf(error: unknown, name: string): FileProblem {
-  if (error instanceof SyntaxProblem) return { place: `${name}:${error.line}`, message: error.message };
-  return { place: name, message: error instanceof Error ? error.message : String(error) };
+  if (error instanceof SyntaxProblem) return { position: `${name}:${error.line}`, message: error.message };
+  return { position: name, message: error instanceof Error ? error.message : String(error) };
 }
 
-function fileOf(place: string): string {
-  return place.replace(/:\d+$/, '');
+function fileOf(position: string): string {
+  return position.replace(/:\d+$/, '');
 }

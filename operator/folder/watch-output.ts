@@ -7,12 +7,12 @@ import type { Report } from '../status/report.ts';
 import type { FolderSource } from './folder-source.ts';
 import { ownerOf, printProblems, printResource, printWrite } from './print.ts';
 
-export function narrator(source: FolderSource, write: (text: string) => void): (report: Report) => void {
-  const said = new Map<string, string>();
+export function watchOutput(source: FolderSource, write: (text: string) => void): (report: Report) => void {
+  const printed = new Map<string, string>();
   let problems = '';
   let pass = '';
   let ready = '';
-  const isNew = (id: string, text: string) => said.get(id) !== text && said.set(id, text) !== undefined;
+  const isNew = (id: string, text: string) => printed.get(id) !== text && printed.set(id, text) !== undefined;
   return (report) => {
     const now = printProblems(source.problems);
     if (now !== problems && now !== '') write(now);

@@ -9,7 +9,7 @@ import { dump, loadAll } from 'js-yaml';
 import { expect, test } from 'vitest';
 import { type CustomResource, crName } from '../kinds.ts';
 import type { LedgerEntry } from '../objects/ledger.ts';
-import { describeKey, hashOf, normalised } from '../objects/normal-form.ts';
+import { hashOf, normalised, printKey } from '../objects/normal-form.ts';
 import { plan, reconcile } from '../pass/reconcile.ts';
 import type { ReconcileOptions } from '../ports.ts';
 import type { Report } from '../status/report.ts';
@@ -90,7 +90,7 @@ function planOf(made: Awaited<ReturnType<typeof plan>>, engine: ScriptedEngine):
     document: engine.writes[0]?.edits.length ? engine.metadata : null,
     owners: Object.fromEntries(
       Object.entries(engine.ledger.objects).map(([key, { cr, generation }]) => [
-        describeKey(key),
+        printKey(key),
         `${cr} @${generation}`,
       ]),
     ),

@@ -24,7 +24,7 @@ export function consentOf(
   namespaces: ReadonlySet<string>,
   labelsOf: LabelsOf | undefined,
 ): Consent {
-  const judge = onePerNamespace((namespace) => judgement(engine, namespace, labelsOf));
+  const judge = oncePerNamespace((namespace) => namespaceConsent(engine, namespace, labelsOf));
   const seen = [...namespaces].toSorted().map((namespace) => {
     const { refusal, granted } = judge(namespace);
     return [namespace, refusal ?? null, granted.grants.map(({ name }) => name)];
@@ -43,9 +43,13 @@ function dependsOnLabels({ allowedNamespaces, grants = [] }: Spec): boolean {
   return allowedNamespaces?.from === 'Selector' || grants.some(({ namespaceSelector }) => namespaceSelector);
 }
 
-type Judgement = { readonly refusal: string | undefined; readonly granted: Granted };
+type NamespaceConsent = { readonly refusal: string | undefined; readonly granted: Granted };
 
-function judgement(engine: CustomResource, namespace: string, labelsOf: LabelsOf | undefined): Judgement {
+function namespaceConsent(
+  engine: CustomResource,
+  namespace: string,
+  labelsOf: LabelsOf | undefined,
+): NamespaceConsent {
   const { name, namespace: home } = engine.metadata;
   const { grants = [] } = engine.spec as Spec;
   const candidate = { namespace, isHome: namespace === home, labels: labelsOf?.(namespace) };
@@ -66,7 +70,7 @@ export const RELEASE_ANNOTATION = 'pergola.dev/release-reserved';
 /** Not for a namespace that is gone or may own nothing any more, nor where an administrator has released its names. */
 function reservesFor(
   { metadata, spec }: CustomResource,
-  { refusal, granted: { namespace, isHome, grants } }: Judgement,
+  { refusal, granted: { namespace, isHome, grants } }: NamespaceConsent,
   labelsOf: LabelsOf | undefined,
 ): boolean {
   const released = metadata.annotations?.[RELEASE_ANNOTATION]?.split(/[\s,]+/) ?? [];
@@ -104,8 +108,10 @@ export function refusalOf(
   return `Engine ${home}/${name} lets in namespaces with labels that ${namespace} lacks: ${missing.join(', ')}`;
 }
 
-function onePerNamespace(judge: (namespace: string) => Judgement): (namespace: string) => Judgement {
-  const judged = new Map<string, Judgement>();
+function oncePerNamespace(
+  judge: (namespace: string) => NamespaceConsent,
+): (namespace: string) => NamespaceConsent {
+  const judged = new Map<string, NamespaceConsent>();
   return (namespace) => {
     const found = judged.get(namespace) ?? judge(namespace);
     judged.set(namespace, found);

@@ -5,7 +5,7 @@
  *  Pure. Not here: what an object needs (needs.ts), who may bind at all (kubernetes/engine-binding.ts). */
 import type { MetadataObject } from '@pergola/engine/metadata';
 import { KINDS, kindOf } from '../kinds.ts';
-import { describeKey } from '../objects/normal-form.ts';
+import { printKey } from '../objects/normal-form.ts';
 import { DIMENSIONS, type Dimension, type Needs, needsOf, variablesNeeded } from './needs.ts';
 
 export type Grant = {
@@ -122,7 +122,7 @@ const MOST_VALUES = 5;
 
 function objectionText(granted: Granted, object: MetadataObject, needs: Needs): string {
   const { engine, namespace, isHome, grants } = granted;
-  const key = describeKey(object.key);
+  const key = printKey(object.key);
   const what = isHome
     ? `${key} names environment variables that Engine ${engine} does not grant`
     : `Engine ${engine} does not let namespace ${namespace} have ${key}`;

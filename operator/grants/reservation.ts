@@ -7,29 +7,33 @@ import type { EntryChange, Ledger, Reservation } from '../objects/ledger.ts';
 import type { CrSnapshot, ReconcileOptions } from '../ports.ts';
 
 /** The namespace a key stays with. */
-export type Holder = {
+export type ReservedKey = {
   readonly namespace: string;
   readonly until: Date;
   readonly isOver: boolean;
 };
 
-type World = {
+type ReservationContext = {
   readonly snapshot: Pick<CrSnapshot, 'consent' | 'at'>;
   readonly ledger: Ledger;
   readonly options: Pick<ReconcileOptions, 'manager' | 'policies'>;
 };
 
 /** Undefined where every permitted namespace may have the key. */
-export function holderOf(key: string, world: World): Holder | undefined {
+export function reservationOf(key: string, world: ReservationContext): ReservedKey | undefined {
   const { snapshot, ledger, options } = world;
   const entry = ledger.objects.get(key);
   const released = ledger.reservations?.get(key);
-  if (entry?.manager === options.manager) return holder(entry.cr, snapshot.at, world);
+  if (entry?.manager === options.manager) return reservedSince(entry.cr, snapshot.at, world);
   if (entry || released?.manager !== options.manager) return undefined;
-  return holder(released.cr, new Date(released.releasedAt), world);
+  return reservedSince(released.cr, new Date(released.releasedAt), world);
 }
 
-function holder(cr: string, since: Date, { snapshot: { consent, at }, options }: World): Holder | undefined {
+function reservedSince(
+  cr: string,
+  since: Date,
+  { snapshot: { consent, at }, options }: ReservationContext,
+): ReservedKey | undefined {
   const { namespace } = kindAndNamespaceOf(cr);
   const { reservationMinutes } = options.policies;
   if (reservationMinutes === 0 || !consent?.reservesFor(namespace)) return undefined;
@@ -44,23 +48,23 @@ const MOST_OF_A_NAMESPACE = 1000;
  *  `isClaimed`: a resource of the namespace still waits for the key. */
 export function reservationChanges(
   changes: readonly EntryChange[],
-  world: World,
+  world: ReservationContext,
   isClaimed: (key: string, namespace: string) => boolean,
 ): Readonly<Record<string, Reservation | null>> {
   const { snapshot, ledger, options } = world;
   const { manager } = options;
-  const made = new Map<string, Reservation | null>();
+  const result = new Map<string, Reservation | null>();
   for (const [key, { manager: of }] of ledger.reservations ?? []) {
     if (of !== manager || ledger.objects.has(key)) continue;
-    const held = holderOf(key, world);
-    if (!held || (held.isOver && !isClaimed(key, held.namespace))) made.set(key, null);
+    const reserved = reservationOf(key, world);
+    if (!reserved || (reserved.isOver && !isClaimed(key, reserved.namespace))) result.set(key, null);
   }
   for (const { key, before, after } of changes) {
-    if (after && ledger.reservations?.has(key)) made.set(key, null);
-    if (after || before?.manager !== manager || !holder(before.cr, snapshot.at, world)) continue;
-    made.set(key, { manager, cr: before.cr, releasedAt: snapshot.at.toISOString() });
+    if (after && ledger.reservations?.has(key)) result.set(key, null);
+    if (after || before?.manager !== manager || !reservedSince(before.cr, snapshot.at, world)) continue;
+    result.set(key, { manager, cr: before.cr, releasedAt: snapshot.at.toISOString() });
   }
-  return Object.fromEntries(bounded(made, ledger));
+  return Object.fromEntries(bounded(result, ledger));
 }
 
 /** Drops the oldest reservations of a namespace that has too many: a tenant that creates and deletes in turn must not fill the ledger. */

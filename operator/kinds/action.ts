@@ -14,21 +14,21 @@ import {
 import {
   Comment,
   closed,
-  described,
   exactlyOne,
   keyedList,
   MetadataName,
   plainList,
   Sdl,
   Url,
+  withDescription,
 } from './annotate.ts';
 import { readSdl, TypeRelationships, typeObjects } from './custom-types.ts';
-import { itemAt, placed } from './field-path.ts';
+import { itemAt, wholeAt } from './field-path.ts';
 import {
-  type Draft,
   type Inventory,
   kindRow,
   OBJECT_COLUMNS,
+  type ResourceDraft,
   SpecProblem,
   specOf,
   type TranslateContext,
@@ -39,14 +39,14 @@ import { describeHeaders, Headers, headersOf, readValue, ValueFrom } from './val
 export const ActionSpec = specOf(
   'Action',
   {
-    sdl: described(
+    sdl: withDescription(
       '`type Mutation { login(email: String!): Login }`: one field, and types only it uses.',
       Sdl,
     ),
-    handler: Type.Optional(described('May name variables of the engine: {{AUTH_URL}}/login.', Url)),
+    handler: Type.Optional(withDescription('May name variables of the engine: {{AUTH_URL}}/login.', Url)),
     handlerFrom: Type.Optional(ValueFrom),
     kind: Type.Optional(Type.Union([Type.Literal('synchronous'), Type.Literal('asynchronous')])),
-    timeoutSeconds: Type.Optional(described('30 when absent.', Seconds)),
+    timeoutSeconds: Type.Optional(withDescription('30 when absent.', Seconds)),
     forwardClientHeaders: Type.Optional(Type.Boolean()),
     ignoredClientHeaders: Type.Optional(plainList(Type.String({ maxLength: 255 }), 100)),
     headers: Type.Optional(Headers),
@@ -88,10 +88,10 @@ export const action = kindRow({
       ),
     ];
   },
-  places: (spec, { key, kind }) => {
+  fieldPaths: (spec, { key, kind }) => {
     const own = parseKey(key)?.segments.at(-1);
     return kind === 'action_permission'
-      ? placed(itemAt('permissions', spec.permissions, ({ role }) => role === own))
+      ? wholeAt(itemAt('permissions', spec.permissions, ({ role }) => role === own))
       : [];
   },
   describe: (inventory) => inventory.all('action').map((object) => describeAction(object, inventory)),
@@ -135,7 +135,7 @@ function actionObject(
   };
 }
 
-function describeAction({ key, definition: given }: MetadataObject, inventory: Inventory): Draft {
+function describeAction({ key, definition: given }: MetadataObject, inventory: Inventory): ResourceDraft {
   const { name, definition, comment } = given as Action;
   return {
     name,

@@ -7,7 +7,7 @@ import {
   Type,
 } from '@pergola/engine/metadata';
 import { closed, immutable, MetadataName, plainList } from './annotate.ts';
-import { type Draft, kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf } from './kind.ts';
 
 export const AllowListScope = closed(
   {
@@ -66,7 +66,7 @@ export function allowListObject(collection: string, scope: AllowListScope | unde
   };
 }
 
-function describeEntry({ definition }: MetadataObject): Draft {
+function describeEntry({ definition }: MetadataObject): ResourceDraft {
   const { collection } = definition as AllowListEntry;
   return { name: collection, spec: { collection, ...describeScope(definition as AllowListEntry) } };
 }

@@ -73,7 +73,7 @@ export function immutable(field: string, remedy: string): Rule {
 }
 
 /** `description` added to a schema, for `kubectl explain`. */
-export function described<T extends TSchema>(description: string, schema: T): T {
+export function withDescription<T extends TSchema>(description: string, schema: T): T {
   return { ...schema, description };
 }
 

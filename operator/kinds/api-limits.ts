@@ -9,8 +9,8 @@ import {
   type TSchema,
   Type,
 } from '@pergola/engine/metadata';
-import { closed, described, keyedList, MetadataName, plainList } from './annotate.ts';
-import { type Draft, kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { closed, keyedList, MetadataName, plainList, withDescription } from './annotate.ts';
+import { kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf } from './kind.ts';
 
 const MOST_ROLES = 500;
 
@@ -28,7 +28,7 @@ const TimeLimit = closed({
 const RATE = {
   maxRequestsPerMinute: Count,
   uniqueParams: Type.Optional(
-    described(
+    withDescription(
       'What separates callers of a role: IP, or session variables.',
       plainList(Type.String({ maxLength: 255 }), 32),
     ),
@@ -41,11 +41,11 @@ const RateLimit = closed({
 
 export const ApiLimitsSpec = specOf('ApiLimits', {
   disabled: Type.Optional(Type.Boolean({ description: 'None of the limits holds for now.' })),
-  depth: Type.Optional(described('Levels of fields.', Limit)),
-  nodes: Type.Optional(described('Fields of a request.', Limit)),
-  batch: Type.Optional(described('Requests in one body.', Limit)),
-  time: Type.Optional(described('How long a request may take.', TimeLimit)),
-  rate: Type.Optional(described('Requests of one caller.', RateLimit)),
+  depth: Type.Optional(withDescription('Levels of fields.', Limit)),
+  nodes: Type.Optional(withDescription('Fields of a request.', Limit)),
+  batch: Type.Optional(withDescription('Requests in one body.', Limit)),
+  time: Type.Optional(withDescription('How long a request may take.', TimeLimit)),
+  rate: Type.Optional(withDescription('Requests of one caller.', RateLimit)),
 });
 type ApiLimitsSpec = Static<typeof ApiLimitsSpec>;
 
@@ -109,7 +109,7 @@ function rateOf({ maxRequestsPerMinute, uniqueParams }: Rate): unknown {
   };
 }
 
-function describeLimits({ definition }: MetadataObject): Draft {
+function describeLimits({ definition }: MetadataObject): ResourceDraft {
   const given = definition as ApiLimits;
   const limit = (value: Metadata<number> | undefined) =>
     value && { global: value.global, perRole: roles(value.per_role, (limit) => ({ limit })) };

@@ -6,15 +6,17 @@ import {
   type Static,
   Type,
 } from '@pergola/engine/metadata';
-import { Comment, closed, described, GraphqlName, Identifier } from './annotate.ts';
+import { Comment, closed, GraphqlName, Identifier, withDescription } from './annotate.ts';
 import { TableName } from './permission.ts';
 
 export const ComputedFieldSpec = closed({
   name: GraphqlName,
-  function: described('The function’s schema and name in the database.', TableName),
-  tableArgument: Type.Optional(described('The argument that is the row; the first when absent.', Identifier)),
+  function: withDescription('The function’s schema and name in the database.', TableName),
+  tableArgument: Type.Optional(
+    withDescription('The argument that is the row; the first when absent.', Identifier),
+  ),
   sessionArgument: Type.Optional(
-    described('The json argument that receives the session variables.', Identifier),
+    withDescription('The json argument that receives the session variables.', Identifier),
   ),
   comment: Type.Optional(Comment),
 });

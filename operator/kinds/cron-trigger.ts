@@ -11,21 +11,21 @@ import {
 import {
   Comment,
   closed,
-  described,
   exactlyOne,
   immutable,
   MetadataName,
   OPEN_VALUE,
   Url,
+  withDescription,
 } from './annotate.ts';
-import { type Draft, kindRow, OBJECT_COLUMNS, specOf, type TranslateContext } from './kind.ts';
+import { kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf, type TranslateContext } from './kind.ts';
 import { describeTransforms, TRANSFORMS, transformsOf } from './transform.ts';
 import { describeHeaders, FromEnv, Headers, headersOf, readValue, ValueFrom } from './value-source.ts';
 
-const seconds = (description: string) => Type.Optional(described(description, Seconds));
+const seconds = (description: string) => Type.Optional(withDescription(description, Seconds));
 
 const Retry = closed({
-  numRetries: Type.Optional(described('0 when absent.', Count)),
+  numRetries: Type.Optional(withDescription('0 when absent.', Count)),
   retryIntervalSeconds: seconds('10 when absent.'),
   timeoutSeconds: seconds('60 when absent.'),
   toleranceSeconds: seconds('Runs that are later than this are left out; 21600 when absent.'),
@@ -36,10 +36,12 @@ export const CronTriggerSpec = specOf(
   {
     name: MetadataName,
     schedule: Type.String({ minLength: 1, maxLength: 255, description: 'A cron expression, in UTC.' }),
-    webhook: Type.Optional(described('May name variables of the engine: {{JOBS_URL}}/nightly.', Url)),
+    webhook: Type.Optional(withDescription('May name variables of the engine: {{JOBS_URL}}/nightly.', Url)),
     webhookFromEnv: Type.Optional(FromEnv),
     webhookFrom: Type.Optional(ValueFrom),
-    payload: Type.Optional(described('Sent with each call; any JSON.', Type.Unsafe<unknown>(OPEN_VALUE))),
+    payload: Type.Optional(
+      withDescription('Sent with each call; any JSON.', Type.Unsafe<unknown>(OPEN_VALUE)),
+    ),
     headers: Type.Optional(Headers),
     retry: Type.Optional(Retry),
     ...TRANSFORMS,
@@ -63,7 +65,7 @@ export const cronTrigger = kindRow({
   deletionPolicy: 'Delete',
   target: (spec) => `cron trigger ${spec.name}`,
   translate: (spec, context) => [triggerObject(spec, context)],
-  places: () => [{ at: 'spec.schedule', of: ['schedule'] }],
+  fieldPaths: () => [{ at: 'spec.schedule', of: ['schedule'] }],
   describe: (inventory) => inventory.all('cron_trigger').map(describeTrigger),
 });
 
@@ -94,7 +96,7 @@ function triggerObject(spec: CronTriggerSpec, context: TranslateContext): Metada
   };
 }
 
-function describeTrigger({ definition }: MetadataObject): Draft {
+function describeTrigger({ definition }: MetadataObject): ResourceDraft {
   const trigger = definition as CronTrigger;
   const { name, schedule, webhook, payload, retry_conf: retry, comment } = trigger;
   return {

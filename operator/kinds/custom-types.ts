@@ -11,11 +11,19 @@ import {
   type Static,
   Type,
 } from '@pergola/engine/metadata';
-import { closed, described, GraphqlName, keyedList, MetadataName, Sdl, textRecord } from './annotate.ts';
-import { type Draft, kindRow, OBJECT_COLUMNS, SpecProblem, specOf } from './kind.ts';
+import {
+  closed,
+  GraphqlName,
+  keyedList,
+  MetadataName,
+  Sdl,
+  textRecord,
+  withDescription,
+} from './annotate.ts';
+import { kindRow, OBJECT_COLUMNS, type ResourceDraft, SpecProblem, specOf } from './kind.ts';
 import { TableName } from './permission.ts';
 
-export const TypeRelationships = described(
+export const TypeRelationships = withDescription(
   'From types to rows of tables.',
   keyedList(
     ['typeName', 'name'],
@@ -23,9 +31,9 @@ export const TypeRelationships = described(
       typeName: GraphqlName,
       name: GraphqlName,
       type: Type.Union([Type.Literal('object'), Type.Literal('array')]),
-      source: Type.Optional(described('`default` when absent.', MetadataName)),
+      source: Type.Optional(withDescription('`default` when absent.', MetadataName)),
       table: TableName,
-      fieldMapping: described('Fields of the type → columns of the table.', textRecord()),
+      fieldMapping: withDescription('Fields of the type → columns of the table.', textRecord()),
     }),
     500,
   ),
@@ -33,7 +41,7 @@ export const TypeRelationships = described(
 type TypeRelationships = Static<typeof TypeRelationships>;
 
 export const CustomTypesSpec = specOf('CustomTypes', {
-  sdl: described('Scalars, enums, inputs and object types.', Sdl),
+  sdl: withDescription('Scalars, enums, inputs and object types.', Sdl),
   relationships: Type.Optional(TypeRelationships),
 });
 
@@ -130,7 +138,7 @@ type CustomType = {
   };
 };
 
-function describeTypes(objects: readonly MetadataObject[]): readonly Draft[] {
+function describeTypes(objects: readonly MetadataObject[]): readonly ResourceDraft[] {
   if (objects.length === 0) return [];
   const types = objects.map(({ definition }) => definition as CustomType);
   const byCategory = CUSTOM_TYPE_CATEGORIES.map((category) => [

@@ -8,32 +8,37 @@ import {
   type Static,
   Type,
 } from '@pergola/engine/metadata';
-import { closed, described, keyedList, MetadataName, plainList } from './annotate.ts';
-import { type Draft, type Inventory, kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
-import { describe, project, unproject } from './project.ts';
+import { closed, keyedList, MetadataName, plainList, withDescription } from './annotate.ts';
+import { type Inventory, kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf } from './kind.ts';
+import { project, projectValue, unproject } from './project.ts';
 
 const TlsHost = closed({
   host: MetadataName,
-  suffix: described('The port, or a path; "" for any.', Type.String({ maxLength: 255 })),
+  suffix: withDescription('The port, or a path; "" for any.', Type.String({ maxLength: 255 })),
   permissions: Type.Optional(plainList(Type.Literal('self-signed'), 1)),
 });
 
 export const EngineSettingsSpec = specOf('EngineSettings', {
   introspection: Type.Optional(
     closed({
-      disabledForRoles: described('Roles that may not ask for the schema.', plainList(MetadataName, 500)),
+      disabledForRoles: withDescription(
+        'Roles that may not ask for the schema.',
+        plainList(MetadataName, 500),
+      ),
     }),
   ),
   network: Type.Optional(
     closed({
-      tlsAllowlist: described(
+      tlsAllowlist: withDescription(
         'Hosts whose certificates need no known authority.',
         keyedList(['host', 'suffix'], TlsHost, 500),
       ),
     }),
   ),
-  metrics: Type.Optional(described('What metrics look at.', project(MetricsConfig))),
-  openTelemetry: Type.Optional(described('Where traces, metrics and logs are sent.', project(OpenTelemetry))),
+  metrics: Type.Optional(withDescription('What metrics look at.', project(MetricsConfig))),
+  openTelemetry: Type.Optional(
+    withDescription('Where traces, metrics and logs are sent.', project(OpenTelemetry)),
+  ),
 });
 type EngineSettingsSpec = Static<typeof EngineSettingsSpec>;
 
@@ -77,7 +82,7 @@ function settingsObjects(spec: EngineSettingsSpec): readonly MetadataObject[] {
   ];
 }
 
-function describeSettings(inventory: Inventory): readonly Draft[] {
+function describeSettings(inventory: Inventory): readonly ResourceDraft[] {
   const of = (kind: MetadataObject['kind']) => inventory.all(kind)[0]?.definition;
   const introspection = of('introspection') as { readonly disabled_for_roles: readonly string[] } | undefined;
   const hosts = inventory.all('tls').map(({ definition }) => ({ suffix: '', ...(definition as object) }));
@@ -86,8 +91,8 @@ function describeSettings(inventory: Inventory): readonly Draft[] {
   const spec = {
     introspection: introspection && { disabledForRoles: introspection.disabled_for_roles },
     network: hosts.length > 0 ? { tlsAllowlist: hosts } : undefined,
-    metrics: metrics && describe(MetricsConfig, metrics),
-    openTelemetry: openTelemetry && describe(OpenTelemetry, openTelemetry),
+    metrics: metrics && projectValue(MetricsConfig, metrics),
+    openTelemetry: openTelemetry && projectValue(OpenTelemetry, openTelemetry),
   };
   return Object.values(spec).some((part) => part !== undefined) ? [{ name: 'settings', spec }] : [];
 }

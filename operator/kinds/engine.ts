@@ -1,7 +1,7 @@
 /** Engine: where an engine is, how to be let in, and what holds for the resources bound to it. It stands for no metadata.
  *  Its status counts objects and says whether the engine answers. */
 import { Port, Type } from '@pergola/engine/metadata';
-import { closed, described, keyedList, Name, plainList } from './annotate.ts';
+import { closed, keyedList, Name, plainList, withDescription } from './annotate.ts';
 import { AdoptionPolicy, DeletionPolicySchema, DriftPolicy, ENGINE_COLUMNS, kindRow } from './kind.ts';
 
 const KeyRef = closed({ name: Name, key: Name });
@@ -12,14 +12,14 @@ const ServicePort = closed({
   port: Port,
 });
 
-const Endpoint = described(
+const Endpoint = withDescription(
   'Where the engine answers: a Service, in the namespace of this object unless said, or a URL.',
   closed(
     {
       service: Type.Optional(ServicePort),
       url: Type.Optional(Type.String({ pattern: '^https?://', maxLength: 2048 })),
       replicas: Type.Optional(
-        described(
+        withDescription(
           'A headless Service of the pods behind the endpoint, and the port of the pods. ' +
             'What is written is Ready once each of them serves it; when absent, once the endpoint does.',
           ServicePort,
@@ -34,7 +34,7 @@ const Endpoint = described(
   ),
 );
 
-const AllowedNamespaces = described(
+const AllowedNamespaces = withDescription(
   'Who may bind resources to this engine: Same (as when absent), All, or the namespaces with the labels.',
   closed(
     {
@@ -56,9 +56,10 @@ const AllowedNamespaces = described(
 /** `*` at the beginning or at the end stands for any text. */
 const Pattern = Type.String({ minLength: 1, maxLength: 512, pattern: '^[*]?[^*]*[*]?$' });
 
-const patterns = (description: string) => Type.Optional(described(description, plainList(Pattern, 500)));
+const patterns = (description: string) =>
+  Type.Optional(withDescription(description, plainList(Pattern, 500)));
 
-const Grants = described(
+const Grants = withDescription(
   'What namespaces may own. The namespace of this object may own every object without a grant, and needs one only for ' +
     'environment variables. Another namespace may own what one grant covers in all its fields. A field left out covers nothing, ' +
     'except kinds. `*` at the beginning or at the end of a value stands for any text.',
@@ -66,12 +67,12 @@ const Grants = described(
     'name',
     closed(
       {
-        name: described('For people.', Name),
+        name: withDescription('For people.', Name),
         namespaces: patterns(
           'Names of namespaces: team-a, team-*. Without these and the selector the grant is for the namespace of this object.',
         ),
         namespaceSelector: Type.Optional(
-          described(
+          withDescription(
             'The namespaces with these labels.',
             closed({
               matchLabels: Type.Record(Type.String(), Type.String({ maxLength: 63 }), {
@@ -82,7 +83,7 @@ const Grants = described(
           ),
         ),
         kinds: Type.Optional(
-          described(
+          withDescription(
             'Kinds of resources; when absent, all that concern single objects. Kinds that concern the whole engine must be named.',
             plainList(Type.String({ pattern: '^[A-Z][A-Za-z]*$', maxLength: 63 }), 32),
           ),
@@ -114,9 +115,11 @@ const count = (description: string, maximum: number) =>
 
 export const EngineSpec = closed({
   endpoint: Endpoint,
-  adminSecretRef: Type.Optional(described('Secret with the admin secret, in this namespace.', KeyRef)),
+  adminSecretRef: Type.Optional(withDescription('Secret with the admin secret, in this namespace.', KeyRef)),
   tls: Type.Optional(
-    closed({ caRef: described('ConfigMap or Secret with the authority the engine is signed by.', KeyRef) }),
+    closed({
+      caRef: withDescription('ConfigMap or Secret with the authority the engine is signed by.', KeyRef),
+    }),
   ),
   allowedNamespaces: Type.Optional(AllowedNamespaces),
   grants: Type.Optional(Grants),

@@ -14,7 +14,6 @@ import {
 } from '@pergola/engine/metadata';
 import {
   closed,
-  described,
   exactlyOne,
   Identifier,
   immutable,
@@ -22,23 +21,24 @@ import {
   plainList,
   type Rule,
   Url,
+  withDescription,
 } from './annotate.ts';
-import { type Draft, kindRow, OBJECT_COLUMNS, specOf, type TranslateContext } from './kind.ts';
+import { kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf, type TranslateContext } from './kind.ts';
 import { TableName } from './permission.ts';
 import { describeTransforms, TRANSFORMS, transformsOf } from './transform.ts';
 import { describeHeaders, FromEnv, Headers, headersOf, readValue, ValueFrom } from './value-source.ts';
 
 const Columns = plainList(Identifier);
 const Operation = closed({
-  columns: described('Columns whose change counts; ["*"] is all.', Columns),
-  payload: Type.Optional(described('Columns that are sent; all when absent.', Columns)),
+  columns: withDescription('Columns whose change counts; ["*"] is all.', Columns),
+  payload: Type.Optional(withDescription('Columns that are sent; all when absent.', Columns)),
 });
 type Operation = Static<typeof Operation>;
 
-const seconds = (description: string) => Type.Optional(described(description, Seconds));
+const seconds = (description: string) => Type.Optional(withDescription(description, Seconds));
 
 const Retry = closed({
-  numRetries: Type.Optional(described('0 when absent.', Count)),
+  numRetries: Type.Optional(withDescription('0 when absent.', Count)),
   intervalSeconds: seconds('10 when absent.'),
   timeoutSeconds: seconds('60 when absent.'),
 });
@@ -72,13 +72,13 @@ export const EventTriggerSpec = specOf(
     triggerOnReplication: Type.Optional(
       Type.Boolean({ description: 'Changes that replication brings count too.' }),
     ),
-    webhook: Type.Optional(described('May name variables of the engine: {{JOBS_URL}}/indexed.', Url)),
+    webhook: Type.Optional(withDescription('May name variables of the engine: {{JOBS_URL}}/indexed.', Url)),
     webhookFromEnv: Type.Optional(FromEnv),
     webhookFrom: Type.Optional(ValueFrom),
     headers: Type.Optional(Headers),
     retry: Type.Optional(Retry),
     ...TRANSFORMS,
-    cleanup: Type.Optional(described('When old events are deleted from the log.', Cleanup)),
+    cleanup: Type.Optional(withDescription('When old events are deleted from the log.', Cleanup)),
   },
   immutable('source', 'create a new EventTrigger object for a table of another source'),
   immutable('table', 'create a new EventTrigger object for another database table'),
@@ -142,7 +142,7 @@ function triggerObject(spec: EventTriggerSpec, context: TranslateContext): Metad
   };
 }
 
-function describeTrigger({ key, definition: given }: MetadataObject): Draft {
+function describeTrigger({ key, definition: given }: MetadataObject): ResourceDraft {
   const trigger = given as EventTrigger;
   const { name, definition, retry_conf: retry, cleanup_config: cleanup } = trigger;
   const [source = '', schema = '', table = ''] = parseKey(key)?.segments ?? [];

@@ -5,7 +5,7 @@
 import { type PathStep, printPath, type TSchema } from '@pergola/engine/metadata';
 import { projectPath } from './project.ts';
 
-export type Place = {
+export type FieldPath = {
   /** `spec.permissions[0].select` */
   readonly at: string;
   /** What of the object's definition stands there; absent: all of it. */
@@ -15,15 +15,15 @@ export type Place = {
 };
 
 /** Undefined: the spec has no field for it. `places`, the most particular first. */
-export function placeOf(places: readonly Place[], path: readonly PathStep[]): string | undefined {
-  const found = places.find(({ of = [] }) => of.every((step, i) => step === path[i]));
+export function fieldPathOf(paths: readonly FieldPath[], path: readonly PathStep[]): string | undefined {
+  const found = paths.find(({ of = [] }) => of.every((step, i) => step === path[i]));
   if (!found) return undefined;
   const rest = path.slice(found.of?.length ?? 0);
   return found.at + printPath(found.as ? projectPath(found.as, rest) : rest).slice(1);
 }
 
 /** All of the object stands there, if it stands anywhere. */
-export function placed(at: string | undefined): readonly Place[] {
+export function wholeAt(at: string | undefined): readonly FieldPath[] {
   return at === undefined ? [] : [{ at }];
 }
 

@@ -88,7 +88,7 @@ test('every place a kind speaks of is a field of its examples', () => {
     const row = kindOf(example.kind);
     const objects = row?.translate(example.spec, { valueFrom: () => '{}' }) ?? [];
     return objects.flatMap((object) =>
-      (row?.places?.(example.spec, object) ?? []).map(({ at }) => [at, valueAt(example, at)] as const),
+      (row?.fieldPaths?.(example.spec, object) ?? []).map(({ at }) => [at, valueAt(example, at)] as const),
     );
   });
   const optional = ['spec.connection.ssl', 'spec.connectionTemplate', 'spec.connectionSet'];

@@ -4,15 +4,15 @@
  *  Not here: where kinds say their objects (kinds/). */
 import { type MetadataObject, type PathStep, printPath } from '@pergola/engine/metadata';
 import { type CustomResource, kindOf } from '../kinds.ts';
-import { placeOf } from './field-path.ts';
+import { fieldPathOf } from './field-path.ts';
 
 export function fieldIn(
   cr: CustomResource | undefined,
   object: Pick<MetadataObject, 'key' | 'kind'> | undefined,
   path: readonly PathStep[],
 ): string {
-  const places = cr && object && kindOf(cr.kind)?.places?.(cr.spec, object);
-  const field = places && placeOf(places, path);
+  const paths = cr && object && kindOf(cr.kind)?.fieldPaths?.(cr.spec, object);
+  const field = paths && fieldPathOf(paths, path);
   if (field !== undefined) return ` at ${field}`;
   return path.length > 0 ? ` at ${printPath(path).slice(2)}` : '';
 }

@@ -11,17 +11,17 @@ import {
 import {
   Comment,
   closed,
-  described,
   GraphqlName,
   Identifier,
   immutable,
   keyedList,
   MetadataName,
+  withDescription,
 } from './annotate.ts';
-import { itemAt, placed } from './field-path.ts';
-import { type Draft, type Inventory, kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { itemAt, wholeAt } from './field-path.ts';
+import { type Inventory, kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf } from './kind.ts';
 import { TableName } from './permission.ts';
-import { describe, unproject } from './project.ts';
+import { projectValue, unproject } from './project.ts';
 
 const Configuration = closed({
   customName: Type.Optional(GraphqlName),
@@ -29,10 +29,10 @@ const Configuration = closed({
     closed({ function: Type.Optional(GraphqlName), functionAggregate: Type.Optional(GraphqlName) }),
   ),
   sessionArgument: Type.Optional(
-    described('The json argument that receives the session variables.', Identifier),
+    withDescription('The json argument that receives the session variables.', Identifier),
   ),
   exposedAs: Type.Optional(
-    described(
+    withDescription(
       'Where a function that may write has its field; one that only reads is a query.',
       Type.Union([Type.Literal('query'), Type.Literal('mutation')]),
     ),
@@ -49,7 +49,7 @@ export const FunctionSpec = specOf(
   'Function',
   {
     source: MetadataName,
-    function: described('The function’s schema and name in the database.', TableName),
+    function: withDescription('The function’s schema and name in the database.', TableName),
     configuration: Type.Optional(Configuration),
     permissions: Type.Optional(keyedList('role', closed({ role: MetadataName }), 500)),
     comment: Type.Optional(Comment),
@@ -73,10 +73,10 @@ export const trackedFunction = kindRow({
   deletionPolicy: 'Delete',
   target: (spec) => `${spec.source}/${spec.function.schema}.${spec.function.name}`,
   translate: (spec) => functionObjects(spec),
-  places: (spec, { key, kind }) => {
+  fieldPaths: (spec, { key, kind }) => {
     const own = parseKey(key)?.segments.at(-1);
     return kind === 'function_permission'
-      ? placed(itemAt('permissions', spec.permissions, ({ role }) => role === own))
+      ? wholeAt(itemAt('permissions', spec.permissions, ({ role }) => role === own))
       : [];
   },
   describe: (inventory) => inventory.all('function').map((object) => describeFunction(object, inventory)),
@@ -107,14 +107,14 @@ function functionObjects(spec: FunctionSpec): readonly MetadataObject[] {
   ];
 }
 
-function describeFunction({ key, definition }: MetadataObject, inventory: Inventory): Draft {
+function describeFunction({ key, definition }: MetadataObject, inventory: Inventory): ResourceDraft {
   const { function: name, configuration, comment } = definition as TrackedFunction;
   return {
     name: name.name,
     spec: {
       source: parseKey(key)?.segments[0],
       function: name,
-      configuration: configuration && describe(FunctionConfiguration, configuration),
+      configuration: configuration && projectValue(FunctionConfiguration, configuration),
       permissions: inventory.under(key, 'function_permission').map((permission) => permission.definition),
       comment,
     },

@@ -1,13 +1,13 @@
 /** InheritedRole: a role that may do what others may, together. */
 import { type InheritedRole, objectKey } from '@pergola/engine/metadata';
-import { described, immutable, MetadataName, plainList } from './annotate.ts';
+import { immutable, MetadataName, plainList, withDescription } from './annotate.ts';
 import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
 
 export const InheritedRoleSpec = specOf(
   'InheritedRole',
   {
     role: MetadataName,
-    roleSet: described('The roles it inherits from.', { ...plainList(MetadataName, 500), minItems: 1 }),
+    roleSet: withDescription('The roles it inherits from.', { ...plainList(MetadataName, 500), minItems: 1 }),
   },
   immutable('role', 'create a new InheritedRole object for another role'),
 );

@@ -2,8 +2,8 @@
  *  Not here: the rows (../kinds.ts). */
 import type { MetadataObject, ObjectKind } from '@pergola/engine/metadata';
 import { type Static, type TProperties, type TSchema, Type } from '@pergola/engine/metadata';
-import { closed, described, immutable, Name, type Rule } from './annotate.ts';
-import type { Place } from './field-path.ts';
+import { closed, immutable, Name, type Rule, withDescription } from './annotate.ts';
+import type { FieldPath } from './field-path.ts';
 import type { Reason } from './resource.ts';
 
 export type PrinterColumn = {
@@ -51,7 +51,7 @@ export type Inventory = {
 };
 
 /** What a resource would say, without what all kinds have. Keys without a value are absent keys. */
-export type Draft = {
+export type ResourceDraft = {
   /** What the resource may be called; any text. */
   readonly name: string;
   readonly spec: object;
@@ -85,37 +85,40 @@ export type KindRow = {
   /** The metadata objects the resource stands for. `spec` fits the schema. */
   readonly translate: (spec: unknown, context: TranslateContext) => readonly MetadataObject[];
   /** Where in the spec the objects it stands for are said, most particular first. Absent, or none: nowhere in particular. */
-  readonly places?: (spec: unknown, object: Pick<MetadataObject, 'key' | 'kind'>) => readonly Place[];
+  readonly fieldPaths?: (spec: unknown, object: Pick<MetadataObject, 'key' | 'kind'>) => readonly FieldPath[];
   /** The inverse: the resources that stand for objects of this kind. What a spec cannot say may be wrong in it: whoever asks
    *  translates it and compares. Absent: nothing is described by this kind. */
-  readonly describe?: (inventory: Inventory) => readonly Draft[];
+  readonly describe?: (inventory: Inventory) => readonly ResourceDraft[];
 };
 
 /** A row whose functions know the type of its spec. */
 export function kindRow<S extends TSchema>(
-  row: Omit<KindRow, 'scope' | 'spec' | 'target' | 'translate' | 'places'> & {
+  row: Omit<KindRow, 'scope' | 'spec' | 'target' | 'translate' | 'fieldPaths'> & {
     readonly spec: S;
     readonly target: (spec: Static<S>) => string;
     readonly translate: (spec: Static<S>, context: TranslateContext) => readonly MetadataObject[];
-    readonly places?: (spec: Static<S>, object: Pick<MetadataObject, 'key' | 'kind'>) => readonly Place[];
+    readonly fieldPaths?: (
+      spec: Static<S>,
+      object: Pick<MetadataObject, 'key' | 'kind'>,
+    ) => readonly FieldPath[];
   },
 ): KindRow {
   return { ...row, scope: 'Namespaced' } as unknown as KindRow;
 }
 
-const EngineRef = described(
+const EngineRef = withDescription(
   'The Engine this belongs to; without a namespace the one in the same namespace.',
   closed({ name: Name, namespace: Type.Optional(Name) }),
 );
-export const DriftPolicy = described(
+export const DriftPolicy = withDescription(
   'What happens when an owned object was changed by hand: Correct (as when absent), Report, Ignore.',
   Type.Union([Type.Literal('Correct'), Type.Literal('Report'), Type.Literal('Ignore')]),
 );
-export const AdoptionPolicy = described(
+export const AdoptionPolicy = withDescription(
   'May objects that exist already be taken over: IfEqual (as when absent), Always, Never.',
   Type.Union([Type.Literal('IfEqual'), Type.Literal('Always'), Type.Literal('Never')]),
 );
-export const DeletionPolicySchema = described(
+export const DeletionPolicySchema = withDescription(
   'What becomes of the objects when this resource is deleted: Delete, or Retain. Retain has an effect only in the namespace of the ' +
     'Engine.',
   Type.Union([Type.Literal('Delete'), Type.Literal('Retain')]),

@@ -14,10 +14,10 @@ import {
   YAML_SCHEMA,
 } from '@pergola/engine/metadata';
 import { load, YAMLException } from 'js-yaml';
-import { closed, described, keyedList, OPEN_OBJECT, type Rule } from './annotate.ts';
-import { itemAt, type Place, placed } from './field-path.ts';
+import { closed, keyedList, OPEN_OBJECT, type Rule, withDescription } from './annotate.ts';
+import { type FieldPath, itemAt, wholeAt } from './field-path.ts';
 import { kindRow, OBJECT_COLUMNS, SpecProblem, specOf, type TranslateContext } from './kind.ts';
-import { excessOf } from './spec-limits.ts';
+import { exceededLimit } from './spec-limits.ts';
 import { ConfigMapKeyRef } from './value-source.ts';
 
 const Document = Type.Unsafe<Readonly<Record<string, unknown>>>(OPEN_OBJECT);
@@ -33,7 +33,7 @@ export const MetadataBundleSpec = specOf(
   'MetadataBundle',
   {
     from: Type.Optional(
-      described(
+      withDescription(
         'Documents in ConfigMaps, JSON or YAML; a large one may be spread over several.',
         Type.Array(
           { ...closed({ configMapKeyRef: ConfigMapKeyRef }), 'x-kubernetes-map-type': 'atomic' },
@@ -41,15 +41,15 @@ export const MetadataBundleSpec = specOf(
         ),
       ),
     ),
-    metadata: Type.Optional(described('A document, version 3, as export_metadata gives it.', Document)),
+    metadata: Type.Optional(withDescription('A document, version 3, as export_metadata gives it.', Document)),
     objects: Type.Optional(
-      described(
+      withDescription(
         'Single objects by key, as messages and plans name them: api_limits, native_query/default/overdue.',
         keyedList('key', closed({ key: Key, definition: Document })),
       ),
     ),
     exclude: Type.Optional(
-      described(
+      withDescription(
         'Objects that are left out with all that is nested in them, by kind and name: table, default/public/author.',
         keyedList(
           ['kind', 'name'],
@@ -80,7 +80,7 @@ export const metadataBundle = kindRow({
     Object.keys(spec)
       .filter((key) => PARTS.has(key))
       .join(', '),
-  places: (spec, object) => placesIn(spec, object),
+  fieldPaths: (spec, object) => fieldPathsIn(spec, object),
   translate: (spec, context) => {
     const documents = [
       ...(spec.from ?? []).map(({ configMapKeyRef }, i) => ({
@@ -95,12 +95,12 @@ export const metadataBundle = kindRow({
 });
 
 /** What a document says has no path that is the same in every spelling of documents. */
-function placesIn(
+function fieldPathsIn(
   { objects }: MetadataBundleSpec,
   { key: own }: Pick<MetadataObject, 'key'>,
-): readonly Place[] {
+): readonly FieldPath[] {
   const at = itemAt('objects', objects, ({ key }) => key === own);
-  return placed(at === undefined ? at : `${at}.definition`);
+  return wholeAt(at === undefined ? at : `${at}.definition`);
 }
 
 const PARTS = new Set(['from', 'metadata', 'objects']);
@@ -113,7 +113,7 @@ function documentIn(
   const text = context.valueFrom({ configMapKeyRef }, path);
   try {
     const document = load(String(text), { schema: YAML_SCHEMA });
-    const excess = excessOf(document);
+    const excess = exceededLimit(document);
     if (excess) throw new SpecProblem('InvalidSpec', `${path}: the document ${excess}`);
     return document;
   } catch (error) {

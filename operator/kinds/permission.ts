@@ -13,9 +13,9 @@ import {
   UpdateRule,
 } from '@pergola/engine/metadata';
 import { Comment, closed, Identifier, immutable, MetadataName, type Rule } from './annotate.ts';
-import type { Place } from './field-path.ts';
+import type { FieldPath } from './field-path.ts';
 import { kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
-import { describe, project, unproject } from './project.ts';
+import { project, projectValue, unproject } from './project.ts';
 
 /** In the order they are written. */
 const OPERATIONS = [
@@ -64,7 +64,7 @@ export function permissionObjects(
 }
 
 /** Where the rule of the kind stands; `at`: what holds `select`, `insert`, `update` and `delete`. None: it is no permission. */
-export function rulePlaces(kind: ObjectKind, at: string): readonly Place[] {
+export function ruleFieldPaths(kind: ObjectKind, at: string): readonly FieldPath[] {
   return OPERATIONS.filter(([, own]) => own === kind).flatMap(([name, , schema]) => [
     { at: `${at}.${name}`, of: ['permission'], as: schema },
     { at: `${at}.${name}` },
@@ -79,7 +79,7 @@ export function describePermissions(
   const rules = OPERATIONS.flatMap(([name, kind, schema]) =>
     objects(kind).map(({ definition }) => {
       const { role, permission, comment } = definition as SelectPermission;
-      return { role, comment, rule: [name, describe(schema, permission)] as const };
+      return { role, comment, rule: [name, projectValue(schema, permission)] as const };
     }),
   );
   const byRole = [...Map.groupBy(rules, ({ role }) => role)];
@@ -113,5 +113,5 @@ export const tablePermission = kindRow({
   deletionPolicy: 'Delete',
   target: (spec) => `${spec.role} on ${spec.source}/${spec.table.schema}.${spec.table.name}`,
   translate: (spec) => permissionObjects(spec.source, spec.table, spec.role, spec),
-  places: (_, { kind }) => rulePlaces(kind, 'spec'),
+  fieldPaths: (_, { kind }) => ruleFieldPaths(kind, 'spec'),
 });

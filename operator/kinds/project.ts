@@ -32,8 +32,8 @@ export function unproject(schema: TSchema, value: unknown): unknown {
 }
 
 /** The inverse of `unproject`. */
-export function describe(schema: TSchema, value: unknown): unknown {
-  return describedAs(schema as Shape, value);
+export function projectValue(schema: TSchema, value: unknown): unknown {
+  return projectedValue(schema as Shape, value);
 }
 
 /** The path of the same field in a custom resource. */
@@ -107,19 +107,19 @@ function restored(shape: Shape, value: unknown): unknown {
   );
 }
 
-function describedAs(shape: Shape, value: unknown): unknown {
+function projectedValue(shape: Shape, value: unknown): unknown {
   if (shape.anyOf) {
     const branches = withoutNull(shape);
     if (branches[0]?.const === '*') return value === '*' ? ['*'] : value;
-    return branches.length === 1 ? describedAs(branches[0]!, value) : value;
+    return branches.length === 1 ? projectedValue(branches[0]!, value) : value;
   }
   if (isOpen(shape)) return value;
-  if (Array.isArray(value)) return value.map((item) => describedAs(shape.items ?? {}, item));
+  if (Array.isArray(value)) return value.map((item) => projectedValue(shape.items ?? {}, item));
   if (!shape.properties || !isRecord(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
       camelCase(key),
-      describedAs(shape.properties?.[key] ?? {}, inner),
+      projectedValue(shape.properties?.[key] ?? {}, inner),
     ]),
   );
 }

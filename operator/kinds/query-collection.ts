@@ -8,8 +8,8 @@ import {
   Type,
 } from '@pergola/engine/metadata';
 import { AllowListScope, allowListObject, describeScope } from './allow-list-entry.ts';
-import { Comment, closed, described, immutable, keyedList, MetadataName } from './annotate.ts';
-import { type Draft, type Inventory, kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { Comment, closed, immutable, keyedList, MetadataName, withDescription } from './annotate.ts';
+import { type Inventory, kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf } from './kind.ts';
 
 export const QueryCollectionSpec = specOf(
   'QueryCollection',
@@ -21,7 +21,10 @@ export const QueryCollectionSpec = specOf(
       closed({ name: MetadataName, query: Type.String({ minLength: 1, maxLength: 131_072 }) }),
     ),
     allowlist: Type.Optional(
-      described('Puts the collection on the allow list.', closed({ scope: Type.Optional(AllowListScope) })),
+      withDescription(
+        'Puts the collection on the allow list.',
+        closed({ scope: Type.Optional(AllowListScope) }),
+      ),
     ),
   },
   immutable('name', 'create a new QueryCollection object for another name'),
@@ -48,7 +51,7 @@ export const queryCollection = kindRow({
     },
     ...(spec.allowlist ? [allowListObject(spec.name, spec.allowlist.scope)] : []),
   ],
-  places: (_, { kind }) =>
+  fieldPaths: (_, { kind }) =>
     kind === 'allowlist'
       ? [{ at: 'spec.allowlist' }]
       : [{ at: 'spec.queries', of: ['definition', 'queries'] }],
@@ -56,7 +59,7 @@ export const queryCollection = kindRow({
     inventory.all('query_collection').map((object) => describeCollection(object, inventory)),
 });
 
-function describeCollection({ definition: given }: MetadataObject, inventory: Inventory): Draft {
+function describeCollection({ definition: given }: MetadataObject, inventory: Inventory): ResourceDraft {
   const { name, comment, definition } = given as QueryCollection;
   const entry = inventory
     .all('allowlist')

@@ -7,14 +7,22 @@ import {
   type Static,
   Type,
 } from '@pergola/engine/metadata';
-import { Comment, closed, described, exactlyOne, GraphqlName, Identifier, plainList } from './annotate.ts';
+import {
+  Comment,
+  closed,
+  exactlyOne,
+  GraphqlName,
+  Identifier,
+  plainList,
+  withDescription,
+} from './annotate.ts';
 import { TableName } from './permission.ts';
 
 const Manual = closed(
   {
     table: Type.Optional(TableName),
     nativeQuery: Type.Optional(GraphqlName),
-    columnMapping: described(
+    columnMapping: withDescription(
       'Column of this table → column of the other.',
       Type.Record(Type.String(), Identifier, { minProperties: 1, maxProperties: 100 }),
     ),
@@ -34,7 +42,7 @@ export const ObjectRelationship = closed(
   {
     name: GraphqlName,
     foreignKey: Type.Optional(
-      described(
+      withDescription(
         'Own columns that refer to the other table; with `table`, columns of that table that refer here.',
         closed({ columns, table: Type.Optional(TableName) }),
       ),
@@ -49,7 +57,7 @@ export const ArrayRelationship = closed(
   {
     name: GraphqlName,
     foreignKey: Type.Optional(
-      described('Columns of the other table that refer here.', closed({ columns, table: TableName })),
+      withDescription('Columns of the other table that refer here.', closed({ columns, table: TableName })),
     ),
     manual: Type.Optional(Manual),
     comment: Type.Optional(Comment),

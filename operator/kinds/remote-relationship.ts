@@ -10,7 +10,6 @@ import {
 } from '@pergola/engine/metadata';
 import {
   closed,
-  described,
   exactlyOne,
   GraphqlName,
   immutable,
@@ -19,23 +18,24 @@ import {
   plainList,
   type Rule,
   textRecord,
+  withDescription,
 } from './annotate.ts';
-import { type Draft, kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf } from './kind.ts';
 import { TableName } from './permission.ts';
 
 const ToSource = closed({
   source: MetadataName,
   table: TableName,
   relationshipType: Type.Union([Type.Literal('object'), Type.Literal('array')]),
-  fieldMapping: described('Fields here → columns there.', textRecord()),
+  fieldMapping: withDescription('Fields here → columns there.', textRecord()),
 });
 const ToRemoteSchema = closed({
   remoteSchema: MetadataName,
-  lhsFields: described(
+  lhsFields: withDescription(
     'Fields here that arguments there are made of.',
     plainList(Type.String({ maxLength: 255 }), 100),
   ),
-  remoteField: described(
+  remoteField: withDescription(
     'The field there, with its arguments: {invoices: {arguments: {articleId: $id}}}.',
     Type.Unsafe<Readonly<Record<string, unknown>>>(OPEN_OBJECT),
   ),
@@ -51,9 +51,9 @@ const ONE_OWNER: Rule = {
 export const RemoteRelationshipSpec = specOf(
   'RemoteRelationship',
   {
-    source: Type.Optional(described('Source of the table it begins at.', MetadataName)),
+    source: Type.Optional(withDescription('Source of the table it begins at.', MetadataName)),
     table: Type.Optional(TableName),
-    remoteSchema: Type.Optional(described('Remote schema of the type it begins at.', MetadataName)),
+    remoteSchema: Type.Optional(withDescription('Remote schema of the type it begins at.', MetadataName)),
     typeName: Type.Optional(GraphqlName),
     name: GraphqlName,
     toSource: Type.Optional(ToSource),
@@ -119,7 +119,7 @@ function relationshipObject(spec: RemoteRelationshipSpec): MetadataObject {
   };
 }
 
-function describeRelationship({ key, kind, definition: given }: MetadataObject): Draft {
+function describeRelationship({ key, kind, definition: given }: MetadataObject): ResourceDraft {
   const { name, definition } = given as RemoteRelationship;
   const { to_source: source, to_remote_schema: schema } = definition;
   const segments = parseKey(key)?.segments ?? [];

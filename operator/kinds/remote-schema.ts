@@ -14,7 +14,6 @@ import {
 import {
   Comment,
   closed,
-  described,
   exactlyOne,
   GraphqlName,
   immutable,
@@ -23,24 +22,25 @@ import {
   Sdl,
   textRecord,
   Url,
+  withDescription,
 } from './annotate.ts';
-import { itemAt, placed } from './field-path.ts';
+import { itemAt, wholeAt } from './field-path.ts';
 import {
-  type Draft,
   type Inventory,
   kindRow,
   OBJECT_COLUMNS,
+  type ResourceDraft,
   specOf,
   type TranslateContext,
 } from './kind.ts';
-import { describe, unproject } from './project.ts';
+import { projectValue, unproject } from './project.ts';
 import { describeHeaders, FromEnv, Headers, headersOf, readValue, ValueFrom } from './value-source.ts';
 
 const Affix = Type.Optional(Type.String({ maxLength: 255 }));
 
 const Customization = closed({
   rootFieldsNamespace: Type.Optional(
-    described('All its root fields under one field of this name.', GraphqlName),
+    withDescription('All its root fields under one field of this name.', GraphqlName),
   ),
   typeNames: Type.Optional(closed({ prefix: Affix, suffix: Affix, mapping: Type.Optional(textRecord(500)) })),
   fieldNames: Type.Optional(
@@ -59,7 +59,7 @@ const CUSTOMIZATION = RemoteSchemaDefinition.properties.customization;
 
 const Permission = closed({
   role: MetadataName,
-  schema: described('What the role sees of the schema; arguments may carry @preset.', Sdl),
+  schema: withDescription('What the role sees of the schema; arguments may carry @preset.', Sdl),
   comment: Type.Optional(Comment),
 });
 
@@ -67,10 +67,10 @@ export const RemoteSchemaSpec = specOf(
   'RemoteSchema',
   {
     name: MetadataName,
-    url: Type.Optional(described('May name variables of the engine: {{BILLING_URL}}/graphql.', Url)),
+    url: Type.Optional(withDescription('May name variables of the engine: {{BILLING_URL}}/graphql.', Url)),
     urlFromEnv: Type.Optional(FromEnv),
     urlFrom: Type.Optional(ValueFrom),
-    timeoutSeconds: Type.Optional(described('60 when absent.', Seconds)),
+    timeoutSeconds: Type.Optional(withDescription('60 when absent.', Seconds)),
     forwardClientHeaders: Type.Optional(Type.Boolean()),
     headers: Type.Optional(Headers),
     customization: Type.Optional(Customization),
@@ -105,10 +105,10 @@ export const remoteSchema = kindRow({
       }),
     ),
   ],
-  places: (spec, { key, kind }) => {
+  fieldPaths: (spec, { key, kind }) => {
     const own = parseKey(key)?.segments.at(-1);
     return kind === 'remote_schema_permission'
-      ? placed(itemAt('permissions', spec.permissions, ({ role }) => role === own))
+      ? wholeAt(itemAt('permissions', spec.permissions, ({ role }) => role === own))
       : [];
   },
   describe: (inventory) => inventory.all('remote_schema').map((object) => describeSchema(object, inventory)),
@@ -139,7 +139,7 @@ function schemaObject(spec: RemoteSchemaSpec, context: TranslateContext): Metada
   };
 }
 
-function describeSchema({ key, definition: given }: MetadataObject, inventory: Inventory): Draft {
+function describeSchema({ key, definition: given }: MetadataObject, inventory: Inventory): ResourceDraft {
   const { name, definition, comment } = given as RemoteSchema;
   const permissions = inventory.under(key, 'remote_schema_permission').map((permission) => {
     const { role, definition: part, comment: said } = permission.definition as RemoteSchemaPermission;
@@ -154,7 +154,7 @@ function describeSchema({ key, definition: given }: MetadataObject, inventory: I
       timeoutSeconds: definition.timeout_seconds,
       forwardClientHeaders: definition.forward_client_headers,
       headers: describeHeaders(definition.headers),
-      customization: definition.customization && describe(CUSTOMIZATION, definition.customization),
+      customization: definition.customization && projectValue(CUSTOMIZATION, definition.customization),
       permissions,
       comment,
     },

@@ -7,19 +7,25 @@ import {
   type Static,
   Type,
 } from '@pergola/engine/metadata';
-import { Comment, closed, described, immutable, MetadataName, plainList } from './annotate.ts';
-import { type Draft, kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { Comment, closed, immutable, MetadataName, plainList, withDescription } from './annotate.ts';
+import { kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf } from './kind.ts';
 
 export const RestEndpointSpec = specOf(
   'RestEndpoint',
   {
     name: MetadataName,
-    url: described(
+    url: withDescription(
       'Below /api/rest; a part with a colon is a variable: articles/:id.',
       Type.String({ minLength: 1, maxLength: 2048 }),
     ),
-    methods: described('Of GET, POST, PUT, PATCH and DELETE.', { ...plainList(RestMethod, 5), minItems: 1 }),
-    query: described('The query, of a collection.', closed({ collection: MetadataName, name: MetadataName })),
+    methods: withDescription('Of GET, POST, PUT, PATCH and DELETE.', {
+      ...plainList(RestMethod, 5),
+      minItems: 1,
+    }),
+    query: withDescription(
+      'The query, of a collection.',
+      closed({ collection: MetadataName, name: MetadataName }),
+    ),
     comment: Type.Optional(Comment),
   },
   immutable('name', 'create a new RestEndpoint object for another name'),
@@ -57,7 +63,7 @@ function endpointObject({ name, url, methods, query, comment }: RestEndpointSpec
   };
 }
 
-function describeEndpoint({ definition: given }: MetadataObject): Draft {
+function describeEndpoint({ definition: given }: MetadataObject): ResourceDraft {
   const { name, url, methods, definition, comment } = given as RestEndpoint;
   const { collection_name: collection, query_name } = definition.query;
   return { name, spec: { name, url, methods, query: { collection, name: query_name }, comment } };

@@ -19,12 +19,19 @@ import {
   type Static,
   Type,
 } from '@pergola/engine/metadata';
-import { closed, described, exactlyOne, immutable, keyedList, MetadataName, Name } from './annotate.ts';
-import type { Place } from './field-path.ts';
-import { type Draft, kindRow, OBJECT_COLUMNS, OWN_SECRET, specOf, type TranslateContext } from './kind.ts';
-import { describe, project, unproject } from './project.ts';
+import { closed, exactlyOne, immutable, keyedList, MetadataName, Name, withDescription } from './annotate.ts';
+import type { FieldPath } from './field-path.ts';
+import {
+  kindRow,
+  OBJECT_COLUMNS,
+  OWN_SECRET,
+  type ResourceDraft,
+  specOf,
+  type TranslateContext,
+} from './kind.ts';
+import { project, projectValue, unproject } from './project.ts';
 
-const UrlFrom = described(
+const UrlFrom = withDescription(
   'Where the connection URL is kept: a variable of the engine, a file the engine reads, or a Secret.',
   closed(
     {
@@ -36,7 +43,7 @@ const UrlFrom = described(
   ),
 );
 
-const Parameters = described(
+const Parameters = withDescription(
   'The parts of the connection URL, where no place holds all of it.',
   closed({
     host: MetadataName,
@@ -44,7 +51,7 @@ const Parameters = described(
     database: MetadataName,
     username: MetadataName,
     passwordFrom: Type.Optional(
-      described(
+      withDescription(
         'A Secret in this namespace, where the Engine allows literal secrets; without one none is sent.',
         closed({ secretKeyRef: closed({ name: Name, key: Name }) }),
       ),
@@ -52,7 +59,7 @@ const Parameters = described(
   }),
 );
 
-const seconds = (description: string) => Type.Optional(described(description, Seconds));
+const seconds = (description: string) => Type.Optional(withDescription(description, Seconds));
 const connections = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, description }));
 
@@ -72,7 +79,7 @@ const CONNECTION = {
   isolationLevel: Type.Optional(project(IsolationLevel)),
   pool: Type.Optional(Pool),
   ssl: Type.Optional(
-    described(
+    withDescription(
       'How connections are encrypted, as in libpq; certificates and keys are PEM texts in variables of the engine.',
       project(SslConfiguration),
     ),
@@ -84,15 +91,15 @@ type Connection = Static<typeof Connection>;
 
 /** Of a set a template chooses from. */
 const Member = closed({ name: MetadataName, ...CONNECTION }, ONE_URL);
-const Replica = closed({ name: described('For people.', MetadataName), ...CONNECTION }, ONE_URL);
+const Replica = closed({ name: withDescription('For people.', MetadataName), ...CONNECTION }, ONE_URL);
 
-const Health = described(
+const Health = withDescription(
   'What GET /healthz/sources asks the database, and how often; SELECT 1 once a second when absent.',
   closed({
     sql: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
     intervalSeconds: Seconds,
     timeoutSeconds: seconds('10 when absent.'),
-    retries: Type.Optional(described('3 when absent.', Count)),
+    retries: Type.Optional(withDescription('3 when absent.', Count)),
     retryIntervalSeconds: seconds('10 when absent.'),
   }),
 );
@@ -106,17 +113,17 @@ export const SourceSpec = specOf(
     type: Type.Optional(Type.Literal('postgres')),
     connection: Connection,
     readReplicas: Type.Optional(
-      described('Databases that queries may be sent to instead.', keyedList('name', Replica, 32)),
+      withDescription('Databases that queries may be sent to instead.', keyedList('name', Replica, 32)),
     ),
     connectionTemplate: Type.Optional(
-      described('Chooses, for each request, which connection it takes.', project(ConnectionTemplate)),
+      withDescription('Chooses, for each request, which connection it takes.', project(ConnectionTemplate)),
     ),
     connectionSet: Type.Optional(
-      described('Connections the template may choose besides, by name.', keyedList('name', Member, 32)),
+      withDescription('Connections the template may choose besides, by name.', keyedList('name', Member, 32)),
     ),
     customization: Type.Optional(project(SourceCustomization)),
     queryTags: Type.Optional(
-      described('Comments that tell Postgres which request a statement is of.', project(QueryTags)),
+      withDescription('Comments that tell Postgres which request a statement is of.', project(QueryTags)),
     ),
     healthCheck: Type.Optional(Health),
     extensionsSchema: Type.Optional(MetadataName),
@@ -138,11 +145,11 @@ export const source = kindRow({
   deletionPolicy: 'Retain',
   target: (spec) => `source ${spec.name}`,
   translate: (spec, context) => [sourceObject(spec, context)],
-  places: () => PLACES,
+  fieldPaths: () => FIELD_PATHS,
   describe: (inventory) => inventory.all('source').map(describeSource),
 });
 
-const PLACES: readonly Place[] = [
+const FIELD_PATHS: readonly FieldPath[] = [
   {
     at: 'spec.connection.ssl',
     of: ['configuration', 'connection_info', 'ssl_configuration'],
@@ -222,7 +229,7 @@ function healthCheck({
 }
 
 /** A URL or password that is written out in the metadata is kept in a Secret. */
-function describeSource({ definition }: MetadataObject): Draft {
+function describeSource({ definition }: MetadataObject): ResourceDraft {
   const {
     name,
     configuration,
@@ -249,7 +256,7 @@ function describeSource({ definition }: MetadataObject): Draft {
         connectionLifetimeSeconds: pool.connection_lifetime,
         retries: pool.retries,
       },
-      ssl: ssl && describe(SslConfiguration, ssl),
+      ssl: ssl && projectValue(SslConfiguration, ssl),
     };
   };
   const spec = {
@@ -259,13 +266,13 @@ function describeSource({ definition }: MetadataObject): Draft {
       name: `replica-${i + 1}`,
       ...describeConnection(replica, `replica-${i + 1}`),
     })),
-    connectionTemplate: template && describe(ConnectionTemplate, template),
+    connectionTemplate: template && projectValue(ConnectionTemplate, template),
     connectionSet: configuration.connection_set?.map((member) => ({
       name: member.name,
       ...describeConnection(member.connection_info, `set-${member.name}`),
     })),
-    customization: customization && describe(SourceCustomization, customization),
-    queryTags: queryTags && describe(QueryTags, queryTags),
+    customization: customization && projectValue(SourceCustomization, customization),
+    queryTags: queryTags && projectValue(QueryTags, queryTags),
     healthCheck: health && describeHealth(health),
     extensionsSchema: configuration.extensions_schema,
   };

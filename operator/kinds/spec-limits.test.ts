@@ -1,6 +1,6 @@
 /** Shapes of specs that would stop whoever walks them. */
 import { expect, test } from 'vitest';
-import { excessOf } from './spec-limits.ts';
+import { exceededLimit } from './spec-limits.ts';
 
 function nested(levels: number): unknown {
   let value: unknown = 1;
@@ -30,5 +30,5 @@ test.each([
     'is nested more than 256 levels deep',
   ],
 ])('%s', (_, value, excess) => {
-  expect(excessOf(value)).toBe(excess);
+  expect(exceededLimit(value)).toBe(excess);
 });

@@ -7,7 +7,7 @@ const MOST_LEVELS = 256;
 const MOST_VALUES = 2_000_000;
 
 /** `is nested more than 256 levels deep`; undefined for a value within the limits. */
-export function excessOf(value: unknown): string | undefined {
+export function exceededLimit(value: unknown): string | undefined {
   const left: { readonly value: object; readonly level: number }[] = [];
   let values = 0;
   const note = (inner: unknown, level: number) => {

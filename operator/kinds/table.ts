@@ -17,22 +17,22 @@ import {
 import {
   Comment,
   closed,
-  described,
   GraphqlName,
   Identifier,
   immutable,
   keyedList,
   MetadataName,
   plainList,
+  withDescription,
 } from './annotate.ts';
 import { ComputedFieldSpec, computedFieldObject, describeComputedField } from './computed-field.ts';
-import { itemAt, type Place, placed } from './field-path.ts';
-import { type Draft, type Inventory, kindRow, OBJECT_COLUMNS, specOf } from './kind.ts';
+import { type FieldPath, itemAt, wholeAt } from './field-path.ts';
+import { type Inventory, kindRow, OBJECT_COLUMNS, type ResourceDraft, specOf } from './kind.ts';
 import {
   describePermissions,
   PERMISSION_RULES,
   permissionObjects,
-  rulePlaces,
+  ruleFieldPaths,
   SOME_OPERATION,
   TableName,
 } from './permission.ts';
@@ -65,7 +65,7 @@ const Configuration = closed({
   customName: Type.Optional(GraphqlName),
   comment: Type.Optional(Comment),
   columns: Type.Optional(
-    described(
+    withDescription(
       'What differs from the database: names and comments of columns, and that one is never null.',
       keyedList(
         'name',
@@ -74,7 +74,7 @@ const Configuration = closed({
           customName: Type.Optional(GraphqlName),
           comment: Type.Optional(Comment),
           nullable: Type.Optional(
-            described('False in a view whose column is never null.', Type.Literal(false)),
+            withDescription('False in a view whose column is never null.', Type.Literal(false)),
           ),
         }),
         1600,
@@ -84,7 +84,7 @@ const Configuration = closed({
   rootFields: Type.Optional(perRootField(GraphqlName)),
   rootFieldComments: Type.Optional(perRootField(Comment)),
   conflictIndexes: Type.Optional(
-    described(
+    withDescription(
       'Unique indexes, partial ones too, that `on_conflict` may name beside the constraints.',
       plainList(Identifier, 100),
     ),
@@ -132,7 +132,7 @@ export const table = kindRow({
       permissionObjects(spec.source, spec.table, role, rules),
     ),
   ],
-  places: (spec, object) => placesIn(spec, object),
+  fieldPaths: (spec, object) => fieldPathsIn(spec, object),
   describe: (inventory) => inventory.all('table').map((object) => describeTable(object, inventory)),
 });
 
@@ -143,13 +143,16 @@ const LISTS = {
   computed_field: 'computedFields',
 } as const;
 
-function placesIn(spec: TableSpec, { key, kind }: Pick<MetadataObject, 'key' | 'kind'>): readonly Place[] {
+function fieldPathsIn(
+  spec: TableSpec,
+  { key, kind }: Pick<MetadataObject, 'key' | 'kind'>,
+): readonly FieldPath[] {
   const own = parseKey(key)?.segments.at(-1);
   const list = LISTS[kind as keyof typeof LISTS];
   if (list)
-    return placed(itemAt(list, spec[list] as readonly { name: string }[], ({ name }) => name === own));
+    return wholeAt(itemAt(list, spec[list] as readonly { name: string }[], ({ name }) => name === own));
   const at = itemAt('permissions', spec.permissions, ({ role }) => role === own);
-  return at === undefined ? [] : rulePlaces(kind, at);
+  return at === undefined ? [] : ruleFieldPaths(kind, at);
 }
 
 function tableKey({ source, table: name }: TableSpec): string {
@@ -196,7 +199,7 @@ function rootFieldsOf(
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
 }
 
-function describeTable({ key, definition: given }: MetadataObject, inventory: Inventory): Draft {
+function describeTable({ key, definition: given }: MetadataObject, inventory: Inventory): ResourceDraft {
   const { table: name, is_enum, configuration, apollo_federation_config } = given as Table;
   const parts = (kind: ObjectKind, describeOne: (object: MetadataObject) => object) => {
     const found = inventory.under(key, kind).map(describeOne);

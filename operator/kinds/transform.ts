@@ -3,13 +3,13 @@
  *  are one template are `queryParamsTemplate`.
  *  Not here: what the templates mean (engine/transform). */
 import { type RequestTransform, type ResponseTransform, type Static, Type } from '@pergola/engine/metadata';
-import { closed, described, plainList, textRecord } from './annotate.ts';
+import { closed, plainList, textRecord, withDescription } from './annotate.ts';
 
 const Template = Type.String({ maxLength: 65_536 });
 const Version = Type.Optional(Type.Union([Type.Literal(1), Type.Literal(2)]));
 const TemplateEngine = Type.Optional(Type.Literal('Kriti'));
 
-const Body = described(
+const Body = withDescription(
   'The body: made of a template, left out, or a form. Without an action the template is version 1’s.',
   closed({
     action: Type.Optional(
@@ -45,9 +45,11 @@ export const ResponseTransformSpec = closed({
 
 export const TRANSFORMS = {
   requestTransform: Type.Optional(
-    described('How the request to the webhook differs from the usual one.', RequestTransformSpec),
+    withDescription('How the request to the webhook differs from the usual one.', RequestTransformSpec),
   ),
-  responseTransform: Type.Optional(described('What is made of the webhook’s answer.', ResponseTransformSpec)),
+  responseTransform: Type.Optional(
+    withDescription('What is made of the webhook’s answer.', ResponseTransformSpec),
+  ),
 };
 
 type Transforms = {

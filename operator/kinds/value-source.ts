@@ -3,18 +3,21 @@
  *  A field `url` comes as `url`, `urlFromEnv` and `urlFrom`; a resource has exactly one of the three (`exactlyOne`).
  *  Not here: reading Secrets and ConfigMaps (decide/desired.ts), the URL of a database (source.ts). */
 import { type Header, type Static, Type } from '@pergola/engine/metadata';
-import { closed, described, exactlyOne, keyedList, Name, Variable } from './annotate.ts';
+import { closed, exactlyOne, keyedList, Name, Variable, withDescription } from './annotate.ts';
 import type { TranslateContext } from './kind.ts';
 
 const KeyRef = closed({ name: Name, key: Name });
 
-export const ConfigMapKeyRef = described('A key of a ConfigMap in this namespace.', KeyRef);
+export const ConfigMapKeyRef = withDescription('A key of a ConfigMap in this namespace.', KeyRef);
 
 /** Out of a Secret or ConfigMap in the namespace of the resource, again whenever that changes. */
 export const ValueFrom = closed(
   {
     secretKeyRef: Type.Optional(
-      described('A key of a Secret in this namespace, where the Engine allows literal secrets.', KeyRef),
+      withDescription(
+        'A key of a Secret in this namespace, where the Engine allows literal secrets.',
+        KeyRef,
+      ),
     ),
     configMapKeyRef: Type.Optional(ConfigMapKeyRef),
   },
@@ -22,7 +25,7 @@ export const ValueFrom = closed(
 );
 type ValueFrom = Static<typeof ValueFrom>;
 
-export const FromEnv = described('A variable of the engine.', Variable);
+export const FromEnv = withDescription('A variable of the engine.', Variable);
 
 type Value = {
   readonly text: string | undefined;

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { backoffMs, pause, type Timers } from './timers.ts';
+import { backoffMs, sleep, type Timers } from './timers.ts';
 import { ApiProblem, type Transport } from './transport.ts';
 
 export type NameSources = {
@@ -29,7 +29,7 @@ export async function nameOfCluster(sources: NameSources, signal: AbortSignal): 
       if (error instanceof ApiProblem && error.status === 403) return digestOfAuthority(config);
       if (!signal.aborted) onProblem(error as Error);
     }
-    await pause(timers, backoffMs(timers, failures, BACKOFF), signal);
+    await sleep(timers, backoffMs(timers, failures, BACKOFF), signal);
   }
   return '';
 }

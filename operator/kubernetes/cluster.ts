@@ -3,7 +3,7 @@
  *  Not here: secrets (references.ts), keeping one collection (reflector.ts). */
 import { isSameJson } from '@pergola/engine/metadata';
 import { API_GROUP, API_VERSION, type CustomResource, KINDS, type KindRow } from '../kinds.ts';
-import { isLeaving } from './deletion.ts';
+import { isDeleting } from './deletion.ts';
 import { type KubeObject, Reflector, type ReflectorCounts } from './reflector.ts';
 import type { Timers } from './timers.ts';
 import type { Transport } from './transport.ts';
@@ -31,7 +31,9 @@ export class Cluster {
   readonly #kinds: ReadonlyMap<string, readonly Reflector<Stored>[]>;
   readonly #namespaces: Reflector<KubeObject> | undefined;
   /** As long as nothing changes: an engine is looked at every few seconds, and may have thousands. */
-  #grouped: { readonly revision: number; readonly byEngine: ReadonlyMap<string, Bound> } | undefined;
+  #grouped:
+    | { readonly revision: number; readonly byEngine: ReadonlyMap<string, EngineResources> }
+    | undefined;
 
   constructor(options: ClusterOptions) {
     this.#options = options;
@@ -96,12 +98,12 @@ export class Cluster {
 
   /** Of every kind but Engine, in no order; without those that are being deleted. The same value until one of them changes. */
   resourcesOf(engine: string): readonly CustomResource[] {
-    return this.#boundTo(engine).staying;
+    return this.#boundTo(engine).active;
   }
 
   /** Those that are being deleted. */
-  leavingOf(engine: string): readonly CustomResource[] {
-    return this.#boundTo(engine).leaving;
+  deletingOf(engine: string): readonly CustomResource[] {
+    return this.#boundTo(engine).deleting;
   }
 
   /** Engines there are, and engines only resources speak of. */
@@ -139,17 +141,17 @@ export class Cluster {
       : kinds) as unknown as readonly Reflector<never>[];
   }
 
-  #boundTo(engine: string): Bound {
+  #boundTo(engine: string): EngineResources {
     return this.#byEngine().get(engine) ?? NOTHING;
   }
 
-  #byEngine(): ReadonlyMap<string, Bound> {
+  #byEngine(): ReadonlyMap<string, EngineResources> {
     const reflectors = [...this.#kinds].flatMap(([kind, scopes]) => (kind === 'Engine' ? [] : scopes));
     const revision = reflectors.reduce((sum, reflector) => sum + reflector.revision, 0);
     if (this.#grouped?.revision !== revision) {
       const resources = reflectors.flatMap(({ objects }) => [...objects.values()]);
       const grouped = [...Map.groupBy(resources, engineKeyOf)];
-      const byEngine = new Map(grouped.map(([key, bound]) => [key, boundOf(bound)]));
+      const byEngine = new Map(grouped.map(([key, bound]) => [key, engineResourcesOf(bound)]));
       this.#grouped = { revision, byEngine };
     }
     return this.#grouped.byEngine;
@@ -159,14 +161,14 @@ export class Cluster {
     const { onChange } = this.#options;
     const scope = namespace === undefined ? '' : `/namespaces/${namespace}`;
     const isEngine = kind === 'Engine';
-    const tell = (cr: Stored | undefined) =>
+    const notify = (cr: Stored | undefined) =>
       cr && onChange(isEngine ? nameOf(cr) : engineKeyOf(cr), isEngine);
     return this.#reflector<Stored>(
       `/apis/${API_GROUP}/${API_VERSION}${scope}/${plural}`,
       isSameResource,
       (before, after) => {
-        tell(before);
-        tell(after);
+        notify(before);
+        notify(after);
       },
     );
   }
@@ -201,15 +203,15 @@ export class Cluster {
 }
 
 /** Resources of an engine. */
-type Bound = {
-  readonly staying: readonly CustomResource[];
-  readonly leaving: readonly CustomResource[];
+type EngineResources = {
+  readonly active: readonly CustomResource[];
+  readonly deleting: readonly CustomResource[];
 };
 
-const NOTHING: Bound = { staying: [], leaving: [] };
+const NOTHING: EngineResources = { active: [], deleting: [] };
 
-function boundOf(resources: readonly CustomResource[]): Bound {
-  return { staying: resources.filter((cr) => !isLeaving(cr)), leaving: resources.filter(isLeaving) };
+function engineResourcesOf(resources: readonly CustomResource[]): EngineResources {
+  return { active: resources.filter((cr) => !isDeleting(cr)), deleting: resources.filter(isDeleting) };
 }
 
 /** `/apis/pergola.dev/v1alpha1/tables` → `tables.pergola.dev` */

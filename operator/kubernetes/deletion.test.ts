@@ -4,7 +4,15 @@ import { reconcile } from '../pass/reconcile.ts';
 import { EngineProblem } from '../ports.ts';
 import { OPTIONS, table } from '../testing/resources.ts';
 import { ScriptedPorts } from '../testing/scripted-ports.ts';
-import { asksToWait, FINALIZER, isHeld, isLeaving, MAY_GO, mayStayMs, stayAfter } from './deletion.ts';
+import {
+  blockerAfter,
+  FINALIZER,
+  hasFinalizer,
+  isDeleting,
+  NOT_BLOCKED,
+  remainingMs,
+  waitsForDeletion,
+} from './deletion.ts';
 
 const DELETED = '2025-06-01T12:00:00Z';
 const leaving = table('author', { deletionTimestamp: DELETED, finalizers: ['theirs', FINALIZER] });
@@ -16,14 +24,14 @@ async function afterwards(change: (ports: ScriptedPorts) => void) {
   await reconcile(ports, OPTIONS);
   ports.resources = [table('book')];
   change(ports);
-  return stayAfter(await reconcile(ports, OPTIONS));
+  return blockerAfter(await reconcile(ports, OPTIONS));
 }
 
 test('who waits, who is leaving, and who is held by us', () => {
   const asking = table('a', { spec: { waitForDeletion: true } });
-  expect([asksToWait(asking), asksToWait(leaving)]).toEqual([true, false]);
-  expect([isLeaving(asking), isLeaving(leaving)]).toEqual([false, true]);
-  expect([isHeld(asking), isHeld(leaving)]).toEqual([false, true]);
+  expect([waitsForDeletion(asking), waitsForDeletion(leaving)]).toEqual([true, false]);
+  expect([isDeleting(asking), isDeleting(leaving)]).toEqual([false, true]);
+  expect([hasFinalizer(asking), hasFinalizer(leaving)]).toEqual([false, true]);
 });
 
 test('it goes once its objects are gone; what others have left keeps only them', async () => {
@@ -31,7 +39,7 @@ test('it goes once its objects are gone; what others have left keeps only them',
     ports.given = { ...ports.given, isComplete: true };
   });
   expect(stay(leaving)).toBeUndefined();
-  expect(MAY_GO(leaving)).toBeUndefined();
+  expect(NOT_BLOCKED(leaving)).toBeUndefined();
 });
 
 test('it stays while nothing is deleted, and says which object it waits for', async () => {
@@ -67,12 +75,12 @@ test('it stays while the engine does not answer, and while a replica may serve i
   });
   expect(silent(leaving)).toEqual({ reason: 'Deleting', message: 'no answer' });
   const late = await afterwards(({ engine }) => {
-    engine.behind = async () => [{ replica: '10.0.0.7', problem: 'is at 1' }];
+    engine.laggingReplicas = async () => [{ replica: '10.0.0.7', problem: 'is at 1' }];
   });
   expect(late(leaving)?.message).toBe('waits for replicas: 10.0.0.7');
 });
 
 test('the deadline runs from the deletion', () => {
-  const at = (seconds: number) => mayStayMs(leaving, new Date(Date.parse(DELETED) + seconds * 1000), 300);
+  const at = (seconds: number) => remainingMs(leaving, new Date(Date.parse(DELETED) + seconds * 1000), 300);
   expect([at(0), at(299), at(300), at(1000)]).toEqual([300_000, 1000, 0, -700_000]);
 });

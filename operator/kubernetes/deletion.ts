@@ -3,45 +3,46 @@
  *  Pure. Not here: writing finalizers (kubernetes/finalizers.ts), when objects go (decide/decide.ts). */
 
 import { type CustomResource, crName } from '../kinds.ts';
-import { describeKey } from '../objects/normal-form.ts';
+import { printKey } from '../objects/normal-form.ts';
 import type { Outcome } from '../ports.ts';
 import { outcomeOf, type Report } from '../status/report.ts';
 
 export const FINALIZER = 'pergola.dev/wait-for-deletion';
 
-export function isLeaving({ metadata }: CustomResource): boolean {
+export function isDeleting({ metadata }: CustomResource): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
-export function asksToWait({ spec }: CustomResource): boolean {
+export function waitsForDeletion({ spec }: CustomResource): boolean {
   return spec['waitForDeletion'] === true;
 }
 
-export function isHeld({ metadata }: CustomResource): boolean {
+export function hasFinalizer({ metadata }: CustomResource): boolean {
   return metadata.finalizers?.includes(FINALIZER) ?? false;
 }
 
 /** For how much longer it may stay; not positive: no longer, whatever is left. */
-export function mayStayMs({ metadata }: CustomResource, now: Date, deadlineSeconds: number): number {
+export function remainingMs({ metadata }: CustomResource, now: Date, deadlineSeconds: number): number {
   return Date.parse(metadata.deletionTimestamp ?? '') + deadlineSeconds * 1000 - now.getTime();
 }
 
 /** Why a resource stays; undefined: it may go. */
-export type Stay = (cr: CustomResource) => Outcome | undefined;
+export type DeletionBlocker = (cr: CustomResource) => Outcome | undefined;
 
-export function stayFor(why: string): Stay {
+export function blockedBecause(why: string): DeletionBlocker {
   return () => ({ reason: 'Deleting', message: why });
 }
 
 /** Its engine is gone, or going: what it has is nobody's. */
-export const MAY_GO: Stay = () => undefined;
+export const NOT_BLOCKED: DeletionBlocker = () => undefined;
 
 /** By what a pass has left of it. */
-export function stayAfter(report: Report): Stay {
-  const { plan, problem, rollout } = report;
-  if (!plan) return stayFor(problem ? outcomeOf(problem).message : 'the engine was not asked');
-  const late = rollout?.behind.filter(({ isAwaited }) => isAwaited) ?? [];
-  if (late.length > 0) return stayFor(`waits for replicas: ${late.map(({ replica }) => replica).join(', ')}`);
+export function blockerAfter(report: Report): DeletionBlocker {
+  const { plan, problem, replicaSync } = report;
+  if (!plan) return blockedBecause(problem ? outcomeOf(problem).message : 'the engine was not asked');
+  const late = replicaSync?.lagging.filter(({ isAwaited }) => isAwaited) ?? [];
+  if (late.length > 0)
+    return blockedBecause(`waits for replicas: ${late.map(({ replica }) => replica).join(', ')}`);
   const { excluded } = plan.settled;
   // A pass that looks at little looks at all that is left of those who are gone (decide/incremental-scope.ts).
   const byOwner = Map.groupBy(plan.entries, ({ after }) => after?.cr);
@@ -52,7 +53,7 @@ export function stayAfter(report: Report): Stay {
     const more = others.length === 0 ? '' : ` and ${others.length} more`;
     return {
       reason: 'Deleting',
-      message: `waits for ${describeKey(first.key)}${more} to be deleted: ${why}`,
+      message: `waits for ${printKey(first.key)}${more} to be deleted: ${why}`,
     };
   };
 }

@@ -2,7 +2,7 @@
  *  it names and what it remembers of the engine.
  *  Not here: what is said (engine/client.ts), where the authority comes from (references.ts). */
 import { Agent } from 'undici';
-import { remembering } from '../engine/cached-engine.ts';
+import { cachedEngine } from '../engine/cached-engine.ts';
 import { engineClient } from '../engine/client.ts';
 import type { CustomResource } from '../kinds.ts';
 import type { EnginePort } from '../ports.ts';
@@ -10,16 +10,16 @@ import { authorityOf, intervalsOf, replicasOf, urlOf } from './engine-binding.ts
 import { fetchOver } from './fetch-over.ts';
 import type { References } from './references.ts';
 import { withReplicas } from './replica-health.ts';
-import { behindOf, type Resolver, replicasAt } from './replicas.ts';
+import { laggingReplicasOf, type Resolver, replicasAt } from './replicas.ts';
 
-type Line = {
+type Connection = {
   /** What it was made for. */
-  readonly said: string;
+  readonly fingerprint: string;
   readonly agent: Agent;
   readonly port: EnginePort;
 };
 
-export type EngineLineOptions = {
+export type EngineConnectionsOptions = {
   readonly references: References;
   readonly nowMs: () => number;
   readonly onRequest: (engine: string) => void;
@@ -27,14 +27,14 @@ export type EngineLineOptions = {
   readonly resolve: Resolver;
 };
 
-export class EngineLine {
+export class EngineConnections {
   readonly #references: References;
-  readonly #nowMs: EngineLineOptions['nowMs'];
-  readonly #onRequest: EngineLineOptions['onRequest'];
+  readonly #nowMs: EngineConnectionsOptions['nowMs'];
+  readonly #onRequest: EngineConnectionsOptions['onRequest'];
   readonly #resolve: Resolver;
-  readonly #lines = new Map<string, Line>();
+  readonly #connections = new Map<string, Connection>();
 
-  constructor({ references, nowMs, onRequest, resolve }: EngineLineOptions) {
+  constructor({ references, nowMs, onRequest, resolve }: EngineConnectionsOptions) {
     this.#references = references;
     this.#nowMs = nowMs;
     this.#onRequest = onRequest;
@@ -46,9 +46,9 @@ export class EngineLine {
     const authority = this.#authorityOf(engine);
     const replicas = replicasOf(engine);
     const { fullMs } = intervalsOf(engine);
-    const said = JSON.stringify([url, adminSecret, authority, replicas, fullMs]);
-    const known = this.#lines.get(key);
-    if (known?.said === said) return known.port;
+    const fingerprint = JSON.stringify([url, adminSecret, authority, replicas, fullMs]);
+    const known = this.#connections.get(key);
+    if (known?.fingerprint === fingerprint) return known.port;
     this.close(key);
     const agent = new Agent({
       connections: 4,
@@ -56,25 +56,25 @@ export class EngineLine {
     });
     const onRequest = () => this.#onRequest(key);
     const client = engineClient({ url, adminSecret, fetch: fetchOver(agent, onRequest) });
-    const asked = { url, adminSecret, authority, onRequest, resolve: this.#resolve };
-    const whole = replicas ? withReplicas(client, replicasAt(replicas, asked)) : client;
+    const replicaOptions = { url, adminSecret, authority, onRequest, resolve: this.#resolve };
+    const combined = replicas ? withReplicas(client, replicasAt(replicas, replicaOptions)) : client;
     const port = {
-      ...remembering(whole, { nowMs: this.#nowMs, mostAgeMs: () => fullMs }),
-      ...(replicas ? { behind: behindOf(replicas, asked) } : {}),
+      ...cachedEngine(combined, { nowMs: this.#nowMs, maxAgeMs: () => fullMs }),
+      ...(replicas ? { behind: laggingReplicasOf(replicas, replicaOptions) } : {}),
     };
-    this.#lines.set(key, { said, agent, port });
+    this.#connections.set(key, { fingerprint, agent, port });
     return port;
   }
 
   /** Of an engine that is gone. */
   close(key: string): void {
-    void this.#lines.get(key)?.agent.destroy();
-    this.#lines.delete(key);
+    void this.#connections.get(key)?.agent.destroy();
+    this.#connections.delete(key);
   }
 
   async stop(): Promise<void> {
-    await Promise.all([...this.#lines.values()].map(({ agent }) => agent.destroy()));
-    this.#lines.clear();
+    await Promise.all([...this.#connections.values()].map(({ agent }) => agent.destroy()));
+    this.#connections.clear();
   }
 
   #authorityOf(engine: CustomResource): string | undefined {

@@ -1,14 +1,14 @@
-/** What happens when an engine's turn has come: has anything changed, here or there; if so one pass of the core over its own
+/** What happens when an engine's requeue has come: has anything changed, here or there; if so one pass of the core over its own
  *  resources, then the Engine's own status; and when to look again.
  *  An engine nobody describes gets no pass: its resources are told so.
- *  Not here: a pass (pass/reconcile.ts), whose turn it is (queue.ts). */
+ *  Not here: a pass (pass/reconcile.ts), whose requeue it is (queue.ts). */
 
 import { stateVersionOf } from '@pergola/engine/metadata';
 import { nextResumption, pauseOf } from '../decide/pause.ts';
-import { isNewsOfReplicas, nextQuestionMs } from '../engine/replica-sync.ts';
+import { haveReplicasChanged, nextReplicaCheckMs } from '../engine/replica-sync.ts';
 import { consentOf } from '../grants/consent.ts';
 import type { CustomResource } from '../kinds.ts';
-import { type Past, reconcile } from '../pass/reconcile.ts';
+import { type PreviousPass, reconcile } from '../pass/reconcile.ts';
 import {
   type Clock,
   type CrSnapshot,
@@ -22,10 +22,17 @@ import {
 } from '../ports.ts';
 import { isChanged, isOutage, readyReasonOf, statusOf } from '../status/conditions.ts';
 import { nextDeadline } from '../status/deadlines.ts';
-import { engineStatusOf, heldStatusOf } from '../status/engine-status.ts';
+import { engineStatusOf, pausedStatusOf } from '../status/engine-status.ts';
 import { outcomeOf, type Report } from '../status/report.ts';
 import type { Cluster } from './cluster.ts';
-import { isHeld, isLeaving, MAY_GO, type Stay, stayAfter, stayFor } from './deletion.ts';
+import {
+  blockedBecause,
+  blockerAfter,
+  type DeletionBlocker,
+  hasFinalizer,
+  isDeleting,
+  NOT_BLOCKED,
+} from './deletion.ts';
 import {
   adminSecretOf,
   intervalsOf,
@@ -34,20 +41,20 @@ import {
   referencesOf,
   referencesOfResource,
 } from './engine-binding.ts';
-import type { EngineLine } from './engine-connections.ts';
+import type { EngineConnections } from './engine-connections.ts';
 import type { Finalizers } from './finalizers.ts';
 import type { Metrics } from './metrics.ts';
 import { Outage, type OutageOptions } from './outage.ts';
-import type { Turn } from './queue.ts';
+import type { Requeue } from './queue.ts';
 import type { References } from './references.ts';
-import { announce } from './slow-pass.ts';
+import { reportSlowPass } from './slow-pass.ts';
 import { backoffMs, type Timers } from './timers.ts';
 
 export type EnginePassOptions = {
   readonly cluster: Cluster;
   readonly references: References;
   readonly finalizers: Finalizers;
-  readonly line: EngineLine;
+  readonly connections: EngineConnections;
   readonly sink: StatusSink;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -64,8 +71,8 @@ export type EnginePassOptions = {
   readonly onReport: (engine: string, report: Report) => void;
 };
 
-/** What one pass leaves for the next turn. */
-type Memory = Past & {
+/** What one pass leaves for the next requeue. */
+type EngineMemory = PreviousPass & {
   version: number | undefined;
   stateVersion: string;
   passedAt: number;
@@ -77,7 +84,7 @@ type Memory = Past & {
 };
 
 /** What the last pass over an engine has seen, for metrics. */
-type Sight = {
+type EngineSummary = {
   readonly objects: Readonly<Record<string, number>>;
   readonly resources: ReadonlyMap<string, readonly unknown[]>;
   readonly succeededAt: Date | undefined;
@@ -97,8 +104,8 @@ export class NotLeading extends Error {}
 
 export class EnginePass {
   readonly #options: EnginePassOptions;
-  readonly #memories = new Map<string, Memory>();
-  readonly #sights = new Map<string, Sight>();
+  readonly #memories = new Map<string, EngineMemory>();
+  readonly #summaries = new Map<string, EngineSummary>();
   readonly #outages = new Map<string, Outage>();
 
   constructor(options: EnginePassOptions) {
@@ -107,59 +114,69 @@ export class EnginePass {
   }
 
   #readMetrics(metrics: Metrics): void {
-    const sights = this.#sights;
+    const summaries = this.#summaries;
     metrics.read('pergola_objects', () =>
-      [...sights].flatMap(([engine, { objects }]) =>
+      [...summaries].flatMap(([engine, { objects }]) =>
         Object.entries(objects).map(([state, value]) => ({ labels: { engine, state }, value })),
       ),
     );
     metrics.read('pergola_resources', () =>
-      [...sights].flatMap(([engine, { resources }]) =>
+      [...summaries].flatMap(([engine, { resources }]) =>
         [...resources].map(([reason, same]) => ({ labels: { engine, reason }, value: same.length })),
       ),
     );
     metrics.read('pergola_last_success_timestamp_seconds', () =>
-      [...sights].flatMap(([engine, { succeededAt }]) =>
+      [...summaries].flatMap(([engine, { succeededAt }]) =>
         succeededAt === undefined ? [] : [{ labels: { engine }, value: succeededAt.getTime() / 1000 }],
       ),
     );
   }
 
   /** Throws NotLeading. */
-  async turn(key: string, isMarked: boolean): Promise<Turn> {
-    const leaving = this.#options.cluster.leavingOf(key);
-    const { turn, stay } = await this.#look(key, isMarked || leaving.some(isHeld));
-    return sooner(turn, await this.#options.finalizers.release(leaving, stay));
+  async process(key: string, isMarked: boolean): Promise<Requeue> {
+    const deleting = this.#options.cluster.deletingOf(key);
+    const { requeue, blocker } = await this.#processEngine(key, isMarked || deleting.some(hasFinalizer));
+    return earlier(requeue, await this.#options.finalizers.release(deleting, blocker));
   }
 
   /** When to come again, and what keeps resources that are being deleted. */
-  async #look(key: string, isMarked: boolean): Promise<{ readonly turn: Turn; readonly stay: Stay }> {
+  async #processEngine(
+    key: string,
+    isMarked: boolean,
+  ): Promise<{ readonly requeue: Requeue; readonly blocker: DeletionBlocker }> {
     const { cluster, finalizers } = this.#options;
     const engine = cluster.engine(key);
     const resources = cluster.resourcesOf(key);
-    if (!engine) return { turn: await this.#withoutEngine(key, resources), stay: MAY_GO };
+    if (!engine) return { requeue: await this.#withoutEngine(key, resources), blocker: NOT_BLOCKED };
     const pause = pauseOf(engine, this.#options.clock.now());
-    if (pause) return { turn: await this.#paused(key, engine, pause), stay: stayFor(pause.message) };
+    if (pause)
+      return { requeue: await this.#whilePaused(key, engine, pause), blocker: blockedBecause(pause.message) };
     if (!(await this.#options.references.want(key, referencesOf(engine, resources)))) {
       // It may well be there: who does not know says nothing.
       this.#memories.delete(key);
-      return { turn: { afterMs: UNHEARD_MS }, stay: stayFor('the secrets of the Engine cannot be read') };
+      return {
+        requeue: { afterMs: UNHEARD_MS },
+        blocker: blockedBecause('the secrets of the Engine cannot be read'),
+      };
     }
     const { port, problem } = this.#connect(key, engine);
     if (!problem && !(await this.#isDue(key, engine, port, isMarked))) {
-      return { turn: { afterMs: this.#restMs(key, engine) }, stay: stayFor('the engine is asked soon') };
+      return {
+        requeue: { afterMs: this.#restMs(key, engine) },
+        blocker: blockedBecause('the engine is asked soon'),
+      };
     }
-    await finalizers.hold(resources);
+    await finalizers.ensure(resources);
     const before = this.#memories.get(key);
     const report = await this.#pass(engine, this.#fenced(port), before);
     const unpublished = report.unpublished + (await this.#report(key, engine, report, problem));
-    const turn = this.#remember(key, engine, { ...report, unpublished });
-    return { turn, stay: isLeaving(engine) ? MAY_GO : stayAfter(report) };
+    const requeue = this.#remember(key, engine, { ...report, unpublished });
+    return { requeue, blocker: isDeleting(engine) ? NOT_BLOCKED : blockerAfter(report) };
   }
 
   /** Nothing is read or written; resources keep the statuses they have. */
-  async #paused(key: string, engine: CustomResource, pause: Outcome): Promise<Turn> {
-    const status = heldStatusOf(engine, pause, this.#statusContext());
+  async #whilePaused(key: string, engine: CustomResource, pause: Outcome): Promise<Requeue> {
+    const status = pausedStatusOf(engine, pause, this.#statusContext());
     const unpublished = isChanged(engine, status)
       ? await this.#options.sink.publish([{ cr: engine, status }])
       : 0;
@@ -175,11 +192,11 @@ export class EnginePass {
     key: string,
     engine: CustomResource,
   ): { readonly port: EnginePort; readonly problem: Outcome | undefined } {
-    const { references, line } = this.#options;
+    const { references, connections } = this.#options;
     const wanted = adminSecretOf(engine);
     const adminSecret = wanted && references.valueOf(wanted, wanted.key);
     if (!wanted || adminSecret !== undefined) {
-      return { port: line.portOf(key, engine, adminSecret), problem: undefined };
+      return { port: connections.portOf(key, engine, adminSecret), problem: undefined };
     }
     const message =
       references.refusalOf(wanted) ??
@@ -212,7 +229,7 @@ export class EnginePass {
     if (memory.resumesAt !== undefined && this.#options.clock.now().getTime() >= memory.resumesAt)
       return true;
     const { clock } = this.#options;
-    if (memory.rollout && (await isNewsOfReplicas(port, clock, memory.rollout))) return true;
+    if (memory.replicaSync && (await haveReplicasChanged(port, clock, memory.replicaSync))) return true;
     this.#options.metrics.add('pergola_engine_polls_total', { engine: key });
     const state = await port.state().catch(ignoreEngine);
     return !state || isMoved(state, memory);
@@ -229,13 +246,13 @@ export class EnginePass {
 
   /** Until it is looked at again when nothing is marked. */
   #restMs(key: string, engine: CustomResource): number {
-    const question = nextQuestionMs(this.#memories.get(key)?.rollout, this.#options.clock.now());
+    const question = nextReplicaCheckMs(this.#memories.get(key)?.replicaSync, this.#options.clock.now());
     return Math.min(intervalsOf(engine).versionMs, question ?? Number.POSITIVE_INFINITY);
   }
 
-  async #pass(engine: CustomResource, port: EnginePort, before: Past | undefined): Promise<Report> {
+  async #pass(engine: CustomResource, port: EnginePort, before: PreviousPass | undefined): Promise<Report> {
     const { sink, clock, timers, cluster } = this.#options;
-    const announcement = announce(() => cluster.resourcesOf(keyOf(engine)), {
+    const announcement = reportSlowPass(() => cluster.resourcesOf(keyOf(engine)), {
       sink,
       timers,
       context: () => this.#statusContext(),
@@ -295,16 +312,16 @@ export class EnginePass {
     const unpublished = isChanged(engine, status) ? await sink.publish([{ cr: engine, status }]) : 0;
     const result = report.problem ? 'failed' : report.wasWritten ? 'written' : 'unchanged';
     metrics.add('pergola_pass_total', { engine: key, result });
-    this.#sights.set(key, {
+    this.#summaries.set(key, {
       objects: status.objects ?? {},
       resources: Map.groupBy(report.verdicts.values(), ({ outcome }) => outcome.reason),
-      succeededAt: report.problem ? this.#sights.get(key)?.succeededAt : this.#options.clock.now(),
+      succeededAt: report.problem ? this.#summaries.get(key)?.succeededAt : this.#options.clock.now(),
     });
     this.#options.onReport(key, report);
     return unpublished;
   }
 
-  #remember(key: string, engine: CustomResource, report: Report): Turn {
+  #remember(key: string, engine: CustomResource, report: Report): Requeue {
     const { timers, clock, mayPruneAtMs } = this.#options;
     const now = timers.nowMs();
     const wallNow = clock.now();
@@ -319,9 +336,9 @@ export class EnginePass {
       failures,
       isWaiting: report.isWaiting,
       resumesAt,
-      rollout: report.problem ? before?.rollout : report.rollout,
-      standing: report.standing,
-      refused: report.refused,
+      replicaSync: report.problem ? before?.replicaSync : report.replicaSync,
+      passState: report.passState,
+      backoff: report.backoff,
     });
     if (failures > 0) {
       const wait = backoffMs(timers, failures, BACKOFF);
@@ -341,12 +358,12 @@ export class EnginePass {
   }
 
   /** Resources may come before their engine. What they once owned stays: nobody says where it is. */
-  async #withoutEngine(key: string, resources: readonly CustomResource[]): Promise<Turn> {
-    const { sink, references, line, progressDeadlineSeconds } = this.#options;
+  async #withoutEngine(key: string, resources: readonly CustomResource[]): Promise<Requeue> {
+    const { sink, references, connections, progressDeadlineSeconds } = this.#options;
     this.#memories.delete(key);
     this.#outages.delete(key);
-    this.#sights.delete(key);
-    line.close(key);
+    this.#summaries.delete(key);
+    connections.close(key);
     await references.want(key, []);
     const outcome = { reason: 'DependencyNotReady', message: `there is no Engine ${key}` } as const;
     const verdict = { outcome, wasWritten: false, failing: [] };
@@ -365,8 +382,10 @@ export class EnginePass {
 }
 
 /** Of two reasons to come again. */
-function sooner(turn: Turn, { afterMs }: Turn): Turn {
-  return afterMs === undefined ? turn : { ...turn, afterMs: Math.min(turn.afterMs ?? afterMs, afterMs) };
+function earlier(requeue: Requeue, { afterMs }: Requeue): Requeue {
+  return afterMs === undefined
+    ? requeue
+    : { ...requeue, afterMs: Math.min(requeue.afterMs ?? afterMs, afterMs) };
 }
 
 function keyOf({ metadata }: CustomResource): string {
@@ -374,7 +393,7 @@ function keyOf({ metadata }: CustomResource): string {
 }
 
 /** True when the engine is at another version, or other objects are inconsistent, than after the last pass. */
-function isMoved({ resourceVersion, stateVersion }: EngineState, memory: Memory): boolean {
+function isMoved({ resourceVersion, stateVersion }: EngineState, memory: EngineMemory): boolean {
   return resourceVersion !== memory.version || (stateVersion ?? memory.stateVersion) !== memory.stateVersion;
 }
 

@@ -24,9 +24,13 @@ export type EventResult = 'written' | 'counted' | 'dropped' | 'failed';
 type Series = { readonly path: string; readonly since: number; count: number };
 
 /** What a resource may still say, and what it said of late. */
-type Voice = { tokens: number; at: number; readonly series: Map<string, Series> };
+type EventBudget = { tokens: number; at: number; readonly series: Map<string, Series> };
 
-type Told = { readonly cr: CustomResource; readonly transition: Transition; readonly voice: Voice };
+type PendingEvent = {
+  readonly cr: CustomResource;
+  readonly transition: Transition;
+  readonly budget: EventBudget;
+};
 
 /** Of one resource: so many at once, and one more each minute. */
 const MOST_AT_ONCE = 10;
@@ -36,7 +40,7 @@ const SERIES_MS = 360_000;
 /** Waiting: beyond it people would not read them, and passes need the API server more. */
 const MOST_WAITING = { Normal: 500, Warning: 1000 } as const;
 const IN_FLIGHT = 2;
-const MOST_VOICES = 2000;
+const MOST_BUDGETS = 2000;
 /** So long at most whoever stops waits for it. */
 const TIMEOUT_MS = 5000;
 /** Of a note, by the API server; a name has room for what makes it unique. */
@@ -45,8 +49,8 @@ const MOST_NAME_CHARACTERS = 200;
 
 export class Events {
   readonly #options: EventsOptions;
-  readonly #voices = new Map<string, Voice>();
-  readonly #waiting: Told[] = [];
+  readonly #budgets = new Map<string, EventBudget>();
+  readonly #waiting: PendingEvent[] = [];
   readonly #lanes = new Set<Promise<void>>();
   #made = 0;
   #isStopped = false;
@@ -58,14 +62,14 @@ export class Events {
   /** `status` was written in place of the one the resource has. */
   record(cr: CustomResource, status: CrStatus): void {
     if (this.#isStopped) return;
-    for (const transition of transitionsOf(cr.status, status, { tellsOutages: cr.kind === 'Engine' })) {
-      const voice = this.#voiceOf(cr.metadata.uid);
-      if (voice.tokens < 1 || this.#waiting.length >= MOST_WAITING[transition.type]) {
+    for (const transition of transitionsOf(cr.status, status, { includesOutages: cr.kind === 'Engine' })) {
+      const budget = this.#budgetOf(cr.metadata.uid);
+      if (budget.tokens < 1 || this.#waiting.length >= MOST_WAITING[transition.type]) {
         this.#options.onResult('dropped');
         continue;
       }
-      voice.tokens -= 1;
-      this.#waiting.push({ cr, transition, voice });
+      budget.tokens -= 1;
+      this.#waiting.push({ cr, transition, budget });
       this.#pump();
     }
   }
@@ -91,7 +95,7 @@ export class Events {
     const { onResult, onProblem } = this.#options;
     for (let next = this.#waiting.shift(); next && !this.#isStopped; next = this.#waiting.shift()) {
       try {
-        onResult(await this.#tell(next));
+        onResult(await this.#write(next));
       } catch (error) {
         onResult('failed');
         if (!isMoot(error)) onProblem(error as Error);
@@ -99,14 +103,14 @@ export class Events {
     }
   }
 
-  async #tell(told: Told): Promise<EventResult> {
-    const { transition, voice } = told;
+  async #write(pending: PendingEvent): Promise<EventResult> {
+    const { transition, budget } = pending;
     const key = `${transition.type} ${transition.reason} ${transition.note}`;
-    const known = voice.series.get(key);
+    const known = budget.series.get(key);
     const now = this.#options.timers.nowMs();
     if (known && now - known.since < SERIES_MS && (await this.#count(known))) return 'counted';
-    const path = await this.#create(told);
-    voice.series.set(key, { path, since: now, count: 1 });
+    const path = await this.#create(pending);
+    budget.series.set(key, { path, since: now, count: 1 });
     return 'written';
   }
 
@@ -125,7 +129,7 @@ export class Events {
     }
   }
 
-  async #create({ cr, transition }: Told): Promise<string> {
+  async #create({ cr, transition }: PendingEvent): Promise<string> {
     const { transport, now, identity } = this.#options;
     const { namespace } = cr.metadata;
     const path = `/apis/events.k8s.io/v1/namespaces/${namespace}/events`;
@@ -150,28 +154,28 @@ export class Events {
     return `${path}/${name}`;
   }
 
-  #voiceOf(uid: string): Voice {
+  #budgetOf(uid: string): EventBudget {
     const now = this.#options.timers.nowMs();
-    const known = this.#voices.get(uid);
+    const known = this.#budgets.get(uid);
     if (known) {
       // Who has spoken last is last.
-      this.#voices.delete(uid);
-      this.#voices.set(uid, known);
+      this.#budgets.delete(uid);
+      this.#budgets.set(uid, known);
       known.tokens = Math.min(MOST_AT_ONCE, known.tokens + (now - known.at) / ONE_MORE_MS);
       known.at = now;
       return known;
     }
-    if (this.#voices.size >= MOST_VOICES) this.#forgetSilent(now);
-    const voice = { tokens: MOST_AT_ONCE, at: now, series: new Map() };
-    this.#voices.set(uid, voice);
-    return voice;
+    if (this.#budgets.size >= MOST_BUDGETS) this.#forgetUnused(now);
+    const budget = { tokens: MOST_AT_ONCE, at: now, series: new Map() };
+    this.#budgets.set(uid, budget);
+    return budget;
   }
 
   /** Who has been silent for so long may say everything again. */
-  #forgetSilent(now: number): void {
-    for (const [uid, { at }] of this.#voices) {
+  #forgetUnused(now: number): void {
+    for (const [uid, { at }] of this.#budgets) {
       if (now - at <= MOST_AT_ONCE * ONE_MORE_MS) return;
-      this.#voices.delete(uid);
+      this.#budgets.delete(uid);
     }
   }
 }

@@ -7,8 +7,8 @@
 import { type CustomResource, kindOf } from '../kinds.ts';
 import type { Clock, StatusSink } from '../ports.ts';
 import { isChanged, statusOf } from '../status/conditions.ts';
-import { asksToWait, FINALIZER, isHeld, mayStayMs, type Stay } from './deletion.ts';
-import type { Turn } from './queue.ts';
+import { type DeletionBlocker, FINALIZER, hasFinalizer, remainingMs, waitsForDeletion } from './deletion.ts';
+import type { Requeue } from './queue.ts';
 import type { KubeObject } from './reflector.ts';
 import { FIELD_MANAGER } from './status-sink.ts';
 import { ApiProblem, type Transport } from './transport.ts';
@@ -38,26 +38,26 @@ export class Finalizers {
   }
 
   /** Who asks to wait has it afterwards, and nobody else; what could not be written is tried again with the next pass. */
-  async hold(resources: readonly CustomResource[]): Promise<void> {
+  async ensure(resources: readonly CustomResource[]): Promise<void> {
     const { namespace } = this.#options;
-    const mayAsk = (cr: CustomResource) => asksToWait(cr) && cr.metadata.namespace !== namespace;
-    const wrong = resources.filter((cr) => mayAsk(cr) !== isHeld(cr));
-    await this.#each(wrong, (cr) => (isHeld(cr) ? this.#take(cr) : this.#give(cr)));
+    const mayAsk = (cr: CustomResource) => waitsForDeletion(cr) && cr.metadata.namespace !== namespace;
+    const wrong = resources.filter((cr) => mayAsk(cr) !== hasFinalizer(cr));
+    await this.#each(wrong, (cr) => (hasFinalizer(cr) ? this.#remove(cr) : this.#add(cr)));
   }
 
   /** Lets go who may; the others say why not. */
-  async release(leaving: readonly CustomResource[], stay: Stay): Promise<Turn> {
+  async release(deleting: readonly CustomResource[], blocker: DeletionBlocker): Promise<Requeue> {
     const { clock, sink, deadlineSeconds } = this.#options;
     const now = clock.now();
-    const left = (cr: CustomResource) => mayStayMs(cr, now, deadlineSeconds);
-    const held = leaving.filter(isHeld);
-    const staying = held.flatMap((cr) => {
-      const outcome = left(cr) > 0 ? stay(cr) : undefined;
+    const left = (cr: CustomResource) => remainingMs(cr, now, deadlineSeconds);
+    const finalized = deleting.filter(hasFinalizer);
+    const staying = finalized.flatMap((cr) => {
+      const outcome = left(cr) > 0 ? blocker(cr) : undefined;
       return outcome ? [{ cr, outcome }] : [];
     });
     const kept = new Set(staying.map(({ cr }) => cr));
-    const going = held.filter((cr) => !kept.has(cr));
-    const failures = await this.#each(going, (cr) => this.#take(cr));
+    const going = finalized.filter((cr) => !kept.has(cr));
+    const failures = await this.#each(going, (cr) => this.#remove(cr));
     const context = { now, progressDeadlineSeconds: deadlineSeconds };
     const changes = staying
       .map(({ cr, outcome }) => ({
@@ -70,7 +70,7 @@ export class Finalizers {
     return staying.length === 0 ? {} : { afterMs: Math.min(AGAIN_MS, ...staying.map(({ cr }) => left(cr))) };
   }
 
-  #give(cr: CustomResource): Promise<void> {
+  #add(cr: CustomResource): Promise<void> {
     const { name, namespace, uid } = cr.metadata;
     const { apiVersion, kind } = cr;
     // The uid keeps it from a namesake that came after it.
@@ -79,7 +79,7 @@ export class Finalizers {
   }
 
   /** Whoever gave it. */
-  #take(cr: CustomResource): Promise<void> {
+  #remove(cr: CustomResource): Promise<void> {
     const path = `/metadata/finalizers/${cr.metadata.finalizers?.indexOf(FINALIZER)}`;
     return this.#patch(cr, 'application/json-patch+json', [
       { op: 'test', path: '/metadata/uid', value: cr.metadata.uid },

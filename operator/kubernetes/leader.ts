@@ -3,7 +3,7 @@
  *  Whether another's lease has run out is judged by our own clock, from when we saw it change: clocks of machines differ.
  *  A leader that was overtaken without knowing is harmless: the engine refuses its write by version.
  *  Not here: what a leader does (main.ts). */
-import { pause, type Timers } from './timers.ts';
+import { sleep, type Timers } from './timers.ts';
 import { ApiProblem, type Transport } from './transport.ts';
 
 export type LeaderOptions = {
@@ -67,7 +67,7 @@ export class Elector {
       const isOurs = await this.#acquire().catch((error: unknown) => this.#failed(error));
       if (isOurs) this.#lead(began);
       else if (this.#isLeading && timers.nowMs() - this.#renewedAt > RENEW_WITHIN_MS) this.#lose();
-      await pause(timers, RETRY_MS * (1 + timers.random() / 5), signal);
+      await sleep(timers, RETRY_MS * (1 + timers.random() / 5), signal);
     }
     if (this.#isLeading) await this.#release().catch(() => {});
     this.#isLeading = false;

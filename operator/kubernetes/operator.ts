@@ -10,7 +10,7 @@ import type { StatusSink } from '../ports.ts';
 import type { Report } from '../status/report.ts';
 import { Cluster } from './cluster.ts';
 import { nameOfCluster } from './cluster-name.ts';
-import { EngineLine } from './engine-connections.ts';
+import { EngineConnections } from './engine-connections.ts';
 import { EnginePass, NotLeading } from './engine-pass.ts';
 import { Events } from './events.ts';
 import { Finalizers } from './finalizers.ts';
@@ -18,11 +18,11 @@ import { serveHealth } from './health.ts';
 import { Elector } from './leader.ts';
 import { Metrics } from './metrics.ts';
 import type { OperatorOptions } from './options.ts';
-import { Queue, type Turn } from './queue.ts';
+import { Queue, type Requeue } from './queue.ts';
 import { References } from './references.ts';
 import { type Resolver, resolveByDns } from './replicas.ts';
 import { statusSink } from './status-sink.ts';
-import { pause, systemTimers } from './timers.ts';
+import { sleep, systemTimers } from './timers.ts';
 import { connect, type Transport } from './transport.ts';
 
 export type Operator = {
@@ -47,7 +47,7 @@ export async function startOperator(
   log: Logger,
   resolve: Resolver = resolveByDns,
 ): Promise<Operator> {
-  const works = new Works(config, await connect(config), options, log, resolve);
+  const works = new OperatorProcess(config, await connect(config), options, log, resolve);
   const { promise: ended, resolve: end } = Promise.withResolvers<boolean>();
   let stopping: Promise<void> | undefined;
   const stop = (isWanted: boolean) => {
@@ -62,7 +62,7 @@ export async function startOperator(
   return { healthPort: health.port, ended, stop: () => stop(true) };
 }
 
-class Works {
+class OperatorProcess {
   readonly #config: KubeConfig;
   readonly #options: OperatorOptions;
   readonly #log: Logger;
@@ -71,14 +71,14 @@ class Works {
   readonly #queue: Queue;
   readonly #cluster: Cluster;
   readonly #references: References;
-  readonly #line: EngineLine;
+  readonly #connections: EngineConnections;
   readonly #events: Events;
   readonly #pass: EnginePass;
   /** Key → since when its pass runs. */
   readonly #running = new Map<string, number>();
   /** What went wrong last, by what it went wrong with. */
-  readonly #said = new Map<string, string>();
-  readonly #standing = new AbortController();
+  readonly #lastProblems = new Map<string, string>();
+  readonly #stopping = new AbortController();
   readonly #writing = new AbortController();
   #elector: Elector | undefined;
   #electing: Promise<void> | undefined;
@@ -103,7 +103,7 @@ class Works {
     this.#transport = transport;
     const timers = systemTimers;
     const shared = { transport, timers, onProblem: this.#onProblem };
-    this.#queue = new Queue((key, isMarked) => this.#turn(key, isMarked), timers);
+    this.#queue = new Queue((key, isMarked) => this.#requeue(key, isMarked), timers);
     this.#cluster = new Cluster({
       ...shared,
       namespaces: options.watchNamespaces,
@@ -115,7 +115,7 @@ class Works {
       ...shared,
       onChange: (engine) => this.#queue.mark(engine, { isUrgent: true }),
     });
-    this.#line = new EngineLine({
+    this.#connections = new EngineConnections({
       references: this.#references,
       nowMs: timers.nowMs,
       resolve,
@@ -134,7 +134,7 @@ class Works {
       cluster: this.#cluster,
       references: this.#references,
       finalizers: this.#finalizers(sink),
-      line: this.#line,
+      connections: this.#connections,
       sink,
       clock: systemClock,
       timers,
@@ -170,12 +170,12 @@ class Works {
   async stop(): Promise<void> {
     this.#log.info('stopping');
     const closed = this.#queue.close();
-    await Promise.race([closed, pause(systemTimers, FAREWELL_MS, this.#standing.signal)]);
+    await Promise.race([closed, sleep(systemTimers, FAREWELL_MS, this.#stopping.signal)]);
     this.#writing.abort();
     await this.#events.stop();
-    await this.#line.stop();
+    await this.#connections.stop();
     await closed;
-    this.#standing.abort();
+    this.#stopping.abort();
     await this.#electing;
     await Promise.all([this.#cluster.stop(), this.#references.stop(), this.#health?.close()]);
     await this.#transport.close();
@@ -193,7 +193,7 @@ class Works {
       onLoss,
       onProblem: (problem) => this.#onProblem('the lease', problem),
     });
-    this.#electing = this.#elector.run(this.#standing.signal);
+    this.#electing = this.#elector.run(this.#stopping.signal);
   }
 
   async #lead(): Promise<void> {
@@ -206,7 +206,7 @@ class Works {
 
   /** Who owns what is written under this name: without it nothing is. */
   async #learnName(): Promise<void> {
-    const { signal } = this.#standing;
+    const { signal } = this.#stopping;
     if (this.#clusterName === '') {
       const sources = { transport: this.#transport, timers: systemTimers, config: this.#config };
       const onProblem = (problem: Error) => this.#onProblem('the name of the cluster', problem);
@@ -239,11 +239,11 @@ class Works {
     for (const key of this.#cluster.engineKeys()) this.#queue.mark(key);
   }
 
-  async #turn(key: string, isMarked: boolean): Promise<Turn> {
+  async #requeue(key: string, isMarked: boolean): Promise<Requeue> {
     const began = systemTimers.nowMs();
     this.#running.set(key, began);
     try {
-      return await this.#pass.turn(key, isMarked);
+      return await this.#pass.process(key, isMarked);
     } catch (error) {
       if (error instanceof NotLeading) {
         this.#log.warn({ engine: key }, error.message);
@@ -290,17 +290,17 @@ class Works {
 
   /** Tries that end the same way are one line, not one each. */
   readonly #onProblem = (what: string, problem: Error): void => {
-    const isNews = this.#said.get(what) !== problem.message;
-    this.#said.set(what, problem.message);
+    const isNews = this.#lastProblems.get(what) !== problem.message;
+    this.#lastProblems.set(what, problem.message);
     this.#log[isNews ? 'warn' : 'debug']({ what, error: problem.message }, 'will be tried again');
   };
 
   readonly #onReport = (engine: string, report: Report): void => {
     const { resourceVersion, problem, wasWritten, resources } = report;
-    const said = { engine, resources: resources.length, resourceVersion };
-    if (problem) this.#log.warn({ ...said, error: problem.message }, 'the engine could not be reconciled');
-    else if (wasWritten) this.#log.info(said, 'written');
-    else this.#log.debug(said, 'unchanged');
+    const fields = { engine, resources: resources.length, resourceVersion };
+    if (problem) this.#log.warn({ ...fields, error: problem.message }, 'the engine could not be reconciled');
+    else if (wasWritten) this.#log.info(fields, 'written');
+    else this.#log.debug(fields, 'unchanged');
   };
 
   #deadly(): readonly string[] {

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { Reason } from '../kinds.ts';
-import { progressDrafts } from '../status/conditions.ts';
+import { progressConditions } from '../status/conditions.ts';
 import { table } from '../testing/resources.ts';
 import { Outage } from './outage.ts';
 
 const context = { now: new Date(0), progressDeadlineSeconds: 300 };
 
 function statusOf(reason: Reason, message = 'm') {
-  const conditions = progressDrafts(table('t'), { reason, message }, context).map((draft) => ({
+  const conditions = progressConditions(table('t'), { reason, message }, context).map((draft) => ({
     ...draft,
     observedGeneration: 1,
     lastTransitionTime: '',

@@ -31,14 +31,14 @@ export class Outage {
   due(changes: readonly StatusChange[], nowMs: number): readonly StatusChange[] {
     const { graceMs, writesPerSecond } = this.#options;
     const others = changes.filter(({ status }) => !isOutage(readyReasonOf(status)));
-    const told = changes.filter(({ status }) => isOutage(readyReasonOf(status)));
-    const fresh = told.filter(({ cr }) => cr.status?.observedGeneration !== cr.metadata.generation);
+    const outages = changes.filter(({ status }) => isOutage(readyReasonOf(status)));
+    const fresh = outages.filter(({ cr }) => cr.status?.observedGeneration !== cr.metadata.generation);
     const atOnce = fresh.length <= MOST_FRESH ? fresh : [];
     if (nowMs - this.#since < graceMs) return [...others, ...atOnce];
     this.#spentUntil = Math.max(this.#spentUntil, nowMs - MOST_SAVED_MS);
     const room = Math.floor(((nowMs - this.#spentUntil) / 1000) * writesPerSecond);
     const isAtOnce = new Set(atOnce);
-    const late = told.filter((change) => !isAtOnce.has(change) && isNews(change)).slice(0, room);
+    const late = outages.filter((change) => !isAtOnce.has(change) && isNews(change)).slice(0, room);
     if (late.length > 0) this.#spentUntil += (late.length / writesPerSecond) * 1000;
     return [...others, ...atOnce, ...late];
   }

@@ -1,11 +1,11 @@
 /** The queue: what comes together is one pass, nobody waits for ever, one pass a key at a time, and back-off. */
 import { beforeEach, expect, test } from 'vitest';
-import { Queue, type Turn } from './queue.ts';
+import { Queue, type Requeue } from './queue.ts';
 import { ManualTimers } from './testing/manual-timers.ts';
 
 let timers: ManualTimers;
 let turns: string[];
-let next: Turn;
+let next: Requeue;
 
 beforeEach(() => {
   timers = new ManualTimers();
@@ -13,7 +13,7 @@ beforeEach(() => {
   next = {};
 });
 
-function opened(work?: () => Promise<Turn>): Queue {
+function opened(work?: () => Promise<Requeue>): Queue {
   const queue = new Queue(async (key, isMarked) => {
     turns.push(`${timers.nowMs()} ${key}${isMarked ? ' marked' : ''}`);
     return work ? work() : next;

@@ -4,7 +4,7 @@
  *  Not here: what a pass does (engine-pass.ts). */
 import type { Timers } from './timers.ts';
 
-export type Turn = {
+export type Requeue = {
   /** Look again after so long, even if nothing was marked. */
   readonly afterMs?: number;
   /** Not before so long, whatever is marked, unless urgently. */
@@ -12,7 +12,7 @@ export type Turn = {
 };
 
 /** `isMarked`: something changed; otherwise it was only due. Must not throw. */
-export type Work = (key: string, isMarked: boolean) => Promise<Turn>;
+export type Work = (key: string, isMarked: boolean) => Promise<Requeue>;
 
 export type QueueOptions = { readonly lingerMs: number; readonly mostLingerMs: number };
 

@@ -5,7 +5,7 @@ import { isSameJson, own } from '@pergola/engine/metadata';
 import type { ObservedVersion } from '../kinds.ts';
 import type { Observed } from '../ports.ts';
 import { type KubeObject, Reflector } from './reflector.ts';
-import { pause, type Timers } from './timers.ts';
+import { sleep, type Timers } from './timers.ts';
 import { ApiProblem, type Transport } from './transport.ts';
 
 export type Reference = {
@@ -90,7 +90,7 @@ export class References {
 
   #open(id: string, { kind, namespace, name }: Reference): void {
     const { transport, timers, onChange, onProblem } = this.#options;
-    const tell = () => {
+    const notify = () => {
       for (const [engine, wanted] of this.#wanted) {
         if (wanted.some((reference) => idOf(reference) === id)) onChange(engine);
       }
@@ -102,7 +102,7 @@ export class References {
       path,
       fieldSelector: `metadata.name=${name}`,
       isSame: (before, after) => isSameJson(before.data ?? {}, after.data ?? {}),
-      onChange: tell,
+      onChange: notify,
       onSettled: () => {},
       onProblem: (problem) => onProblem(`${path}/${name}`, problem),
     });
@@ -119,7 +119,7 @@ export class References {
         return reflector && !reflector.isSynced && !isForbidden(reflector.problem);
       });
     while (isOpen() && timers.nowMs() < until && !this.#stop.signal.aborted) {
-      await pause(timers, LOOK_MS, this.#stop.signal);
+      await sleep(timers, LOOK_MS, this.#stop.signal);
     }
     return !isOpen();
   }

@@ -3,7 +3,7 @@
  *  stays, so a server that is away looks like nothing changed, never like everything was deleted.
  *  In: a path. Out: objects by `namespace/name`, a call for every change that means something, whether it is in sync.
  *  Not here: connections (transport.ts), what a change leads to (cluster.ts, references.ts). */
-import { backoffMs, pause, type Timers } from './timers.ts';
+import { backoffMs, sleep, type Timers } from './timers.ts';
 import { ApiProblem, type Transport, type WatchEvent } from './transport.ts';
 
 export type KubeObject = {
@@ -121,7 +121,7 @@ export class Reflector<T extends KubeObject> {
     const key = keyOf(object);
     const known = this.#objects.get(key);
     if (known?.metadata.uid !== object.metadata.uid || !isNewer(object, known)) return;
-    this.#put(key, this.#kept(key, object));
+    this.#put(key, this.#withSameSpec(key, object));
     this.#ahead.set(key, object.metadata.resourceVersion);
   }
 
@@ -149,14 +149,18 @@ export class Reflector<T extends KubeObject> {
     if (isForgotten && this.#failures === 1) return;
     this.problem = error;
     onProblem(error);
-    if (this.isAbsent) this.#miss();
-    const asked = error instanceof ApiProblem ? (error.retryAfterMs ?? 0) : 0;
+    if (this.isAbsent) this.#giveUpWaiting();
+    const requestedMs = error instanceof ApiProblem ? (error.retryAfterMs ?? 0) : 0;
     const range = this.isAbsent ? ABSENT_BACKOFF : BACKOFF;
-    await pause(timers, Math.max(asked, backoffMs(timers, this.#failures, range)), this.#waitingSignal());
+    await sleep(
+      timers,
+      Math.max(requestedMs, backoffMs(timers, this.#failures, range)),
+      this.#waitingSignal(),
+    );
   }
 
   /** Of what is not there nothing more can be known. */
-  #miss(): void {
+  #giveUpWaiting(): void {
     for (const known of this.#awaited.splice(0)) known();
     this.#options.onSettled();
   }
@@ -166,11 +170,11 @@ export class Reflector<T extends KubeObject> {
     this.#counts.lists++;
     const found = new Map<string, T>();
     let page: List<T>;
-    const asked = this.#awaited.length;
+    const waiting = this.#awaited.length;
     let next = '';
     do {
       page = await this.#page(next);
-      for (const item of page.items) found.set(keyOf(item), this.#kept(keyOf(item), item));
+      for (const item of page.items) found.set(keyOf(item), this.#withSameSpec(keyOf(item), item));
       next = page.metadata.continue ?? '';
     } while (next !== '');
     this.#replace(found);
@@ -178,7 +182,7 @@ export class Reflector<T extends KubeObject> {
     const isNews = !this.#isSynced || this.isAbsent;
     this.problem = undefined;
     this.#isSynced = true;
-    for (const known of this.#awaited.splice(0, asked)) known();
+    for (const known of this.#awaited.splice(0, waiting)) known();
     if (!isNews) return;
     this.#options.onSettled();
   }
@@ -224,14 +228,14 @@ export class Reflector<T extends KubeObject> {
     let count = 0;
     for await (const event of events) {
       count++;
-      this.#take(event);
-      this.#heard();
+      this.#applyEvent(event);
+      this.#markHealthy();
     }
     if (count === 0 && timers.nowMs() - began < LEAST_WATCH_MS) throw new Error('the watch ended at once');
-    this.#heard();
+    this.#markHealthy();
   }
 
-  #take({ type, object }: WatchEvent): void {
+  #applyEvent({ type, object }: WatchEvent): void {
     if (type === 'ERROR') throw problemIn(object);
     const { metadata } = object as T;
     this.#version = metadata.resourceVersion;
@@ -240,12 +244,12 @@ export class Reflector<T extends KubeObject> {
     const ahead = this.#ahead.get(key);
     if (ahead !== undefined && type !== 'DELETED' && isOlder(metadata.resourceVersion, ahead)) return;
     this.#ahead.delete(key);
-    this.#put(key, type === 'DELETED' ? undefined : this.#kept(key, object as T));
+    this.#put(key, type === 'DELETED' ? undefined : this.#withSameSpec(key, object as T));
   }
 
   /** What a resource wants is the same value as long as it is the same generation: whoever made something of it need not make
    *  it again, and a status is not paid for with another spec. */
-  #kept(key: string, object: T): T {
+  #withSameSpec(key: string, object: T): T {
     const known = this.#objects.get(key) as (T & { readonly spec?: unknown }) | undefined;
     const isSameGeneration =
       known?.spec !== undefined &&
@@ -255,7 +259,7 @@ export class Reflector<T extends KubeObject> {
     return isSameGeneration ? { ...slim(object), spec: known.spec } : slim(object);
   }
 
-  #heard(): void {
+  #markHealthy(): void {
     this.#failures = 0;
     this.problem = undefined;
   }

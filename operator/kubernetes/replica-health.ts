@@ -48,11 +48,11 @@ type Found<T> = { readonly address: string; readonly found: T };
 /** Returns the answers of replicas, by address. A replica that does not answer or serves another version is absent. */
 async function onReplicas<T>(
   replicas: () => Promise<readonly Replica[]>,
-  ask: (engine: Replica['engine']) => Promise<T | undefined>,
+  query: (engine: Replica['engine']) => Promise<T | undefined>,
 ): Promise<readonly Found<T>[]> {
-  const asked = (await replicas()).map(async ({ address, engine, close }): Promise<readonly Found<T>[]> => {
+  const answers = (await replicas()).map(async ({ address, engine, close }): Promise<readonly Found<T>[]> => {
     try {
-      const found = await ask(engine);
+      const found = await query(engine);
       return found === undefined ? [] : [{ address, found }];
     } catch (error) {
       if (!(error instanceof EngineProblem)) throw error;
@@ -61,7 +61,7 @@ async function onReplicas<T>(
       await close();
     }
   });
-  return (await Promise.all(asked)).flat();
+  return (await Promise.all(answers)).flat();
 }
 
 function unionOf(

@@ -2,7 +2,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { behindOf, resolveByDns } from './replicas.ts';
+import { laggingReplicasOf, resolveByDns } from './replicas.ts';
 
 const servers: Server[] = [];
 afterEach(() => {
@@ -35,7 +35,7 @@ function ask(port: number, addresses: readonly string[], { timeoutMs = 30_000, o
     resolve: async () => addresses,
   };
   // The name is nobody's: what answers was found by its address.
-  return behindOf({ host: 'pods', port }, { ...options, url: 'http://engine.api.svc:8080' })(7);
+  return laggingReplicasOf({ host: 'pods', port }, { ...options, url: 'http://engine.api.svc:8080' })(7);
 }
 
 test('each is asked by its own address, by the name of the endpoint and with the secret', async () => {
@@ -75,7 +75,7 @@ test('one that hangs is behind when its time is over', async () => {
 
 test('a name without an address is itself what is behind', async () => {
   const options = { url: 'http://e', adminSecret: undefined, authority: undefined, onRequest: () => {} };
-  const behind = behindOf({ host: 'pods.invalid', port: 1 }, { ...options, resolve: resolveByDns });
+  const behind = laggingReplicasOf({ host: 'pods.invalid', port: 1 }, { ...options, resolve: resolveByDns });
   expect(await behind(1)).toEqual([
     { replica: 'pods.invalid', problem: expect.stringContaining('has no address') },
   ]);

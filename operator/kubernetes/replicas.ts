@@ -4,7 +4,7 @@
 import { lookup } from 'node:dns/promises';
 import { Agent, buildConnector } from 'undici';
 import { engineClient } from '../engine/client.ts';
-import { type EnginePort, EngineProblem, type Laggard } from '../ports.ts';
+import { type EnginePort, EngineProblem, type LaggingReplica } from '../ports.ts';
 import { fetchOver } from './fetch-over.ts';
 import type { Replica } from './replica-health.ts';
 
@@ -31,8 +31,8 @@ const TIMEOUT_MS = 2000;
 
 type Replicas = { readonly host: string; readonly port: number };
 
-export function behindOf({ host, port }: Replicas, options: ReplicaOptions) {
-  return async (version: number): Promise<readonly Laggard[]> => {
+export function laggingReplicasOf({ host, port }: Replicas, options: ReplicaOptions) {
+  return async (version: number): Promise<readonly LaggingReplica[]> => {
     let addresses: readonly string[];
     try {
       addresses = await options.resolve(host);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { StatusChange } from '../ports.ts';
 import { statusOf } from '../status/conditions.ts';
 import { table } from '../testing/resources.ts';
-import { announce } from './slow-pass.ts';
+import { reportSlowPass } from './slow-pass.ts';
 import { ManualTimers } from './testing/manual-timers.ts';
 
 const context = () => ({ now: new Date('2025-06-01T12:00:00Z'), progressDeadlineSeconds: 300 });
@@ -23,7 +23,7 @@ function setUp(resources: readonly ReturnType<typeof table>[]) {
       return 0;
     },
   };
-  return { timers, published, ...announce(() => resources, { sink, timers, context }) };
+  return { timers, published, ...reportSlowPass(() => resources, { sink, timers, context }) };
 }
 
 const served = { ...table('served'), status: statusOf(table('served'), applied, context()) };
@@ -63,7 +63,7 @@ test('what comes of the pass is never overtaken by the announcement', async () =
   const timers = new ManualTimers();
   const order: string[] = [];
   const { promise: isWritten, resolve: write } = Promise.withResolvers<void>();
-  const { sink } = announce(() => [table('fresh')], {
+  const { sink } = reportSlowPass(() => [table('fresh')], {
     sink: {
       publish: async ([change]) => {
         const reason = change!.status.conditions[0]!.reason;

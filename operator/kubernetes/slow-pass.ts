@@ -8,35 +8,35 @@ import { type StatusContext, statusOf } from '../status/conditions.ts';
 import type { Timers } from './timers.ts';
 
 const SLOW_MS = 1000;
-const MOST_ANNOUNCED = 100;
+const MOST_REPORTED = 100;
 const APPLYING = {
   outcome: { reason: 'Applying', message: 'the engine is being asked' },
   wasWritten: false,
   failing: [],
 } as const;
 
-export type AnnouncementOptions = {
+export type SlowPassOptions = {
   readonly sink: StatusSink;
   readonly timers: Timers;
   readonly context: () => StatusContext;
 };
 
 /** For a pass that begins now. What its sink publishes comes after what was announced, and `end` is the end of it. */
-export function announce(
+export function reportSlowPass(
   resources: () => readonly CustomResource[],
-  { sink, timers, context }: AnnouncementOptions,
+  { sink, timers, context }: SlowPassOptions,
 ): { readonly sink: StatusSink; readonly end: () => Promise<void> } {
-  let announced: Promise<unknown> | undefined;
+  let reported: Promise<unknown> | undefined;
   const cancel = timers.after(SLOW_MS, () => {
     const waiting = resources().filter(
       ({ status, metadata }) => status?.observedGeneration !== metadata.generation,
     );
-    if (waiting.length === 0 || waiting.length > MOST_ANNOUNCED) return;
-    announced = sink.publish(waiting.map((cr) => ({ cr, status: statusOf(cr, APPLYING, context()) })));
+    if (waiting.length === 0 || waiting.length > MOST_REPORTED) return;
+    reported = sink.publish(waiting.map((cr) => ({ cr, status: statusOf(cr, APPLYING, context()) })));
   });
   const end = async () => {
     cancel();
-    await announced;
+    await reported;
   };
   const publish: StatusSink['publish'] = async (changes) => {
     await end();

@@ -6,7 +6,7 @@ import { type CustomResource, kindOf } from '../kinds.ts';
 import type { StatusChange, StatusSink } from '../ports.ts';
 import { conditionOf } from '../status/conditions.ts';
 import type { KubeObject } from './reflector.ts';
-import { pause, type Timers } from './timers.ts';
+import { sleep, type Timers } from './timers.ts';
 import { ApiProblem, type Transport } from './transport.ts';
 
 export const FIELD_MANAGER = 'pergola-operator';
@@ -78,7 +78,7 @@ async function write(options: StatusSinkOptions, change: StatusChange): Promise<
         options.onProblem(cr, error as Error);
         return false;
       }
-      await pause(options.timers, (error as ApiProblem).retryAfterMs ?? BUSY_MS, options.signal);
+      await sleep(options.timers, (error as ApiProblem).retryAfterMs ?? BUSY_MS, options.signal);
     }
   }
 }

@@ -23,7 +23,7 @@ export const systemTimers: Timers = {
 };
 
 /** Ends early, and quietly, when the signal is raised. */
-export function pause(timers: Timers, ms: number, signal: AbortSignal): Promise<void> {
+export function sleep(timers: Timers, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
     const cancel = timers.after(ms, () => {

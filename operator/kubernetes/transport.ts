@@ -127,21 +127,21 @@ class HttpTransport implements Transport {
 
   /** Once more when the token was renewed meanwhile, or a kept connection was closed just then. Everything we send may be
    *  sent twice: reads, and writes that carry a version or state all they want. */
-  async send<T>(asked: ApiRequest): Promise<T> {
+  async send<T>(apiRequest: ApiRequest): Promise<T> {
     try {
-      return await this.#send<T>(asked, false);
+      return await this.#send<T>(apiRequest, false);
     } catch (error) {
       const isRefused = error instanceof ApiProblem && error.status === 401;
       if (!isRefused && !isClosedConnection(error)) throw error;
-      return this.#send<T>(asked, isRefused);
+      return this.#send<T>(apiRequest, isRefused);
     }
   }
 
-  async *watch(asked: WatchRequest): AsyncGenerator<WatchEvent> {
-    const query = { ...asked.query, watch: 'true' };
+  async *watch(apiRequest: WatchRequest): AsyncGenerator<WatchEvent> {
+    const query = { ...apiRequest.query, watch: 'true' };
     const response = await this.#open(
-      { method: 'GET', path: asked.path, query, signal: asked.signal },
-      asked.silenceMs,
+      { method: 'GET', path: apiRequest.path, query, signal: apiRequest.signal },
+      apiRequest.silenceMs,
       false,
     );
     for await (const line of linesOf(response.body)) yield readAnswer(line) as WatchEvent;
@@ -153,25 +153,35 @@ class HttpTransport implements Transport {
     await this.#dispatcher.destroy();
   }
 
-  async #send<T>(asked: ApiRequest, isRefused: boolean): Promise<T> {
-    const limit = AbortSignal.timeout(asked.timeoutMs ?? TIMEOUT_MS);
-    const signal = asked.signal ? AbortSignal.any([asked.signal, limit]) : limit;
-    const response = await this.#open({ ...asked, signal }, asked.timeoutMs ?? TIMEOUT_MS, isRefused);
+  async #send<T>(apiRequest: ApiRequest, isRefused: boolean): Promise<T> {
+    const limit = AbortSignal.timeout(apiRequest.timeoutMs ?? TIMEOUT_MS);
+    const signal = apiRequest.signal ? AbortSignal.any([apiRequest.signal, limit]) : limit;
+    const response = await this.#open(
+      { ...apiRequest, signal },
+      apiRequest.timeoutMs ?? TIMEOUT_MS,
+      isRefused,
+    );
     return readAnswer(await response.body.text()) as T;
   }
 
-  async #open(asked: ApiRequest, silenceMs: number, isRefused: boolean): Promise<Dispatcher.ResponseData> {
-    const query = asked.query ? `?${new URLSearchParams(asked.query)}` : '';
-    const response = await request(this.#server + asked.path + query, {
-      method: asked.method,
+  async #open(
+    apiRequest: ApiRequest,
+    silenceMs: number,
+    isRefused: boolean,
+  ): Promise<Dispatcher.ResponseData> {
+    const query = apiRequest.query ? `?${new URLSearchParams(apiRequest.query)}` : '';
+    const response = await request(this.#server + apiRequest.path + query, {
+      method: apiRequest.method,
       headers: {
         accept: 'application/json',
         'user-agent': 'pergola-operator',
-        ...(asked.body === undefined ? {} : { 'content-type': asked.contentType ?? 'application/json' }),
+        ...(apiRequest.body === undefined
+          ? {}
+          : { 'content-type': apiRequest.contentType ?? 'application/json' }),
         ...(await this.#identity(isRefused)),
       },
-      body: asked.body === undefined ? null : JSON.stringify(asked.body),
-      signal: asked.signal ?? null,
+      body: apiRequest.body === undefined ? null : JSON.stringify(apiRequest.body),
+      signal: apiRequest.signal ?? null,
       headersTimeout: TIMEOUT_MS,
       bodyTimeout: silenceMs,
       dispatcher: this.#dispatcher,

@@ -81,15 +81,15 @@ export function patchedReservations(
 }
 
 /** The entries with the patch made. */
-export function patched(entries: LedgerEntries, { objects }: LedgerPatch): LedgerEntries {
+export function patchedEntries(entries: LedgerEntries, { objects }: LedgerPatch): LedgerEntries {
   return withChanges(
     entries,
-    Object.entries(objects).map(([key, entry]) => [key, entry ? merged(entry) : undefined] as const),
+    Object.entries(objects).map(([key, entry]) => [key, entry ? withoutNull(entry) : undefined] as const),
   );
 }
 
 /** Returns the entry of the patch itself unless the patch removes a field: there are tens of thousands of entries. */
-function merged(entry: LedgerPatchEntry): LedgerEntry {
+function withoutNull(entry: LedgerPatchEntry): LedgerEntry {
   if (isWhole(entry)) return entry;
   const { revokedAt: _, ...rest } = entry;
   return rest;

@@ -34,7 +34,7 @@ export function objectsIn(metadata: Metadata): ReadonlyMap<string, MetadataObjec
 
 /** The document with these objects put, or removed where they are undefined. What is known of its objects is made of what was, so that
  *  it costs what the changes do. */
-export function changed(
+export function withObjects(
   metadata: Metadata,
   changes: ReadonlyMap<string, MetadataObject | undefined>,
 ): Metadata {
@@ -83,7 +83,7 @@ export function stableJson(value: unknown): string {
 }
 
 /** `select permission default/public/author/user`: a key as people read it. */
-export function describeKey(key: string): string {
+export function printKey(key: string): string {
   const identity = parseKey(key);
   if (!identity) return key;
   return [identity.kind.replaceAll('_', ' '), identity.segments.join('/')].join(' ').trim();

@@ -5,15 +5,15 @@
 import { type Decision, type Decisions, decide, entryChanges, isWrite } from '../decide/decide.ts';
 import { type Desired, desire } from '../decide/desired.ts';
 import {
-  focusOn,
-  isContained,
+  fullScope,
+  incrementalScope,
+  isScopeSufficient,
+  type PassState,
+  passStateAfter,
   type Scope,
-  type Standing,
-  standingAfter,
-  wholeOf,
 } from '../decide/incremental-scope.ts';
-import { released, wantsPlan } from '../decide/pause.ts';
-import { type Rollout, rollOut } from '../engine/replica-sync.ts';
+import { wantsPlan, withoutPlanPauses } from '../decide/pause.ts';
+import { type ReplicaSync, syncReplicas } from '../engine/replica-sync.ts';
 import { reservationChanges } from '../grants/reservation.ts';
 import { type CustomResource, crName } from '../kinds.ts';
 import { type EntryChange, ledgerPatch } from '../objects/ledger.ts';
@@ -34,20 +34,20 @@ import {
 } from '../ports.ts';
 import { editsOf } from '../settle/edits.ts';
 import {
+  backedOff,
   isKnownFault,
-  NOTHING_REFUSED,
-  type Refused,
-  refusedBefore,
-  remember,
-  rememberRefusal,
-  stillRefused,
+  NO_BACKOFF,
+  noteBlamed,
+  noteRefusal,
+  type RefusalBackoff,
+  withoutApplied,
 } from '../settle/refusal-backoff.ts';
 import { settle } from '../settle/settle.ts';
 import { isAboutContent } from '../settle/trials.ts';
 import { isChanged, isPassing, statusOf } from '../status/conditions.ts';
 import { planLines } from '../status/plan-text.ts';
 import { changesDocument, foresee, outcomeOf, type Plan, type Report } from '../status/report.ts';
-import { verdictInRollout } from '../status/verdicts.ts';
+import { withReplicaSync } from '../status/verdicts.ts';
 
 export type Ports = {
   readonly engine: EnginePort;
@@ -57,10 +57,10 @@ export type Ports = {
 };
 
 /** What a pass may know of the one before. */
-export type Past = {
-  readonly rollout?: Rollout | undefined;
-  readonly standing?: Standing | undefined;
-  readonly refused?: Refused | undefined;
+export type PreviousPass = {
+  readonly replicaSync?: ReplicaSync | undefined;
+  readonly passState?: PassState | undefined;
+  readonly backoff?: RefusalBackoff | undefined;
 };
 
 const MOST_TRIES = 8;
@@ -69,13 +69,17 @@ const MOST_PARTS = 64;
 const LEAST_PAUSE_MS = 50;
 const MOST_PAUSE_MS = 500;
 
-export async function reconcile(ports: Ports, options: ReconcileOptions, before: Past = {}): Promise<Report> {
+export async function reconcile(
+  ports: Ports,
+  options: ReconcileOptions,
+  before: PreviousPass = {},
+): Promise<Report> {
   const { snapshot, report: attempted } = await attempt(ports, options, before);
   const scope = attempted.plan?.scope;
   const resources = scope?.snapshot.resources ?? snapshot.resources;
-  const report = await followed(ports, resources, attempted, before.rollout);
+  const report = await withReplicas(ports, resources, attempted, before.replicaSync);
   const context = { now: ports.clock.now(), progressDeadlineSeconds: options.progressDeadlineSeconds };
-  const plans = report.problem ? NO_PLANS : await preview(ports.engine, snapshot, options, report.refused);
+  const plans = report.problem ? NO_PLANS : await preview(ports.engine, snapshot, options, report.backoff);
   const statuses = new Map(
     resources.map((cr) => {
       const { uid } = cr.metadata;
@@ -91,10 +95,10 @@ export async function reconcile(ports: Ports, options: ReconcileOptions, before:
   const isOvertaken = report.problem?.kind === 'conflict';
   const unpublished = isOvertaken ? 0 : await ports.sink.publish(changes);
   const isWaiting = [...report.verdicts.values()].some(({ outcome }) => helpsReload(outcome));
-  const standing = unpublished === 0 ? standingOf(report, options) : undefined;
+  const passState = unpublished === 0 ? standingOf(report, options) : undefined;
   const isCut = report.plan?.settled.isCut === true;
   const verdicts = allVerdicts(report);
-  return { ...report, verdicts, resources, statuses, unpublished, isWaiting, isCut, standing };
+  return { ...report, verdicts, resources, statuses, unpublished, isWaiting, isCut, passState };
 }
 
 /** True when the resource waits for what the engine finds once it reads its databases again. Whether a database answers it finds by
@@ -109,33 +113,33 @@ function standingOf({ plan, verdicts, resourceVersion, problem }: Attempt, optio
     return undefined;
   const { scope, settled, entries, owned } = plan;
   const left = { options, document: settled.document, resourceVersion, owned };
-  return standingAfter(scope, { ...left, entries, verdicts });
+  return passStateAfter(scope, { ...left, entries, verdicts });
 }
 
 function allVerdicts({ plan, verdicts }: Attempt): ReadonlyMap<string, Verdict> {
-  if (!plan || plan.scope.others.size === 0) return verdicts;
+  if (!plan || plan.scope.skipped.size === 0) return verdicts;
   const all = new Map(verdicts);
-  for (const [uid, { verdict }] of plan.scope.others) all.set(uid, verdict);
+  for (const [uid, { verdict }] of plan.scope.skipped) all.set(uid, verdict);
   return all;
 }
 
 /** With what the replicas say of it. */
-async function followed(
+async function withReplicas(
   { engine, clock }: Ports,
   resources: readonly CustomResource[],
   report: Attempt,
-  before: Rollout | undefined,
+  before: ReplicaSync | undefined,
 ): Promise<Attempt> {
   if (report.problem || report.resourceVersion === undefined) return report;
-  const rollout = await rollOut(engine, clock, report.resourceVersion, before);
-  if (!rollout) return report;
+  const replicaSync = await syncReplicas(engine, clock, report.resourceVersion, before);
+  if (!replicaSync) return report;
   const verdicts = new Map(
     resources.map((cr) => {
       const { uid } = cr.metadata;
-      return [uid, verdictInRollout(cr, report.verdicts.get(uid)!, rollout)];
+      return [uid, withReplicaSync(cr, report.verdicts.get(uid)!, replicaSync)];
     }),
   );
-  return { ...report, verdicts, rollout };
+  return { ...report, verdicts, replicaSync };
 }
 
 const NO_PLANS: ReadonlyMap<string, readonly string[]> = new Map();
@@ -145,12 +149,12 @@ async function preview(
   engine: EnginePort,
   snapshot: CrSnapshot,
   options: ReconcileOptions,
-  refused: Refused,
+  backoff: RefusalBackoff,
 ): Promise<ReadonlyMap<string, readonly string[]>> {
-  const resources = released(snapshot.resources);
+  const resources = withoutPlanPauses(snapshot.resources);
   if (!resources) return NO_PLANS;
   try {
-    const made = await plan(engine, { ...snapshot, resources }, options, refused);
+    const made = await plan(engine, { ...snapshot, resources }, options, backoff);
     const verdicts = foresee(made, made.settled.inconsistent);
     return new Map(
       snapshot.resources
@@ -171,12 +175,16 @@ export async function plan(
   engine: EnginePort,
   snapshot: CrSnapshot,
   options: ReconcileOptions,
-  refused: Refused = NOTHING_REFUSED,
+  backoff: RefusalBackoff = NO_BACKOFF,
 ): Promise<Plan> {
   const reading = await engine.read();
   const decided = decidedOnAll({ snapshot, reading, options });
   const nowMs = snapshot.at.getTime();
-  return planOn(reading, decided, options, { dryRun: (edits) => engine.dryRun(edits), refused, nowMs });
+  return planOn(reading, decided, options, {
+    dryRun: (edits) => engine.dryRun(edits),
+    backoff,
+    nowMs,
+  });
 }
 
 type Decided = { readonly desired: Desired } & Decisions;
@@ -198,9 +206,9 @@ function decisionsIn(
 }
 
 /** How a plan is made out of decisions. */
-type Trial = {
+type PlanOptions = {
   readonly dryRun: EnginePort['dryRun'];
-  readonly refused: Refused;
+  readonly backoff: RefusalBackoff;
   /** Decisions beyond this number wait for the next write. */
   readonly most?: number | undefined;
   readonly nowMs: number;
@@ -210,7 +218,7 @@ async function planOn(
   reading: EngineReading,
   { scope, decided: { desired, decisions, pruneHold } }: DecidedIn,
   options: ReconcileOptions,
-  { dryRun, refused, most, nowMs }: Trial,
+  { dryRun, backoff, most, nowMs }: PlanOptions,
 ): Promise<Plan> {
   const { manager } = options;
   const live = objectsIn(reading.metadata);
@@ -225,8 +233,8 @@ async function planOn(
       },
       claimedIn: (key) => desired.claims.get(key)?.cr.metadata.namespace,
       dryRun: (active) => dryRun(editsOf(active)),
-      refusedBefore: (decision, written) => refusedBefore(refused, decision, { live, written, nowMs }),
-      isKnownFault: (decision) => isKnownFault(refused, decision),
+      backedOff: (decision, written) => backedOff(backoff, decision, { live, written, nowMs }),
+      isKnownFault: (decision) => isKnownFault(backoff, decision),
       ...(most === undefined ? {} : { most }),
     },
     decisions,
@@ -254,7 +262,7 @@ function gained({ before, after }: EntryChange, manager: string): number {
 }
 
 /** `verdicts` of those which were looked at. */
-type Attempt = Omit<Report, 'statuses' | 'isWaiting' | 'isCut' | 'resources' | 'unpublished' | 'standing'>;
+type Attempt = Omit<Report, 'statuses' | 'isWaiting' | 'isCut' | 'resources' | 'unpublished' | 'passState'>;
 
 /** Again when somebody wrote in between; each try starts from what is there now, in the engine and among the resources. Where all
  *  is well with the engine a change is taken to fit, and only what it refuses is looked into: judging twice is half of what a
@@ -263,10 +271,10 @@ type Attempt = Omit<Report, 'statuses' | 'isWaiting' | 'isCut' | 'resources' | '
 async function attempt(
   { engine, source, clock }: Ports,
   options: ReconcileOptions,
-  { standing, refused: earlier = NOTHING_REFUSED }: Past,
+  { passState, backoff: earlier = NO_BACKOFF }: PreviousPass,
 ): Promise<{ readonly snapshot: CrSnapshot; readonly report: Attempt }> {
   const parts = new Parts();
-  let [isDoubtful, wasWritten, refused] = [false, false, earlier];
+  let [isDoubtful, wasWritten, backoff] = [false, false, earlier];
   for (let tries = 1; ; ) {
     const snapshot = await source.snapshot();
     let decided: DecidedIn | undefined;
@@ -276,16 +284,16 @@ async function attempt(
       const mustFit = !isDoubtful && unfit(reading.inconsistent).length === 0;
       const dryRun: EnginePort['dryRun'] = mustFit ? async () => [] : (edits) => engine.dryRun(edits);
       const seen = { snapshot, reading, options };
-      const mayFocus = !isDoubtful && !wasWritten && standing;
-      decided = (mayFocus && decidedInFocus(standing, seen)) || decidedOnAll(seen);
+      const mayFocus = !isDoubtful && !wasWritten && passState;
+      decided = (mayFocus && decidedInFocus(passState, seen)) || decidedOnAll(seen);
       const nowMs = clock.now().getTime();
-      made = await planOn(reading, decided, options, { dryRun, refused, most: parts.most, nowMs });
-      refused = rememberPlan(refused, made, nowMs);
-      const report = await carryOut(engine, made, mustFit);
+      made = await planOn(reading, decided, options, { dryRun, backoff, most: parts.most, nowMs });
+      backoff = rememberPlan(backoff, made, nowMs);
+      const report = await apply(engine, made, mustFit);
       wasWritten ||= report.wasWritten;
       if (!made.settled.isCut || !report.wasWritten || !parts.mayGoOn) {
-        const left = stillRefused(refused, made.settled.excluded);
-        return { snapshot, report: { ...report, wasWritten, refused: left } };
+        const left = withoutApplied(backoff, made.settled.excluded);
+        return { snapshot, report: { ...report, wasWritten, backoff: left } };
       }
       parts.grow();
     } catch (error) {
@@ -298,11 +306,11 @@ async function attempt(
       const [only, another] = sent;
       if (isAboutContent(error) || error.kind === 'tooLarge') {
         if (another) parts.shrink(sent.length);
-        else if (only) refused = rememberRefusal(refused, only, error, clock.now().getTime());
+        else if (only) backoff = noteRefusal(backoff, only, error, clock.now().getTime());
         if (only && parts.mayGoOn) continue;
       }
       if (error.kind !== 'conflict' || tries++ === MOST_TRIES) {
-        return { snapshot, report: { ...failed(snapshot, error), refused } };
+        return { snapshot, report: { ...failed(snapshot, error), backoff } };
       }
       await clock.sleep(LEAST_PAUSE_MS + clock.random() * (MOST_PAUSE_MS - LEAST_PAUSE_MS));
     }
@@ -334,9 +342,9 @@ class Parts {
   }
 }
 
-function rememberPlan(refused: Refused, { decisions, settled }: Plan, nowMs: number): Refused {
+function rememberPlan(backoff: RefusalBackoff, { decisions, settled }: Plan, nowMs: number): RefusalBackoff {
   const { blamed, document } = settled;
-  return remember(refused, { decisions, blamed, live: objectsIn(document), nowMs });
+  return noteBlamed(backoff, { decisions, blamed, live: objectsIn(document), nowMs });
 }
 
 type Seen = {
@@ -347,18 +355,18 @@ type Seen = {
 type DecidedIn = { readonly scope: Scope; readonly decided: Decided };
 
 /** Undefined where that is not enough. */
-function decidedInFocus(standing: Standing, { snapshot, reading, options }: Seen): DecidedIn | undefined {
-  const scope = focusOn(standing, snapshot, reading, options);
+function decidedInFocus(passState: PassState, { snapshot, reading, options }: Seen): DecidedIn | undefined {
+  const scope = incrementalScope(passState, snapshot, reading, options);
   const decided = scope && decisionsIn(scope, reading, options);
-  return decided && isContained(decided, options) ? { scope, decided } : undefined;
+  return decided && isScopeSufficient(decided, options) ? { scope, decided } : undefined;
 }
 
 function decidedOnAll({ snapshot, reading, options }: Seen): DecidedIn {
-  const scope = wholeOf(snapshot, reading, options.manager);
+  const scope = fullScope(snapshot, reading, options.manager);
   return { scope, decided: decisionsIn(scope, reading, options) };
 }
 
-async function carryOut(engine: EnginePort, made: Plan, mustFit: boolean): Promise<Attempt> {
+async function apply(engine: EnginePort, made: Plan, mustFit: boolean): Promise<Attempt> {
   const { reading, settled, entries, reservations } = made;
   const { manager } = made.scope.ledger;
   const patch = ledgerPatch(entries, reservations, manager);
@@ -382,7 +390,7 @@ function done(
   wasWritten: boolean,
 ): Attempt {
   const verdicts = foresee(made, inconsistent);
-  return { plan: made, verdicts, resourceVersion, inconsistent, wasWritten, refused: NOTHING_REFUSED };
+  return { plan: made, verdicts, resourceVersion, inconsistent, wasWritten, backoff: NO_BACKOFF };
 }
 
 /** Nothing is known of the engine; what is known of the resources is not asked either. */
@@ -390,5 +398,5 @@ function failed(snapshot: CrSnapshot, problem: EngineProblem): Attempt {
   const outcome = outcomeOf(problem);
   const verdict = { outcome, wasWritten: false, failing: [] };
   const verdicts = new Map(snapshot.resources.map((cr) => [cr.metadata.uid, verdict]));
-  return { verdicts, inconsistent: [], wasWritten: false, refused: NOTHING_REFUSED, problem };
+  return { verdicts, inconsistent: [], wasWritten: false, backoff: NO_BACKOFF, problem };
 }

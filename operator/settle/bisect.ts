@@ -17,7 +17,7 @@ export type Refusal = {
 /** Undefined where the engine accepts the changes. */
 export type Trial = (decisions: readonly Decision[]) => Promise<Refusal | undefined>;
 
-export type Sifted = {
+export type Bisection = {
   readonly accepted: readonly Decision[];
   readonly refused: ReadonlyMap<Decision, Refusal>;
   /** Not tried, because `mayGoOn` said no. */
@@ -25,22 +25,22 @@ export type Sifted = {
 };
 
 /** `known`: the refusal of all the decisions together. */
-export async function sift(
+export async function bisect(
   decisions: readonly Decision[],
   known: Refusal,
   trial: Trial,
   mayGoOn: () => boolean,
-): Promise<Sifted> {
+): Promise<Bisection> {
   const accepted: Decision[] = [];
   const untried: Decision[] = [];
   const refused = new Map<Decision, Refusal>();
-  const visit = async (part: readonly Decision[], told?: Refusal): Promise<void> => {
+  const visit = async (part: readonly Decision[], knownRefusal?: Refusal): Promise<void> => {
     if (part.length === 0) return;
-    if (!told && !mayGoOn()) {
+    if (!knownRefusal && !mayGoOn()) {
       untried.push(...part);
       return;
     }
-    const refusal = told ?? (await trial([...accepted, ...part]));
+    const refusal = knownRefusal ?? (await trial([...accepted, ...part]));
     if (!refusal) {
       accepted.push(...part);
       return;

@@ -5,12 +5,12 @@
 import { dependentsOf, type Metadata, objectKey } from '@pergola/engine/metadata';
 import { type Decision, isPut } from '../decide/decide.ts';
 import { fieldIn } from '../kinds/field.ts';
-import { describeKey } from '../objects/normal-form.ts';
+import { printKey } from '../objects/normal-form.ts';
 import { type InconsistentObject, type Outcome, unfit } from '../ports.ts';
-import { firstFailure, type Refusal, sift } from './bisect.ts';
-import { isAbsence, judge, kept } from './inconsistency.ts';
+import { bisect, firstFailure, type Refusal } from './bisect.ts';
+import { isUnavailability, keptForDependent, outcomeOfInconsistency } from './inconsistency.ts';
 import { cyclesIn } from './role-cycles.ts';
-import { type Ground, type Inquiry, refusalOfCycle } from './trials.ts';
+import { refusalOfCycle, type SettleContext, type Trials } from './trials.ts';
 
 export type Blame = {
   readonly outcome: Outcome;
@@ -20,10 +20,10 @@ export type Blame = {
   readonly found?: 'search' | 'fault';
 };
 
-export type Guilty = ReadonlyMap<string, Blame>;
+export type Culprits = ReadonlyMap<string, Blame>;
 
 export type Findings = {
-  readonly guilty: Guilty;
+  readonly culprits: Culprits;
   /** Decisions that there was no time to try. */
   readonly untried: readonly Decision[];
   /** False where the change may be made when nothing is guilty. */
@@ -38,39 +38,44 @@ export type Change = {
 };
 
 /** The decisions for which the engine refuses the whole, and those that could not be tried. */
-export async function guiltyOfRefusal(inquiry: Inquiry, change: Change, known: Refusal): Promise<Findings> {
-  const { ground } = inquiry;
-  if (known.isCycle) return { guilty: guiltyOfCycles(inquiry, change), untried: [], isOpen: true };
+export async function culpritsOfRefusal(trials: Trials, change: Change, known: Refusal): Promise<Findings> {
+  const { context } = trials;
+  if (known.isCycle) return { culprits: culpritsOfCycles(trials, change), untried: [], isOpen: true };
   const refusalOf = async (decisions: readonly Decision[]) =>
-    (await inquiry.judge(change.feasible(decisions))).refusal;
-  const { accepted, refused, untried } = await sift(change.active, known, refusalOf, () => inquiry.mayGoOn);
-  const guilty = new Map<string, Blame>();
+    (await trials.run(change.feasible(decisions))).refusal;
+  const { accepted, refused, untried } = await bisect(
+    change.active,
+    known,
+    refusalOf,
+    () => trials.hasBudget,
+  );
+  const culprits = new Map<string, Blame>();
   for (const [decision, refusal] of refused) {
-    const rivals = refusal.edit ? [] : await rivalsOf(inquiry, change, accepted, decision);
-    guilty.set(decision.key, withRivals(ground, decision, refusal, rivals));
+    const rivals = refusal.edit ? [] : await rivalsOf(trials, change, accepted, decision);
+    culprits.set(decision.key, withRivals(context, decision, refusal, rivals));
   }
-  return { guilty, untried, isOpen: true };
+  return { culprits, untried, isOpen: true };
 }
 
-function guiltyOfCycles({ ground }: Inquiry, { active }: Change): Guilty {
-  const cycles = cyclesIn(ground.live.inherited_roles ?? [], active);
+function culpritsOfCycles({ context }: Trials, { active }: Change): Culprits {
+  const cycles = cyclesIn(context.live.inherited_roles ?? [], active);
   return new Map(
     [...cycles].map(([decision, names]) => {
       const rivals = names
         .map((role) => objectKey('inherited_role', role))
         .filter((key) => key !== decision.key);
-      return [decision.key, withRivals(ground, decision, refusalOfCycle(names), [...new Set(rivals)])];
+      return [decision.key, withRivals(context, decision, refusalOfCycle(names), [...new Set(rivals)])];
     }),
   );
 }
 
 function withRivals(
-  { ownerOf }: Ground,
+  { ownerOf }: SettleContext,
   decision: Decision,
   refusal: Refusal,
   rivals: readonly string[],
 ): Blame {
-  const named = rivals.slice(0, MOST_NAMED).map((key) => `${describeKey(key)}${ownedBy(ownerOf?.(key))}`);
+  const named = rivals.slice(0, MOST_NAMED).map((key) => `${printKey(key)}${ownedBy(ownerOf?.(key))}`);
   return { ...blameFor(decision, refusal, named), rivals };
 }
 
@@ -78,16 +83,16 @@ const MOST_NAMED = 5;
 
 /** Returns the decisions this one is refused together with; none when it is refused alone or the search would take too long. */
 async function rivalsOf(
-  inquiry: Inquiry,
+  trials: Trials,
   { feasible }: Change,
   accepted: readonly Decision[],
   decision: Decision,
 ): Promise<readonly string[]> {
   const fails = async (length: number) => {
     const part = feasible([...accepted.slice(0, length), decision]);
-    return part.includes(decision) && (await inquiry.judge(part)).refusal !== undefined;
+    return part.includes(decision) && (await trials.run(part)).refusal !== undefined;
   };
-  if (!inquiry.mayGoOn || accepted.length === 0 || (await fails(0))) return [];
+  if (!trials.hasBudget || accepted.length === 0 || (await fails(0))) return [];
   const rival = accepted[(await firstFailure(1, accepted.length, fails)) - 1];
   return rival ? [rival.key] : [];
 }
@@ -102,7 +107,7 @@ export function blameFor(
   const beside = rivals.length > 0 ? `; it does not go together with ${rivals.join(', ')}` : '';
   const outcome: Outcome = {
     reason: action === 'delete' ? 'PruneHeld' : 'RejectedByEngine',
-    message: `${describeKey(key)}${field}: ${reason}${beside}`,
+    message: `${printKey(key)}${field}: ${reason}${beside}`,
   };
   return { outcome, rivals: [], found: 'search' };
 }
@@ -112,34 +117,41 @@ function ownedBy(owner: string | undefined): string {
 }
 
 /** Decisions to leave out, and why: puts that are inconsistent themselves, and whatever breaks what others have. */
-export async function guiltyOfInconsistency(
-  inquiry: Inquiry,
+export async function culpritsOfInconsistency(
+  trials: Trials,
   change: Change,
   inconsistent: readonly InconsistentObject[],
 ): Promise<Findings> {
   const puts = new Map(change.active.filter((d) => isPut(d.action)).map((d) => [d.key, d]));
-  const guilty = new Map<string, Blame>();
+  const culprits = new Map<string, Blame>();
   const contested: { readonly put: Decision; readonly found: InconsistentObject; readonly blame: Blame }[] =
     [];
   for (const found of inconsistent) {
     const put = puts.get(found.key);
-    const outcome = judge(found, inconsistent, put?.claim);
-    if (!put || isAbsence(outcome)) continue;
+    const outcome = outcomeOfInconsistency(found, inconsistent, put?.claim);
+    if (!put || isUnavailability(outcome)) continue;
     const blame = { outcome, rivals: [] };
-    const isOwnFault = !isContest(found) || inquiry.ground.isKnownFault?.(put) === true;
-    if (isOwnFault) guilty.set(found.key, blame);
+    const isOwnFault = !isContest(found) || trials.context.isKnownFault?.(put) === true;
+    if (isOwnFault) culprits.set(found.key, blame);
     else contested.push({ put, found, blame });
   }
-  if (guilty.size > 0) return { guilty, untried: [], isOpen: false };
+  if (culprits.size > 0) return { culprits, untried: [], isOpen: false };
   for (const { put, found, blame } of contested) {
-    if (!inquiry.mayGoOn) return { guilty, untried: [], isOpen: true };
-    const culprit = await breakerOf(inquiry, change, put, found);
-    guilty.set(culprit.key, culprit === put ? { ...blame, found: 'fault' } : broken(inquiry, culprit, found));
+    if (!trials.hasBudget) return { culprits, untried: [], isOpen: true };
+    const culprit = await breakerOf(trials, change, put, found);
+    culprits.set(
+      culprit.key,
+      culprit === put ? { ...blame, found: 'fault' } : broken(trials, culprit, found),
+    );
     // Without the culprit the others may be well.
-    if (culprit !== put) return { guilty, untried: [], isOpen: false };
+    if (culprit !== put) return { culprits, untried: [], isOpen: false };
   }
-  if (guilty.size > 0) return { guilty, untried: [], isOpen: false };
-  return { guilty: await breakersOfOthers(inquiry, change, puts, inconsistent), untried: [], isOpen: false };
+  if (culprits.size > 0) return { culprits, untried: [], isOpen: false };
+  return {
+    culprits: await breakersOfOthers(trials, change, puts, inconsistent),
+    untried: [],
+    isOpen: false,
+  };
 }
 
 /** Codes of inconsistencies that no other object brings about. */
@@ -161,14 +173,14 @@ function isContest({ code }: InconsistentObject): boolean {
 
 /** The decision with which the put turns inconsistent, in the order of priority; the put itself where it is so without later ones. */
 async function breakerOf(
-  inquiry: Inquiry,
+  trials: Trials,
   { active, feasible }: Change,
   put: Decision,
   found: InconsistentObject,
 ): Promise<Decision> {
   const own = active.indexOf(put) + 1;
   const fails = async (length: number) => {
-    const { inconsistent, refusal } = await inquiry.judge(feasible(active.slice(0, length)));
+    const { inconsistent, refusal } = await trials.run(feasible(active.slice(0, length)));
     return refusal !== undefined || unfit(inconsistent).some(({ key }) => key === found.key);
   };
   if (own === active.length || (await fails(own))) return put;
@@ -176,53 +188,53 @@ async function breakerOf(
 }
 
 async function breakersOfOthers(
-  inquiry: Inquiry,
+  trials: Trials,
   change: Change,
   puts: ReadonlyMap<string, Decision>,
   inconsistent: readonly InconsistentObject[],
-): Promise<Guilty> {
-  const before = new Set(inquiry.ground.inconsistent.map(({ key }) => key));
+): Promise<Culprits> {
+  const before = new Set(trials.context.inconsistent.map(({ key }) => key));
   for (const found of inconsistent) {
     if (puts.has(found.key) || before.has(found.key)) continue;
-    const guilty = await breakersOf(inquiry, change, found);
-    if (guilty.size > 0) return guilty;
+    const culprits = await breakersOf(trials, change, found);
+    if (culprits.size > 0) return culprits;
   }
   return new Map();
 }
 
 /** Whatever the object depends on; where the document does not tell, the first decision with which it turns inconsistent. */
 async function breakersOf(
-  inquiry: Inquiry,
+  trials: Trials,
   { active, document }: Change,
   found: InconsistentObject,
-): Promise<Guilty> {
-  const { ground } = inquiry;
+): Promise<Culprits> {
+  const { context } = trials;
   const known = active.filter(({ action, key }) =>
-    dependentsOf(action === 'delete' ? ground.live : document, key).includes(found.key),
+    dependentsOf(action === 'delete' ? context.live : document, key).includes(found.key),
   );
   // An object of this manager whose ground was deleted on purpose waits; the deletion does not.
-  const isOurs = ground.isOwned(found.key);
+  const isOurs = context.isOwned(found.key);
   const mayBeGuilty = ({ action }: Decision) => !isOurs || action !== 'delete';
   if (known.length > 0) {
     return new Map(
-      known.filter(mayBeGuilty).map((d) => [d.key, { ...broken(inquiry, d, found), rivals: [] }]),
+      known.filter(mayBeGuilty).map((d) => [d.key, { ...broken(trials, d, found), rivals: [] }]),
     );
   }
   if (!active.some(mayBeGuilty)) return new Map();
   const fails = async (length: number) => {
-    const { inconsistent, refusal } = await inquiry.judge(active.slice(0, length));
+    const { inconsistent, refusal } = await trials.run(active.slice(0, length));
     return refusal !== undefined || unfit(inconsistent).some(({ key }) => key === found.key);
   };
   const culprit = active[(await firstFailure(1, active.length, fails)) - 1]!;
-  return new Map(mayBeGuilty(culprit) ? [[culprit.key, broken(inquiry, culprit, found)]] : []);
+  return new Map(mayBeGuilty(culprit) ? [[culprit.key, broken(trials, culprit, found)]] : []);
 }
 
-function broken({ ground }: Inquiry, { key, action }: Decision, found: InconsistentObject): Blame {
-  if (action === 'delete') return { outcome: kept(key, found.key), rivals: [] };
-  const owner = ownedBy(ground.ownerOf?.(found.key));
+function broken({ context }: Trials, { key, action }: Decision, found: InconsistentObject): Blame {
+  if (action === 'delete') return { outcome: keptForDependent(key, found.key), rivals: [] };
+  const owner = ownedBy(context.ownerOf?.(found.key));
   const outcome: Outcome = {
     reason: 'RejectedByEngine',
-    message: `${describeKey(key)} would break ${describeKey(found.key)}${owner}: ${found.reason}`,
+    message: `${printKey(key)} would break ${printKey(found.key)}${owner}: ${found.reason}`,
   };
   return { outcome, rivals: [found.key], found: 'search' };
 }

@@ -3,7 +3,7 @@
  *  Pure. Not here: which keys (decide/decide.ts), which of them fit (settle.ts). */
 import { type Edit, type Metadata, OBJECT_KINDS, parseKey } from '@pergola/engine/metadata';
 import { type Decision, isPut } from '../decide/decide.ts';
-import { changed } from '../objects/normal-form.ts';
+import { withObjects } from '../objects/normal-form.ts';
 
 /** Deletions from the leaves up, then puts from the roots down: the order in which one may be cut off after any. */
 export function inOrder(decisions: readonly Decision[]): readonly Decision[] {
@@ -22,7 +22,7 @@ export function editsOf(decisions: readonly Decision[]): readonly Edit[] {
 
 /** Every put's parent must exist or be put too. */
 export function compose(live: Metadata, decisions: readonly Decision[]): Metadata {
-  return changed(
+  return withObjects(
     live,
     new Map(
       inOrder(decisions).map(({ key, action, claim }) => [

@@ -12,50 +12,50 @@ import {
 import type { Claim } from '../decide/desired.ts';
 import { fieldIn } from '../kinds/field.ts';
 import type { Reason } from '../kinds.ts';
-import { describeKey } from '../objects/normal-form.ts';
+import { printKey } from '../objects/normal-form.ts';
 import { type InconsistentObject, NOT_ENFORCED, type Outcome } from '../ports.ts';
 
 /** Explains why an object of ours is inconsistent, by its position, its references and the engine's code. */
-export function judge(
+export function outcomeOfInconsistency(
   found: InconsistentObject,
   all: readonly InconsistentObject[],
   claim: Claim | undefined,
 ): Outcome {
   const field = fieldIn(claim?.cr, claim?.object, found.path ?? []);
-  const message = `${describeKey(found.key)}${field}: ${found.reason.replace(/^Inconsistent object: /, '')}`;
+  const message = `${printKey(found.key)}${field}: ${found.reason.replace(/^Inconsistent object: /, '')}`;
   if (found.code === NOT_ENFORCED) return { reason: 'NotEnforced', message };
-  const absent = absenceBehind(found, all, claim?.object);
+  const absent = unavailabilityBehind(found, all, claim?.object);
   if (absent) return { reason: absent, message };
   return { reason: found.code === 'not-exists' ? 'DependencyNotReady' : 'RejectedByEngine', message };
 }
 
 /** A database or remote schema that does not answer: then nothing in it, and nothing that leads there, can be judged. */
-function absenceBehind(
+function unavailabilityBehind(
   { key }: InconsistentObject,
   all: readonly InconsistentObject[],
   object: MetadataObject | undefined,
 ): Reason | undefined {
   const keys = [key, ...(object ? referencesOf(object, NO_OBJECTS) : [])];
-  const homes = new Set(keys.map(homeKeyOf));
-  const away = all.find((other) => homes.has(other.key) && isAway(other));
+  const homes = new Set(keys.map(containerKeyOf));
+  const away = all.find((other) => homes.has(other.key) && isUnavailable(other));
   return away && (away.key.startsWith('source/') ? 'SourceUnavailable' : 'RemoteUnavailable');
 }
 
 /** True when a source or a remote schema is away, and not merely invalid: an invalid configuration does not become valid by waiting. */
-function isAway({ key, reason, code }: InconsistentObject): boolean {
+function isUnavailable({ key, reason, code }: InconsistentObject): boolean {
   return key.startsWith('source/')
     ? code !== 'invalid-configuration'
     : reason.includes('HTTP exception occurred');
 }
 
-export function isAbsence({ reason }: Outcome): boolean {
+export function isUnavailability({ reason }: Outcome): boolean {
   return reason === 'SourceUnavailable' || reason === 'RemoteUnavailable';
 }
 
 const NO_OBJECTS: ReadonlyMap<string, MetadataObject> = new Map();
 
 /** The source or remote schema an object is in, or is. */
-export function homeKeyOf(key: string): string | undefined {
+export function containerKeyOf(key: string): string | undefined {
   const identity = parseKey(key);
   if (!identity) return undefined;
   const root = rootOf(identity.kind);
@@ -69,10 +69,10 @@ function rootOf(kind: ObjectKind): ObjectKind {
 }
 
 /** `owner`: the resource of the dependent object, where it has one. */
-export function kept(key: string, dependent: string, owner?: string): Outcome {
+export function keptForDependent(key: string, dependent: string, owner?: string): Outcome {
   const whose = owner === undefined ? 'belongs to no resource' : `belongs to ${owner}`;
   return {
     reason: 'PruneHeld',
-    message: `${describeKey(key)} is kept: ${describeKey(dependent)} depends on it and ${whose}; drop that first`,
+    message: `${printKey(key)} is kept: ${printKey(dependent)} depends on it and ${whose}; drop that first`,
   };
 }

@@ -11,7 +11,7 @@ export function byPriority(decisions: readonly Decision[]): readonly Decision[] 
   const ordered = inOrder(decisions);
   const deletions = ordered.filter(({ action }) => action === 'delete');
   const puts = ordered.filter(({ action }) => isPut(action)).toSorted(compare);
-  return [...deletions, ...afterNeeds(puts)];
+  return [...deletions, ...afterDependencies(puts)];
 }
 
 function compare(a: Decision, b: Decision): number {
@@ -27,7 +27,7 @@ function rankOf({ claim, entry }: Decision): readonly string[] {
 }
 
 /** Each one directly after the last of those it needs. What needs itself, through others, comes last. */
-function afterNeeds(puts: readonly Decision[]): readonly Decision[] {
+function afterDependencies(puts: readonly Decision[]): readonly Decision[] {
   const namespaces = new Map(puts.map(({ key, claim }) => [key, claim!.cr.metadata.namespace]));
   const placed = new Set<string>();
   const waiting = new Map<string, Decision[]>();

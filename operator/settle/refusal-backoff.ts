@@ -9,7 +9,7 @@ import { type Blame, blameFor } from './culprits.ts';
 
 type Objects = ReadonlyMap<string, MetadataObject>;
 
-type Found = {
+type BackoffEntry = {
   readonly owner: string;
   /** The hash of the refused object; absent for a deletion. */
   readonly hash: string | undefined;
@@ -21,16 +21,16 @@ type Found = {
 };
 
 /** Refused decisions, by key. */
-export type Refused = ReadonlyMap<string, Found>;
+export type RefusalBackoff = ReadonlyMap<string, BackoffEntry>;
 
-export const NOTHING_REFUSED: Refused = new Map();
+export const NO_BACKOFF: RefusalBackoff = new Map();
 
 const LEAST_DELAY_MS = 30_000;
 const MOST_DELAY_MS = 600_000;
 
 /** The outcome of a decision that need not be tried again yet. `written`: keys of everything that is to be changed. */
-export function refusedBefore(
-  refused: Refused,
+export function backedOff(
+  refused: RefusalBackoff,
   decision: Decision,
   {
     live,
@@ -38,7 +38,7 @@ export function refusedBefore(
     nowMs,
   }: { readonly live: Objects; readonly written: ReadonlySet<string>; readonly nowMs: number },
 ): Outcome | undefined {
-  const found = foundOf(refused, decision);
+  const found = entryOf(refused, decision);
   if (found?.blame.found !== 'search' || nowMs >= found.retryAtMs) return undefined;
   const isSameRest = [...found.rivals].every(
     ([key, hash]) => !written.has(key) && liveHash(live, key) === hash,
@@ -47,13 +47,13 @@ export function refusedBefore(
 }
 
 /** True when an earlier search found that the decision fails for no other's sake. */
-export function isKnownFault(refused: Refused, decision: Decision): boolean {
-  return foundOf(refused, decision)?.blame.found === 'fault';
+export function isKnownFault(refused: RefusalBackoff, decision: Decision): boolean {
+  return entryOf(refused, decision)?.blame.found === 'fault';
 }
 
 /** Adds the findings of a plan. `live`: objects as the plan leaves them. */
-export function remember(
-  before: Refused,
+export function noteBlamed(
+  before: RefusalBackoff,
   {
     decisions,
     blamed,
@@ -65,48 +65,48 @@ export function remember(
     readonly live: Objects;
     readonly nowMs: number;
   },
-): Refused {
+): RefusalBackoff {
   const after = new Map(before);
   for (const decision of decisions) {
     const blame = blamed.get(decision.key);
-    if (blame?.found) after.set(decision.key, foundNow(before, decision, blame, { live, nowMs }));
+    if (blame?.found) after.set(decision.key, newEntry(before, decision, blame, { live, nowMs }));
   }
   return after;
 }
 
 /** Removes decisions that a pass did not leave out: they were applied, or are no longer desired. */
-export function stillRefused(
-  refused: Refused,
+export function withoutApplied(
+  refused: RefusalBackoff,
   excluded: { readonly has: (key: string) => boolean },
-): Refused {
+): RefusalBackoff {
   return new Map([...refused].filter(([key]) => excluded.has(key)));
 }
 
 /** Adds one decision that the engine refused alone. */
-export function rememberRefusal(
-  before: Refused,
+export function noteRefusal(
+  before: RefusalBackoff,
   decision: Decision,
   problem: EngineProblem,
   nowMs: number,
-): Refused {
+): RefusalBackoff {
   const blame = blameFor(decision, problem, []);
-  return new Map(before).set(decision.key, foundNow(before, decision, blame, { live: new Map(), nowMs }));
+  return new Map(before).set(decision.key, newEntry(before, decision, blame, { live: new Map(), nowMs }));
 }
 
-function foundNow(
-  before: Refused,
+function newEntry(
+  before: RefusalBackoff,
   decision: Decision,
   blame: Blame,
   { live, nowMs }: { readonly live: Objects; readonly nowMs: number },
-): Found {
-  const times = (foundOf(before, decision)?.times ?? 0) + 1;
+): BackoffEntry {
+  const times = (entryOf(before, decision)?.times ?? 0) + 1;
   const delayMs = Math.min(MOST_DELAY_MS, LEAST_DELAY_MS * 2 ** (times - 1));
   const rivals = new Map(blame.rivals.map((rival) => [rival, liveHash(live, rival)]));
   const hash = decision.claim?.hash;
   return { owner: ownerOf(decision), hash, blame, rivals, times, retryAtMs: nowMs + delayMs };
 }
 
-function foundOf(refused: Refused, decision: Decision): Found | undefined {
+function entryOf(refused: RefusalBackoff, decision: Decision): BackoffEntry | undefined {
   const found = refused.get(decision.key);
   return found?.owner === ownerOf(decision) && found.hash === decision.claim?.hash ? found : undefined;
 }

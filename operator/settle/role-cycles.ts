@@ -41,13 +41,13 @@ function pathTo(
 ): readonly string[] | undefined {
   const child = new Map<string, string | undefined>(from.map((name) => [name, undefined]));
   for (const [name] of child) {
-    if (name === wanted) return wayBack(name, child);
+    if (name === wanted) return pathFrom(name, child);
     for (const parent of parents.get(name) ?? []) if (!child.has(parent)) child.set(parent, name);
   }
   return undefined;
 }
 
-function wayBack(last: string, child: ReadonlyMap<string, string | undefined>): readonly string[] {
+function pathFrom(last: string, child: ReadonlyMap<string, string | undefined>): readonly string[] {
   const way: string[] = [];
   for (let name: string | undefined = last; name !== undefined; name = child.get(name)) way.unshift(name);
   return way;

@@ -7,9 +7,9 @@ import { EngineProblem, type InconsistentObject } from '../ports.ts';
 import { table } from '../testing/resources.ts';
 import { broken, inconsistent, type Judge, withDefaultSource } from '../testing/scripted-engine.ts';
 import { compose } from './edits.ts';
-import { judge } from './inconsistency.ts';
+import { outcomeOfInconsistency } from './inconsistency.ts';
 import { settle } from './settle.ts';
-import type { Ground } from './trials.ts';
+import type { SettleContext } from './trials.ts';
 
 const tableObject = (name: string): MetadataObject => ({
   key: `table/default/public/${name}`,
@@ -166,7 +166,7 @@ function refusing(...sets: readonly (readonly string[])[]) {
     if (isBad) throw new EngineProblem('rejected', 'http://engine answers 400: no', { reason: 'no' });
     return [];
   };
-  const ground: Ground = {
+  const ground: SettleContext = {
     live: withDefaultSource,
     inconsistent: [],
     isOwned: () => true,
@@ -275,5 +275,5 @@ test.each<[InconsistentObject, string]>([
   [inconsistent('source/a', 'postgres-error'), 'SourceUnavailable'],
   [inconsistent('source/a', 'invalid-configuration'), 'RejectedByEngine'],
 ])('%o is %s', (found, reason) => {
-  expect(judge(found, [found], undefined).reason).toBe(reason);
+  expect(outcomeOfInconsistency(found, [found], undefined).reason).toBe(reason);
 });

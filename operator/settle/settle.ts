@@ -6,12 +6,12 @@
 import { type Metadata, type MetadataObject, referencesOf } from '@pergola/engine/metadata';
 import { type Decision, isWrite } from '../decide/decide.ts';
 import { kindAndNamespaceOf } from '../kinds.ts';
-import { describeKey, isLeaf, objectsIn } from '../objects/normal-form.ts';
+import { isLeaf, objectsIn, printKey } from '../objects/normal-form.ts';
 import { type InconsistentObject, type Outcome, unfit } from '../ports.ts';
-import { type Blame, type Change, guiltyOfInconsistency, guiltyOfRefusal } from './culprits.ts';
-import { kept } from './inconsistency.ts';
+import { type Blame, type Change, culpritsOfInconsistency, culpritsOfRefusal } from './culprits.ts';
+import { keptForDependent } from './inconsistency.ts';
 import { byPriority } from './priority.ts';
-import { type Ground, Inquiry } from './trials.ts';
+import { type SettleContext, Trials } from './trials.ts';
 
 export type Settled = {
   readonly document: Metadata;
@@ -27,12 +27,12 @@ export type Settled = {
   readonly inconsistent: readonly InconsistentObject[];
 };
 
-export async function settle(ground: Ground, decisions: readonly Decision[]): Promise<Settled> {
+export async function settle(context: SettleContext, decisions: readonly Decision[]): Promise<Settled> {
   const excluded = new Map<string, Outcome>();
   const blamed = new Map<string, Blame>();
-  const inquiry = new Inquiry(ground);
-  const candidates = withoutRefused(ground, byPriority(decisions.filter(isWrite)), excluded);
-  let most = ground.most ?? candidates.length;
+  const trials = new Trials(context);
+  const candidates = withoutBackedOff(context, byPriority(decisions.filter(isWrite)), excluded);
+  let most = context.most ?? candidates.length;
   let active: readonly Decision[] = [];
   let rest = candidates;
   const settledAs = (document: Metadata, inconsistent: Settled['inconsistent']): Settled => {
@@ -41,27 +41,27 @@ export async function settle(ground: Ground, decisions: readonly Decision[]): Pr
   };
   for (;;) {
     const room = Math.max(0, most - active.length);
-    active = withoutStranded(ground, [...active, ...rest.slice(0, room)], excluded);
+    active = withoutOrphans(context, [...active, ...rest.slice(0, room)], excluded);
     rest = rest.slice(room);
     if (active.length === 0 && (rest.length === 0 || most === 0)) {
-      return settledAs(ground.live, ground.inconsistent);
+      return settledAs(context.live, context.inconsistent);
     }
     if (active.length === 0) continue;
-    const document = inquiry.compose(active);
-    const { inconsistent, refusal } = await inquiry.judge(active, document);
-    const feasible = (some: readonly Decision[]) => withoutStranded(ground, some, new Map());
+    const document = trials.compose(active);
+    const { inconsistent, refusal } = await trials.run(active, document);
+    const feasible = (some: readonly Decision[]) => withoutOrphans(context, some, new Map());
     const change: Change = { active, feasible, document };
-    const { guilty, untried, isOpen } = refusal
-      ? await guiltyOfRefusal(inquiry, change, refusal)
-      : await guiltyOfInconsistency(inquiry, change, unfit(inconsistent));
-    if (!refusal && !isOpen && guilty.size === 0) return settledAs(document, inconsistent);
-    for (const [key, blame] of guilty) {
+    const { culprits, untried, isOpen } = refusal
+      ? await culpritsOfRefusal(trials, change, refusal)
+      : await culpritsOfInconsistency(trials, change, unfit(inconsistent));
+    if (!refusal && !isOpen && culprits.size === 0) return settledAs(document, inconsistent);
+    for (const [key, blame] of culprits) {
       excluded.set(key, blame.outcome);
       blamed.set(key, blame);
     }
     const isUntried = new Set(untried);
     active = active.filter((decision) => !excluded.has(decision.key) && !isUntried.has(decision));
-    if (inquiry.mayGoOn) continue;
+    if (trials.hasBudget) continue;
     // Time is up. The changes of higher priority are more likely to fit.
     most = untried.length > 0 ? active.length : active.length >> 1;
     rest = [...active.slice(most), ...untried, ...rest];
@@ -70,16 +70,16 @@ export async function settle(ground: Ground, decisions: readonly Decision[]): Pr
 }
 
 /** Removes the decisions that were refused before and are not due for another try. */
-function withoutRefused(
-  ground: Ground,
+function withoutBackedOff(
+  context: SettleContext,
   candidates: readonly Decision[],
   excluded: Map<string, Outcome>,
 ): readonly Decision[] {
-  const { refusedBefore } = ground;
-  if (!refusedBefore) return candidates;
+  const { backedOff } = context;
+  if (!backedOff) return candidates;
   const written = new Set(candidates.map(({ key }) => key));
   return candidates.filter((decision) => {
-    const outcome = refusedBefore(decision, written);
+    const outcome = backedOff(decision, written);
     if (outcome) excluded.set(decision.key, outcome);
     return outcome === undefined;
   });
@@ -89,7 +89,7 @@ function postpone(decisions: readonly Decision[], excluded: Map<string, Outcome>
   for (const { key } of decisions) {
     excluded.set(key, {
       reason: 'Applying',
-      message: `${describeKey(key)} waits for its turn: the engine refuses other changes, and it is being found out which`,
+      message: `${printKey(key)} waits for its turn: the engine refuses other changes, and it is being found out which`,
     });
   }
 }
@@ -97,13 +97,13 @@ function postpone(decisions: readonly Decision[], excluded: Map<string, Outcome>
 const NO_OBJECTS: ReadonlyMap<string, MetadataObject> = new Map();
 
 /** Puts without a parent wait for it; deletions that would take along what is not ours are not made. */
-function withoutStranded(
-  ground: Ground,
+function withoutOrphans(
+  context: SettleContext,
   active: readonly Decision[],
   excluded: Map<string, Outcome>,
 ): readonly Decision[] {
-  const objects = objectsIn(ground.live);
-  const deletable = withoutHostages(active, objects, ground, excluded);
+  const objects = objectsIn(context.live);
+  const deletable = withoutForeignCascades(active, objects, context, excluded);
   const survives = survivors(
     objects,
     deletable.filter(({ action }) => action === 'delete'),
@@ -131,7 +131,7 @@ export function waitsFor(key: string, parent: string, why?: Outcome): Outcome {
   const because = why ? ` (${why.message})` : ', which the engine does not have';
   return {
     reason: 'DependencyNotReady',
-    message: `${describeKey(key)} waits for ${describeKey(parent)}${because}`,
+    message: `${printKey(key)} waits for ${printKey(parent)}${because}`,
   };
 }
 
@@ -145,42 +145,54 @@ function survivors(
   return (key) => objects.has(key) && !gone.has(key) && !ancestorsOf(key, objects).some((k) => gone.has(k));
 }
 
-function withoutHostages(
+function withoutForeignCascades(
   active: readonly Decision[],
   objects: ReadonlyMap<string, MetadataObject>,
-  ground: Ground,
+  context: SettleContext,
   excluded: Map<string, Outcome>,
 ): readonly Decision[] {
-  const takers = active.filter(({ action, key }) => action === 'delete' && !isLeaf(key));
-  if (takers.length === 0) return active;
-  const hostages = hostagesOf(new Map(takers.map((taker) => [taker.key, taker])), objects, ground);
+  const deletions = active.filter(({ action, key }) => action === 'delete' && !isLeaf(key));
+  if (deletions.length === 0) return active;
+  const dependents = protectedDependents(
+    new Map(deletions.map((deletion) => [deletion.key, deletion])),
+    objects,
+    context,
+  );
   return active.filter(({ key, action }) => {
-    const hostage = action === 'delete' ? hostages.get(key) : undefined;
-    if (hostage === undefined) return true;
-    excluded.set(key, kept(key, hostage, ground.claimedIn?.(hostage) && ground.ownerOf?.(hostage)));
+    const dependent = action === 'delete' ? dependents.get(key) : undefined;
+    if (dependent === undefined) return true;
+    excluded.set(
+      key,
+      keptForDependent(key, dependent, context.claimedIn?.(dependent) && context.ownerOf?.(dependent)),
+    );
     return false;
   });
 }
 
 /** Returns the first object that must not be deleted along, by the key of the deletion. */
-function hostagesOf(
+function protectedDependents(
   deleted: ReadonlyMap<string, Decision>,
   objects: ReadonlyMap<string, MetadataObject>,
-  ground: Ground,
+  context: SettleContext,
 ): ReadonlyMap<string, string> {
-  const hostages = new Map<string, string>();
+  const dependents = new Map<string, string>();
   for (const { key } of objects.values()) {
     for (const above of ancestorsOf(key, objects)) {
-      const taker = deleted.get(above);
-      if (taker && !hostages.has(above) && isHostage(key, taker, ground)) hostages.set(above, key);
+      const deletion = deleted.get(above);
+      if (deletion && !dependents.has(above) && isProtected(key, deletion, context))
+        dependents.set(above, key);
     }
   }
-  return hostages;
+  return dependents;
 }
 
 /** True for objects of others than this manager; in a source, where every namespace has its objects, also for those of resources in
  *  another namespace than that of the deleted resource. */
-function isHostage(key: string, { key: above, entry }: Decision, { isOwned, claimedIn }: Ground): boolean {
+function isProtected(
+  key: string,
+  { key: above, entry }: Decision,
+  { isOwned, claimedIn }: SettleContext,
+): boolean {
   if (!isOwned(key)) return true;
   const namespace = above.startsWith('source/') ? claimedIn?.(key) : undefined;
   return (

@@ -8,7 +8,7 @@ import { EngineProblem, type InconsistentObject, type Outcome } from '../ports.t
 import type { Refusal } from './bisect.ts';
 import { compose } from './edits.ts';
 
-export type Ground = {
+export type SettleContext = {
   readonly live: Metadata;
   readonly inconsistent: readonly InconsistentObject[];
   /** True for objects of this manager, whether they change or not. Only objects of others must not break. */
@@ -20,7 +20,7 @@ export type Ground = {
   /** Returns what would be inconsistent with these decisions made. Throws EngineProblem. */
   readonly dryRun: (decisions: readonly Decision[]) => Promise<readonly InconsistentObject[]>;
   /** The outcome of a decision that was refused before and need not be tried again yet. `written`: keys of all changes. */
-  readonly refusedBefore?: (decision: Decision, written: ReadonlySet<string>) => Outcome | undefined;
+  readonly backedOff?: (decision: Decision, written: ReadonlySet<string>) => Outcome | undefined;
   /** True when an earlier search found that the decision fails for no other's sake. */
   readonly isKnownFault?: (decision: Decision) => boolean;
   /** Decisions beyond this number wait. Absent: no limit. */
@@ -28,44 +28,44 @@ export type Ground = {
 };
 
 /** The engine's verdict on a set of decisions. */
-export type Judged =
+export type TrialResult =
   | { readonly inconsistent: readonly InconsistentObject[]; readonly refusal?: never }
   | { readonly refusal: Refusal; readonly inconsistent?: never };
 
 /** More than a hundred culprits among thousands of changes take several passes. */
 const MOST_DRY_RUNS = 256;
 
-export class Inquiry {
-  readonly ground: Ground;
+export class Trials {
+  readonly context: SettleContext;
   #dryRuns = 0;
   #isSound = false;
 
-  constructor(ground: Ground) {
-    this.ground = ground;
+  constructor(context: SettleContext) {
+    this.context = context;
   }
 
-  get mayGoOn(): boolean {
+  get hasBudget(): boolean {
     return this.#dryRuns < MOST_DRY_RUNS;
   }
 
   /** Throws EngineProblem for what is not about the content of the change. */
-  async judge(decisions: readonly Decision[], document = this.compose(decisions)): Promise<Judged> {
-    const cycle = cycleOf(document, this.ground.live);
+  async run(decisions: readonly Decision[], document = this.compose(decisions)): Promise<TrialResult> {
+    const cycle = cycleOf(document, this.context.live);
     if (cycle) return { refusal: cycle };
     this.#dryRuns++;
     try {
-      return { inconsistent: await this.ground.dryRun(decisions) };
+      return { inconsistent: await this.context.dryRun(decisions) };
     } catch (error) {
       if (!(error instanceof EngineProblem) || !isAboutContent(error)) throw error;
       // An engine that refuses even no change at all has another problem than this change.
-      if (!error.edit && !this.#isSound) await this.ground.dryRun([]);
+      if (!error.edit && !this.#isSound) await this.context.dryRun([]);
       this.#isSound = true;
       return { refusal: { reason: error.reason, edit: error.edit } };
     }
   }
 
   compose(decisions: readonly Decision[]): Metadata {
-    return compose(this.ground.live, decisions);
+    return compose(this.context.live, decisions);
   }
 }
 

@@ -40,24 +40,24 @@ export function readyReasonOf({ conditions }: Pick<CrStatus, 'conditions'>): Rea
 }
 
 /** What holds for a resource now, as a draft of a condition. */
-export type Draft = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+export type ConditionDraft = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
 export type StatusContext = { readonly now: Date; readonly progressDeadlineSeconds: number };
 
 /** What a status says besides conditions. */
-export type Extras = Observed & Pick<CrStatus, 'plan'>;
+export type StatusExtras = Observed & Pick<CrStatus, 'plan'>;
 
 export function statusOf(
   cr: CustomResource,
   verdict: Verdict,
   context: StatusContext,
-  extras: Extras = {},
+  extras: StatusExtras = {},
 ): CrStatus {
   const { outcome, drift } = verdict;
   const message = drift === undefined ? outcome.message : `${outcome.message}; drift is left: ${drift}`;
   const drafts = [
-    ...progressDrafts(cr, { ...outcome, message }, context),
-    ...(drift === undefined ? [] : [draft('Drifted', 'DriftReported', drift)]),
+    ...progressConditions(cr, { ...outcome, message }, context),
+    ...(drift === undefined ? [] : [activeCondition('Drifted', 'DriftReported', drift)]),
   ];
   const lastAppliedTime = verdict.wasWritten ? context.now.toISOString() : cr.status?.lastAppliedTime;
   return {
@@ -70,27 +70,30 @@ export function statusOf(
 }
 
 /** `Ready`, and `Reconciling` or `Stalled` with it. */
-export function progressDrafts(
+export function progressConditions(
   cr: CustomResource,
   outcome: Outcome,
   context: StatusContext,
-): readonly Draft[] {
+): readonly ConditionDraft[] {
   const { reason, message } = outcome;
   if (reason === 'Applied') return [{ type: 'Ready', status: 'True', reason, message }];
   if (reason === 'Paused') return [{ type: 'Ready', status: 'Unknown', reason, message }];
   if (reason === 'Applying') {
-    return [{ type: 'Ready', status: 'Unknown', reason, message }, draft('Reconciling', reason, message)];
+    return [
+      { type: 'Ready', status: 'Unknown', reason, message },
+      activeCondition('Reconciling', reason, message),
+    ];
   }
   const isStalled = !isPassing(outcome) || isOverdue(cr, reason, context);
   return [
     { type: 'Ready', status: 'False', reason, message },
-    draft(isStalled ? 'Stalled' : 'Reconciling', reason, message),
+    activeCondition(isStalled ? 'Stalled' : 'Reconciling', reason, message),
   ];
 }
 
 export function conditionsOf(
   cr: CustomResource,
-  drafts: readonly Draft[],
+  drafts: readonly ConditionDraft[],
   { now }: StatusContext,
 ): readonly Condition[] {
   return drafts.map((fresh) => {
@@ -112,7 +115,7 @@ export function conditionOf(cr: CustomResource, type: ConditionType): Condition 
   return cr.status?.conditions?.find((condition) => condition.type === type);
 }
 
-function draft(type: ConditionType, reason: Reason, message: string): Draft {
+function activeCondition(type: ConditionType, reason: Reason, message: string): ConditionDraft {
   return { type, status: 'True', reason, message };
 }
 

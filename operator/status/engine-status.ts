@@ -2,7 +2,7 @@
  *  Pure. Not here: statuses of the other kinds (conditions.ts), the pass itself (pass/reconcile.ts). */
 
 import type { PruneHold } from '../decide/decide.ts';
-import { withBehind } from '../engine/replica-sync.ts';
+import { withLagging } from '../engine/replica-sync.ts';
 import {
   type CrStatus,
   type CustomResource,
@@ -12,7 +12,7 @@ import {
 } from '../kinds.ts';
 import { objectsIn } from '../objects/normal-form.ts';
 import { type Outcome, unfit } from '../ports.ts';
-import { conditionsOf, type Draft, progressDrafts, type StatusContext } from './conditions.ts';
+import { type ConditionDraft, conditionsOf, progressConditions, type StatusContext } from './conditions.ts';
 import { outcomeOf, type Report } from './report.ts';
 
 /** What the annotation must say to release deletions that were held back. */
@@ -26,7 +26,7 @@ export function engineStatusOf(
   problem?: Outcome,
 ): CrStatus {
   const outcome = problem ?? outcomeOfPass(report);
-  const drafts = [...progressDrafts(cr, outcome, context), ...reachable(report), ...consistent(report)];
+  const drafts = [...progressConditions(cr, outcome, context), ...reachable(report), ...consistent(report)];
   const pruneHold = report.plan?.pruneHold;
   const namespaces = namespacesOf(report);
   return {
@@ -41,16 +41,16 @@ export function engineStatusOf(
 }
 
 /** Of an engine nobody looks at for now: what was known of it, and why. */
-export function heldStatusOf(cr: CustomResource, outcome: Outcome, context: StatusContext): CrStatus {
+export function pausedStatusOf(cr: CustomResource, outcome: Outcome, context: StatusContext): CrStatus {
   return {
     ...cr.status,
     observedGeneration: cr.metadata.generation,
     target: kindOf('Engine')!.target(cr.spec),
-    conditions: conditionsOf(cr, progressDrafts(cr, outcome, context), context),
+    conditions: conditionsOf(cr, progressConditions(cr, outcome, context), context),
   };
 }
 
-export function outcomeOfPass({ plan, problem, rollout }: Report): Outcome {
+export function outcomeOfPass({ plan, problem, replicaSync }: Report): Outcome {
   if (problem) return outcomeOf(problem);
   const hold = plan?.pruneHold;
   if (hold) {
@@ -60,7 +60,7 @@ export function outcomeOfPass({ plan, problem, rollout }: Report): Outcome {
   if (kept.length > 0) return { reason: 'PruneHeld', message: kept.map(({ message }) => message).join('; ') };
   return {
     reason: 'Applied',
-    message: withBehind(`${plan?.owned ?? 0} objects applied`, rollout?.behind ?? []),
+    message: withLagging(`${plan?.owned ?? 0} objects applied`, replicaSync?.lagging ?? []),
   };
 }
 
@@ -82,7 +82,7 @@ const MOST_NAMESPACES = 100;
 
 /** Returns held deletions and objects that will be removed, by namespace. */
 function namespacesOf({ plan }: Report): readonly NamespaceStatus[] {
-  const revoked = (plan?.decisions ?? []).filter(({ action, revocation }) => action === 'hold' && revocation);
+  const revoked = (plan?.decisions ?? []).filter(({ action, revocation }) => action === 'keep' && revocation);
   const byOwner = Map.groupBy(revoked, ({ entry }) => kindAndNamespaceOf(entry?.cr ?? '').namespace);
   return [
     ...(plan?.pruneHold?.namespaces ?? []).map(
@@ -102,7 +102,7 @@ function namespacesOf({ plan }: Report): readonly NamespaceStatus[] {
     .slice(0, MOST_NAMESPACES);
 }
 
-function reachable({ problem }: Report): readonly Draft[] {
+function reachable({ problem }: Report): readonly ConditionDraft[] {
   const isReached = problem === undefined || problem.kind === 'rejected' || problem.kind === 'conflict';
   if (isReached) {
     return [{ type: 'Reachable', status: 'True', reason: 'Applied', message: 'the engine answers' }];
@@ -111,7 +111,7 @@ function reachable({ problem }: Report): readonly Draft[] {
 }
 
 /** Also about what is not ours: people look here. */
-function consistent({ problem, inconsistent: found }: Report): readonly Draft[] {
+function consistent({ problem, inconsistent: found }: Report): readonly ConditionDraft[] {
   if (problem) return [];
   const inconsistent = unfit(found);
   const type = 'MetadataConsistent';

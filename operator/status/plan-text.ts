@@ -5,7 +5,7 @@
 import { type Decision, ownerOf } from '../decide/decide.ts';
 import { type CustomResource, crName } from '../kinds.ts';
 import { differencesOf, summarise } from '../objects/difference.ts';
-import { describeKey } from '../objects/normal-form.ts';
+import { printKey } from '../objects/normal-form.ts';
 import type { Outcome } from '../ports.ts';
 
 /** A status is no place for more. */
@@ -42,7 +42,7 @@ export function planLines(
 function linesOf({ action, key, live, claim }: Decision): readonly string[] {
   const sign = SIGNS[action];
   if (sign === undefined) return [];
-  const head = `${sign} ${describeKey(key)}`;
+  const head = `${sign} ${printKey(key)}`;
   if (sign !== '~') return [head];
   return [head, ...differencesOf(live, claim?.object).map((one) => `    ${summarise([one])}`)];
 }

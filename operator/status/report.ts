@@ -2,13 +2,13 @@
  *  Pure. Not here: how it comes about (../pass/reconcile.ts). */
 import { type Decision, isWrite, type PruneHold } from '../decide/decide.ts';
 import type { Desired } from '../decide/desired.ts';
-import type { Scope, Standing } from '../decide/incremental-scope.ts';
-import type { Rollout } from '../engine/replica-sync.ts';
+import type { PassState, Scope } from '../decide/incremental-scope.ts';
+import type { ReplicaSync } from '../engine/replica-sync.ts';
 import type { CrStatus, CustomResource } from '../kinds.ts';
 import type { EntryChange, LedgerPatch } from '../objects/ledger.ts';
 import { objectsIn } from '../objects/normal-form.ts';
 import type { EngineProblem, EngineReading, InconsistentObject, Outcome, Verdict } from '../ports.ts';
-import type { Refused } from '../settle/refusal-backoff.ts';
+import type { RefusalBackoff } from '../settle/refusal-backoff.ts';
 import type { Settled } from '../settle/settle.ts';
 import { verdictsOf } from './verdicts.ts';
 
@@ -40,7 +40,7 @@ export type Report = {
   readonly inconsistent: readonly InconsistentObject[];
   readonly wasWritten: boolean;
   /** Absent when the pass did not end, or nothing is known of replicas. */
-  readonly rollout?: Rollout;
+  readonly replicaSync?: ReplicaSync;
   /** Why the pass did not end. */
   readonly problem?: EngineProblem;
   /** Statuses that could not be written. */
@@ -50,9 +50,9 @@ export type Report = {
   /** Some changes were not tried yet: worth another pass at once. */
   readonly isCut: boolean;
   /** The decisions that the engine refused, for the next pass. */
-  readonly refused: Refused;
+  readonly backoff: RefusalBackoff;
   /** Absent where the next pass has to look at all. */
-  readonly standing?: Standing | undefined;
+  readonly passState?: PassState | undefined;
 };
 
 export function changesDocument({ settled }: Plan): boolean {

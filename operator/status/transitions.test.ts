@@ -45,7 +45,7 @@ test('that an engine is away, and is back, is told of the Engine and not of its 
     ...away,
     conditions: [away.conditions[0]!, { ...away.conditions[1]!, type: 'Stalled' }],
   };
-  const quiet = { tellsOutages: false };
+  const quiet = { includesOutages: false };
   for (const [before, after] of [
     [applied, away],
     [away, stalled],

@@ -14,24 +14,24 @@ export type Transition = {
 
 export type TransitionOptions = {
   /** False for resources of an engine: that it is away, and that it is back, is told of the Engine alone. */
-  readonly tellsOutages: boolean;
+  readonly includesOutages: boolean;
 };
 
 export function transitionsOf(
   before: CrStatus | undefined,
   after: CrStatus,
-  options: TransitionOptions = { tellsOutages: true },
+  options: TransitionOptions = { includesOutages: true },
 ): readonly Transition[] {
   const [wasReady, isReady] = [find(before, 'Ready'), find(after, 'Ready')];
   const stalled = find(after, 'Stalled');
   const drifted = find(after, 'Drifted');
-  const isQuiet = !options.tellsOutages && (isOutageIn(isReady) || isEndOfOutage(wasReady, before, after));
-  if (isQuiet) return drifted && !find(before, 'Drifted') ? [told(drifted)] : [];
+  const isQuiet = !options.includesOutages && (isOutageIn(isReady) || isEndOfOutage(wasReady, before, after));
+  if (isQuiet) return drifted && !find(before, 'Drifted') ? [transitionFor(drifted)] : [];
   const hasStalledSince = stalled && find(before, 'Reconciling')?.reason === stalled.reason;
   return [
-    ...(isReady && isNews(wasReady, isReady, before, after) ? [told(isReady)] : []),
-    ...(hasStalledSince ? [{ ...told(stalled), note: `no progress: ${stalled.message}` }] : []),
-    ...(drifted && !find(before, 'Drifted') ? [told(drifted)] : []),
+    ...(isReady && isNews(wasReady, isReady, before, after) ? [transitionFor(isReady)] : []),
+    ...(hasStalledSince ? [{ ...transitionFor(stalled), note: `no progress: ${stalled.message}` }] : []),
+    ...(drifted && !find(before, 'Drifted') ? [transitionFor(drifted)] : []),
   ];
 }
 
@@ -60,7 +60,7 @@ function isNews(
   return is.reason === 'Applied' && before?.lastAppliedTime !== after.lastAppliedTime;
 }
 
-function told({ type, status, reason, message }: Condition): Transition {
+function transitionFor({ type, status, reason, message }: Condition): Transition {
   const isFine = type === 'Ready' && status !== 'False';
   return { type: isFine ? 'Normal' : 'Warning', reason, note: message };
 }

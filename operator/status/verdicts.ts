@@ -4,12 +4,12 @@
 
 import { type Decision, isWrite, ownerOf } from '../decide/decide.ts';
 import type { Desired } from '../decide/desired.ts';
-import { type Late, type Rollout, withBehind } from '../engine/replica-sync.ts';
+import { type ReplicaSync, type TrackedReplica, withLagging } from '../engine/replica-sync.ts';
 import { type CustomResource, crName, type Reason } from '../kinds.ts';
 import { differencesOf, summarise } from '../objects/difference.ts';
-import { describeKey } from '../objects/normal-form.ts';
+import { printKey } from '../objects/normal-form.ts';
 import type { InconsistentObject, Outcome, Verdict } from '../ports.ts';
-import { homeKeyOf, isAbsence, judge } from '../settle/inconsistency.ts';
+import { containerKeyOf, isUnavailability, outcomeOfInconsistency } from '../settle/inconsistency.ts';
 import { waitsFor } from '../settle/settle.ts';
 import { conditionOf } from './conditions.ts';
 
@@ -30,7 +30,7 @@ const SEVERITY: readonly Reason[] = [
 ];
 const MOST_MESSAGES = 3;
 
-export type Aftermath = {
+export type PassResult = {
   readonly desired: Desired;
   readonly decisions: readonly Decision[];
   readonly excluded: ReadonlyMap<string, Outcome>;
@@ -42,14 +42,14 @@ export type Aftermath = {
 /** By uid. */
 export function verdictsOf(
   resources: readonly CustomResource[],
-  aftermath: Aftermath,
+  result: PassResult,
 ): ReadonlyMap<string, Verdict> {
-  const byOwner = Map.groupBy(aftermath.decisions, ownerOf);
-  const inconsistent = new Map(aftermath.inconsistent.map((found) => [found.key, found]));
+  const byOwner = Map.groupBy(result.decisions, ownerOf);
+  const inconsistent = new Map(result.inconsistent.map((found) => [found.key, found]));
   return new Map(
     resources.map((cr) => {
       const decisions = byOwner.get(crName(cr)) ?? [];
-      return [cr.metadata.uid, verdictOf(cr, decisions, aftermath, inconsistent)];
+      return [cr.metadata.uid, verdictOf(cr, decisions, result, inconsistent)];
     }),
   );
 }
@@ -57,19 +57,19 @@ export function verdictsOf(
 function verdictOf(
   cr: CustomResource,
   decisions: readonly Decision[],
-  aftermath: Aftermath,
+  result: PassResult,
   inconsistent: ReadonlyMap<string, InconsistentObject>,
 ): Verdict {
   const issues = decisions.flatMap((decision) => {
-    const outcome = issueOf(decision, aftermath, inconsistent);
+    const outcome = issueOf(decision, result, inconsistent);
     return outcome ? [{ key: decision.key, outcome }] : [];
   });
-  const whole = aftermath.desired.outcomes.get(cr.metadata.uid);
+  const whole = result.desired.outcomes.get(cr.metadata.uid);
   const outcomes = [...(whole ? [whole] : []), ...issues.map(({ outcome }) => outcome)];
   const drifted = decisions.filter(({ action }) => action === 'reportDrift');
-  const wasWritten = decisions.some((d) => isWrite(d) && !aftermath.excluded.has(d.key));
+  const wasWritten = decisions.some((d) => isWrite(d) && !result.excluded.has(d.key));
   return {
-    outcome: withServed(cr, worstOf(outcomes, decisions.length), decisions),
+    outcome: withServedGeneration(cr, worstOf(outcomes, decisions.length), decisions),
     ...(drifted.length > 0 ? { drift: drifted.map(driftOf).join('; ') } : {}),
     wasWritten,
     failing: issues.map(({ key }) => key),
@@ -78,13 +78,13 @@ function verdictOf(
 
 function issueOf(
   decision: Decision,
-  { excluded, keys, inconsistent: all }: Aftermath,
+  { excluded, keys, inconsistent: all }: PassResult,
   inconsistent: ReadonlyMap<string, InconsistentObject>,
 ): Outcome | undefined {
   const { key, action, claim } = decision;
   const refused = excluded.get(key);
   if (refused) return refused;
-  if (action === 'hold') return heldBack(decision);
+  if (action === 'keep') return keptOutcome(decision);
   if (action === 'refuseAdoption') return adoptionRequired(decision);
   if (!claim || action === 'reportDrift' || action === 'ignoreDrift') return undefined;
   if (!keys.has(key)) {
@@ -93,31 +93,35 @@ function issueOf(
   }
   if (inconsistent.size === 0) return undefined;
   const found = inconsistent.get(key);
-  if (found) return judge(found, all, claim);
+  if (found) return outcomeOfInconsistency(found, all, claim);
   // The engine names the table, source or remote schema alone when there is something wrong with it: nothing in it is served then.
-  const home = inconsistent.get(claim.object.parent ?? '') ?? inconsistent.get(homeKeyOf(key) ?? '');
-  return home && withoutHome(key, home, all);
+  const home = inconsistent.get(claim.object.parent ?? '') ?? inconsistent.get(containerKeyOf(key) ?? '');
+  return home && containerOutcome(key, home, all);
 }
 
 /** Returns why an unclaimed object is kept: a grace period, or a deletion that a person must confirm. */
-function heldBack({ key, revocation, isHeldBack }: Decision): Outcome | undefined {
+function keptOutcome({ key, revocation, isPruneHeld }: Decision): Outcome | undefined {
   if (revocation) {
     const until = revocation.until.toISOString();
     return {
       reason: revocation.reason,
-      message: `${describeKey(key)} will be removed from the engine at ${until}`,
+      message: `${printKey(key)} will be removed from the engine at ${until}`,
     };
   }
-  if (!isHeldBack) return undefined;
-  const message = `${describeKey(key)} would be deleted with too many others; the Engine says how to confirm`;
+  if (!isPruneHeld) return undefined;
+  const message = `${printKey(key)} would be deleted with too many others; the Engine says how to confirm`;
   return { reason: 'PruneHeld', message };
 }
 
 /** One that does not answer is waited for like one of its objects; one that is wrong is put right in its own resource. */
-function withoutHome(key: string, home: InconsistentObject, all: readonly InconsistentObject[]): Outcome {
-  const why = judge(home, all, undefined);
-  return isAbsence(why)
-    ? judge({ ...home, key, path: undefined }, all, undefined)
+function containerOutcome(
+  key: string,
+  home: InconsistentObject,
+  all: readonly InconsistentObject[],
+): Outcome {
+  const why = outcomeOfInconsistency(home, all, undefined);
+  return isUnavailability(why)
+    ? outcomeOfInconsistency({ ...home, key, path: undefined }, all, undefined)
     : waitsFor(key, home.key, why);
 }
 
@@ -127,14 +131,14 @@ function adoptionRequired({ key, live, claim }: Decision): Outcome {
   return {
     reason: 'AdoptionRequired',
     message:
-      `${describeKey(key)} exists and belongs to no resource; ${differs}. ` +
+      `${printKey(key)} exists and belongs to no resource; ${differs}. ` +
       `To take it over set adoptionPolicy: Always`,
   };
 }
 
 function driftOf({ key, live, claim }: Decision): string {
-  if (!live) return `${describeKey(key)} was removed`;
-  return `${describeKey(key)} was changed: ${summarise(differencesOf(claim?.object, live))}`;
+  if (!live) return `${printKey(key)} was removed`;
+  return `${printKey(key)} was changed: ${summarise(differencesOf(claim?.object, live))}`;
 }
 
 function worstOf(outcomes: readonly Outcome[], objects: number): Outcome {
@@ -148,7 +152,7 @@ function worstOf(outcomes: readonly Outcome[], objects: number): Outcome {
 }
 
 /** A resource that cannot have its new version keeps the last good one; it says which. */
-function withServed(cr: CustomResource, outcome: Outcome, decisions: readonly Decision[]): Outcome {
+function withServedGeneration(cr: CustomResource, outcome: Outcome, decisions: readonly Decision[]): Outcome {
   if (outcome.reason === 'Applied' || outcome.reason === 'Paused') return outcome;
   const served = decisions.flatMap(({ entry, live }) =>
     entry?.cr === crName(cr) && live ? [entry.generation] : [],
@@ -159,14 +163,14 @@ function withServed(cr: CustomResource, outcome: Outcome, decisions: readonly De
 }
 
 /** What is applied, and was written since a replica is behind, is being applied; later it is applied, but for that replica. */
-export function verdictInRollout(cr: CustomResource, verdict: Verdict, { behind }: Rollout): Verdict {
+export function withReplicaSync(cr: CustomResource, verdict: Verdict, { lagging }: ReplicaSync): Verdict {
   const { outcome, wasWritten } = verdict;
   if (outcome.reason !== 'Applied') return verdict;
-  const isNewFor = ({ since }: Late) => wasWritten || isWrittenSince(cr, since) || isApplying(cr);
-  const late = behind.filter(isNewFor);
+  const isNewFor = ({ since }: TrackedReplica) => wasWritten || isWrittenSince(cr, since) || isApplying(cr);
+  const late = lagging.filter(isNewFor);
   if (late.length === 0) return verdict;
   const reason = late.some(({ isAwaited }) => isAwaited) ? 'Applying' : 'Applied';
-  return { ...verdict, outcome: { reason, message: withBehind(outcome.message, late) }, isLate: true };
+  return { ...verdict, outcome: { reason, message: withLagging(outcome.message, late) }, isLagging: true };
 }
 
 function isWrittenSince({ status }: CustomResource, since: Date): boolean {

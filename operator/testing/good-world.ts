@@ -3,13 +3,13 @@
  *  Not here: the examples (deploy/examples/every-kind), hostile resources (hostile-forms.ts). */
 import { objectsOf } from '@pergola/engine/metadata';
 import { EVERY_KIND } from '../../testing/examples.ts';
-import { remembering } from '../engine/cached-engine.ts';
+import { cachedEngine } from '../engine/cached-engine.ts';
 import { engineClient } from '../engine/client.ts';
 import { folderOptions } from '../folder/flags.ts';
 import { FolderSource } from '../folder/folder-source.ts';
 import { type CrStatus, type CustomResource, crName } from '../kinds.ts';
 import { stableJson } from '../objects/normal-form.ts';
-import { type Past, reconcile } from '../pass/reconcile.ts';
+import { type PreviousPass, reconcile } from '../pass/reconcile.ts';
 import type { CrSnapshot, EnginePort } from '../ports.ts';
 import type { Report } from '../status/report.ts';
 import { type EveryKind, startEveryKind } from './every-kind.ts';
@@ -23,7 +23,7 @@ export class GoodWorld {
   readonly #folder: FolderSource;
   readonly #engine: EnginePort;
   readonly #statuses = new Map<string, CrStatus>();
-  #past: Past = {};
+  #past: PreviousPass = {};
   #hours = 0;
 
   private constructor(world: EveryKind, folder: FolderSource, snapshot: CrSnapshot) {
@@ -31,9 +31,9 @@ export class GoodWorld {
     this.#folder = folder;
     this.#snapshot = snapshot;
     const { url, adminSecret } = world.engine;
-    this.#engine = remembering(engineClient({ url, adminSecret }), {
+    this.#engine = cachedEngine(engineClient({ url, adminSecret }), {
       nowMs: () => 0,
-      mostAgeMs: () => 60_000,
+      maxAgeMs: () => 60_000,
     });
   }
 

@@ -18,7 +18,7 @@ import {
   EngineProblem,
   type EngineWrite,
   type InconsistentObject,
-  type Laggard,
+  type LaggingReplica,
 } from '../ports.ts';
 
 export type Judge = (objects: ReadonlyMap<string, MetadataObject>) => readonly InconsistentObject[];
@@ -33,7 +33,7 @@ export class ScriptedEngine implements EnginePort {
   /** Called before each request; may throw, or change things as somebody else would. */
   before: (request: 'read' | 'dryRun' | 'write') => void = () => {};
   /** Set where replicas are known of. */
-  behind?: (version: number) => Promise<readonly Laggard[]>;
+  laggingReplicas?: (version: number) => Promise<readonly LaggingReplica[]>;
   readonly writes: EngineWrite[] = [];
   dryRuns = 0;
 

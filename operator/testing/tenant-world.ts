@@ -1,9 +1,9 @@
 /** A cluster with one engine and namespaces that share it: the scripted engine, an Engine resource the test changes, a clock it sets. */
 
-import { remembering } from '../engine/cached-engine.ts';
+import { cachedEngine } from '../engine/cached-engine.ts';
 import { consentOf, type LabelsOf } from '../grants/consent.ts';
 import type { CustomResource } from '../kinds.ts';
-import { type Past, reconcile } from '../pass/reconcile.ts';
+import { type PreviousPass, reconcile } from '../pass/reconcile.ts';
 import type { ReconcileOptions } from '../ports.ts';
 import type { Report } from '../status/report.ts';
 import { OPTIONS, resource, snapshotOf } from './resources.ts';
@@ -29,8 +29,8 @@ export class World {
   annotations: Readonly<Record<string, string>> = {};
   options: ReconcileOptions = OPTIONS;
   readonly #remembers: boolean;
-  readonly #remembering = remembering(this.ports.engine.port, { nowMs: () => 0, mostAgeMs: () => 1 });
-  #past: Past = {};
+  readonly #remembering = cachedEngine(this.ports.engine.port, { nowMs: () => 0, maxAgeMs: () => 1 });
+  #past: PreviousPass = {};
 
   /** `remembers`: each pass knows what the one before left, as in a cluster. */
   constructor({ remembers = false } = {}) {
