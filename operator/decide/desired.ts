@@ -133,7 +133,7 @@ export function isSelfContained({ spec }: CustomResource): boolean {
   return translations.has(spec);
 }
 
-/** Of the objects a resource stands for, whether it may have them or not. */
+/** Returns the keys of the objects a resource translates to, whether or not it may own them. */
 export function keysClaimedBy(
   cr: CustomResource,
   snapshot: CrSnapshot,

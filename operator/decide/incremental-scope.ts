@@ -13,7 +13,7 @@ import type { CrSnapshot, EngineReading, ReconcileOptions, Verdict } from '../po
 import type { Decisions } from './decide.ts';
 import { isSelfContained, keysClaimedBy } from './desired.ts';
 
-/** What a pass left. */
+/** The state after a pass that the next pass compares with. */
 export type PassState = {
   readonly options: ReconcileOptions;
   /** Fingerprint of what the Engine let namespaces own. */
@@ -100,8 +100,8 @@ export function incrementalScope(
   return { snapshot: { ...snapshot, resources: chosen }, ledger, skipped, owned: previous.owned };
 }
 
-/** Is what was decided in part of the world right for the whole. What takes along what is nested in it, and deletions so many that
- *  a person may have to confirm them, are matters of the whole. */
+/** True when decisions made in an incremental scope are right for the full scope. Deletions of objects that others are nested in, and
+ *  deletions so numerous that a person may have to confirm them, need the full scope. */
 export function isScopeSufficient(
   { decisions, pruneHold }: Decisions,
   { policies }: ReconcileOptions,
@@ -111,7 +111,7 @@ export function isScopeSufficient(
   return !pruneHold && isFew && deleted.every(({ key }) => isLeaf(key));
 }
 
-/** After a pass that came to its end and whose statuses are written. Undefined: the next one has to look at all again. */
+/** Returns the state after a pass that completed and whose statuses are written. Undefined when the next pass needs the full scope. */
 export function passStateAfter(
   { snapshot, skipped }: Scope,
   left: Omit<PassState, 'resources' | 'consent'> & {

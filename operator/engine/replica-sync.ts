@@ -4,7 +4,7 @@
  *  Out: what is known of the replicas, when to ask again, verdicts that say it. Not here: asking one (kubernetes/replicas.ts). */
 import type { Clock, EnginePort, LaggingReplica } from '../ports.ts';
 
-/** What is known of the replicas. */
+/** The replicas that do not serve a version yet. */
 export type ReplicaSync = {
   /** What they were asked for. */
   readonly version: number;
@@ -26,7 +26,8 @@ const MOST_PAUSE_MS = 2000;
 /** A replica that is dead is gone from behind its Service by then. */
 const DEADLINE_MS = 30_000;
 
-/** After a pass. Nobody is asked again for what all have served, and where one was behind before nobody waits in the pass. */
+/** Checks the replicas after a pass. Sends no request when all of them served the version before, and does not wait within the pass
+ *  when a replica lagged before. */
 export async function syncReplicas(
   engine: Pick<EnginePort, 'laggingReplicas'>,
   clock: Clock,

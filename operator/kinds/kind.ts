@@ -50,7 +50,7 @@ export type Inventory = {
   readonly under: (parent: string, kind: ObjectKind) => readonly MetadataObject[];
 };
 
-/** What a resource would say, without what all kinds have. Keys without a value are absent keys. */
+/** A resource to be written, without the fields that all kinds have. Keys without a value count as absent. */
 export type ResourceDraft = {
   /** What the resource may be called; any text. */
   readonly name: string;

@@ -63,7 +63,8 @@ export function permissionObjects(
   }));
 }
 
-/** Where the rule of the kind stands; `at`: what holds `select`, `insert`, `update` and `delete`. None: it is no permission. */
+/** Returns the path of the rule of a permission kind; empty for other kinds. `at` is the path of the object that holds `select`,
+ *  `insert`, `update` and `delete`. */
 export function ruleFieldPaths(kind: ObjectKind, at: string): readonly FieldPath[] {
   return OPERATIONS.filter(([, own]) => own === kind).flatMap(([name, , schema]) => [
     { at: `${at}.${name}`, of: ['permission'], as: schema },

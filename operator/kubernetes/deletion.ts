@@ -21,7 +21,7 @@ export function hasFinalizer({ metadata }: CustomResource): boolean {
   return metadata.finalizers?.includes(FINALIZER) ?? false;
 }
 
-/** For how much longer it may stay; not positive: no longer, whatever is left. */
+/** Returns the milliseconds until the deadline of the deletion. When they are not positive, the resource is released in any case. */
 export function remainingMs({ metadata }: CustomResource, now: Date, deadlineSeconds: number): number {
   return Date.parse(metadata.deletionTimestamp ?? '') + deadlineSeconds * 1000 - now.getTime();
 }
@@ -33,10 +33,10 @@ export function blockedBecause(why: string): DeletionBlocker {
   return () => ({ reason: 'Deleting', message: why });
 }
 
-/** Its engine is gone, or going: what it has is nobody's. */
+/** Blocks nothing: the Engine is deleted or being deleted, so its objects have no owner. */
 export const NOT_BLOCKED: DeletionBlocker = () => undefined;
 
-/** By what a pass has left of it. */
+/** Returns what blocks deletions after a pass: lagging replicas, or objects that the pass left in the document. */
 export function blockerAfter(report: Report): DeletionBlocker {
   const { plan, problem, replicaSync } = report;
   if (!plan) return blockedBecause(problem ? outcomeOf(problem).message : 'the engine was not asked');

@@ -21,7 +21,8 @@ export type SlowPassOptions = {
   readonly context: () => StatusContext;
 };
 
-/** For a pass that begins now. What its sink publishes comes after what was announced, and `end` is the end of it. */
+/** Starts the timer of a pass that begins now. The returned sink publishes only after the `Applying` statuses are written; `end` cancels
+ *  the timer and waits for them. */
 export function reportSlowPass(
   resources: () => readonly CustomResource[],
   { sink, timers, context }: SlowPassOptions,

@@ -56,7 +56,7 @@ export type Ports = {
   readonly clock: Clock;
 };
 
-/** What a pass may know of the one before. */
+/** Results of the previous pass that the next one may use. */
 export type PreviousPass = {
   readonly replicaSync?: ReplicaSync | undefined;
   readonly passState?: PassState | undefined;

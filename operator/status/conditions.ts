@@ -39,12 +39,12 @@ export function readyReasonOf({ conditions }: Pick<CrStatus, 'conditions'>): Rea
   return conditions.find(({ type }) => type === 'Ready')?.reason;
 }
 
-/** What holds for a resource now, as a draft of a condition. */
+/** A condition without the fields that depend on the previous status: its time and generation. */
 export type ConditionDraft = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
 export type StatusContext = { readonly now: Date; readonly progressDeadlineSeconds: number };
 
-/** What a status says besides conditions. */
+/** Fields of a status besides its conditions. */
 export type StatusExtras = Observed & Pick<CrStatus, 'plan'>;
 
 export function statusOf(

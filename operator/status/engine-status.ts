@@ -40,7 +40,7 @@ export function engineStatusOf(
   };
 }
 
-/** Of an engine nobody looks at for now: what was known of it, and why. */
+/** Returns the status of a paused Engine: the previous status with the reason for the pause. */
 export function pausedStatusOf(cr: CustomResource, outcome: Outcome, context: StatusContext): CrStatus {
   return {
     ...cr.status,

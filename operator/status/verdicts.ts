@@ -162,7 +162,8 @@ function withServedGeneration(cr: CustomResource, outcome: Outcome, decisions: r
   return { ...outcome, message: `${outcome.message}; serving generation ${generation}` };
 }
 
-/** What is applied, and was written since a replica is behind, is being applied; later it is applied, but for that replica. */
+/** Returns the verdict with lagging replicas taken into account. A resource written since a replica began to lag is `Applying`; after
+ *  the deadline it is `Applied`, with a message that names the replica. */
 export function withReplicaSync(cr: CustomResource, verdict: Verdict, { lagging }: ReplicaSync): Verdict {
   const { outcome, wasWritten } = verdict;
   if (outcome.reason !== 'Applied') return verdict;
