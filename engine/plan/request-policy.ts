@@ -4,13 +4,16 @@ import {
   type DocumentNode,
   Kind,
   type OperationDefinitionNode,
+  parse,
+  print,
   type SelectionNode,
   type SelectionSetNode,
+  visit,
 } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
+import type { QueryCollection } from '../metadata/schema/collection.ts';
 import { requestPolicyOf } from '../resolve/request-policy.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
-import { isAllowed } from './allow-list.ts';
 import type { Fragments } from './context.ts';
 import { isIntrospection } from './introspection.ts';
 
@@ -70,4 +73,44 @@ function sizeOf(selection: SelectionNode, fragments: Fragments, known: Map<strin
   const size = known.get(name) ?? sizeOfSet(fragments.get(name)!.selectionSet, fragments, known);
   known.set(name, size);
   return size;
+}
+
+/** True when a collection holds the document. Only what documents say is compared, not how they are written: whitespace, comments
+ *  and `__typename`, which clients add by themselves, make no difference; the order of fields, names of operations and the
+ *  split into fragments do. A text in a collection that is not GraphQL allows nothing. */
+export function isAllowed(document: DocumentNode, collections: readonly QueryCollection[]): boolean {
+  const text = normalized(document);
+  return collections.some((collection) => textsOf(collection).has(text));
+}
+
+/** A collection stays the same object through edits of others, so each is read once. */
+const read = new WeakMap<QueryCollection, ReadonlySet<string>>();
+
+function textsOf(collection: QueryCollection): ReadonlySet<string> {
+  const known = read.get(collection);
+  if (known) return known;
+  const texts = new Set(collection.definition.queries.flatMap(({ query }) => normalizedText(query)));
+  read.set(collection, texts);
+  return texts;
+}
+
+function normalizedText(query: string): readonly string[] {
+  try {
+    return [normalized(parse(query, { noLocation: true }))];
+  } catch {
+    return [];
+  }
+}
+
+function normalized(document: DocumentNode): string {
+  const plain = visit(document, {
+    SelectionSet: (node) => ({
+      ...node,
+      selections: node.selections.filter(
+        (selection) => selection.kind !== Kind.FIELD || selection.name.value !== '__typename',
+      ),
+    }),
+    StringValue: (node) => ({ ...node, block: false }),
+  });
+  return print(plain);
 }

@@ -2,6 +2,7 @@
  *  so that each exists once and cycles between tables close. Fields are thunks: a type is built when it is reached. */
 import {
   GraphQLBoolean,
+  GraphQLEnumType,
   GraphQLFloat,
   GraphQLID,
   GraphQLInt,
@@ -27,8 +28,7 @@ import type {
   SelectAccess,
   TableAccess,
 } from '../resolve/types.ts';
-import { enumType } from './enum.ts';
-import { ArrayType, type FieldMap, scalarExtensions, type ValueType } from './origin.ts';
+import { ArrayType, enumExtensions, type FieldMap, scalarExtensions, type ValueType } from './origin.ts';
 
 export type Related = { readonly relationship: ResolvedRelationship; readonly target: ResolvedTable };
 
@@ -235,6 +235,18 @@ export class SchemaBuilder implements SchemaScope {
     const free = (name: string): string => (this.model.typeNames.has(name) ? free(`pg_${name}`) : name);
     return free(spelledName(scalar));
   }
+}
+
+/** Returns the GraphQL enum of an enum table. Its internal values are those of the database, and a role needs no permission on
+ *  the table to see them. */
+function enumType(resolved: ResolvedEnum): GraphQLEnumType {
+  return new GraphQLEnumType({
+    name: resolved.typeName,
+    extensions: enumExtensions(resolved),
+    values: Object.fromEntries(
+      resolved.values.map(({ name, value, description }) => [name, { value, description }]),
+    ),
+  });
 }
 
 function relayTypeNames({ sources }: Model): ReadonlySet<string> {

@@ -2,19 +2,9 @@
  *  one pass. Nodes that the role's limit cuts shorter than the aggregate are read by a query of their own, which stops
  *  there. Also the values other rows are ordered by. Not here: rows alone (table.ts).
  *  PostgreSQL manual, "Aggregate Functions". */
-import { type AggregateFunction, hasExtremes } from '../catalog/aggregates.ts';
-import type { PgType } from '../catalog/types.ts';
-import { own } from '../metadata/own.ts';
-import type {
-  Aggregate,
-  AggregateField,
-  AggregateMember,
-  AggregateValue,
-  OrderAggregate,
-} from '../plan/query-types.ts';
-import { condition, matches, shown, whereClause } from './bool-exp.ts';
-import { comma, empty, type Fragment, id, join, qualified, sql } from './fragment.ts';
-import { functionCall } from './function.ts';
+import type { Aggregate, AggregateField, AggregateMember } from '../plan/query-types.ts';
+import { valueOver } from './aggregate-value.ts';
+import { empty, type Fragment, sql } from './fragment.ts';
 import { Joins } from './join.ts';
 import {
   concatenate,
@@ -27,13 +17,14 @@ import {
   text,
 } from './json.ts';
 import { carriedColumns, orderClause, orderTerms, outside } from './order-by.ts';
-import { type Aliases, columnOf, rowScope } from './scope.ts';
-import { isLimited, limitedTable, type Origin, placeOf, rowJson, rowsOf } from './table.ts';
+import { isLimited, limitedTable, type Origin, placeOf, type RowPieces, rowsOf } from './rows.ts';
+import type { Aliases } from './scope.ts';
 
 /** A query of one column and one row, which is never null. */
 export function aggregateQuery(
   { select, output }: Aggregate,
   aliases: Aliases,
+  rowPieces: RowPieces,
   origin: Origin = {},
 ): Fragment {
   const place = placeOf(select, aliases, origin);
@@ -48,8 +39,8 @@ export function aggregateQuery(
   const order = orderClause(isCut ? outside(terms, row) : terms);
   const json = outputJson(output, (field) => {
     if (field.kind !== 'nodes') return memberPieces(field, row, aliases);
-    if (isWhole(field)) return jsonArray(joinedRows(rowJson(field.fields, row, joins), order));
-    const { json: node, from } = rowsOf({ ...select, ...field }, aliases, origin);
+    if (isWhole(field)) return jsonArray(joinedRows(concatenate(rowPieces(field.fields, row, joins)), order));
+    const { json: node, from } = rowsOf({ ...select, ...field }, aliases, rowPieces, origin);
     return jsonArray(sql`(select ${joinedRows(node)} from ${from})`);
   });
   if (!hasNodes && !output.some(needsRows)) return sql`select ${json}`;
@@ -88,52 +79,4 @@ export function memberPieces(member: AggregateMember, row: string, aliases: Alia
     default:
       return member satisfies never;
   }
-}
-
-export function valueOver(value: AggregateValue, row: string, aliases: Aliases): Fragment {
-  if (value.kind === 'function') {
-    const { fn, call, column, type, visibleIf } = value;
-    const own = call ? functionCall(call, row) : columnOf(row, column);
-    return CALLS[fn](shown(own, visibleIf, row, aliases), type);
-  }
-  const [first, ...others] = value.columns.map((column) =>
-    shown(columnOf(row, column), own(value.visibleIf, column), row, aliases),
-  );
-  if (!first) return sql`count(*)`;
-  const counted = others.length === 0 ? first : sql`(${join([first, ...others], comma)})`;
-  return value.isDistinct ? sql`count(distinct ${counted})` : sql`count(${counted})`;
-}
-
-type Call = (value: Fragment, type: PgType) => Fragment;
-
-/** The first in an order, where Postgres has no `max` or `min` of the type. */
-const CALLS: Readonly<Record<AggregateFunction, Call>> = {
-  sum: (value) => sql`sum(${value})`,
-  avg: (value) => sql`avg(${value})`,
-  max: (value, type) =>
-    hasExtremes(type) ? sql`max(${value})` : sql`(array_agg(${value} order by ${value} desc nulls last))[1]`,
-  min: (value, type) =>
-    hasExtremes(type) ? sql`min(${value})` : sql`(array_agg(${value} order by ${value}))[1]`,
-  stddev: (value) => sql`stddev(${value})`,
-  stddev_pop: (value) => sql`stddev_pop(${value})`,
-  stddev_samp: (value) => sql`stddev_samp(${value})`,
-  var_pop: (value) => sql`var_pop(${value})`,
-  var_samp: (value) => sql`var_samp(${value})`,
-  variance: (value) => sql`variance(${value})`,
-};
-
-/** A value over the rows that belong to `row`, for the order of rows like it. */
-export function aggregateOver(
-  { rows, filter, value }: OrderAggregate,
-  row: string,
-  aliases: Aliases,
-): Fragment {
-  const inner = aliases.next();
-  const isRelated = rows.kind === 'related';
-  const table = isRelated ? qualified(rows.join.table) : functionCall(rows.call, row);
-  const where = whereClause([
-    ...(isRelated ? [matches(rows.join, row, inner)] : []),
-    condition(filter, rowScope(inner, aliases)),
-  ]);
-  return sql`(select ${valueOver(value, inner, aliases)} from ${table} ${id(inner)}${where})`;
 }

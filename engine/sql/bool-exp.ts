@@ -1,9 +1,16 @@
 /** Predicate → SQL condition over one row. Out: a fragment that may stand in `where`, `on` or `and`, never empty
  *  (`true` when unrestricted). Relationships become `exists`. Not here: which filters apply (plan/table.ts).
  *  Spec: BoolExp. */
-import { type ColumnRef, type Join, type Operand, type Predicate, TRUE } from '../resolve/predicate.ts';
+import { own as ownMember } from '../metadata/own.ts';
+import {
+  type AggregateRef,
+  type ColumnRef,
+  type Join,
+  type Operand,
+  type Predicate,
+  TRUE,
+} from '../resolve/predicate.ts';
 import { split } from '../resolve/row-barrier.ts';
-import { aggregateValue } from './aggregate-predicate.ts';
 import { comma, type Fragment, id, join, param, qualified, sql, typeName } from './fragment.ts';
 import { functionCall } from './function.ts';
 import { OPERATOR_TEMPLATES } from './operators.ts';
@@ -74,7 +81,7 @@ export function behind(filter: Fragment, where: Fragment): Fragment {
 type Reached = { readonly where: Predicate; readonly filter?: Predicate };
 
 /** The conditions on rows that are reached; `scope` is that of the request's condition. */
-export function reached({ where, filter = TRUE }: Reached, scope: Scope): readonly Fragment[] {
+function reached({ where, filter = TRUE }: Reached, scope: Scope): readonly Fragment[] {
   const own = () => condition(filter, rowScope(scope.row, scope.aliases));
   const { safe, unsafe } = filter.kind === 'true' ? { safe: where, unsafe: TRUE } : split(where);
   const barrier = unsafe.kind === 'true' ? [] : [behind(own(), condition(unsafe, scope))];
@@ -139,4 +146,47 @@ function operand(value: Operand, scope: Scope): Fragment {
   if (value.kind === 'arguments') return join(value.values.map(param), comma);
   if (value.kind !== 'column') return param(value);
   return columnOf(value.scope === 'root' ? scope.root : scope.row, value.column);
+}
+
+/** The functions of AGGREGATE_PREDICATES; none of their names needs quotes. */
+const AGGREGATE_CALLS: Readonly<Record<AggregateRef['fn'], Fragment>> = {
+  avg: sql`avg`,
+  bool_and: sql`bool_and`,
+  bool_or: sql`bool_or`,
+  corr: sql`corr`,
+  count: sql`count`,
+  covar_samp: sql`covar_samp`,
+  max: sql`max`,
+  min: sql`min`,
+  stddev_samp: sql`stddev_samp`,
+  sum: sql`sum`,
+  var_samp: sql`var_samp`,
+};
+
+/** The value over many rows that a condition compares: over the rows related to one, or over the rows of one group. */
+function aggregateValue(ref: AggregateRef, scope: Scope): Fragment {
+  if (ref.join === null) {
+    const where = condition(ref.where, scope);
+    return isTrue(where)
+      ? aggregateCall(ref, scope)
+      : sql`${aggregateCall(ref, scope)} filter (where ${where})`;
+  }
+  const row = scope.aliases.next();
+  const where = whereClause([matches(ref.join, scope.row, row), ...reached(ref, { ...scope, row })]);
+  return sql`(select ${aggregateCall(ref, { ...scope, row })} from ${qualified(ref.join.table)} ${id(row)}${where})`;
+}
+
+function aggregateCall(
+  { fn, columns, isDistinct, visibleIf }: AggregateRef,
+  { row, aliases }: Scope,
+): Fragment {
+  const values = columns.map((column) =>
+    shown(columnOf(row, column), ownMember(visibleIf, column), row, aliases),
+  );
+  const [first] = values;
+  if (!first) return sql`count(*)`;
+  // Only `count` takes several values as one; of two, the statistics take each for itself.
+  const isOne = fn === 'count' && values.length > 1;
+  const given = isOne ? sql`(${join(values, comma)})` : join(values, comma);
+  return isDistinct ? sql`${AGGREGATE_CALLS[fn]}(distinct ${given})` : sql`${AGGREGATE_CALLS[fn]}(${given})`;
 }

@@ -3,25 +3,33 @@
  *  other side of the cursor is asked of them alone. Where no value of the order may be null and all go one way, an index on
  *  them finds the page; else rows are tested one after the other.
  *  Not here: what cursors look like (opaque.ts). Reference: docs/reference/behaviour/relay.md. */
-import type { Connection, ConnectionField, EdgeField, PageInfoField } from '../plan/query-types.ts';
+import type { Connection, ConnectionField, EdgeField, Field, PageInfoField } from '../plan/query-types.ts';
 import { allOf, behind, isTrue, whereClause } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, integer, join, param, sql } from './fragment.ts';
 import { Joins } from './join.ts';
 import { concatenate, expression, joinedRows, jsonArray, jsonObject, type Piece, text } from './json.ts';
 import { cursor } from './opaque.ts';
 import { carriedColumns, directed, type OrderTerm, orderClause, orderTerms, outside } from './order-by.ts';
+import { limitedTable, type Origin, placeOf, type RowPieces } from './rows.ts';
 import type { Aliases } from './scope.ts';
-import { limitedTable, type Origin, placeOf, rowPieces } from './table.ts';
 
 /** The place of a row of a page that may have one too many. */
 const NUMBER = 'number in page';
 
-export function connectionQuery(page: Connection, aliases: Aliases, origin: Origin = {}): Fragment {
+export function connectionQuery(
+  page: Connection,
+  aliases: Aliases,
+  rowPieces: RowPieces,
+  origin: Origin = {},
+): Fragment {
   const rows = pageRows(page, aliases, origin);
   const joins = new Joins(aliases);
   const json = concatenate(
     jsonObject(
-      page.output.map((field) => ({ key: field.alias, value: fieldPieces(field, page, rows, joins) })),
+      page.output.map((field) => ({
+        key: field.alias,
+        value: fieldPieces(field, page, rows, (fields) => rowPieces(fields, rows.row, joins)),
+      })),
     ),
   );
   // Constants alone would be said once for each row.
@@ -166,11 +174,14 @@ function isFurther(
   return isNullable && nulls === 'last' ? sql`(${beyondIt} or ${value} is null)` : beyondIt;
 }
 
+/** Returns the JSON object of a row of the page. */
+type NodePieces = (fields: readonly Field[]) => readonly Piece[];
+
 function fieldPieces(
   field: ConnectionField,
   page: Connection,
   rows: PageRows,
-  joins: Joins,
+  nodePieces: NodePieces,
 ): readonly Piece[] {
   if (field.kind === 'constant') return [text(field.json)];
   if (field.kind === 'page-info') {
@@ -179,19 +190,26 @@ function fieldPieces(
     );
   }
   const edge = concatenate(
-    jsonObject(field.fields.map((part) => ({ key: part.alias, value: edgePieces(part, page, rows, joins) }))),
+    jsonObject(
+      field.fields.map((part) => ({ key: part.alias, value: edgePieces(part, page, rows, nodePieces) })),
+    ),
   );
   return jsonArray(sql`${joinedRows(edge, orderClause(rows.terms))}${rows.filter}`);
 }
 
-function edgePieces(field: EdgeField, page: Connection, rows: PageRows, joins: Joins): readonly Piece[] {
+function edgePieces(
+  field: EdgeField,
+  page: Connection,
+  rows: PageRows,
+  nodePieces: NodePieces,
+): readonly Piece[] {
   switch (field.kind) {
     case 'constant':
       return [text(field.json)];
     case 'cursor':
       return [text('"'), expression(cursorOf(page, rows)), text('"')];
     case 'node':
-      return rowPieces(field.fields, rows.row, joins);
+      return nodePieces(field.fields);
     default:
       return field satisfies never;
   }

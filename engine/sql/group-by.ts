@@ -4,7 +4,8 @@
 
 import { own } from '../metadata/own.ts';
 import type { GroupField, GroupOrder, Groups } from '../plan/query-types.ts';
-import { memberPieces, valueOver } from './aggregate.ts';
+import { memberPieces } from './aggregate.ts';
+import { valueOver } from './aggregate-value.ts';
 import { condition, isTrue, shown, whereClause } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, integer, join, qualified, sql } from './fragment.ts';
 import { Joins } from './join.ts';

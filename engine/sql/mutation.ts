@@ -18,12 +18,20 @@ import { type Predicate, TRUE } from '../resolve/predicate.ts';
 import { condition } from './bool-exp.ts';
 import { checkOf, verdict } from './check.ts';
 import { empty, type Fragment, id, param, sql, typeName } from './fragment.ts';
-import { ALL_PASS, PASSES, ROW, rowType, type StepQuery, stepQuery, WRITTEN } from './insert.ts';
 import { Joins } from './join.ts';
 import { concatenate, expression, joinedRows, jsonArray, jsonObject, type Piece, text } from './json.ts';
+import {
+  ALL_PASS,
+  insertStepQuery,
+  PASSES,
+  ROW,
+  rowType,
+  type StepQuery,
+  updateStepQuery,
+  WRITTEN,
+} from './nested-write.ts';
 import { Aliases, rowScope } from './scope.ts';
 import { rowJson } from './table.ts';
-import { updateStepQuery } from './update.ts';
 import { deleteStatement, insertStatement, updateStatement } from './write.ts';
 
 export type Action = Insert | NestedInsert | Update | NestedUpdate | Delete;
@@ -41,7 +49,7 @@ export type MutationQuery = {
 const COUNT = sql`count(*)::text`;
 
 export function mutationQuery(action: Action, output: MutationOutput): MutationQuery {
-  if (action.kind === 'nested-insert') return nestedQuery(action.steps.map(stepQuery), action, output);
+  if (action.kind === 'nested-insert') return nestedQuery(action.steps.map(insertStepQuery), action, output);
   if (action.kind === 'nested-update') return nestedQuery(action.steps.map(updateStepQuery), action, output);
   const aliases = new Aliases();
   const row = aliases.next();

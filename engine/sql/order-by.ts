@@ -4,7 +4,7 @@
 import { own } from '../metadata/own.ts';
 import type { OrderItem, Select } from '../plan/query-types.ts';
 import { visibleIfOf } from '../resolve/predicate.ts';
-import { aggregateOver } from './aggregate.ts';
+import { aggregateOver } from './aggregate-value.ts';
 import { shown, valueOfRef } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, join, sql } from './fragment.ts';
 import type { Joins } from './join.ts';

@@ -10,11 +10,11 @@ import { aggregateQuery } from './aggregate.ts';
 import { connectionQuery } from './connection.ts';
 import { comma, compile, compileForMany, type Fragment, join, type Statement, sql } from './fragment.ts';
 import { groupsQuery } from './group-by.ts';
-import type { StepQuery } from './insert.ts';
 import { type Action, type MutationQuery, mutationQuery } from './mutation.ts';
+import type { StepQuery } from './nested-write.ts';
 import { Aliases } from './scope.ts';
 import { streamQuery } from './stream.ts';
-import { rowQuery, rowsQuery } from './table.ts';
+import { rowPieces, rowQuery, rowsQuery } from './table.ts';
 
 export type CompiledStatement = Statement & {
   /** What nested writes run before it; it takes what they have written. */
@@ -231,8 +231,8 @@ function queriesOf(source: string, drafts: Draft[]): { readonly statement: numbe
 
 function queryOf(root: QueryRoot, aliases: Aliases): Fragment {
   if (root.kind === 'groups') return groupsQuery(root.groups, aliases);
-  if (root.kind === 'aggregate') return aggregateQuery(root, aliases);
-  if (root.kind === 'connection') return connectionQuery(root, aliases);
+  if (root.kind === 'aggregate') return aggregateQuery(root, aliases, rowPieces);
+  if (root.kind === 'connection') return connectionQuery(root, aliases, rowPieces);
   if (root.kind === 'stream') return streamQuery(root.select, aliases);
   return root.kind === 'row' ? rowQuery(root.select, aliases) : rowsQuery(root.select, aliases);
 }

@@ -6,8 +6,9 @@ import { type Fragment, sql } from './fragment.ts';
 import { Joins } from './join.ts';
 import { concatenate, joinedRows, jsonArray } from './json.ts';
 import { carriedColumns, directed, orderClause, orderTerms, outside } from './order-by.ts';
+import { limitedTable, placeOf } from './rows.ts';
 import type { Aliases } from './scope.ts';
-import { limitedTable, placeOf, rowJson } from './table.ts';
+import { rowJson } from './table.ts';
 
 export function streamQuery(select: Select, aliases: Aliases): Fragment {
   const place = placeOf(select, aliases, {});

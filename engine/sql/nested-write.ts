@@ -1,13 +1,13 @@
-/** One step of a nested insert → a statement that writes and tells what later steps and the answer need of its rows:
- *  how many, kept values, the rows themselves. Everything is text, so that the next statement
- *  takes it as a parameter. Not here: the order of steps (plan/insert.ts), running them (execute/run-plan.ts). */
+/** One step of a nested insert or update → a statement that writes and returns what later steps and the response need of its
+ *  rows: how many, kept values, the rows themselves. Everything is text, so that the next statement takes it as a parameter.
+ *  Not here: the order of steps (plan/insert.ts, plan/update.ts), running them (execute/run-plan.ts). Why: ADR 8, ADR 9. */
 import type { PgType } from '../catalog/types.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
-import type { InsertStep } from '../plan/mutation-types.ts';
+import type { InsertStep, UpdateStep } from '../plan/mutation-types.ts';
 import { checkOf, verdict } from './check.ts';
 import { comma, type Fragment, id, join, sql, typeName } from './fragment.ts';
 import { Aliases, columnOf } from './scope.ts';
-import { insertStatement } from './write.ts';
+import { deleteStatement, insertStatement, updateStatement } from './write.ts';
 
 export const WRITTEN = id('written');
 /** A name no column is likely to have: it stands beside the columns of the written row. */
@@ -24,7 +24,7 @@ export type StepQuery = Pick<InsertStep, 'unlessInserted' | 'path'> & {
   readonly answered: number | null;
 };
 
-export function stepQuery({ insert, keeps, isAnswered, unlessInserted, path }: InsertStep): StepQuery {
+export function insertStepQuery({ insert, keeps, isAnswered, unlessInserted, path }: InsertStep): StepQuery {
   const aliases = new Aliases();
   const row = aliases.next();
   const statement = insertStatement(insert, row, aliases);
@@ -41,8 +41,23 @@ export function stepQuery({ insert, keeps, isAnswered, unlessInserted, path }: I
     const write = sql`${statement} returning ${join(columns, comma)}`;
     return { ...about, write, answered: isAnswered ? 1 + keeps.length : null };
   }
-  const write = manyRows(statement, { row, table: insert.table, passes, tellsRows: isAnswered });
+  const write = manyRows(statement, { row, table: insert.table, passes, returnsRows: isAnswered });
   return { ...about, write, answered: isAnswered ? 1 : null };
+}
+
+export function updateStepQuery({ write, keepsRows, isAnswered, path }: UpdateStep): StepQuery {
+  const aliases = new Aliases();
+  const row = aliases.next();
+  const isUpdate = write.kind === 'update';
+  const statement = isUpdate ? updateStatement(write, row, aliases) : deleteStatement(write, row, aliases);
+  const passes = isUpdate ? checkOf(write, row, aliases) : null;
+  const returnsRows = keepsRows || isAnswered;
+  return {
+    write: manyRows(statement, { row, table: write.table, passes, returnsRows }),
+    answered: isAnswered ? 1 : null,
+    unlessInserted: null,
+    path,
+  };
 }
 
 type Written = {
@@ -51,24 +66,24 @@ type Written = {
   readonly table: QualifiedName;
   /** Does a row pass the check? Null: there is none. */
   readonly passes: Fragment | null;
-  readonly tellsRows: boolean;
+  readonly returnsRows: boolean;
 };
 
 /** A statement that writes any number of rows, as a step without kept values. */
-export function manyRows(statement: Fragment, { row, table, passes, tellsRows }: Written): Fragment {
+function manyRows(statement: Fragment, { row, table, passes, returnsRows }: Written): Fragment {
   const whole = sql`${id(row)}.*::${typeName(rowType(table))}`;
   const returning = [
-    ...(tellsRows ? [sql`${whole} as ${ROW}`] : []),
+    ...(returnsRows ? [sql`${whole} as ${ROW}`] : []),
     ...(passes ? [sql`${passes} as ${PASSES}`] : []),
   ];
   const columns = [
     sql`count(*)::text`,
-    ...(tellsRows ? [sql`array_agg(${ROW})::text`] : []),
+    ...(returnsRows ? [sql`array_agg(${ROW})::text`] : []),
     ...(passes ? [verdict(ALL_PASS)] : []),
   ];
   // Rows nobody looks at are counted.
-  const told = returning.length > 0 ? join(returning, comma) : sql`1`;
-  return sql`with ${WRITTEN} as (${statement} returning ${told}) select ${join(columns, comma)} from ${WRITTEN}`;
+  const returned = returning.length > 0 ? join(returning, comma) : sql`1`;
+  return sql`with ${WRITTEN} as (${statement} returning ${returned}) select ${join(columns, comma)} from ${WRITTEN}`;
 }
 
 /** The type of a table's rows. */

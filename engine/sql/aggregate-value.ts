@@ -1,0 +1,59 @@
+/** A value over many rows: the functions of AGGREGATES and `count`, for aggregates that are selected and for orders.
+ *  Not here: aggregates in conditions (bool-exp.ts), objects of such values (aggregate.ts).
+ *  PostgreSQL manual, "Aggregate Functions". */
+import { type AggregateFunction, hasExtremes } from '../catalog/aggregates.ts';
+import type { PgType } from '../catalog/types.ts';
+import { own } from '../metadata/own.ts';
+import type { AggregateValue, OrderAggregate } from '../plan/query-types.ts';
+import { condition, matches, shown, whereClause } from './bool-exp.ts';
+import { comma, type Fragment, id, join, qualified, sql } from './fragment.ts';
+import { functionCall } from './function.ts';
+import { type Aliases, columnOf, rowScope } from './scope.ts';
+
+export function valueOver(value: AggregateValue, row: string, aliases: Aliases): Fragment {
+  if (value.kind === 'function') {
+    const { fn, call, column, type, visibleIf } = value;
+    const own = call ? functionCall(call, row) : columnOf(row, column);
+    return CALLS[fn](shown(own, visibleIf, row, aliases), type);
+  }
+  const [first, ...others] = value.columns.map((column) =>
+    shown(columnOf(row, column), own(value.visibleIf, column), row, aliases),
+  );
+  if (!first) return sql`count(*)`;
+  const counted = others.length === 0 ? first : sql`(${join([first, ...others], comma)})`;
+  return value.isDistinct ? sql`count(distinct ${counted})` : sql`count(${counted})`;
+}
+
+type Call = (value: Fragment, type: PgType) => Fragment;
+
+/** The first in an order, where Postgres has no `max` or `min` of the type. */
+const CALLS: Readonly<Record<AggregateFunction, Call>> = {
+  sum: (value) => sql`sum(${value})`,
+  avg: (value) => sql`avg(${value})`,
+  max: (value, type) =>
+    hasExtremes(type) ? sql`max(${value})` : sql`(array_agg(${value} order by ${value} desc nulls last))[1]`,
+  min: (value, type) =>
+    hasExtremes(type) ? sql`min(${value})` : sql`(array_agg(${value} order by ${value}))[1]`,
+  stddev: (value) => sql`stddev(${value})`,
+  stddev_pop: (value) => sql`stddev_pop(${value})`,
+  stddev_samp: (value) => sql`stddev_samp(${value})`,
+  var_pop: (value) => sql`var_pop(${value})`,
+  var_samp: (value) => sql`var_samp(${value})`,
+  variance: (value) => sql`variance(${value})`,
+};
+
+/** A value over the rows that belong to `row`, for the order of rows like it. */
+export function aggregateOver(
+  { rows, filter, value }: OrderAggregate,
+  row: string,
+  aliases: Aliases,
+): Fragment {
+  const inner = aliases.next();
+  const isRelated = rows.kind === 'related';
+  const table = isRelated ? qualified(rows.join.table) : functionCall(rows.call, row);
+  const where = whereClause([
+    ...(isRelated ? [matches(rows.join, row, inner)] : []),
+    condition(filter, rowScope(inner, aliases)),
+  ]);
+  return sql`(select ${valueOver(value, inner, aliases)} from ${table} ${id(inner)}${where})`;
+}

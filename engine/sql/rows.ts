@@ -1,0 +1,134 @@
+/** Rows of a select: where they come from, which of them, in what order. Without a limit the joins stand beside the table. With
+ *  one, a subquery limits the rows, joins follow outside it, and the order values are carried out of it. Aggregating over
+ *  a sorted subquery keeps its order as long as nothing is joined outside it.
+ *  Not here: the JSON of a row (table.ts), order values (order-by.ts). */
+import type { Field, Keys, Select } from '../plan/query-types.ts';
+import { condition, whereClause } from './bool-exp.ts';
+import { comma, empty, type Fragment, id, integer, join, param, qualified, sql } from './fragment.ts';
+import { functionCall } from './function.ts';
+import { Joins } from './join.ts';
+import { concatenate, type Piece } from './json.ts';
+import { nativeRows } from './native-query.ts';
+import {
+  carriedColumns,
+  distinctClause,
+  type OrderTerm,
+  orderClause,
+  orderTerms,
+  outside,
+} from './order-by.ts';
+import { type Aliases, columnOf, rowScope } from './scope.ts';
+
+/** Returns the JSON object of a row; joins for its object relationships are added to `joins`. It is an argument of the
+ *  queries below it because a row may hold aggregates and connections, which hold rows. */
+export type RowPieces = (fields: readonly Field[], row: string, joins: Joins) => readonly Piece[];
+
+/** Rows of JSON text in the wanted order: `string_agg(<json>, ',') from <from>` is all of them. */
+type Rows = { readonly json: Fragment; readonly from: Fragment };
+
+/** What ties rows to one outside, whose alias is `outer`: a join's condition, or a call that takes it. */
+export type Origin = { readonly correlate?: (row: string) => Fragment; readonly outer?: string };
+
+/** A select's table under an alias of its own, and which of its rows. */
+export type Place = {
+  readonly row: string;
+  readonly table: Fragment;
+  readonly conditions: readonly Fragment[];
+  /** All of them. */
+  readonly where: Fragment;
+};
+
+/** Returns the table of a select under a new alias, with the conditions on its rows. */
+export function placeOf(select: Select, aliases: Aliases, { correlate, outer }: Origin): Place {
+  const row = aliases.next();
+  const conditions = [
+    ...(correlate ? [correlate(row)] : []),
+    condition(select.where, rowScope(row, aliases)),
+  ];
+  return {
+    row,
+    conditions,
+    where: whereClause(conditions),
+    table: sql`${sourceOf(select, outer ?? row)} ${id(row)}`,
+  };
+}
+
+/** Returns the rows a select describes, each as JSON text. */
+export function rowsOf(select: Select, aliases: Aliases, rowPieces: RowPieces, origin: Origin = {}): Rows {
+  const place = placeOf(select, aliases, origin);
+  const { row, table, where } = place;
+  if (isLimited(select)) return limitedRows(select, place, aliases, rowPieces);
+  const joins = new Joins(aliases);
+  const json = concatenate(rowPieces(select.fields, row, joins));
+  if (select.orderBy.length === 0) return { json, from: sql`${table}${joins.clauses()}${where}` };
+  const order = orderClause(orderTerms(select.orderBy, row, joins));
+  return sorted(sql`select ${json} as "json" from ${table}${joins.clauses()}${where}${order}`, aliases);
+}
+
+/** True when the select reads only a part of the rows that match. */
+export function isLimited(select: Select): boolean {
+  return select.limit !== null || select.offset !== null || select.distinctOn.length > 0;
+}
+
+function limitedRows(select: Select, place: Place, aliases: Aliases, rowPieces: RowPieces): Rows {
+  const { row } = place;
+  const before = new Joins(aliases);
+  const terms = orderTerms(select.orderBy, row, before);
+  const after = new Joins(aliases);
+  const json = concatenate(rowPieces(select.fields, row, after));
+  // A join is free to return rows in another order; without one the subquery's stays.
+  const mustReorder = !after.isEmpty && terms.length > 0;
+  const carried = mustReorder ? carriedColumns(terms) : empty;
+  const from = sql`${limitedTable(select, place, { terms, joins: before, carried })}${after.clauses()}`;
+  if (!mustReorder) return { json, from };
+  return sorted(sql`select ${json} as "json" from ${from}${orderClause(outside(terms, row))}`, aliases);
+}
+
+type Order = {
+  readonly terms: readonly OrderTerm[];
+  /** What the terms need beside the table. */
+  readonly joins: Joins;
+  /** Columns for those who order again outside. */
+  readonly carried: Fragment;
+};
+
+/** The rows a limit, an offset or `distinct on` leaves of the table, under the table's alias. */
+export function limitedTable(select: Select, { row, table, where }: Place, order: Order): Fragment {
+  const columns = sql`${distinctClause(select, row, order)}${id(row)}.*${order.carried}`;
+  const offset = select.offset === null ? empty : sql` offset ${integer(select.offset)}`;
+  const rows = sql`from ${table}${order.joins.clauses()}${where}${orderClause(order.terms)}${limitClause(select)}${offset}`;
+  return sql`(select ${columns} ${rows}) ${id(row)}`;
+}
+
+function limitClause({ limit, withTies }: Select): Fragment {
+  if (limit === null) return empty;
+  const rows = integer(limit);
+  return withTies ? sql` fetch first ${rows} rows with ties` : sql` limit ${rows}`;
+}
+
+function sorted(query: Fragment, aliases: Aliases): Rows {
+  const outer = aliases.next();
+  return { json: columnOf(outer, 'json'), from: sql`(${query}) ${id(outer)}` };
+}
+
+/** Returns the source of the rows in a FROM clause: the table, a call that returns rows of it, a native query, or the request. */
+export function sourceOf(select: Select, outer: string): Fragment {
+  if (!select.from) return qualified(select.table);
+  if ('keys' in select.from) return keyRows(select.from);
+  return 'code' in select.from ? nativeRows(select.from) : functionCall(select.from, outer);
+}
+
+/** One row for each place in the lists, which are equally long. */
+function keyRows({ keys, ordinal }: Keys): Fragment {
+  const values = join(
+    keys.map((key) => param(key.values)),
+    comma,
+  );
+  const columns = join([...keys.map(({ column }) => id(column)), id(ordinal)], comma);
+  return sql`(select * from unnest(${values}) with ordinality ${id('given')}(${columns}))`;
+}
+
+/** A function of one row that returns null returns a row of nulls, too. */
+export function isThere(row: string): Fragment {
+  return sql`not (${id(row)} is null)`;
+}
