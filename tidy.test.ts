@@ -390,6 +390,30 @@ test('ARCHITECTURE names every room', () => {
   expect(rooms.filter((room) => !text.includes(`${room.split('/')[1]}/`))).toEqual([]);
 });
 
+test('ARCHITECTURE names only files that exist', () => {
+  const text = readFileSync('docs/ARCHITECTURE.md', 'utf8');
+  const isThere = (path: string) => ['', 'engine/', 'operator/'].some((root) => existsSync(`${root}${path}`));
+  const named = [...text.matchAll(/`([\w-]+\/[\w./-]+\.(?:test\.)?ts)`/g)].map(([, path]) => path!);
+  expect(named.filter((path) => !isThere(path))).toEqual([]);
+  const [, matrix = ''] = /\| concept \|.*\n\|[-|]+\n((?:\|.*\n)+)/.exec(text) ?? [];
+  const stages = ['metadata/schema', 'resolve', 'schema', 'plan', 'sql'];
+  const missing = matrix.split('\n').flatMap((line) =>
+    line
+      .split('|')
+      .slice(2, 7)
+      .flatMap((cell, stage) =>
+        cell
+          .replaceAll(/\([^)]*\)/g, '')
+          .split(',')
+          .map((name) => name.trim())
+          .filter((name) => name !== '' && name !== 'all')
+          .map((name) => normalize(`engine/${stages[stage]}/${name}.ts`)),
+      )
+      .filter((file) => !existsSync(file)),
+  );
+  expect(missing).toEqual([]);
+});
+
 test('every local link in the documents leads somewhere', () => {
   const documents = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.md'], {
     encoding: 'utf8',
