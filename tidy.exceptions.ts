@@ -8,18 +8,14 @@ export const ROOMS_WITH_CYCLES: readonly string[] = ['engine/execute'];
 export const SHARED_TYPE_NAMES: readonly string[] = [
   'Action',
   'Change',
-  'Connection',
   'EngineState',
   'Environment',
   'Fragment',
-  'LabelsOf',
-  'MetricName',
   'Origin',
   'Outcome',
   'Place',
   'Plan',
   'RateLimit',
-  'Sample',
   'Scope',
 ];
 
@@ -41,7 +37,6 @@ export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
   'requireRemoteSchema',
   'setFederation',
   // engine/auth
-  'variableOf',
   // engine/catalog
   'Introspectable',
   'SCALARS',
@@ -50,11 +45,7 @@ export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
   'isAggregated',
   'operandOf',
   // engine/config
-  'CLAIMS_NAMESPACE',
-  'OptionsError',
   'TokenLocation',
-  'nameOf',
-  'paths',
   // engine/database
   'Databases',
   'PoolObservers',
@@ -90,17 +81,8 @@ export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
   'siblingName',
   'walkSchema',
   // engine/observe
-  'Sample',
-  'SpanContext',
   'Telemetry',
-  'Tracer',
-  'measureSource',
-  'openLog',
-  'publicUrl',
-  'silent',
   // engine/outgoing
-  'TrustsSelfSigned',
-  'bodyOf',
   // engine/plan
   'ENTITY',
   'EntityRows',
@@ -263,12 +245,10 @@ export const NAMES_WITH_BANNED_WORDS: readonly string[] = [
   'told',
   // engine/admin
   'ground',
-  'tell',
   // engine/bench
   'askShelf',
   'asking',
   // engine/config
-  'STANDING_FEATURES',
   // engine/execute
   'ALONE',
   'askForKeys',

@@ -1,6 +1,7 @@
-/** The composition root: options → log → state → server, and the same in reverse at the end.
- *  `startEngine` is for `pergola up` and for tests; `run` is the command `pergola serve`.
- *  Exit codes: 0 stopped when asked, 1 could not start, 2 options that cannot be used. */
+/** The composition root: options → log → state → server, and the reverse at shutdown. `startEngine` is for `pergola
+ *  up` and for tests; `run` is the command `pergola serve`. Exit codes: 0 stopped on request, 1 could not start, 2
+ *  invalid options.
+ *  Not here: what these parts do (their rooms). */
 import { declareMetadata } from './admin/declare.ts';
 import { EngineState } from './admin/state.ts';
 import { isSecretSet } from './auth/authenticate.ts';
@@ -23,12 +24,13 @@ import { AsyncActions } from './webhook/async-actions.ts';
 
 export type RunningEngine = {
   readonly url: string;
-  /** Lets requests in flight finish, then closes the pools; how many requests were cut off. Takes no longer than the graceful
-   *  timeout and two seconds (limits/grace.ts), whatever a database or a service does not answer. */
+  /** Lets requests in flight finish, then closes the pools. Returns the number of requests that were cut off. It
+   *  takes at most the graceful timeout and two seconds (limits/grace.ts), even when a database or a service does not
+   *  answer. */
   readonly close: () => Promise<number>;
 };
 
-/** Starts an engine in this process. Throws when the metadata database stays unreachable or the port is taken. */
+/** Starts an engine in this process. Throws when the metadata database is unreachable or the port is in use. */
 export async function startEngine(
   options: Options,
   env: NodeJS.ProcessEnv = process.env,
@@ -96,7 +98,7 @@ export async function startEngine(
   };
 }
 
-/** What goes on beside requests. */
+/** Creates the workers that run in the background. */
 function openWorkers(
   options: Options,
   state: EngineState,
@@ -163,8 +165,8 @@ function counting(registry: Registry, next: Observe): Observe {
   };
 }
 
-/** `pergola serve`, until it is asked to stop; then the process ends, whatever connections there still are whose other end
- *  says nothing. The exit code, where nothing was started. */
+/** Runs `pergola serve` until it receives a signal, then ends the process, even with connections open whose other end
+ *  is silent. Returns the exit code if nothing was started. */
 export async function run(argv: readonly string[]): Promise<number> {
   if (argv.includes('--help') || argv.includes('-h')) {
     process.stdout.write(optionsHelp());
@@ -185,7 +187,7 @@ async function serve(options: Options): Promise<void> {
   try {
     const stopped = stopSignal();
     const engine = await Promise.race([startEngine(options, process.env, log), stopped]);
-    // Still waiting for a database: there is nothing to finish.
+    // The engine was still waiting for a database, so there is nothing to finish.
     if (typeof engine === 'string') return;
     log.observe({ kind: 'started', url: engine.url, version: VERSION, settings: settingsOf(options) });
     process.stderr.write(welcome(options, engine.url));
@@ -204,7 +206,7 @@ function welcome(options: Options, url: string): string {
   return `Pergola serves GraphQL at ${url}/v1/graphql${console}\n${warning}`;
 }
 
-/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
+/** Resolves at the first SIGTERM or SIGINT. A second one ends the process at once. */
 function stopSignal(): Promise<string> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {

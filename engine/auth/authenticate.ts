@@ -1,8 +1,9 @@
-/** Who asks: request headers → Session, or the ERRORS row that says why not.
- *  An ordered list of authenticators is asked in turn; the first that knows the request answers or refuses, and one that
- *  does not know it passes: no secret configured, the admin secret, a token, the authentication hook, the role of the
- *  unauthorized. Tokens and the hook answer later (a promise).
- *  Not here: what a role may do (resolve/), how a refusal is written to the socket (http/). Spec: "Authentication". */
+/** Authentication: request headers → Session, or the ERRORS row that says why not. Authenticators are called in
+ *  order: the admin secret, a token, the authentication hook, the unauthorized role; without an admin secret every
+ *  request is trusted. Each one accepts the request, refuses it, or passes it on because it has no credentials of its
+ *  kind. Tokens and the hook return a promise.
+ *  Not here: what a role may do (resolve/), how a refusal is sent (http/). Reference:
+ *  docs/reference/behaviour/authentication.md. */
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JwtSecret } from '../config/jwt-secret.ts';
@@ -29,20 +30,20 @@ export type AuthOptions = Pick<
   | 'authHookTimeout'
 >;
 
-/** A session at once or later; throws (or rejects with) the ERRORS row of a refusal. */
+/** Returns the session of a request, at once or later. Throws or rejects with the ERRORS row of a refusal. */
 export type Authenticate = (
   headers: IncomingHttpHeaders,
-  /** Reads the GraphQL request. Called only for a hook that wants it: nobody knows yet who sends it. */
+  /** Reads the GraphQL request, for a hook that needs it. The session is not known yet. */
   body?: () => Promise<unknown>,
 ) => Session | Promise<Session>;
 
-/** `undefined`: this request is not mine, ask the next. */
+/** An authenticator of the chain. Returns undefined to pass the request on to the next one. */
 export type Authenticator = (
   headers: IncomingHttpHeaders,
   body?: () => Promise<unknown>,
 ) => Session | Promise<Session> | undefined;
 
-/** Fetches what tokens are verified with. Throws when it cannot be had. */
+/** Fetches the keys that verify tokens and returns the authenticator. Throws when a key cannot be fetched. */
 export async function openAuthenticator(
   options: AuthOptions,
   observe: Observe,
@@ -50,13 +51,13 @@ export async function openAuthenticator(
 ): Promise<Authenticate> {
   const secrets = jwtSecretsOf(options);
   if (secrets.length === 0) return authenticator(options, null, observe, trusts);
-  // Tokens come with a library of 46 modules, which an engine without them need not load.
+  // The token library has 46 modules, so it is loaded only if tokens are configured.
   const { openTokens } = await import('./token.ts');
   const byToken = await openTokens(secrets, options.headerPrefix, observe, trusts);
   return authenticator(options, byToken, observe, trusts);
 }
 
-/** `jwt-secrets` takes the place of `jwt-secret`. */
+/** Returns the JWT secrets; `jwt-secrets` replaces `jwt-secret`. */
 export function jwtSecretsOf(options: AuthOptions): readonly JwtSecret[] {
   return options.jwtSecrets ?? (options.jwtSecret === undefined ? [] : [options.jwtSecret]);
 }
@@ -73,15 +74,15 @@ export function authenticator(
 ): Authenticate {
   const chain = authenticatorsOf(options, byToken, observe, trusts);
   return (headers, body) => {
-    for (const ask of chain) {
-      const session = ask(headers, body);
+    for (const authenticateBy of chain) {
+      const session = authenticateBy(headers, body);
       if (session !== undefined) return session;
     }
     return byToken ? fail('tokenMissing', {}) : fail('adminSecretMissing', { prefix: options.headerPrefix });
   };
 }
 
-/** Order is precedence. */
+/** Returns the chain, in order of precedence. */
 function authenticatorsOf(
   options: AuthOptions,
   byToken: Authenticator | null,
@@ -113,22 +114,22 @@ function hookOf(options: AuthOptions, trusts: TrustsSelfSigned | undefined): Aut
   return { url, mode, sendsRequestBody, timeoutSeconds, trusts };
 }
 
-/** `admin-secrets` takes the place of `admin-secret`. */
+/** Returns the admin secrets; `admin-secrets` replaces `admin-secret`. */
 function secretsOf(options: AuthOptions): readonly string[] {
   return options.adminSecrets ?? (options.adminSecret === undefined ? [] : [options.adminSecret]);
 }
 
 function secretAuthenticator(secrets: readonly string[], prefix: string): Authenticator {
   const digests = secrets.map(digestOf);
-  // Secrets found right once: hashing them on every request took 3 % of a small one. A look-up compares hashes of whole
-  // texts, with a seed of this process; its time tells nothing about how much of a wrong secret is right.
+  // Secrets that were verified once: hashing them on every request took 3 % of a small one. A look-up in the set
+  // compares hashes of whole texts, seeded per process; its time reveals nothing about a partly correct secret.
   const proven = new Set<string>();
   return (headers) => {
     const secret = secretOf(headers, prefix);
     if (secret === undefined) return undefined;
     if (proven.has(secret)) return trustedSession(headers, prefix);
     const digest = digestOf(secret);
-    // Every digest is compared, and digests are equally long: time tells nothing about the secrets.
+    // All digests are compared, and they have equal length, so the time reveals nothing about the secrets.
     const isKnown = digests.map((known) => timingSafeEqual(known, digest)).includes(true);
     if (!isKnown) fail('adminSecretInvalid', { prefix });
     proven.add(secret);
@@ -140,13 +141,14 @@ function digestOf(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');
 }
 
-/** The request may be any role; without saying which it is the administrator. Names of headers are lower-case. */
+/** Returns the session of a trusted request: the role of its headers, or the administrator. Header names are
+ *  lower-case. */
 export function trustedSession(headers: IncomingHttpHeaders, prefix: string): Session {
   const variables = sessionVariablesOf(headers, prefix);
   const role = variables[`${SESSION_PREFIX}role`] ?? ADMIN_ROLE;
-  // A proxy that sets the header to nothing must not make administrators.
+  // A proxy that sets an empty header must not make administrators.
   if (role.trim() === '') fail('emptyRole', { prefix });
-  return sessionOf(role, variables, wantsBackendOnly(variables, prefix));
+  return sessionOf(role, variables, requestsBackendOnly(variables, prefix));
 }
 
 function sessionOf(
@@ -157,7 +159,7 @@ function sessionOf(
   return { role, variables: { ...variables, [`${SESSION_PREFIX}role`]: role }, mayUseBackendOnly };
 }
 
-function wantsBackendOnly(variables: Readonly<Record<string, string>>, prefix: string): boolean {
+function requestsBackendOnly(variables: Readonly<Record<string, string>>, prefix: string): boolean {
   const text = variables[`${SESSION_PREFIX}use-backend-only-permissions`]?.toLowerCase();
   if (text === undefined || ['false', 'f', 'no', 'n'].includes(text)) return false;
   return ['true', 't', 'yes', 'y'].includes(text) || fail('backendOnlyNotBoolean', { prefix });

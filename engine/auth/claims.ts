@@ -1,6 +1,7 @@
-/** The claims of a verified token → role and session variables. They stand under a namespace, in the token itself or as
- *  JSON in a string, or wherever a map says. The request may name one of the allowed roles; else it gets the default.
- *  Raises `jwtMissingRoleClaim`, `jwtInvalidClaims`, `roleNotAllowed`. Reference: docs/reference/behaviour/authentication.md. */
+/** Claims of a verified token → role and session variables. The claims are in a namespace of the token, as an object
+ *  or as JSON text, or at the paths of a claims map. The request may choose one of the allowed roles; otherwise it
+ *  has the default role. Raises `jwtMissingRoleClaim`, `jwtInvalidClaims`, `roleNotAllowed`.
+ *  Not here: verifying the token (token.ts). Reference: docs/reference/behaviour/authentication.md. */
 import type { JWTPayload } from 'jose';
 import type { ClaimSource, JwtSecret } from '../config/jwt-secret.ts';
 import { fail } from '../errors/engine-error.ts';
@@ -8,7 +9,7 @@ import { jsonPath } from '../resolve/json-path.ts';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 import { variableName, variableOf } from './session-variables.ts';
 
-/** Our claims by lower-case name with the engine's own prefix. */
+/** The claims of the engine, by lower-case name with the internal prefix. */
 type Claims = ReadonlyMap<string, unknown>;
 
 const ALLOWED_ROLES = `${SESSION_PREFIX}allowed-roles`;
@@ -52,7 +53,7 @@ function allowedRoles(claims: Claims): readonly string[] {
   });
 }
 
-/** The object the namespace names. */
+/** Returns the object in the claims namespace. */
 function ownClaims(payload: JWTPayload, { namespace, areClaimsStringified }: JwtSecret): unknown {
   const found =
     namespace.kind === 'name' ? payload[namespace.text] : valueAt(payload, jsonPath(namespace.text));

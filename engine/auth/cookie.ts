@@ -1,4 +1,4 @@
-/** One cookie out of a Cookie header. RFC 6265, section 4.2.1. */
+/** Returns one cookie of a Cookie header. RFC 6265, section 4.2.1. */
 export function cookieOf(header: string | undefined, name: string): string | undefined {
   for (const pair of header?.split(';') ?? []) {
     const equals = pair.indexOf('=');

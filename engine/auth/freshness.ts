@@ -1,4 +1,4 @@
-/** How long an answer may be relied on, from its caching headers. RFC 9111, sections 5.2.2 and 5.3. */
+/** The freshness lifetime of a response, from its caching headers. RFC 9111, sections 5.2.2 and 5.3. */
 import type { IncomingHttpHeaders } from 'node:http';
 
 export type Caching = {
@@ -10,7 +10,7 @@ export function cachingOf(headers: IncomingHttpHeaders): Caching {
   return { cacheControl: headers['cache-control'] ?? null, expires: headers.expires ?? null };
 }
 
-/** Milliseconds from now; endless where nothing says, or what says is not understood. */
+/** Returns the remaining lifetime in milliseconds; infinity without caching headers, or when they cannot be parsed. */
 export function freshnessMs({ cacheControl, expires }: Caching, now: number): number {
   const control = cacheControl?.toLowerCase() ?? '';
   const age = /\bs-maxage=(\d+)/.exec(control) ?? /\bmax-age=(\d+)/.exec(control);

@@ -1,7 +1,8 @@
-/** The keys of an identity provider, by URL: fetched before the engine is ready, then again when the answer's caching
- *  headers say it is stale, or when a token names a key nobody has seen; never more often than once a minute.
- *  Without caching headers they are kept. A refresh that fails keeps what there was.
- *  Reference: docs/reference/behaviour/authentication.md. RFC 7517; RFC 9111 for the headers. */
+/** The keys of an identity provider, by URL. They are fetched before the engine is ready; again when the caching
+ *  headers of the response say they are stale, or when a token names an unknown key; at most once a minute. Without
+ *  caching headers they are kept. When a refresh fails, the previous keys are kept.
+ *  Not here: verifying tokens (token.ts). Reference: docs/reference/behaviour/authentication.md. RFC 7517; RFC 9111
+ *  for the headers. */
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import type { Observe } from '../observe/observation.ts';
 import { publicUrl } from '../observe/webhook-call.ts';
@@ -19,26 +20,27 @@ const LEAST_INTERVAL_MS = 60_000;
 const TIMEOUT_MS = 10_000;
 const MOST_BYTES = 1024 * 1024;
 
-/** Throws when the first fetch fails: an engine that can verify nobody is not ready. */
+/** Fetches the keys. Throws when the first fetch fails: an engine that can verify no token is not ready. */
 export async function openJwks(url: string, observe: Observe, trusts?: TrustsSelfSigned): Promise<Jwks> {
   let keys: Keys;
   let fetchedAt = 0;
   let staleAt = Number.POSITIVE_INFINITY;
   let refreshing: Promise<void> | undefined;
 
-  const tell = (failure: string | null) => observe({ kind: 'keys refreshed', url: publicUrl(url), failure });
+  const report = (failure: string | null) =>
+    observe({ kind: 'keys refreshed', url: publicUrl(url), failure });
   const load = async (): Promise<void> => {
     fetchedAt = Date.now();
     const { headers, keySet } = await fetchKeys(url, trusts);
     keys = createLocalJWKSet(keySet);
     staleAt = fetchedAt + freshnessMs(cachingOf(headers), fetchedAt);
-    tell(null);
+    report(null);
   };
-  /** One at a time; nobody waits longer than for one. */
+  /** Runs one refresh at a time; all callers wait for the same one. */
   const refresh = (): Promise<void> => {
     if (Date.now() - fetchedAt < LEAST_INTERVAL_MS) return Promise.resolve();
     refreshing ??= load()
-      .catch((error: unknown) => tell(error instanceof Error ? error.message : String(error)))
+      .catch((error: unknown) => report(error instanceof Error ? error.message : String(error)))
       .finally(() => {
         refreshing = undefined;
       });
@@ -48,7 +50,7 @@ export async function openJwks(url: string, observe: Observe, trusts?: TrustsSel
   await load();
   return {
     find: async (header, token) => {
-      // Stale keys still verify while fresher ones are on their way.
+      // Stale keys are used while newer ones are fetched.
       if (Date.now() > staleAt) void refresh();
       try {
         return await keys(header, token);
@@ -61,14 +63,14 @@ export async function openJwks(url: string, observe: Observe, trusts?: TrustsSel
   };
 }
 
-/** Says in its failures where it has asked, without what may be secret. */
+/** Fetches the key set. Errors name the URL without its secret parts. */
 async function fetchKeys(url: string, trusts: TrustsSelfSigned | undefined) {
-  const terms = { timeoutMs: TIMEOUT_MS, mostBytes: MOST_BYTES, isRepeatable: true, trusts };
+  const options = { timeoutMs: TIMEOUT_MS, mostBytes: MOST_BYTES, isRepeatable: true, trusts };
   const accept = [['accept', 'application/json']] as const;
   try {
     const { status, headers, body } = await sendRequest(
       { url, method: 'GET', headers: accept, body: null },
-      terms,
+      options,
     );
     if (status !== 200) throw new Error(`it answered ${status}`);
     return { headers, keySet: JSON.parse(body.toString()) as JSONWebKeySet };

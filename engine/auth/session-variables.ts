@@ -1,10 +1,11 @@
-/** Session variables: what request headers say of them, and what tokens and the hook claim. From headers it is every one
- *  with our prefix except the secrets, renamed to the prefix the engine uses inside. Names come lower-cased from Node;
- *  values stay as sent. Not here: which of them may be believed (authenticate.ts). */
+/** Session variables from request headers, and from the claims of tokens and the authentication hook. From headers
+ *  these are all headers with the configured prefix except the secrets, renamed to the internal prefix. Names arrive
+ *  in lower case from Node; values are unchanged.
+ *  Not here: which headers are trusted (authenticate.ts). */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { SESSION_PREFIX, type Session } from '../resolve/session.ts';
 
-/** Header names after the prefix that hold the admin secret; the second is an older name of the first. */
+/** The headers, without the prefix, that may hold the admin secret. The second is an older name of the first. */
 const SECRET_HEADERS = ['admin-secret', 'access-key'];
 
 export function sessionVariablesOf(headers: IncomingHttpHeaders, prefix: string): Session['variables'] {
@@ -19,18 +20,18 @@ export function sessionVariablesOf(headers: IncomingHttpHeaders, prefix: string)
   return variables;
 }
 
-/** What a token or the hook claims: one that is no text is its JSON. */
+/** Returns the text of a claim; any other value is written as JSON. */
 export function variableOf(claim: unknown): string {
   return typeof claim === 'string' ? claim : JSON.stringify(claim);
 }
 
-/** `X-Engine-User-Id`, whatever the prefix on the wire → `x-engine-user-id`. */
+/** Returns the internal name of a variable: `X-Engine-User-Id`, or the same with another prefix → `x-engine-user-id`. */
 export function variableName(name: string, prefix: string): string {
   const lower = name.toLowerCase();
   return lower.startsWith(prefix) ? SESSION_PREFIX + lower.slice(prefix.length) : lower;
 }
 
-/** The admin secret a request brings, or `undefined`. */
+/** Returns the admin secret of a request, if it has one. */
 export function secretOf(headers: IncomingHttpHeaders, prefix: string): string | undefined {
   for (const name of SECRET_HEADERS) {
     const found = headers[prefix + name];

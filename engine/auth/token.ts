@@ -1,7 +1,7 @@
-/** A signed token → Session. With several secrets the token's issuer chooses. A token that is there must be good: only
- *  where there is none at all does the next in line get asked.
- *  Not here: what the claims mean (claims.ts), where keys come from (jwks.ts). Reference: docs/reference/behaviour/authentication.md.
- *  RFC 7519. */
+/** A signed token → Session. With several secrets, the issuer of the token selects one. A token that is present must
+ *  be valid; the next authenticator is called only when there is none.
+ *  Not here: what the claims mean (claims.ts), where keys come from (jwks.ts). Reference:
+ *  docs/reference/behaviour/authentication.md. RFC 7519. */
 import { createPublicKey } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
@@ -14,10 +14,10 @@ import { sessionOfClaims } from './claims.ts';
 import { cookieOf } from './cookie.ts';
 import { openJwks } from './jwks.ts';
 
-/** A secret with its key at hand. */
+/** A secret with its key. */
 type Verifier = { readonly secret: JwtSecret; readonly key: JWTVerifyGetKey };
 
-/** Throws when a key cannot be read or fetched. */
+/** Prepares the keys. Throws when a key cannot be read or fetched. */
 export async function openTokens(
   secrets: readonly JwtSecret[],
   prefix: string,
@@ -42,7 +42,7 @@ async function openVerifier(
   return { secret, key: () => key };
 }
 
-/** `undefined`: the request brings no token. */
+/** Returns undefined when the request has no token. */
 function sessionOfToken(
   verifiers: readonly Verifier[],
   headers: IncomingHttpHeaders,
@@ -79,7 +79,7 @@ async function verified(
   return payload.exp === undefined ? session : { ...session, expiresAt: payload.exp * 1000 };
 }
 
-/** By the issuer the token names, unverified as it is: the signature must then be that issuer's. */
+/** Selects a verifier by the issuer of the unverified token. The signature must then be that issuer's. */
 function verifierFor(verifiers: readonly Verifier[], token: string): Verifier {
   const [only] = verifiers;
   if (verifiers.length === 1) return only!;
@@ -96,7 +96,7 @@ function unverifiedIssuer(token: string): string | undefined {
   }
 }
 
-/** A claim that is absent is no contradiction; one that is there must fit. */
+/** Checks issuer and audience. An absent claim is accepted; a present one must match. */
 function refuseForeign(payload: JWTPayload, { issuer, audiences }: JwtSecret): void {
   if (issuer !== null && payload.iss !== undefined && payload.iss !== issuer) failForeign('JWTNotInIssuer');
   if (audiences === null || payload.aud === undefined) return;
@@ -108,7 +108,8 @@ function failForeign(reason: string): never {
   return fail('jwtUnverified', { reason });
 }
 
-/** Any asymmetric one where keys come with their algorithm; a shared secret never does. */
+/** Returns the accepted algorithms: any asymmetric one when keys come with their algorithm, never a shared secret
+ *  then. */
 function algorithmsOf(algorithm: JwtAlgorithm | null): string[] {
   if (algorithm === null) {
     return ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
@@ -136,7 +137,7 @@ function tokenIn(headers: IncomingHttpHeaders, location: TokenLocation): string 
   }
 }
 
-/** `Bearer x` → `x`; a header without the scheme is a token that will not verify. */
+/** Removes the scheme: `Bearer x` → `x`. A header without a scheme is a token as it is. */
 function withoutScheme(value: string | undefined): string | undefined {
   return value?.replace(/^bearer\s+/i, '').trim();
 }

@@ -1,6 +1,7 @@
-/** An HTTP service that says who asks. It gets the request's headers (GET), or headers and the GraphQL request (POST), and
- *  answers 200 with session variables, or 401. Cookies it sets go on to the client; its caching headers say how long a
- *  WebSocket may rely on the answer. Reference: docs/reference/behaviour/authentication.md. */
+/** The authentication hook: an HTTP service that identifies the client. It receives the headers of the request (GET),
+ *  or headers and GraphQL request (POST), and answers 200 with session variables, or 401. Its cookies are sent on to
+ *  the client; its caching headers limit how long a WebSocket may use the session.
+ *  Not here: when it is called (authenticate.ts). Reference: docs/reference/behaviour/authentication.md. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { fail } from '../errors/engine-error.ts';
 import type { Observe } from '../observe/observation.ts';
@@ -21,13 +22,13 @@ export type AuthHook = {
   readonly mode: 'GET' | 'POST';
   readonly sendsRequestBody: boolean;
   readonly timeoutSeconds: number;
-  /** Whose certificates may be self-signed. */
+  /** Hosts that may use a self-signed certificate. */
   readonly trusts?: TrustsSelfSigned | undefined;
 };
 
 const MOST_BYTES = 1024 * 1024;
 
-/** About this connection or this body, not about who asks. */
+/** Headers about this connection or this body, which say nothing about the client. */
 const NOT_FORWARDED = new Set([
   ...['content-length', 'content-type', 'content-md5', 'user-agent', 'host', 'origin', 'referer'],
   ...[
@@ -39,11 +40,11 @@ const NOT_FORWARDED = new Set([
     'connection',
     'dnt',
   ],
-  // Of one connection only; RFC 9110, section 7.6.1.
+  // Headers of a single connection; RFC 9110, section 7.6.1.
   ...['keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect'],
 ]);
 
-/** `body` reads the GraphQL request, where it is one; called only where the hook gets it. */
+/** Calls the hook. `body` reads the GraphQL request, and is called only when the hook needs it. */
 export async function sessionOfHook(
   hook: AuthHook,
   headers: IncomingHttpHeaders,
@@ -78,9 +79,9 @@ async function callHook(
 ): Promise<OutgoingResponse> {
   const isRepeatable = hook.mode === 'GET';
   const timeoutMs = hook.timeoutSeconds * 1000;
-  const terms = { timeoutMs, mostBytes: MOST_BYTES, isRepeatable, trusts: hook.trusts };
+  const options = { timeoutMs, mostBytes: MOST_BYTES, isRepeatable, trusts: hook.trusts };
   try {
-    return await sendRequest(requestOf(hook, headers, body), terms);
+    return await sendRequest(requestOf(hook, headers, body), options);
   } catch (error) {
     if (!(error instanceof NoResponse)) throw error;
     return fail('hookFailed', { reason: 'it could not be reached' }, { internal: error.message });
@@ -91,9 +92,9 @@ function requestOf({ url, mode, sendsRequestBody }: AuthHook, headers: IncomingH
   if (mode === 'GET') {
     return { url, method: 'GET', headers: Object.entries(forwarded(headers)), body: null };
   }
-  const told = { headers: allOf(headers), ...(sendsRequestBody ? { request: body ?? null } : {}) };
+  const payload = { headers: allOf(headers), ...(sendsRequestBody ? { request: body ?? null } : {}) };
   const sent: OutgoingRequest['headers'] = [['content-type', 'application/json']];
-  return { url, method: 'POST', headers: sent, body: JSON.stringify(told) };
+  return { url, method: 'POST', headers: sent, body: JSON.stringify(payload) };
 }
 
 function forwarded(headers: IncomingHttpHeaders): Record<string, string> {
@@ -110,7 +111,7 @@ function allOf(headers: IncomingHttpHeaders): Record<string, string> {
 
 type HookAnswer = ReadonlyMap<string, unknown>;
 
-/** By lower-case name. */
+/** Parses the answer; names become lower-case. */
 function objectFrom(body: Buffer): HookAnswer {
   const answer = parsed(body.toString());
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
@@ -127,7 +128,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The caching headers may stand in the answer itself, and then win over those of the response. */
+/** Returns the caching headers in the body of the answer, which override those of the response. */
 function cachingIn(answer: HookAnswer): Caching | null {
   const [cacheControl, expires] = ['cache-control', 'expires'].map((name) => {
     const value = answer.get(name);
@@ -136,7 +137,7 @@ function cachingIn(answer: HookAnswer): Caching | null {
   return cacheControl || expires ? { cacheControl: cacheControl ?? null, expires: expires ?? null } : null;
 }
 
-/** Only our own names, whatever else it says. */
+/** Returns the entries of the answer with the configured prefix. */
 function variablesFrom(answer: HookAnswer, prefix: string): Record<string, string> {
   return Object.fromEntries(
     [...answer]

@@ -1,26 +1,27 @@
-/** Another prefix than `x-engine-` on the wire and in metadata: rewritten where documents enter and leave, so that
- *  everything between knows one prefix only. Pure: JSON value in, JSON value out, untouched parts shared.
- *  Session variables occur in the values of permission filters, checks and presets and of rate-limit parameters;
- *  strings elsewhere (comments, SQL, GraphQL documents) are none of our business.
+/** Support for a prefix other than `x-engine-` on the wire and in metadata: documents are rewritten where they enter
+ *  and leave the engine, so that the code in between has one prefix. Pure: JSON value in, JSON value out; unchanged
+ *  parts are shared.
+ *  Session variables occur in the values of permission filters, checks and presets and of rate-limit parameters.
+ *  Other strings (comments, SQL, GraphQL documents) are not rewritten.
  *  Not here: request headers (auth/session-variables.ts). */
 import { isRecord } from '../json/value.ts';
 
 export const OWN_PREFIX = 'x-engine-';
 
-/** Keys below which a string that starts with the prefix is a session variable. */
+/** The keys below which a string with the prefix is a session variable. */
 const KEYS_WITH_SESSION_VARIABLES: ReadonlySet<string> = new Set(['filter', 'check', 'set', 'unique_params']);
 
-/** A document as clients of `prefix` write it → as the engine knows it. */
+/** Rewrites a document from the prefix of clients to the internal one. */
 export function fromWire(document: unknown, prefix: string): unknown {
   return prefix === OWN_PREFIX ? document : rewrite(document, prefix, OWN_PREFIX, false);
 }
 
-/** The engine's own document → as clients of `prefix` expect it. */
+/** Rewrites a document from the internal prefix to that of clients. */
 export function toWire(document: unknown, prefix: string): unknown {
   return prefix === OWN_PREFIX ? document : rewrite(document, OWN_PREFIX, prefix, false);
 }
 
-/** A message or an error body: every mention of the prefix, capitals where they were. */
+/** Rewrites every mention of the prefix in a message or an error body, keeping capitals. */
 export function textToWire(text: string, prefix: string): string {
   if (prefix === OWN_PREFIX) return text;
   return text.replace(/x-engine-/gi, (mention) => (mention.startsWith('X') ? capitals(prefix) : prefix));
@@ -30,7 +31,7 @@ function rewrite(value: unknown, from: string, to: string, isInside: boolean): u
   if (typeof value === 'string') return isInside ? rename(value, from, to) : value;
   if (Array.isArray(value)) return value.map((item) => rewrite(item, from, to, isInside));
   if (!isRecord(value)) return value;
-  // What is written as a literal is no session variable.
+  // A literal is not a session variable.
   if (isInside && Object.hasOwn(value, '$literal') && Object.keys(value).length === 1) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [
@@ -45,7 +46,7 @@ function rename(text: string, from: string, to: string): string {
   return (/^[A-Z]/.test(text) ? capitals(to) : to) + text.slice(from.length);
 }
 
-/** `x-engine-` → `X-Engine-`. */
+/** Capitalizes a prefix: `x-engine-` → `X-Engine-`. */
 function capitals(prefix: string): string {
   return prefix.replace(/(^|-)([a-z])/g, (letters) => letters.toUpperCase());
 }

@@ -1,5 +1,5 @@
-/** The JSON of `--jwt-secret` → what verifying tokens needs. The text is never repeated in a message: it holds keys.
- *  In: `{"type": "RS256", "key": "…"}` or `{"jwk_url": "…"}`, and how claims are found. Out: JwtSecret.
+/** The JSON of `--jwt-secret` → JwtSecret. In: `{"type": "RS256", "key": "…"}` or `{"jwk_url": "…"}`, and how claims
+ *  are found. Error messages never repeat the text, because it contains keys.
  *  Not here: keys and signatures (auth/token.ts). Reference: docs/reference/behaviour/authentication.md. */
 import { type OptionType, OptionValueError } from './option-types.ts';
 
@@ -17,13 +17,13 @@ export const JWT_ALGORITHMS = [
 ] as const;
 export type JwtAlgorithm = (typeof JWT_ALGORITHMS)[number];
 
-/** Where a token is looked for. */
+/** Where a request carries its token. */
 export type TokenLocation =
   | { readonly kind: 'authorization' }
   | { readonly kind: 'cookie'; readonly name: string }
   | { readonly kind: 'header'; readonly name: string };
 
-/** A session variable taken from a path into the claims, or always the same. */
+/** The source of a session variable: a path into the claims, or a constant. */
 export type ClaimSource =
   | { readonly kind: 'path'; readonly path: string; readonly standard: unknown }
   | { readonly kind: 'literal'; readonly value: unknown };
@@ -32,7 +32,7 @@ export type JwtSecret = {
   readonly key:
     | { readonly kind: 'given'; readonly algorithm: JwtAlgorithm; readonly text: string }
     | { readonly kind: 'url'; readonly url: string; readonly algorithm: JwtAlgorithm | null };
-  /** The claim that holds our claims, or a path to it; null where `claimsMap` says each. */
+  /** The claim that contains the engine's claims, or a path to it. Unused with a `claimsMap`. */
   readonly namespace: { readonly kind: 'name' | 'path'; readonly text: string };
   readonly areClaimsStringified: boolean;
   readonly claimsMap: ReadonlyMap<string, ClaimSource> | null;
@@ -42,7 +42,7 @@ export type JwtSecret = {
   readonly location: TokenLocation;
 };
 
-/** What clients of the family put their claims under; part of the wire, as are the names of headers. */
+/** The default claims namespace. It is part of the wire format, like the names of headers. */
 export const CLAIMS_NAMESPACE = 'https://hasura.io/jwt/claims';
 
 export const jwtSecret: OptionType<JwtSecret> = {
@@ -107,7 +107,8 @@ function keyFrom(value: Json): JwtSecret['key'] {
   return { kind: 'given', algorithm, text };
 }
 
-/** `{"x-engine-role": {"path": "$.role", "default": "user"}, "x-engine-tenant": "one"}`; names in lower case. */
+/** Parses `{"x-engine-role": {"path": "$.role", "default": "user"}, "x-engine-tenant": "one"}`; names become
+ *  lower-case. */
 function claimsMapFrom(value: unknown): JwtSecret['claimsMap'] {
   if (value === undefined || value === null) return null;
   if (!isObject(value)) return wrong('expects "claims_map" to be an object');

@@ -1,12 +1,12 @@
-/** Arguments and environment → Options, or one error that lists everything wrong with them.
- *  A flag beats its variable; a variable set to nothing is not set. A variable nobody knows is ignored, because clients
- *  set them for other versions; a flag nobody knows is an error, because someone typed it.
+/** Arguments and environment → Options, or one error that lists all problems. A flag overrides its variable; an empty
+ *  variable counts as unset. An unknown variable is ignored, because it may be for another version; an unknown flag
+ *  is an error, because it may be a typing mistake.
  *  Not here: the rows (options.ts), their parsers (option-types.ts). */
 import { nearest } from '../errors/nearest.ts';
 import { booleanOf, OptionValueError } from './option-types.ts';
 import { nameOf, OPTIONS, type OptionFlag, type OptionRow, type Options, variableOf } from './options.ts';
 
-/** What was given cannot be used; `problems` are sentences without secrets in them. */
+/** Raised for invalid options. `problems` are sentences without secrets. */
 export class OptionsError extends Error {
   readonly problems: readonly string[];
 
@@ -17,7 +17,7 @@ export class OptionsError extends Error {
   }
 }
 
-/** `argv` without the program and the command. Throws OptionsError. */
+/** Loads the options. `argv` is without program and command. Throws OptionsError. */
 export function loadOptions(argv: readonly string[], env: NodeJS.ProcessEnv): Options {
   const problems: string[] = [];
   const given = flagsOf(argv, problems);
@@ -32,7 +32,7 @@ const FLAGS = Object.keys(OPTIONS) as OptionFlag[];
 
 type Given = ReadonlyMap<OptionFlag, string>;
 
-/** `--flag value`, `--flag=value`, and `--flag` alone for a yes. The last one counts. */
+/** Parses `--flag value`, `--flag=value`, and a bare `--flag` for true. The last occurrence counts. */
 function flagsOf(argv: readonly string[], problems: string[]): Given {
   const given = new Map<OptionFlag, string>();
   for (let i = 0; i < argv.length; i++) {
@@ -66,7 +66,7 @@ function isFlag(name: string): name is OptionFlag {
   return Object.hasOwn(OPTIONS, name);
 }
 
-/** A stray word is not repeated: it may be a secret whose flag was misspelt. */
+/** Describes an unknown argument. A value without a flag is not repeated: it may be a secret. */
 function unknown(argument: string, name: string): string {
   if (!argument.startsWith('--')) return 'there is a value that belongs to no flag';
   const suggestion = nearest(name, FLAGS);

@@ -1,24 +1,24 @@
-/** How an option's text becomes a value: one parser per type, each with the word `--help` prints for it.
- *  In: text of a flag or a variable, never empty. Out: the value, or a sentence saying what is expected.
+/** The types of options: a parser each, and the placeholder that `--help` prints. In: the text of a flag or a
+ *  variable, never empty. Out: the value, or an error that says what is expected.
  *  Not here: which options exist (options.ts). */
 
-/** Where a parser says what is wrong; the option's name is put in front by the loader. */
+/** Raised by a parser. The loader puts the name of the option in front of the message. */
 export class OptionValueError extends Error {}
 
 export type OptionType<T> = {
-  /** Shown after the flag in `--help`: `--server-port PORT`. */
+  /** The placeholder after the flag in `--help`: `--server-port PORT`. */
   readonly placeholder: string;
   readonly parse: (text: string) => T;
-  /** A flag of this type may stand alone, meaning true. */
+  /** True when a bare flag means true. */
   readonly isBoolean?: true;
-  /** JSON Schema of the value where it is written as JSON or YAML, in the chart's values; text where it is absent. */
+  /** The JSON Schema of the value in the chart's values; text when absent. */
   readonly schema?: object;
 };
 
 const TRUE_TEXTS = ['true', 't', 'yes', 'y', 'on', '1'];
 const FALSE_TEXTS = ['false', 'f', 'no', 'n', 'off', '0'];
 
-/** `undefined` when the text is neither a yes nor a no. */
+/** Returns the boolean of a text; undefined when it is neither yes nor no. */
 export function booleanOf(text: string): boolean | undefined {
   const lower = text.toLowerCase();
   if (TRUE_TEXTS.includes(lower)) return true;
@@ -66,7 +66,7 @@ export function oneOf<const T extends string>(choices: readonly T[]): OptionType
   };
 }
 
-/** `hasura-default` is an earlier public name of `default`. */
+/** The naming convention; `hasura-default` is an earlier public name of `default`. */
 export const namingConvention: OptionType<'default' | 'graphql-default'> = {
   placeholder: 'default|graphql-default',
   schema: { enum: ['default', 'graphql-default'] },
@@ -76,7 +76,7 @@ export const namingConvention: OptionType<'default' | 'graphql-default'> = {
   },
 };
 
-/** Comma-separated choices, in any case, spaces allowed around the commas. */
+/** A comma-separated list of choices, in any case; spaces around commas are allowed. */
 export function listOf<const T extends string>(choices: readonly T[]): OptionType<readonly T[]> {
   const item = oneOf(choices);
   return {
@@ -93,7 +93,7 @@ export function commaSeparated(value: string): readonly string[] {
     .filter((part) => part !== '');
 }
 
-/** A JSON array of non-empty strings: `["one", "two"]`. The text is never repeated: it may hold secrets. */
+/** A JSON array of non-empty strings: `["one", "two"]`. Errors never repeat the text, which may contain secrets. */
 export const jsonTexts: OptionType<readonly string[]> = {
   placeholder: 'JSON',
   parse: (value) => {
@@ -104,7 +104,7 @@ export const jsonTexts: OptionType<readonly string[]> = {
   },
 };
 
-/** Comma-separated absolute paths. */
+/** A comma-separated list of absolute paths. */
 export const paths: OptionType<readonly string[]> = {
   placeholder: 'PATH,…',
   schema: { type: 'array', items: { type: 'string' } },
@@ -115,7 +115,8 @@ export const paths: OptionType<readonly string[]> = {
   },
 };
 
-/** `name=value,…`, as OpenTelemetry writes headers in variables. The text is never repeated: it may hold secrets. */
+/** The format `name=value,…` that OpenTelemetry uses for headers. Errors never repeat the text, which may contain
+ *  secrets. */
 export const pairs: OptionType<Readonly<Record<string, string>>> = {
   placeholder: 'NAME=VALUE,…',
   parse: (value) =>
@@ -127,7 +128,7 @@ export const pairs: OptionType<Readonly<Record<string, string>>> = {
     ),
 };
 
-/** `x-engine-`: lower case, ending in a dash. */
+/** A header prefix such as `x-engine-`: lower case, ending in a dash. */
 export const headerPrefix: OptionType<string> = {
   placeholder: 'PREFIX',
   parse: (value) => {

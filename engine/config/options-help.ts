@@ -1,4 +1,5 @@
-/** OPTIONS → the text of `pergola serve --help`: by group, each with its flag, variable, default and meaning. */
+/** OPTIONS → the text of `pergola serve --help`: by group, each with its flag, variable, default and meaning.
+ *  Not here: the rows (options.ts). */
 import { OPTION_GROUPS, OPTIONS, type OptionFlag, type OptionRow, variableOf } from './options.ts';
 
 const INTRODUCTION = `pergola serve: a GraphQL API over Postgres.

@@ -5,7 +5,7 @@
 import type pg from 'pg';
 import { EngineError } from '../errors/engine-error.ts';
 import { retriesAtOnce, timerMs } from '../metadata/schema/number.ts';
-import type { Connection } from '../wire/connection.ts';
+import type { WireConnection } from '../wire/connection.ts';
 import type { Tls } from '../wire/dial.ts';
 import {
   type FailureObserver,
@@ -259,7 +259,7 @@ class PooledDatabase implements Database {
     return this.#lend(false, signal, (client) => client.query(text, values ? [...values] : undefined));
   }
 
-  async #take(deadline: Deadline | null, signal?: AbortSignal): Promise<Connection> {
+  async #take(deadline: Deadline | null, signal?: AbortSignal): Promise<WireConnection> {
     if (!deadline) return this.#pool.take(undefined, signal);
     try {
       return await this.#pool.take(timeLeft(deadline), signal);
@@ -301,7 +301,7 @@ function isLimited({ signal, limitMs }: Patience): boolean {
 }
 
 /** Of the transaction alone. Should it fail, so does what follows. */
-function endAfter(connection: Connection, timeMs: number): void {
+function endAfter(connection: WireConnection, timeMs: number): void {
   connection.command(`set local statement_timeout = ${timeMs}`).catch(() => {});
 }
 

@@ -1,10 +1,10 @@
-/** Observation → numbers, and what pools tell: the counting sink beside the writing one (sinks.ts). Installed only where the API `metrics` is
- *  enabled; otherwise nothing is counted.
- *  Not here: which metrics there are (metrics.ts), what is read where it is (http/metrics.ts). */
+/** Observations → metrics: a sink beside the log (sinks.ts). It is installed only when the API `metrics` is enabled;
+ *  otherwise nothing is counted.
+ *  Not here: which metrics exist (metrics.ts), values that are collected when they are scraped (http/metrics.ts). */
 import type { Observation, OperationFinished, RequestFinished, WebhookCalled } from './observation.ts';
 import type { Registry } from './registry.ts';
 
-/** By the name of the error. */
+/** Values of the label `limit`, by the name of the error. */
 const LIMITS: Readonly<Record<string, string>> = {
   depthLimitExceeded: 'depth',
   nodeLimitExceeded: 'node',
@@ -18,7 +18,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   introspectionDisabled: 'introspection',
 };
 
-/** Values of the label `limit`, by the name of the error or of the limit. */
+/** Values of the label `limit` of overload refusals, by the name of the error or of the limit. */
 const OVERLOADS: Readonly<Record<string, string>> = {
   bodyTooLarge: 'body-length',
   overloaded: 'bytes-in-flight',
@@ -102,7 +102,7 @@ const TIMES = {
   wait: 'pergola_postgres_wait_seconds',
 } as const;
 
-/** What the pool of a source tells (database/sources.ts). */
+/** Records what the pool of a source reports (database/sources.ts). */
 export function measureSource(
   registry: Registry,
   source: string,
@@ -151,7 +151,7 @@ function endpointOf(path: string): string {
 
 const CLASSES: readonly string[] = ['0xx', '1xx', '2xx', '3xx', '4xx', '5xx'];
 
-/** `2xx`; no status is no answer. */
+/** Returns the class of a status, for example `2xx`; `error` when there was no response. */
 function classOf(status: number | null): string {
   return status === null ? 'error' : (CLASSES[Math.floor(status / 100)] ?? 'other');
 }

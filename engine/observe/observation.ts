@@ -1,5 +1,5 @@
-/** Everything the engine lets its surroundings see, as one union: rooms report, sinks decide what becomes of it.
- *  Nothing here ever carries a secret: no header, no connection URL, no admin secret.
+/** Everything the engine reports about itself, as one union: rooms report observations, sinks log or count them. An
+ *  observation never contains a secret: no header, no connection URL, no admin secret.
  *  Not here: how an observation is written (sinks.ts). */
 
 export type Observation =
@@ -7,7 +7,7 @@ export type Observation =
       readonly kind: 'started';
       readonly url: string;
       readonly version: string;
-      /** The options that are not secrets, as loaded. */
+      /** The options as loaded, except secrets. */
       readonly settings: Readonly<Record<string, unknown>>;
     }
   | { readonly kind: 'stopping'; readonly reason: string }
@@ -16,40 +16,41 @@ export type Observation =
   | OperationFinished
   | KeysRefreshed
   | WebhookCalled
-  /** Spans sent to the collector of traces, or lost: then `failure` says why. */
+  /** Spans were sent to the collector, or lost; `failure` says why. */
   | { readonly kind: 'spans exported'; readonly count: number; readonly failure: string | null }
   | WebsocketEvent
   | EventProcessed
-  /** A request or a WebSocket was refused or closed by a limit; `error` names the row of ERRORS or the limit. The log of the request
-   *  or the WebSocket has the rest. */
+  /** A limit refused a request or closed a WebSocket. `error` names the row of ERRORS or the limit. Details are in
+   *  the observation of the request or the WebSocket. */
   | { readonly kind: 'request refused'; readonly error: string }
-  /** Something in the engine's own life: the metadata published, a database gone. `event` is its room's own report. */
+  /** A change in the state of the engine: metadata published, a database unreachable. `event` is the report of its
+   *  room. */
   | { readonly kind: 'state'; readonly event: { readonly kind: string; readonly [detail: string]: unknown } }
-  /** A failure nobody foresaw; the client was told only that it happened. */
+  /** An unexpected error. The client received only the fact. */
   | { readonly kind: 'unexpected'; readonly requestId: string | null; readonly error: unknown };
 
 export type RequestFinished = {
   readonly kind: 'request finished';
   readonly requestId: string;
   readonly method: string;
-  /** Without the query string, which may hold values of users. */
+  /** The path without the query string, which may contain data of users. */
   readonly path: string;
   readonly ip: string | undefined;
   readonly httpVersion: string;
   readonly status: number;
   readonly durationMs: number;
   readonly responseSizeBytes: number;
-  /** Null when the request was refused before it was known who asks. */
+  /** Null when the request was refused before authentication. */
   readonly sessionVariables: Readonly<Record<string, string>> | null;
-  /** The body of the error the client got; then `query` is what was asked. */
+  /** The body of the error the client received; `query` is the GraphQL request then. */
   readonly error: unknown;
   readonly query: unknown;
 };
 
-/** Something in the life of a WebSocket. */
+/** An event of a WebSocket. */
 export type WebsocketEvent = {
   readonly kind: 'websocket';
-  /** `rejected`: by the handshake; `connection_err`: who asks was not to be known. */
+  /** `rejected` is a refused handshake, `connection_err` a failed authentication. */
   readonly event:
     | 'accepted'
     | 'rejected'
@@ -59,37 +60,37 @@ export type WebsocketEvent = {
     | 'closed';
   readonly connectionId: string;
   readonly sessionVariables: Readonly<Record<string, string>> | null;
-  /** Of the credentials, in milliseconds since 1970; null where they have no end. */
+  /** When the credentials expire, in milliseconds since 1970; null when they do not. */
   readonly expiresAt: number | null;
-  /** Has no values of users, but for the text of an operation that failed. */
+  /** Contains no data of users, except the text of an operation that failed. */
   readonly detail: unknown;
 };
 
-/** A GraphQL operation that was answered, or a subscription that began; a body with several is several. */
+/** A GraphQL operation that was answered, or a subscription that started. Each operation of a batch is reported. */
 export type OperationFinished = {
   readonly kind: 'operation finished';
   readonly requestId: string;
   readonly transport: 'http' | 'rest' | 'websocket';
-  /** Unknown where it was refused before its text was understood. */
+  /** `unknown` when the request was refused before it was parsed. */
   readonly type: 'query' | 'mutation' | 'subscription' | 'unknown';
   readonly durationMs: number;
-  /** The row of ERRORS and the code the client got. */
+  /** The row of ERRORS and the code the client received. */
   readonly error: { readonly name: string; readonly code: string } | null;
-  /** Its text, and the name of what was asked of it; null where it was not a request at all. */
+  /** The text and operation name; null when the body was no GraphQL request. */
   readonly request: { readonly query: string; readonly operationName?: string | null } | null;
-  /** What it was made into; texts without values. Null where that did not come about. */
+  /** The SQL texts without values; null when there was no plan. */
   readonly statements: readonly { readonly source: string; readonly text: string }[] | null;
 };
 
-/** The keys of an identity provider were fetched, or could not be. */
+/** The keys of an identity provider were fetched, or could not be fetched. */
 export type KeysRefreshed = {
   readonly kind: 'keys refreshed';
-  /** Without user, password and query string. */
+  /** The URL without user, password and query string. */
   readonly url: string;
   readonly failure: string | null;
 };
 
-/** A service of the administrator's was asked something. */
+/** A call to an external service that an administrator configured. */
 export type WebhookCalled = {
   readonly kind: 'webhook called';
   readonly purpose:
@@ -99,23 +100,23 @@ export type WebhookCalled = {
     | 'event-trigger'
     | 'scheduled-trigger'
     | 'remote-schema';
-  /** As configured: what stands in it for the environment is not filled in. Without user, password and query string. */
+  /** The URL as configured, before environment variables are filled in, without user, password and query string. */
   readonly url: string;
   readonly method: string;
-  /** Null when there was no answer; then `failure` says why. */
+  /** Null when there was no response; `failure` says why. */
   readonly status: number | null;
   readonly failure: string | null;
   readonly durationMs: number;
 };
 
-/** An attempt to tell a webhook of an event, and what is to become of the event. */
+/** An attempt to deliver an event to a webhook. */
 export type EventProcessed = {
   readonly kind: 'event processed';
-  /** Of a row that changed, of a cron trigger, or one that happens once. */
+  /** A changed row, a cron trigger, or a one-off scheduled event. */
   readonly trigger: 'row' | 'cron' | 'one_off';
-  /** `dead`: it was not told, being too late. */
+  /** The result: `again` is a retry later, `dead` an event that was not delivered because it was too late. */
   readonly outcome: 'delivered' | 'again' | 'failed' | 'dead';
-  /** Since it was to be told. */
+  /** The seconds since the event was due. */
   readonly waitedSeconds: number;
 };
 

@@ -14,7 +14,7 @@ test('a counter has the help and type of its row, and a line a combination of la
   registry.count('pergola_graphql_errors_total', { code: 'unexpected' });
   registry.count('pergola_graphql_errors_total', { code: 'data-exception' }, 3);
   expect(await linesOf(registry, 'pergola_graphql_errors_total')).toEqual([
-    '# HELP pergola_graphql_errors_total Errors in answers to GraphQL operations, by their code.',
+    '# HELP pergola_graphql_errors_total Errors in answers to GraphQL operations, by code.',
     '# TYPE pergola_graphql_errors_total counter',
     'pergola_graphql_errors_total{code="unexpected"} 2',
     'pergola_graphql_errors_total{code="data-exception"} 3',

@@ -1,15 +1,25 @@
-/** METRICS in the hands of prom-client, which is loaded when a registry is opened: only where the API `metrics` is enabled.
- *  Counters and histograms are told of events; what can be read where it is (a pool's connections) is read when somebody
- *  looks. Process, memory and event loop are prom-client's own.
- *  Not here: which metrics there are (metrics.ts), HTTP (http/metrics.ts). */
+/** METRICS as metrics of prom-client, which is loaded when a registry is opened, that is, only when the API `metrics`
+ *  is enabled. Counters and histograms are updated by observations; a value that exists elsewhere, such as the
+ *  connections of a pool, is collected when it is scraped. Process, memory and event loop are default metrics of
+ *  prom-client.
+ *  Not here: which metrics exist (metrics.ts), HTTP (http/metrics.ts). */
 import type * as Prometheus from 'prom-client';
-import { type CounterName, type HistogramName, type LabelsOf, METRICS, type MetricName } from './metrics.ts';
+import {
+  type CounterName,
+  type EngineMetric,
+  type HistogramName,
+  METRICS,
+  type MetricLabels,
+} from './metrics.ts';
 
-/** Seconds, from half a millisecond to ten seconds. */
+/** The buckets of histograms in seconds, from half a millisecond to ten seconds. */
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** What is so now. */
-export type Sample<N extends MetricName> = { readonly labels: LabelsOf<N>; readonly value: number };
+/** A current value of a metric. */
+export type MetricSample<N extends EngineMetric> = {
+  readonly labels: MetricLabels<N>;
+  readonly value: number;
+};
 
 export class Registry {
   readonly #prometheus: typeof Prometheus;
@@ -27,7 +37,7 @@ export class Registry {
     return new Registry(await import('prom-client'));
   }
 
-  count<N extends CounterName>(name: N, labels: LabelsOf<N>, by = 1): void {
+  count<N extends CounterName>(name: N, labels: MetricLabels<N>, by = 1): void {
     let counter = this.#counters.get(name);
     if (!counter) {
       counter = new this.#prometheus.Counter(this.#configurationOf(name));
@@ -36,7 +46,7 @@ export class Registry {
     counter.inc(labels, by);
   }
 
-  observe<N extends HistogramName>(name: N, labels: LabelsOf<N>, seconds: number): void {
+  observe<N extends HistogramName>(name: N, labels: MetricLabels<N>, seconds: number): void {
     let histogram = this.#histograms.get(name);
     if (!histogram) {
       histogram = new this.#prometheus.Histogram({ ...this.#configurationOf(name), buckets: BUCKETS });
@@ -45,8 +55,11 @@ export class Registry {
     histogram.observe(labels, seconds);
   }
 
-  /** `samples` is asked whenever somebody looks; what it no longer says is no longer shown. */
-  read<N extends Exclude<MetricName, HistogramName>>(name: N, samples: () => readonly Sample<N>[]): void {
+  /** Registers a metric whose `samples` are collected at each scrape; a sample that is no longer returned disappears. */
+  read<N extends Exclude<EngineMetric, HistogramName>>(
+    name: N,
+    samples: () => readonly MetricSample<N>[],
+  ): void {
     const { Counter, Gauge } = this.#prometheus;
     const Metric = METRICS[name].type === 'counter' ? Counter : Gauge;
     const collect = () => {
@@ -67,7 +80,7 @@ export class Registry {
     return this.#own.metrics();
   }
 
-  #configurationOf(name: MetricName): Prometheus.MetricConfiguration<string> {
+  #configurationOf(name: EngineMetric): Prometheus.MetricConfiguration<string> {
     const { doc, labels } = METRICS[name];
     return { name, help: doc, labelNames: labels, registers: [this.#own] };
   }

@@ -1,6 +1,7 @@
-/** Observation → one line of JSON: {timestamp, level, type, detail}. Lines are gathered and written together, so that a
- *  busy engine does not wait for its log; `flush` writes what is left.
- *  In: observations, the least severe level and the kinds wanted. Not here: metrics. Reference: docs/reference/behaviour/observability.md. */
+/** Observation → one line of JSON: {timestamp, level, type, detail}. Lines are buffered and written together, so that
+ *  a busy engine does not wait for its log; `flush` writes the rest.
+ *  In: observations, the minimum level and the enabled types. Not here: metrics (measure.ts). Reference:
+ *  docs/reference/behaviour/observability.md. */
 import { pino } from 'pino';
 import type {
   KeysRefreshed,
@@ -19,14 +20,14 @@ export type LogOptions = {
 
 export type Log = { readonly observe: Observe; readonly flush: () => void };
 
-/** An observation that only metrics are made of has none. */
+/** A line of the log. Observations that are only counted have none. */
 type Line = {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly type: string;
   readonly detail: unknown;
 };
 
-/** Types that can be left out with `--enabled-log-types`; all others are always written. */
+/** The types that `--enabled-log-types` selects. All other types are always written. */
 const OPTIONAL_TYPES: ReadonlySet<string> = new Set([
   'startup',
   'http-log',
@@ -38,7 +39,7 @@ const OPTIONAL_TYPES: ReadonlySet<string> = new Set([
 
 const FLUSH_EVERY_MS = 250;
 
-/** Where lines go: a file descriptor, standard output by default. */
+/** Opens the log of a file descriptor, standard output by default. */
 export function openLog(options: LogOptions, descriptor = 1): Log {
   const destination = pino.destination({ dest: descriptor, sync: false, minLength: 8192 });
   const logger = pino(
@@ -67,7 +68,7 @@ export function openLog(options: LogOptions, descriptor = 1): Log {
   };
 }
 
-/** For tests and for callers that want silence. */
+/** A log that writes nothing. */
 export const silent: Log = { observe: () => {}, flush: () => {} };
 
 export function lineOf(observation: Observation): Line | null {
@@ -97,10 +98,10 @@ export function lineOf(observation: Observation): Line | null {
       return observation.failure === null
         ? null
         : { level: 'warn', type: 'opentelemetry', detail: rest(observation) };
-    // The log of requests or of WebSockets has it.
+    // It is in the log of requests or of WebSockets.
     case 'request refused':
       return null;
-    // The log of webhooks has it.
+    // It is in the log of webhooks.
     case 'event processed':
       return null;
     case 'unexpected':
@@ -133,11 +134,11 @@ function httpLog(request: RequestFinished): unknown {
   };
 }
 
-/** The text of a query may have values of users in it, which is why this type is off until it is named; variables are never
- *  written. */
-function queryLog({ requestId, request: asked, statements }: OperationFinished): Line | null {
-  if (asked === null || statements === null) return null;
-  const { query, operationName } = asked;
+/** Returns the line of a query. Its text may contain data of users, so this type is off by default; variables are
+ *  never written. */
+function queryLog({ requestId, request, statements }: OperationFinished): Line | null {
+  if (request === null || statements === null) return null;
+  const { query, operationName } = request;
   const isIntrospection = statements.length === 0;
   return {
     level: 'info',
@@ -151,7 +152,7 @@ function queryLog({ requestId, request: asked, statements }: OperationFinished):
   };
 }
 
-/** Tokens may say that they end later than there are dates. ECMAScript, "Time Values and Time Range". */
+/** The latest date; tokens may expire later. ECMAScript, "Time Values and Time Range". */
 const LAST_DATE = 8.64e15;
 
 function websocketLog({ event, connectionId, sessionVariables, expiresAt, detail }: WebsocketEvent): Line {
@@ -198,7 +199,7 @@ function rest({ kind: _, ...info }: Observation): unknown {
   return info;
 }
 
-/** Trouble with a database, and two who write the same object, are warnings; the rest is everyday life. */
+/** Returns `warn` for problems with a database and for conflicting writers of an object, otherwise `info`. */
 function levelOfState(kind: string): Line['level'] {
   return /unreachable|interrupted|managed|not enforced/.test(kind) ? 'warn' : 'info';
 }

@@ -1,7 +1,7 @@
-/** Traces by OpenTelemetry: joins a caller's, and sends ended spans to a collector by OTLP over HTTP, in batches nobody waits
- *  for. A batch the collector does not take is dropped and told.
- *  The library is loaded when the first exporter is made, and at once: the operation that is to be traced is already here.
- *  Not here: where to and whether (http/tracing.ts), what is in a trace. */
+/** OpenTelemetry traces: continues the trace of the caller, and sends finished spans to a collector by OTLP over
+ *  HTTP, in batches and in the background. A batch the collector does not accept is dropped and reported.
+ *  The library is loaded synchronously with the first exporter, because the operation to trace has already started.
+ *  Not here: whether and where to (http/tracing.ts), what a trace contains. */
 import type { Agent } from 'node:http';
 import { createRequire } from 'node:module';
 import type { TextMapPropagator } from '@opentelemetry/api';
@@ -9,11 +9,11 @@ import type { SpanExporter as OtelExporter, TracerProvider } from '@opentelemetr
 import type { Observe } from './observation.ts';
 import { Span, type Tracer } from './span.ts';
 
-/** How services are told of a trace; callers may use any. */
+/** The header formats that send a trace to services. From callers, any of them is accepted. */
 export const PROPAGATORS = ['tracecontext', 'b3'] as const;
 export type Propagator = (typeof PROPAGATORS)[number];
 
-/** Names in lower case. */
+/** Request headers by lower-case name. */
 export type TraceHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export type ExporterOptions = {
@@ -22,15 +22,15 @@ export type ExporterOptions = {
   readonly resource: Readonly<Record<string, string>>;
   readonly propagators: readonly Propagator[];
   readonly batchSize: number;
-  /** Its connections; without one, the library's own. */
+  /** The connections to use; without it, those of the library. */
   readonly agent?: Agent;
 };
 
-/** For a batch, with the times it is tried again. */
+/** The time limit of a batch, retries included. */
 const TIMEOUT_MS = 10_000;
 /** ExportResultCode.SUCCESS of @opentelemetry/core. */
 const EXPORTED = 0;
-/** Batches that wait; what is beyond is dropped. */
+/** The most batches that may wait; more are dropped. */
 const MOST_BATCHES = 4;
 
 type Library = ReturnType<typeof load>;
@@ -69,11 +69,11 @@ export class SpanExporter {
     });
     const propagator = propagatorOf(library, options.propagators);
     this.#tracer = { api, tracer: this.#provider.getTracer('pergola'), propagator };
-    // The last one that finds a trace is believed: the W3C's form goes before the other.
+    // The last propagator that finds a trace wins, so the W3C format overrides B3.
     this.#callers = propagatorOf(library, ['b3', 'tracecontext']);
   }
 
-  /** A span within the caller's trace, if there is one; null where the caller wants none recorded. */
+  /** Starts a span within the caller's trace, if there is one. Returns null when the caller did not sample its trace. */
   begin(name: string, headers: TraceHeaders): Span | null {
     const { api } = this.#tracer;
     const parent = this.#callers.extract(api.ROOT_CONTEXT, headers, api.defaultTextMapGetter);
@@ -82,7 +82,7 @@ export class SpanExporter {
     return new Span(this.#tracer, name, api.SpanKind.SERVER, parent);
   }
 
-  /** Sends what is left. What could not be sent has been told. */
+  /** Sends the remaining spans. Failures have been reported already. */
   async close(): Promise<void> {
     await this.#provider.shutdown().catch(() => {});
   }
@@ -101,7 +101,7 @@ function propagatorOf({ core, b3 }: Library, names: readonly Propagator[]): Text
   return new core.CompositePropagator({ propagators: names.map((name) => makers[name]()) });
 }
 
-/** The same exporter, whose batches are told. */
+/** Returns the exporter with its batches reported to `observe`. */
 function observedExporter(exporter: OtelExporter, observe: Observe): OtelExporter {
   return {
     export: (spans, done) =>

@@ -1,24 +1,24 @@
-/** A span of OpenTelemetry and what this engine does with one: spans within it, the headers that tell a service of it, its
- *  end. Children may end after their parent. Only types of the library are imported: where nothing is traced it is not
- *  loaded. Not here: making the first of a trace, and sending them (span-exporter.ts). */
+/** A span of OpenTelemetry: its children, the headers that pass it on to a service, its end. Children may end after
+ *  their parent. Only types are imported from the library, so it is not loaded when nothing is traced.
+ *  Not here: starting a trace and exporting spans (span-exporter.ts). */
 import type * as Api from '@opentelemetry/api';
 
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
 
-/** Of the library, loaded where something is traced. */
+/** The parts of the library a span needs, loaded when something is traced. */
 export type Tracer = {
   readonly api: typeof Api;
   readonly tracer: Api.Tracer;
   readonly propagator: Api.TextMapPropagator;
 };
 
-/** In hexadecimal digits: 32, and 16. */
+/** The ids of a span as hexadecimal digits: 32 for the trace, 16 for the span. */
 export type SpanContext = { readonly traceId: string; readonly spanId: string };
 
 export class Span {
   readonly #by: Tracer;
   readonly #span: Api.Span;
-  /** With the span in it. */
+  /** The context that contains the span. */
   readonly #context: Api.Context;
 
   constructor(
@@ -33,26 +33,26 @@ export class Span {
     this.#context = by.api.trace.setSpan(parent, this.#span);
   }
 
-  /** Within the engine, or of a request to another service. */
+  /** Starts a child, for work within the engine or for a request to another service. */
   child(name: string, kind: 'internal' | 'client', attributes: Attributes = {}): Span {
     const { INTERNAL, CLIENT } = this.#by.api.SpanKind;
     return new Span(this.#by, name, kind === 'client' ? CLIENT : INTERNAL, this.#context, attributes);
   }
 
-  /** Where it is, for those who are told of it otherwise than by headers. */
+  /** The ids of the span, for receivers that do not read headers. */
   get spanContext(): SpanContext {
     const { traceId, spanId } = this.#span.spanContext();
     return { traceId, spanId };
   }
 
-  /** For a request to another service made within this span. Names in lower case. */
+  /** The headers for a request to another service within this span. Names are lower-case. */
   get headers(): Readonly<Record<string, string>> {
     const headers: Record<string, string> = {};
     this.#by.propagator.inject(this.#context, headers, this.#by.api.defaultTextMapSetter);
     return headers;
   }
 
-  /** `failure`: null when all went well. */
+  /** Ends the span. `failure` is null on success. */
   end(failure: string | null = null, attributes: Attributes = {}): void {
     this.#span.setAttributes(attributes);
     if (failure !== null) {
@@ -62,7 +62,7 @@ export class Span {
   }
 }
 
-/** `body` within a span of its own; what it raises ends it as a failure and goes on. */
+/** Runs `body` and ends the span; an error ends it as failed and is raised again. */
 export async function within<T>(span: Span, body: () => Promise<T>): Promise<T> {
   try {
     const result = await body();

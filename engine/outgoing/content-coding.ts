@@ -1,5 +1,5 @@
-/** The body of an answer, decoded: who is not told what we accept may send any coding. RFC 9110, 8.4 and 12.5.3.
- *  Rejects what is not what it says, and what would be longer than `mostBytes`. */
+/** Decodes the body of a response. The engine sends no Accept-Encoding, so a server may choose any coding. RFC 9110,
+ *  8.4 and 12.5.3. Rejects a body that does not match its coding, or is longer than `mostBytes` when decoded. */
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib';
 
@@ -12,7 +12,7 @@ const DECODERS: ReadonlyMap<string, Decode> = new Map([
   ['br', promisify<Buffer, ZlibOptions, Buffer>(brotliDecompress)],
 ]);
 
-/** Codings that are not known are left to whoever reads the body. */
+/** Decodes known codings; other bodies are returned unchanged. */
 export async function decoded(body: Buffer, coding: string | undefined, mostBytes: number): Promise<Buffer> {
   const decode = coding === undefined || body.length === 0 ? undefined : DECODERS.get(coding.toLowerCase());
   return decode ? decode(body, { maxOutputLength: mostBytes }) : body;

@@ -1,23 +1,23 @@
-/** Server-sent events out of the bytes of a response, as they come: an event is given out when the blank line after it is there.
- *  Its data stays bytes. Comments, ids and retry times are skipped: whoever lost a stream begins anew.
- *  Not here: the request (http-client.ts), what events mean (remote/event-stream.ts). Pure.
- *  WHATWG HTML, "Server-sent events", 9.2.6. */
+/** Server-sent events from the bytes of a response: an event is returned when the blank line after it has arrived.
+ *  Its data stays bytes. Comments, ids and retry times are ignored, because a lost stream is started anew. Pure.
+ *  Not here: the request (http-client.ts), what events mean (remote/event-stream.ts). WHATWG HTML, "Server-sent
+ *  events", 9.2.6. */
 
 export type ServerEvent = { readonly type: string; readonly data: Buffer };
 
 const [LF, CR] = [10, 13];
 
 export class EventStream {
-  /** Of a line whose end has not come. */
-  #held: Buffer[] = [];
+  /** The pieces of an incomplete line. */
+  #incompleteLine: Buffer[] = [];
   #type = '';
   #data: Buffer[] = [];
-  /** The last line ended with a CR that may be half of a CRLF. */
-  #mayBeHalf = false;
+  /** True when the last line ended with a CR that may be half of a CRLF. */
+  #mayEndInHalfCrlf = false;
 
-  /** Of what waits for the rest of its event. */
+  /** The number of bytes of an incomplete event. */
   get heldBytes(): number {
-    return [...this.#held, ...this.#data].reduce((sum, { length }) => sum + length, 0);
+    return [...this.#incompleteLine, ...this.#data].reduce((sum, { length }) => sum + length, 0);
   }
 
   read(chunk: Buffer): readonly ServerEvent[] {
@@ -30,15 +30,15 @@ export class EventStream {
   }
 
   #lines(chunk: Buffer): readonly Buffer[] {
-    const bytes = this.#mayBeHalf && chunk[0] === LF ? chunk.subarray(1) : chunk;
+    const bytes = this.#mayEndInHalfCrlf && chunk[0] === LF ? chunk.subarray(1) : chunk;
     const end = Math.max(bytes.lastIndexOf(LF), bytes.lastIndexOf(CR)) + 1;
-    if (bytes.length > 0) this.#mayBeHalf = end === bytes.length && bytes[end - 1] === CR;
+    if (bytes.length > 0) this.#mayEndInHalfCrlf = end === bytes.length && bytes[end - 1] === CR;
     if (end === 0) {
-      this.#held.push(bytes);
+      this.#incompleteLine.push(bytes);
       return [];
     }
-    const whole = Buffer.concat([...this.#held, bytes.subarray(0, end)]);
-    this.#held = [bytes.subarray(end)];
+    const whole = Buffer.concat([...this.#incompleteLine, bytes.subarray(0, end)]);
+    this.#incompleteLine = [bytes.subarray(end)];
     return linesIn(whole);
   }
 
@@ -64,7 +64,7 @@ const SPACE = 32;
 const NOTHING = Buffer.alloc(0);
 const NEXT_LINE = Buffer.from('\n');
 
-/** Each ends with CR, LF or both. */
+/** Splits lines that end with CR, LF or both. */
 function linesIn(bytes: Buffer): readonly Buffer[] {
   const lines: Buffer[] = [];
   for (let start = 0; start < bytes.length; ) {

@@ -14,7 +14,7 @@ import { type CERTIFICATES, startTlsServer } from './testing/tls-server.ts';
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 
-const TERMS: OutgoingOptions = { timeoutMs: 5000, mostBytes: 1000, isRepeatable: false };
+const OPTIONS: OutgoingOptions = { timeoutMs: 5000, mostBytes: 1000, isRepeatable: false };
 
 let url: string;
 let handle: Handle;
@@ -30,11 +30,11 @@ beforeAll(async () => {
   };
 });
 
-function ask(
+function send(
   more: Partial<OutgoingRequest> = {},
-  terms: Partial<OutgoingOptions> = {},
+  options: Partial<OutgoingOptions> = {},
 ): Promise<OutgoingResponse> {
-  return sendRequest({ url, method: 'GET', headers: [], body: null, ...more }, { ...TERMS, ...terms });
+  return sendRequest({ url, method: 'GET', headers: [], body: null, ...more }, { ...OPTIONS, ...options });
 }
 
 const failure = (asked: Promise<unknown>) =>
@@ -59,7 +59,7 @@ test('a request goes out as it is given, with nothing that says who sends it', a
     ['x-a', 'b'],
     ['content-length', '999'],
   ] as const;
-  const answer = await ask({ method: 'POST', headers, body: 'grüß' });
+  const answer = await send({ method: 'POST', headers, body: 'grüß' });
   expect(seen).toEqual({
     headers: { 'x-a': 'b', 'content-length': '6', connection: 'keep-alive', host: new URL(url).host },
     body: 'grüß',
@@ -69,21 +69,21 @@ test('a request goes out as it is given, with nothing that says who sends it', a
 
 test('user and password of a URL are sent as such', async () => {
   handle = (request, response) => void response.end(request.headers.authorization);
-  const { body } = await ask({ url: url.replace('//', '//me:pass@') });
+  const { body } = await send({ url: url.replace('//', '//me:pass@') });
   expect(body.toString()).toBe(`Basic ${btoa('me:pass')}`);
 });
 
 test('a connection is used again', async () => {
   handle = (_, response) => void response.end('a');
-  await ask();
+  await send();
   const before = connections;
-  for (let i = 0; i < 5; i++) await ask();
+  for (let i = 0; i < 5; i++) await send();
   expect(connections).toBe(before);
 });
 
 test('a redirect is an answer like others', async () => {
   handle = (_, response) => void response.writeHead(302, { location: '/elsewhere' }).end();
-  expect((await ask()).status).toBe(302);
+  expect((await send()).status).toBe(302);
 });
 
 test.each([
@@ -93,9 +93,9 @@ test.each([
 ] as const)('a body in %s is decoded, within the limit', async (coding, encode) => {
   let text = 'a'.repeat(1000);
   handle = (_, response) => void response.setHeader('content-encoding', coding).end(encode(text));
-  expect((await ask()).body.toString()).toBe(text);
+  expect((await send()).body.toString()).toBe(text);
   text += 'a';
-  expect(await failure(ask())).toMatch(/^cut off: /);
+  expect(await failure(send())).toMatch(/^cut off: /);
 });
 
 test.each<[string, Handle, string]>([
@@ -130,7 +130,7 @@ test.each<[string, Handle, string]>([
   ],
 ])('a service that %s has given no answer', async (_, misbehave, expected) => {
   handle = misbehave;
-  expect(await failure(ask({}, { timeoutMs: 200 }))).toBe(expected);
+  expect(await failure(send({}, { timeoutMs: 200 }))).toBe(expected);
 });
 
 test.each([
@@ -140,7 +140,7 @@ test.each([
   [{ method: 'NO METHOD' }, 'invalid: ERR_INVALID_HTTP_TOKEN'],
   [{ headers: [['a', 'b\nc']] as const }, 'invalid: ERR_INVALID_CHAR'],
 ])('%j fails with its cause, and without the URL', async (wrong, expected) => {
-  expect(await failure(ask(wrong))).toBe(expected);
+  expect(await failure(send(wrong))).toBe(expected);
 });
 
 test('on a connection that died unseen, only what may be repeated is asked again', async () => {
@@ -156,10 +156,10 @@ test('on a connection that died unseen, only what may be repeated is asked again
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
   const there = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
-  await ask(there);
-  expect(await failure(ask(there))).toBe('connection: ECONNRESET');
-  await ask(there);
-  expect((await ask(there, { isRepeatable: true })).body.toString()).toBe('a');
+  await send(there);
+  expect(await failure(send(there))).toBe('connection: ECONNRESET');
+  await send(there);
+  expect((await send(there, { isRepeatable: true })).body.toString()).toBe('a');
 });
 
 describe('certificates', () => {
@@ -170,7 +170,7 @@ describe('certificates', () => {
       response.end('a');
     });
     onTestFinished(server.close);
-    const asked = await failure(ask({ url: server.url }, { trusts: () => trusts }));
+    const asked = await failure(send({ url: server.url }, { trusts: () => trusts }));
     return [asked, requests];
   }
 

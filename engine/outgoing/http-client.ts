@@ -1,8 +1,8 @@
-/** The one way HTTP requests leave the engine: connections that are kept alive, a time limit for the whole of it, a limit to
- *  the answer's size, and the hosts whose certificates are trusted although nobody known has signed them. Node's own client and
- *  not fetch: a third of its CPU, the body arrives in one buffer of its size, and services are not told what library calls.
- *  Redirects are answers like others: nothing follows them, they could lead anywhere. Raises NoAnswer.
- *  Not here: what is asked and what an answer means (auth/, execute/), how traces are sent over them (observe/). */
+/** Sends all HTTP requests to other services: over kept-alive connections, with a limit for the total time, a limit
+ *  for the size of the response, and an allow list of hosts with self-signed certificates. It uses Node's own client
+ *  and not fetch, which takes three times the CPU, returns the body in many pieces and sends a User-Agent. Redirects
+ *  are not followed, because they could lead anywhere; they are responses like others. Raises NoResponse.
+ *  Not here: what is sent and what a response means (auth/, remote/, webhook/), telemetry (observe/webhook-call.ts). */
 import {
   Agent,
   type ClientRequest,
@@ -17,33 +17,34 @@ import { decoded } from './content-coding.ts';
 import { isAllowedFault, type TrustsSelfSigned } from './tls-allowlist.ts';
 
 export type OutgoingRequest = {
-  /** User and password in it are sent as such. */
+  /** A user and password in it are sent as Basic credentials. */
   readonly url: string;
   readonly method: string;
   readonly headers: Iterable<readonly [string, string]>;
-  /** Null: it has none. */
+  /** Null for a request without a body. */
   readonly body: string | null;
 };
 
 export type OutgoingOptions = {
   readonly timeoutMs: number;
-  /** Of the answer. */
+  /** The most bytes of the response body. */
   readonly mostBytes: number;
-  /** May be asked a second time when a connection that lay idle turns out to be dead. */
+  /** True when the request may be sent a second time, because an idle connection turned out to be closed. */
   readonly isRepeatable: boolean;
   readonly trusts?: TrustsSelfSigned | undefined;
-  /** Aborted when nobody waits for the answer any more; its reason is raised. */
+  /** Aborted when the caller no longer waits; its reason is raised. */
   readonly signal?: AbortSignal | undefined;
 };
 
 export type OutgoingResponse = {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Decoded. */
+  /** The body after decoding. */
   readonly body: Buffer;
 };
 
-/** Why there is no answer. The message names no part of the URL: it may come from the environment, which may hold secrets. */
+/** The reason why there is no response. The message contains no part of the URL, which may come from the environment
+ *  and hold secrets. */
 export class NoResponse extends Error {
   readonly why: 'invalid' | 'timeout' | 'connection' | 'cut off' | 'too long';
   readonly isStale: boolean;
@@ -55,11 +56,13 @@ export class NoResponse extends Error {
   }
 }
 
-/** Shorter than services and balancers keep an idle connection (60 s is usual), so that it is we who close it. */
+/** Shorter than services and load balancers keep an idle connection (60 s is usual), so that the engine closes it
+ *  first. */
 const IDLE_MS = 30_000;
 const KEPT: AgentOptions = { keepAlive: true, timeout: IDLE_MS };
 
-/** Hangs up on a certificate with any other fault than those of the allow list, before anything is sent. */
+/** Accepts the certificate faults of the allow list. On any other fault it closes the connection before anything is
+ *  sent. */
 export class SelfSignedAgent extends TlsAgent {
   override createConnection(...args: Parameters<TlsAgent['createConnection']>) {
     const socket = super.createConnection(...args) as TLSSocket;
@@ -77,31 +80,31 @@ const AGENT = new Agent(KEPT);
 const TLS_AGENT = new TlsAgent(KEPT);
 const SELF_SIGNED_AGENT = new SelfSignedAgent({ ...KEPT, rejectUnauthorized: false });
 
-/** The connections a URL is asked over, for who brings a client of its own, too. */
+/** Returns the agent for a URL, also for clients other than this one. */
 export function agentFor(url: URL, trusts?: TrustsSelfSigned): Agent {
   if (url.protocol !== 'https:') return AGENT;
   return trusts?.(url) ? SELF_SIGNED_AGENT : TLS_AGENT;
 }
 
-/** About the bytes on the connection, which are ours to say. */
-const OURS: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
+/** Headers about the bytes on the connection, which only this client may set. */
+const RESERVED_HEADERS: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
 
 export async function sendRequest(
   request: OutgoingRequest,
-  terms: OutgoingOptions,
+  options: OutgoingOptions,
 ): Promise<OutgoingResponse> {
-  return send(request, terms).catch((error: unknown) => {
-    if (terms.isRepeatable && error instanceof NoResponse && error.isStale) return send(request, terms);
+  return send(request, options).catch((error: unknown) => {
+    if (options.isRepeatable && error instanceof NoResponse && error.isStale) return send(request, options);
     throw error;
   });
 }
 
-async function send(request: OutgoingRequest, terms: OutgoingOptions): Promise<OutgoingResponse> {
-  const { response, body } = await roundTrip(opened(request, terms), request.body, terms);
+async function send(request: OutgoingRequest, options: OutgoingOptions): Promise<OutgoingResponse> {
+  const { response, body } = await roundTrip(opened(request, options), request.body, options);
   return {
     status: response.statusCode ?? 0,
     headers: response.headers,
-    body: await decoded(body, response.headers['content-encoding'], terms.mostBytes).catch(() => {
+    body: await decoded(body, response.headers['content-encoding'], options.mostBytes).catch(() => {
       throw new NoResponse('cut off', 'the body is not what its content-encoding says, or is too long');
     }),
   };
@@ -114,7 +117,7 @@ function opened(
   try {
     const parsed = new URL(url);
     const isTls = parsed.protocol === 'https:';
-    const sent = Object.fromEntries([...headers].filter(([name]) => !OURS.has(name)));
+    const sent = Object.fromEntries([...headers].filter(([name]) => !RESERVED_HEADERS.has(name)));
     const options = { method, headers: sent, agent: agentFor(parsed, trusts) };
     return isTls ? requestHttps(parsed, options) : requestHttp(parsed, options);
   } catch (error) {
@@ -122,7 +125,7 @@ function opened(
   }
 }
 
-/** The head of an answer whose body may go on for as long as it likes: that is the caller's, to read or to destroy. */
+/** Returns the response once its headers have arrived. Its body may be endless; the caller reads or destroys it. */
 export function requestStream(
   request: OutgoingRequest,
   {
@@ -133,12 +136,12 @@ export function requestStream(
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const sent = opened(request, { trusts });
-    const hangUp = () => sent.destroy();
+    const abort = () => sent.destroy();
     const timer = setTimeout(() => {
       reject(new NoResponse('timeout', `no answer in ${timeoutMs / 1000} s`));
-      hangUp();
+      abort();
     }, timeoutMs);
-    signal.addEventListener('abort', hangUp, { once: true });
+    signal.addEventListener('abort', abort, { once: true });
     sent.once('close', () => clearTimeout(timer));
     sent.on('error', (error) =>
       reject(new NoResponse('connection', codeOf(error) ?? 'it cannot be reached')),
@@ -201,8 +204,8 @@ function codeOf(error: unknown): string | null {
   return typeof code === 'string' ? code : null;
 }
 
-/** Of an answer, in one buffer: of the announced length, so that a long body is not in memory twice. Events and not an iterator, which costs
- *  as much CPU again as all else that is ours here. */
+/** Reads a body into one buffer of the announced length, so that a long body is not in memory twice. It uses events,
+ *  because an iterator would double the CPU time of a request. */
 export function bodyOf(response: IncomingMessage, mostBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const tooLong = () => reject(new NoResponse('too long', `the answer is longer than ${mostBytes} bytes`));

@@ -1,18 +1,20 @@
-/** `network.tls_allowlist`: which hosts may show a certificate nobody known has signed, or one of another name. Nothing else is
- *  forgiven: an expired one is refused. Not here: connecting (http-client.ts). Spec: network.yaml. */
+/** `network.tls_allowlist`: the hosts that may use a self-signed certificate, or one for another host name. Every
+ *  other fault is an error, for example an expired certificate.
+ *  Not here: connecting (http-client.ts). Reference: docs/reference/behaviour/metadata.md. */
 import type { TlsAllowEntry } from '../metadata/schema/policy.ts';
 
-/** May the certificate of this host be self-signed? */
+/** True when the certificate of this host may be self-signed. */
 export type TrustsSelfSigned = (url: URL) => boolean;
 
-/** What OpenSSL and Node call what is forgiven. */
+/** The codes of OpenSSL and Node for the accepted faults. */
 const SELF_SIGNED: ReadonlySet<string> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ]);
 
-/** `suffix` is a port; without it, any. An entry without permissions gives the only one there is. */
+/** True when an entry allows the host of the URL. `suffix` is a port; without it any port is allowed. An entry
+ *  without permissions grants `self-signed`, the only permission there is. */
 export function isTrusted(entries: readonly TlsAllowEntry[], url: URL): boolean {
   const port = url.port || '443';
   return entries.some(

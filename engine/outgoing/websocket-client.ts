@@ -1,22 +1,23 @@
-/** The one way WebSockets leave the engine, under the same TLS allow list as requests (http-client.ts). Raises NoAnswer for an
- *  address or headers that cannot be; whatever else goes wrong is an event of the socket. Redirects are not followed.
- *  Not here: what is said over it (remote/socket.ts, remote/feed.ts). */
+/** Opens all WebSockets to other services, with the same TLS allow list as requests (http-client.ts). Raises
+ *  NoResponse for an invalid address or header; all later errors are events of the socket. Redirects are not
+ *  followed.
+ *  Not here: the messages (remote/socket.ts, remote/feed.ts). */
 import { WebSocket } from 'ws';
 import { NoResponse, SelfSignedAgent } from './http-client.ts';
 import type { TrustsSelfSigned } from './tls-allowlist.ts';
 
 export type OutgoingWebsocket = {
-  /** Of HTTP: where its scheme is `https`, the socket's is `wss`. */
+  /** An HTTP URL; `https` becomes `wss`. */
   readonly url: string;
-  /** Sub-protocols, the best first. */
+  /** The sub-protocols, the preferred one first. */
   readonly protocols: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
-  /** Of a message. */
+  /** The most bytes of a message. */
   readonly mostBytes: number;
   readonly trusts?: TrustsSelfSigned | undefined;
 };
 
-/** No connection is kept: a socket ends with its own. */
+/** A WebSocket uses its connection alone, so none is kept alive. */
 const SELF_SIGNED_AGENT = new SelfSignedAgent({ rejectUnauthorized: false });
 
 export function openWebsocket({ url, protocols, headers, mostBytes, trusts }: OutgoingWebsocket): WebSocket {

@@ -7,7 +7,7 @@
  *  The duration of a statement is measured when it follows another one (connection.ts). So one in many runs of an
  *  unknown or slow statement is sent as a follower to measure it; only such runs follow it.
  *  Not here: connections themselves, and what happens when one stalls (pool.ts). */
-import type { Connection } from './connection.ts';
+import type { WireConnection } from './connection.ts';
 import type { NamedStatement } from './statement.ts';
 
 /** A statement is quick when it takes less than this time, or less than this process needs for this number of
@@ -21,7 +21,7 @@ const MAX_UNDER_WAY = 16;
 const TRY_EVERY = 32;
 
 export class Batch {
-  #connection: Connection | undefined;
+  #connection: WireConnection | undefined;
   #startedAt = 0;
   #count = 0;
   #tries = 0;
@@ -29,7 +29,7 @@ export class Batch {
   #requestMs = 0;
 
   /** Returns the connection of this turn, if the statement may follow the statements on it. */
-  connectionFor(statement: NamedStatement): Connection | undefined {
+  connectionFor(statement: NamedStatement): WireConnection | undefined {
     const connection = this.#connection;
     if (!connection || connection.isReserved || connection.isClosed) return undefined;
     if (this.isQuick(statement)) return this.hasRoom(connection) ? connection : undefined;
@@ -43,12 +43,12 @@ export class Batch {
   }
 
   /** True when the connection has room for one more quick statement. */
-  hasRoom({ depth, backlogMs }: Connection): boolean {
+  hasRoom({ depth, backlogMs }: WireConnection): boolean {
     return depth < MAX_UNDER_WAY && backlogMs < MAX_BACKLOG * this.#quickMs();
   }
 
   /** Called when a statement has been written. */
-  wrote(connection: Connection, statement: NamedStatement): void {
+  wrote(connection: WireConnection, statement: NamedStatement): void {
     if (this.#count++ === 0) this.#startedAt = performance.now();
     if (isKept(statement)) this.#connection ??= connection;
   }

@@ -55,12 +55,12 @@ type Listener = (piece: Buffer) => void;
 
 export type ConnectionEvents = {
   /** Called when there is something to send; the pool calls `flush` soon. */
-  readonly wroteTo: (connection: Connection) => void;
+  readonly wroteTo: (connection: WireConnection) => void;
   /** Called when a statement has ended; there may be room for another. */
-  readonly advanced: (connection: Connection) => void;
+  readonly advanced: (connection: WireConnection) => void;
   /** Called when a statement failed before anything ran, because it was no longer prepared or its table has changed. */
   readonly stale: (execution: Execution) => void;
-  readonly closed: (connection: Connection) => void;
+  readonly closed: (connection: WireConnection) => void;
   /** Called with each answer; `ms` counts from sending the statement, or from the answer before it. */
   readonly answered: (ms: number) => void;
 };
@@ -81,7 +81,7 @@ const BIND_COMPLETE = 0x32;
 const COPY_IN_RESPONSE = 0x47;
 const COPY_BOTH_RESPONSE = 0x57;
 
-export class Connection {
+export class WireConnection {
   readonly client: pg.Client;
   /** True while a transaction has the connection to itself. */
   isTaken = false;

@@ -10,7 +10,7 @@
 import type pg from 'pg';
 import { Batch } from './batch.ts';
 import { cancel } from './cancel.ts';
-import { Connection, ConnectionLost, type Execution } from './connection.ts';
+import { ConnectionLost, type Execution, WireConnection } from './connection.ts';
 import { type Dialing, dial, type Tls } from './dial.ts';
 import type { NamedStatement, Row, Value } from './statement.ts';
 
@@ -92,7 +92,7 @@ export type TransactionWatch = {
 type Waiter = {
   /** What identifies the waiter: the execution, or a function of the caller. */
   readonly owner: unknown;
-  readonly give: (connection: Connection) => void;
+  readonly give: (connection: WireConnection) => void;
   readonly refuse: (reason: Error) => void;
   readonly statement: NamedStatement | null;
   readonly timer: NodeJS.Timeout | undefined;
@@ -117,9 +117,9 @@ export type PoolState = {
 
 export class WirePool {
   readonly #options: WirePoolOptions;
-  readonly #connections: Connection[] = [];
+  readonly #connections: WireConnection[] = [];
   readonly #waiting: Waiter[] = [];
-  #written: Connection[] = [];
+  #written: WireConnection[] = [];
   #opening = 0;
   readonly #batch = new Batch();
   #sweep: NodeJS.Timeout | undefined;
@@ -177,10 +177,10 @@ export class WirePool {
 
   /** Takes a connection for a transaction until it is given back. Raises `WaitedTooLong`; `waitMs` is as in the
    *  options. */
-  take(waitMs = this.#options.waitMs, signal?: AbortSignal): Promise<Connection> {
+  take(waitMs = this.#options.waitMs, signal?: AbortSignal): Promise<WireConnection> {
     return new Promise((resolve, reject) => {
       let end: (() => void) | undefined;
-      const give = (connection: Connection) => {
+      const give = (connection: WireConnection) => {
         end?.();
         connection.isTaken = true;
         resolve(connection);
@@ -203,7 +203,7 @@ export class WirePool {
   }
 
   /** Cancels what runs on a taken connection once the caller no longer waits for it. */
-  watchOver(connection: Connection, patience: Patience): TransactionWatch {
+  watchOver(connection: WireConnection, patience: Patience): TransactionWatch {
     let reason: Error | undefined;
     const end = whenOver(patience, (why) => {
       reason = why;
@@ -222,7 +222,7 @@ export class WirePool {
   }
 
   /** Returns a taken connection to the pool, or closes it with `isSpent`. */
-  giveBack(connection: Connection, isSpent: boolean): void {
+  giveBack(connection: WireConnection, isSpent: boolean): void {
     if (!isSpent && connection.isDriverBusy) {
       connection.onceDriverReady(() => this.giveBack(connection, isSpent));
       return;
@@ -237,7 +237,7 @@ export class WirePool {
   }
 
   /** Runs a statement on a taken connection. */
-  runOn(connection: Connection, statement: NamedStatement, values: readonly Value[]): Promise<Row> {
+  runOn(connection: WireConnection, statement: NamedStatement, values: readonly Value[]): Promise<Row> {
     return new Promise((resolve, reject) => {
       const done = this.#doneWith(resolve, reject);
       connection.send({ statement, values, done, wasRetried: true, isFinished: false }, this.#options.isKept);
@@ -269,13 +269,13 @@ export class WirePool {
     const connection = this.#closed ? undefined : this.#connectionFor(execution.statement);
     if (connection) this.#send(connection, execution);
     else {
-      const give = (later: Connection) => this.#send(later, execution);
+      const give = (later: WireConnection) => this.#send(later, execution);
       this.#wait(execution.statement, execution, { give, refuse: (reason) => execution.done(reason, []) });
     }
   }
 
   /** Returns a connection for the statement (null: for a transaction); undefined when it has to wait. */
-  #connectionFor(statement: NamedStatement | null): Connection | undefined {
+  #connectionFor(statement: NamedStatement | null): WireConnection | undefined {
     const mayShare = statement !== null && this.#options.isKept;
     const shared = mayShare ? this.#batch.connectionFor(statement) : undefined;
     if (shared) return shared;
@@ -288,7 +288,7 @@ export class WirePool {
     );
   }
 
-  #send(connection: Connection, execution: Execution): void {
+  #send(connection: WireConnection, execution: Execution): void {
     if (!connection.isIdle) this.#startRescue();
     connection.send(execution, this.#options.isKept);
     this.#batch.wrote(connection, execution.statement);
@@ -414,8 +414,8 @@ export class WirePool {
     this.#pauseMs = REFUSED_MS;
   }
 
-  async #open(): Promise<Connection> {
-    return new Connection(await this.#connect(), {
+  async #open(): Promise<WireConnection> {
+    return new WireConnection(await this.#connect(), {
       wroteTo: (connection) => this.#wroteTo(connection),
       advanced: (connection) => this.#advanced(connection),
       stale: (execution) => {
@@ -437,7 +437,7 @@ export class WirePool {
     }
   }
 
-  #wroteTo(connection: Connection): void {
+  #wroteTo(connection: WireConnection): void {
     if (this.#written.length === 0) setImmediate(() => this.#flush());
     this.#written.push(connection);
   }
@@ -451,7 +451,7 @@ export class WirePool {
     this.#batch.end();
   }
 
-  #advanced(connection: Connection): void {
+  #advanced(connection: WireConnection): void {
     this.#dropSpent(connection);
     if (this.#waiting.length > 0) this.#serveQueue();
     if (this.#closed && connection.isIdle) this.#closeIdle();
@@ -481,7 +481,7 @@ export class WirePool {
   /** Cancels the oldest statement. The request names a connection, not a statement. So that it cannot hit another
    *  statement, the followers are sent elsewhere, and nothing new is sent on this connection before the server has
    *  accepted the request. */
-  async #cancel(connection: Connection): Promise<void> {
+  async #cancel(connection: WireConnection): Promise<void> {
     const cancelled = connection.cancelled(cancel(connection.client, CANCEL_WITHIN_MS));
     for (const execution of connection.takeFollowers()) this.#submit(execution);
     await cancelled;
@@ -489,7 +489,7 @@ export class WirePool {
     this.#serveQueue();
   }
 
-  #dropSpent(connection: Connection): void {
+  #dropSpent(connection: WireConnection): void {
     if (connection.isSpent && connection.isIdle && !connection.isTaken) this.#drop(connection);
   }
 
@@ -502,22 +502,22 @@ export class WirePool {
     }
   }
 
-  #isOld({ openedAt }: Connection): boolean {
+  #isOld({ openedAt }: WireConnection): boolean {
     const { lifetimeMs } = this.#options;
     return lifetimeMs > 0 && performance.now() - openedAt > lifetimeMs;
   }
 
-  #drop(connection: Connection): void {
+  #drop(connection: WireConnection): void {
     connection.close();
     this.#remove(connection);
   }
 
-  #forget(connection: Connection): void {
+  #forget(connection: WireConnection): void {
     this.#remove(connection);
     this.#serveQueue();
   }
 
-  #remove(connection: Connection): void {
+  #remove(connection: WireConnection): void {
     const index = this.#connections.indexOf(connection);
     if (index >= 0) this.#connections.splice(index, 1);
     if (this.#connections.length === 0 && this.#sweep) {
@@ -562,7 +562,7 @@ function isFull(error: unknown): boolean {
   return code === '53300' || (typeof message === 'string' && /no more connections allowed/.test(message));
 }
 
-function isFree({ isIdle, isReserved }: Connection): boolean {
+function isFree({ isIdle, isReserved }: WireConnection): boolean {
   return isIdle && !isReserved;
 }
 

@@ -1,4 +1,4 @@
-/** Options of authentication with nothing set: tests add what they are about. */
+/** Authentication options with nothing set, for tests to extend. */
 import type { AuthOptions } from '../authenticate.ts';
 
 export const OPEN: AuthOptions = {

@@ -1,4 +1,4 @@
-/** Options as an engine with every secret there is has loaded them, for tests of what is told of them. */
+/** The settings of an engine with every secret set, for tests that no secret is logged. */
 import { loadOptions } from '../load-options.ts';
 import { settingsOf } from '../options.ts';
 

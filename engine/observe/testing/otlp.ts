@@ -1,5 +1,5 @@
-/** The bytes of an ExportTraceServiceRequest → its spans, read by the wire format of protobuf alone; and a collector that
- *  keeps what it is sent. It is independent of the library that writes them. */
+/** Decodes the spans of an ExportTraceServiceRequest by the wire format of protobuf, independently of the library
+ *  that encodes them. Also here: a collector that keeps the spans it receives. */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

@@ -1,5 +1,5 @@
-/** An HTTPS server for tests, and the certificates it may show: none is signed by anybody known, all are for one key, which
- *  is worth nothing. Made with `openssl ca`, valid from 2020 to 2120 where they are not expired. */
+/** An HTTPS server for tests, and the certificates it may use. No known authority has signed them, and all have the
+ *  same key, which protects nothing. Created with `openssl ca`, valid from 2020 to 2120 unless they are expired. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -22,7 +22,7 @@ SojN4ZEBEsqOHmHPyN2HQPBpaDAKBggqhkjOPQQDAgNIADBFAiEAgI4peBwVvDCx
 DVvu5uZRPXSEeNDOPRvxyhBlVHzBp0QCIDzim7pqsoVjuF1rQUcRHdVaGWnfoYAl
 8m6XUQPz+UH1
 -----END CERTIFICATE-----`,
-  /** For another name. */
+  /** For another host name. */
   elsewhere: `-----BEGIN CERTIFICATE-----
 MIIBYDCCAQWgAwIBAgIBAjAKBggqhkjOPQQDAjAZMRcwFQYDVQQDDA5lbHNld2hl
 cmUudGVzdDAgFw0yMDAxMDEwMDAwMDBaGA8yMTIwMDEwMTAwMDAwMFowGTEXMBUG
@@ -43,7 +43,7 @@ zeGRARLKjh5hz8jdh0DwaWgwCgYIKoZIzj0EAwIDSQAwRgIhAI/glJucDgHld6OF
 cxZZMlV6bIGpR2nJimZ6IhJdXPIVAiEAzdAppR3g1wLabscfdvxg6O/HMssIHZjt
 d7LZnRt1Da8=
 -----END CERTIFICATE-----`,
-  /** By an authority that is not there. */
+  /** Signed by an authority that is not included. */
   unknownAuthority: `-----BEGIN CERTIFICATE-----
 MIIBdTCCARqgAwIBAgIBBDAKBggqhkjOPQQDAjARMQ8wDQYDVQQDDAZub2JvZHkw
 IBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBQxEjAQBgNVBAMMCWxv
@@ -56,7 +56,7 @@ Y3otyNgKAiEAjnKfOoS/wCUBnpczVhKPT5j0yJF1fZkBhU8U3Xqjok0=
 -----END CERTIFICATE-----`,
 } as const;
 
-/** Its URL, without a path. */
+/** Starts the server and returns its URL without a path. */
 export async function startTlsServer(
   certificate: keyof typeof CERTIFICATES,
   handle: (request: IncomingMessage, response: ServerResponse) => void,
