@@ -27,15 +27,6 @@ export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
   'valuesSchema',
   // docs
   'fileOf',
-  // engine/admin
-  'Catalogs',
-  'getSourceKindCapabilities',
-  'introspectRemoteSchema',
-  'mayChangeSchema',
-  'newInconsistencies',
-  'removeRemoteSchema',
-  'requireRemoteSchema',
-  'setFederation',
   // engine/auth
   // engine/catalog
   'Introspectable',
@@ -65,9 +56,6 @@ export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
   'valuesOf',
   // engine/http
   'OperationOutput',
-  // engine/json
-  'isPrintedSo',
-  'isSameAmount',
   // engine/metadata
   'BodyTransform',
   'DirectoryError',
@@ -171,18 +159,12 @@ export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
   // engine/subscribe
   'Sink',
   'Values',
-  // engine/transform
-  'BINARY_OPERATORS',
-  'RoutedRequest',
-  'TemplateProblem',
-  'requestBindings',
   // engine/webhook
   'JoinedRows',
   'Message',
   'OutboundContext',
   'ResponseNotes',
   'outputText',
-  // engine/wire
   // operator
   'CONFIRM_PRUNE_ANNOTATION',
   'EngineSpec',
