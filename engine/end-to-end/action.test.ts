@@ -1,4 +1,4 @@
-/** Actions of a whole engine: a webhook that answers root fields, under roles, with the rows that belong to its answers. */
+/** Tests actions of a whole engine: a webhook answers root fields, under roles, with the rows related to its answers. */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -117,7 +117,7 @@ beforeEach(() => {
 
 const errorOf = (answer: { errors?: readonly unknown[] }) => answer.errors?.[0];
 
-test('the webhook is told of the action, its arguments, who asks and what was asked', async () => {
+test('the webhook receives the action, its arguments, the session and the query', async () => {
   reply = { body: { id: 1 } };
   const query =
     'query ($s: Size!) { who(id: 7, order: {size: $s, notes: ["a"], extra: {n: 9007199254740993}}) { id } }';
@@ -141,7 +141,7 @@ test('the webhook is told of the action, its arguments, who asks and what was as
   ]);
 });
 
-test('what was not asked for is left out, aliases and type names are put in', async () => {
+test('fields that were not selected are removed; aliases and type names are added', async () => {
   reply = {
     body: { id: 1, name: 'Ada', any: { deep: [1] }, big: '12', boss: { id: 2, boss: null }, extra: 1 },
   };
@@ -152,7 +152,7 @@ test('what was not asked for is left out, aliases and type names are put in', as
   });
 });
 
-test('rows that belong to an answer are those the role may read, whatever the nesting', async () => {
+test('rows related to an answer are those the role may read, at any depth', async () => {
   reply = { body: { id: 1, boss: { id: 2 }, staff: [{ id: 2 }, { id: 9 }, { id: 1 }] } };
   const query =
     '{ who { books { title } boss { books(order_by: {title: asc}) { title } } staff { books { title } } } }';
@@ -169,7 +169,7 @@ test('rows that belong to an answer are those the role may read, whatever the ne
   expect(errorOf(hidden)).toMatchObject({ message: "field 'author' not found in type: 'Who'" });
 });
 
-test('objects, lists and aggregates are joined in one statement; arguments and variables go into it', async () => {
+test('objects, lists and aggregates are joined in one statement, with their arguments and variables', async () => {
   reply = { body: [{ id: 2 }, { id: 1 }, { id: 3 }] };
   const query = `query ($t: String!) { whos {
     id
@@ -194,7 +194,7 @@ test('a role without the permission does not see the action', async () => {
   expect(calls).toEqual([]);
 });
 
-test('arguments are checked before anybody is called', async () => {
+test('arguments are checked before the webhook is called', async () => {
   const wrong = await engine.graphql('{ who(order: {size: huge}) { id } }');
   expect(errorOf(wrong)).toMatchObject({
     extensions: { code: 'validation-failed', path: '$.selectionSet.who.args.order.size' },
@@ -223,7 +223,7 @@ test.each([
   });
 });
 
-test('null and what is missing are null where they may be', async () => {
+test('null and missing values are null where the type allows it', async () => {
   reply = { body: null };
   expect(await engine.graphql('{ who { id } }')).toEqual({ data: { who: null } });
   reply = { body: { id: 1 } };
@@ -232,7 +232,7 @@ test('null and what is missing are null where they may be', async () => {
   });
 });
 
-test('a refusal is the webhook’s own, with its code or its extensions', async () => {
+test('the webhook refuses a request with its own message, code and extensions', async () => {
   reply = { status: 400, body: { message: 'taken', code: 'name-taken' } };
   expect((await engine.graphql('{ who { id } }', { role: 'user' })).errors).toEqual([
     { message: 'taken', extensions: { path: '$', code: 'name-taken' } },
@@ -243,7 +243,7 @@ test('a refusal is the webhook’s own, with its code or its extensions', async 
   ]);
 });
 
-test('what goes wrong with the webhook is told to administrators, without secrets of the environment', async () => {
+test('administrators see why a webhook failed, without secrets of the environment', async () => {
   reply = { status: 500, body: 'oops' };
   expect(errorOf(await engine.graphql('{ who { id } }', { role: 'user' }))).toEqual({
     message: 'internal error',
@@ -264,7 +264,7 @@ test('what goes wrong with the webhook is told to administrators, without secret
   });
 });
 
-test('a webhook that takes too long is given up', async () => {
+test('a webhook that exceeds its timeout fails', async () => {
   reply = { body: { id: 1 }, afterMs: 3000 };
   const definition = { handler: '{{HOOK}}/slow', type: 'query', output_type: 'Who', timeout: 1 };
   await must('create_action', { name: 'slow', definition });
@@ -275,7 +275,7 @@ test('a webhook that takes too long is given up', async () => {
   await must('drop_action', { name: 'slow' });
 });
 
-test('headers: the metadata’s, and the client’s where they are forwarded, but never its secret', async () => {
+test('headers come from the metadata, and from the client if they are forwarded, but never its secret', async () => {
   reply = { body: { id: 1 } };
   const headers = [
     { name: 'X-Key', value_from_env: 'KEY' },
@@ -294,7 +294,7 @@ test('headers: the metadata’s, and the client’s where they are forwarded, bu
   expect(JSON.stringify(calls[0])).not.toContain(engine.adminSecret);
 });
 
-test('the metadata’s headers go first where the option says so', async () => {
+test('the headers of the metadata override those of the client if the option says so', async () => {
   const env = { HOOK: `http://127.0.0.1:${(webhook.address() as AddressInfo).port}` };
   const other = await startTestEngine({ databaseUrl: database.url, env, configuredHeaderPrecedence: true });
   const forwarding = { forward_client_headers: true, headers: [{ name: 'X-Both', value: 'ours' }] };
@@ -308,14 +308,14 @@ test('the metadata’s headers go first where the option says so', async () => {
   await other.close();
 });
 
-test('cookies of the webhook are handed to the client', async () => {
+test('cookies of the webhook are sent to the client', async () => {
   reply = { body: { id: 1 }, headers: { 'set-cookie': 'a=b' } };
   const init = { method: 'POST', body: JSON.stringify({ query: '{ who { id } }' }) };
   const response = await engine.fetch('/v1/graphql', init);
   expect(response.headers.getSetCookie()).toEqual(['a=b']);
 });
 
-test('transforms change what is sent and what is read', async () => {
+test('transforms change the request and the answer', async () => {
   const definition = {
     handler: '{{HOOK}}/people',
     type: 'query',
@@ -340,7 +340,7 @@ test('transforms change what is sent and what is read', async () => {
   });
 });
 
-test('actions stand beside tables, in queries at once and in mutations in their turn', async () => {
+test('actions run beside tables, at the same time in queries and in order in mutations', async () => {
   reply = { body: { id: 1 } };
   expect(
     await engine.graphql('{ author_by_pk(id: 2) { name } who { id } __typename book(limit: 1) { id } }'),
@@ -364,7 +364,7 @@ test('actions stand beside tables, in queries at once and in mutations in their 
   });
 });
 
-test('a type, an action or a table that does not fit is named', async () => {
+test('a type, an action or a table that does not fit is named in the error', async () => {
   const unknown = { objects: [{ name: 'Z', fields: [{ name: 'y', type: 'x_type' }] }] };
   expect(
     await engine.admin('set_custom_types', { ...TYPES, objects: [...TYPES.objects, ...unknown.objects] }),

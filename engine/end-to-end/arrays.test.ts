@@ -1,5 +1,5 @@
-/** Columns of array types from end to end: lists in GraphQL both ways, the text form of Postgres as input, comparisons,
- *  aggregates, arguments, and session variables that hold arrays. */
+/** Tests columns of array types end to end: GraphQL lists in input and output, the text form of Postgres as input,
+ *  comparisons, aggregates, arguments, and session variables that contain arrays. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -67,7 +67,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-test('an array is a list of what its elements are, in output, input and comparisons', async () => {
+test('an array is a list of its element type, in output, input and comparisons', async () => {
   const query = `{
     note: __type(name: "note") { fields { name type { ...T } } }
     input: __type(name: "note_insert_input") { inputFields { name type { ...T } } }
@@ -100,7 +100,7 @@ test('an array is a list of what its elements are, in output, input and comparis
   });
 });
 
-test('values print as JSON lists: nested ones nested, large numbers as text where asked, NULL elements as null', async () => {
+test('values print as JSON lists, with nested lists, large numbers as text if configured, and NULL elements as null', async () => {
   const fields = 'id tags numbers big moods docs grid flags own first_tags';
   const [one, two, three] = (await ask(`{ note(order_by: {id: asc}) { ${fields} } }`))['note'] as object[];
   expect(one).toEqual({
@@ -122,7 +122,7 @@ const WRITTEN = {
 };
 const undo = `delete_note(where: {id: {_gt: 3}}) { affected_rows }`;
 
-test('lists and the text of Postgres are written alike, as literals and in variables', async () => {
+test('lists and the text form of Postgres are accepted as literals and in variables', async () => {
   const returning = '{ tags numbers docs moods grid own }';
   const literal = `mutation { insert_note_one(object: {id: 4, ${ROW}}) ${returning} ${undo} }`;
   expect((await ask(literal))['insert_note_one']).toEqual(WRITTEN);
@@ -138,7 +138,7 @@ test('lists and the text of Postgres are written alike, as literals and in varia
   });
 });
 
-test('comparisons take whole arrays, and lists of them of any lengths', async () => {
+test('comparisons accept whole arrays, and lists of arrays of different lengths', async () => {
   expect(await idsWhere('{tags: {_eq: ["a", "b"]}}')).toEqual([1]);
   expect(await idsWhere('{numbers: {_gte: "{2}"}}')).toEqual([2]);
   expect(await idsWhere('{numbers: {_contains: [2]}}')).toEqual([1, 2]);
@@ -159,7 +159,7 @@ test('comparisons take whole arrays, and lists of them of any lengths', async ()
   expect(await ask(mixed, { n: 2 })).toEqual({ note: [{ id: 1 }, { id: 2 }] });
 });
 
-test('orders, distinct rows, extremes, keys and arguments of functions work on them', async () => {
+test('arrays work in orders, distinct rows, extremes, keys and arguments of functions', async () => {
   const query = `{
     note(order_by: {numbers: desc_nulls_last}, distinct_on: numbers) { id }
     note_aggregate { aggregate { max { numbers tags } min { numbers big } count(columns: [numbers], distinct: true) } }
@@ -182,7 +182,7 @@ test('orders, distinct rows, extremes, keys and arguments of functions work on t
   });
 });
 
-test('what is no array is refused where it stands', async () => {
+test('a value that is not an array is refused with its path', async () => {
   const where = (operand: string) => placeOf(`{ note(where: {numbers: {_eq: ${operand}}}) { id } }`);
   const at = '$.selectionSet.note.args.where.numbers._eq';
   expect(await where('[1, "a"]')).toEqual(['validation-failed', `${at}[1]`]);
@@ -194,7 +194,7 @@ test('what is no array is refused where it stands', async () => {
   expect(await placeOf(query, { n: { a: 1 } })).toEqual(['validation-failed', at]);
 });
 
-test('session variables that hold arrays filter, preset and check', async () => {
+test('session variables that contain arrays work in filters, presets and checks', async () => {
   const as = (tags: string) => ({ role: 'reader', headers: { 'x-engine-tags': tags } });
   expect(await idsWhere('{}', as('{b}'))).toEqual([1]);
   expect(await idsWhere('{}', as('{b,c}'))).toEqual([]);
@@ -211,7 +211,7 @@ test('session variables that hold arrays filter, preset and check', async () => 
   expect(hidden.errors?.[0]?.message).toBe(`field 'moods' not found in type: 'note'`);
 });
 
-test('where lists are off an array is a scalar, and its input still both', async () => {
+test('with lists disabled an array is a scalar, and its input accepts both forms', async () => {
   const scalars = await startTestEngine({
     databaseUrl: database.url,
     experimentalFeatures: ['disable_postgres_arrays'],

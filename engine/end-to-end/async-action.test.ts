@@ -1,4 +1,5 @@
-/** Asynchronous actions of whole engines on one metadata database: told once, answered later, seen by who asked. */
+/** Tests asynchronous actions of whole engines on one metadata database: the webhook is called once, the answer is
+ *  available later, to the session that called. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -15,7 +16,7 @@ let engine: TestEngine;
 const told: Told[] = [];
 const headers: (string | string[] | undefined)[] = [];
 let reply: (n: number) => { readonly status: number; readonly body: unknown };
-/** The webhook answers when it is open. */
+/** The webhook answers once this resolves. */
 let open: Promise<void> = Promise.resolve();
 
 const webhook = createServer((request, response) => {
@@ -71,7 +72,7 @@ beforeEach(() => {
   reply = (n) => ({ status: 200, body: { id: n, note: 'done' } });
 });
 
-/** A call's id. */
+/** Calls the action and returns the id of the call. */
 async function begun(n: number, asker: Parameters<TestEngine['graphql']>[1] = {}): Promise<string> {
   const answer = await engine.graphql<{ work: string }>(`mutation { work(n: ${n}) }`, asker);
   return answer.data!.work;
@@ -89,7 +90,7 @@ const finished = (id: string) =>
     return work?.output ?? work?.errors;
   });
 
-test('a call is answered with an id at once, and later its output is found, with the rows that belong to it', async () => {
+test('a call returns an id at once, and its output later, with the related rows', async () => {
   let release = () => {};
   open = new Promise((resolve) => (release = resolve));
   const id = await begun(2, { headers: { 'x-mine': 'forwarded' } });
@@ -105,7 +106,7 @@ test('a call is answered with an id at once, and later its output is found, with
   });
 });
 
-test('only the same session sees it; administrators see all', async () => {
+test('only the session that called sees the output; administrators see all', async () => {
   const ann = { role: 'user', headers: { 'x-engine-user-id': 'ann' } };
   const id = await begun(1, ann);
   await finished(id).toMatchObject({ id: 1 });
@@ -119,7 +120,7 @@ test('only the same session sees it; administrators see all', async () => {
   expect(await engine.graphql(query)).toEqual({ data: { work: { output: { id: 1 } } } });
 });
 
-test('what goes wrong is written down, and is not tried again', async () => {
+test('a failure is stored and not retried', async () => {
   reply = () => ({ status: 400, body: { message: 'no', code: 'refused' } });
   const id = await begun(1);
   await finished(id).toEqual({ path: '$', error: 'no', code: 'refused' });
@@ -136,12 +137,12 @@ test('what goes wrong is written down, and is not tried again', async () => {
   expect(told).toHaveLength(3);
 });
 
-test('an id that is none is refused, one that nobody has is null', async () => {
+test('an invalid id is refused, an unknown one is null', async () => {
   expect((await resultOf('7')).errors).toMatchObject([{ extensions: { code: 'data-exception' } }]);
   expect((await resultOf('7f3e4d9a-0000-4000-8000-000000000000')).data).toEqual({ work: null });
 });
 
-test('a subscription tells when the answer is there', async () => {
+test('a subscription sends the answer when it is available', async () => {
   let release = () => {};
   open = new Promise((resolve) => (release = resolve));
   const id = await begun(1);
@@ -171,7 +172,7 @@ test('two engines make each call once', async () => {
   expect(told).toHaveLength(30);
 });
 
-test('calls that were left by an engine that is gone are made by the next; those it has a lease for are not', async () => {
+test('another engine makes the calls of a stopped engine, except those with a valid lease', async () => {
   const insert = (n: number, status: string, lease: string) =>
     database.sql(`insert into pergola.action_call
       (action, session_variables, message, client_headers, status, lease_ends_at)
@@ -185,7 +186,7 @@ test('calls that were left by an engine that is gone are made by the next; those
   expect(told).toHaveLength(2);
 });
 
-test('calls outlive an engine that is killed, and what it has done is not done again', async () => {
+test('calls survive a killed engine, and finished ones are not repeated', async () => {
   const child = spawn(process.execPath, ['bin/pergola.mjs', 'serve', '--server-port', '0'], {
     env: {
       PATH: process.env['PATH'],
@@ -218,7 +219,7 @@ test('calls outlive an engine that is killed, and what it has done is not done a
   child.kill('SIGKILL');
   await once(child, 'close');
   release();
-  // Those our own engine has claimed are answered; the others wait for the end of their leases.
+  // Calls that our own engine has claimed are answered; the others wait until their leases expire.
   const running = async () =>
     Number(
       (await database.sql("select count(*) from pergola.action_call where status = 'running'"))[0]!['count'],
@@ -231,7 +232,7 @@ test('calls outlive an engine that is killed, and what it has done is not done a
   for (const n of [1, 2, 3]) expect(told.filter(({ input }) => input.n === n)).toHaveLength(1);
 });
 
-test('closing an engine waits for the calls under way', async () => {
+test('closing an engine waits for its running calls', async () => {
   const other = await start();
   let release = () => {};
   open = new Promise((resolve) => (release = resolve));
@@ -243,7 +244,7 @@ test('closing an engine waits for the calls under way', async () => {
   expect((await resultOf(data!.work)).data).toMatchObject({ work: { output: { id: 1 } } });
 });
 
-test('an action that is dropped takes its calls along, unless it is told not to', async () => {
+test('dropping an action deletes its calls, unless the request keeps them', async () => {
   const count = async () =>
     Number(
       (await database.sql(`select count(*) as n from pergola.action_call where action = 'gone'`))[0]!['n'],

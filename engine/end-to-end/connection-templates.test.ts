@@ -1,4 +1,5 @@
-/** Connection templates: requests go to the connection that is chosen for them, and to no other. Reference: docs/reference/behaviour/metadata-api.md. */
+/** Tests connection templates: requests use the connection that the template selects, and no other. Reference:
+ *  docs/reference/behaviour/metadata-api.md. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -77,7 +78,7 @@ describe('a query goes to', () => {
   });
 });
 
-test('what a client sends is no connection, whatever it spells', async () => {
+test('the text of a client never selects a connection', async () => {
   expect(await placeOf(as('nowhere'))).toEqual([
     {
       message: expect.stringContaining('Expected one of $.primary'),
@@ -87,7 +88,7 @@ test('what a client sends is no connection, whatever it spells', async () => {
   expect(await placeOf(as('constructor'))).toBe('replica');
 });
 
-test('a session without the variable of the template is told so', async () => {
+test('a session without a variable of the template is refused', async () => {
   expect(await placeOf({ role: 'user' })).toMatchObject([
     {
       message: "'Object' has no attribute 'x-engine-tenant'.",
@@ -96,7 +97,7 @@ test('a session without the variable of the template is told so', async () => {
   ]);
 });
 
-test('a mutation goes to the primary by default, and never to replicas', async () => {
+test('a mutation uses the primary by default, and never a replica', async () => {
   const mutation = (name: string) =>
     `mutation ${name} { update_place(where: {}, _set: {name: "primary"}) { affected_rows } }`;
   expect(await engine.graphql(mutation('mine'), as('red'))).toEqual({
@@ -113,7 +114,7 @@ test('a mutation goes to the primary by default, and never to replicas', async (
   });
 });
 
-test('subscriptions of different connections do not share answers, and follow a changed template', async () => {
+test('subscriptions with different connections do not share answers, and follow a changed template', async () => {
   const watch = async (tenant: string) => {
     const headers = {
       'x-engine-admin-secret': engine.adminSecret,
@@ -138,14 +139,14 @@ test('subscriptions of different connections do not share answers, and follow a 
   blue.close();
 });
 
-/** Of the next result. */
+/** Returns the place in the next result. */
 async function placeFrom(socket: TestSocket): Promise<unknown> {
   const { type, payload } = await socket.next(20_000);
   if (type !== 'next') return placeFrom(socket);
   return (payload as { data: { place: { name: string }[] } }).data.place[0]?.name;
 }
 
-describe('what cannot be used is refused when it is stored', () => {
+describe('an invalid template is refused when it is stored', () => {
   const connection_info = { database_url: 'postgres://nobody@127.0.0.1:1/x' };
   const twice = {
     connection_info,
@@ -196,7 +197,7 @@ describe('pg_test_connection_template', () => {
     return (await engine.admin('pg_test_connection_template', args)).body;
   };
 
-  test('says where a request would go', async () => {
+  test('shows which connection a request would use', async () => {
     expect(await tested({ 'x-engine-tenant': 'red' })).toEqual({
       result: { routing_to: 'connection_set', value: 'red' },
     });

@@ -1,13 +1,13 @@
-/** Engines that are killed in the middle of writing: a share of what `npm run crash` does two hundred times. */
+/** Tests engines that are killed while they write: a small part of `npm run crash`, which kills two hundred times. */
 import { randomInt } from 'node:crypto';
 import { expect, inject, test } from 'vitest';
 import { Arena } from '../../testing/crash/arena.ts';
 
-/** Twelve starts of an engine, on a machine as busy as it likes. */
+/** Enough for twelve starts of an engine on a busy machine. */
 const MOST_MS = 300_000;
 
 test(
-  'an engine that is killed leaves metadata and database in agreement, and loses nothing it acknowledged',
+  'after an engine is killed, metadata and database agree and nothing acknowledged is lost',
   async () => {
     const seed = randomInt(2 ** 31);
     const arena = new Arena(inject('postgresUrl'), `crash_test_${process.pid}`, seed);

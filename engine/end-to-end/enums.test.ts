@@ -1,4 +1,4 @@
-/** Enum tables from end to end: what a client sees, sends and is told, and when new rows count. */
+/** Tests enum tables end to end: the values clients see and send, error messages, and when new rows take effect. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -41,7 +41,7 @@ async function done(type: string, args: unknown): Promise<void> {
   expect(status, JSON.stringify(body)).toBe(200);
 }
 
-/** Data, or the first error's message and path. */
+/** Returns the data, or message and path of the first error. */
 async function ask(query: string, options: Parameters<TestEngine['graphql']>[1] = {}): Promise<unknown> {
   const { data, errors } = await engine.graphql(query, options);
   return errors ? `${errors[0]!.extensions.path}: ${errors[0]!.message}` : data;
@@ -58,7 +58,7 @@ const VALUES = [
   { name: 'red', description: 'warm' },
 ];
 
-test('rows are values, with their descriptions, also to a role that may not read them', async () => {
+test('rows are values with descriptions, also for a role that may not read them', async () => {
   expect(await valuesOf()).toEqual({ __type: { kind: 'ENUM', enumValues: VALUES } });
   expect(await valuesOf('visitor')).toEqual({ __type: { kind: 'ENUM', enumValues: VALUES } });
   expect(await ask('{ color { value } }', { role: 'visitor' })).toBe(
@@ -67,7 +67,7 @@ test('rows are values, with their descriptions, also to a role that may not read
   expect(await valuesOf('nobody')).toEqual({ __type: null });
 });
 
-test('columns that refer to it are of its type, where values come out and where they go in', async () => {
+test('columns that refer to the table have its type, in output and in input', async () => {
   const type = 'type { name kind ofType { name kind ofType { name kind ofType { name } } } }';
   type Type = { readonly name: string | null; readonly kind: string; readonly ofType: Type };
   type Field = { readonly name: string; readonly type: Type };
@@ -140,7 +140,7 @@ test('values are written as names, in conditions, keys and rows', async () => {
   });
 });
 
-test('values come in variables, alone, in lists and inside objects', async () => {
+test('values are accepted in variables, also in lists and inside objects', async () => {
   const one = 'query ($c: color_enum!) { painting(where: { main: { _eq: $c } }) { id } }';
   expect(await ask(one, { variables: { c: 'blue' } })).toEqual({ painting: [{ id: 2 }] });
   const many = 'query ($c: [color_enum!]!) { painting(where: { main: { _in: $c } }) { id } }';
@@ -152,7 +152,7 @@ test('values come in variables, alone, in lists and inside objects', async () =>
   });
 });
 
-test('another value, and text, are refused where they stand', async () => {
+test('an unknown value or text is refused with its path', async () => {
   const at = '$.selectionSet.painting.args.where.main._eq';
   const listed =
     "expected one of the values ['blue', 'green', 'red'] for type 'color_enum', but found 'pink'";
@@ -173,7 +173,7 @@ test('another value, and text, are refused where they stand', async () => {
   );
 });
 
-test('a role sees the rows its rule lets through, and its presets are written', async () => {
+test('a role sees the rows of its filter, and its presets are written', async () => {
   const headers = { 'X-Engine-Color': 'red' };
   const rows = '{ painting(order_by: { id: asc }) { id main } }';
   expect(await ask(rows, { role: 'visitor', headers })).toEqual({
@@ -194,7 +194,7 @@ test('a role sees the rows its rule lets through, and its presets are written', 
   await database.sql('delete from painting where id > 3');
 });
 
-test('a value is a parameter: as many plans and statements whatever it is', async () => {
+test('values are parameters: different values share plan and statement', async () => {
   const text = 'query ($c: color_enum!) { painting(where: { main: { _neq: $c } }) { id } }';
   const explain = async (c: string) => {
     const body = JSON.stringify({ query: { query: text, variables: { c } } });
@@ -204,7 +204,7 @@ test('a value is a parameter: as many plans and statements whatever it is', asyn
   expect(await explain('red')).toBe(await explain('blue'));
 });
 
-test('new rows count from the next reload, and whatever changes the schema', async () => {
+test('new rows take effect at the next reload or change of the schema', async () => {
   await done('run_sql', { sql: "insert into color values ('pink', null)" });
   expect(await valuesOf()).toEqual({ __type: { kind: 'ENUM', enumValues: VALUES } });
   await done('reload_metadata', {});
@@ -218,7 +218,7 @@ test('new rows count from the next reload, and whatever changes the schema', asy
   expect(await valuesOf()).toEqual({ __type: { kind: 'ENUM', enumValues: VALUES } });
 });
 
-test('the flag can be taken away and given back, and the rows are those of then', async () => {
+test('the flag can be removed and set again, which reads the current rows', async () => {
   await done('pg_set_table_is_enum', { table: 'color', is_enum: false });
   expect(await valuesOf()).toEqual({ __type: null });
   expect(await ask('{ painting(where: { main: { _like: "b%" } }) { main } }')).toEqual({
@@ -231,7 +231,7 @@ test('the flag can be taken away and given back, and the rows are those of then'
   expect(JSON.stringify(await valuesOf())).not.toContain('pink');
 });
 
-test('a value GraphQL cannot spell makes the table inconsistent, and the columns text', async () => {
+test('a value that is no GraphQL name makes the table inconsistent, and its columns text', async () => {
   await done('run_sql', { sql: "insert into color values ('dark red', null)" });
   const { body } = await engine.admin('reload_metadata', {});
   expect(body).toMatchObject({
@@ -256,13 +256,13 @@ test('a value GraphQL cannot spell makes the table inconsistent, and the columns
   expect(await valuesOf()).toEqual({ __type: { kind: 'ENUM', enumValues: VALUES } });
 });
 
-test('SQL that changes the schema and spoils an enum is refused', async () => {
+test('SQL that changes the schema and breaks an enum is refused', async () => {
   const spoiling = { sql: "create table t (); insert into color values ('dark red', null)" };
   expect(await engine.admin('run_sql', spoiling)).toMatchObject({ status: 400 });
   expect(await database.sql("select * from color where value = 'dark red'")).toEqual([]);
 });
 
-test('one request may make the table, fill it and track it as an enum', async () => {
+test('one request can create the table, fill it and track it as an enum', async () => {
   const steps = [
     {
       type: 'run_sql',

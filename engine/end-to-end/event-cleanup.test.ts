@@ -1,4 +1,4 @@
-/** The log of an event trigger is cleaned up at the times of its `cleanup_config`, unless that is paused. */
+/** Tests the cleanup of the log of an event trigger on the schedule of its `cleanup_config`, unless that is paused. */
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -30,7 +30,8 @@ const left = async (table: 'event_log' | 'event_invocation_log') => {
   const rows = await database.sql(`select trigger_name from pergola.${table} order by created_at`);
   return rows.map((row) => row['trigger_name']);
 };
-/** Three told long ago, one of yesterday's waiting still, one told just now, and one of another trigger. */
+/** Three events delivered long ago, one of yesterday that still waits, one delivered just now, and one of another
+ *  trigger. */
 const logEvents = () =>
   database.sql(`
     with made as (
@@ -62,7 +63,7 @@ beforeEach(async () => {
   observed = [];
 });
 
-test('what is done with and old enough is deleted at its time, in batches', async () => {
+test('finished events of sufficient age are deleted on schedule, in batches', async () => {
   await create({});
   expect(await times()).toEqual([{ type: 'cleanup', trigger_name: 'tidy', schedule: CLEANUP.schedule }]);
   await logEvents();
@@ -78,14 +79,14 @@ test('what is done with and old enough is deleted at its time, in batches', asyn
   await soon(async () => expect(await times()).toEqual([]));
 });
 
-test('what webhooks were told is deleted with it where that is wanted', async () => {
+test('the invocation logs of deleted events are deleted too, if configured', async () => {
   await create({ clean_invocation_logs: true });
   await logEvents();
   await comeDue();
   await soon(async () => expect(await left('event_invocation_log')).toEqual(['other', 'tidy']));
 });
 
-test('a batch that takes too long is given up, and told', async () => {
+test('a batch that exceeds its timeout fails and is reported', async () => {
   await create({ timeout: 1 });
   await logEvents();
   await database.sql(
@@ -113,7 +114,7 @@ test('a batch that takes too long is given up, and told', async () => {
   expect(await left('event_log')).toHaveLength(5);
 });
 
-test('a cleanup that is paused has no times until it is resumed, by source or by name', async () => {
+test('a paused cleanup is not scheduled until it is resumed, by source or by name', async () => {
   await create({});
   await create({ paused: true }, 'other');
   const named = { event_triggers: [{ event_triggers: ['tidy'] }] };
@@ -131,7 +132,7 @@ test('a cleanup that is paused has no times until it is resumed, by source or by
   expect(await times()).toEqual([]);
 });
 
-test('pausing what is not there is refused, and so is a schedule that cannot be read', async () => {
+test('pausing an unknown trigger is refused, and so is an invalid schedule', async () => {
   await must('pg_create_event_trigger', {
     name: 'bare',
     table: 'author',

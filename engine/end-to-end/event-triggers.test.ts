@@ -1,4 +1,5 @@
-/** Event triggers of whole engines: rows that change are told to webhooks, with who changed them, as often as it takes, once. */
+/** Tests event triggers of whole engines: changed rows are delivered to webhooks with the session that changed them,
+ *  retried until they succeed, and delivered once. */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
@@ -22,7 +23,7 @@ let engine: TestEngine;
 let hook: string;
 let told: Told[] = [];
 let reply: () => { readonly status: number; readonly headers?: Record<string, string> };
-/** The webhook answers when it is open. */
+/** The webhook answers once this resolves. */
 let open: Promise<void> = Promise.resolve();
 
 const webhook = createServer((request, response) => {
@@ -82,7 +83,7 @@ beforeEach(async () => {
   await must('pg_track_table', { table: 'author' });
 });
 
-test('an insert, an update and a delete through GraphQL are told with who made them', async () => {
+test('inserts, updates and deletes through GraphQL are delivered with their session', async () => {
   await create({ name: 'all', ...all });
   const permission = { check: {}, columns: '*' };
   await must('pg_create_insert_permission', { table: 'author', role: 'user', permission });
@@ -115,14 +116,14 @@ test('an insert, an update and a delete through GraphQL are told with who made t
   expect(told[2]?.body.event.session_variables).toEqual({ 'x-engine-role': 'admin' });
 });
 
-test('what plain SQL changes has no session', async () => {
+test('changes by plain SQL have no session', async () => {
   await create({ name: 'all', ...all });
   await database.sql(`insert into author values (1, 'Ada')`);
   await soon(() => expect(told).toHaveLength(1));
   expect(told[0]?.body.event.session_variables).toBeNull();
 });
 
-test('digits of a bigint are all sent', async () => {
+test('all digits of a bigint are sent', async () => {
   await create({ name: 'all', ...all });
   await database.sql(`insert into author values (9007199254740993, 'Ada')`);
   const logs = await soon(async () => {
@@ -137,7 +138,7 @@ test('digits of a bigint are all sent', async () => {
   expect(logs).toContain('"id":9007199254740993');
 });
 
-test('an update is told when one of its columns has changed, a column of a type without equality as well', async () => {
+test('an update is delivered when a watched column changes, also one of a type without equality', async () => {
   await create({ name: 'some', update: { columns: ['note'], payload: ['id'] } });
   await database.sql(`insert into author values (1, 'Ada', '{"a": 1}')`);
   await database.sql(`update author set name = 'Bob'`);
@@ -150,7 +151,7 @@ test('an update is told when one of its columns has changed, a column of a type 
   ).toHaveLength(1);
 });
 
-test('names of tables, columns and triggers may have any letters', async () => {
+test('names of tables, columns and triggers may contain any characters', async () => {
   await database.sql(`create table "o'\\"" ("a""'\\ $body$" int)`.replace('\\""', '\\"""'));
   const table = { schema: 'public', name: `o'\\"` };
   await must('pg_track_table', { table, configuration: { custom_name: 'odd' } });
@@ -163,7 +164,7 @@ test('names of tables, columns and triggers may have any letters', async () => {
   await database.sql(`drop table "o'\\"""`);
 });
 
-test('a webhook that fails is told again, as often as the trigger says', async () => {
+test('a failed delivery is retried as often as the trigger says', async () => {
   reply = () => ({ status: told.length < 3 ? 500 : 204 });
   await create({ name: 'all', ...all, retry_conf: { num_retries: 5, interval_sec: 0 } });
   await database.sql(`insert into author values (1, 'Ada')`);
@@ -177,7 +178,7 @@ test('a webhook that fails is told again, as often as the trigger says', async (
   expect(invocations).toMatchObject([{ status: 204 }, { status: 500 }, { status: 500 }]);
 });
 
-test('a webhook that never succeeds is given up, and the event can be told again by hand', async () => {
+test('an event fails after its last retry, and can be redelivered manually', async () => {
   reply = () => ({ status: 500 });
   await create({ name: 'all', ...all, retry_conf: { num_retries: 1, interval_sec: 0 } });
   await database.sql(`insert into author values (1, 'Ada')`);
@@ -196,7 +197,7 @@ test('a webhook that never succeeds is given up, and the event can be told again
   expect(known['invocations']).toHaveLength(3);
 });
 
-test('Retry-After is waited for, even past the last try', async () => {
+test('Retry-After is followed, even after the last retry', async () => {
   reply = () => ({ status: 503, headers: { 'retry-after': '0' } });
   await create({ name: 'all', ...all });
   await database.sql(`insert into author values (1, 'Ada')`);
@@ -204,7 +205,7 @@ test('Retry-After is waited for, even past the last try', async () => {
   expect(told).toHaveLength(2);
 });
 
-test('headers come from the metadata and the environment, the request may be transformed', async () => {
+test('headers come from the metadata and the environment, and transforms change the request', async () => {
   await create({
     name: 'all',
     ...all,
@@ -236,7 +237,7 @@ test('headers come from the metadata and the environment, the request may be tra
   expect(logs).not.toContain('secret');
 });
 
-test('a variable that is not set holds the trigger: rows are captured and their events wait, untried', async () => {
+test('an unset variable pauses the trigger: rows are captured, and their events wait without a delivery', async () => {
   const trigger = { table: 'author', name: 'all', ...all, webhook: '{{NOWHERE}}' };
   const refused = await engine.admin('pg_create_event_trigger', trigger);
   expect(refused).toMatchObject({ status: 400, body: { code: 'invalid-configuration' } });
@@ -266,7 +267,7 @@ test('a variable that is not set holds the trigger: rows are captured and their 
   expect(await must('get_inconsistent_metadata', {})).toMatchObject({ is_consistent: true });
 });
 
-test('events are made by hand where the trigger allows it', async () => {
+test('events can be created manually if the trigger allows it', async () => {
   await create({ name: 'manual', enable_manual: true });
   await create({ name: 'other', ...all });
   const { event_id: id } = await must('pg_invoke_event_trigger', { name: 'manual', payload: { a: 1 } });
@@ -278,7 +279,7 @@ test('events are made by hand where the trigger allows it', async () => {
   expect(unknown).toMatchObject({ status: 400, body: { code: 'not-exists' } });
 });
 
-test('two replicas tell of every event once', async () => {
+test('two replicas deliver every event once', async () => {
   await create({ name: 'all', ...all });
   const other = await start();
   onTestFinished(() => other.close());
@@ -289,7 +290,7 @@ test('two replicas tell of every event once', async () => {
   expect(new Set(ids).size).toBe(150);
 });
 
-test('an engine that stops gives back what it could not finish', async () => {
+test('a stopping engine releases the events it could not finish', async () => {
   await create({ name: 'all', ...all });
   const gate = Promise.withResolvers<void>();
   open = gate.promise;
@@ -312,14 +313,14 @@ test('an engine that stops gives back what it could not finish', async () => {
   await soon(async () => expect(await waiting()).toBe(0));
 });
 
-test('what an engine that is gone had taken is told by another', async () => {
+test('another engine delivers the events of an engine that is gone', async () => {
   await create({ name: 'all', ...all, retry_conf: { timeout_sec: 1 } });
   await database.sql(`begin; insert into author values (1, 'Ada');
     update pergola.event_log set locked = now() - interval '1 hour' where trigger_name = 'all' and not delivered; commit`);
   await soon(() => expect(told).toHaveLength(1));
 });
 
-test('a trigger that is replaced says what it says now; one that is deleted says nothing', async () => {
+test('a replaced trigger has the new settings, and a deleted one delivers nothing', async () => {
   await create({ name: 'all', ...all });
   expect(
     await engine.admin('pg_create_event_trigger', { table: 'author', name: 'all', webhook: hook, ...all }),
@@ -340,7 +341,7 @@ test('a trigger that is replaced says what it says now; one that is deleted says
   await database.sql(`insert into author values (2, 'Bob')`);
 });
 
-test('a trigger must watch something', async () => {
+test('a trigger must have an operation', async () => {
   const refused = await engine.admin('pg_create_event_trigger', {
     table: 'author',
     name: 'none',
@@ -371,7 +372,7 @@ test('a trigger that does not fit its table is refused', async () => {
   });
 });
 
-test('columns that are renamed are followed, those that are watched are not dropped without cascade', async () => {
+test('renamed columns are followed; watched columns cannot be dropped without cascade', async () => {
   await create({ name: 'some', update: { columns: ['name'], payload: ['id', 'name'] } });
   await must('run_sql', {
     sql: 'alter table author rename name to title; alter table author rename to writer',
@@ -389,7 +390,7 @@ test('columns that are renamed are followed, those that are watched are not drop
   expect(await database.sql(`select 1 from pg_trigger where tgname like 'pergola_%'`)).toEqual([]);
 });
 
-test('triggers go with their table, with the metadata and come with it', async () => {
+test('triggers are added and removed with their table and the metadata', async () => {
   await create({ name: 'all', ...all });
   const metadata = await must('export_metadata', {});
   const triggers = async () =>
@@ -407,7 +408,7 @@ test('triggers go with their table, with the metadata and come with it', async (
   expect(left).toEqual([]);
 });
 
-test('events of a role without any privilege on the log are written all the same', async () => {
+test('events of a role without privileges on the log are written too', async () => {
   await create({ name: 'all', ...all });
   await database.sql(`do $$ begin create role event_writer; exception when duplicate_object then null; end $$;
     grant usage on schema public to event_writer; grant insert on author to event_writer;
@@ -416,7 +417,7 @@ test('events of a role without any privilege on the log are written all the same
   await database.sql('revoke all on author from event_writer; revoke all on schema public from event_writer');
 });
 
-test('events that are done with are cleaned up by age', async () => {
+test('finished events are deleted by age', async () => {
   await create({ name: 'all', ...all });
   await database.sql(`insert into author values (1, 'Ada'), (2, 'Bob')`);
   await soon(async () => expect(await waiting()).toBe(0));

@@ -1,4 +1,4 @@
-/** The engine as a subgraph of a federated graph: its schema, rows by keys, and what roles must not see. */
+/** Tests the engine as a subgraph of a federated graph: its schema, rows by keys, and what roles must not see. */
 import { buildSchema } from 'graphql';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
@@ -54,7 +54,7 @@ const find = (them: unknown, options: object = {}) =>
   engine.graphql(ENTITIES, { variables: { them }, ...options });
 
 describe('the schema', () => {
-  test('is told as SDL with the keys of entities, without what federation adds', async () => {
+  test('is returned as SDL with the keys of entities, without the fields of federation itself', async () => {
     const sdl = await sdlFor();
     expect(sdl).toContain('type author @key(fields: "id") {');
     expect(sdl).toContain('type book @key(fields: "isbn edition") {');
@@ -65,12 +65,12 @@ describe('the schema', () => {
     expect(Object.keys(schema.getMutationType()!.getFields())).toContain('insert_author_one');
   });
 
-  test('is that of the role', async () => {
+  test('contains what the role may read', async () => {
     await permit('author', { columns: ['id', 'name'], filter: {} });
     await permit('book', { columns: ['isbn', 'title'], filter: {} });
     const sdl = await sdlFor('user');
     expect(sdl).toContain('type author @key(fields: "id")');
-    // Half of a key is none.
+    // Part of a composite key is not a key.
     expect(sdl).toContain('type book {');
     expect(sdl).not.toMatch(/secret|edition|note|mutation_root/);
     const { data } = await engine.graphql('{ __type(name: "_Entity") { possibleTypes { name } } }', {
@@ -79,7 +79,7 @@ describe('the schema', () => {
     expect(data).toEqual({ __type: { possibleTypes: [{ name: 'author' }] } });
   });
 
-  test('is not told where introspection is closed, and a role that may read nothing has no such fields', async () => {
+  test('is not returned when introspection is disabled, and a role without any rows has no such fields', async () => {
     await permit('author', { columns: ['id'], filter: {} });
     await admin('set_graphql_schema_introspection_options', { disabled_for_roles: ['user'] });
     const { errors } = await engine.graphql('{ _service { sdl } }', { role: 'user' });
@@ -88,7 +88,7 @@ describe('the schema', () => {
     expect(nobody.errors?.[0]?.message).toBe("field '_service' not found in type: 'query_root'");
   });
 
-  test('has entities as long as a table is one', async () => {
+  test('has entities while at least one table has a key', async () => {
     const fields = async () => {
       const { data } = await engine.graphql<{ __type: { fields: { name: string }[] } }>(
         '{ __type(name: "query_root") { fields { name } } }',
@@ -101,7 +101,7 @@ describe('the schema', () => {
     expect(await fields()).toEqual(['_service']);
   });
 
-  test('is not that of a remote schema that is a subgraph, too', async () => {
+  test('does not include a remote schema that is a subgraph itself', async () => {
     const remote = await startRemote('type _Service { sdl: String } type Query { _service: _Service }');
     const { status, body } = await admin('add_remote_schema', {
       name: 'sub',
@@ -114,7 +114,7 @@ describe('the schema', () => {
 });
 
 describe('entities', () => {
-  test('of several types come in the order they are asked for, and null where there are none', async () => {
+  test('of several types are returned in the requested order, with null for unknown keys', async () => {
     const { data, errors } = await find([
       { __typename: 'book', isbn: 'b', edition: 1 },
       { __typename: 'author', id: 2 },
@@ -135,7 +135,7 @@ describe('entities', () => {
     });
   });
 
-  test('may be written in the request, with digits no double has, or be one alone', async () => {
+  test('may be written as literals, with more digits than a double has, or as one object', async () => {
     const both = `query ($isbn: String) { _entities(representations: [
       { __typename: "book", isbn: "a", edition: 9007199254740993 }, { __typename: "author", id: 1 }]) { ... on book { title } } }`;
     expect((await engine.graphql(both.replace('($isbn: String)', ''))).data).toEqual({
@@ -162,7 +162,7 @@ describe('entities', () => {
     });
   });
 
-  test('have what belongs to them elsewhere, each type its own', async () => {
+  test('have their relationships, each type its own', async () => {
     const service = await startRemote('type Query { far(id: Int): String }', {
       'Query.far': (_: unknown, { id }: { id: number }) => `far ${id}`,
     });
@@ -213,7 +213,7 @@ describe('entities', () => {
     await service.close();
   });
 
-  test('are those the role may read: no other rows, columns or tables', async () => {
+  test('are those the role may read, without other rows, columns or tables', async () => {
     await permit('author', { columns: ['id', 'name'], filter: { id: { _eq: 'X-Engine-User-Id' } } });
     const user = { role: 'user', headers: { 'x-engine-user-id': '1' } };
     const query = (fields: string) =>
@@ -233,7 +233,7 @@ describe('entities', () => {
     [[{ id: 1 }], 'a representation is an object with a "__typename"'],
     [['author'], 'a representation is an object with a "__typename"'],
     [[{ __typename: 'book', isbn: 'a' }], "a representation of 'book' needs its key field 'edition'"],
-  ])('%j represent nothing', async (them, message) => {
+  ])('%j is no representation', async (them, message) => {
     expect(await find(them)).toMatchObject({
       errors: [
         {
@@ -244,13 +244,13 @@ describe('entities', () => {
     });
   });
 
-  test('a key of another type is refused by the database', async () => {
+  test('a key of a wrong type is refused by the database', async () => {
     const { errors } = await find([{ __typename: 'author', id: 'one' }]);
     expect(errors).toMatchObject([{ extensions: { code: 'data-exception' } }]);
   });
 });
 
-test('without the feature there is nothing of it', async () => {
+test('without the feature, none of it exists', async () => {
   const plain = await startTestEngine({ databaseUrl: database.url });
   const { errors } = await plain.graphql('{ _service { sdl } }');
   expect(errors?.[0]?.message).toBe("field '_service' not found in type: 'query_root'");

@@ -1,4 +1,4 @@
-/** Who may call a function, with and without `--infer-function-permissions`. */
+/** Tests which roles may call a function, with and without `--infer-function-permissions`. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -55,20 +55,20 @@ type Answer = 'rows' | 'nothing';
 test.each<[string, keyof typeof CALLS, Answer, Answer]>([
   ['reader', 'anyone', 'rows', 'nothing'],
   ['blind', 'anyone', 'nothing', 'nothing'],
-  // Its permissions name other roles.
+  // The function has permissions for other roles.
   ['reader', 'people', 'nothing', 'nothing'],
   ['reader', 'leave', 'nothing', 'nothing'],
   ['caller', 'people', 'rows', 'rows'],
   ['caller', 'leave', 'rows', 'rows'],
   ['blind', 'people', 'nothing', 'nothing'],
-])('a %s calling %s gets %s when permissions are inferred, else %s', async (role, fn, ...expected) => {
+])('a %s calling %s gets %s when permissions are inferred, otherwise %s', async (role, fn, ...expected) => {
   const answers = await Promise.all([engine, strict].map((at) => at.graphql(CALLS[fn], { role })));
   expect(answers.map(({ data }) => (data ? 'rows' : 'nothing'))).toEqual(expected);
   // The rows are those the role may read.
   for (const { data } of answers) if (data) expect(data).toEqual({ [fn]: [{ id: 1 }] });
 });
 
-test('whoever may not call a function does not see that it exists', async () => {
+test('a function is invisible to roles that may not call it', async () => {
   const names = '{ __schema { queryType { fields { name } } mutationType { fields { name } } } }';
   const seen = JSON.stringify((await strict.graphql(names, { role: 'reader' })).data);
   expect(seen).toContain('"person"');

@@ -1,12 +1,13 @@
-/** Random and hostile requests on every endpoint: a share of what `npm run fuzz` sends a hundred thousand of. */
+/** Tests random and hostile requests on every endpoint: a small part of `npm run fuzz`, which sends a hundred
+ *  thousand. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { BLOCK_SIZE, fuzz } from '../../testing/fuzz/run.ts';
 
 const REQUESTS = 2000;
-/** The same in every run of `make test`, so that a change is judged by the same requests as the one before it. */
+/** The same for every run of `make test`, so that every change is tested with the same requests. */
 const SEED = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
-/** For a machine as busy as it likes. */
+/** Enough for a busy machine. */
 const MOST_MS = 600_000;
 
 let database: TestDatabase;
@@ -16,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 test(
-  'no request ends the engine, hangs, or fails in a way nobody foresaw',
+  'no request ends the engine, hangs, or fails unexpectedly',
   async () => {
     const blocks = Math.ceil(REQUESTS / BLOCK_SIZE);
     for await (const { block, problems } of fuzz(database.url, { seed: SEED, from: 0, blocks })) {

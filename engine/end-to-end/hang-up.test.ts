@@ -1,5 +1,5 @@
-/** Clients that hang up, over every way in: what runs for them alone is cancelled in Postgres within a second, nothing of a
- *  mutation stays, requests to services are aborted, and what others wait for as well goes on. */
+/** Tests clients that disconnect, over every transport: what runs only for them is cancelled in Postgres within a
+ *  second, mutations leave no changes, requests to services are aborted, and work that others wait for goes on. */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -9,7 +9,7 @@ import { openSocket } from '../../testing/websocket.ts';
 
 let database: TestDatabase;
 let engine: TestEngine;
-/** Requests to the webhook that were aborted before it answered; it never does. */
+/** Requests to the webhook that were aborted before it answered; it never answers. */
 let aborted: string[] = [];
 let asked: string[] = [];
 const webhook = createServer((request: IncomingMessage, response) => {
@@ -22,7 +22,7 @@ const must = async (type: string, args: object) => {
   const answer = await engine.admin(type, args);
   expect(answer).toMatchObject({ status: 200 });
 };
-/** How many statements sleep. */
+/** Returns the number of statements that sleep. */
 const sleeping = async () => {
   const [row] = await database.sql(
     `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`,
@@ -138,7 +138,7 @@ const WAYS: Way[] = [
   ],
 ];
 
-describe('what runs for a client that hangs up is cancelled', () => {
+describe('the statements of a client that disconnects are cancelled', () => {
   test.each(WAYS)('%s', async (...[, path, body, headers = {}]: Way) => {
     const client = new AbortController();
     const answer = engine.fetch(path, {
@@ -154,7 +154,7 @@ describe('what runs for a client that hangs up is cancelled', () => {
     const since = performance.now();
     await poll(sleeping).toBe(0);
     expect(performance.now() - since).toBeLessThan(2000);
-    // The next request finds a connection, and nothing of the one before.
+    // The next request finds a connection, and no trace of the request before.
     expect(await engine.graphql('{ item { id } late { id } }')).toEqual({
       data: { item: [{ id: 1 }], late: [] },
     });
@@ -181,7 +181,7 @@ describe('what runs for a client that hangs up is cancelled', () => {
     expect(await items()).toEqual([{ id: 1 }]);
   });
 
-  test.each(operations)('over a WebSocket, when it is stopped: %s', async (query) => {
+  test.each(operations)('over a WebSocket when the operation is stopped: %s', async (query) => {
     const socket = await begin(query);
     await poll(sleeping).toBe(1);
     socket.send({ type: 'complete', id: '1' });
@@ -192,20 +192,20 @@ describe('what runs for a client that hangs up is cancelled', () => {
     socket.close();
   });
 
-  test('a statement that several subscriptions share, when the last of them has gone', async () => {
+  test('a statement shared by several subscriptions, when the last of them has ended', async () => {
     const query = `subscription ${SLOW.query}`;
     const [first, second] = [await begin(query), await begin(query)];
     await poll(sleeping).toBe(1);
     first.close();
     await first.closed;
-    // Longer than cancelling takes.
+    // Longer than a cancellation takes.
     await new Promise((done) => setTimeout(done, 300));
     expect(await sleeping()).toBe(1);
     second.close();
     await poll(sleeping).toBe(0);
   });
 
-  test('subscriptions in one statement, when the last of them has gone', async () => {
+  test('a statement for several live queries, when the last of them has ended', async () => {
     const of = (n: number) => `subscription { slow(where: {id: {_lt: ${n}}}) { id } }`;
     const sockets = [await begin(of(10)), await begin(of(11)), await begin(of(12))];
     await poll(sleeping).toBeGreaterThan(0);
@@ -247,13 +247,13 @@ describe('a statement of a role', () => {
     expect(await items()).toEqual([{ id: 1 }]);
   });
 
-  test('has a time limit in rows of the admin API', async () => {
+  test('has a time limit in row operations of the admin API', async () => {
     const args = { source: 'default', table: 'slow', columns: ['id'] };
     const answer = await limited.admin('select', args, { endpoint: '/v2/query', headers: user });
     expect(answer.body).toMatchObject({ code: 'time-limit-exceeded' });
   });
 
-  test('has that of the metadata where there is one, and administrators have none', async () => {
+  test('has the time limit of the metadata if there is one, and administrators have none', async () => {
     onTestFinished(() => must('remove_api_limits', {}));
     await must('set_api_limits', { disabled: false, time_limit: { global: 30 } });
     await poll(async () => JSON.stringify((await limited.admin('export_metadata', {})).body)).toContain(

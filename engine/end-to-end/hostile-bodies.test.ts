@@ -1,4 +1,5 @@
-/** Bodies of every shape at whole engines: what fuzzing has found once stays mended, and numbers keep their digits. */
+/** Tests bodies of every shape against whole engines: findings of the fuzzer stay fixed, and numbers keep their
+ *  digits. */
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -31,14 +32,14 @@ async function post(path: string, body: string): Promise<{ status: number; text:
 
 const unforeseen = () => observed.filter(({ kind }) => kind === 'unexpected');
 
-test('operations in batches five thousand deep are refused', async () => {
+test('operations in batches nested five thousand deep are refused', async () => {
   const deep = `{"type":"bulk","args":${'[{"type":"bulk","args":'.repeat(5000)}[]${'}]'.repeat(5000)}}`;
   const { status, text } = await post('/v1/query', deep);
   expect({ status, body: JSON.parse(text) }).toMatchObject({ status: 400, body: { code: 'invalid-json' } });
 });
 
 test.each(['/v1/graphql', '/v1/query'])(
-  'a client that goes in the middle of its body is no failure of ours: %s',
+  'a client that disconnects while it sends its body causes no error of the engine: %s',
   async (path) => {
     const { hostname, port } = new URL(engine.url);
     const socket = connect(Number(port), hostname);
@@ -51,7 +52,7 @@ test.each(['/v1/graphql', '/v1/query'])(
   },
 );
 
-test('insert keeps every digit, in columns, inside of JSON and in what it returns', async () => {
+test('insert keeps every digit, in columns, in JSON and in the rows it returns', async () => {
   const args = `{"table":"account","objects":[{"id":${BIG},"details":{"n":${BIG}}}],"returning":["id","details"]}`;
   const { status, text } = await post('/v1/query', `{"type":"insert","args":${args}}`);
   expect(status).toBe(200);
@@ -61,7 +62,7 @@ test('insert keeps every digit, in columns, inside of JSON and in what it return
   ]);
 });
 
-test('the states of clients come back with every digit', async () => {
+test('resource versions from clients are returned with every digit', async () => {
   const set = `{"type":"set_catalog_state","args":{"type":"console","state":{"n":${BIG}}}}`;
   expect(await post('/v1/metadata', set)).toMatchObject({ status: 200 });
   expect((await post('/v1/metadata', '{"type":"get_catalog_state","args":{}}')).text).toContain(
@@ -69,7 +70,7 @@ test('the states of clients come back with every digit', async () => {
   );
 });
 
-test('explain keeps every digit of a variable, and takes a user who is no text', async () => {
+test('explain keeps every digit of a variable, and accepts session variables that are not text', async () => {
   const query = `{"query":"query($id: bigint!) { account_by_pk(id: $id) { id } }","variables":{"id":${BIG}}}`;
   const { status } = await post('/v1/graphql/explain', `{"query":${query}}`);
   expect(status).toBe(200);

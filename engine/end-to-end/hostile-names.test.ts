@@ -1,5 +1,5 @@
-/** Names that every JavaScript object has: as names a client makes up they are unknown, as names of tables, columns, variables and
- *  endpoints they are names like any other. */
+/** Tests names that every JavaScript object has, such as `constructor`. As names from clients they are unknown; as
+ *  names of tables, columns, variables and endpoints they work like any other. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -15,12 +15,12 @@ const NAMES = [
   '__defineGetter__',
   'prototype',
 ];
-/** Those that a GraphQL schema may define: names that begin with two underscores are reserved. */
+/** The names that a GraphQL schema may define: names that start with two underscores are reserved. */
 const DEFINABLE = NAMES.filter((name) => !name.startsWith('__'));
 
 let database: TestDatabase;
 let engine: TestEngine;
-/** Has tables and columns of these names. */
+/** An engine with tables and columns of these names. */
 let named: TestEngine;
 let namedDatabase: TestDatabase;
 
@@ -80,7 +80,7 @@ afterAll(async () => {
 });
 
 type Ask = (name: string) => Promise<{ readonly status: number; readonly text: string }>;
-/** JSON text, since `{__proto__: 1}` in JavaScript makes no such key. */
+/** JSON text, because `{__proto__: 1}` in JavaScript creates no such key. */
 const args = (type: string, text: string, path = '/v1/metadata') =>
   send(engine, path, `{"type": "${type}", "args": ${text}}`);
 const WAYS: [string, Ask][] = [
@@ -364,7 +364,7 @@ describe.each(DEFINABLE)('a table and columns called %s', (name) => {
     });
   });
 
-  test('are written and read', async () => {
+  test('can be read and written', async () => {
     const object = DEFINABLE.map((column) => `${column}: "a"`).join(', ');
     expect(
       await named.graphql(`mutation {
@@ -388,7 +388,7 @@ describe.each(DEFINABLE)('a table and columns called %s', (name) => {
     await named.graphql(`mutation { delete_${name}(where: {id: {_eq: 2}}) { affected_rows } }`);
   });
 
-  test('have permissions, presets and cells that some roles see', async () => {
+  test('have permissions, presets and cells that only some roles see', async () => {
     await named.admin('add_inherited_role', { role_name: `heir_of_${name}`, role_set: ['one', 'other'] });
     expect(await named.graphql(`{ ${name} { ${name} } }`, { role: 'other' })).toMatchObject({
       errors: [{ extensions: { code: 'validation-failed' } }],
@@ -399,7 +399,7 @@ describe.each(DEFINABLE)('a table and columns called %s', (name) => {
     ]);
     const query = `{ ${name}(order_by: [{${name}: desc_nulls_last}, {id: asc}]) { id ${name} }
       ${name}_by_pk(id: 3) { ${name} } }`;
-    // The cell of row 3 is not for either role.
+    // The cell of row 3 is visible to neither role.
     expect(await named.graphql(query, { role: `heir_of_${name}` })).toEqual({
       data: {
         [name]: [
@@ -412,7 +412,7 @@ describe.each(DEFINABLE)('a table and columns called %s', (name) => {
     await namedDatabase.sql(`delete from "${name}" where id = 3`);
   });
 
-  test('may have other names', async () => {
+  test('can have custom names', async () => {
     const configuration = { custom_column_names: { id: 'number' } };
     await must('pg_set_table_customization', { table: name, configuration });
     expect(await named.graphql(`{ ${name} { number ${columns} } }`)).toEqual({
@@ -422,7 +422,7 @@ describe.each(DEFINABLE)('a table and columns called %s', (name) => {
   });
 });
 
-test('a table whose name GraphQL reserves is refused, or left out of the schema', async () => {
+test('a table with a name that GraphQL reserves is refused, or left out of the schema', async () => {
   for (const name of ['__proto__', '__defineGetter__']) {
     const { status } = await named.admin('pg_track_table', { table: name });
     expect(status).toBeLessThan(500);

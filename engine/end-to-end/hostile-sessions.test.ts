@@ -1,6 +1,6 @@
-/** Hostile text where a session brings it (claims of a token, a webhook's answer), in the URL of an endpoint, in names of orders, in
- *  arguments of native queries and in keys that lead into another database: no statement contains it, nothing fails in a way
- *  nobody foresaw, and who says to be somebody sees that somebody's rows only. */
+/** Tests hostile text in sessions (claims of a token, a webhook's answer), in the URL of an endpoint, in names of
+ *  orders, in arguments of native queries and in keys that join another database. No statement contains it, nothing
+ *  fails unexpectedly, and each session sees its own rows only. */
 import { createHmac, randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,11 +12,11 @@ import type { Log } from '../observe/sinks.ts';
 import { Choices } from '../oracle/testing/choices.ts';
 import { hostileText } from '../oracle/testing/hostile.ts';
 
-/** Nobody can guess it, so where it appears it has been carried. */
+/** A random marker, so that finding it proves that the text was copied. */
 const MARKER = `m${randomBytes(6).toString('hex')}`;
 const KEY = randomBytes(32).toString('hex');
 const TEXTS = [...new Set(Array.from({ length: 99 }, (_, i) => hostileText(new Choices([i]), MARKER)))];
-/** Those Postgres can hold, in JSON too. */
+/** The texts that Postgres can store, also in JSON. */
 const STORED = TEXTS.filter((text) => !text.includes('\0') && text.isWellFormed());
 
 let database: TestDatabase;
@@ -134,7 +134,7 @@ const claimsOf = (text: string, role = 'user') => ({
 });
 const bearing = (token: string) => ({ role: null, headers: { authorization: `Bearer ${token}` } });
 
-/** Nothing that was asked since the last look contains the marker. */
+/** Checks that no statement since the last call contains the marker. */
 function expectCleanStatements(): void {
   expect(statements.filter((text) => text.includes(MARKER))).toEqual([]);
   statements = [];
@@ -150,7 +150,7 @@ function expectForeseen(answer: GraphqlAnswer<unknown>, about: string): void {
 type Owned = { readonly owner: string };
 const OWN = '{ note { owner } mine { owner } }';
 
-/** The row of that owner and no other, or, where no row could be theirs, an error. */
+/** Checks that the answer has the row of the owner and no other, or an error if no row can belong to it. */
 function expectOwn(answer: GraphqlAnswer<{ note: Owned[]; mine: Owned[] }>, text: string): void {
   expectForeseen(answer, text);
   const own = [{ owner: text }];
@@ -158,13 +158,13 @@ function expectOwn(answer: GraphqlAnswer<{ note: Owned[]; mine: Owned[] }>, text
   else expect(answer.data, text).toBeUndefined();
 }
 
-test('who a token says to be sees the rows of that somebody, whatever they are called', async () => {
+test('the user in a token sees its own rows, whatever its name is', async () => {
   for (const text of TEXTS) expectOwn(await engine.graphql(OWN, bearing(tokenOf(claimsOf(text)))), text);
   expect(statements.length).toBeGreaterThan(0);
   expectCleanStatements();
 });
 
-test('claims that are no numbers and no arrays are refused by what Postgres says of them', async () => {
+test('claims that are not numbers or arrays are refused with the error of Postgres', async () => {
   for (const role of ['numbered', 'several']) {
     for (const text of TEXTS) {
       const answer = await engine.graphql('{ note { id } }', bearing(tokenOf(claimsOf(text, role))));
@@ -175,7 +175,7 @@ test('claims that are no numbers and no arrays are refused by what Postgres says
   expectCleanStatements();
 });
 
-test('forged tokens and roles that were not given ask the database nothing', async () => {
+test('forged tokens and roles that were not granted send nothing to the database', async () => {
   for (const text of TEXTS) {
     const [head, , signature] = tokenOf(claimsOf('somebody')).split('.');
     const forged = [
@@ -196,7 +196,7 @@ test('forged tokens and roles that were not given ask the database nothing', asy
   expect(statements).toEqual([]);
 });
 
-test('who a webhook says to be sees their rows, too', async () => {
+test('the user that a webhook returns sees its own rows, too', async () => {
   for (const text of TEXTS) {
     answered = JSON.stringify({ 'X-Engine-Role': 'user', 'X-Engine-User-Id': text });
     expectOwn(await hooked.graphql(OWN, { role: null }), text);
@@ -204,7 +204,7 @@ test('who a webhook says to be sees their rows, too', async () => {
   expectCleanStatements();
 });
 
-test('a variable of an endpoint is a value, in its path and behind it', async () => {
+test('a variable of an endpoint is a value, in its path and in the query string', async () => {
   for (const text of TEXTS) {
     const part = encodeURIComponent(text.toWellFormed());
     for (const url of [`notes/${part}`, `notes/x?owner=${part}&${part}=1`]) {
@@ -240,7 +240,7 @@ test('arguments of native queries are values', async () => {
   expectCleanStatements();
 });
 
-test('keys that lead into another database are values', async () => {
+test('keys that join another database are values', async () => {
   const { data } = await engine.graphql<{ note: (Owned & { labels: Owned[] })[] }>(
     '{ note { owner labels { owner } } }',
   );

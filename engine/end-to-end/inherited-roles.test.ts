@@ -1,5 +1,5 @@
-/** Inherited roles from end to end: rows of any parent, cells only where a parent that grants them shows the row, and no way
- *  of asking that tells what a hidden cell holds. What is inherited of permissions to write. */
+/** Tests inherited roles end to end: they see the rows of any parent, and cells only if a parent that grants the
+ *  column shows the row; no request reveals a masked cell. Also tests inherited permissions to write. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -75,8 +75,8 @@ afterAll(async () => {
   await database?.drop();
 });
 
-describe('what a role reads because others may', () => {
-  test('are the rows of any parent, with the cells of the parents that show the row', async () => {
+describe('an inherited role reads', () => {
+  test('the rows of any parent, with the cells of the parents that show the row', async () => {
     expect(await ask('{ person(order_by: {id: asc}) { id name salary yearly } team { name } }')).toEqual({
       person: [
         { id: 1, name: 'Ada', salary: 100, yearly: 1200 },
@@ -87,14 +87,14 @@ describe('what a role reads because others may', () => {
     });
   });
 
-  test('are no columns that no parent grants', async () => {
+  test('no columns that no parent grants', async () => {
     const unknown = "field 'badge' not found in type: 'person";
     expect(await errorOf('{ person { badge } }')).toBe(`${unknown}'`);
     expect(await errorOf('{ person(where: {badge: {_eq: "b"}}) { id } }')).toBe(`${unknown}_bool_exp'`);
     expect(await errorOf('{ person(order_by: {badge: asc}) { id } }')).toBe(`${unknown}_order_by'`);
   });
 
-  test('may be nothing in a column that is never null, and the schema says so', async () => {
+  test('null in columns that are never null, and the schema says so', async () => {
     const fields = '{ __type(name: "person") { fields { name type { kind } } } }';
     const kinds = async (role: string) => {
       const { __type } = await ask(fields, { role });
@@ -105,7 +105,7 @@ describe('what a role reads because others may', () => {
     expect(await kinds('self')).toMatchObject({ salary: 'NON_NULL' });
   });
 
-  test('is as much as the most generous parent allows', async () => {
+  test('as many rows as the most generous parent allows', async () => {
     const counted =
       '{ person_aggregate { aggregate { count } } person { id } person_by_pk(id: 1) { salary } }';
     expect(await ask(counted)).toEqual({
@@ -120,7 +120,7 @@ describe('what a role reads because others may', () => {
     );
   });
 
-  test('goes on through a role that inherits from it, together with nothing else', async () => {
+  test('the same through a role that inherits only from it', async () => {
     await must('add_inherited_role', { role_name: 'temp', role_set: ['staff', 'coach'] });
     const as = { ...AS_ADA, role: 'temp' };
     expect(await ask('{ person(order_by: {id: asc}) { salary } }', as)).toEqual({
@@ -131,7 +131,7 @@ describe('what a role reads because others may', () => {
   });
 });
 
-describe('a hidden cell counts as null', () => {
+describe('a masked cell counts as null', () => {
   const ids = (...list: number[]) => list.map((id) => ({ id }));
   const inOrder = 'order_by: {id: asc}';
 
@@ -169,13 +169,13 @@ describe('a hidden cell counts as null', () => {
     expect(await ask(asked, as)).toEqual({ person: ids(3, 2, 1) });
   });
 
-  test('among distinct rows: all hidden ones are one', async () => {
+  test('among distinct rows: all masked ones are one', async () => {
     const distinct = (rest: string) => ask(`{ person(distinct_on: [salary] ${rest}) { id } }`);
     expect(await distinct(', order_by: [{salary: asc}, {id: desc}]')).toEqual({ person: ids(1, 3) });
     expect((await distinct(''))['person']).toHaveLength(2);
   });
 
-  test('in aggregates, also of calls', async () => {
+  test('in aggregates, also of function calls', async () => {
     const aggregate = `{ aggregate {
       count rich: count(columns: [salary]) kinds: count(columns: [salary], distinct: true)
       sum { salary yearly } max { salary } min { salary } avg { salary } } }`;
@@ -194,7 +194,7 @@ describe('a hidden cell counts as null', () => {
     });
   });
 
-  test('among groups: all hidden ones are one', async () => {
+  test('among groups: all masked ones are one', async () => {
     const groups = `{ person_group_by(keys: [salary], order_by: [{keys: {salary: asc}}]) {
       keys { salary } aggregate { count max { salary } } } }`;
     expect(await ask(groups)).toEqual({
@@ -209,7 +209,7 @@ describe('a hidden cell counts as null', () => {
     });
   });
 
-  test('in the key a row is asked for by', async () => {
+  test('in the key of a row', async () => {
     await permit('select', 'team', 'guest', { columns: ['name'], filter: {} });
     await must('add_inherited_role', { role_name: 'visitor', role_set: ['guest', 'coach'] });
     const asked = '{ one: team_by_pk(id: 1) { id name } two: team_by_pk(id: 2) { name } team { id name } }';
@@ -224,11 +224,11 @@ describe('a hidden cell counts as null', () => {
   });
 });
 
-describe('what a role writes because others may', () => {
+describe('an inherited role writes', () => {
   const mine = { columns: ['salary', 'name'], filter: OWN, check: {} };
   const others = { columns: ['name', 'salary'], filter: {}, check: {} };
 
-  test('is what its parents agree on; hidden cells stay hidden in the answer', async () => {
+  test('what its parents agree on; masked cells stay masked in the answer', async () => {
     await permit('update', 'person', 'anyone', others);
     const update =
       'mutation { update_person(where: {salary: {_eq: 200}}, _set: {name: "x"}) { affected_rows } }';
@@ -248,7 +248,7 @@ describe('what a role writes because others may', () => {
     await must('pg_drop_update_permission', { table: 'person', role: 'self' });
   });
 
-  test('is nothing where they differ: told, and no reason to refuse an operation', async () => {
+  test('nothing if they differ, which is reported and refuses no operation', async () => {
     await permit('update', 'person', 'self', mine);
     const { body } = await engine.admin('get_inconsistent_metadata', {});
     expect(body).toEqual({
@@ -277,7 +277,7 @@ describe('what a role writes because others may', () => {
     });
   });
 
-  test('is what it is permitted itself, whatever the parents', async () => {
+  test('what its own permission says, whatever the parents', async () => {
     await permit('update', 'person', 'staff', { columns: ['name'], filter: { id: 3 } });
     const update = 'mutation { update_person(where: {}, _set: {name: "Cy"}) { affected_rows } }';
     expect(await ask(update)).toEqual({ update_person: { affected_rows: 1 } });
@@ -289,7 +289,7 @@ describe('what a role writes because others may', () => {
     await must('pg_drop_update_permission', { table: 'person', role: 'anyone' });
   });
 
-  test('is done by a function that any parent may call', async () => {
+  test('through a function that any parent may call', async () => {
     expect(await errorOf('mutation { pay_rise { id } }')).toBe('no mutations exist');
     await must('pg_create_function_permission', { function: 'pay_rise', role: 'coach' });
     expect(await ask('mutation { pay_rise { id salary } }')).toEqual({ pay_rise: [{ id: 1, salary: 101 }] });
@@ -298,11 +298,11 @@ describe('what a role writes because others may', () => {
   });
 });
 
-describe('roles that cannot inherit', () => {
+describe('a role cannot inherit', () => {
   const add = async (role_name: string, role_set: string[]) =>
     (await admin('add_inherited_role', { role_name, role_set })).body;
 
-  test('from themselves, or around a circle', async () => {
+  test('from itself, or in a cycle', async () => {
     expect(await add('me', ['self', 'me'])).toEqual({
       error: 'an inherited role name cannot be in the role combination',
       code: 'invalid-params',
@@ -319,7 +319,7 @@ describe('roles that cannot inherit', () => {
     await must('drop_inherited_role', { role_name: 'b' });
   });
 
-  test('from a role nobody knows, or from the administrator', async () => {
+  test('from an unknown role, or from the administrator', async () => {
     expect(await add('ghost', ['self', 'nobody', 'admin'])).toMatchObject({
       error:
         'Inconsistent object: the following parent role(s) are not found: nobody, admin ' +
@@ -329,7 +329,7 @@ describe('roles that cannot inherit', () => {
     expect(await errorOf('{ person { id } }', { role: 'ghost' })).toContain('not found');
   });
 
-  test('after they are gone', async () => {
+  test('after its parents are dropped', async () => {
     expect((await admin('drop_inherited_role', { role_name: 'ghost' })).body).toEqual({
       error: '"ghost" inherited role doesn\'t exist',
       code: 'not-exists',

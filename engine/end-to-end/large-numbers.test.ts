@@ -1,5 +1,5 @@
-/** Numbers larger than whoever counts with them can take: refused where they are read, or as good as the largest that works.
- *  The first half is a table: every whole number of every operation, with every extreme. */
+/** Tests numbers that are too large: they are refused when they are read, or work like the largest possible one. The
+ *  first half is a table: every integer of every operation, with every extreme. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
@@ -51,7 +51,7 @@ const must = async (type: string, args: object) => {
 };
 const MOST = Number.MAX_SAFE_INTEGER;
 
-/** Texts, because JSON has numbers that JavaScript has not. */
+/** Texts, because JSON has numbers that JavaScript does not have. */
 const TAKEN = ['2147483647', '2147483648', '4294967296', '9223372036854', String(MOST)];
 const REFUSED = [
   '9007199254740992',
@@ -73,7 +73,7 @@ function numbersIn(schema: JsonSchema, path: Path): readonly Path[] {
   return Object.entries(fields).flatMap(([key, field]) => numbersIn(field, [...path, key]));
 }
 
-/** A record has any keys. */
+/** Replaces a record by an object: its keys are arbitrary. */
 function renamed(patterned: JsonSchema['patternProperties']): JsonSchema['properties'] {
   return patterned && { reader: Object.values(patterned)[0]! };
 }
@@ -93,7 +93,7 @@ const TEXTS: Readonly<Record<string, () => string>> = {
   columns: () => '*',
 };
 
-/** What is required, and what leads to the number; null: nothing more than is required. */
+/** Builds the required members and those on the path to the number; null for the required ones only. */
 function made(schema: JsonSchema, path: Path | null, key = ''): unknown {
   if (schema.anyOf) {
     const branch = path && schema.anyOf.find((each) => leadsOn(each, path));
@@ -145,13 +145,13 @@ async function ask(name: OperationName, path: Path, number: string) {
   return { status: answer.status, body: (await answer.json()) as { code?: string; path?: string } };
 }
 
-test.each(CASES)('%s: no %s is too much for the engine', async (name, _, path) => {
+test.each(CASES)('%s: no %s is too large for the engine', async (name, _, path) => {
   for (const number of REFUSED) {
     const { status, body } = await ask(name, path, number);
     expect([number, status, body.code]).toEqual([number, 400, 'parse-failed']);
     expect(body.path).toContain(path.at(-1));
   }
-  // A whole document would end the world of the others.
+  // A whole document would remove what the other tests need.
   for (const number of name === 'replace_metadata' ? [] : TAKEN) {
     const { status } = await ask(name, path, number);
     expect([number, status < 500]).toEqual([number, true]);
@@ -161,7 +161,7 @@ test.each(CASES)('%s: no %s is too much for the engine', async (name, _, path) =
 
 const soon = <T>(body: () => T) => vi.waitFor(body, { timeout: 30_000, interval: 50 });
 
-test('the largest limit of rows is no limit, wherever one is printed', async () => {
+test('the largest row limit is no limit, wherever it is printed', async () => {
   const rule = { columns: '*', filter: {}, limit: MOST, allow_aggregations: true };
   await must('pg_track_table', { table: 'author' });
   await must('pg_create_select_permission', { table: 'author', role: 'reader', permission: rule });
@@ -180,26 +180,29 @@ test('the largest limit of rows is no limit, wherever one is printed', async () 
   expect(unexpected).toEqual([]);
 });
 
-test('the longest time limit of requests ends none', async () => {
+test('the longest time limit never ends a request', async () => {
   await must('set_api_limits', { disabled: false, time_limit: { global: MOST } });
   const { data } = await engine.graphql('{ author { id } }', { role: 'reader' });
   expect(data).toEqual({ author: [{ id: 1 }, { id: 2 }] });
   await must('remove_api_limits', {});
 });
 
-test.each(['synchronous', 'asynchronous'])('the longest time of a webhook: a %s action', async (kind) => {
-  const definition = { kind, handler: hook, timeout: MOST, output_type: 'String', type: 'mutation' };
-  await must('create_action', { name: `work_${kind}`, definition });
-  const { errors } = await engine.graphql(`mutation { work_${kind} }`);
-  expect(errors).toBeUndefined();
-  await soon(() => expect(told).toBe(1));
-  // What it was told is written down, by the lease's rules, too.
-  await engine.graphql(`mutation { work_${kind} }`);
-  await soon(() => expect(told).toBe(2));
-  expect(unexpected).toEqual([]);
-});
+test.each(['synchronous', 'asynchronous'])(
+  'the longest timeout of a webhook works: a %s action',
+  async (kind) => {
+    const definition = { kind, handler: hook, timeout: MOST, output_type: 'String', type: 'mutation' };
+    await must('create_action', { name: `work_${kind}`, definition });
+    const { errors } = await engine.graphql(`mutation { work_${kind} }`);
+    expect(errors).toBeUndefined();
+    await soon(() => expect(told).toBe(1));
+    // The call was logged, also with its lease.
+    await engine.graphql(`mutation { work_${kind} }`);
+    await soon(() => expect(told).toBe(2));
+    expect(unexpected).toEqual([]);
+  },
+);
 
-test('the longest times of an event trigger, and the largest of what is left of its log', async () => {
+test('the longest timeouts of an event trigger work, and the largest numbers of its cleanup', async () => {
   await must('pg_create_event_trigger', {
     name: 'patient',
     table: 'author',
@@ -219,7 +222,7 @@ test('the longest times of an event trigger, and the largest of what is left of 
   expect(unexpected).toEqual([]);
 });
 
-test('the longest times of a scheduled event', async () => {
+test('the longest timeouts of a scheduled event work', async () => {
   const longest = {
     num_retries: MOST,
     retry_interval_seconds: MOST,
@@ -232,7 +235,7 @@ test('the longest times of a scheduled event', async () => {
   expect(unexpected).toEqual([]);
 });
 
-test('who may wait for a connection for the longest time is not turned away at once', async () => {
+test('with the longest wait for a connection, a request is not refused at once', async () => {
   const waiting = { max_connections: 1, pool_timeout: MOST, idle_timeout: MOST, connection_lifetime: MOST };
   const info = { database_url: database.url, pool_settings: { ...waiting, retries: MOST } };
   await must('pg_add_source', { name: 'narrow', configuration: { connection_info: info } });
@@ -242,7 +245,7 @@ test('who may wait for a connection for the longest time is not turned away at o
   await must('pg_drop_source', { name: 'narrow' });
 });
 
-test('a health check that may take the longest time does not say that it is late', async () => {
+test('a health check with the longest timeout does not report a timeout', async () => {
   await must('pg_update_source', {
     name: 'default',
     health_check: { interval: MOST, timeout: MOST, retries: MOST, retry_interval: MOST },

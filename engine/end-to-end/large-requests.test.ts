@@ -1,5 +1,5 @@
-/** Requests at the limits of Postgres (1,664 columns of a result, 100 arguments, 65,535 parameters, depth) and of the engine: each is
- *  answered, or refused with what is too much. None fails unforeseen. */
+/** Tests requests at the limits of Postgres (1,664 columns of a result, 100 arguments, 65,535 parameters, depth) and
+ *  of the engine: each is answered, or refused with the limit it exceeds. None fails unexpectedly. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -197,7 +197,7 @@ test.each(WAYS)('%s', { timeout: 60_000 }, async (_, body) => {
   );
 });
 
-test('roots beyond the columns of one result are answered in several statements', async () => {
+test('more root fields than a result has columns are answered by several statements', async () => {
   const query = `{ ${times(1665, (i) => `r${i}: item_by_pk(id: 1) { id }`)} }`;
   const { data } = await engine.graphql(query, { role: 'user' });
   expect(Object.entries(data ?? {})).toEqual(list(1665).map((i) => [`r${i}`, { id: 1 }]));

@@ -1,4 +1,4 @@
-/** What a real engine writes to its log: a line of each type with what belongs to it, and never a secret. */
+/** Tests the log of a real engine: each type of line has its content, and no line has a secret. */
 import { mkdtempSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -18,7 +18,7 @@ let database: TestDatabase;
 let text: string;
 let lines: readonly Line[];
 
-/** Everything here is a secret, and says so. */
+/** Every secret says that it is one. */
 const ADMIN = 'secret-of-the-administrator';
 const HOOK_TOKEN = 'secret-of-the-hook';
 const USER = { authorization: 'Bearer secret-token', cookie: 'session=secret-cookie' };
@@ -82,7 +82,7 @@ async function happenings(engine: TestEngine): Promise<void> {
 
 const of = (type: string) => lines.filter((line) => line.type === type);
 
-test('every line is a timestamp, a level, a type and a detail', () => {
+test('every line has a timestamp, a level, a type and a detail', () => {
   expect(lines.length).toBeGreaterThan(10);
   for (const line of lines) {
     expect(Object.keys(line).sort()).toEqual(['detail', 'level', 'timestamp', 'type']);
@@ -90,7 +90,7 @@ test('every line is a timestamp, a level, a type and a detail', () => {
   }
 });
 
-test('no line has a secret in it', () => {
+test('no line contains a secret', () => {
   expect(text.split('\n').filter((line) => line.includes('secret-'))).toEqual([]);
 });
 
@@ -100,7 +100,7 @@ test('a query log has the query and its statements, but no variables', () => {
   expect(JSON.stringify(line?.detail['generated_sql'])).toContain('select');
 });
 
-test('a webhook log says where, how and with what outcome', () => {
+test('a webhook log has URL, method and result', () => {
   expect(of('webhook-log')[0]?.detail).toMatchObject({
     purpose: 'auth-hook',
     method: 'GET',
@@ -109,7 +109,7 @@ test('a webhook log says where, how and with what outcome', () => {
   });
 });
 
-test('a websocket log tells its life in order', () => {
+test('a websocket log has the events of the connection in order', () => {
   const events = of('websocket-log').map(({ level, detail }) => {
     const { type, detail: more } = detail['event'] as {
       type: string;
@@ -132,7 +132,7 @@ test('a websocket log tells its life in order', () => {
   });
 });
 
-test('an http log says who asked, and what only when it failed', () => {
+test('an http log has the session, and the query only if it failed', () => {
   const [good, bad] = of('http-log').filter(({ detail }) => {
     const { user_vars: vars } = detail['operation'] as { user_vars: Record<string, string> | null };
     return vars?.['x-engine-user-id'] === '7';

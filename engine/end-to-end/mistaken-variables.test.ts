@@ -1,5 +1,5 @@
-/** Values of permissions that were meant to be session variables: refused wherever a session variable may stand, inconsistent where
- *  they are stored already, and text only when they are written as a literal. */
+/** Tests values in permissions that look like mistaken session variables: refused wherever a session variable is
+ *  allowed, inconsistent if they are already stored, and plain text only if they are written as a literal. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,7 +45,7 @@ beforeEach(async () => {
 const ALL = { columns: '*', filter: {} };
 const select = (filter: object) => ['select', { columns: '*', filter }] as const;
 
-/** Every position of a value in a permission that may hold a session variable. */
+/** Every position in a permission that may contain a session variable. */
 const POSITIONS: readonly (readonly [string, (text: unknown) => readonly [kind: string, rule: object]])[] = [
   ['a filter', (text) => select({ slug: { _neq: text } })],
   ['a bare value', (text) => select({ _not: { slug: text } })],
@@ -65,7 +65,7 @@ const POSITIONS: readonly (readonly [string, (text: unknown) => readonly [kind: 
   ['a filter of deletions', (text) => ['delete', { filter: { slug: { _neq: text } } }]],
 ];
 
-test.each(POSITIONS)('%s may not hold text like a session variable', async (_, rule) => {
+test.each(POSITIONS)('%s may not contain text that looks like a session variable', async (_, rule) => {
   for (const text of ['X-Hasura-Slug', 'X-Engin-Slug', 'x_engine_slug']) {
     const [kind, permission] = rule(text);
     const { status, body } = await engine.admin<{ error: string }>(`pg_create_${kind}_permission`, {
@@ -82,7 +82,7 @@ test.each(POSITIONS)('%s may not hold text like a session variable', async (_, r
 });
 
 test.each(POSITIONS.filter(([name]) => !/JSON value|list of/.test(name)))(
-  '%s may hold a session variable, other text, and the text as a literal',
+  '%s may contain a session variable, other text, and the text as a literal',
   async (_, rule) => {
     for (const text of ['X-Engine-Slug', 'x-ray', 'x-large-shirt', { $literal: 'X-Hasura-Slug' }]) {
       const [kind, permission] = rule(text);
@@ -94,7 +94,7 @@ test.each(POSITIONS.filter(([name]) => !/JSON value|list of/.test(name)))(
   },
 );
 
-test('a literal is the text itself, and a whole JSON value or list', async () => {
+test('a literal is the text itself, or a whole JSON value or list', async () => {
   const ids = async (filter: object) => {
     await engine.admin('pg_drop_select_permission', { table: 'doc', role: 'user' });
     const args = { table: 'doc', role: 'user', permission: { columns: ['id'], filter } };
@@ -113,7 +113,7 @@ test('a literal is the text itself, and a whole JSON value or list', async () =>
   expect(await ids({ data: { _contains: { $literal: { owner: 'b' } } } })).toEqual([2]);
 });
 
-test('a preset of a remote schema may not hold it either, unless it is static', async () => {
+test('a preset of a remote schema may not contain it either, unless it is static', async () => {
   const permit = (preset: string) =>
     engine.admin<{ error: string }>('add_remote_schema_permissions', {
       remote_schema: 'far',
@@ -126,7 +126,7 @@ test('a preset of a remote schema may not hold it either, unless it is static', 
   expect(await permit('value: "X-Hasura-Slug", static: true')).toMatchObject({ status: 200 });
 });
 
-test('a stored permission with such a value is inconsistent, and its role sees nothing', async () => {
+test('a stored permission with such a value is inconsistent, and its role sees no rows', async () => {
   const permission = {
     role: 'user',
     permission: { columns: ['id'], filter: { slug: { _neq: 'X-Engin-Slug' } } },
@@ -147,7 +147,7 @@ test('a stored permission with such a value is inconsistent, and its role sees n
   await again.close();
 });
 
-test('with another prefix its names are session variables on every path, and near ones are refused', async () => {
+test('another prefix applies to names of session variables on every path, and near misses are refused', async () => {
   const own = await createDatabase();
   await own.sql(
     `create table doc (id int primary key, slug text); insert into doc values (1, 'a'), (2, 'b')`,

@@ -1,5 +1,6 @@
-/** Names from end to end, over HTTP and two databases: sources with a namespace, a prefix and a convention of their own,
- *  and tables with names chosen by hand. Not here: how names are made and who may have one (resolve/). */
+/** Tests names end to end, over HTTP and two databases: sources with a namespace, a prefix and a naming convention,
+ *  and tables with custom names.
+ *  Not here: how names are built and checked (resolve/). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -101,7 +102,7 @@ async function typeNamesOf(role: string): Promise<string[]> {
 }
 
 describe('graphql-default', () => {
-  test('fields, arguments and enum values are spelled by it; what was named by hand is not', async () => {
+  test('fields, arguments and enum values follow the convention; custom names do not', async () => {
     const query = `{
       blogAuthor(where: {fullName: {_isNull: false}}, orderBy: {own_postsAggregate: {count: DESC_NULLS_LAST}}) {
         __typename fullName
@@ -141,7 +142,7 @@ describe('graphql-default', () => {
     });
   });
 
-  test('mutations too', async () => {
+  test('mutations follow it too', async () => {
     const insert = `mutation ($rows: [BlogAuthorInsertInput!]!) {
       insertBlogAuthor(objects: $rows, onConflict: {constraint: blog_author_pkey, updateColumns: [fullName]}) {
         __typename affectedRows returning { fullName }
@@ -160,7 +161,7 @@ describe('graphql-default', () => {
     });
   });
 
-  test('errors are where the request has it', async () => {
+  test('errors have the path of the request', async () => {
     const path = '$.selectionSet.blogPost.args';
     expect(await errorOf('{ blogPost(orderBy: {viewCount: asc}) { id } }')).toContain(
       `${path}.orderBy[0].viewCount: expected one of the values ['ASC', 'ASC_NULLS_FIRST'`,
@@ -172,7 +173,7 @@ describe('graphql-default', () => {
     );
   });
 
-  test('a role sees its part of it and no more', async () => {
+  test('a role sees its part and no more', async () => {
     expect(await dataOf('{ blogPost(orderBy: {id: ASC}) { id viewCount } }', { role: 'reader' })).toEqual({
       blogPost: [
         { id: 2, viewCount: 30 },
@@ -188,7 +189,7 @@ describe('graphql-default', () => {
     expect(types.filter((name) => /secret|author|shop/i.test(name))).toEqual([]);
   });
 
-  test('types are in PascalCase, scalars are not touched', async () => {
+  test('types are in PascalCase, scalars are unchanged', async () => {
     const types = await typeNamesOf('admin');
     for (const name of [
       'BlogAuthorOnConflict',
@@ -205,7 +206,7 @@ describe('graphql-default', () => {
       expect(types).toContain(name);
     }
     const ours = types.filter((name) => name.includes('_') && !/^(__|Shop_|shop_)/.test(name));
-    // The last ones are of the source that keeps the other convention.
+    // The last ones are of the source with the other convention.
     expect(ours).toEqual(
       expect.arrayContaining([
         'query_root',
@@ -220,7 +221,7 @@ describe('graphql-default', () => {
 });
 
 describe('a source with a namespace', () => {
-  test('its roots are in one field, beside those of other sources', async () => {
+  test('has its root fields in one field, beside those of other sources', async () => {
     const query = `query ($id: Int!) {
       s: shop { __typename items: all_item(order_by: {id: asc}) { __typename name } all_item_by_pk(id: $id) { name } }
       blogPostByPk(id: 1) { viewCount }
@@ -248,7 +249,7 @@ describe('a source with a namespace', () => {
     });
   });
 
-  test('a role without permissions there has no such field', async () => {
+  test('is invisible to a role without permissions in it', async () => {
     expect(await errorOf('{ shop { all_item { id } } }', 'reader')).toBe(
       "$.selectionSet.shop: field 'shop' not found in type: 'query_root'",
     );
@@ -258,7 +259,7 @@ describe('a source with a namespace', () => {
     );
   });
 
-  test('its mutations run in order, and all of them or none', async () => {
+  test('runs its mutations in order, in one transaction', async () => {
     const insert = (id: number) => `all_insert_item_one(object: {id: ${id}, name: "new"}) { id }`;
     const both = `mutation { shop { a: ${insert(3)} all_delete_item_by_pk(id: 3) { name } b: ${insert(3)} } }`;
     expect(await dataOf(both)).toEqual({
@@ -273,7 +274,7 @@ describe('a source with a namespace', () => {
     });
   });
 
-  test('a root of it is explained by both names', async () => {
+  test('explains a root field by both names', async () => {
     const answer = await engine.fetch('/v1/graphql/explain', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -284,7 +285,7 @@ describe('a source with a namespace', () => {
     expect(fields[0]!.sql).toContain('"item"');
   });
 
-  test('a subscription selects one namespace, and hears of changes in it', async () => {
+  test('a subscription selects one namespace, and receives changes in it', async () => {
     const socket = await openSocket(engine.url, 'graphql-transport-ws');
     const headers = { 'x-engine-admin-secret': engine.adminSecret };
     socket.send({ type: 'connection_init', payload: { headers } });
@@ -308,7 +309,7 @@ describe('a source with a namespace', () => {
     socket.close();
   });
 
-  test('it is customized anew by pg_update_source, and exported as it was said', async () => {
+  test('is customized again by pg_update_source, and exported as written', async () => {
     const customization = { root_fields: { prefix: 'x_' }, naming_convention: 'default' };
     await must('pg_update_source', { name: 'shop', customization });
     expect(await dataOf('{ x_item_by_pk(id: 2) { __typename } }')).toEqual({
@@ -318,7 +319,7 @@ describe('a source with a namespace', () => {
     expect(exported.sources.find(({ name }) => name === 'shop')).toMatchObject({ customization });
   });
 
-  test('names GraphQL cannot spell are refused, and nothing changes', async () => {
+  test('refuses invalid GraphQL names, without any change', async () => {
     const customization = { root_fields: { prefix: '1 ' } };
     const { status, body } = await engine.admin('pg_update_source', { name: 'shop', customization });
     expect([status, JSON.stringify(body)]).toEqual([
@@ -329,8 +330,8 @@ describe('a source with a namespace', () => {
   });
 });
 
-describe('names chosen by hand', () => {
-  test('are kept; only what is put around them is spelled', async () => {
+describe('custom names', () => {
+  test('are kept; only prefixes and suffixes follow the convention', async () => {
     const configuration = {
       custom_name: 'the_note',
       comment: 'of nobody',
@@ -357,7 +358,7 @@ describe('names chosen by hand', () => {
     expect(fields).not.toMatch(/secretNote|updateThe_noteMany/);
   });
 
-  test('are replaced by the older operation, which leaves the name of the table', async () => {
+  test('are replaced by the older operation, which keeps the name of the table', async () => {
     const args = {
       table: 'secret_note',
       custom_root_fields: { select: 'old_notes' },

@@ -104,14 +104,14 @@ describe('a native query is a root field', () => {
     expect(await database.sql('select count(*)::int from article')).toEqual([{ count: 3 }]);
   });
 
-  test('an argument that may not be null is asked for', async () => {
+  test('an argument that is not nullable is required', async () => {
     const missing = await ask('{ excerpts(args: {term: "x"}) { id } }');
     expect(missing.errors?.[0]?.message).toBe("missing required field 'length'");
     const without = await ask('{ excerpts { id } }');
     expect(without.errors?.[0]?.message).toBe("missing required field 'args'");
   });
 
-  test('introspection shows the model, its descriptions and no aggregate', async () => {
+  test('introspection shows the model and its descriptions, and no aggregate', async () => {
     const type = await ask(
       '{ __type(name: "excerpt") { description fields { name description type { kind } } } }',
     );
@@ -133,7 +133,7 @@ describe('a native query is a root field', () => {
     expect(aggregate.errors?.[0]?.message).toBe("field 'excerpts_aggregate' not found in type: 'query_root'");
   });
 
-  test('a subscription to it is told what changes', async () => {
+  test('a subscription to it sends changes', async () => {
     const secret = { 'x-engine-admin-secret': engine.adminSecret };
     const socket = await openSocket(engine.url, 'graphql-transport-ws', secret);
     socket.send({ type: 'connection_init' });
@@ -147,7 +147,7 @@ describe('a native query is a root field', () => {
     socket.close();
   });
 
-  test('two of them and a table are one statement', async () => {
+  test('two native queries and a table are one statement', async () => {
     await expectDone(['pg_track_table', { table: 'author' }]);
     const answer = await ask(
       '{ a: excerpts(args: {length: 1}, limit: 1) { id } author(order_by: {id: asc}) { id } b: excerpts(args: {length: 2}) { id } }',
@@ -160,7 +160,7 @@ describe('a native query is a root field', () => {
   });
 });
 
-describe('permissions are the logical model’s', () => {
+describe('permissions belong to the logical model', () => {
   beforeEach(async () => {
     await trackBoth();
     const permission = {
@@ -175,7 +175,7 @@ describe('permissions are the logical model’s', () => {
   });
   const as1 = { 'x-engine-user-id': '1' };
 
-  test('a role reads its rows and columns, and nothing else', async () => {
+  test('a role reads its rows and columns only', async () => {
     const answer = await ask('{ excerpts(args: {length: 1}) { id title } }', 'user', as1);
     expect(answer.data).toEqual({
       excerpts: [
@@ -204,7 +204,7 @@ describe('permissions are the logical model’s', () => {
     expect(answer.errors?.[0]?.message).toBe("field 'excerpts' not found in type: 'query_root'");
   });
 
-  test('dropping the permission takes the field away, and dropping it twice is an error', async () => {
+  test('dropping the permission removes the field, and dropping it twice is an error', async () => {
     const args = { name: 'excerpt', role: 'user' };
     await expectDone(['pg_drop_logical_model_select_permission', args]);
     const answer = await ask('{ excerpts(args: {length: 1}) { id } }', 'user', as1);
@@ -213,7 +213,7 @@ describe('permissions are the logical model’s', () => {
     expect(again).toMatchObject({ status: 400, body: { code: 'not-found' } });
   });
 
-  test('a condition on a column the model does not have is refused', async () => {
+  test('a condition on a column outside the model is refused', async () => {
     const permission = { columns: '*', filter: { content: { _eq: 1 } } };
     const answer = await admin('pg_create_logical_model_select_permission', {
       name: 'excerpt',
@@ -225,7 +225,7 @@ describe('permissions are the logical model’s', () => {
   });
 });
 
-describe('what cannot work is refused', () => {
+describe('an invalid native query is refused', () => {
   test.each([
     [
       'a table that is not there',
@@ -277,7 +277,7 @@ describe('what cannot work is refused', () => {
     expect(await database.sql('select 1 from author where id = 99')).toEqual([]);
   });
 
-  test('names that are taken, and objects that are in use or not there', async () => {
+  test('names in use are refused, and so are objects that are in use or unknown', async () => {
     await trackBoth();
     const refused = async (type: string, args: object) => (await admin(type, args)).body;
     expect(await refused('pg_track_logical_model', MODEL)).toMatchObject({
@@ -316,7 +316,7 @@ describe('what cannot work is refused', () => {
   });
 });
 
-test('what was tracked is listed as it is exported', async () => {
+test('tracked native queries are listed as they are exported', async () => {
   await trackBoth();
   const models = await admin('pg_get_logical_model', { source: 'default' });
   expect(models.body).toEqual([
@@ -334,7 +334,7 @@ test('what was tracked is listed as it is exported', async () => {
 describe('when the database changes', () => {
   beforeEach(trackBoth);
 
-  test('a column the query needs cannot be dropped, unless the query goes too', async () => {
+  test('a column the query needs cannot be dropped without the query', async () => {
     const sql = 'alter table article add extra int; alter table article drop column mood';
     const refused = await admin('pg_run_sql', { sql: 'alter table article drop column mood' });
     expect(refused.body).toMatchObject({
@@ -346,7 +346,7 @@ describe('when the database changes', () => {
     await database.sql('alter table article add mood mood');
   });
 
-  test('what changed behind our back is inconsistent until it is back', async () => {
+  test('a change outside the engine makes it inconsistent until it is undone', async () => {
     await database.sql('alter table article rename to articles');
     await admin('reload_metadata', {});
     const found = await admin('get_inconsistent_metadata', {});
@@ -368,7 +368,7 @@ describe('when the database changes', () => {
   });
 });
 
-test('validation can be switched off', async () => {
+test('validation can be disabled', async () => {
   const trusting = await startTestEngine({ databaseUrl: database.url, disableNativeQueryValidation: true });
   await trusting.admin('pg_track_logical_model', MODEL);
   const query = { ...QUERY, code: 'select * from nowhere where {{length}} > 1 or {{term}} is null' };
@@ -426,7 +426,7 @@ describe('relationships', () => {
     ),
   );
 
-  test('lead from query to query and to tables, each with arguments of its own', async () => {
+  test('lead from query to query and to tables, each with its own arguments', async () => {
     const answer = await ask(`{ authors(order_by: {id: asc}, limit: 1) {
       name short: excerpts(args: {length: 1}, order_by: {id: asc}) { excerpt row { title } author { name } }
       long: excerpts(args: {length: 3}, where: {id: {_eq: 2}}) { excerpt }
@@ -462,7 +462,7 @@ describe('relationships', () => {
     expect(similarHidden.errors?.[0]?.message).toBe("field 'similar' not found in type: 'article'");
   });
 
-  test('are no way to filter or order', async () => {
+  test('cannot be used to filter or order', async () => {
     const filtered = await ask('{ article(where: {similar: {}}) { id } }');
     expect(filtered.errors?.[0]?.message).toBe("field 'similar' not found in type: 'article_bool_exp'");
     const permission = { columns: '*', filter: { similar: {} } };
@@ -470,7 +470,7 @@ describe('relationships', () => {
     expect(refused.body.error).toContain('leads to a native query');
   });
 
-  test('keep what they lead to', async () => {
+  test('keep their target tracked', async () => {
     const query = await admin('pg_untrack_native_query', { root_field_name: 'excerpts' });
     expect(query.body).toMatchObject({ code: 'dependency-error' });
     expect(query.body.error).toContain('relationship article.similar in source "default"');
@@ -478,7 +478,7 @@ describe('relationships', () => {
     expect(table.body.error).toContain('native query authors in source "default"');
   });
 
-  test('a field of another model needs one', async () => {
+  test('a field of another model needs a relationship', async () => {
     const bare = { ...authors, root_field_name: 'bare', array_relationships: [] };
     const refused = await admin('pg_track_native_query', bare);
     expect(refused.body.error).toContain('native query "bare" has no array relationship "excerpts"');

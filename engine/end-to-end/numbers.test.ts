@@ -1,4 +1,5 @@
-/** Numbers in metadata mean what was written, from the request to the rows it selects. Spec: "Permission arguments". */
+/** Tests that numbers in metadata mean what was written, from the request to the rows they select. Reference:
+ *  docs/reference/behaviour/operators.md. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -24,7 +25,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** As text: this process has no such numbers either. */
+/** As text, because this process has no such numbers either. */
 async function operation(text: string): Promise<string> {
   const answer = await engine.fetch('/v1/metadata', { method: 'POST', body: text });
   return answer.text();
@@ -51,11 +52,11 @@ test.each([
   ['{"big": {"_in": [3.0, 9007199254740992]}}', [2, 3]],
   ['{"data": {"_contains": {"n": 12345678901234567891}}}', [2]],
   ['{"id": {"_lte": 2.0}}', [1, 2]],
-] as const)('the filter %s selects rows %j and no others', async (filter, ids) => {
+] as const)('the filter %s selects only the rows %j', async (filter, ids) => {
   expect(await rowsWhere(filter)).toEqual(ids);
 });
 
-test('what was written is exported as it was written, and comes back from a replica of it', async () => {
+test('numbers are exported as they were written, also by a replica', async () => {
   const filter =
     '{"_or":[{"balance":{"_eq":12345678901234567890}},{"balance":{"_gt":1.0}},{"balance":{"_lt":1e3}}]}';
   expect(await rowsWhere(filter)).toEqual([1, 2, 3]);
@@ -72,7 +73,7 @@ test('what was written is exported as it was written, and comes back from a repl
   await replica.close();
 });
 
-test('a number outlives the renaming of its column', async () => {
+test('a number survives the renaming of its column', async () => {
   await rowsWhere('{"balance": {"_eq": 12345678901234567891}}');
   await engine.admin('run_sql', { sql: 'alter table account rename balance to amount' });
   expect(await operation('{"type": "export_metadata", "args": {}}')).toContain(
@@ -83,7 +84,7 @@ test('a number outlives the renaming of its column', async () => {
   await engine.admin('run_sql', { sql: 'alter table account rename amount to balance' });
 });
 
-test('values of requests take whole numbers as integers, however they are written', async () => {
+test('values of requests read whole numbers as integers, in every notation', async () => {
   const query =
     'query ($id: Int!, $big: bigint!) { account(where: {id: {_eq: $id}, big: {_eq: $big}}, limit: $id) { id } }';
   const ask = async (variables: string) => {

@@ -1,5 +1,6 @@
-/** Environment variables that metadata objects send, in a whole engine: one that is not set makes its object inconsistent, by
- *  name; the engine's own and those of sources, replicas and certificates are never sent, whichever object came first. */
+/** Tests environment variables that metadata objects send, in a whole engine: an unset one makes its object
+ *  inconsistent and is named; the engine's own variables and those of sources, replicas and certificates are never
+ *  sent, in whatever order the objects are added. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
@@ -75,7 +76,7 @@ const other = () => ({
 
 type Parts = Readonly<Record<string, unknown>> & { readonly table?: object };
 
-/** Every object that sends a variable, as the part of a document; `type` is that of its inconsistency. */
+/** Every object that sends a variable, as part of a document; `type` is that of its inconsistency. */
 const OBJECTS: readonly (readonly [type: string, name: string, make: (variable: string) => Parts])[] = [
   ['action', 'URL', (v) => action({ handler: `${hookUrl}/{{${v}}}` })],
   ['action', 'header', (v) => action({ handler: hookUrl, headers: header(v) })],
@@ -125,7 +126,7 @@ function documentWith({ table, ...parts }: Parts, sources: readonly object[]): o
   return { version: 3, sources: [{ ...main, tables }, ...sources], ...parts };
 }
 
-/** Variables that cannot be sent, and what is said of them. */
+/** Variables that cannot be sent, and the message for each. */
 const REFUSED = [
   ['UNSET', 'is not set'],
   ['ENGINE_GRAPHQL_ADMIN_SECRET', 'ENGINE_GRAPHQL_ADMIN_SECRET'],
@@ -140,7 +141,7 @@ const REFUSED = [
   ['PASSPHRASE', 'a source connects with it'],
 ] as const;
 
-/** One of each reason is tried without `allow_inconsistent_metadata` too. */
+/** One of each reason is also tried without `allow_inconsistent_metadata`. */
 const ALSO_REFUSED: ReadonlySet<string> = new Set(['UNSET', 'PGPASSWORD', 'REPLICA']);
 
 const replace = (metadata: object, allows: boolean) =>
@@ -155,7 +156,7 @@ const inconsistent = async () => {
 };
 
 test.each(OBJECTS)(
-  '%s, %s: a variable that cannot be sent is refused, or inconsistent alone',
+  '%s, %s: a variable that cannot be sent is refused, or only this object is inconsistent',
   async (type, _, make) => {
     for (const [variable, text] of REFUSED) {
       const document = documentWith(make(variable), [other()]);
@@ -178,7 +179,7 @@ test.each(OBJECTS)(
   },
 );
 
-test.each(OBJECTS)('%s, %s: any other variable that is set is fine', async (type, _, make) => {
+test.each(OBJECTS)('%s, %s: any other variable that is set is accepted', async (type, _, make) => {
   const name = _ === 'URL from a variable' ? 'HOOK' : 'TOKEN';
   await replace(documentWith(make(name), [other()]), true);
   const types = (await inconsistent()).filter(({ reason }) => !reason.includes('no introspection'));
@@ -186,7 +187,7 @@ test.each(OBJECTS)('%s, %s: any other variable that is set is fine', async (type
 });
 
 test.each(OBJECTS)(
-  '%s, %s: a source that comes later may not use what is sent already',
+  '%s, %s: a source that is added later may not use a variable that is already sent',
   async (type, name, make) => {
     const isRemote = type === 'remote_schema';
     // A remote schema that does not answer would be inconsistent already.
@@ -212,7 +213,7 @@ test.each(OBJECTS)(
   },
 );
 
-test('a one-off event that was accepted before is not sent with what a source uses now', async () => {
+test('a one-off event is not sent if a source has started to use its variable', async () => {
   await replace(documentWith({}, []), false);
   const created = await engine.admin('create_scheduled_event', {
     webhook: `${hookUrl}/{{LATER}}`,
@@ -243,7 +244,7 @@ test.each([
   ['a secret of the engine', { from_env: 'ENGINE_GRAPHQL_ADMIN_SECRET' }, 'no connection may use it'],
   ['a file that may not be read', { dynamic_from_file: '/etc/hostname' }, 'not below a folder'],
 ])(
-  'a replica or member whose address is %s makes its source inconsistent, which serves on',
+  'a replica or member with the address %s makes its source inconsistent, and the source is still served',
   async (_, database_url, text) => {
     const info = { database_url };
     const certificate = {

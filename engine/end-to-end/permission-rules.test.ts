@@ -1,5 +1,5 @@
-/** The grammar of permission rules from end to end: what each spelling lets a role see, and what it does not. How a rule is
- *  read: resolve/bool-exp.test.ts. Reference: docs/reference/behaviour/operators.md. */
+/** Tests the grammar of permission rules end to end: which rows each form lets a role see. How a rule is parsed:
+ *  resolve/bool-exp.test.ts. Reference: docs/reference/behaviour/operators.md. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -109,7 +109,7 @@ test.each<[string, unknown, number[]]>([
   expect(data).toEqual({ person: ids.map((id) => ({ id })) });
 });
 
-test('a variable that is missing is an error, and no row comes', async () => {
+test('a missing variable is an error, and no row is returned', async () => {
   await permit({ id: 'X-Engine-Other-Id' });
   const answer = await engine.graphql('{ person { id } }', { role: 'user', headers: HEADERS });
   await admin('pg_drop_select_permission', role);

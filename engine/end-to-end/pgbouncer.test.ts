@@ -1,5 +1,5 @@
-/** A source behind pgbouncer in transaction mode, with prepared statements off: everything works that works without, and
- *  nothing of one request is left in a connection for the next. */
+/** Tests a source behind pgbouncer in transaction mode, with prepared statements off: everything works as without it,
+ *  and no request leaves state in a connection for the next. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -52,7 +52,7 @@ afterAll(async () => {
 });
 
 describe.skipIf(!isThere)(`behind pgbouncer in transaction mode${why}`, () => {
-  test('a client that hangs up has its own statement cancelled, and nobody else’s', async () => {
+  test('only the statement of a client that disconnects is cancelled', async () => {
     await pooled.sql('create view waits as select 1 as id from pg_sleep(30)');
     await must('pg_track_table', { table: 'waits' });
     const sleeping = async () =>
@@ -91,7 +91,7 @@ describe.skipIf(!isThere)(`behind pgbouncer in transaction mode${why}`, () => {
     }
   });
 
-  test('each mutation has its own session, whoever else writes at the time', async () => {
+  test('each mutation has its own session, also during other writes', async () => {
     const write = (user: string) =>
       engine.graphql(
         'mutation { a: insert_note_one(object: {}) { writer } b: insert_note_one(object: {}) { writer } }',
@@ -106,14 +106,14 @@ describe.skipIf(!isThere)(`behind pgbouncer in transaction mode${why}`, () => {
     await pooled.sql('truncate note');
   });
 
-  test('a mutation that fails leaves nothing, and its connection goes on', async () => {
+  test('a failed mutation leaves no changes, and its connection stays usable', async () => {
     const failing =
       'mutation { a: insert_note_one(object: {}) { id } b: insert_note_one(object: {id: "x"}) { id } }';
     expect(await engine.graphql(failing)).toHaveProperty('errors');
     expect(await engine.graphql('{ note { id } }')).toEqual({ data: { note: [] } });
   });
 
-  test('a live query is told of what changes', async () => {
+  test('a live query receives changes', async () => {
     const socket = await openSocket(engine.url, 'graphql-transport-ws');
     socket.send({
       type: 'connection_init',
@@ -128,13 +128,13 @@ describe.skipIf(!isThere)(`behind pgbouncer in transaction mode${why}`, () => {
     socket.close();
   });
 
-  test('SQL of administrators and what follows from it', async () => {
+  test('SQL of administrators and its effects work', async () => {
     await must('run_sql', { sql: 'alter table note add column more int; set local work_mem = 4096' });
     expect(await engine.graphql('{ note { more } }')).toHaveProperty('data');
     await must('run_sql', { sql: 'alter table note drop column more' });
   });
 
-  test('what takes too long is ended in the database', async () => {
+  test('a statement that exceeds its time limit is ended in the database', async () => {
     await must('set_api_limits', { disabled: false, time_limit: { global: 1 } });
     await pooled.sql(`create function slow() returns setof note language sql stable as
       $$ select note.* from note, pg_sleep(30) $$`);
@@ -144,7 +144,7 @@ describe.skipIf(!isThere)(`behind pgbouncer in transaction mode${why}`, () => {
     await must('remove_api_limits', {});
   });
 
-  test('nothing of a request is left in a connection', async () => {
+  test('no request leaves anything in a connection', async () => {
     const rows = await Promise.all(
       [1, 2, 3, 4].map(() =>
         must('run_sql', {

@@ -1,5 +1,5 @@
-/** Unique secrets in variables and files: every operation that names them as a connection, malformed in many ways, and then a search
- *  for them in all answers, log lines, metrics, traces and connections that left the engine. */
+/** Tests unique secrets in variables and files: every operation names them as a connection, malformed in many ways,
+ *  and the test then searches for them in all answers, log lines, metrics, traces and outbound connections. */
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
@@ -13,7 +13,7 @@ const PLANTED = 'planted5ecret';
 let counter = 0;
 const secret = () => `${PLANTED}${counter++}`;
 
-/** Contents that are no connection string, and contents that are one of something that does not answer. */
+/** Contents that are no connection string, and connection strings of a server that does not answer. */
 const CONTENTS: readonly ((port: number) => string)[] = [
   () => secret(),
   () => `base/${secret()}`,
@@ -45,7 +45,7 @@ const CONTENTS: readonly ((port: number) => string)[] = [
 let database: TestDatabase;
 let engine: TestEngine;
 let folder: string;
-/** Everything that can be seen from outside. */
+/** Everything that is visible from outside. */
 const seen: string[] = [];
 const collected: string[] = [];
 const sockets = new Set<Socket>();
@@ -59,7 +59,7 @@ beforeAll(async () => {
   database = await createDatabase();
   await database.sql('create table book (id int primary key)');
   folder = await mkdtemp(join(tmpdir(), 'pergola-planted-'));
-  // It takes connections, notes what they say, and answers with an error that repeats it.
+  // A server that accepts connections, records what it receives, and answers with an error that repeats it.
   wronglyAsked = createServer((socket) => {
     sockets.add(socket);
     socket.on('error', () => {});
@@ -111,7 +111,7 @@ afterAll(async () => {
   await rm(`${folder}-outside`, { force: true });
 });
 
-/** An observation as a sink may print it, errors with all they hold. */
+/** Returns an observation as a sink may print it, with everything in its errors. */
 function printed(value: unknown): string {
   return JSON.stringify(value, (_, inner) =>
     inner instanceof Error
@@ -207,7 +207,7 @@ test('nothing of a variable or file that a connection names is in any answer, lo
   expect(seen.length).toBeGreaterThan(1000);
 }, 300_000);
 
-/** Values of variables that webhooks and remote schemas are reached with. */
+/** Values of variables in URLs and headers of webhooks and remote schemas. */
 const SENT: readonly (() => string)[] = [
   () => `http://${secret()}.invalid/`,
   () => `http://127.0.0.1:1/${secret()}`,
@@ -221,7 +221,7 @@ const SENT: readonly (() => string)[] = [
   () => `line\n${secret()}`,
 ];
 
-test('nothing of a variable that a webhook is reached with is in any answer, log, metric or trace', async () => {
+test('nothing of a variable in the URL or headers of a webhook is in any answer, log, metric or trace', async () => {
   const header = (variable: string) => [{ name: 'x-a', value_from_env: variable }];
   const wait = { timeout: 20_000, interval: 50 };
   for (const [i] of SENT.entries()) {
@@ -304,7 +304,7 @@ test('a variable that is named as a certificate or key is in no answer', async (
   expect(leaks(seen)).toEqual([]);
 }, 60_000);
 
-test('only what is a connection string is sent, and only where it says', async () => {
+test('only connection strings are sent, and only to the server they name', async () => {
   outbound = [];
   const { port } = wronglyAsked.address() as AddressInfo;
   for (const [i, make] of CONTENTS.entries()) {
@@ -316,7 +316,7 @@ test('only what is a connection string is sent, and only where it says', async (
   expect(outbound).toEqual([]);
 });
 
-test("a source that is written out is not sent the engine's PGPASSWORD", async () => {
+test("a source with a written-out connection does not send the engine's PGPASSWORD", async () => {
   process.env['PGPASSWORD'] = secret();
   try {
     outbound = [];

@@ -1,4 +1,5 @@
-/** Statements that say which request they are of, as Postgres sees them; and those of a source that wants none. */
+/** Tests query tags: statements that name the request they belong to, as Postgres sees them, and sources with tags
+ *  disabled. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -31,11 +32,11 @@ async function statementOf(query: string, operationName?: string): Promise<strin
 
 const tags = (settings: object) => engine.admin('set_query_tags', { source_name: 'default', ...settings });
 
-test('without settings a statement says nothing of its request', async () => {
+test('without settings a statement has no tag', async () => {
   expect(await statementOf('query Look { asked { text } }')).not.toContain('/*');
 });
 
-test('the standard form follows the statement: field, operation and a digest of the text', async () => {
+test('the standard format follows the statement: field, operation and a digest of the query', async () => {
   await tags({});
   expect(await statementOf('query Look { seen: asked { text } }')).toMatch(
     / \/\* field_name=seen,operation_name=Look,parameterized_query_hash=[\w-]{32} \*\/$/,
@@ -45,7 +46,7 @@ test('the standard form follows the statement: field, operation and a digest of 
   );
 });
 
-test('the comment may go first, or have the form of sqlcommenter', async () => {
+test('the comment may come first, or have the format of sqlcommenter', async () => {
   await tags({ format: 'standard_prepended' });
   expect(await statementOf('query Look { asked { text } }')).toMatch(
     /^\/\* field_name=asked,operation_name=Look,/,
@@ -56,7 +57,7 @@ test('the comment may go first, or have the form of sqlcommenter', async () => {
   );
 });
 
-test('a statement is the same at every request of a text, whatever the values', async () => {
+test('a query has the same statement at every request, whatever its values', async () => {
   await tags({});
   const query = 'query Look($t: String) { asked(where: {text: {_neq: $t}}) { text } }';
   const texts = new Set<string>();
@@ -67,7 +68,7 @@ test('a statement is the same at every request of a text, whatever the values', 
   expect(texts.size).toBe(1);
 });
 
-test('mutations and their steps go on working, and disabled tags are none', async () => {
+test('mutations and their steps work with tags, and disabled tags are absent', async () => {
   const { data } = await engine.graphql(
     'mutation Add { insert_note(objects: [{text: "a"}]) { affected_rows } }',
   );
@@ -76,7 +77,7 @@ test('mutations and their steps go on working, and disabled tags are none', asyn
   expect(await statementOf('query Look { asked { text } }')).not.toContain('/*');
 });
 
-test('what is no name is refused rather than written into a comment', () => {
+test('text that is no name is refused rather than written into a comment', () => {
   const tag = { fields: ['a'], operation: 'x */ drop', digest: 'd' };
   expect(() => tagged('select 1', {}, tag)).toThrow(RangeError);
 });

@@ -1,4 +1,5 @@
-/** /v1beta1/relay against a real database: pages in every order, what a role sees of them, and ids. Reference: docs/reference/behaviour/relay.md. */
+/** Tests /v1beta1/relay against a real database: pages in every order, what a role sees of them, and ids. Reference:
+ *  docs/reference/behaviour/relay.md. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { type GraphqlAnswer, startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -122,7 +123,7 @@ describe.each([
   ['values over other rows', { author: { books_aggregate: { count: 'desc', avg: { price: 'asc' } } } }],
   ['a truth', [{ is_public: 'asc' }, { price: 'asc' }, { id: 'desc' }]],
 ])('in the order of %s', (_, order) => {
-  test.each([1, 2, 4])('pages of %d go through all rows once, forwards and backwards', async (size) => {
+  test.each([1, 2, 4])('pages of %d contain every row once, forwards and backwards', async (size) => {
     const whole = await page({ order });
     const all = whole.edges.map(({ node }) => node.id);
     expect(new Set(all).size).toBe(6);
@@ -153,7 +154,7 @@ describe.each([
   });
 });
 
-test('the last before nothing, the first before something, and none at all', async () => {
+test('`last` and `first` work at both ends, and with empty pages', async () => {
   const cursors = (await page({})).edges.map(({ cursor }) => cursor);
   const some = await page({ first: 1, before: cursors[3] });
   expect([some.edges[0]!.cursor, some.pageInfo.hasNextPage, some.pageInfo.hasPreviousPage]).toEqual([
@@ -170,7 +171,7 @@ test('the last before nothing, the first before something, and none at all', asy
   expect(beyond.pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: true, startCursor: '' });
 });
 
-test('a page may be asked for without its rows', async () => {
+test('a page may be requested without its rows', async () => {
   const { data } = await ask(`{ book_connection(first: 1) { __typename pageInfo { hasPreviousPage } }
     secret_connection(where: { id: { _eq: 0 } }) { edges { node { id } } pageInfo { endCursor } } }`);
   expect(data).toEqual({
@@ -195,7 +196,7 @@ test('distinct rows have pages, too', async () => {
   expect(data.book_connection.edges).toHaveLength(5);
 });
 
-test('array relationships and functions are connections, objects within them as ever', async () => {
+test('array relationships and functions are connections, objects in them are unchanged', async () => {
   const { data } = await ask(`{
     author_connection(first: 2) { edges { node { name
       books { title }
@@ -217,7 +218,7 @@ test('array relationships and functions are connections, objects within them as 
   });
 });
 
-test('values never make plans: cursors and ids are bound, whatever they say', async () => {
+test('values share plans: cursors and ids are bound parameters, whatever they contain', async () => {
   const cursors = (await page({ first: 3 })).edges.map(({ cursor }) => cursor);
   for (const after of cursors) expect((await page({ after, first: 1 })).edges).toHaveLength(1);
   const query = 'query ($id: ID!) { node(id: $id) { ... on book { title } } }';
@@ -230,7 +231,7 @@ test('values never make plans: cursors and ids are bound, whatever they say', as
 });
 
 describe('a role', () => {
-  test('sees its rows in pages, and is not told of others', async () => {
+  test('sees its rows in pages, and no others', async () => {
     const { data } = await ask(
       `{ author_connection { pageInfo { hasNextPage } edges { node { name
         books_connection(last: 1) { pageInfo { hasPreviousPage hasNextPage } edges { node { title } } } } } } }`,
@@ -249,7 +250,7 @@ describe('a role', () => {
     });
   });
 
-  test('is not told by the flags that there are hidden rows around the cursor', async () => {
+  test('does not learn from the flags that there are hidden rows around the cursor', async () => {
     const { edges } = await page({ order: { title: 'asc' } });
     const hidden = edges[3]!.cursor;
     const query = `query ($c: String) { book_connection(order_by: { title: asc }, after: $c) {
@@ -278,7 +279,7 @@ describe('a role', () => {
     ]);
   });
 
-  test('without the key has neither connections nor ids nor nodes', async () => {
+  test('without the key has no connections, ids or nodes', async () => {
     for (const query of ['{ author_connection { edges { cursor } } }', '{ node(id: "x") { id } }']) {
       expect(await refusal(query, 'nameless')).toMatchObject([
         expect.stringContaining("not found in type: 'query_root'"),
@@ -298,7 +299,7 @@ describe('a role', () => {
     ]);
   });
 
-  test('with a limit has pages of it at most', async () => {
+  test('with a limit has pages of at most that size', async () => {
     const { data } = await ask(
       '{ book_connection(first: 4) { pageInfo { hasNextPage endCursor } edges { node { title } } } }',
       'brief',
@@ -316,7 +317,7 @@ describe('a role', () => {
     expect(next.data.book_connection.edges).toHaveLength(2);
   });
 
-  test('that inherits a key only in some rows is told no id and no cursor', async () => {
+  test('that inherits a key only in some rows gets no id and no cursor', async () => {
     await permit('author', 'own', { columns: ['id'], filter: { name: { _eq: 'Ann' } } });
     await engine.admin('add_inherited_role', { role_name: 'mixed', role_set: ['own', 'nameless'] });
     const expected = [
@@ -336,7 +337,7 @@ describe('a role', () => {
     ]);
   });
 
-  test('without root fields finds no nodes of the table, and the schema still names their type', async () => {
+  test('without root fields finds no nodes of the table, and the schema still has their type', async () => {
     expect(await refusal('{ book_connection { edges { cursor } } }', 'closed')).toMatchObject([
       expect.stringContaining('not found'),
       'validation-failed',
@@ -350,7 +351,7 @@ describe('a role', () => {
   });
 });
 
-test('fragments on the interface and on objects may be within each other', async () => {
+test('fragments on the interface and on objects can be nested', async () => {
   const { data } = await ask(
     `query ($id: ID!) { node(id: $id) { ...Named ... on Node { ... on author { country } } } }
     fragment Named on author { name ... on Node { id ... on book { title } } }`,
@@ -365,7 +366,7 @@ test('fragments on the interface and on objects may be within each other', async
   ]);
 });
 
-test('an id has every digit, and any name, and leads back', async () => {
+test('an id keeps every digit, works with any name, and finds its row', async () => {
   const { data } = await ask(`{ book_connection(last: 1) { edges { node { id } } }
     odd_connection { edges { cursor node { id a } } } }`);
   const [{ node: big }] = data.book_connection.edges;
@@ -401,7 +402,7 @@ test.each([
   [idOf('book_view', 1), "no such table found: 'book_view'"],
   [idOf('author', 1, 2, 'x'), 'unexpected column values [2,"x"]'],
   [btoa('[1, "public", "odd \\"table\\\\", "x"]'), "primary key columns ['a'] are missing"],
-])('the id %s is refused, given or in a variable, at once and again', async (id, problem) => {
+])('the id %s is refused, as a literal and in a variable, the first time and later', async (id, problem) => {
   const expected = [`invalid node id: ${problem}`, 'validation-failed', ID_PATH];
   expect(await refusal(`{ node(id: ${JSON.stringify(id)}) { id } }`)).toEqual(expected);
   const query = 'query ($id: ID!) { node(id: $id) { id } }';
@@ -409,7 +410,7 @@ test.each([
   expect(await refusal(query, undefined, { id })).toEqual(expected);
 });
 
-test('a key of the wrong kind is refused, also by a plan that is kept', async () => {
+test('a key of a wrong type is refused, also by a cached plan', async () => {
   const query = 'query ($id: ID!) { node(id: $id) { id } }';
   expect(
     (
@@ -465,27 +466,27 @@ test('over a WebSocket a page is a live query', async () => {
 });
 
 test.each(['x', btoa('[]'), btoa('{}'), btoa('{"id": null}'), btoa('{"id": {}}'), btoa('{"title": "a"}')])(
-  'the cursor %s is refused, or finds nothing, and never is a fault of ours',
+  'the cursor %s is refused, or finds nothing, without an internal error',
   async (after) => {
     const [, code] = (await refusal(PAGE, undefined, { after })) ?? [];
     expect(['validation-failed', 'data-exception']).toContain(code);
   },
 );
 
-test('explain is told which schema is meant', async () => {
+test('explain accepts the schema as an argument', async () => {
   const body = { query: { query: '{ author_connection(first: 1) { edges { cursor } } }' }, is_relay: true };
   const response = await engine.fetch('/v1/graphql/explain', { method: 'POST', body: JSON.stringify(body) });
   expect(await response.json()).toMatchObject([{ field: 'author_connection', plan: expect.any(Array) }]);
 });
 
-test('the other schema has none of it', async () => {
+test('the other schema has no connections', async () => {
   const { errors } = await engine.graphql('{ author_connection { edges { cursor } } }');
   expect(errors?.[0]?.message).toBe("field 'author_connection' not found in type: 'query_root'");
   const { data } = await engine.graphql<Json>('{ author(limit: 1) { id } __type(name: "Node") { name } }');
   expect(data).toEqual({ author: [{ id: 1 }], __type: null });
 });
 
-test('a table called like a type of this schema is not in it', async () => {
+test('a table with the name of a type of this schema is left out', async () => {
   await engine.admin('run_sql', { sql: 'create table "PageInfo" (id int primary key)' });
   await engine.admin('pg_track_table', { table: 'PageInfo' });
   const { data } = await ask(
@@ -497,7 +498,7 @@ test('a table called like a type of this schema is not in it', async () => {
   );
 });
 
-test('mutations are those of the other schema, with global ids in what they return', async () => {
+test('mutations are those of the other schema, and return global ids', async () => {
   const { data } = await ask(
     'mutation { insert_secret_one(object: { id: 7, code: "x" }) { id code } delete_secret_by_pk(id: 7) { id } }',
   );

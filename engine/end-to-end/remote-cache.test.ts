@@ -1,4 +1,5 @@
-/** Answers of remote schemas that are kept, end to end: which requests are not sent, and who must not be given another's. */
+/** Tests cached answers of remote schemas end to end: which requests are not sent, and that clients do not get
+ *  answers of others. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -37,20 +38,20 @@ beforeEach(() => {
   remote.headers['cache-control'] = 'max-age=60';
 });
 
-/** How many requests reached the service. */
+/** Returns the number of requests that reached the service. */
 async function sent(ask: () => Promise<unknown>): Promise<number> {
   const before = remote.asked.length;
   await ask();
   return remote.asked.length - before;
 }
 
-test('the same query is sent once, and another is sent', async () => {
+test('the same query is sent once, and another one is sent', async () => {
   const first = await engine.graphql('{ a: n }');
   expect(await sent(async () => expect(await engine.graphql('{ a: n }')).toEqual(first))).toBe(0);
   expect(await sent(() => engine.graphql('{ b: n }'))).toBe(1);
 });
 
-test('nobody is given the answer of another role, session or client', async () => {
+test('answers of another role, session or client are not used', async () => {
   const ask = (role: string, headers = {}) => sent(() => engine.graphql('{ c: n }', { role, headers }));
   expect([await ask('admin'), await ask('admin')]).toEqual([1, 0]);
   expect([await ask('user'), await ask('user')]).toEqual([1, 0]);
@@ -60,7 +61,7 @@ test('nobody is given the answer of another role, session or client', async () =
   expect(await ask('user')).toBe(0);
 });
 
-test('what the service keeps to itself is sent again, and so is every mutation', async () => {
+test('answers that may not be cached are fetched again, and every mutation is sent', async () => {
   remote.headers['cache-control'] = 'private, max-age=60';
   const ask = () => engine.graphql('{ d: n }');
   expect([await sent(ask), await sent(ask)]).toEqual([1, 1]);
@@ -69,12 +70,12 @@ test('what the service keeps to itself is sent again, and so is every mutation',
   expect([await sent(write), await sent(write)]).toEqual([1, 1]);
 });
 
-test('joins are kept, too', async () => {
+test('joins are cached, too', async () => {
   const ask = () => engine.graphql('{ author { far } }');
   expect([await sent(ask), await sent(ask)]).toEqual([1, 0]);
 });
 
-test('nothing of what was kept is given once the remote schema has been reloaded', async () => {
+test('reloading the remote schema clears its cached answers', async () => {
   const ask = () => engine.graphql('{ f: n }');
   expect([await sent(ask), await sent(ask)]).toEqual([1, 0]);
   await engine.admin('reload_remote_schema', { name: 'counter' });
@@ -89,7 +90,7 @@ test('hits and misses are counted', async () => {
   expect(text).toMatch(/pergola_remote_cache_requests_total\{result="miss"\} [1-9]/);
 });
 
-test('nothing is kept unless it is said so', async () => {
+test('nothing is cached by default', async () => {
   const plain = await startTestEngine({ databaseUrl: database.url });
   const ask = () => plain.graphql('{ e: n }');
   expect([await sent(ask), await sent(ask)]).toEqual([1, 1]);

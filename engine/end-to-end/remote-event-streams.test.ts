@@ -1,5 +1,6 @@
-/** Subscriptions to a remote schema that takes no WebSockets and answers with server-sent events: what it is told, how they end, and
- *  that it is not asked for a WebSocket each time. A library's own stream is in remote-peers.test.ts. */
+/** Tests subscriptions to a remote schema that accepts no WebSockets and answers with server-sent events: the
+ *  request, how they end, and that the WebSocket is not tried each time. The stream of a library is in
+ *  remote-peers.test.ts. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
@@ -19,7 +20,7 @@ let engine: TestEngine;
 let url: string;
 let streams: Asked[] = [];
 let handshakes = 0;
-/** How whoever asks for a stream is answered. */
+/** How the service answers a request for a stream. */
 let answer: (response: ServerResponse) => void;
 const begin = (response: ServerResponse) =>
   void response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' }).write(':\n\n');
@@ -93,7 +94,7 @@ const lost = (message: unknown) => ({
   payload: [{ path: ['t'], extensions: { code: 'remote-schema-error', internal: { message } } }],
 });
 
-test('it is asked by a request of its own, and every event is sent as it comes, up to the last', async () => {
+test('it has a request of its own, and every event is sent when it arrives, up to the last', async () => {
   const client = await subscribe();
   const { headers, body, response } = await streamed();
   expect(headers).toMatchObject({ 'x-mine': 'yes', 'x-engine-role': 'admin', 'x-engine-user-id': '7' });
@@ -109,7 +110,7 @@ test('it is asked by a request of its own, and every event is sent as it comes, 
   await expect.poll(() => response.destroyed).toBe(true);
 });
 
-test('who has streamed once is not asked for a WebSocket again, until it is introspected anew', async () => {
+test('after a stream, the WebSocket is not tried again until the next introspection', async () => {
   await subscribe();
   await streamed();
   await subscribe();
@@ -121,7 +122,7 @@ test('who has streamed once is not asked for a WebSocket again, until it is intr
   expect(handshakes).toBe(2);
 });
 
-test('who stops streaming is asked for a WebSocket again', async () => {
+test('when the service stops streaming, the WebSocket is tried again', async () => {
   await subscribe();
   await streamed();
   answer = (response) => void response.writeHead(404).end('gone');
@@ -134,7 +135,7 @@ test('who stops streaming is asked for a WebSocket again', async () => {
   expect(handshakes).toBe(2);
 });
 
-test('it ends at the service when the client ends it, and when the client is gone', async () => {
+test('it ends at the service when the client ends it or disconnects', async () => {
   const count = async () => {
     const text = await (await engine.fetch('/v1/metrics')).text();
     return /^pergola_remote_subscriptions (\d+)$/m.exec(text)?.[1];
@@ -151,7 +152,7 @@ test('it ends at the service when the client ends it, and when the client is gon
   await expect.poll(count).toBe('0');
 });
 
-test('what the service refuses ends with its errors', async () => {
+test('when the service refuses it, it ends with the errors of the service', async () => {
   answer = (response) => void response.writeHead(400).end('{"errors":[{"message":"not today"}]}');
   expect(await (await subscribe()).next()).toEqual({
     type: 'error',
@@ -182,14 +183,14 @@ test.each<[string, (response: ServerResponse) => void]>([
   expect(await (await subscribe()).next()).toMatchObject(lost(message));
 });
 
-test('it is no faster than its client: nothing is lost, and the service waits', async () => {
+test('it is as slow as its client: nothing is lost, and the service waits', async () => {
   const client = await subscribe();
   const { response } = await streamed();
   client.socket.pause();
   const at = 'x'.repeat(1_000_000);
   for (let n = 0; n < 32; n++)
     response.write(`event: next\ndata: {"data":{"t":{"n":${n},"at":"${at}"}}}\n\n`);
-  // What the service could not get rid of stays the same for a while.
+  // Bytes that the service cannot send stay the same for a while.
   const waiting = async () => {
     const before = response.writableLength;
     await new Promise((resolve) => setTimeout(resolve, 500));

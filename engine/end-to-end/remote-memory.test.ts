@@ -1,4 +1,4 @@
-/** A long answer of a remote schema on its way through an engine: in memory once. */
+/** Tests that a long answer of a remote schema is in the engine's memory only once. */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -33,7 +33,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** How many bytes are answered; none is kept. */
+/** Returns the number of bytes of the answer, without keeping them. */
 async function post(path: string, body: object): Promise<number> {
   const headers = { 'content-type': 'application/json', 'x-engine-admin-secret': engine.adminSecret };
   const asking = request(engine.url + path, { method: 'POST', headers });
@@ -54,6 +54,7 @@ test('an answer of 100 MB is in memory once', async () => {
   });
   expect(await post('/v1/graphql', query)).toBe(answer.length);
   const { mostBytes } = await engine.usage();
-  // What was read and is not collected yet is 80 MB at most, however long the answer: of 200 MB, 280 were seen.
+  // Bytes that were read and are not collected yet are 80 MB at most, whatever the length: 280 MB were seen with an
+  // answer of 200 MB.
   expect((mostBytes - before.bytes) / answer.length).toBeLessThan(2.4);
 });

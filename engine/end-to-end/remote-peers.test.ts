@@ -1,4 +1,4 @@
-/** A remote schema served by somebody else's library, in a process of its own. */
+/** Tests a remote schema served by a GraphQL library of another project, in its own process. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -25,7 +25,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-test('unions, interfaces, enums, custom scalars and input objects go both ways', async () => {
+test('unions, interfaces, enums, custom scalars and input objects work in both directions', async () => {
   const { data, errors } = await engine.graphql(
     `query ($filter: BookFilter, $first: Int) {
       books(filter: $filter, first: $first) { id title genre printed sequel { title } }
@@ -46,7 +46,7 @@ test('unions, interfaces, enums, custom scalars and input objects go both ways',
   });
 });
 
-test('fields of federation are fields like any other', async () => {
+test('fields of federation are ordinary fields', async () => {
   const { data } = await engine.graphql(
     'query ($them: [_Any!]!) { _service { sdl } _entities(representations: $them) { ... on Book { title } } }',
     { variables: { them: [{ __typename: 'Book', id: '2' }] } },
@@ -65,7 +65,7 @@ test('mutations and errors', async () => {
   expect(errors).toMatchObject([{ message: 'Unexpected error.', path: ['fails'] }]);
 });
 
-/** A service started with these arguments. */
+/** Starts a service with these arguments. */
 async function startPeer(...args: readonly string[]) {
   const child = spawn(process.execPath, ['testing/yoga.mjs', ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -88,7 +88,7 @@ test.each(['WebSockets', 'server-sent events'])('subscriptions over %s', async (
   await socket.next();
   const query = `subscription { ${before} added { __typename title ... on Titled { heading: title } sequel { id } } ${after} }`;
   socket.send({ type: 'subscribe', id: '1', payload: { query } });
-  // Nobody says that the subscription has begun there: books are added until one is told of.
+  // The service does not report the start of a subscription: books are added until one is received.
   const adding = setInterval(
     () => void engine.graphql(`mutation { ${before} addBook(title: "Ulysses") { id } ${after} }`),
     100,
@@ -100,17 +100,17 @@ test.each(['WebSockets', 'server-sent events'])('subscriptions over %s', async (
   socket.socket.terminate();
 });
 
-test('passing a query through costs little CPU beside asking the service itself', async () => {
+test('forwarding a query costs little CPU compared with querying the service directly', async () => {
   const apart = await createDatabase();
   onTestFinished(apart.drop);
   const asked = { databaseUrl: apart.url, serviceUrl: url };
   const { engine, direct } = await passThroughCpu(asked, { warming: 200, requests: 100, rounds: 3 });
-  // About three times what a client needs to ask anybody; a machine that is busy is slower at both. In microseconds:
-  // node engine/bench/remote.ts.
+  // About three times the CPU of a client, measured in microseconds; a busy machine is slower at both. See: node
+  // engine/bench/remote.ts.
   expect(engine / direct).toBeLessThan(8);
 });
 
-test('what introspection tells of it builds a schema again', async () => {
+test('a schema can be built from the introspection of the engine', async () => {
   const { buildClientSchema, getIntrospectionQuery, validateSchema } = await import('graphql');
   const { data } = await engine.graphql(getIntrospectionQuery());
   const schema = buildClientSchema(data as never);

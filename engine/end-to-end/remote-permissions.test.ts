@@ -1,4 +1,4 @@
-/** Permissions on remote schemas: what a role sees of one, what is preset, what it inherits; and what it must not see. */
+/** Tests permissions on remote schemas: what a role sees, presets, inheritance; and what a role must not see. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -72,7 +72,7 @@ describe('a role sees what its permission says', () => {
     expect(await engine.graphql('{ hidden }')).toEqual({ data: { hidden: 'hidden' } });
   });
 
-  test('fields, arguments, members and values that are left out are not there', async () => {
+  test('fields, arguments, members and values that are left out do not exist', async () => {
     expect(
       (
         await permit(`
@@ -105,7 +105,7 @@ describe('a role sees what its permission says', () => {
     expect(data).toMatchObject({ user: { fields: [{ name: 'id' }, { name: 'name', args: [] }] } });
   });
 
-  test('one role is not another', async () => {
+  test('roles do not share permissions', async () => {
     await permit('type Query { hidden: String }', 'first');
     await permit('type User { id: Int } type Query { user(id: Int!): User }', 'second');
     expect(await ask('{ hidden }', { role: 'first' })).toEqual({ data: { hidden: 'hidden' } });
@@ -113,7 +113,7 @@ describe('a role sees what its permission says', () => {
     expect((await ask('{ user(id: 1) { id } }', { role: 'first' })).errors).toBeDefined();
   });
 
-  test('a permission that is dropped shows nothing more', async () => {
+  test('a dropped permission gives no access', async () => {
     await permit('type Query { hidden: String }');
     expect(await permit('type Query { hidden: String }')).toMatchObject({
       status: 400,
@@ -128,7 +128,7 @@ describe('a role sees what its permission says', () => {
     });
   });
 
-  test('administrators need none, and get none', async () => {
+  test('administrators need no permission, and cannot have one', async () => {
     expect(await permit('type Query { hidden: String }', 'admin')).toMatchObject({
       status: 400,
       body: { code: 'constraint-violation' },
@@ -151,7 +151,7 @@ describe('presets', () => {
     expect(await permit(PART)).toMatchObject({ status: 200 });
   });
 
-  test('session variables are read as the type they stand at', async () => {
+  test('session variables are parsed as the type of their position', async () => {
     expect(await ask('{ user { id } }', { headers: { 'x-engine-user-id': '7' } })).toEqual({
       data: { user: { id: 7 } },
     });
@@ -194,12 +194,12 @@ describe('presets', () => {
     expect(JSON.parse(data!['messages'] as string)).toEqual(filled);
   });
 
-  test('an object that is not given stays away, but for what is preset as a whole', async () => {
+  test('an object that is not given is not sent, unless it is preset as a whole', async () => {
     const { data } = await ask('{ messages }', { headers: { 'x-engine-user-id': '7' } });
     expect(JSON.parse(data!['messages'] as string)).toEqual({ tags: ['a'] });
   });
 
-  test('a client cannot give what is preset', async () => {
+  test('a client cannot set a preset value', async () => {
     const headers = { 'x-engine-user-id': '7' };
     for (const [query, variables, message] of [
       ['{ user(id: 1) { id } }', {}, "'user' has no argument named 'id'"],
@@ -266,14 +266,14 @@ test.each([
     'for the following reasons:\n • expected type of "hidden"("Object field") to be String but received Int\n • field "more" does not exist in the "Object": "Query"\n',
   ],
   ['type Query {', 'because Syntax Error: Expected Name, found <EOF>.'],
-])('a part that does not fit is refused: %s', async (schema, why) => {
+])('a permission that does not fit is refused: %s', async (schema, why) => {
   expect(await permit(schema)).toMatchObject({
     status: 400,
     body: { code: 'validation-failed', error: `${failed} ${why}`, path: '$.args' },
   });
 });
 
-test('a part that fits no more takes its role alone out', async () => {
+test('a permission that no longer fits affects only its role', async () => {
   await permit('type Query { hidden: String }');
   await permit('type User { id: Int } type Query { user(id: Int!): User }', 'other');
   remote.serve('type Query { user(id: Int!): User } type User { id: Int }', {
@@ -290,7 +290,7 @@ test('a part that fits no more takes its role alone out', async () => {
   expect(await ask('{ hidden }')).toEqual({ data: { hidden: 'hidden' } });
 });
 
-test('a role inherits what its parents agree on, unless it has its own', async () => {
+test('a role inherits what its parents have in common, unless it has its own permission', async () => {
   await permit('type User { id: Int name: String } type Query { hidden: String user(id: Int!): User }', 'a');
   await permit('type Query { user(id: Int!): User hidden: String } type User { name: String id: Int }', 'b');
   await permit('type Query { hidden: String }', 'c');
@@ -333,7 +333,7 @@ describe('with --enable-remote-schema-permissions=false', () => {
     const { body } = await engine.admin<{ sources: unknown[] }>('export_metadata', {});
     return { ...body, version: 3, remote_schemas: [declared()] };
   };
-  /** Nobody but administrators may see a remote schema whose permissions are not enforced. */
+  /** Only administrators may see a remote schema whose permissions are not enforced. */
   const expectClosed = async (open: TestEngine) => {
     for (const role of ['user', 'anyone']) {
       expect((await open.graphql('{ hidden }', { role })).errors, role).toBeDefined();
@@ -350,7 +350,7 @@ describe('with --enable-remote-schema-permissions=false', () => {
     });
   };
 
-  test('every role sees all of a remote schema that declares no permissions', async () => {
+  test('every role sees all of a remote schema without permissions', async () => {
     const open = await off();
     expect(await open.graphql('{ hidden }', { role: 'anyone' })).toEqual({ data: { hidden: 'hidden' } });
     await open.close();
@@ -395,14 +395,14 @@ describe('with --enable-remote-schema-permissions=false', () => {
     },
   );
 
-  test('a stored permission is inconsistent at the start', async () => {
+  test('a stored permission is inconsistent after the start', async () => {
     await permit(permission.definition.schema);
     const open = await off();
     await expectClosed(open);
     await open.close();
   });
 
-  test('a directory with a permission is refused at the start', async () => {
+  test('a metadata directory with a permission is refused at the start', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'remote-permissions-'));
     await writeDirectory(folder, parseMetadata(await document()));
     await expect(

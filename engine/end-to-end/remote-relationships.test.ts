@@ -1,4 +1,4 @@
-/** Remote relationships end to end: from rows into a real GraphQL service and into another database. */
+/** Tests remote relationships end to end: from rows to a real GraphQL service and to another database. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -100,8 +100,8 @@ beforeEach(async () => {
 });
 afterEach(() => remote.misbehave(null));
 
-describe('from rows into a remote schema', () => {
-  test('every row gets what belongs to it, in one request for the distinct keys', async () => {
+describe('from rows to a remote schema', () => {
+  test('every row gets its objects, with one request for the distinct keys', async () => {
     await relate('posts', { posts: { arguments: { where: { text: { eq: '$code' } } } } }, ['id', 'code']);
     await relate('post', { post: { arguments: { id: '$id' } } });
     const before = remote.asked.length;
@@ -116,7 +116,7 @@ describe('from rows into a remote schema', () => {
     expect(Object.keys((data as { author: object[] }).author[0]!)).toEqual(['post', 'id']);
     expect(remote.asked).toHaveLength(before + 1);
     expect(asked().variables).toEqual({ k0: 1, k1: 2, k2: 3 });
-    // Two rows have one code, one has none.
+    // Two rows have the same code, one has none.
     const second = await engine.graphql('{ author(order_by: {id: asc}) { posts { id } } }');
     expect(second.data).toEqual({ author: [{ posts: [] }, { posts: null }, { posts: [] }] });
     expect(asked().variables).toEqual({ k0: { text: { eq: 'x' } } });
@@ -132,7 +132,7 @@ describe('from rows into a remote schema', () => {
     expect(remote.asked).toHaveLength(before + 1);
   });
 
-  test('fields on the way, literals, arguments of the client beside those of the relationship', async () => {
+  test('nested fields, literals, and arguments of the client besides those of the relationship', async () => {
     await relate('greeted', {
       user: { arguments: { id: '$id' }, field: { greeting: { arguments: { to: 'all' } } } },
     });
@@ -187,7 +187,7 @@ describe('from rows into a remote schema', () => {
     expect(body.error).toContain('"id" is of type Int!, which is no list');
   });
 
-  test('at any depth, in aggregates, and in what a mutation returns', async () => {
+  test('work at any depth, in aggregates, and in rows that a mutation returns', async () => {
     await relate('post', { post: { arguments: { id: '$id' } } });
     const { data } = await engine.graphql(`{
       a: author_by_pk(id: 1) { staff(order_by: {id: asc}) { mine: post { id } } }
@@ -205,7 +205,7 @@ describe('from rows into a remote schema', () => {
     });
   });
 
-  test('in rows that belong to the answer of an action', async () => {
+  test('work in rows related to the answer of an action', async () => {
     await relate('post', { post: { arguments: { id: '$id' } } });
     const handler = await startRemote('type Query { nothing: Int }');
     handler.misbehave((_, response) => response.end('{"inner":[{"id":2},{"id":1}]}'));
@@ -223,7 +223,7 @@ describe('from rows into a remote schema', () => {
     expect(data).toEqual({ who: { inner } });
   });
 
-  test('no rows ask nobody', async () => {
+  test('without rows there is no request', async () => {
     await relate('post', { post: { arguments: { id: '$id' } } });
     const before = remote.asked.length;
     const { data } = await engine.graphql(
@@ -233,7 +233,7 @@ describe('from rows into a remote schema', () => {
     expect(remote.asked).toHaveLength(before);
   });
 
-  test('its errors are those of the request', async () => {
+  test('its errors are part of the answer', async () => {
     await relate('post', { post: { arguments: { id: '$id' } } });
     const { data, errors } = await engine.graphql('{ author_by_pk(id: 1) { post { broken } } }');
     expect(data ?? null).toBeNull();
@@ -249,7 +249,7 @@ describe('from rows into a remote schema', () => {
     ]);
   });
 
-  test('one that cannot be asked leaves its fields null', async () => {
+  test('a service that cannot be reached leaves the fields null', async () => {
     await relate('post', { post: { arguments: { id: '$id' } } });
     for (const answer of ['nonsense', '[]', '{"data":null}', '{"data":[]}']) {
       remote.misbehave((_, response) => response.end(answer));
@@ -264,7 +264,7 @@ describe('from rows into a remote schema', () => {
     }
   });
 
-  test('a subscription cannot have it', async () => {
+  test('a subscription cannot select it', async () => {
     await relate('post', { post: { arguments: { id: '$id' } } });
     const { errors } = await engine.graphql('subscription { author { post { id } } }');
     expect(errors).toMatchObject([
@@ -292,7 +292,7 @@ describe('operations', () => {
     },
   });
 
-  test('change and drop one, and refuse one that is not there', async () => {
+  test('change and drop one, and refuse an unknown one', async () => {
     await relate('post', { post: { arguments: { id: '$id' } } });
     expect(await relate('post', { hello: { arguments: {} } })).toMatchObject({ status: 400 });
     expect(await relate('staff', { hello: { arguments: {} } })).toMatchObject({ status: 400 });
@@ -315,7 +315,7 @@ describe('operations', () => {
     }
   });
 
-  test('refuse what fits neither side', async () => {
+  test('refuse a relationship that does not fit either side', async () => {
     expect(await relate('post', { post: { arguments: { id: '$name' } } }, ['name'])).toMatchObject(
       inconsistent('"id" is of type Int!, which takes no such value'),
     );
@@ -326,7 +326,7 @@ describe('operations', () => {
     expect(await relateRows('post', 'array', { id: 'author' })).toMatchObject({ status: 400 });
   });
 
-  test('a remote schema that something leads to is not removed', async () => {
+  test('a remote schema in use by a relationship is not removed', async () => {
     await relate('post', { post: { arguments: { id: '$id' } } });
     expect(await admin('remove_remote_schema', { name: 'blog' })).toMatchObject({ status: 400 });
   });
@@ -343,7 +343,7 @@ describe('roles', () => {
     admin('add_remote_schema_permissions', { remote_schema: 'blog', role, definition: { schema } });
   const missing = (name: string) => [{ message: `field '${name}' not found in type: 'author'` }];
 
-  test('without the remote schema do not have the relationship', async () => {
+  test('without access to the remote schema do not have the relationship', async () => {
     await relate('post', { post: { arguments: { id: '$id' } } });
     await readAuthors('user');
     const nothing = await engine.graphql('{ author { post { id } } }', { role: 'user' });
@@ -356,7 +356,7 @@ describe('roles', () => {
     expect(hidden.errors).toMatchObject([{ message: "field 'text' not found in type: 'Post'" }]);
   });
 
-  test('that do not see an argument the relationship gives do not have it', async () => {
+  test('without access to an argument of the relationship do not have it', async () => {
     await relate('later', { posts: { arguments: { where: { id: { gt: '$id' } } } } });
     await readAuthors('user');
     await show(
@@ -389,7 +389,7 @@ describe('roles', () => {
   });
 });
 
-describe('from rows into another database', () => {
+describe('from rows to another database', () => {
   beforeEach(async () => {
     await admin('pg_add_source', {
       name: 'shop',
@@ -412,7 +412,7 @@ describe('from rows into another database', () => {
     const headers = { 'content-type': 'application/json', 'x-engine-admin-secret': engine.adminSecret };
     const body = JSON.stringify({ query });
     const response = await engine.fetch('/v1/graphql', { method: 'POST', headers, body });
-    // The last digit would be lost in JavaScript.
+    // JavaScript would lose the last digit.
     expect(await response.text()).toBe(
       '{"data":{"author":[' +
         '{"profile":{"bio":"first"},"sales":[{"id":2,"price":20}],"sales_aggregate":{"aggregate":{"count":2}}},' +
@@ -422,7 +422,7 @@ describe('from rows into another database', () => {
     );
   });
 
-  test('by several columns; a null belongs to nothing', async () => {
+  test('by several columns; a null key has no rows', async () => {
     await relateRows('sales', 'array', { id: 'author', code: 'code' });
     const { data } = await engine.graphql('{ author(order_by: {id: asc}) { sales { id } } }');
     expect(data).toEqual({ author: [{ sales: [{ id: 1 }] }, { sales: [] }, { sales: [{ id: 3 }] }] });
@@ -458,7 +458,7 @@ describe('from rows into another database', () => {
     expect(failed.errors).toMatchObject([{ path: ['author_by_pk', 'sales', 'writer', 'post'] }]);
   });
 
-  test('a role sees the rows it may read there, and no field where it may read none', async () => {
+  test('a role sees the rows it may read there, and has no field if it may read none', async () => {
     await relateRows('sales', 'array', { id: 'author' });
     const permission = { columns: ['id'], filter: {} };
     await admin('pg_create_select_permission', { table: 'author', role: 'user', permission });

@@ -1,4 +1,4 @@
-/** Remote schemas end to end: real services, a real database beside them, every operation, faults included. */
+/** Tests remote schemas end to end: real services beside a real database, every operation, faults included. */
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
@@ -100,14 +100,14 @@ describe('fields of a remote schema', () => {
     expect(lastAsked().query).not.toContain('author');
   });
 
-  test('connections are kept', async () => {
+  test('connections are kept alive', async () => {
     await engine.graphql('{ strict }');
     const before = remote.connections();
     for (let i = 0; i < 5; i++) await engine.graphql('{ strict }');
     expect(remote.connections()).toBe(before);
   });
 
-  test('fragments, unions, directives and input objects mean what they mean there', async () => {
+  test('fragments, unions, directives and input objects keep their meaning', async () => {
     const { data } = await engine.graphql(
       `query ($near: Near, $no: Boolean!) {
         search { ...found } echo(near: $near, json: {a: [1, "b"]})
@@ -151,7 +151,7 @@ describe('fields of a remote schema', () => {
       "variable 'n' is declared as 'String', but used where 'Int' is expected",
       '$.selectionSet.echo.args.number',
     ],
-  ])('what is wrong is found before the service is asked: %s', async (query, message, path) => {
+  ])('errors are found before a request is sent: %s', async (query, message, path) => {
     const before = remote.asked.length;
     const { errors } = await engine.graphql(query);
     expect(errors?.[0]).toMatchObject({
@@ -161,7 +161,7 @@ describe('fields of a remote schema', () => {
     expect(remote.asked).toHaveLength(before);
   });
 
-  test('plans are kept by the shape of variables, whatever their values', async () => {
+  test('plans are cached by the shape of variables, whatever their values', async () => {
     const query = 'query ($n: Int) { echo(number: $n) }';
     for (const n of [1, 2, 3]) {
       const { data } = await engine.graphql(query, { variables: { n } });
@@ -169,7 +169,7 @@ describe('fields of a remote schema', () => {
     }
   });
 
-  test('numbers keep their digits on both ways', async () => {
+  test('numbers keep their digits in both directions', async () => {
     remote.misbehave((_, response) => response.end('{"data":{"strict":12345678901234567890.10}}'));
     const response = await engine.fetch('/v1/graphql', {
       method: 'POST',
@@ -178,7 +178,7 @@ describe('fields of a remote schema', () => {
     expect(await response.text()).toBe('{"data":{"strict":12345678901234567890.10}}');
   });
 
-  test('mutations run in their order, and stop at the first that fails', async () => {
+  test('mutations run in order, and stop at the first that fails', async () => {
     const insert = (id: number) => `i${id}: insert_author_one(object: {id: ${id}, name: "x"}) { id }`;
     count = 0;
     const done = await engine.graphql(`mutation { ${insert(10)} a: count b: count ${insert(11)} c: count }`);
@@ -201,7 +201,7 @@ describe('fields of a remote schema', () => {
     ]);
   });
 
-  test('introspection knows its types, and those an interface alone leads to', async () => {
+  test('introspection has its types, including those that only an interface leads to', async () => {
     const { data } = await engine.graphql<{ __schema: { types: { name: string }[] } }>(
       '{ __schema { types { name } } being: __type(name: "Being") { kind possibleTypes { name } } near: __type(name: "Near") { inputFields { name defaultValue } } }',
     );
@@ -220,7 +220,7 @@ describe('fields of a remote schema', () => {
 });
 
 describe('customization', () => {
-  test('a namespace, names of types and fields; __typename is told in ours', async () => {
+  test('a namespace, names of types and fields; __typename has the customized name', async () => {
     await add('beings', {
       customization: {
         root_fields_namespace: 'space',
@@ -283,7 +283,7 @@ describe('customization', () => {
       'attempt to customize reserved field name "__typename"',
       'invalid-params',
     ],
-  ])('what does not fit is refused: %j', async (customization, error, code) => {
+  ])('a customization that does not fit is refused: %j', async (customization, error, code) => {
     expect(await add('beings', { customization })).toMatchObject({
       status: 400,
       body: { error, code, path: '$.args' },
@@ -306,7 +306,7 @@ describe('customization', () => {
 });
 
 describe('headers', () => {
-  test('the metadata comes first, then session variables, then the client where it is forwarded', async () => {
+  test('the metadata overrides session variables, which override forwarded headers of the client', async () => {
     const headers = [
       { name: 'X-Key', value_from_env: 'REMOTE_KEY' },
       { name: 'X-Engine-Test', value: 'configured' },
@@ -332,7 +332,7 @@ describe('headers', () => {
     expect(lastAsked().headers).not.toHaveProperty('x-own');
   });
 
-  test('secrets of the engine itself are sent nowhere', async () => {
+  test('secrets of the engine are never sent', async () => {
     const before = remote.asked.length;
     const own = 'ENGINE_GRAPHQL_ADMIN_SECRET';
     for (const definition of [
@@ -347,7 +347,7 @@ describe('headers', () => {
     expect(remote.asked).toHaveLength(before);
   });
 
-  test('cookies it sets reach the client', async () => {
+  test('its cookies are sent to the client', async () => {
     await add('beings');
     remote.headers['set-cookie'] = ['a=1', 'b=2'];
     const response = await engine.fetch('/v1/graphql', {
@@ -359,10 +359,10 @@ describe('headers', () => {
   });
 });
 
-describe('what goes wrong', () => {
+describe('failures', () => {
   beforeEach(() => add('beings', { timeout_seconds: 1 }));
 
-  test('errors of the service are passed on, and there is no data then', async () => {
+  test('errors of the service are returned, without data', async () => {
     const { data, errors } = await engine.graphql('{ author { id } broken }');
     expect(data).toBeNull();
     expect(errors).toEqual([{ message: 'it broke', path: ['broken'], locations: [expect.anything()] }]);
@@ -415,30 +415,30 @@ describe('what goes wrong', () => {
     expect(String(internal?.message)).toMatch(cause);
   });
 
-  test('a field of another shape than its type is null, and only that', async () => {
+  test('only a field whose value does not match its type is null', async () => {
     remote.misbehave(answerWith('{"data":{"being":[1],"broken":"fine"}}'));
     const { data, errors } = await engine.graphql('{ being(id: 1) { id } broken }');
     expect(data).toEqual({ being: null, broken: 'fine' });
     expect(errors).toMatchObject([{ path: ['being'], message: expect.stringContaining('not of the type') }]);
   });
 
-  test('where null is not allowed there is no data', async () => {
+  test('there is no data if a non-nullable field is null', async () => {
     remote.misbehave(answerWith('garbage'));
     const { data, errors } = await engine.graphql('{ author { id } strict }');
     expect(data).toBeNull();
     expect(errors).toHaveLength(1);
   });
 
-  test('causes are for administrators', async () => {
+  test('only administrators see causes', async () => {
     remote.misbehave((_, response) => response.destroy());
     const { errors } = await engine.graphql('{ broken }', { role: 'user' });
     expect(errors![0]!.extensions).not.toHaveProperty('internal');
     expect(errors![0]!.message).not.toContain('from the environment');
   });
 
-  test('ten megabytes pass through', async () => {
+  test('ten megabytes are forwarded', async () => {
     const long = 'x'.repeat(10_000_000);
-    // On a busy machine they take longer than what hangs is given here.
+    // On a busy machine this takes longer than the time limit for hanging services.
     await admin('update_remote_schema', { name: 'beings', definition: { url: remote.url } });
     remote.misbehave(answerWith(`{"data":{"broken":"${long}"}}`));
     const { data } = await engine.graphql<{ broken: string }>('{ broken author { id } }');
@@ -478,7 +478,7 @@ describe('operations', () => {
       });
   });
 
-  test('one that cannot be asked is not added', async () => {
+  test('a service that cannot be reached is not added', async () => {
     const definition = { url: 'http://127.0.0.1:1/' };
     expect(await admin('add_remote_schema', { name: 'gone', definition })).toMatchObject({
       status: 400,
@@ -490,7 +490,7 @@ describe('operations', () => {
     });
   });
 
-  test('fields that are there already are refused', async () => {
+  test('fields that exist already are refused', async () => {
     await add('beings');
     const again = await engine.admin(
       'add_remote_schema',
@@ -510,7 +510,7 @@ describe('operations', () => {
     );
   });
 
-  test('an upstream that is down makes its schema inconsistent and nothing else, until it is reloaded', async () => {
+  test('when the service is down, only its remote schema is inconsistent, until it is reloaded', async () => {
     await add('beings');
     remote.misbehave((_, response) => response.destroy());
     expect(await admin('reload_metadata', {})).toMatchObject({
@@ -528,7 +528,7 @@ describe('operations', () => {
     expect(await admin('get_inconsistent_metadata', {})).toMatchObject({ body: { is_consistent: true } });
   });
 
-  test('stored queries over it are judged while it is there, and answer at URLs', async () => {
+  test('stored queries on it are validated while it is available, and answer at endpoints', async () => {
     await add('beings');
     const collect = (query: string) =>
       admin('create_query_collection', { name: 'c', definition: { queries: [{ name: 'q', query }] } });
@@ -548,7 +548,7 @@ describe('operations', () => {
     });
   });
 
-  test('over a WebSocket it is asked, too', async () => {
+  test('it is available over WebSockets, too', async () => {
     await add('beings');
     const socket = await openSocket(engine.url, 'graphql-transport-ws');
     socket.send({
@@ -561,7 +561,7 @@ describe('operations', () => {
     socket.close();
   });
 
-  test('an engine starts although an upstream is down', async () => {
+  test('the engine starts while a service is down', async () => {
     await add('beings');
     remote.misbehave((_, response) => response.destroy());
     const second = await startTestEngine({ databaseUrl: database.url });

@@ -1,4 +1,5 @@
-/** Subscriptions to remote schemas end to end: both sub-protocols, what they are told of us, roles and presets, names, loss. */
+/** Tests subscriptions to remote schemas end to end: both sub-protocols, the headers the service receives, roles and
+ *  presets, names, lost connections. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
@@ -41,7 +42,7 @@ beforeEach(async () => {
   remote.takeSockets('graphql-transport-ws', (peer) => peers.push(peer));
 });
 
-/** A client of ours that has subscribed. */
+/** Opens a client and subscribes. */
 async function subscribe(query: string, { headers = {}, variables = {} } = {}) {
   const client = await openSocket(engine.url, 'graphql-transport-ws');
   onTestFinished(() => client.socket.terminate());
@@ -52,7 +53,7 @@ async function subscribe(query: string, { headers = {}, variables = {} } = {}) {
   return client;
 }
 
-/** The service's side of the subscription made last, once it has been asked. */
+/** Returns the service's side of the latest subscription, once it has arrived. */
 async function asked(start = 'subscribe') {
   for (let i = 0; peers.length === 0 && i < 500; i++) await sleep(5);
   const peer = peers.at(-1)!;
@@ -74,7 +75,7 @@ const next = (payload: unknown) => ({ type: 'next', id: 'a', payload });
 describe('a subscription to a remote schema', () => {
   beforeEach(() => add());
 
-  test('is handed on, with its variables, and every event is sent as it comes', async () => {
+  test('is forwarded with its variables, and every event is sent when it arrives', async () => {
     const client = await subscribe('subscription T($from: Int) { t: ticks(from: $from) { n at } }', {
       variables: { from: 3 },
     });
@@ -96,7 +97,7 @@ describe('a subscription to a remote schema', () => {
     await service.closed;
   });
 
-  test('is told who asks, in the handshake and in the first message', async () => {
+  test('sends the session in the handshake and in the first message', async () => {
     await subscribe('subscription { ticks { n } }', { headers: { 'x-engine-user-id': '7' } });
     const { headers, init } = await asked();
     const told = { 'x-engine-role': 'admin', 'x-engine-user-id': '7' };
@@ -105,7 +106,7 @@ describe('a subscription to a remote schema', () => {
     expect(JSON.stringify([headers, init])).not.toContain(engine.adminSecret);
   });
 
-  test('is counted, and its beginning is told like any request', async () => {
+  test('is counted, and its start is reported like any request', async () => {
     const count = async () => /^pergola_remote_subscriptions (\d+)$/m.exec(await metrics())?.[1];
     const metrics = async () => (await engine.fetch('/v1/metrics')).text();
     observed.length = 0;
@@ -126,7 +127,7 @@ describe('a subscription to a remote schema', () => {
       .toContainEqual(expect.objectContaining({ ...called, status: null, failure }));
   });
 
-  test('ends at the service when the client ends it, and when the client is gone', async () => {
+  test('ends at the service when the client ends it or disconnects', async () => {
     const client = await subscribe('subscription { ticks { n } }');
     const first = await asked();
     client.send({ type: 'complete', id: 'a' });
@@ -139,14 +140,14 @@ describe('a subscription to a remote schema', () => {
     await second.closed;
   });
 
-  test('has signs of life answered', async () => {
+  test('has its pings answered', async () => {
     await subscribe('subscription { ticks { n } }');
     const service = await asked();
     service.send({ type: 'ping' });
     expect(await service.next()).toEqual({ type: 'pong' });
   });
 
-  test('may come with errors, and one event that has some is not the last', async () => {
+  test('may contain errors, and goes on after an event with errors', async () => {
     const client = await subscribe('subscription { ticks { n } }');
     const service = await asked();
     const error = { message: 'skipped', path: ['ticks'], extensions: { code: 'X' } };
@@ -156,7 +157,7 @@ describe('a subscription to a remote schema', () => {
     expect(await client.next()).toEqual(next(tick(2)));
   });
 
-  test('that the service refuses ends with its errors', async () => {
+  test('ends with the errors of the service when the service refuses it', async () => {
     const client = await subscribe('subscription { ticks { n } }');
     const service = await asked();
     service.send({ type: 'error', id: '1', payload: [{ message: 'not today' }] });
@@ -223,7 +224,7 @@ describe('a subscription to a remote schema', () => {
     }
   });
 
-  test('is no faster than its client: nothing is lost, and the service waits', async () => {
+  test('is as slow as its client: nothing is lost, and the service waits', async () => {
     const client = await subscribe('subscription { ticks { n at } }');
     const service = await asked();
     client.socket.pause();
@@ -236,7 +237,7 @@ describe('a subscription to a remote schema', () => {
       expect(await client.next()).toMatchObject({ payload: { data: { ticks: { n } } } });
   });
 
-  test('goes on when the metadata changes, and ends when its field is gone', async () => {
+  test('goes on when the metadata changes, and ends when its field is removed', async () => {
     const client = await subscribe('subscription { ticks { n } }');
     const service = await asked();
     await engine.admin('pg_track_table', { table: 'author' });
@@ -252,7 +253,7 @@ describe('a subscription to a remote schema', () => {
   });
 });
 
-test('one whose field is of a table since the metadata changed ends, and may begin again', async () => {
+test('whose field has become that of a table ends, and may start again', async () => {
   await add();
   const client = await subscribe('subscription { ticks { n } }');
   await asked();
@@ -266,7 +267,7 @@ test('one whose field is of a table since the metadata changed ends, and may beg
   expect(await client.next()).toEqual(next({ data: { ticks: [] } }));
 });
 
-test('a service that does not answer in time is told of', async () => {
+test('reports a service that does not answer in time', async () => {
   await add({ timeout_seconds: 1 });
   const client = await subscribe('subscription { ticks { n } }');
   expect(await client.next()).toMatchObject({
@@ -275,14 +276,14 @@ test('a service that does not answer in time is told of', async () => {
   });
 });
 
-test('a service that has no WebSockets is told of', async () => {
+test('reports a service without WebSockets', async () => {
   remote.takeSockets('another protocol', () => {});
   await add();
   const client = await subscribe('subscription { ticks { n } }');
   expect(await client.next()).toMatchObject({ payload: [{ extensions: { code: 'remote-schema-error' } }] });
 });
 
-test('a service that is gone is told of, and so is one that is not there', async () => {
+test('reports a lost connection, and a service that cannot be reached', async () => {
   await add({ url: remote.url });
   const client = await subscribe('subscription { ticks { n } }');
   await asked();
@@ -297,7 +298,7 @@ test('a service that is gone is told of, and so is one that is not there', async
   expect(remote.url).not.toBe(url);
 });
 
-test('a service of the older sub-protocol is spoken to in that', async () => {
+test('speaks the older sub-protocol with a service that has only that', async () => {
   remote.takeSockets('graphql-ws', (peer) => peers.push(peer));
   await add();
   const client = await subscribe('subscription { ticks { n } }');
@@ -313,7 +314,7 @@ test('a service of the older sub-protocol is spoken to in that', async () => {
   expect(await refused.next()).toMatchObject({ type: 'error', payload: [{ message: 'older' }] });
 });
 
-test('names are ours: namespace, types and fields, also in errors', async () => {
+test('has customized names: namespace, types and fields, also in errors', async () => {
   await add({
     customization: {
       root_fields_namespace: 'clock',
@@ -333,7 +334,7 @@ test('names are ours: namespace, types and fields, also in errors', async () => 
   );
 });
 
-test('a role sees what its permission shows, and its presets are sent, whoever it says it is', async () => {
+test('follows the permission of the role, with its presets, whatever the client sends', async () => {
   await add();
   const schema = `type Tick { n: Int! } type Query { now: Tick }
     type Subscription { ticks(owner: String @preset(value: "x-engine-user-id")): Tick }`;
@@ -363,7 +364,7 @@ test('a role sees what its permission shows, and its presets are sent, whoever i
   expect(peers).toHaveLength(1);
 });
 
-test("a role that loses its permission hears nothing more, not even the service's next event", async () => {
+test('of a role that loses its permission ends before the next event', async () => {
   await add();
   const definition = {
     schema: 'type Tick { n: Int! } type Query { now: Tick } type Subscription { ticks: Tick }',
@@ -380,7 +381,7 @@ test("a role that loses its permission hears nothing more, not even the service'
   await service.closed;
 });
 
-test('client headers are forwarded where the metadata says so, below its own', async () => {
+test('forwards client headers if the metadata says so, which its own headers override', async () => {
   await add({ forward_client_headers: true, headers: [{ name: 'X-Key', value: 'ours' }] });
   await subscribe('subscription { ticks { n } }', {
     headers: { authorization: 'Bearer me', 'x-key': 'theirs' },
@@ -390,7 +391,7 @@ test('client headers are forwarded where the metadata says so, below its own', a
   expect(headers['x-engine-admin-secret']).toBeUndefined();
 });
 
-test('subscriptions at a service are counted like any, and end where their client reads nothing', async () => {
+test('counts against the limits, and ends when its client does not read', async () => {
   await add();
   const limits = {
     maxSubscriptionsPerConnection: 1,

@@ -1,5 +1,5 @@
-/** Relationships that start in a remote schema, end to end: from what a real GraphQL service answers to rows of a database and
- *  into other services, and back. */
+/** Tests relationships that start in a remote schema, end to end: from the answers of a real GraphQL service to rows
+ *  of a database and to other services, and back. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -100,7 +100,7 @@ afterEach(() => {
 });
 
 describe('from objects of a remote schema to rows', () => {
-  test('every object gets its row, its rows and their aggregate; what was not asked for is not told', async () => {
+  test('every object gets its row, its rows and their aggregate; keys that were not selected are not returned', async () => {
     expect(await relate('User', 'account', rows('account', 'object', { id: 'id' }))).toMatchObject({
       status: 200,
       body: { message: 'success' },
@@ -128,20 +128,20 @@ describe('from objects of a remote schema to rows', () => {
     expect(Object.keys((data as { users: object[] }).users[0]!)).toEqual(Object.keys(first));
   });
 
-  test('one upstream request and one statement, for the distinct keys', async () => {
+  test('there are one request to the service and one statement, for the distinct keys', async () => {
     await relate('User', 'account', rows('account', 'object', { id: 'id' }));
     const before = shop.asked.length;
     await ask('{ users { account { id } } }');
     expect(shop.asked.slice(before).map(({ query }) => query)).toEqual(['{users{k0_0:id}}']);
   });
 
-  test('nothing is parsed or added where no relationship is asked for', async () => {
+  test('an answer without relationships is neither parsed nor changed', async () => {
     await relate('User', 'account', rows('account', 'object', { id: 'id' }));
     await ask('{ users { id } }');
     expect(shop.asked.at(-1)!.query).toBe('{users{id}}');
   });
 
-  test('in any place: lists, objects, mutations, beside other roots', async () => {
+  test('work anywhere: in lists, objects, mutations, beside other root fields', async () => {
     await relate('User', 'account', rows('account', 'object', { id: 'id' }));
     const data = await ask(
       '{ user(id: 1) { best { friend { account { label } } } } account_by_pk(id: 3) { id } text }',
@@ -156,7 +156,7 @@ describe('from objects of a remote schema to rows', () => {
     expect(changed).toEqual({ rename: { name: 'x', account: { label: 'account 2' } } });
   });
 
-  test("a key by the name of a client's own alias is another", async () => {
+  test("a client's alias with the name of a key does not replace the key", async () => {
     await relate('User', 'account', rows('account', 'object', { id: 'id' }));
     const data = await ask('{ user(id: 1) { k0_0: name account { k0_0: label } } }');
     expect(data).toEqual({ user: { k0_0: 'user 1', account: { k0_0: 'account 1' } } });
@@ -176,7 +176,7 @@ describe('fragments', () => {
     await relate('Shop', 'sales', rows('account', 'object', { id: 'id' }));
   });
 
-  test('each member of a union has its own relationships, even of one name', async () => {
+  test('each member of a union has its own relationships, also with equal names', async () => {
     const data = await ask(`{ things { __typename
       ... on Book { sales(order_by: {id: asc}) { id } owner { account { label } } }
       ... on Shop { sales { label } name }
@@ -195,7 +195,7 @@ describe('fragments', () => {
     });
   });
 
-  test('fields of one name in different objects are different fields', async () => {
+  test('fields with the same name in different objects are different fields', async () => {
     const data = await ask(`{ things {
       ... on Book { owner { account { label } } } ... on Shop { owner { account { id } } }
     } }`);
@@ -209,7 +209,7 @@ describe('fragments', () => {
     });
   });
 
-  test('what several fragments ask of one field is asked once', async () => {
+  test('a field that several fragments select is fetched once', async () => {
     const query = `{ user(id: 1) { ...A ...B account { id } } }
       fragment A on User { account { label } } fragment B on User { account { boss } name }`;
     expect(await ask(query)).toEqual({
@@ -220,7 +220,7 @@ describe('fragments', () => {
     expect(errors).toHaveLength(1);
   });
 
-  test('an interface and its objects may ask for parts of one field', async () => {
+  test('an interface and its objects may select different parts of one field', async () => {
     const data = await ask(
       `{ named { owner { account { id } } ... on Shop { owner { account { label } } } } }`,
     );
@@ -233,7 +233,7 @@ describe('fragments', () => {
     });
   });
 
-  test('what is left out is not there, whatever the variables', async () => {
+  test('skipped fields are absent, whatever the variables', async () => {
     const query = `query($a: Boolean!, $b: Boolean!) { user(id: 1) {
       name account @include(if: $a) { id } ... @skip(if: $b) { account { label } } } }`;
     const asked = async (a: boolean, b: boolean) => {
@@ -249,8 +249,8 @@ describe('fragments', () => {
   });
 });
 
-describe('into other remote schemas', () => {
-  test('arguments, lists of keys, literals, fields on the way', async () => {
+describe('to other remote schemas', () => {
+  test('arguments, lists of keys, literals, nested fields', async () => {
     await relate('User', 'posts', remoteField({ posts: { arguments: { of: { author: '$id' } } } }));
     await relate('User', 'many', remoteField({ many: { arguments: { ids: '$bookIds' } } }, ['bookIds']));
     await relate('User', 'same', remoteField({ post: { arguments: { id: 3 } } }, []));
@@ -268,7 +268,7 @@ describe('into other remote schemas', () => {
     expect(blog.asked).toHaveLength(before + 4);
   });
 
-  test('any way there and back, at any depth, a request a level', async () => {
+  test('back and forth at any depth, with one request for each level', async () => {
     await relate('User', 'account', rows('account', 'object', { id: 'id' }));
     await relate(
       'Post',
@@ -306,7 +306,7 @@ describe('into other remote schemas', () => {
     expect(blog.asked).toHaveLength(before + 1);
   });
 
-  test('names that are customized on either side', async () => {
+  test('customized names on either side', async () => {
     for (const name of ['shop', 'blog']) {
       const customization = {
         root_fields_namespace: name,
@@ -350,7 +350,7 @@ describe('faults', () => {
       response.end(typeof answer === 'string' ? answer : JSON.stringify(answer)),
     );
 
-  test('of the other side leave the rest, and are told where they are', async () => {
+  test('of the other side affect only their fields, with an error at their path', async () => {
     for (const answer of [
       'nonsense',
       '[]',
@@ -375,7 +375,7 @@ describe('faults', () => {
     expect(one.errors).toMatchObject([{ path: ['users', 'posts'] }]);
   });
 
-  test('one that hangs is waited for as long as it may take', async () => {
+  test('a service that hangs fails after its timeout', async () => {
     const definition = { url: blog.url, timeout_seconds: 1 };
     await admin('update_remote_schema', { name: 'blog', definition });
     blog.misbehave(() => {});
@@ -398,13 +398,13 @@ describe('faults', () => {
     }
   });
 
-  test('what is no object where one should be has nothing joined', async () => {
+  test('a value that is no object has nothing joined', async () => {
     answerOf(shop, `{"data":{"users":[7, null, 90071992547409931234, "x", [], {}, {"k0_0": 1}]}}`);
     const { data } = await engine.graphql('{ users { post { id } } }');
     expect((data as { users: unknown[] }).users.at(-1)).toEqual({ post: { id: 1 } });
   });
 
-  test('a subscription that is handed on cannot have it', async () => {
+  test('a forwarded subscription cannot select it', async () => {
     const { errors } = await engine.graphql('subscription { renamed { post { id } } }');
     expect(errors).toMatchObject([
       {
@@ -417,7 +417,7 @@ describe('faults', () => {
     ]);
   });
 
-  test('errors of the first side are told as ever, and nothing is joined', async () => {
+  test('errors of the first service are returned, and nothing is joined', async () => {
     answerOf(shop, { data: { user: null }, errors: [{ message: 'no', path: ['user'] }] });
     const before = blog.asked.length;
     const { data, errors } = await engine.graphql('{ user(id: 1) { post { id } } }');
@@ -437,7 +437,7 @@ describe('operations', () => {
     },
   });
 
-  test('create, change and drop one, and refuse one that is not there', async () => {
+  test('create, change and drop one, and refuse an unknown one', async () => {
     const missing = {
       status: 400,
       body: { code: 'not-exists', error: 'no relationship defined on remote schema "shop" with name "post"' },
@@ -469,7 +469,7 @@ describe('operations', () => {
     expect(JSON.stringify(body)).not.toContain('remote_relationships');
   });
 
-  test('refuse what fits neither side', async () => {
+  test('refuse a relationship that does not fit either side', async () => {
     const noObject = 'remote relationships on a remote schema can only be defined on object types';
     expect(await relate('Nobody', 'post', definition)).toMatchObject(
       inconsistent('no type named Nobody defined in remote schema "shop"'),
@@ -499,7 +499,7 @@ describe('operations', () => {
     expect(await relate('User', 'post', by('big'))).toMatchObject({ status: 200 });
   });
 
-  test('it is inconsistent while its type is gone, and comes back with it', async () => {
+  test('it is inconsistent while its type is missing, and consistent again after', async () => {
     await relate('User', 'post', definition);
     const exported = (await admin('export_metadata', {})).body;
     shop.serve('type Query { text: String }', SHOP_RESOLVERS);
@@ -525,7 +525,7 @@ describe('operations', () => {
     expect((await admin('export_metadata', {})).body).toEqual(exported);
   });
 
-  test('what it leads to is not dropped under it, or takes it along', async () => {
+  test('its target cannot be dropped without cascade, which drops the relationship too', async () => {
     await relate('User', 'post', definition);
     await relate('User', 'account', rows('account', 'object', { id: 'id' }));
     const dependent = (relationship: string) => ({
@@ -572,7 +572,7 @@ describe('roles', () => {
     { message: `field '${field}' not found in type: '${type}'` },
   ];
 
-  test('have it where they see both sides, and of each no more than they may', async () => {
+  test('have it if they see both sides, and see no more of each than they may', async () => {
     await relate('User', 'account', rows('account', 'object', { id: 'id' }));
     await relate('User', 'sales', rows('sale', 'array', { id: 'account' }));
     await show('shop', 'type User { name: String } type Query { users: [User!]! }');
@@ -595,7 +595,7 @@ describe('roles', () => {
     expect(type.data).toEqual({ __type: { fields: [{ name: 'account' }, { name: 'name' }] } });
   });
 
-  test('into a remote schema as far as they see that, with what it presets', async () => {
+  test('to a remote schema have what they see of it, with its presets', async () => {
     await relate('User', 'posts', remoteField({ posts: { arguments: { of: { author: '$id' } } } }));
     await relate(
       'Post',

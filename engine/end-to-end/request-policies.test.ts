@@ -1,4 +1,5 @@
-/** Request policies from end to end: what clients of each role are told, and that a change of the metadata counts at once. */
+/** Tests request policies end to end: what clients of each role receive, and that a change of the metadata takes
+ *  effect at once. */
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { type GraphqlAnswer, startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -56,7 +57,7 @@ const BOOKS = '{ book(order_by: { id: asc }) { id } }';
 const ofUser = { book: [{ id: 1 }, { id: 2 }] };
 const NOT_ALLOWED = 'validation-failed $: query is not allowed';
 
-test('an allow list lets through what its collections hold, to whom their scope says', async () => {
+test('an allow list accepts what its collections contain, for the roles in their scope', async () => {
   const ask = async (role: string) => told(await closed.graphql(BOOKS, { role }));
   expect(await ask('user')).toBe(NOT_ALLOWED);
   expect(await ask('admin')).toEqual(ofUser);
@@ -82,7 +83,7 @@ test('an allow list that is not enforced refuses nothing', async () => {
   expect(told(await engine.graphql(BOOKS, { role: 'user' }))).toEqual(ofUser);
 });
 
-test('limits hold from the moment they are set to the moment they are lifted, for the roles they are for', async () => {
+test('limits take effect when they are set and end when they are removed, for their roles', async () => {
   const ask = async (role: string) => told(await engine.graphql(BOOKS, { role }));
   await done('set_api_limits', { node_limit: { global: 1, per_role: { user: 0 } } });
   expect(await ask('user')).toMatch(/^node-limit-exceeded \$: node limit exceeded/);
@@ -95,12 +96,12 @@ test('limits hold from the moment they are set to the moment they are lifted, fo
   expect((await engine.admin<object>('export_metadata', {})).body).not.toHaveProperty('api_limits');
 });
 
-test('limits that cannot be are refused', async () => {
+test('invalid limits are refused', async () => {
   const { status, body } = await engine.admin('set_api_limits', { depth_limit: { global: -1 } });
   expect([status, body]).toMatchObject([400, { code: 'parse-failed' }]);
 });
 
-test('introspection is closed to a role and open to the others', async () => {
+test('introspection can be disabled for one role only', async () => {
   const ask = async (role: string) =>
     told(await engine.graphql('{ __schema { queryType { name } } }', { role }));
   await done('set_graphql_schema_introspection_options', { disabled_for_roles: ['user'] });
@@ -116,7 +117,7 @@ async function post(body: unknown, role = 'user'): Promise<unknown> {
   return response.json();
 }
 
-test('a persisted query is refused, other extensions are not', async () => {
+test('a persisted query is refused, other extensions are accepted', async () => {
   const persistedQuery = { version: 1, sha256Hash: 'abc' };
   for (const query of [BOOKS, undefined])
     expect(told((await post({ query, extensions: { persistedQuery } })) as never)).toBe(
@@ -126,7 +127,7 @@ test('a persisted query is refused, other extensions are not', async () => {
   expect(await post({ query: BOOKS, extensions: null })).toEqual({ data: ofUser });
 });
 
-test('a batch may hold so many operations', async () => {
+test('a batch has a maximum number of operations', async () => {
   await done('set_api_limits', { batch_limit: { global: 2 } });
   const one = { query: BOOKS };
   expect(await post([one, one])).toEqual([{ data: ofUser }, { data: ofUser }]);
@@ -138,7 +139,7 @@ test('a batch may hold so many operations', async () => {
 
 const TOO_OFTEN = 'rate-limit-exceeded $: rate limit exceeded: no more than 2 operations a minute';
 
-test('a role may ask so often, each operation of a batch counting, and the administrator as often as they like', async () => {
+test('a role has a maximum rate that counts each operation of a batch; administrators have none', async () => {
   await done('set_api_limits', { rate_limit: { per_role: { user: { max_reqs_per_min: 2 } } } });
   const one = { query: BOOKS };
   const [first, second, third] = (await post([one, one, one])) as GraphqlAnswer<unknown>[];
@@ -154,7 +155,7 @@ test('a role may ask so often, each operation of a batch counting, and the admin
   expect(older.status).toBe(429);
 });
 
-test('with addresses to tell clients apart, what a client writes itself into X-Forwarded-For is no address', async () => {
+test('addresses in X-Forwarded-For that a client added itself are ignored', async () => {
   await done('set_api_limits', { rate_limit: { global: { max_reqs_per_min: 2, unique_params: 'IP' } } });
   const from = async (address: string) =>
     told(await engine.graphql(BOOKS, { role: 'user', headers: { 'x-forwarded-for': address } }));
@@ -171,7 +172,7 @@ async function statementsAtWork(): Promise<number> {
 
 const TOO_LONG = 'time-limit-exceeded $: time limit exceeded: the operation took longer than 1 s';
 
-test('a query that takes too long is ended, in Postgres too', async () => {
+test('a query that exceeds its time limit is ended, in Postgres too', async () => {
   await done('set_api_limits', { time_limit: { global: 1 } });
   const before = performance.now();
   expect(told(await engine.graphql('{ slow { slept } }', { role: 'user' }))).toBe(TOO_LONG);
@@ -180,7 +181,7 @@ test('a query that takes too long is ended, in Postgres too', async () => {
   expect(told(await engine.graphql(BOOKS, { role: 'user' }))).toEqual(ofUser);
 });
 
-test('a mutation that takes too long leaves nothing written, and its connection as it was', async () => {
+test('a mutation that exceeds its time limit leaves no changes, and its connection usable', async () => {
   await done('set_api_limits', { time_limit: { global: 1 } });
   const insert = (id: number) => `insert_task(objects: [{ id: ${id} }]) { affected_rows }`;
   const both = `mutation { a: ${insert(1)} b: ${insert(2)} }`;
@@ -195,7 +196,7 @@ test('a mutation that takes too long leaves nothing written, and its connection 
   expect(body).toMatchObject({ result: [['statement_timeout'], ['0']] });
 });
 
-test('time runs while a request waits for a connection', async () => {
+test('waiting for a connection counts against the time limit', async () => {
   const tight = await startTestEngine({ databaseUrl: database.url, pgConnections: 1 });
   onTestFinished(() => tight.close());
   await done('set_api_limits', { time_limit: { per_role: { user: 1 } } }, tight);
@@ -207,7 +208,7 @@ test('time runs while a request waits for a connection', async () => {
   expect(told(await holding)).not.toBe(TOO_LONG);
 });
 
-test('request policies hold over WebSockets: what is asked too often is refused, a live query that takes too long says so', async () => {
+test('request policies apply to WebSockets: too many operations are refused, and a slow live query reports its time limit', async () => {
   await done('set_api_limits', {
     time_limit: { global: 1 },
     rate_limit: { global: { max_reqs_per_min: 2, unique_params: ['x-engine-user-id'] } },
@@ -240,7 +241,7 @@ test('request policies hold over WebSockets: what is asked too often is refused,
   });
 });
 
-test('request policies hold for REST endpoints: their documents must be on the allow list, their requests count', async () => {
+test('request policies apply to REST endpoints: their queries must be on the allow list, their requests count', async () => {
   const definition = { queries: [{ name: 'books', query: BOOKS }] };
   await done('create_query_collection', { name: 'rest', definition });
   const query = { collection_name: 'rest', query_name: 'books' };

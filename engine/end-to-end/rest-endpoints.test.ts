@@ -1,5 +1,7 @@
-/** REST endpoints and stored queries through the admin API: what is refused, what follows, what becomes inconsistent.
- *  Not here: requests to endpoints (http/rest.test.ts). Reference: docs/reference/behaviour/metadata-api.md; docs/reference/behaviour/errors.md. */
+/** Tests REST endpoints and stored queries through the admin API: what is refused, how they follow changes, what
+ *  becomes inconsistent.
+ *  Not here: requests to endpoints (http/rest.test.ts). Reference: docs/reference/behaviour/metadata-api.md;
+ *  docs/reference/behaviour/errors.md. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -28,7 +30,7 @@ const endpoint = (name: string, url: string, query: string) => ({
   definition: { query: { collection_name: 'stored', query_name: query } },
 });
 
-/** A table with a collection of two queries and an endpoint over one. */
+/** Creates a table with a collection of two queries and an endpoint for one of them. */
 async function begin(): Promise<void> {
   await database.sql('drop table if exists note; create table note (id int primary key, text text)');
   const stored = {
@@ -52,7 +54,7 @@ async function inconsistencies(): Promise<unknown> {
   return body.inconsistent_objects;
 }
 
-test('an endpoint has a name of its own, and is dropped once', async () => {
+test('an endpoint has a unique name, and can be dropped once', async () => {
   await begin();
   expect(await edit('create_rest_endpoint', endpoint('notes', 'other', 'ids'))).toMatchObject({
     status: 400,
@@ -94,7 +96,7 @@ test.each([
   },
 );
 
-test('a collection in use goes with cascade only, and a query in use not at all', async () => {
+test('a collection in use is dropped with cascade only, and a query in use is never dropped', async () => {
   await begin();
   const query = { collection_name: 'stored', query_name: 'texts' };
   expect(await edit('drop_query_from_collection', query)).toMatchObject({
@@ -112,7 +114,7 @@ test('a collection in use goes with cascade only, and a query in use not at all'
   expect(await reach('notes')).toBe(404);
 });
 
-test('an endpoint follows its collection to another name', async () => {
+test('an endpoint follows its renamed collection', async () => {
   await begin();
   expect(await edit('rename_query_collection', { name: 'stored', new_name: 'kept' })).toEqual(SUCCESS);
   expect(await reach('notes')).toBe(200);
@@ -129,7 +131,7 @@ const BROKEN = {
   type: 'query_collections',
 };
 
-test('what would break a stored query is refused', async () => {
+test('a change that would break a stored query is refused', async () => {
   await begin();
   await edit('drop_query_from_collection', { collection_name: 'stored', query_name: 'ids' });
   expect(await edit('pg_untrack_table', { table: 'note' })).toMatchObject({
@@ -146,7 +148,7 @@ test('what would break a stored query is refused', async () => {
   expect(await reach('notes')).toBe(200);
 });
 
-test('a query that no longer fits is inconsistent, answers why, and comes back with the column', async () => {
+test('a query that no longer fits is inconsistent, answers with the reason, and works again with the column', async () => {
   await begin();
   await database.sql('alter table note drop column text');
   await edit('reload_metadata', {});
@@ -162,7 +164,7 @@ test('a query that no longer fits is inconsistent, answers why, and comes back w
   expect(await reach('notes')).toBe(200);
 });
 
-test('dropping what is inconsistent takes the query and its endpoint, not the collection', async () => {
+test('dropping inconsistent metadata drops the query and its endpoint, not the collection', async () => {
   await begin();
   await database.sql('alter table note drop column text');
   await edit('reload_metadata', {});

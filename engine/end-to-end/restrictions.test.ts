@@ -1,5 +1,6 @@
-/** No absent option makes a declared restriction inert: with the options of a plain start, everything the metadata can declare to
- *  restrict a role is enforced, or reported as not enforced. A member of a permission that is not in these tables fails the test. */
+/** Tests that no missing option disables a declared restriction: with default options, everything the metadata can
+ *  declare to restrict a role is enforced, or reported as not enforced. A member of a permission that is not in these
+ *  tables fails the test. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { type GraphqlAnswer, startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -13,14 +14,14 @@ const HOOK = { type: 'http', definition: { url: 'http://127.0.0.1:9/', timeout: 
 
 type Expected = 'refused' | object;
 type Row = readonly [
-  /** `kind.member`; its role has the same name. */
+  /** `kind.member`; the role has the same name. */
   restriction: string,
   rule: object,
   request: string,
   expected: Expected,
 ];
 
-/** Restrictions of a table's permissions, by the member that declares them. */
+/** Restrictions of table permissions, by the member that declares them. */
 const PERMISSIONS: readonly Row[] = [
   ['select.columns', { columns: ['id'], filter: {} }, '{ note { text } }', 'refused'],
   ['select.computed_fields', { ...SELECT, computed_fields: [] }, '{ note { loud } }', 'refused'],
@@ -32,7 +33,7 @@ const PERMISSIONS: readonly Row[] = [
     'select.subscription_root_fields',
     { ...SELECT, subscription_root_fields: [] },
     '{ __schema { subscriptionType { fields { name } } } }',
-    // Functions are root fields of their own.
+    // Functions are separate root fields.
     { __schema: { subscriptionType: { fields: [{ name: 'slow' }] } } },
   ],
   [
@@ -121,7 +122,7 @@ const PERMISSIONS: readonly Row[] = [
   ],
 ];
 
-/** Roles named by something else, for which `reader` may read everything otherwise. */
+/** Roles with other restrictions, for which `reader` may read everything otherwise. */
 const OTHERS: readonly (readonly [restriction: string, role: string, request: string, expected: Expected])[] =
   [
     ['function.permissions', 'reader', '{ listed { id } }', 'refused'],
@@ -137,7 +138,7 @@ const OTHERS: readonly (readonly [restriction: string, role: string, request: st
   ];
 const READERS = ['reader', 'blind', 'shallow', 'small', 'hasty', 'rare', 'batch'];
 
-/** Declared without effect, by the key of the object that does. */
+/** Restrictions without effect, by the key of the object that declares them. */
 const REPORTED = [
   'allowlist/web',
   'api_limits',
@@ -193,7 +194,7 @@ function permissionsOf(kind: keyof typeof RULES, isOfAdmin: boolean) {
   ];
 }
 
-/** Everything declared at once; `isReported` adds what is not enforced. */
+/** Declares everything at once; `isReported` adds what is not enforced. */
 async function declare(isReported: boolean) {
   const { body } = await engine.admin<{ sources: { configuration: object }[] }>('export_metadata', {});
   const perRole = (role: string, value: unknown) => ({ per_role: { [role]: value } });
@@ -286,14 +287,14 @@ describe('enforced', () => {
     expect(await declare(false)).toMatchObject({ status: 200, body: { is_consistent: true } });
   });
 
-  test('the tables have every member of a permission and of the limits', () => {
+  test('the tables contain every member of a permission and of the limits', () => {
     const members = Object.entries(RULES).flatMap(([kind, { properties }]) =>
       Object.keys(properties).map((member) => `${kind}.${member}`),
     );
     expect(PERMISSIONS.map(([name]) => name).toSorted()).toEqual(members.toSorted());
     const limits = Object.keys(ApiLimits.properties).map((name) => `api_limits.${name}`);
     const named = OTHERS.map(([name]) => name).filter((name) => name.startsWith('api_limits.'));
-    // Bodies with several operations have a test of their own; `disabled` lifts the limits.
+    // Bodies with several operations have their own test; `disabled` lifts the limits.
     expect([...named, 'api_limits.batch_limit', 'api_limits.disabled'].toSorted()).toEqual(limits.toSorted());
   });
 
@@ -312,13 +313,13 @@ describe('enforced', () => {
     expect(await answer.text()).toContain('batch-limit-exceeded');
   });
 
-  test('the same requests are answered where nothing restricts the role', async () => {
+  test('the same requests are answered without restrictions', async () => {
     for (const [, , request] of PERMISSIONS) {
       expect((await engine.graphql(request, { role: 'free' })).errors, request).toBeUndefined();
     }
   });
 
-  test('what is not named by a restriction is answered', async () => {
+  test('requests outside the restriction are answered', async () => {
     for (const [request, role] of [
       ['{ note { id text again { id } } }', 'reader'],
       ['{ slow { id } }', 'reader'],
@@ -332,14 +333,14 @@ describe('enforced', () => {
 });
 
 describe('declared without effect', () => {
-  test('the response warns of each object, and refuses where warnings are not allowed', async () => {
+  test('the response warns of each object, and the request is refused if warnings are not allowed', async () => {
     expect((await declare(false)).body.warnings).toBeUndefined();
     const { status, body } = await declare(true);
     expect(status).toBe(200);
     expect(body.warnings?.map(({ code, name }) => `${code} ${name}`).toSorted()).toEqual(
       REPORTED.map((key) => `not-enforced ${key}`),
     );
-    // What was declared before is not warned of again.
+    // Earlier declarations cause no second warning.
     expect((await declare(true)).body.warnings).toBeUndefined();
     await declare(false);
     const entry = { collection: 'web' };
@@ -366,7 +367,7 @@ describe('declared without effect', () => {
     });
   });
 
-  test('the log says so', async () => {
+  test('the log reports them', async () => {
     await declare(false);
     logged.length = 0;
     await declare(true);

@@ -1,11 +1,11 @@
-/** Conditions of a request that raise an error on a row the role does not see: each way to give one is answered alike whether
- *  such rows are there or not. The row filter goes through a relationship, which Postgres evaluates last when it may. */
+/** Tests conditions of a request that raise an error on a row the role does not see: each answer is the same whether
+ *  such rows exist or not. The row filter uses a relationship, which Postgres evaluates last if it may. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
 import { openSocket } from '../../testing/websocket.ts';
 
-/** `code` is text that a hidden row has no number in, `amount` is zero in hidden rows. */
+/** In hidden rows, `code` contains no number and `amount` is zero. */
 const SCHEMA = `
   create table team (id int primary key, name text not null);
   create table member (team_id int references team, user_id int, primary key (team_id, user_id));
@@ -134,7 +134,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** Old statistics tempt Postgres to evaluate the filter last. */
+/** Outdated statistics make Postgres evaluate the filter last. */
 const reset = (isHidden: boolean) =>
   database.sql(`truncate document; ${VISIBLE} ${isHidden ? HIDDEN : ''} analyze document`);
 
@@ -168,7 +168,7 @@ const errorsOf = (answers: readonly Answer[]) => answers.flatMap(({ errors }) =>
 
 const BY_ID = 'order_by: {id: asc}';
 
-/** Conditions that raise on hidden rows and on no visible one. */
+/** Conditions that raise an error on hidden rows and on no visible one. */
 const CONDITIONS = {
   'a computed field': '{number: {_eq: 3}}',
   'a computed field with an argument': '{share: {args: {whole: 200}, _gt: 20}}',
@@ -221,11 +221,11 @@ describe.each(ROLES)('as %s', (role) => {
   });
 });
 
-test('who sees no row is not told by a regular expression that there are some', async () => {
+test('a regular expression does not reveal hidden rows to a role without rows', async () => {
   const query = 'query ($p: String) { document(where: {note: {_regex: $p}}) { id } }';
   await database.sql('truncate document; analyze');
   const ask = (p: string) => post('/v1/graphql', { query, variables: { p } }, 'outsider');
-  // A statement is prepared with its values first, and without them from the sixth time on.
+  // A statement is prepared with its values at first, and without them from the sixth time on.
   for (let time = 0; time < 8; time++) await ask('n');
   const empty = await ask('(');
   await reset(true);
@@ -266,7 +266,7 @@ describe('writes', () => {
       objects: [{id: ${id}, team_id: 1, code: "1", amount: 1}],
       on_conflict: {constraint: document_pkey, update_columns: [note], where: {number: {_eq: 1}}}) { affected_rows } }`;
     await reset(true);
-    // That the key is taken is known from a conflict that does nothing; the row's values are not.
+    // A conflict that does nothing reveals that the key exists; the values of the row stay hidden.
     expect(await post('/v1/graphql', { query: upsert(101) }, 'one')).toEqual({
       data: { insert_document: { affected_rows: 0 } },
     });
@@ -305,7 +305,7 @@ describe('messages', () => {
   const query = 'query ($n: Int) { document(where: {number: {_eq: $n}}) { id } }';
   const bad = "insert into document values (50, 1, 'secret', 0)";
 
-  test('a value that makes a role fail is quoted to administrators alone', async () => {
+  test('only administrators see the value that makes a statement fail', async () => {
     await reset(false);
     await database.sql(bad);
     const asRole = await post('/v1/graphql', { query, variables: { n: 3 } }, 'one');
@@ -321,7 +321,7 @@ describe('messages', () => {
     expect(JSON.stringify(await post('/v1/query', rows, 'one'))).not.toContain('secret');
   });
 
-  test("a role reads Postgres's words about its own values", async () => {
+  test("a role sees Postgres's message about its own values", async () => {
     await reset(true);
     const ask = async (text: string) => (await post('/v1/graphql', { query: text }, 'one')).errors;
     const increase = 'mutation { update_document(where: {}, _inc: {amount: 2147483647}) { affected_rows } }';

@@ -1,5 +1,6 @@
-/** Scheduled events of whole engines: at their time webhooks are told, as often as it takes, once, and never when it is too
- *  late; what is to come follows the metadata. Times are moved in the database, since nobody wants to wait for a minute. */
+/** Tests scheduled events of whole engines: webhooks are called on time, with retries, once, and never when it is too
+ *  late; future events follow the metadata. Times are changed in the database, so that the tests need not wait for
+ *  minutes. */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
@@ -17,7 +18,7 @@ let engine: TestEngine;
 let hook: string;
 let told: Told[] = [];
 let reply: () => { readonly status: number; readonly headers?: Record<string, string> };
-/** The webhook answers when it is open. */
+/** The webhook answers once this resolves. */
 let open: Promise<void> = Promise.resolve();
 
 const webhook = createServer((request, response) => {
@@ -58,7 +59,7 @@ const YEARLY = {
 const createCron = (args: object = {}) => must('create_cron_trigger', { ...YEARLY, ...args });
 const createEvent = (args: object = {}) =>
   must('create_scheduled_event', { webhook: '{{HOOK}}/once', schedule_at: '2026-01-31T12:00:00Z', ...args });
-/** Whatever its time, however late. */
+/** Accepts events however late. */
 const LATE = { retry_conf: { tolerance_seconds: 1_000_000_000 } };
 const eventsOf = async (trigger: string, more: object = {}) => {
   const { events } = await must('get_scheduled_events', { type: 'cron', trigger_name: trigger, ...more });
@@ -68,7 +69,7 @@ const once = async (more: object = {}) => {
   const { events } = await must('get_scheduled_events', { type: 'one_off', ...more });
   return events as readonly { id: string; status: string; tries: number }[];
 };
-/** The next of a cron trigger comes now. */
+/** Makes the next event of a cron trigger due now. */
 const comeDue = (trigger: string, since = '0 s') =>
   database.sql(
     `update pergola.scheduled_event set scheduled_time = now() - '${since}'::interval
@@ -96,7 +97,7 @@ beforeEach(async () => {
   await database.sql('truncate pergola.scheduled_event cascade');
 });
 
-test('an event is told once at its time, with its payload and who it is', async () => {
+test('an event is delivered once at its time, with its payload and id', async () => {
   const { event_id: id } = await createEvent({ payload: { a: [1] }, comment: 'why', ...LATE });
   await soon(async () => expect(await once()).toMatchObject([{ id, status: 'delivered', tries: 1 }]));
   expect(told).toMatchObject([{ path: '/once', headers: { 'content-type': 'application/json' } }]);
@@ -109,7 +110,7 @@ test('an event is told once at its time, with its payload and who it is', async 
   });
 });
 
-test('an event of the future waits, and can be deleted', async () => {
+test('a future event waits, and can be deleted', async () => {
   const { event_id: id } = await createEvent({ schedule_at: '2999-01-01 02:00:00+02:00' });
   const later = await createEvent({ schedule_at: '2999-01-02T00:00:00Z' });
   expect(await once()).toMatchObject([
@@ -125,7 +126,7 @@ test('an event of the future waits, and can be deleted', async () => {
   expect(told).toEqual([]);
 });
 
-test('what is no time is refused, by its place', async () => {
+test('an invalid time is refused with its path', async () => {
   for (const at of ['tomorrow', '2026-01-31', '2026-01-31T12:00:00', '2026-02-30T00:00:00Z', 'infinity']) {
     expect(await refusal('create_scheduled_event', { webhook: hook, schedule_at: at })).toMatchObject({
       code: 'parse-failed',
@@ -135,7 +136,7 @@ test('what is no time is refused, by its place', async () => {
   expect(await once()).toEqual([]);
 });
 
-test('an event of a request that fails is not made', async () => {
+test('an event of a failed request is not created', async () => {
   const items = [
     { type: 'create_scheduled_event', args: { webhook: hook, schedule_at: '2999-01-01T00:00:00Z' } },
     { type: 'delete_cron_trigger', args: { name: 'none' } },
@@ -144,7 +145,7 @@ test('an event of a request that fails is not made', async () => {
   expect(await once()).toEqual([]);
 });
 
-test('an event says how it is shown in full', async () => {
+test('the result of creating an event has all its fields', async () => {
   const request_transform = { version: 2, method: 'PUT' };
   await createEvent({
     schedule_at: '2999-01-01T00:00:00Z',
@@ -170,7 +171,7 @@ test('an event says how it is shown in full', async () => {
   });
 });
 
-test('a cron trigger has a hundred events to come, and is told at the time of each', async () => {
+test('a cron trigger has a hundred future events, each delivered at its time', async () => {
   await createCron({ payload: { foo: 'baz' }, comment: 'new year' });
   const waiting = await eventsOf('yearly');
   expect(waiting).toHaveLength(100);
@@ -188,7 +189,7 @@ test('a cron trigger has a hundred events to come, and is told at the time of ea
   );
 });
 
-test('a webhook that fails is told again as often as the trigger says, and each time is logged', async () => {
+test('a failed delivery is retried as often as the trigger says, and every attempt is logged', async () => {
   reply = () => ({ status: told.length < 3 ? 500 : 204 });
   await createCron({ retry_conf: { num_retries: 5, retry_interval_seconds: 0 } });
   const [{ id }] = (await comeDue('yearly')) as unknown as [{ id: string }];
@@ -221,14 +222,14 @@ test('a webhook that fails is told again as often as the trigger says, and each 
   });
 });
 
-test('a webhook that never succeeds is given up, one that asks for time has it', async () => {
+test('a webhook that never succeeds fails the event, and Retry-After delays the retry', async () => {
   reply = () => ({ status: 503, headers: { 'retry-after': '0' } });
   await createEvent(LATE);
   await soon(async () => expect(await once()).toMatchObject([{ status: 'error', tries: 2 }]));
   expect(told).toHaveLength(2);
 });
 
-test('what is later than its tolerance is not told', async () => {
+test('an event later than its tolerance is not delivered', async () => {
   await createCron({ retry_conf: { tolerance_seconds: 60 } });
   await comeDue('yearly', '2 min');
   await soon(async () => expect(await eventsOf('yearly', { status: ['dead'] })).toHaveLength(1));
@@ -237,7 +238,7 @@ test('what is later than its tolerance is not told', async () => {
   expect(await eventsOf('yearly', { status: ['dead'] })).toMatchObject([{ tries: 0 }]);
 });
 
-test('headers come from the environment and not into the log; requests are transformed', async () => {
+test('headers come from the environment and are not logged; requests are transformed', async () => {
   await createCron({
     webhook: { from_env: 'HOOK' },
     headers: [{ name: 'X-Token', value_from_env: 'TOKEN' }],
@@ -260,7 +261,7 @@ test('headers come from the environment and not into the log; requests are trans
   expect(logged).not.toContain('secret');
 });
 
-test('a variable that is not set is refused; our own are never sent', async () => {
+test("an unset variable is refused, and the engine's own variables are never sent", async () => {
   const unset = [{ name: 'X-A', value_from_env: 'NOWHERE' }];
   for (const type of ['create_scheduled_event', 'create_cron_trigger']) {
     const args = { ...YEARLY, webhook: hook, schedule_at: '2999-01-01T00:00:00Z', headers: unset };
@@ -275,7 +276,7 @@ test('a variable that is not set is refused; our own are never sent', async () =
   }
 });
 
-test('a schedule that cannot be read is refused; in a document it is inconsistent alone', async () => {
+test('an invalid schedule is refused; in a document only its trigger is inconsistent', async () => {
   expect(await refusal('create_cron_trigger', { ...YEARLY, schedule: '61 * * * *' })).toMatchObject({
     code: 'parse-failed',
     path: '$.args.schedule',
@@ -295,7 +296,7 @@ test('a schedule that cannot be read is refused; in a document it is inconsisten
   expect(await eventsOf('odd')).toEqual([]);
 });
 
-test('a name is taken until it is replaced or deleted', async () => {
+test('a name is in use until its trigger is deleted', async () => {
   await createCron();
   expect(await refusal('create_cron_trigger', YEARLY)).toEqual({
     code: 'already-exists',
@@ -311,7 +312,7 @@ test('a name is taken until it is replaced or deleted', async () => {
   expect(await eventsOf('yearly')).toEqual([]);
 });
 
-test('a trigger that changes but for its schedule keeps its events', async () => {
+test('a trigger keeps its events when anything but its schedule changes', async () => {
   await createCron();
   const before = await eventsOf('yearly');
   await createCron({ webhook: '{{HOOK}}/other', replace: true });
@@ -320,7 +321,7 @@ test('a trigger that changes but for its schedule keeps its events', async () =>
   await soon(() => expect(told).toMatchObject([{ path: '/other' }]));
 });
 
-test('an event under way when its trigger goes is told to its end, one that was to be told again is dead', async () => {
+test('a delivery in progress finishes when its trigger is deleted, and an event with retries left is dead', async () => {
   reply = () => ({ status: 500 });
   await createCron({ retry_conf: { num_retries: 1, retry_interval_seconds: 3600 } });
   await comeDue('yearly');
@@ -350,7 +351,7 @@ test('pages, states and counts of events', async () => {
   expect(await refusal('get_scheduled_events', { type: 'x' })).toMatchObject({ code: 'parse-failed' });
 });
 
-test('a trigger that is not to be in the metadata is in no export, and a replacement leaves it alone', async () => {
+test('a trigger with include_in_metadata false is not exported, and a replacement of the metadata keeps it', async () => {
   await createCron();
   await createCron({ name: 'hidden', include_in_metadata: false });
   const exported = await must('export_metadata', {});
@@ -377,7 +378,7 @@ test('a trigger that is not to be in the metadata is in no export, and a replace
   expect(await eventsOf('hidden')).toEqual([]);
 });
 
-test('two replicas tell of every event once', async () => {
+test('two replicas deliver every event once', async () => {
   const other = await start();
   onTestFinished(() => other.close());
   await Promise.all(
@@ -395,7 +396,7 @@ test('two replicas tell of every event once', async () => {
   ]);
 });
 
-test('a replica tells of a trigger another one has made', async () => {
+test('a replica delivers events of a trigger that another one created', async () => {
   const quiet = await start({ eventsFetchInterval: 0 });
   onTestFinished(() => quiet.close());
   await must('create_cron_trigger', YEARLY, quiet);
@@ -403,7 +404,7 @@ test('a replica tells of a trigger another one has made', async () => {
   await soon(() => expect(told).toHaveLength(1));
 });
 
-test('what an engine that is gone had taken is told by another', async () => {
+test('another engine delivers the events of an engine that is gone', async () => {
   await createEvent({ schedule_at: '2999-01-01T00:00:00Z', ...LATE });
   await database.sql(`update pergola.scheduled_event set scheduled_time = now(), status = 'locked',
     lease_ends_at = now() + interval '1 hour'`);
@@ -413,7 +414,7 @@ test('what an engine that is gone had taken is told by another', async () => {
   await soon(async () => expect(await once()).toMatchObject([{ status: 'delivered', tries: 1 }]));
 });
 
-test('an engine that stops gives back what its webhook has not answered in time', async () => {
+test('a stopping engine releases the events whose webhook has not answered in time', async () => {
   const gate = Promise.withResolvers<void>();
   open = gate.promise;
   onTestFinished(() => gate.resolve());
@@ -435,7 +436,7 @@ test('an engine that stops gives back what its webhook has not answered in time'
   await soon(async () => expect(await once()).toMatchObject([{ status: 'delivered' }]));
 });
 
-test('an engine that starts has events written that nobody wrote, and forgets those of nobody', async () => {
+test('a starting engine creates missing events, and deletes those of unknown triggers', async () => {
   await createCron();
   await engine.close();
   await database.sql(`update pergola.scheduled_event set trigger_name = 'gone'`);

@@ -1,5 +1,5 @@
-/** What the engine says of its sources while their databases go, come back and change behind its back: /v1alpha1/config,
- *  get_inconsistent_metadata, /healthz and the answers to clients. */
+/** Tests what the engine reports about its sources while their databases fail, come back and change outside the
+ *  engine: /v1alpha1/config, get_inconsistent_metadata, /healthz and the answers to clients. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -28,7 +28,7 @@ beforeEach(async () => {
   [home, data] = await Promise.all([createDatabase(), createDatabase()]);
   await data.sql(SCHEMA);
   proxy = await openProxy(data.url);
-  // The periodic check is an hour away: what is noticed is noticed for another reason.
+  // The periodic check is an hour away, so it notices nothing in these tests.
   engine = await startTestEngine({ databaseUrl: home.url, sourceCheckInterval: 3600 });
   const configuration = { connection_info: { database_url: proxy.url } };
   await engine.admin('pg_add_source', { name: 'data', configuration });
@@ -52,7 +52,7 @@ const report = async () =>
 const wrong = async () => (await report()).inconsistent_objects.map(({ key }) => key);
 const eventually = (look: () => Promise<void>) => vi.waitFor(look, { timeout: 10_000, interval: 100 });
 
-describe('a database that goes away', () => {
+describe('a database that fails', () => {
   test('makes its source inconsistent, keeps its schema, and is consistent once it is back', async () => {
     const before = await checked();
     expect(await report()).toEqual({ is_consistent: true, inconsistent_objects: [] });
@@ -80,7 +80,7 @@ describe('a database that goes away', () => {
     });
   });
 
-  test('without a word, every connection still open, is noticed as well', async () => {
+  test('silently, with all connections open, is noticed as well', async () => {
     const before = await checked();
     proxy.isSilent = true;
     await eventually(async () => {
@@ -91,13 +91,13 @@ describe('a database that goes away', () => {
     await eventually(async () => expect((await checked()).state_version).toBe(before.state_version));
   }, 20_000);
 
-  test('is noticed by a client’s request that fails, without a check that is due', async () => {
+  test("is noticed when a client's request fails, before the next check", async () => {
     await proxy.close();
     await engine.graphql('{ author { name } }');
     await eventually(async () => expect(await wrong()).toEqual(['source/data']));
   });
 
-  test('does not keep others from changing what does not concern it', async () => {
+  test('does not prevent changes to other sources', async () => {
     await home.sql('create table here (id int primary key)');
     await proxy.close();
     await eventually(async () => {
@@ -112,7 +112,7 @@ describe('a database that goes away', () => {
     expect(patched.body.inconsistent_objects.map(({ key }) => key)).toEqual(['source/data']);
   });
 
-  test('that only has no connection left for the check is not away', async () => {
+  test('without a connection left for the check is not unreachable', async () => {
     const configuration = {
       connection_info: { database_url: proxy.url, pool_settings: { max_connections: 1 } },
     };
@@ -133,7 +133,7 @@ describe('a database that goes away', () => {
   }, 20_000);
 });
 
-/** How a database refuses the role of the engine, and how it lets it in again. */
+/** How a database refuses the role of the engine, and how it accepts it again. */
 const REFUSALS: readonly (readonly [what: string, refuse: string, undo: string])[] = [
   [
     'accepts no connections',
@@ -165,7 +165,7 @@ describe('a database that refuses the engine', () => {
   });
 
   test.each(REFUSALS)(
-    'because it %s makes its source inconsistent until it lets it in',
+    'because it %s makes its source inconsistent until it accepts the engine',
     async (_, refuse, undo) => {
       const name = new URL(data.url).pathname.slice(1);
       const run = (sql: string) => home.sql(sql.replace('$db', name).replace('$role', role));
@@ -186,7 +186,7 @@ describe('a database that refuses the engine', () => {
   );
 });
 
-test('a database that has no connection left is not away', async () => {
+test('a database without a free connection is not unreachable', async () => {
   const role = `narrow_${Math.random().toString(36).slice(2)}`;
   await data.sql(`create role ${role} login password 'x' connection limit 1; grant all on schema public to ${role};
     grant all on all tables in schema public to ${role}`);
@@ -212,7 +212,7 @@ test('a database that has no connection left is not away', async () => {
   await data.sql(`drop owned by ${role}; drop role ${role}`);
 }, 20_000);
 
-/** DDL behind the engine's back: what is inconsistent then, and what puts it right. */
+/** DDL outside the engine: the resulting inconsistency, and the DDL that resolves it. */
 const CHANGES: readonly (readonly [name: string, change: string, wrong: readonly string[], undo: string])[] =
   [
     [
@@ -247,7 +247,7 @@ const CHANGES: readonly (readonly [name: string, change: string, wrong: readonly
     ],
   ];
 
-describe('a change of a tracked object behind the engine’s back', () => {
+describe('a change of a tracked object outside the engine', () => {
   beforeEach(async () => {
     const permission = { columns: ['id', 'name'], filter: {} };
     const table = { source: 'data', table: 'author' };
@@ -274,13 +274,13 @@ describe('a change of a tracked object behind the engine’s back', () => {
     expect((await checked()).resource_version).toBe(before.resource_version);
   });
 
-  test('is noticed by a client’s request that fails', async () => {
+  test("is noticed when a client's request fails", async () => {
     await data.sql('alter table author rename to writer');
     await engine.graphql('{ author { name } }');
     await eventually(async () => expect(await wrong()).toContain('table/data/public/author'));
   });
 
-  test('of what is not tracked is none of it', async () => {
+  test('of an untracked object is ignored', async () => {
     const before = await unchecked();
     await data.sql('create table other (id int); create index on author (name)');
     await checked();

@@ -1,4 +1,5 @@
-/** Several sources in a running engine: replicas that are read, databases that go and come back, poolers that keep no session. */
+/** Tests several sources in a running engine: read replicas, databases that fail and come back, poolers without
+ *  sessions. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -50,7 +51,7 @@ async function configure(
 const QUERY = '{ note(limit: 1) { place } }';
 const from = (place: string) => ({ data: { note: [{ place }] } });
 
-test('queries and subscriptions read a replica, mutations and their answers the source', async () => {
+test('queries and subscriptions use a replica, mutations and their answers the primary', async () => {
   await configure({}, [replica.url]);
   expect(await engine.graphql(QUERY)).toEqual(from('replica'));
   const written = await engine.graphql('mutation { insert_note_one(object: {}) { place } }');
@@ -67,7 +68,7 @@ test('queries and subscriptions read a replica, mutations and their answers the 
   await socket.closed;
 });
 
-test('a replica that is down is left out, without a request that fails, until it is back', async () => {
+test('a failed replica is skipped until it is back, and no request fails', async () => {
   const proxy = await openProxy(replica.url);
   await configure({}, [proxy.url]);
   expect(await engine.graphql(QUERY)).toEqual(from('replica'));
@@ -80,7 +81,7 @@ test('a replica that is down is left out, without a request that fails, until it
   await proxy.close();
 });
 
-test('replicas take turns, and one whose URL cannot be told is as if it were not', async () => {
+test('replicas are used in turn, and one without a valid URL is skipped', async () => {
   const other = await createDatabase();
   await other.sql(TABLE('other'));
   await configure({}, [replica.url, { from_env: 'NOT_SET' }, other.url]);
@@ -94,7 +95,7 @@ test('replicas take turns, and one whose URL cannot be told is as if it were not
   await other.drop();
 });
 
-test('a source that is broken at the start stops no other, and comes back by itself', async () => {
+test('a source that is unreachable at the start affects no other, and recovers by itself', async () => {
   const own = await createDatabase();
   const proxy = await openProxy(replica.url);
   proxy.mostBytes = 0;

@@ -1,5 +1,5 @@
-/** `pergola serve` is told to stop while a database says nothing: connections to it are accepted and stay, and no answer comes.
- *  Stopping as such is main.test.ts's. */
+/** Tests that `pergola serve` stops while a database is silent: connections to it are accepted and stay open, and no
+ *  answer arrives. Stopping in general is tested in main.test.ts. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -9,8 +9,8 @@ import { openSocket } from '../../testing/websocket.ts';
 import { type CuttingProxy, openProxy } from '../wire/testing/proxy.ts';
 
 const GRACE_SECONDS = 1;
-/** It takes three seconds at most; the rest is for a machine that is busy. A silent database is waited for longer (a source 30 s
- *  when it is connected to, an answer for ever), so that this tells them apart. */
+/** Stopping takes three seconds at most; the rest is for busy machines. A silent database would delay it for longer
+ *  (30 s for a connection, forever for an answer), so this limit detects that. */
 const SOON_MS = 20_000;
 const MOST_MS = 90_000;
 
@@ -42,7 +42,9 @@ async function expectSoonEnded({ child, ended }: Program): Promise<void> {
   expect(performance.now() - toldAt).toBeLessThan(SOON_MS);
 }
 
-test('what waits for a silent database is cut off when the grace is over', { timeout: MOST_MS }, async () => {
+test('requests that wait for a silent database are cut off after the grace period', {
+  timeout: MOST_MS,
+}, async () => {
   const hook = await openSilentHook();
   const engine = serve({ ENGINE_GRAPHQL_DATABASE_URL: proxy.url });
   const url = await engine.serves();
@@ -86,7 +88,7 @@ test.each([
     'a source',
     () => ({ ENGINE_GRAPHQL_METADATA_DATABASE_URL: database.url, ENGINE_GRAPHQL_DATABASE_URL: proxy.url }),
   ],
-])('an engine that starts while %s is silent stops when told to', { timeout: MOST_MS }, async (_, env) => {
+])('an engine that starts while %s is silent stops on request', { timeout: MOST_MS }, async (_, env) => {
   proxy.isSilent = true;
   const before = proxy.accepted;
   const engine = serve(env());
@@ -95,7 +97,9 @@ test.each([
   expect(engine.output.stderr).toBe('');
 });
 
-test('what Postgres is at when the grace is over ends there, too', { timeout: MOST_MS }, async () => {
+test('statements that run after the grace period are ended in Postgres, too', {
+  timeout: MOST_MS,
+}, async () => {
   proxy.isSilent = false;
   const engine = serve({ ENGINE_GRAPHQL_DATABASE_URL: database.url });
   const url = await engine.serves();
@@ -130,7 +134,7 @@ test('what Postgres is at when the grace is over ends there, too', { timeout: MO
   await expect.poll(sleeping, { timeout: 20_000 }).toBe(0);
 });
 
-/** Takes what it is told and never answers. */
+/** Opens a webhook that accepts requests and never answers. */
 async function openSilentHook(): Promise<{ readonly url: string; readonly asked: () => number }> {
   let asked = 0;
   const server = createServer(() => {

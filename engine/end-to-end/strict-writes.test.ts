@@ -1,4 +1,5 @@
-/** Tests what a role learns about rows it may write and not read, by guessing a hidden value from the number of rows written. */
+/** Tests what a role learns about rows it may write but not read, by guessing a masked value from the number of rows
+ *  written. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { startTestEngine, type TestEngine } from '../../testing/engine.ts';
@@ -58,7 +59,7 @@ const v1 =
     return (await engine.admin(type, about, { endpoint: '/v1/query', headers: as })).body;
   };
 
-/** Each asks: is there a row with this text? */
+/** Each probe tests whether a row with this text exists. */
 const PROBES: readonly (readonly [string, Write])[] = [
   [
     'update',
@@ -101,7 +102,7 @@ const hasWritten = (answer: unknown) => {
 };
 
 describe.each(PROBES)('%s', (name, probe) => {
-  test.each(['user', 'both'])('with --strict-writes tells %s nothing of a hidden row', async (role) => {
+  test.each(['user', 'both'])('with --strict-writes, %s reveals nothing about a hidden row', async (role) => {
     expect(await probe(strict, role, 'hidden')).toEqual(await probe(strict, role, 'absent'));
     expect(hasWritten(await probe(strict, role, 'hidden'))).toBe(false);
     expect(hasWritten(await probe(strict, role, 'mine'))).toBe(true);
@@ -110,16 +111,16 @@ describe.each(PROBES)('%s', (name, probe) => {
     ]);
   });
 
-  test('without it reaches every row of the filter for writes', async () => {
+  test('without the option, it affects every row of the filter for writes', async () => {
     const answer = await probe(loose, 'user', 'hidden');
-    // A row that is answered is one the role may read: it is written, and not told.
+    // A returned row is one the role may read: it is written, and not returned.
     if (name.includes('key')) {
       expect(await database.sql('select 1 from note where id = 2 and votes = 0')).toEqual([]);
     } else expect(hasWritten(answer)).toBe(true);
   });
 });
 
-test('a role that reads nothing, and so can ask about nothing, writes what its filter says', async () => {
+test('a role that may not read, and so cannot write conditions, writes the rows of its filter', async () => {
   const answer = await strict.graphql('mutation { delete_note(where: {}) { affected_rows } }', {
     role: 'cleaner',
   });

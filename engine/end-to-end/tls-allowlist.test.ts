@@ -1,4 +1,4 @@
-/** The TLS allow list of a whole engine: every service it asks, behind a certificate nobody known has signed. */
+/** Tests the TLS allow list of a whole engine: all external services, with self-signed certificates. */
 import type { IncomingMessage } from 'node:http';
 import { buildSchema, graphql } from 'graphql';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
@@ -82,7 +82,7 @@ afterAll(async () => {
 const INSERT = 'mutation { insert_book(objects: {title: "a"}) { affected_rows } }';
 const remote = () => ({ name: 'away', definition: { url: `${service.url}/remote` } });
 
-describe('a host that is not on it is told nothing by', () => {
+describe('a host outside the list receives no request from', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['an action', () => engine.graphql('{ say { text } }')],
     ['input validation', () => engine.graphql(INSERT, { role: 'writer' })],
@@ -106,7 +106,7 @@ describe('a host that is not on it is told nothing by', () => {
     expect(asked).toEqual([]);
   });
 
-  test('an engine that wants keys to verify tokens with: it does not start', async () => {
+  test('an engine that needs its keys to verify tokens, which does not start', async () => {
     const secret = jwtSecret.parse(JSON.stringify({ jwk_url: `${service.url}/keys?token=secret` }));
     const failed = await start({ jwtSecret: secret }).catch((error: Error) => error.message);
     expect(failed).toBe(`the keys at ${service.url}/keys cannot be had: DEPTH_ZERO_SELF_SIGNED_CERT`);
@@ -136,13 +136,13 @@ describe('a collector of traces', () => {
     await forbid();
   });
 
-  test('is told nothing before it is on it', async () => {
+  test('receives nothing before it is listed', async () => {
     await traced();
     await exported(expect.stringContaining('self-signed certificate'));
     expect(asked).toEqual([]);
   });
 
-  test('is told of what comes after it is on it', async () => {
+  test('receives spans that are created after it is listed', async () => {
     await allow();
     await traced();
     await exported(null);
@@ -150,10 +150,10 @@ describe('a collector of traces', () => {
   });
 });
 
-describe('once a host is on it', () => {
+describe('once a host is listed', () => {
   beforeAll(allow);
 
-  test('actions, input validation, the hook and event triggers ask it', async () => {
+  test('actions, input validation, the hook and event triggers call it', async () => {
     asked.length = 0;
     expect(await engine.graphql('{ say { text } }')).toEqual({ data: { say: { text: 'said' } } });
     expect(await engine.graphql(INSERT, { role: null })).toEqual({
@@ -163,7 +163,7 @@ describe('once a host is on it', () => {
     expect(asked.slice(0, 3)).toEqual(['/action', '/auth', '/validate']);
   });
 
-  test('a remote schema is added in the same request as the host', async () => {
+  test('a remote schema is added in the same request as its host', async () => {
     await forbid();
     await must('bulk', [
       { type: 'add_host_to_tls_allowlist', args: { host: 'localhost', suffix: port() } },
@@ -188,7 +188,7 @@ describe('once a host is on it', () => {
     await other.close();
   });
 
-  test('and off again, it is trusted no more', async () => {
+  test('and removed from the list, it is not trusted any more', async () => {
     await forbid();
     expect(await engine.graphql('{ far }')).toMatchObject({ data: { far: null } });
     expect(await engine.graphql('{ say { text } }')).toHaveProperty('errors');

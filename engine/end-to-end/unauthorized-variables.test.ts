@@ -1,4 +1,4 @@
-/** Session variables of the unauthorized role: a client without credentials cannot set any, over any transport.
+/** Tests session variables of the unauthorized role: a client without credentials cannot set any, over any transport.
  *  The same requests with --unauthorized-session-variables show that each of them would reach the row. */
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -96,12 +96,12 @@ describe.each(WAYS)('%s', (_, ask) => {
     expect(answer.toLowerCase()).toContain('missing session variable: \\"x-engine-user-id\\"');
   });
 
-  test('the option takes session variables from headers', async () => {
+  test('the option accepts session variables from headers', async () => {
     await expect.poll(() => ask(believing)).toContain('mine');
   });
 });
 
-test('a webhook that receives the client headers receives no session variable the session does not have', async () => {
+test('a webhook that receives the client headers receives no session variable outside the session', async () => {
   expect(JSON.parse(await post(engine, '/v1/graphql', { query: '{ ask }' }))).toEqual({ data: { ask: 1 } });
   expect(forwarded.at(-1)).not.toHaveProperty('x-engine-user-id');
   expect(forwarded.at(-1)).toMatchObject({ 'x-engine-role': 'anonymous' });
@@ -113,7 +113,7 @@ test('a webhook that receives the client headers receives no session variable th
 test.each([
   ['unique_params of a session variable', ['X-Engine-User-Id'], 'x-engine-user-id'],
   ['unique_params IP', 'IP', 'x-forwarded-for'],
-])('%s: another header value is no other caller', async (_, unique_params, header) => {
+])('%s: other headers do not count as another client', async (_, unique_params, header) => {
   const limit = { max_reqs_per_min: 2, unique_params };
   await done('set_api_limits', { disabled: false, rate_limit: { per_role: { anonymous: limit } } });
   const answers: string[] = [];

@@ -1,6 +1,6 @@
-/** Every way a service of the administrator's can fail, against everything that asks one: a clear error in its place within the
- *  time limit, and the rest of the answer where GraphQL has a place for it. One real server misbehaves; redirects lead to another,
- *  which nobody must ask. What each caller makes of good answers is tested beside it. */
+/** Tests every fault of an external service, with everything that calls one: a clear error at its path within the
+ *  time limit, and the rest of the answer if GraphQL allows it. One real server is faulty; redirects lead to another,
+ *  which must not receive requests. What callers do with good answers is tested beside them. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -75,7 +75,7 @@ beforeEach(() => {
 
 const TEN_MEGABYTES = 'a'.repeat(10_000_000);
 
-/** What a validation says is looked at where it refuses. */
+/** The answer of a validation matters only when it refuses. */
 let refuses = false;
 const status = () => (refuses ? 400 : 200);
 
@@ -95,7 +95,7 @@ const FAULTS = {
 } as const satisfies Record<string, Handle>;
 type Fault = keyof typeof FAULTS;
 
-/** Within the limit of one second, and what a busy machine takes. */
+/** Within the time limit of one second, plus the delays of a busy machine. */
 async function faced<T>(fault: Fault, ask: () => Promise<T>): Promise<T> {
   misbehave = FAULTS[fault];
   remote.misbehave(misbehave);
@@ -132,26 +132,23 @@ describe('a remote schema that', () => {
     );
   });
 
-  test.each(ofRemotes('f0'))(
-    '%s has the fields joined to rows null, and no others',
-    async (fault, message, cause) => {
-      const { data, errors } = await faced(fault, () => engine.graphql('{ note { id word { text } } }'));
-      expect(data).toEqual({ note: [{ id: 1, word: null }] });
-      expect(errors).toMatchObject([
-        {
-          message: expect.stringContaining(message),
-          path: ['note', 'word'],
-          extensions: { path: '$.selectionSet.note.selectionSet.word', code: 'remote-schema-error' },
-        },
-      ]);
-      expect(errors![0]).toMatchObject(
-        cause === undefined ? {} : { extensions: { internal: { message: cause } } },
-      );
-    },
-  );
+  test.each(ofRemotes('f0'))('%s has only the fields joined to rows null', async (fault, message, cause) => {
+    const { data, errors } = await faced(fault, () => engine.graphql('{ note { id word { text } } }'));
+    expect(data).toEqual({ note: [{ id: 1, word: null }] });
+    expect(errors).toMatchObject([
+      {
+        message: expect.stringContaining(message),
+        path: ['note', 'word'],
+        extensions: { path: '$.selectionSet.note.selectionSet.word', code: 'remote-schema-error' },
+      },
+    ]);
+    expect(errors![0]).toMatchObject(
+      cause === undefined ? {} : { extensions: { internal: { message: cause } } },
+    );
+  });
 });
 
-/** Its errors are those of the whole request, as the reference has it. */
+/** Its errors are those of the whole request, as in the reference engine. */
 describe('the webhook of an action that', () => {
   test.each<[Fault, string, unknown]>([
     ['hangs', 'http exception when calling webhook', 'no answer in 1 s'],
@@ -168,7 +165,7 @@ describe('the webhook of an action that', () => {
       expect.anything(),
     ],
     ['redirects to a private address', 'not a valid json response from webhook', expect.anything()],
-  ])('%s is told of', async (fault, message, error) => {
+  ])('%s is reported', async (fault, message, error) => {
     const { data, errors } = await faced(fault, () => engine.graphql('{ said { word } }'));
     expect(data).toBeUndefined();
     expect(errors).toMatchObject([
@@ -186,7 +183,7 @@ describe('the webhook of a validation that', () => {
     ['answers ten megabytes of something else', reason('status 400 and no message')],
     ['answers with another type', reason('status 400 and no message')],
     ['redirects to a private address', reason('status 307')],
-  ])('%s has nothing written', async (fault, message) => {
+  ])('%s allows no write', async (fault, message) => {
     refuses = true;
     const insert = 'mutation { insert_note(objects: {id: 2}) { affected_rows } }';
     const { data, errors } = await faced(fault, () => engine.graphql(insert, { role: 'user' }));

@@ -147,7 +147,7 @@ const INSERT = 'mutation { insert_author(objects: [{id: 2, name: "Bo"}]) { affec
 const authors = async () => (await database.sql('select id, name from author order by id')) as unknown;
 const onlyAda = [{ id: 1, name: 'Ada' }];
 
-describe('what the webhook is asked', () => {
+describe('the webhook receives', () => {
   test('rows of an insert as the client wrote them, from literals and variables', async () => {
     const query = `mutation ($name: String!, $row: author_insert_input!, $none: numeric) {
       insert_author(objects: [{id: 2, name: $name, big: $none}, $row, {id: 4, name: "d", big: 12345678901234567890.10}]) {
@@ -165,7 +165,7 @@ describe('what the webhook is asked', () => {
     expect(asked[0]!.text).toContain('"big":12345678901234567890.10}');
   });
 
-  test('an upsert is asked about as the insert it is, also where it updates', async () => {
+  test('an upsert as the insert it is, even if it updates', async () => {
     const upsert = `mutation { insert_author(objects: {id: 1, name: "Eve"},
       on_conflict: {constraint: author_pkey, update_columns: name}) { affected_rows } }`;
     reply = { status: 400, body: '{"message":"no"}' };
@@ -178,12 +178,12 @@ describe('what the webhook is asked', () => {
     expect(asked.map(({ path, body }) => [path, body.data.input])).toEqual([rows, rows]);
   });
 
-  test('one row of insert_one is a list of one', async () => {
+  test('the row of insert_one as a list of one', async () => {
     await ask('mutation { insert_author_one(object: {id: 2, name: "Bo"}) { id } }');
     expect(asked.map(({ body }) => body.data.input)).toEqual([[{ id: 2, name: 'Bo' }]]);
   });
 
-  test('nested updates at the webhook of their own table, after the update they are in', async () => {
+  test('nested updates at the webhook of their own table, after the update that contains them', async () => {
     const related = '{articles: {update: [{where: {id: {_gt: 0}}, _set: {title: "T"}}]}}';
     await ask(
       `mutation { update_author(where: {}, _set: {name: "N"}, _related: ${related}) { affected_rows } }`,
@@ -195,7 +195,7 @@ describe('what the webhook is asked', () => {
     ]);
   });
 
-  test('nested rows at the webhook of their own table, after those they are in', async () => {
+  test('nested rows at the webhook of their own table, after those that contain them', async () => {
     const query = `mutation ($articles: [article_insert_input!]!) { insert_author(objects: [
       {id: 2, name: "Bo", articles: {data: $articles}},
       {id: 3, name: "Cy", articles: {data: {id: 12}}}]) { affected_rows } }`;
@@ -245,7 +245,7 @@ describe('what the webhook is asked', () => {
     expect(await authors()).toEqual([]);
   });
 
-  test('the same text with other values asks about those', async () => {
+  test('the values of each request with the same text', async () => {
     const query = 'mutation ($n: String!) { update_author(where: {}, _set: {name: $n}) { affected_rows } }';
     for (const n of ['x', 'y']) await ask(query, 'user', {}, { n });
     expect(asked.map(({ body }) => body.data.input)).toEqual([
@@ -254,7 +254,7 @@ describe('what the webhook is asked', () => {
     ]);
   });
 
-  test('headers are the metadata’s, and the client’s where it says so, without secrets', async () => {
+  test('headers of the metadata, and of the client if they are forwarded, without secrets', async () => {
     await ask(INSERT, 'user', { 'X-Trace': 'abc', 'X-Kind': 'spoofed', Cookie: 'a=b' });
     const { headers } = asked[0]!;
     expect(headers).toMatchObject({
@@ -269,14 +269,14 @@ describe('what the webhook is asked', () => {
     expect(asked[1]!.headers['x-trace']).toBeUndefined();
   });
 
-  test('nobody is asked about no rows, by the administrator, or for a table without a webhook', async () => {
+  test('nothing for no rows, for administrators, or for a table without a webhook', async () => {
     await ask('mutation { insert_author(objects: []) { affected_rows } }');
     await ask(INSERT, 'admin');
     await ask('mutation { insert_article(objects: {id: 1}) { affected_rows } }');
     expect(asked).toEqual([]);
   });
 
-  test('over a WebSocket too', async () => {
+  test('writes over a WebSocket too', async () => {
     const secret = { 'x-engine-admin-secret': engine.adminSecret, 'x-engine-role': 'user', 'x-trace': 'ws' };
     const socket = await openSocket(engine.url, 'graphql-transport-ws', secret);
     socket.send({ type: 'connection_init' });
@@ -288,7 +288,7 @@ describe('what the webhook is asked', () => {
     socket.close();
   });
 
-  test('connections are used again', async () => {
+  test('requests over kept-alive connections', async () => {
     await ask('mutation { delete_author(where: {}) { affected_rows } }');
     const before = connections;
     for (let i = 0; i < 5; i++) await ask('mutation { delete_author(where: {}) { affected_rows } }');
@@ -296,14 +296,14 @@ describe('what the webhook is asked', () => {
   });
 });
 
-describe('what its answer means', () => {
+describe('its answer', () => {
   const refused = async (query = INSERT, role = 'user') => {
     const { errors } = await ask(query, role);
     expect(await authors()).toEqual(onlyAda);
     return [errors?.[0]?.extensions.code, errors?.[0]?.message];
   };
 
-  test('400 refuses everything in the request, with its message', async () => {
+  test('400 refuses the whole request, with its message', async () => {
     reply = { status: 400, body: '{"message":"too short"}' };
     expect(await refused()).toEqual(['validation-failed', 'too short']);
     const two =
@@ -329,7 +329,7 @@ describe('what its answer means', () => {
     expect(await refused()).toEqual(['unexpected', `the webhook that validates the input failed: ${reason}`]);
   });
 
-  test('a webhook that cannot be asked allows nothing', async () => {
+  test('a webhook that cannot be reached allows no write', async () => {
     const prefix = 'the webhook that validates the input failed: ';
     expect(await refused(INSERT, 'alone')).toEqual(['unexpected', `${prefix}ECONNREFUSED`]);
   });

@@ -1,6 +1,6 @@
-/** Every way to read the rows of a table × every restriction of a select permission: one check for GraphQL, Relay, REST, the admin
- *  API, subscriptions, entities, joins, action relationships, functions and explain. A way that is missing here is not known to be
- *  restricted. */
+/** Tests every way to read the rows of a table × every restriction of a select permission: one check for GraphQL,
+ *  Relay, REST, the admin API, subscriptions, entities, joins, action relationships, functions and explain. A way
+ *  that is missing here may be unrestricted. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,7 +14,7 @@ let engine: TestEngine;
 let remote: RemoteService;
 let webhook: Server;
 
-/** Rows 1 and 2 pass the filter of restricted roles, 3 does not. */
+/** Restricted roles may read rows 1 and 2, but not row 3. */
 const FILTER = { id: { _lt: 3 } };
 const PERMISSIONS = {
   hidden: {
@@ -291,12 +291,12 @@ afterAll(async () => {
 
 const isRefused = (answer: unknown) => /"errors":|"error":|"code":/.test(JSON.stringify(answer));
 
-/** Every number of the answer under `num` or `count`, or that a group or a maximum is. */
+/** Returns every number of the answer under `num` or `count`, or in a group or a maximum. */
 function numbersIn(answer: unknown): readonly number[] {
   return [...JSON.stringify(answer).matchAll(/"(?:num|count)":(\d+)/g)].map(([, digits]) => Number(digits));
 }
 
-/** Undefined: the role is not known to the table, or limited in all it does. */
+/** Undefined if the role has no permission on the table, or is limited in everything it does. */
 const ALLOWED: Readonly<Record<keyof typeof PERMISSIONS, readonly Start[]>> = {
   hidden: ['elsewhere'],
   keyed: ['select_by_pk', 'elsewhere'],
@@ -309,7 +309,7 @@ describe.each(WAYS)('%s', (name, start, ask) => {
   const isExplained = /explained|subscription|stream/.test(name);
 
   test.each(Object.entries(ALLOWED))(
-    'as %s is allowed from where the permission says',
+    'as %s is allowed with a permission of its own',
     async (role, starts) => {
       // The administrator explains for a role, and is not limited.
       if (role === 'rated' && isExplained) return;
@@ -328,13 +328,13 @@ describe.each(WAYS)('%s', (name, start, ask) => {
     expect(isRefused(await ask('counting', 'num'))).toBe(false);
   });
 
-  // Explained ways answer with a statement, not with rows.
+  // Explained reads answer with a statement, not with rows.
   if (isExplained) return;
 
   test('gives the rows of the filter, and no more of them than the limit', async () => {
     const numbers = numbersIn(await ask('counting', 'num'));
     expect(numbers.length).toBe(1);
-    // A count and a maximum are of all rows the filter lets through.
+    // A count and a maximum include all rows of the filter.
     const isOverAll = start === 'select_aggregate' && !/nodes|groups/.test(name);
     expect(numbers[0]).toBeLessThanOrEqual(2);
     if (isOverAll) expect(numbers[0]).toBe(2);
