@@ -4,8 +4,8 @@
 
 import type { Database } from '../database/pool.ts';
 import { EngineError } from '../errors/engine-error.ts';
-import { appointmentOf } from '../resolve/cron-trigger.ts';
-import type { Appointment, Cleanup, Model } from '../resolve/types.ts';
+import { scheduledDelivery } from '../resolve/cron-trigger.ts';
+import type { Cleanup, Model, ScheduledDelivery } from '../resolve/types.ts';
 import type { Message } from '../webhook/call.ts';
 import { attempt } from './deliver.ts';
 import { type DeliveryLane, type DeliverySlots, hostOf } from './delivery-slots.ts';
@@ -107,14 +107,14 @@ function laneOf(
 
 /** Returns the configuration of an event, from the first model that has its trigger. Events that were taken before their trigger was
  *  removed are still delivered. */
-function appointment({ trigger, definition }: ScheduledEvent, models: readonly Model[]): Appointment {
-  if (definition) return appointmentOf(definition);
+function appointment({ trigger, definition }: ScheduledEvent, models: readonly Model[]): ScheduledDelivery {
+  if (definition) return scheduledDelivery(definition);
   return models.map(({ cronTriggers }) => cronTriggers.get(trigger!)).find((found) => found !== undefined)!;
 }
 
 async function deliverScheduled(
   event: ScheduledEvent,
-  to: Appointment,
+  to: ScheduledDelivery,
   { metadataDatabase: database, outbound }: ScheduledContext,
 ): Promise<void> {
   const trigger = event.type === 'cron' ? 'cron' : 'one_off';
@@ -134,7 +134,7 @@ async function deliverScheduled(
 /** Returns the webhook's message. Reference: docs/reference/behaviour/scheduled-triggers.md. */
 function messageOf(
   { id, trigger, scheduledTime, createdAt }: ScheduledEvent,
-  { payload, comment }: Appointment,
+  { payload, comment }: ScheduledDelivery,
 ): Message {
   const body = {
     id,

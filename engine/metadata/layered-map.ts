@@ -51,9 +51,11 @@ export class LayeredMap<V> implements ReadonlyMap<string, V> {
     this.#above.set(key, undefined);
   }
 
-  /** Returns a map with the same entries that changes on its own. */
+  /** Returns a map with the same entries that changes on its own. More than some changes become part of the map below: their
+   *  number grows with the root of its size, where copying changes and copying the whole map now and then cost the same. */
   copy(): LayeredMap<V> {
-    if (this.#above.size <= 512 + this.#below.size / 16) return new LayeredMap(this.#below, this.#above);
+    const isSmall = this.#above.size <= 512 + 8 * Math.sqrt(this.#below.size);
+    if (isSmall) return new LayeredMap(this.#below, this.#above);
     const all = new Map(this.#below);
     for (const [key, value] of this.#above) {
       if (value === undefined) all.delete(key);

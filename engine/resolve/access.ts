@@ -1,6 +1,5 @@
-/** Look-ups in the finished model: what a role may do with a table, what it sees of a remote schema, and the table a
- *  relationship leads to.
- *  The administrator is not listed in `permissions`: everything the database itself allows is open to it.
+/** Look-ups in a model: the access of a role to a table, its part of a remote schema, and the table that a relationship leads to.
+ *  The administrator has no permissions in the metadata; everything the database allows is open to it.
  *  Not here: how permissions resolve (permission.ts). */
 import { fail } from '../errors/engine-error.ts';
 import { type QualifiedName, qualifiedKey } from '../metadata/schema/common.ts';
@@ -17,29 +16,29 @@ import type {
 } from './types.ts';
 import type { UpstreamSchema } from './upstream.ts';
 
-/** No access at all: what a role without permissions has. */
+/** The access of a role without permissions. */
 export const NO_ACCESS: TableAccess = { select: null, insert: null, update: null, delete: null };
 
-/** Every cell of what is granted is shown. */
+/** Every cell of a granted column is visible. */
 export const ALL_CELLS: Cells = { columns: new Map(), computedFields: new Map() };
 
-/** What `role` may do with `table`. Never more than the database can do: a read-only view has no insert part. */
+/** Returns what `role` may do with `table`. It is never more than the database can do: a read-only view has no insert part. */
 export function accessOf(table: ResolvedTable, role: string): TableAccess {
   return role === ADMIN_ROLE ? table.adminAccess : (table.permissions.get(role) ?? NO_ACCESS);
 }
 
-/** What a role reads of a table; `needs` is the operation that has to. Raises `selectNotPermitted`. */
+/** Returns what a role may read of a table. Raises `selectNotPermitted`; `needs` names the operation that reads. */
 export function readAccess(table: ResolvedTable, role: string, needs?: string): SelectAccess {
   const access = accessOf(table, role).select;
   return access ?? fail('selectNotPermitted', { name: table.table.name, role, ...(needs ? { needs } : {}) });
 }
 
-/** Ways to read rows of a table that do not start at a row of another one, as `query_root_fields` names them. Every such way is one
- *  of them: `node` and `_entities` read by key, `count` of the admin API and groups aggregate. */
+/** The ways to read rows of a table that do not start at a row of another table, as `query_root_fields` names them. `node` and
+ *  `_entities` count as reading by key, `count` of the admin API and groups as aggregating. */
 export type RootRead = 'select' | 'select_by_pk' | 'select_aggregate' | 'select_stream';
 
-/** True when a role with this access may read a table's rows in this way. The one check of GraphQL, Relay, federation and the
- *  admin API. */
+/** True when a role with this access may read rows of the table in this way. GraphQL, Relay, federation and the admin API all use
+ *  this check. */
 export function mayReadAtRoot(
   access: SelectAccess | null,
   way: RootRead,
@@ -50,8 +49,8 @@ export function mayReadAtRoot(
   return shown === null || shown.has(way);
 }
 
-/** The access of a role that reads at the root by the admin API; `needs` is the operation that has to. Raises
- *  `selectNotPermitted`, `rootReadNotPermitted`. */
+/** Returns the access of a role that reads at the root through the admin API. Raises `selectNotPermitted` or
+ *  `rootReadNotPermitted`; `needs` names the operation that reads. */
 export function rootAccess(table: ResolvedTable, role: string, way: RootRead, needs?: string): SelectAccess {
   const access = readAccess(table, role, needs);
   if (mayReadAtRoot(access, way)) return access;
@@ -60,13 +59,14 @@ export function rootAccess(table: ResolvedTable, role: string, way: RootRead, ne
   return fail('rootReadNotPermitted', { name, role, way, isHidden });
 }
 
-/** The part of a remote schema that a role sees; null: none of it. */
+/** Returns the part of a remote schema that a role sees; null when it sees none of it. */
 export function remoteSchemaFor(remote: ResolvedRemoteSchema, role: string): UpstreamSchema | null {
   if (role === ADMIN_ROLE || remote.permissions === null) return remote.schema;
   return remote.permissions.get(role) ?? null;
 }
 
-/** The table, or the rows of a native query, a join leads to. Always there: resolve keeps no relationship to a table that is not in the model. */
+/** Returns the table, or the rows of a native query, that a join leads to. It always exists: a relationship to a table that is not
+ *  in the model does not resolve. */
 export function targetOf(model: Model, source: string, table: QualifiedName): ResolvedTable {
   const { tables, nativeQueries } = model.sources.get(source) ?? {};
   const target = tables?.get(qualifiedKey(table)) ?? nativeQueries?.get(qualifiedKey(table));

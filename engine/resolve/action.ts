@@ -1,5 +1,5 @@
-/** Actions: which fit, with the types of what they take and answer, their webhook, and the roles that may ask.
- *  Not here: the types (custom-type.ts), calling (execute/action.ts). Reference: docs/reference/behaviour/actions.md. */
+/** Actions: their arguments and results, their webhook, and the roles that may run them. In: actions of the metadata × custom
+ *  types. Out: ResolvedAction by name. Not here: the types (custom-type.ts), calling (execute/action.ts). Reference: docs/reference/behaviour/actions.md. */
 
 import { fail } from '../errors/engine-error.ts';
 import type { Action } from '../metadata/schema/action.ts';
@@ -18,7 +18,7 @@ export type ActionScope = {
   readonly inheritedRoles: readonly InheritedRole[];
 };
 
-/** By name, in metadata order. */
+/** Returns the actions that fit, by name, in metadata order. */
 export function resolveActions(
   actions: readonly Action[],
   { types, names, inheritedRoles }: ActionScope,
@@ -78,20 +78,21 @@ function webhookOf(definition: Action['definition']): ActionWebhook {
   };
 }
 
-/** `place` is `output`, or the name of an argument. */
-function usedType(written: string, place: string, types: ActionTypes): TypeUse {
-  const isOutput = place === 'output';
-  const where = isOutput ? 'the output type' : `the type of the argument "${place}"`;
+/** Returns the type of the output, or of the argument with the name. Raises `invalidConfiguration`. */
+function usedType(written: string, name: string | 'output', types: ActionTypes): TypeUse {
+  const isOutput = name === 'output';
+  const where = isOutput ? 'the output type' : `the type of the argument "${name}"`;
   const refuse = (what: string) => fail('invalidConfiguration', { text: `${where}, "${written}", ${what}` });
   const use = typeUse(written) ?? refuse('is no type');
-  const name = namedIn(use);
-  if (GRAPHQL_SCALARS.has(name)) return use;
-  const known = types.find(name) ?? refuse('does not exist');
-  if (known.kind === (isOutput ? 'input' : 'object')) refuse(`is an ${isOutput ? 'input' : 'output'} type`);
+  const named = namedIn(use);
+  if (GRAPHQL_SCALARS.has(named)) return use;
+  const type = types.find(named) ?? refuse('does not exist');
+  if (type.kind === (isOutput ? 'input' : 'object')) refuse(`is an ${isOutput ? 'input' : 'output'} type`);
   return use;
 }
 
-/** What is stored of an asynchronous action is joined to tables later, one level deep. */
+/** Refuses relationships next to object fields in the result of an asynchronous action: its stored result is joined to tables
+ *  when it is read, one level deep. */
 function refuseNestedObjects(output: TypeUse, { find, declared }: ActionTypes): void {
   const type = declared.get(namedIn(output));
   if (type?.kind !== 'object' || type.relationships.length === 0) return;

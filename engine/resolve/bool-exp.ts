@@ -1,7 +1,7 @@
-/** A permission's JSON condition → Predicate over its table: the whole grammar, checked against columns and relationships.
+/** Conditions of permissions: JSON → Predicate over a table, checked against its columns and relationships.
  *  In: BoolExp as written. Out: Predicate with leaves for values. Raises an ERRORS row with the path into the condition.
- *  A relationship in a permission reaches every related row: the role's own permission on the target is not applied. Where the
- *  condition is a request's (`reader`), it is, and nothing may be asked that the role may not read.
+ *  A relationship in a permission reaches every related row: the permission of the role on the target is not applied. In a
+ *  condition of a request (`reader`) it is applied, and columns that the role may not read are refused.
  *  Spec: BoolExp; grammar: docs/reference/behaviour/operators.md. */
 
 import {
@@ -40,23 +40,23 @@ import { ADMIN_ROLE, isLiteral, SESSION_PREFIX } from './session.ts';
 import type { ResolvedColumn, ResolvedComputedField, ResolvedTable } from './types.ts';
 import { leafOf, listLeafOf } from './value.ts';
 
-/** Where a condition stands. */
+/** The tables and names that a condition may refer to. */
 export type Scope = {
-  /** Whose columns and relationships its keys are. */
+  /** The table that the keys of the condition belong to. */
   readonly table: ResolvedTable;
-  /** The permission's own table: what `["$", column]` means. */
+  /** The table of the permission, which `["$", column]` refers to. */
   readonly root: ResolvedTable;
   /** All tables of the source, for `_exists` and relationships. */
   readonly tables: Lookup<ResolvedTable>;
-  /** Names of relationships that lead out of the source, by the table's qualifiedKey. */
+  /** Names of relationships that lead out of the source, by qualifiedKey of the table. */
   readonly remote?: Lookup<ReadonlySet<string>>;
-  /** First part of session variables on the wire, where it is not the engine's own. */
+  /** The prefix of session variables in documents, when it is not SESSION_PREFIX. */
   readonly prefix?: string | undefined;
-  /** The role whose request this is, and no rule: values are values, and none means a session variable. */
+  /** The role of a request whose condition this is; absent for a permission. Texts of a request are never session variables. */
   readonly reader?: string;
 };
 
-/** Deeper conditions are refused: every later stage walks them recursively. */
+/** The nesting limit of conditions, because every later stage walks them recursively. */
 const MOST_LEVELS = 100;
 
 export function resolveBoolExp(value: unknown, scope: Scope, level = 0): Predicate {
@@ -96,14 +96,14 @@ function clause(key: string, value: unknown, scope: Scope, level: number): Predi
   return { kind: 'related', join: relationship.join, where, ...filterOn(target, scope) };
 }
 
-/** The rows of a table that the reader reaches; all of them where the condition is a rule. */
+/** Returns the filter of the reader on a table; none for the condition of a permission. */
 function filterOn(table: ResolvedTable, { reader }: Scope): { readonly filter?: Predicate } {
   if (reader === undefined) return {};
   const { filter } = readAccess(table, reader);
   return filter.kind === 'true' ? {} : { filter };
 }
 
-/** In which rows the reader sees the column. Raises `columnNotPermitted`. */
+/** Returns the rows in which the reader sees the column. Raises `columnNotPermitted`. */
 function readColumn(
   { name }: Pick<ResolvedColumn, 'name'>,
   table: ResolvedTable,
@@ -125,7 +125,7 @@ function readComputed(field: ResolvedComputedField, scope: Scope): { readonly vi
   return visibleIfOf({ visibleIf: cells.computedFields.get(field.name) });
 }
 
-/** A computed field called with the row alone: its value compared, or a row it returns satisfying the condition. */
+/** Returns the condition on a computed field that takes only the row: its value is compared, or a returned row satisfies it. */
 function computedCondition(
   field: ResolvedComputedField,
   value: unknown,
@@ -153,7 +153,7 @@ function plainCall(field: ResolvedComputedField, table: ResolvedTable): Function
   return callBeside(field, table);
 }
 
-/** One object where a list belongs is a list of one. */
+/** Resolves a list of conditions. A single object is a list of one. */
 function conditions(value: unknown, scope: Scope, level: number): readonly Predicate[] {
   if (!Array.isArray(value)) return [resolveBoolExp(value, scope, level)];
   return value.map((item, i) => withPath(i, () => resolveBoolExp(item, scope, level)));
@@ -176,11 +176,11 @@ function tableName(value: unknown): QualifiedName {
   return fail('parseFailed', { text: 'parsing QualifiedTable failed, expected a table name' });
 }
 
-/** `{op: value, …}`, a list of such objects, or a bare value that the column must equal. */
+/** Resolves `{op: value, …}`, a list of such objects, or a bare value that the column must equal. */
 function columnCondition(column: ComparedColumn, value: unknown, scope: Scope): Predicate {
-  // To a rule, a column of an enum is the text it is in the database, and may be compared as such.
+  // In a permission, a column of an enum is the text that it is in the database.
   const compared = column.enum ? { ...column, scalar: scalarOf(column.type) } : column;
-  if (scope.reader !== undefined && column.scalar.family === 'json' && !asksForNull(value)) {
+  if (scope.reader !== undefined && column.scalar.family === 'json' && !comparesNull(value)) {
     fail('jsonColumnInWhere', {});
   }
   const isText = prefixIn(scope) !== null && isLiteral(value);
@@ -192,12 +192,12 @@ function columnCondition(column: ComparedColumn, value: unknown, scope: Scope): 
   return compare(column, '_eq', leafOf(value, column.type, prefixIn(scope)));
 }
 
-/** Of a request nothing else can be asked of a json column: it has no operators. */
-function asksForNull(value: unknown): boolean {
+/** True for `_is_null`, the only operator of a json column in a request. */
+function comparesNull(value: unknown): boolean {
   return isRecord(value) && Object.keys(value).every((key) => /^[_$]is_null$/.test(key));
 }
 
-/** The prefix of session variables that texts may mean; null: none, because the condition is a request's. */
+/** Returns the prefix of texts that are session variables; null in the condition of a request, where none are. */
 function prefixIn({ reader, prefix = SESSION_PREFIX }: Scope): string | null {
   return reader === undefined ? prefix : null;
 }
@@ -238,7 +238,7 @@ function operation(column: ComparedColumn, key: string, value: unknown, scope: S
   return compare(column, operator, right);
 }
 
-/** `{geography: {_st_d_within: …}}`: conditions on the value as another type. */
+/** Resolves `{geography: {_st_d_within: …}}`: conditions on the value cast to another type. */
 function castCondition(column: ComparedColumn, value: unknown, scope: Scope): Predicate {
   const { scalar, type } = column;
   const to = castOf(scalar.family, type) ?? fail('unknownOperator', { name: '_cast' });
@@ -253,7 +253,7 @@ function castCondition(column: ComparedColumn, value: unknown, scope: Scope): Pr
   );
 }
 
-/** The values of an operator that takes several, by name. */
+/** Returns the values of an operator that takes several named values. */
 function argumentsOf({ fields }: OperandFields, value: unknown, own: PgType, scope: Scope): Operand {
   const given = objectOf(value);
   const values = Object.entries(fields).map(([name, row]) => {
@@ -264,12 +264,12 @@ function argumentsOf({ fields }: OperandFields, value: unknown, own: PgType, sco
   return { kind: 'arguments', values };
 }
 
-/** A column or a computed field as it stands, or cast. */
+/** A column or a computed field, possibly cast. */
 type ComparedColumn = Pick<ResolvedColumn, 'name' | 'type' | 'scalar'> &
   Partial<Pick<ResolvedColumn, 'enum'>> &
   Pick<ColumnRef, 'call' | 'cast' | 'isComputed' | 'visibleIf'>;
 
-/** Comparisons of two columns, without their `_` or `$`. */
+/** The operators that compare two columns, without their `_` or `$`. */
 const COLUMN_OPERATORS: ReadonlyMap<string, OperatorName> = new Map([
   ['ceq', '_eq'],
   ['cne', '_neq'],
@@ -280,7 +280,7 @@ const COLUMN_OPERATORS: ReadonlyMap<string, OperatorName> = new Map([
   ['clte', '_lte'],
 ]);
 
-/** `column` of the same row, or `["$", column]` of the permission's own table. */
+/** Returns the operand `column`, a column of the same row, or `["$", column]`, a column of the table of the permission. */
 function columnOperand(left: ComparedColumn, value: unknown, scope: Scope): Operand {
   const isRoot = Array.isArray(value) && value.length === 2 && value[0] === '$';
   const [name] = Array.isArray(value) && (isRoot || value.length === 1) ? value.slice(-1) : [value];
@@ -288,7 +288,7 @@ function columnOperand(left: ComparedColumn, value: unknown, scope: Scope): Oper
   const table = isRoot ? scope.root : scope.table;
   const right = table.columnByName.get(name);
   if (!right) return fail('columnNotExists', { name });
-  // An operand is never null by itself, so what is shown in some rows only cannot be one.
+  // Operands are not masked, so a column that is visible only in some rows cannot be one.
   if (readColumn(right, table, scope).visibleIf)
     fail('notSupported', { text: `${name} is not shown in every row` });
   if (!areComparable(left.type, right.type)) {
@@ -297,7 +297,7 @@ function columnOperand(left: ComparedColumn, value: unknown, scope: Scope): Oper
   return { kind: 'column', column: right.name, scope: isRoot ? 'root' : 'row', type: right.type };
 }
 
-/** Whether Postgres has an `=` between them. */
+/** True when Postgres can compare the two types with `=`. */
 function areComparable(left: PgType, right: PgType): boolean {
   const { family } = scalarOf(left);
   if (family !== scalarOf(right).family) return false;
@@ -306,7 +306,7 @@ function areComparable(left: PgType, right: PgType): boolean {
   return COMPARABLE_TYPES.some((types) => types.includes(left.name) && types.includes(right.name));
 }
 
-/** Different types of no family of ours that compare all the same. PostgreSQL manual, "Date/Time Functions and Operators",
+/** Different types without a family that Postgres compares. PostgreSQL manual, "Date/Time Functions and Operators",
  *  "Network Address Functions and Operators", "Bit String Functions and Operators". */
 const COMPARABLE_TYPES: readonly (readonly string[])[] = [
   ['date', 'timestamp', 'timestamptz'],

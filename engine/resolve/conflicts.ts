@@ -1,6 +1,6 @@
-/** Names already given, while sources, tables and functions are added one after the other: of two that would define the
- *  same field or type, the later one gives way. In: what resolved. Out: nothing, or the conflict that keeps it out.
- *  Not here: how names are made (names.ts, naming.ts). Source: docs/reference/behaviour/schema.md. */
+/** The names of fields and types that are taken while sources, tables and functions are added to a model. Of two objects that
+ *  would define the same field or type, the later one is left out. In: an object that resolved. Out: null, or the conflict that
+ *  keeps it out. Not here: how names are composed (names.ts, naming.ts). Reference: docs/reference/behaviour/schema.md. */
 
 import { EngineError } from '../errors/engine-error.ts';
 import { LayeredMap } from '../metadata/layered-map.ts';
@@ -30,7 +30,7 @@ import type {
 } from './types.ts';
 import type { UpstreamOperation, UpstreamType } from './upstream.ts';
 
-/** In the order in which they are looked at. */
+/** Root types, in the order in which they are checked. */
 const ROOT_TYPES = {
   mutation_root: 'mutation_frontend',
   subscription_root: 'subscription',
@@ -43,12 +43,12 @@ type Claims = {
 };
 
 export class TakenNames {
-  /** Owners of fields, by the name of the object type they are in and their own. */
+  /** The owner of each field, by the name of its object type and its own name. */
   readonly #fields = new Map<string, LayeredMap<string>>();
   #types = new LayeredMap<string>();
-  /** Names of custom scalars, which may be those of the database's. */
+  /** Names of custom scalars, which may equal those of scalars of the database. */
   readonly #scalars = new Set<string>();
-  /** Those of remote schemas, by our names. */
+  /** Types of remote schemas, by our names. */
   readonly #remoteTypes = new Map<string, RemoteType>();
   readonly #features: ReadonlySet<string>;
   readonly #memo: Memo;
@@ -61,7 +61,7 @@ export class TakenNames {
     for (const type of FEDERATION_TYPES) this.#types.set(type, FEDERATION);
   }
 
-  /** The same names taken, to go on without this one. */
+  /** Returns an equal object that changes on its own. */
   copy(): TakenNames {
     const copy = new TakenNames(this.#features, this.#memo);
     for (const [type, fields] of this.#fields) copy.#fields.set(type, fields.copy());
@@ -71,7 +71,7 @@ export class TakenNames {
     return copy;
   }
 
-  /** Takes the field that holds all others of the source, if there is one, and its types. */
+  /** Takes the namespace field of the source, if it has one, and the types of the namespace. */
   addSource(name: string, naming: Naming): EngineError | null {
     const { namespace } = naming;
     if (namespace === null) return null;
@@ -80,12 +80,12 @@ export class TakenNames {
     return this.#add({ ...naming, namespace: null }, claims, types);
   }
 
-  /** Takes the table's names, or none of them: then the error says which are taken and by whom. */
+  /** Takes the names of the table. On a conflict it takes none, and the error names the owners. */
   addTable(table: ResolvedTable): EngineError | null {
     return this.#add(table.naming, this.#claimsOf(table), this.#typeNamesOf(table));
   }
 
-  /** Gives back what the table has taken. */
+  /** Releases the names of the table. */
   removeTable(table: ResolvedTable): void {
     const { fields } = this.#claimsOf(table);
     for (const root of ROOTS) {
@@ -110,8 +110,8 @@ export class TakenNames {
     return { owner, fields };
   }
 
-  /** Without relationships its rows have the type of the logical model, which others may return too; its conditions and
-   *  orders are the model's in any case. */
+  /** Takes the names of a native query. Without relationships its rows have the type of the logical model, which other native
+   *  queries may return too. The types of its conditions and orders always belong to the model. */
   addNativeQuery(rows: ResolvedTable, model: string, hasRelationships: boolean): EngineError | null {
     const owner = `native_query ${rows.table.name} in source ${rows.source}`;
     const ofModel = NATIVE_TYPES.map((suffix) => derivedTypeName(rows, suffix));
@@ -133,7 +133,7 @@ export class TakenNames {
     return this.#add(naming, { owner, fields }, takesArguments(fn) ? [fn.argsTypeName] : []);
   }
 
-  /** Types it has of its own, where clients give it arguments. */
+  /** Takes the types of a computed field that has arguments. */
   addComputedField(table: ResolvedTable, field: ResolvedComputedField): EngineError | null {
     if (!takesArguments(field)) return null;
     const owner = `computed_field ${field.name} in table ${printQualified(table.table)} in source ${table.source}`;
@@ -141,7 +141,8 @@ export class TakenNames {
     return this.#addTypes(owner, types);
   }
 
-  /** Its field is also where the answer is found when it is asynchronous, and names the type of that. */
+  /** Takes the names of an action. An asynchronous action has its field in every root type, where the result is read, and a type
+   *  of the same name. */
   addAction({ name, type, isAsynchronous }: ResolvedAction): EngineError | null {
     const roots: readonly RootType[] = isAsynchronous ? ROOTS : [`${type}_root`];
     const fields = (root: RootType) => (roots.includes(root) ? [name] : []);
@@ -154,13 +155,13 @@ export class TakenNames {
     return this.#typeConflict('custom types', [name]);
   }
 
-  /** Types that are no scalars, by name, and whose they are. */
+  /** Owners of all types except scalars, by name. */
   get types(): Pick<LayeredMap<string>, 'has'> {
     return this.#types;
   }
 
-  /** Its fields and types, or none of them: then the text says which are taken. Types it has in common with another remote
-   *  schema, definition and all, are no conflict; nor are scalars, which are what their name says. */
+  /** Takes the fields and types of a remote schema. On a conflict it takes none, and the text names the owners. Two remote schemas
+   *  may share a type with equal definitions, and scalars never conflict. */
   addRemoteSchema(remote: ResolvedRemoteSchema): string | null {
     const owner = `remote schema ${remote.name}`;
     const wanted = ROOTS.map((root) => {
@@ -197,7 +198,7 @@ export class TakenNames {
     return null;
   }
 
-  /** Looks and takes in one pass, as there are a hundred thousand names; a conflict gives back what it has taken. */
+  /** Checks and takes in one pass, because there are a hundred thousand names. A conflict releases the names taken so far. */
   #addTypes(owner: string, types: readonly string[]): EngineError | null {
     const taken: string[] = [];
     for (const type of types) {
@@ -224,7 +225,7 @@ export class TakenNames {
     return this.#types.get(type) ?? (this.#scalars.has(type) ? 'custom types' : undefined);
   }
 
-  /** The object type where the source's fields are, and who has them. */
+  /** Returns the object type of the fields of a source, and the owners of its fields. */
   #selection(root: RootType, naming: Naming) {
     const type = naming.namespace === null ? root : namespaceTypeName(naming, ROOT_TYPES[root]);
     return { type, fields: this.#fieldsOf(type) };
@@ -237,24 +238,24 @@ export class TakenNames {
   }
 }
 
-/** Who has the fields and types of a subgraph. */
+/** The owner of the fields and types of a subgraph. */
 const FEDERATION = 'federation';
 
-/** What is put behind the name of a logical model. */
+/** The suffixes of types named after a logical model. */
 const NATIVE_TYPES = ['bool_exp', 'enum_name', 'order_by'];
 
-/** What is put behind the name of a computed field that takes arguments. */
+/** The suffixes of types named after a computed field that takes arguments. */
 const COMPUTED_TYPES = {
   scalar: ['args', 'comparison_exp', 'order_by'],
   rows: ['args', 'aggregate_order_by'],
 } as const satisfies Record<ResolvedComputedField['returns']['kind'], readonly string[]>;
 
-/** Of what belongs to no source. */
+/** The naming of objects that belong to no source. */
 const NO_NAMING = namingOf(undefined, undefined);
 
 const ROOTS = Object.keys(ROOT_TYPES) as RootType[];
 
-/** A type of a remote schema, and what its fields are called here. */
+/** A type of a remote schema, and our names of its fields. */
 type RemoteType = { readonly type: UpstreamType; readonly names: RemoteNames };
 
 const OPERATIONS = {
@@ -270,7 +271,7 @@ function remoteFieldsIn({ schema, names }: ResolvedRemoteSchema, root: RootType)
   return type.fields.map((field) => fieldNameOf(names, type.name, field.name));
 }
 
-/** Those that are there under their own names; of the root types only what a namespace holds. */
+/** Returns the types that a remote schema adds to the engine's schema. Its root types are among them only in a namespace. */
 function sharedTypes({ schema, names }: ResolvedRemoteSchema): ReadonlyMap<string, RemoteType> {
   const hidden = names.namespace === null ? new Set(Object.values(schema.roots)) : new Set();
   return new Map(
@@ -291,7 +292,7 @@ function typeConflictText(type: string, owners: readonly [string, string]): stri
   );
 }
 
-/** Fields wanted in an object type, and who has which of its fields. */
+/** The fields that an object needs in a type, and the owners of the fields of that type. */
 type Wanted = {
   readonly type: string;
   readonly fields: Pick<LayeredMap<string>, 'get' | 'has'>;

@@ -1,14 +1,14 @@
-/** Cron triggers and events that happen once: whom they are told to, and how often it is tried.
- *  Not here: times (schedule.ts), telling (events/scheduled-feed.ts). Reference: docs/reference/behaviour/scheduled-triggers.md. */
+/** Cron triggers and one-off events: their webhook, payload and retries. In: metadata. Out: the delivery of an event.
+ *  Not here: times (schedule.ts), the delivery itself (events/scheduled-feed.ts). Reference: docs/reference/behaviour/scheduled-triggers.md. */
 
 import type { CronTrigger, OneOffEvent } from '../metadata/schema/event.ts';
 import type { ResolveContext } from './context.ts';
 import { eventWebhook } from './event-trigger.ts';
 import { cronTriggerSubject } from './inconsistency.ts';
 import { parseSchedule } from './schedule.ts';
-import type { Appointment, ResolvedCronTrigger } from './types.ts';
+import type { ResolvedCronTrigger, ScheduledDelivery } from './types.ts';
 
-/** Reference: docs/reference/behaviour/scheduled-triggers.md. */
+/** The retries of scheduled events that configure none. Reference: docs/reference/behaviour/scheduled-triggers.md. */
 export const RETRY_DEFAULTS = {
   num_retries: 0,
   retry_interval_seconds: 10,
@@ -16,7 +16,7 @@ export const RETRY_DEFAULTS = {
   tolerance_seconds: 21_600,
 } as const;
 
-/** By name, in metadata order. */
+/** Returns the cron triggers that fit, by name, in metadata order. */
 export function resolveCronTriggers(
   triggers: readonly CronTrigger[],
   { variables, found }: ResolveContext,
@@ -27,20 +27,24 @@ export function resolveCronTriggers(
       parseSchedule(schedule);
       const fault = variables.faultOf('cron_trigger', trigger);
       if (fault) found.add(cronTriggerSubject(trigger), fault);
-      return { name, schedule, isHeld: fault !== undefined, ...appointmentOf(trigger) };
+      return { name, schedule, isHeld: fault !== undefined, ...scheduledDelivery(trigger) };
     }),
   );
   return new Map(resolved.flatMap((trigger) => (trigger ? [[trigger.name, trigger]] : [])));
 }
 
-export function appointmentOf(event: OneOffEvent): Appointment {
+export function scheduledDelivery(event: OneOffEvent): ScheduledDelivery {
   const { webhook: url, retry_conf: retries, response_transform: responseTransform } = event;
-  const told = { ...RETRY_DEFAULTS, ...retries };
+  const configured = { ...RETRY_DEFAULTS, ...retries };
   return {
-    webhook: eventWebhook(typeof url === 'string' ? url : `{{${url.from_env}}}`, event, told.timeout_seconds),
+    webhook: eventWebhook(
+      typeof url === 'string' ? url : `{{${url.from_env}}}`,
+      event,
+      configured.timeout_seconds,
+    ),
     ...(responseTransform ? { responseTransform } : {}),
-    retries: { most: told.num_retries, intervalSeconds: told.retry_interval_seconds },
-    toleranceSeconds: told.tolerance_seconds,
+    retries: { most: configured.num_retries, intervalSeconds: configured.retry_interval_seconds },
+    toleranceSeconds: configured.tolerance_seconds,
     payload: event.payload ?? null,
     comment: event.comment ?? null,
   };

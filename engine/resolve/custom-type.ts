@@ -1,7 +1,7 @@
-/** The types actions speak: scalars, enums, input objects and objects of the metadata, with the relationships of objects to
- *  tables. Scalars of GraphQL and of Postgres need no declaration.
- *  In: custom_types × the tracked tables. Out: the types that fit, by name; each other one is an inconsistency, and so is what
- *  needs it. Not here: actions (action.ts). Reference: docs/reference/behaviour/remote-schemas.md, docs/reference/behaviour/actions.md; docs/reference/behaviour/metadata.md. */
+/** The types of arguments and results of actions: scalars, enums, input objects and objects of the metadata, with the
+ *  relationships of objects to tables. Scalars of GraphQL and of Postgres need no declaration.
+ *  In: custom_types × the tracked tables. Out: the types that fit, by name; a type that does not fit is an inconsistency, and so
+ *  is every type that refers to it. Not here: actions (action.ts). Reference: docs/reference/behaviour/remote-schemas.md, docs/reference/behaviour/actions.md; docs/reference/behaviour/metadata.md. */
 
 import { parseType, type TypeNode } from 'graphql';
 import { SCALARS, scalarOf } from '../catalog/scalars.ts';
@@ -14,19 +14,19 @@ import type { TakenNames } from './conflicts.ts';
 import { customTypesSubject, type Inconsistencies } from './inconsistency.ts';
 import { isUniqueOn } from './relationship.ts';
 import type {
+  ActionType,
   ActionTypes,
   CustomKey,
   CustomObject,
   CustomRelationship,
   CustomType,
-  KnownType,
   ResolvedTable,
   TypeUse,
   Unreached,
 } from './types.ts';
 
-export type TypeSurroundings = {
-  /** By source. */
+export type CustomTypeScope = {
+  /** The tables of each source, by its name. */
   readonly sources: ReadonlyMap<string, { readonly tables: ReadonlyMap<string, ResolvedTable> }>;
   readonly catalogs: Iterable<Catalog | Unreached>;
   readonly names: TakenNames;
@@ -36,18 +36,18 @@ export const GRAPHQL_SCALARS: ReadonlySet<string> = new Set(['Int', 'Float', 'St
 
 export function resolveCustomTypes(
   definition: CustomTypes,
-  around: TypeSurroundings,
+  scope: CustomTypeScope,
   found: Inconsistencies,
 ): ActionTypes {
-  const catalogs = [...around.catalogs].flatMap((catalog) => ('error' in catalog ? [] : [catalog]));
-  let declared = distinct(definition, around, found);
-  const find = (name: string): KnownType | undefined => declared.get(name) ?? databaseScalar(name, catalogs);
+  const catalogs = [...scope.catalogs].flatMap((catalog) => ('error' in catalog ? [] : [catalog]));
+  let declared = distinct(definition, scope, found);
+  const find = (name: string): ActionType | undefined => declared.get(name) ?? databaseScalar(name, catalogs);
   const related = new Map((definition.objects ?? []).map((object) => [object.name, object]));
   for (;;) {
     const made = new Map<string, CustomType>();
     for (const type of declared.values()) {
       const problem = problemOf(type, find);
-      const object = problem === null ? withRelationships(type, related.get(type.name), around) : problem;
+      const object = problem === null ? withRelationships(type, related.get(type.name), scope) : problem;
       if (typeof object !== 'string') made.set(type.name, object);
       else {
         const error = new EngineError('customTypesInvalid', { reason: object });
@@ -60,10 +60,10 @@ export function resolveCustomTypes(
   }
 }
 
-/** By name; not one that would be called like another type. */
+/** Returns the declared types by name, without those whose name is taken. */
 function distinct(
   definition: CustomTypes,
-  { names }: TypeSurroundings,
+  { names }: CustomTypeScope,
   found: Inconsistencies,
 ): ReadonlyMap<string, CustomType> {
   const types = declarations(definition).filter(({ name, kind }) => {
@@ -74,7 +74,7 @@ function distinct(
   return new Map(types.map((type) => [type.name, type]));
 }
 
-/** A use as it is written in metadata. Undefined when it is none. */
+/** Parses a reference to a type, such as `[Book!]`. Returns undefined for other text. */
 export function typeUse(written: string): TypeUse | undefined {
   try {
     return useOf(parseType(written, { noLocation: true }));
@@ -83,7 +83,7 @@ export function typeUse(written: string): TypeUse | undefined {
   }
 }
 
-/** The name in the middle of all lists. */
+/** Returns the name of the type inside all lists. */
 export function namedIn(type: TypeUse): string {
   return type.kind === 'list' ? namedIn(type.item) : type.name;
 }
@@ -103,7 +103,7 @@ function useOf(node: TypeNode, isNullable = true): TypeUse {
 
 type Problem = string;
 
-/** What is declared, relationships apart. */
+/** Returns the declared types without relationships. */
 function declarations(definition: CustomTypes): readonly CustomType[] {
   const fieldsOf = (fields: readonly { name: string; type: string; description?: string | null }[]) =>
     fields.map(({ name, type, description }) => ({
@@ -139,7 +139,7 @@ function declarations(definition: CustomTypes): readonly CustomType[] {
   ];
 }
 
-function databaseScalar(name: string, catalogs: readonly Catalog[]): KnownType | undefined {
+function databaseScalar(name: string, catalogs: readonly Catalog[]): ActionType | undefined {
   const scalar =
     catalogs.map((catalog) => typeByName(name, catalog)).find((type) => type !== undefined) ?? null;
   if (scalar) return { kind: 'database', scalar: scalarOf(scalar) };
@@ -174,32 +174,32 @@ type DeclaredRelationship = NonNullable<DeclaredObject['relationships']>[number]
 function withRelationships(
   type: CustomType,
   declared: DeclaredObject | undefined,
-  around: TypeSurroundings,
+  scope: CustomTypeScope,
 ): CustomType | Problem {
   if (type.kind !== 'object' || !declared) return type;
   const keys: CustomKey[] = [];
   const relationships: CustomRelationship[] = [];
   for (const definition of declared.relationships ?? []) {
-    const resolved = resolveRelationship(type, definition, keys, around);
+    const resolved = resolveRelationship(type, definition, keys, scope);
     if (typeof resolved === 'string') return resolved;
     relationships.push(resolved);
   }
   return { ...type, relationships, keys };
 }
 
-/** Adds to `keys` what it joins by. */
+/** Resolves a relationship and adds the keys that it joins by to `keys`. */
 function resolveRelationship(
   object: CustomType & CustomObject,
   definition: DeclaredRelationship,
   keys: CustomKey[],
-  around: TypeSurroundings,
+  scope: CustomTypeScope,
 ): CustomRelationship | Problem {
   const { name, type: kind, remote_table: table, source = 'default' } = definition;
   const where = `relationship "${name}" in object type "${object.name}"`;
   if (object.fields.some((field) => field.name === name)) {
     return `the object type "${object.name}" has a field and a relationship named "${name}"`;
   }
-  const target = around.sources.get(source)?.tables.get(qualifiedKey(table));
+  const target = scope.sources.get(source)?.tables.get(qualifiedKey(table));
   if (!target) {
     return `the table "${printQualified(table)}" of source "${source}" for ${where} is not tracked`;
   }

@@ -1,6 +1,6 @@
-/** Enum tables (`is_enum`): what one must look like (one text key, at most one text comment, rows with names GraphQL can
- *  spell), the GraphQL enum made of its rows, and the columns that are of it: those with a foreign key to it.
- *  The enum table's own columns stay text. Not here: when its rows are read (catalog/enum-rows.ts).
+/** Enum tables (`is_enum`). An enum table has one text key, at most one text comment, and rows whose keys are GraphQL names. Its
+ *  rows are the values of a GraphQL enum, and columns with a foreign key to it are of that enum; its own columns stay text.
+ *  In: a table and its rows. Out: ResolvedEnum, and tables with columns of enums. Not here: reading the rows (catalog/enum-rows.ts).
  *  Source: docs/reference/behaviour/functions.md. */
 
 import type { Scalar } from '../catalog/scalars.ts';
@@ -12,8 +12,8 @@ import { enumValueName } from './naming.ts';
 import { isLiteral, LITERAL_KEY, SESSION_PREFIX, sessionVariableOf } from './session.ts';
 import type { ResolvedColumn, ResolvedEnum, ResolvedTable } from './types.ts';
 
-/** The enum a table is. `rows` is undefined when they could not be read.
- *  Raises `invalidConfiguration` with every reason why it is none. */
+/** Returns the enum of an enum table. `rows` is undefined when they could not be read. Raises `invalidConfiguration` with every
+ *  reason why the table cannot be an enum. */
 export function resolveEnum(
   table: CatalogTable,
   rows: readonly EnumRow[] | undefined,
@@ -34,8 +34,8 @@ export function resolveEnum(
   };
 }
 
-/** The table with columns that refer to an enum typed as such. `tables` are all of its source.
- *  Raises `invalidConfiguration` for a column that refers to several. */
+/** Returns the table with the enums of its columns. `tables` are all tables of the source. Raises `invalidConfiguration` for a
+ *  column that refers to several enum tables. */
 export function withEnums(
   table: ResolvedTable,
   tables: ReadonlyMap<string, ResolvedTable>,
@@ -64,13 +64,13 @@ export function withEnums(
   };
 }
 
-/** Values are equal or not; nothing else is said of an enum. */
+/** Returns the scalar of a column of an enum: its values have equality and no order. */
 function enumScalar({ scalar }: ResolvedColumn, { typeName }: ResolvedEnum): Scalar {
   return { ...scalar, name: typeName, family: 'other', comparison: 'equality', isOrderable: false };
 }
 
-/** A value a permission gives a column of an enum. Raises `unexpectedPayload` for one that is none of the enum's; what a
- *  session variable holds is not known yet. */
+/** Checks a value that a permission compares with, or writes to, a column of an enum. Raises `unexpectedPayload` when the enum does
+ *  not have it. The value of a session variable cannot be checked here. */
 export function checkEnumValue(
   column: Partial<Pick<ResolvedColumn, 'enum'>>,
   written: unknown,
@@ -151,7 +151,7 @@ function invalidNames(values: readonly string[]): string {
   return `values ${others} and ${quoted.at(-1)} are not valid GraphQL enum value names`;
 }
 
-/** A naming convention may spell two values alike. */
+/** Returns the values whose names are equal in the naming convention. */
 function sharedNameReasons(values: ResolvedEnum['values']): readonly string[] {
   return [...Map.groupBy(values, ({ name }) => name)].flatMap(([name, alike]) => {
     if (alike.length === 1) return [];
@@ -159,7 +159,7 @@ function sharedNameReasons(values: ResolvedEnum['values']): readonly string[] {
   });
 }
 
-/** The standard's names, where Postgres has shorter ones of its own. */
+/** The names of types in the SQL standard, by the shorter names of Postgres. */
 const SQL_NAMES: Readonly<Record<string, string>> = {
   int2: 'smallint',
   int4: 'integer',

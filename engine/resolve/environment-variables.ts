@@ -1,5 +1,5 @@
-/** The environment variables that metadata objects send to external services: each must be set, and may be neither reserved
- *  (metadata/variables.ts) nor one that a source of the document connects with, whichever of the two objects came first.
+/** The environment variables that metadata objects send to external services. Each must be set, and must be neither reserved
+ *  (metadata/variables.ts) nor used by a source of the document to connect, whichever of the two objects was added first.
  *  In: the document, the environment, an object. Out: nothing, or `invalidConfiguration` with the path to what names the variable.
  *  Not here: sending (webhook/call.ts), variables of connections (database/sources.ts). */
 import { EngineError } from '../errors/engine-error.ts';
@@ -53,7 +53,7 @@ export class VariableRules {
   }
 }
 
-/** The variables of the engine's options, in the reference's words. Reference: docs/reference/behaviour/errors.md. */
+/** The prefix of the environment variables of options. Reference: docs/reference/behaviour/errors.md. */
 const OPTION_PREFIX = 'ENGINE_GRAPHQL_';
 
 /** Returns why a header may not have the variable's value; null when it is no option of the engine. */

@@ -1,5 +1,5 @@
-/** Event triggers of one source: which fit, with the columns they watch and send, and the webhook they are sent to.
- *  Not here: what captures rows in the database (sql/event-trigger.ts), sending (events/). Reference: docs/reference/behaviour/event-triggers.md. */
+/** Event triggers of one source: the columns they watch and send, and their webhook. In: the metadata of tables. Out:
+ *  ResolvedEventTrigger by name. Not here: what captures rows in the database (sql/event-trigger.ts), sending (events/). Reference: docs/reference/behaviour/event-triggers.md. */
 
 import { fail } from '../errors/engine-error.ts';
 import type { Columns, Header, RequestTransform } from '../metadata/schema/common.ts';
@@ -18,7 +18,7 @@ import type {
   ResolvedTable,
 } from './types.ts';
 
-/** Of a name in Postgres, with what stands around it there. Reference: docs/reference/behaviour/event-triggers.md. */
+/** The limit of names, because Postgres has names made of them. Reference: docs/reference/behaviour/event-triggers.md. */
 const MOST_NAME_BYTES = 42;
 const OPERATIONS = [
   ['insert', 'INSERT'],
@@ -26,7 +26,7 @@ const OPERATIONS = [
   ['delete', 'DELETE'],
 ] as const;
 
-/** By name, in metadata order. `taken`: names of triggers of the sources before. */
+/** Returns the event triggers that fit, by name, in metadata order. `taken` are the names used by other sources. */
 export function eventTriggersOf(
   at: PartialSource,
   taken: Set<string>,
@@ -81,7 +81,7 @@ function resolveEventTrigger(
   };
 }
 
-/** Reference: docs/reference/behaviour/event-triggers.md. */
+/** Returns the scope of a cleanup with its defaults. Reference: docs/reference/behaviour/event-triggers.md. */
 export function cleanupScope(
   config: Pick<CleanupConfig, 'clear_older_than' | 'batch_size' | 'timeout' | 'clean_invocation_logs'>,
 ): CleanupScope {
@@ -109,10 +109,10 @@ function webhookOf(trigger: EventTrigger): EventWebhook {
 
 export function eventWebhook(
   url: string,
-  told: { readonly headers?: readonly Header[]; readonly request_transform?: RequestTransform },
+  settings: { readonly headers?: readonly Header[]; readonly request_transform?: RequestTransform },
   timeoutSeconds: number,
 ): EventWebhook {
-  const { headers = [], request_transform: transform } = told;
+  const { headers = [], request_transform: transform } = settings;
   return {
     url,
     headers,
@@ -126,11 +126,11 @@ function sentOf(columns: Columns, table: ResolvedTable): Capture['sent'] {
   const names = namesIn(columns, table);
   const all = [...table.columnByName.values()];
   if (names) return names.map((name) => table.columnByName.get(name)!);
-  // As GraphQL answers them.
+  // Events spell these values as GraphQL responses do.
   return all.some(({ json }) => json === 'stringified' || json === 'geojson') ? all : null;
 }
 
-/** Null is all. */
+/** Returns the listed columns; null for all. Raises `columnNotExists`. */
 function namesIn(columns: Columns, { columnByName }: ResolvedTable): readonly string[] | null {
   if (columns === '*') return null;
   const missing = columns.find((name) => !columnByName.has(name));

@@ -1,5 +1,5 @@
-/** What a subgraph of Apollo Federation has besides its own: the names of its fields and types. They are nobody else's while the
- *  feature `apollo_federation` is on. Not here: the fields (schema/federation.ts). Reference: docs/reference/behaviour/remote-schemas.md;
+/** The names of the fields and types that a subgraph of Apollo Federation adds to its schema. They are reserved while the feature
+ *  `apollo_federation` is on. Not here: the fields (schema/federation.ts). Reference: docs/reference/behaviour/remote-schemas.md;
  *  Apollo Federation, "Subgraph specification". */
 export const FEDERATION_FEATURE = 'apollo_federation';
 

@@ -1,5 +1,5 @@
-/** Calls of SQL functions: the row a computed field stands in, the session where it wants to know, and what is given.
- *  Arguments not given that have a default are left to it; the others are null. Not here: arguments of requests (plan/function.ts). */
+/** Calls of SQL functions. In: a function or computed field, and values of its arguments. Out: FunctionCall. An argument without a
+ *  value takes its default, or null when it has none. Not here: arguments of requests (plan/function.ts). */
 import type { CallArgument, FunctionCall, Leaf } from './predicate.ts';
 import type { ResolvedArgument, ResolvedComputedField, ResolvedTable } from './types.ts';
 
@@ -8,17 +8,17 @@ export type Callable = {
   readonly arguments: readonly ResolvedArgument[];
 };
 
-/** Is there anything for a client to give? */
+/** True when a client may give arguments. */
 export function takesArguments({ arguments: declared }: Pick<Callable, 'arguments'>): boolean {
   return declared.some(({ kind }) => kind === 'user');
 }
 
-/** A computed field called with nothing from a client. */
+/** Returns the call of a computed field without arguments of a client. */
 export function callBeside(field: ResolvedComputedField, table: ResolvedTable): FunctionCall {
   return callOf(field, table, () => undefined);
 }
 
-/** `row` is the table whose row a computed field takes; `given` is what a client says of an argument. */
+/** Returns the call. `row` is the table whose row a computed field takes; `given` returns the client's value of an argument. */
 export function callOf(
   callable: Callable,
   row: ResolvedTable | null,

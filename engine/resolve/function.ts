@@ -1,6 +1,6 @@
-/** SQL functions against the catalog: tracked ones (root fields that return rows of a tracked table) and computed fields
- *  (values made from a row). In: their metadata and CatalogFunctions. Out: how they are called and what comes back.
- *  Raises an ERRORS row whose text names what is wrong. Spec: "Tracked function constraints"; docs/reference/behaviour/functions.md. */
+/** SQL functions: tracked functions (root fields that return rows of a tracked table) and computed fields (values computed from a
+ *  row). In: their metadata and the catalog. Out: ResolvedFunction, ResolvedComputedField. Raises an ERRORS row whose text names
+ *  what is wrong. Spec: "Tracked function constraints"; docs/reference/behaviour/functions.md. */
 
 import { scalarOf } from '../catalog/scalars.ts';
 import type { Catalog, CatalogArgument, CatalogFunction, PgType } from '../catalog/types.ts';
@@ -20,7 +20,7 @@ import type {
 
 type FunctionScope = Pick<PartialSource, 'catalog' | 'tables'>;
 
-/** A tracked function: not overloaded, only IN arguments, and it returns rows of a tracked table. */
+/** Resolves a tracked function: it is not overloaded, has only IN arguments, and returns rows of a tracked table. */
 export function resolveFunction(
   source: string,
   definition: TrackedFunction,
@@ -77,7 +77,8 @@ export function resolveFunction(
   };
 }
 
-/** A computed field: STABLE or IMMUTABLE, one argument takes the row, and it returns a scalar or rows of a tracked table. */
+/** Resolves a computed field: it is STABLE or IMMUTABLE, one argument takes the row, and it returns a scalar or rows of a tracked
+ *  table. */
 export function resolveComputedField(
   table: ResolvedTable,
   definition: ComputedField,
@@ -184,7 +185,7 @@ function rowArgumentIndex(
   return index;
 }
 
-/** Raises `functionNotInDatabase`, `notSupported` for an overloaded one. */
+/** Returns the function. Raises `functionNotInDatabase`, or `notSupported` when it is overloaded. */
 function onlyFunction(name: QualifiedName, catalog: Catalog): CatalogFunction {
   const [found, ...overloads] = catalog.functions.get(qualifiedKey(name)) ?? [];
   if (!found) return fail('functionNotInDatabase', { name: printQualified(name) });
@@ -196,14 +197,14 @@ function onlyFunction(name: QualifiedName, catalog: Catalog): CatalogFunction {
   return found;
 }
 
-/** In call order. `row` is the index among the inputs that takes the table's row. */
+/** Returns the arguments in call order. `row` is the index of the input that takes the row of the table. */
 function argumentsOf(
   called: CatalogFunction,
   special: { readonly session: string | null; readonly row: number | null },
   functionName: string,
 ): readonly ResolvedArgument[] {
   const inputs = called.arguments.filter(isInput);
-  // An argument without a name is not the one that was not named.
+  // Without a session argument, an argument without a name must not match.
   const session = inputs.find(({ name }) => name !== null && name === special.session);
   if (special.session !== null && !(session && isJson(session.type))) {
     fail('invalidConfiguration', {

@@ -1,6 +1,6 @@
-/** Collects what does not fit while resolve goes on. `attempt` runs the resolution of one object; a failure becomes an
- *  Inconsistency worded as get_inconsistent_metadata prints it, and the object stays out of the model.
- *  Not here: which objects there are (resolve.ts), what can go wrong with one (its own file).
+/** Collects inconsistencies during a resolution. `attempt` resolves one object; a failure becomes an Inconsistency in the wording of
+ *  get_inconsistent_metadata, and the object is left out of the model. Also the subject of each kind of object.
+ *  Not here: which objects there are (resolve.ts), what can be wrong with one (its own file).
  *  Spec: "Inconsistent metadata"; docs/reference/behaviour/metadata-api.md. */
 import { EngineError } from '../errors/engine-error.ts';
 import type { ErrorName } from '../errors/errors.ts';
@@ -20,15 +20,15 @@ import type {
 import type { RemoteSchema, RemoteSchemaPermission } from '../metadata/schema/remote-schema.ts';
 import type { Inconsistency, InheritedEntity } from './types.ts';
 
-/** An object of the metadata as an inconsistency names it. */
+/** A metadata object as an inconsistency names it. */
 export type Subject = Pick<Inconsistency, 'type' | 'name' | 'definition' | 'key'> & {
-  /** What stands before the failure in `reason`, for example `in table "author": `. */
+  /** The text before the failure in `reason`, for example `in table "author": `. */
   readonly context: string;
-  /** Is the specification's wording that of the others? */
+  /** True when the failure is worded the same in the specification's wording and in the newer one. */
   readonly hasOneWording?: boolean;
 };
 
-/** Failures that name their place themselves. */
+/** Failures whose text names the object. */
 const WITHOUT_CONTEXT: ReadonlySet<ErrorName> = new Set([
   'alreadyTracked',
   'tableNotInDatabase',
@@ -39,8 +39,8 @@ const WITHOUT_CONTEXT: ReadonlySet<ErrorName> = new Set([
 export class Inconsistencies {
   readonly all: Inconsistency[] = [];
 
-  /** The result of `body`; or, when it fails with an ERRORS row, undefined and one more inconsistency. Who attempts thousands
-   *  says the subject when it is asked for. */
+  /** Returns the result of `body`. When it fails with an ERRORS row, adds an inconsistency and returns undefined. A caller with
+   *  thousands of objects passes a function, which is called only then. */
   attempt<T>(subject: Subject | (() => Subject), body: () => T): T | undefined {
     try {
       return body();
@@ -58,7 +58,8 @@ export class Inconsistencies {
     this.all.push({ type, name, reason, definition, key, cause });
   }
 
-  /** It does not go together with others: a request that causes this is told of inconsistent metadata, not of one object. */
+  /** Adds an object that conflicts with others. A request that causes this fails with inconsistent metadata, not with an error of
+   *  one object. */
   addShared({ type, name, definition, key }: Subject, text: string): void {
     this.all.push({ type, name, reason: `${PREFIX}${text}`, definition, key });
   }
@@ -66,13 +67,13 @@ export class Inconsistencies {
 
 const PREFIX = 'Inconsistent object: ';
 
-/** A role inherits nothing where its parents disagree. */
+/** Returns the inconsistency of a role whose parents disagree about a permission, so that it inherits none. */
 export function inheritedConflict(role: string, entity: InheritedEntity): Inconsistency {
-  const told =
+  const text =
     'remote_schema' in entity
       ? `remote schema: '${entity.remote_schema}'`
       : `${entity.permission_type} permission, table: ${entity.table}, source: '${entity.source}'`;
-  const error = new EngineError('inheritedPermissionConflict', { role, entity: told });
+  const error = new EngineError('inheritedPermissionConflict', { role, entity: text });
   return {
     type: 'inherited role permission inconsistency',
     name: role,
@@ -88,7 +89,8 @@ function trimPrefix(message: string): string {
   return message.startsWith(PREFIX) ? message.slice(PREFIX.length) : message;
 }
 
-/** A failure of the whole schema is reported as itself; any other as the object's. */
+/** Returns the error of an operation that causes the inconsistency. A failure of the whole schema is reported as it is, any other
+ *  as a failure of the object. */
 function causeOf(subject: Subject, error: EngineError): EngineError {
   if (error.kind === 'conflictingRootFields') return error;
   const context = WITHOUT_CONTEXT.has(error.kind) ? '' : subject.context;
@@ -240,7 +242,7 @@ export function nativeQuerySubject(source: string, definition: NativeQuery): Sub
   };
 }
 
-/** Actions are younger than the specification, and so are their types: failures have one wording everywhere. */
+/** Actions, and the objects below, are newer than the specification, so their failures have one wording. */
 export function actionSubject({ name, definition, comment }: Action): Subject {
   return {
     type: 'action',
@@ -252,7 +254,7 @@ export function actionSubject({ name, definition, comment }: Action): Subject {
   };
 }
 
-/** All types are one object to clients, but only `type` is in the way. */
+/** Clients see all custom types as one object, but only `type` does not fit. */
 export function customTypesSubject(definition: CustomTypes, type: string): Subject {
   return {
     type: 'custom_types',
@@ -264,7 +266,6 @@ export function customTypesSubject(definition: CustomTypes, type: string): Subje
   };
 }
 
-/** Remote schemas are younger than the specification, too. */
 export function remoteSchemaSubject({ name, definition, comment }: RemoteSchema): Subject {
   return {
     type: 'remote_schema',
@@ -276,7 +277,6 @@ export function remoteSchemaSubject({ name, definition, comment }: RemoteSchema)
   };
 }
 
-/** Remote relationships too. */
 export function remoteRelationshipSubject(
   source: string,
   table: QualifiedName,
@@ -293,7 +293,7 @@ export function remoteRelationshipSubject(
   };
 }
 
-/** One that starts in a remote schema. */
+/** Returns the subject of a relationship that starts in a remote schema. */
 export function remoteTypeRelationshipSubject(
   remote_schema: string,
   type_name: string,
@@ -356,7 +356,7 @@ export function permissionSubject(
   };
 }
 
-/** A single column as clients usually write it: bare. */
+/** Returns the definition in the form clients usually write: a single column without a list. */
 function wireUsing(using: ObjectRelationship['using'] | ArrayRelationship['using']): unknown {
   const on = using.foreign_key_constraint_on;
   if (!on) return using;

@@ -1,8 +1,8 @@
-/** Inherited roles: what a role may do because others may. Rows are those of any parent; a column that only some parents
- *  grant is shown in the rows of these and null in the others; what the parents write by, they must agree on.
- *  A permission of the role's own stands in place of what it would inherit.
- *  In: accesses by role, as permission.ts made them. Out: the same with those of inherited roles.
- *  Not here: the graph (metadata/inherited-roles.ts). Reference: docs/reference/behaviour/permissions.md. */
+/** Inherited roles: a role that inherits reads the rows of every parent. A column that only some parents grant is visible in their
+ *  rows and null in others. Permissions to write are inherited only when the parents agree. A permission of the role itself
+ *  replaces the inherited one.
+ *  In: accesses by role (permission.ts). Out: the same with the accesses of inherited roles.
+ *  Not here: the graph of roles (metadata/inherited-roles.ts). Reference: docs/reference/behaviour/permissions.md. */
 import { EngineError } from '../errors/engine-error.ts';
 import { cycleAmong, orderRoles } from '../metadata/inherited-roles.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
@@ -19,15 +19,15 @@ type Accesses = ReadonlyMap<string, TableAccess>;
 type Written = InheritedWrite['permission_type'];
 
 export type Inheritance = {
-  /** Parents first. */
+  /** The roles that inherit, each after its parents. */
   readonly inheritedRoles: readonly InheritedRole[];
-  /** Has the role a permission of its own, be it one that does not resolve. */
+  /** True when the role has a permission of its own, even one that does not resolve. */
   readonly hasOwn: (role: string, kind: 'select' | Written) => boolean;
-  /** What a role does not inherit because its parents disagree. */
+  /** Called for a permission that a role does not inherit because its parents disagree. */
   readonly onConflict: (role: string, kind: Written) => void;
 };
 
-/** The accesses of one table, with those of the roles that inherit. */
+/** Returns the accesses to one table, with the accesses of inherited roles. */
 export function inheritAccess(
   own: Accesses,
   { inheritedRoles: heirs, hasOwn, onConflict }: Inheritance,
@@ -54,7 +54,7 @@ export function inheritAccess(
   return accesses;
 }
 
-/** Roles among these, and those that inherit from one. */
+/** Returns the roles, and those that inherit from one of them. */
 export function withInheritedRoles(
   roles: ReadonlySet<string>,
   heirs: readonly InheritedRole[],
@@ -80,7 +80,7 @@ function unionOf(selects: readonly SelectAccess[]): SelectAccess | null {
       computedFields: cellsOf(selects, 'computedFields'),
     },
     filter,
-    // Without a limit is more than any.
+    // A parent without a limit lifts the limits of the others.
     limit: limits.some((limit) => limit === null) ? null : Math.max(...limits.map(Number)),
     allowsAggregation: selects.some((select) => select.allowsAggregation),
     queryRootFields: uniteOrAll(selects.map((select) => select.queryRootFields)),
@@ -88,8 +88,8 @@ function unionOf(selects: readonly SelectAccess[]): SelectAccess | null {
   };
 }
 
-/** What some of the parents alone show, and in which rows. What all of them show needs no condition in the rows that any of
- *  them reads, and a condition on a row that is written is asked as each parent would ask it. */
+/** Returns the columns that only some parents grant, each with the rows in which it is visible. A column that all parents grant
+ *  needs no condition, because every readable row is readable by a parent that grants it. */
 function cellsOf(
   selects: readonly SelectAccess[],
   kind: 'columns' | 'computedFields',
@@ -118,7 +118,7 @@ function distinctBy<T>(values: readonly T[]): readonly T[] {
   return [...new Map(values.map((value) => [canonical(value), value])).values()];
 }
 
-/** Text that is the same for what means the same: sets, and the parts of a conjunction or disjunction, have no order. */
+/** Returns a text that is equal for values of equal meaning: sets and the parts of a conjunction or disjunction have no order. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (key, item: unknown) => {
     if (item instanceof Map) return [...item].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -128,7 +128,7 @@ function canonical(value: unknown): string {
   });
 }
 
-/** Roles that inherit, parents first; not those with a parent nobody knows, nor those in a cycle. */
+/** Returns the roles that inherit, each after its parents, without roles with an unknown parent and without cycles. */
 export function inheritedRolesOf(
   metadata: Metadata,
   roles: ReadonlySet<string>,

@@ -1,6 +1,6 @@
-/** The answer of a GraphQL service to an introspection query → UpstreamSchema. What is no introspection, or describes no
- *  GraphQL schema (an object that lacks a field of its interface, a union of nothing), is refused in the reference's words.
- *  Raises `remoteSchemaInvalid`. Not here: asking (remote/request.ts). Source: GraphQL specification, "Introspection";
+/** Parses the response of a GraphQL service to an introspection query into an UpstreamSchema. Raises `remoteSchemaInvalid` for a
+ *  response that is no introspection, and for one that describes no valid schema (an object that lacks a field of its interface,
+ *  an empty union). Not here: the request (remote/request.ts). Reference: GraphQL specification, "Introspection";
  *  message texts: docs/reference/behaviour/errors.md. */
 
 import { parseConstValue } from 'graphql';
@@ -17,7 +17,7 @@ import { checkUpstream } from './upstream-check.ts';
 
 const TYPE_DEPTH = 9;
 
-/** What is asked. */
+/** The introspection query that the engine sends. */
 export const INTROSPECTION_QUERY = `query IntrospectionQuery { __schema {
   queryType { name } mutationType { name } subscriptionType { name }
   types { kind name description
@@ -30,7 +30,7 @@ export const INTROSPECTION_QUERY = `query IntrospectionQuery { __schema {
 fragment Input on __InputValue { name description type { ...Type } defaultValue }
 fragment Type on __Type { kind name ${'ofType { kind name '.repeat(TYPE_DEPTH)}${'}'.repeat(TYPE_DEPTH)} }`;
 
-/** `data` is that of the response: `{__schema: …}`. */
+/** Parses the `data` of the response: `{__schema: …}`. */
 export function readIntrospection(data: unknown): UpstreamSchema {
   const schema = objectAt(objectAt(data, [])['__schema'], []);
   const types = listAt(schema, 'types', []).map((type, i) => typeOf(type, ['types', i]));
@@ -121,7 +121,7 @@ function objectAt(value: unknown, path: Path): Json {
   return refuse(path, `expected Object, but encountered ${nameOf(value)}`);
 }
 
-/** What is null has no items. */
+/** Returns the list; null is an empty list. */
 function listAt(json: Json, key: string, path: Path): readonly unknown[] {
   const value = json[key] ?? [];
   if (Array.isArray(value)) return value;

@@ -1,4 +1,4 @@
-/** The `path` argument of a json column → steps for `#>`: `$.a.b[0]`, `a["x y"]`. The leading `$` is optional.
+/** Parses the `path` argument of a json column, `$.a.b[0]` or `a["x y"]`, into the steps of `#>`. The leading `$` is optional.
  *  Raises `parseFailed`. Reference: docs/reference/behaviour/queries.md. */
 import { fail } from '../errors/engine-error.ts';
 

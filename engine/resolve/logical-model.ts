@@ -1,7 +1,7 @@
-/** One logical model against the catalog: its fields as columns of rows that belong to no table. Fields of another model are
- *  no columns: a relationship of the native query that returns the rows has to fill them.
+/** One logical model: its fields as columns of rows that belong to no table. A field of another model is no column; a relationship
+ *  of the native query that returns the rows has to provide it.
  *  In: its metadata, the catalog for type names. Out: ResolvedLogicalModel. Reference: docs/reference/behaviour/functions.md.
- *  Not here: the SQL that makes the rows (native-query.ts). */
+ *  Not here: the SQL that returns the rows (native-query.ts). */
 import { type Scalar, scalarOf } from '../catalog/scalars.ts';
 import { typeByName } from '../catalog/type-names.ts';
 import { arrayOf, type Catalog, type PgType } from '../catalog/types.ts';
@@ -19,16 +19,16 @@ export type ResolvedLogicalModel = {
   readonly references: readonly ModelReference[];
 };
 
-/** A field that holds rows of another model. */
+/** A field that contains rows of another model. */
 export type ModelReference = {
   readonly field: string;
   readonly model: string;
   readonly kind: 'object' | 'array';
 };
 
-export type ModelSurroundings = {
+export type LogicalModelScope = {
   readonly catalog: Catalog;
-  /** Names of all models of the source. */
+  /** The names of all models of the source. */
   readonly models: ReadonlySet<string>;
   readonly options: ResolveOptions;
 };
@@ -36,7 +36,7 @@ export type ModelSurroundings = {
 /** Raises `invalidConfiguration` when a field cannot be what it says. */
 export function resolveLogicalModel(
   definition: LogicalModel,
-  around: ModelSurroundings,
+  scope: LogicalModelScope,
 ): ResolvedLogicalModel {
   const { name, description, fields } = definition;
   if (!isGraphqlName(name)) refuse(`"${name}" is not a valid GraphQL identifier`);
@@ -44,7 +44,7 @@ export function resolveLogicalModel(
   const resolved = fields.map((field) => {
     if (seen.has(field.name)) refuse(`logical model "${name}" has two fields "${field.name}"`);
     seen.add(field.name);
-    return resolveField(field, name, around);
+    return resolveField(field, name, scope);
   });
   const columns = resolved.filter((field): field is ResolvedColumn => 'scalar' in field);
   if (columns.length === 0) refuse(`logical model "${name}" has no field with a value`);
@@ -56,7 +56,7 @@ export function resolveLogicalModel(
   };
 }
 
-/** Fields that hold other models follow the permission of what fills them. */
+/** Resolves a select permission of a model. Fields of other models follow the permission of the relationship's target. */
 export function resolveModelPermission(
   rule: SelectRule,
   model: ResolvedLogicalModel,
@@ -71,28 +71,28 @@ export function resolveModelPermission(
 function resolveField(
   field: LogicalModelField,
   model: string,
-  around: ModelSurroundings,
+  scope: LogicalModelScope,
 ): ResolvedColumn | ModelReference {
   const { name } = field;
   const kind = kindOf(field.type);
   const where = `field "${name}" of logical model "${model}"`;
   if (!isGraphqlName(name)) refuse(`"${name}" is not a valid GraphQL identifier`);
   if ('model' in kind) {
-    if (!around.models.has(kind.model))
+    if (!scope.models.has(kind.model))
       refuse(`${where} is of logical model "${kind.model}", which is unknown`);
     return { field: name, model: kind.model, kind: kind.isList ? 'array' : 'object' };
   }
-  const named = typeByName(kind.scalar, around.catalog);
+  const named = typeByName(kind.scalar, scope.catalog);
   if (!named) return refuse(`${where} is of type "${kind.scalar}", which the database does not have`);
   const type = kind.isList && !named.element ? arrayOf(named) : named;
   const isNullable = field.nullable ?? kind.isNullable;
   return {
     name,
     graphqlName: name,
-    ...formOf(type, around.options),
+    ...formOf(type, scope.options),
     isNullable,
     isDeclared: !isNullable,
-    // The native query's value, cast.
+    // The value of the native query is cast.
     isComputed: true,
     hasDefault: false,
     isWritable: false,

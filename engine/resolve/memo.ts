@@ -46,11 +46,7 @@ export class Memo {
   ): V {
     const results = this.#resultsOf(compute);
     const cached = results.get(subject);
-    const isValid =
-      cached &&
-      isSame(cached.inputs, inputs) &&
-      cached.lookups.every(([map, key, entry]) => maps[map]!.get(key) === entry);
-    if (isValid) return cached.value as V;
+    if (cached && isSame(cached.inputs, inputs) && areSame(cached.lookups, maps)) return cached.value as V;
     const lookups: [number, string, unknown][] = [];
     const recorded = maps.map((map, i) => ({
       get: (key: string) => {
@@ -86,6 +82,13 @@ export class Memo {
   }
 }
 
+/** Loops, because every table of a document comes by here several times for each edit. */
 function isSame(left: readonly unknown[], right: readonly unknown[]): boolean {
-  return left.length === right.length && left.every((input, i) => input === right[i]);
+  for (let i = 0; i < right.length; i++) if (left[i] !== right[i]) return false;
+  return left.length === right.length;
+}
+
+function areSame(lookups: Result['lookups'], maps: readonly Lookup<unknown>[]): boolean {
+  for (const [map, key, entry] of lookups) if (maps[map]!.get(key) !== entry) return false;
+  return true;
 }

@@ -1,7 +1,7 @@
-/** GraphQL names of a table: its object type, its root fields, and the types derived from it.
- *  In: the table, what its metadata says of names, and how its source spells them. Out: TableNames.
+/** The GraphQL names of a table: its object type, its root fields, and the types derived from it; also their descriptions.
+ *  In: the table, the names in its metadata, and the naming of its source. Out: TableNames.
  *  Not here: spelling and source customization (naming.ts), conflicts between tables (conflicts.ts).
- *  Source: docs/reference/behaviour/schema.md. */
+ *  Reference: docs/reference/behaviour/schema.md. */
 import { AGGREGATE_FUNCTIONS } from '../catalog/aggregates.ts';
 import { SCALARS } from '../catalog/scalars.ts';
 import { fail } from '../errors/engine-error.ts';
@@ -21,7 +21,7 @@ export type RootType = 'query_root' | 'mutation_root' | 'subscription_root';
 
 type RootFieldRow = {
   readonly name: (base: Part) => readonly Part[];
-  /** `table` is what people call the table. */
+  /** `table` is the printed name of the table. */
   readonly description: (table: string) => string;
   readonly types: readonly RootType[];
   readonly isOffered: (table: ResolvedTable) => boolean;
@@ -31,7 +31,7 @@ const READS: readonly RootType[] = ['query_root', 'subscription_root'];
 const WRITES: readonly RootType[] = ['mutation_root'];
 const hasKey = (table: ResolvedTable): boolean => table.primaryKey !== null;
 
-/** Every root field of a table. Row order is schema order. */
+/** Every root field of a table, in the order of the schema. */
 const ROOT_FIELDS: Readonly<Record<RootFieldKind, RootFieldRow>> = {
   select: {
     name: (base) => [base],
@@ -104,7 +104,7 @@ const ROOT_FIELD_KINDS = Object.keys(ROOT_FIELDS) as RootFieldKind[];
 
 export type TableNames = Pick<ResolvedTable, 'base' | 'naming' | 'typeName' | 'rootFields'>;
 
-/** Types every schema has; a table cannot be called like one. */
+/** Types of every schema. No table can have such a name. */
 const OWN_TYPES = [
   'query_root',
   'mutation_root',
@@ -115,7 +115,7 @@ const OWN_TYPES = [
   'Int',
   'String',
 ];
-/** Likewise, as the source spells them. */
+/** Types of every schema whose spelling depends on the naming convention. */
 const OWN_SPELLED_TYPES = [
   'order_by',
   'cursor_ordering',
@@ -130,7 +130,7 @@ function ownTypes(convention: NamingConvention): ReadonlySet<string> {
   return new Set([...OWN_TYPES, ...OWN_SPELLED_TYPES.map((own) => sharedTypeName({ convention }, own))]);
 }
 
-/** Raises `invalidConfiguration` when a name cannot be spelled in GraphQL, or is one of GraphQL's own. */
+/** Returns the names of a table. Raises `invalidConfiguration` for a name that is no GraphQL name or that every schema has. */
 export function namesOf(
   table: QualifiedName,
   configuration: TableConfiguration | undefined,
@@ -157,7 +157,7 @@ export function namesOf(
   return { base, naming, typeName: type, rootFields };
 }
 
-/** A type about the table: `author_bool_exp` for `bool_exp`. */
+/** Returns the name of a type derived from a table: `author_bool_exp` for `bool_exp`. */
 export function derivedTypeName(
   { base, naming }: Pick<TableNames, 'base' | 'naming'>,
   suffix: string,
@@ -165,7 +165,7 @@ export function derivedTypeName(
   return typeName(naming, base, suffix);
 }
 
-/** A type of a computed field of its own: `full_name_author_args`. */
+/** Returns the name of a type derived from a computed field: `full_name_author_args`. */
 export function computedTypeName(
   { base, naming }: Pick<TableNames, 'base' | 'naming'>,
   field: { readonly name: string },
@@ -174,12 +174,12 @@ export function computedTypeName(
   return typeName(naming, field.name, base, suffix);
 }
 
-/** What a native query takes. */
+/** Returns the name of the input type for the arguments of a native query. */
 export function nativeArgumentsTypeName({ table, naming }: ResolvedTable): string {
   return typeName(naming, { verbatim: table.name }, 'arguments');
 }
 
-/** A type of the relay schema about the table: `authorConnection`, in every convention without an underscore. */
+/** Returns the name of a type of the Relay schema: `authorConnection`, without an underscore in every convention. */
 export function relayTypeName(
   { base, naming }: Pick<TableNames, 'base' | 'naming'>,
   part: 'Connection' | 'Edge',
@@ -187,8 +187,8 @@ export function relayTypeName(
   return typeName(naming, { verbatim: sharedTypeName(naming, base) + part });
 }
 
-/** What is put behind a table's name for the types derived from it, whichever of them a role's schema has. Left out are
- *  those made from one of these (`author_aggregate_bool_exp_count`). */
+/** The suffixes of types derived from a table, whether or not a role's schema has them, without those that extend another suffix
+ *  (`author_aggregate_bool_exp_count`). */
 const DERIVED_TYPES: readonly string[] = [
   'aggregate',
   'aggregate_bool_exp',
@@ -218,7 +218,7 @@ const DERIVED_TYPES: readonly string[] = [
   ...AGGREGATE_FUNCTIONS.flatMap((fn) => [`${fn}_fields`, `${fn}_order_by`]),
 ];
 
-/** The same with a feature. */
+/** The suffixes of types that exist with an experimental feature. */
 const TYPES_OF_FEATURES = {
   group_by: [
     'group',
@@ -239,22 +239,22 @@ export function typeNamesOf(table: ResolvedTable, features: ReadonlySet<string>)
   return [table.typeName, ...ofEnum, ...suffixes.map((suffix) => derivedTypeName(table, suffix))];
 }
 
-/** `author_group_by`, where the feature is on. */
+/** Returns the name of the root field for groups: `author_group_by`. */
 export function groupByField({ base, naming }: Pick<TableNames, 'base' | 'naming'>): string {
   return rootFieldName(naming, fieldName(naming, base, 'group_by'));
 }
 
-/** Root fields of rows that have but one: it stands for whichever kind is asked for. */
+/** Returns the root fields of rows with a single root field, which then has every kind. */
 export function onlyRootField(field: RootField): TableNames['rootFields'] {
   return Object.fromEntries(ROOT_FIELD_KINDS.map((kind) => [kind, field])) as TableNames['rootFields'];
 }
 
-/** May this name a field or type: GraphQL keeps names that begin with two underscores for itself. */
+/** Returns true for a valid name of a field or type. GraphQL reserves names that begin with two underscores. */
 export function isGraphqlName(name: string): boolean {
   return /^(?!__)[_A-Za-z][_0-9A-Za-z]*$/.test(name);
 }
 
-/** What a table or function is called in GraphQL when nobody says otherwise. */
+/** Returns the default GraphQL name of a table or function. */
 export function baseName({ schema, name }: QualifiedName): string {
   return schema === 'public' ? name : `${schema}_${name}`;
 }
@@ -274,7 +274,7 @@ function rootField(
   return { name: final, description: descriptionOf(comment, ROOT_FIELDS[kind].description(table)) };
 }
 
-/** Names of the table's root fields there; last row first, which is the order conflicts are listed in. */
+/** Returns the names of the root fields of a table in a root type, in the order in which conflicts are listed: the last row first. */
 export function rootFieldsIn(table: ResolvedTable, type: RootType): readonly string[] {
   if (table.native) return READS.includes(type) ? [table.rootFields.select.name] : [];
   return ROOT_FIELD_KINDS.filter(
@@ -284,12 +284,12 @@ export function rootFieldsIn(table: ResolvedTable, type: RootType): readonly str
     .reverse();
 }
 
-/** No table is in a schema without a name. */
+/** Returns the name under which the rows of a native query are kept. Its schema has no name, so no table can have it. */
 export function nativeName(rootField: string): QualifiedName {
   return { schema: '', name: rootField };
 }
 
-/** An empty comment hides what there would be otherwise. */
-export function descriptionOf(comment: string | null | undefined, otherwise: string | null): string | null {
-  return (comment ?? otherwise) || null;
+/** Returns the description in the schema: the comment of the metadata, or the default. An empty comment means no description. */
+export function descriptionOf(comment: string | null | undefined, fallback: string | null): string | null {
+  return (comment ?? fallback) || null;
 }

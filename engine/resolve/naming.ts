@@ -1,24 +1,24 @@
-/** How one source spells its names in GraphQL: its naming convention, and what its customization puts around them.
- *  In: a source's customization. Out: a Naming, and names composed of parts by it. `default` joins parts with underscores;
- *  `graphql-default` has fields in camelCase and types in PascalCase. What somebody chose by hand is kept as it is written.
- *  Not here: which names a table has (names.ts), who may have a name (conflicts.ts). Source: docs/reference/behaviour/schema.md. */
+/** How a source spells its names in GraphQL: its naming convention, and the prefixes, suffixes and namespace of its customization.
+ *  In: the customization of a source. Out: a Naming, and names composed of parts. `default` joins parts with underscores;
+ *  `graphql-default` spells fields in camelCase and types in PascalCase. Names that the metadata chooses are kept as written.
+ *  Not here: the names of a table (names.ts), conflicts (conflicts.ts). Reference: docs/reference/behaviour/schema.md. */
 import type { NamingConvention, SourceCustomization } from '../metadata/schema/source.ts';
 
-/** Text is in snake case and may be respelled. */
+/** A part of a name. Text is in snake case and follows the naming convention; verbatim text is kept. */
 export type Part = string | { readonly verbatim: string };
 
 type Affixes = { readonly prefix: string; readonly suffix: string };
 
 export type Naming = {
   readonly convention: NamingConvention;
-  /** The root field all others of the source are in; null: they are roots themselves. */
+  /** The root field that contains the root fields of the source; null when there is none. */
   readonly namespace: string | null;
   readonly rootFields: Affixes;
   readonly typeNames: Affixes;
   readonly names: FixedNames;
 };
 
-/** Fields and arguments called the same in every table, where the conventions differ: the first column. */
+/** Names of fields and arguments that are the same for every table but differ between the conventions. */
 const FIXED_NAMES = [
   'affected_rows',
   'batch_size',
@@ -30,7 +30,7 @@ const FIXED_NAMES = [
   'update_columns',
 ] as const;
 
-/** By the name in the default convention. */
+/** The spelling of each fixed name, by its name in the default convention. */
 export type FixedNames = Readonly<Record<(typeof FIXED_NAMES)[number], string>>;
 
 const NAMES: Readonly<Record<NamingConvention, FixedNames>> = {
@@ -38,7 +38,7 @@ const NAMES: Readonly<Record<NamingConvention, FixedNames>> = {
   'graphql-default': fixedNames('graphql-default'),
 };
 
-/** `standard` is the convention of sources that name none; undefined: none may. */
+/** Returns the naming of a source. `standard` is the convention of sources that name none; undefined when conventions are off. */
 export function namingOf(
   customization: SourceCustomization | undefined,
   standard: NamingConvention | undefined,
@@ -54,27 +54,27 @@ export function namingOf(
   };
 }
 
-/** A field, argument or operator: `author_by_pk`, `authorByPk`. */
+/** Returns the name of a field, argument or operator: `author_by_pk`, `authorByPk`. */
 export function fieldName(naming: Pick<Naming, 'convention'>, ...parts: readonly Part[]): string {
   return spell(naming.convention, parts, lowerFirst);
 }
 
-/** A root field of the source, by the name it would have in another. */
+/** Returns the name of a root field with the prefix and suffix of the source. */
 export function rootFieldName(naming: Naming, name: string): string {
   return affixed(naming.convention, naming.rootFields, name);
 }
 
-/** A type of the source: `author_bool_exp`, `AuthorBoolExp`. */
+/** Returns the name of a type of the source: `author_bool_exp`, `AuthorBoolExp`. */
 export function typeName(naming: Naming, ...parts: readonly Part[]): string {
   return affixed(naming.convention, naming.typeNames, sharedTypeName(naming, ...parts));
 }
 
-/** A type that sources of one convention share, or that is about a scalar: no customization changes it. */
+/** Returns the name of a type that sources of one convention share, such as a type of a scalar. No customization changes it. */
 export function sharedTypeName(naming: Pick<Naming, 'convention'>, ...parts: readonly Part[]): string {
   return spell(naming.convention, parts, upperFirst);
 }
 
-/** `asc_nulls_first`, `ASC_NULLS_FIRST`. */
+/** Returns the name of an enum value: `asc_nulls_first`, `ASC_NULLS_FIRST`. */
 export function enumValueName(naming: Naming, value: string): string {
   return naming.convention === 'default' ? value : value.toUpperCase();
 }
@@ -82,7 +82,7 @@ export function enumValueName(naming: Naming, value: string): string {
 export const NAMESPACE_KINDS = ['query', 'mutation_frontend', 'mutation_backend', 'subscription'] as const;
 export type NamespaceKind = (typeof NAMESPACE_KINDS)[number];
 
-/** The object type that a namespace stands for. */
+/** Returns the name of the object type of a namespace. */
 export function namespaceTypeName(naming: Naming, root: NamespaceKind): string {
   return affixed(naming.convention, naming.typeNames, `${naming.namespace}_${root}`);
 }
@@ -110,7 +110,7 @@ function camel(text: string, first = upperFirst): string {
     .join('');
 }
 
-/** An underscore in front belongs to its word. */
+/** Splits a name into words. An underscore in front belongs to its word. */
 function wordsOf(text: string): readonly string[] {
   const [first = '', second, ...rest] = text.split('_');
   return second === undefined ? [first] : first === '' ? [`_${second}`, ...rest] : [first, second, ...rest];

@@ -1,13 +1,13 @@
-/** The code of a native query → its text with arguments between. `{{name}}` is an argument anywhere but in comments; inside
- *  quotes it would be mere text, so there it is refused. The code must be one statement that can stand in parentheses, with
- *  no parameters of its own: `$1` would be somebody else's value.
- *  In: text and the declared names. Raises `nativeQueryInvalid`. Not here: is it right SQL (database/native-query.ts).
+/** Parses the code of a native query into text and arguments. `{{name}}` is an argument except in comments; inside quotes it is
+ *  refused, because it would be part of the text. The code must be a single statement that can be put in parentheses, without
+ *  parameters: `$1` would be another value of the statement.
+ *  In: code and the declared names. Out: its parts. Raises `nativeQueryInvalid`. Not here: validating the SQL (database/native-query.ts).
  *  Reference: docs/reference/behaviour/functions.md. */
 import { pieceAt, type SqlPiece } from '../catalog/sql-pieces.ts';
 import { fail } from '../errors/engine-error.ts';
 import { own } from '../metadata/own.ts';
 
-/** Text, or the name of the argument whose value stands there. */
+/** A text, or an argument whose value is inserted as a parameter. */
 export type CodePart = string | { readonly argument: string };
 
 export function parseNativeQueryCode(code: string, names: ReadonlySet<string>): readonly CodePart[] {
@@ -58,7 +58,7 @@ function refusePiece(text: string, { kind, text: piece, start }: SqlPiece, names
   if (own) refuse(`there is a parameter ${own[0]}; values come through arguments, {{name}}`);
 }
 
-/** Semicolons and space at the end mean nothing. */
+/** Removes semicolons and white space at the end. */
 function trimEnd(code: string): string {
   return code.replace(/[;\s]+$/, '');
 }

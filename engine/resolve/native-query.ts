@@ -1,7 +1,8 @@
-/** One native query: SQL of the administrator's own, as rows that are read like those of a view that takes arguments. The
- *  rows are a ResolvedTable under a name no table can have, so that everything that reads tables reads them too.
- *  In: its metadata, the logical models. Out: ResolvedTable with `native`; relationships and permissions are added later.
- *  Not here: reading code (native-query-code.ts), asking Postgres about it (database/native-query.ts).
+/** Native queries: SQL of the administrator whose rows are read like rows of a view with arguments. The rows of a native query are
+ *  a ResolvedTable with a name that no table can have, so everything that reads tables reads them too.
+ *  In: the metadata of a source. Out: NativeTable, with relationships and permissions added in later steps.
+ *  Not here: parsing the code (native-query-code.ts), checking it with Postgres (database/native-query.ts), one logical model
+ *  (logical-model.ts), the order of the steps (resolve.ts).
  *  Reference: docs/reference/behaviour/functions.md. */
 import { scalarOf } from '../catalog/scalars.ts';
 import { typeByName } from '../catalog/type-names.ts';
@@ -37,7 +38,7 @@ import type {
 
 export type NativeTable = ResolvedTable & { readonly native: NativeRows };
 
-/** Raises `logicalModelNotFound`, `invalidConfiguration`, `nativeQueryInvalid`. */
+/** Resolves one native query. Raises `logicalModelNotFound`, `invalidConfiguration` or `nativeQueryInvalid`. */
 function resolveNativeQuery(
   at: Pick<PartialSource, 'name' | 'naming' | 'catalog'>,
   definition: NativeQuery,
@@ -54,7 +55,7 @@ function resolveNativeQuery(
   return {
     ...rowsOf(at, model),
     table: nativeName(name),
-    // Relationships are the query's, so a model alone no longer says what its rows have.
+    // Relationships belong to the query, so rows with relationships have a type of their own.
     typeName: typeName(naming, { verbatim: hasRelationships(definition) ? name : model.name }),
     rootFields: onlyRootField({
       name: rootFieldName(naming, name),
@@ -64,7 +65,7 @@ function resolveNativeQuery(
   };
 }
 
-/** Rows of the model and of nothing yet: what its permissions are about. */
+/** Returns the rows of a logical model, which its permissions refer to. */
 function rowsOf(
   { name: source, naming }: Pick<PartialSource, 'name' | 'naming'>,
   model: ResolvedLogicalModel,
@@ -96,7 +97,7 @@ function hasRelationships(query: NativeQuery): boolean {
   return (query.object_relationships ?? []).length + (query.array_relationships ?? []).length > 0;
 }
 
-/** The relationship as a table would have it. */
+/** Returns the relationship in the form that tables have. */
 function asManual({ name, using, comment }: NativeRelationship): ObjectRelationship {
   const { remote_table, remote_native_query, column_mapping } = using;
   const target = {
@@ -110,7 +111,7 @@ function asManual({ name, using, comment }: NativeRelationship): ObjectRelations
   };
 }
 
-/** What PREPARE is asked about: the same for queries it would judge alike. */
+/** Returns a key that is equal for native queries for which PREPARE gives the same result. */
 export function signatureOf({ native, columns }: NativeTable): string {
   const typed = ({ name, type }: { name: string; type: object }) => [name, type];
   return JSON.stringify([native.code, native.arguments.map(typed), columns.map(typed)]);
@@ -129,7 +130,7 @@ function argumentsOf(definition: NativeQuery, catalog: Catalog): readonly Native
   );
 }
 
-/** A field that holds rows of another model needs the relationship that fetches them. */
+/** Refuses a query without the relationship that a field of another model needs. */
 function refuseUnfilled(definition: NativeQuery, model: ResolvedLogicalModel): void {
   for (const { field, kind } of model.references) {
     const list = kind === 'object' ? definition.object_relationships : definition.array_relationships;

@@ -1,7 +1,7 @@
-/** A role's permission on a table, typed: columns checked, `*` spelled out, conditions and presets resolved.
- *  In: the permission as it stands in the metadata. Out: one part of TableAccess. Raises an ERRORS row with the path from
- *  the permission inwards (`permission.filter.name._eq`).
- *  Not here: the condition's grammar (bool-exp.ts), the administrator's access (access.ts). Spec: "Permission arguments". */
+/** One permission of a role on a table: columns checked, `*` replaced by the columns, conditions and presets resolved.
+ *  In: the permission in the metadata. Out: one part of TableAccess. Raises an ERRORS row with the path from the permission inwards
+ *  (`permission.filter.name._eq`).
+ *  Not here: the grammar of conditions (bool-exp.ts), the administrator's access (access.ts). Spec: "Permission arguments". */
 import { fail, withPath } from '../errors/engine-error.ts';
 import { type Columns, printQualified } from '../metadata/schema/common.ts';
 import { timerSeconds } from '../metadata/schema/number.ts';
@@ -49,7 +49,7 @@ export function resolveSelect(rule: SelectRule, scope: PermissionScope): SelectA
   };
 }
 
-/** Without `columns` all of them may be given. */
+/** Resolves an insert permission. Without `columns`, all columns may be given. */
 export function resolveInsert(rule: InsertRule, scope: PermissionScope): InsertAccess {
   const presets = presetsOf(rule.set, scope);
   return {
@@ -81,11 +81,10 @@ export function resolveDelete(rule: DeleteRule, scope: PermissionScope): DeleteA
   };
 }
 
-/** null, which only an update's check may be, restricts nothing. */
-function conditionOf(key: string, value: unknown, around: PermissionScope): Predicate {
+/** Resolves a condition. The check of an update may be null and then restricts nothing. */
+function conditionOf(key: string, value: unknown, scope: PermissionScope): Predicate {
   if (value === null) return TRUE;
-  const scope: Scope = { ...around, root: around.table };
-  return within(['permission', key], () => resolveBoolExp(value, scope));
+  return within(['permission', key], () => resolveBoolExp(value, { ...scope, root: scope.table }));
 }
 
 /** Returns the listed columns, which must exist, in the order of the table. Those GraphQL cannot name are left out. Roles with
@@ -113,7 +112,7 @@ function columnNotIn(names: Iterable<string>, { columnByName }: ResolvedTable): 
   return null;
 }
 
-/** What the database fills in itself and what a preset decides is not for clients to write. */
+/** Returns the listed columns without generated columns and columns with a preset, which clients cannot write. */
 function writableColumns(
   columns: Columns,
   scope: PermissionScope,
@@ -145,7 +144,7 @@ function presetOf(value: unknown, column: ResolvedColumn, prefix?: string): Leaf
   return leafOf(value, column.type, prefix);
 }
 
-/** Scalar computed fields a role may read. Those that return rows follow the permission of their table. */
+/** Returns the scalar computed fields that a role may read. Computed fields that return rows follow the permission of their table. */
 function computedFieldsOf(names: readonly string[], { table }: PermissionScope): ReadonlySet<string> {
   for (const [i, name] of names.entries()) {
     const path = ['permission', 'computed_fields', i];
@@ -160,12 +159,12 @@ function computedFieldsOf(names: readonly string[], { table }: PermissionScope):
   return new Set(names);
 }
 
-/** Exactly one of a header's two values is given. */
-function validationOf({ validate_input: asked }: { readonly validate_input?: ValidateInput }): {
+/** Returns the input validation of a permission. Raises `parseFailed` unless each header has exactly one of its two values. */
+function validationOf({ validate_input: configured }: { readonly validate_input?: ValidateInput }): {
   readonly validation?: InputValidation;
 } {
-  if (!asked) return {};
-  const { url, headers = [], forward_client_headers, timeout } = asked.definition;
+  if (!configured) return {};
+  const { url, headers = [], forward_client_headers, timeout } = configured.definition;
   headers.forEach(({ name, value, value_from_env }, i) => {
     if ((value === undefined) !== (value_from_env === undefined)) return;
     const text = `header "${name}" needs either value or value_from_env`;

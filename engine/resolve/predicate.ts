@@ -1,55 +1,55 @@
-/** A typed condition over the rows of one table, and the values in it. Permission filters resolve to it, `where` arguments
- *  plan to it, sql/bool-exp.ts renders it. Values are leaves: where a value comes from, never the value spliced in, so that
- *  one plan serves every caller. Spec: BoolExp; docs/reference/behaviour/operators.md. */
+/** Predicates: typed conditions over the rows of one table. Filters of permissions resolve to predicates, `where` arguments are
+ *  planned as predicates, and sql/bool-exp.ts prints them. Values are leaves, which say where a value comes from, so that one plan
+ *  serves every request. Not here: parsing conditions (bool-exp.ts, plan/bool-exp.ts). Spec: BoolExp; docs/reference/behaviour/operators.md. */
 import type { PredicateFunction } from '../catalog/aggregates.ts';
 import { OPERATORS, type OperatorName, type OperatorRow } from '../catalog/operators.ts';
 import type { PgType } from '../catalog/types.ts';
 import type { PathStep } from '../errors/engine-error.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 
-/** Where a parameter's value comes from when a statement is bound. Always sent as text and cast to `type` in SQL. */
+/** The origin of a parameter's value when a statement is bound. The value is sent as text and cast to `type` in SQL. */
 export type Leaf =
-  /** Known at plan time. `value` is what the driver sends: text, an array of text for array types, or null. */
+  /** A value known at plan time. `value` is sent as it is: text, an array of text for array types, or null. */
   | {
       readonly kind: 'constant';
       readonly value: LeafValue;
       readonly type: PgType;
       readonly isLikePattern?: true;
     }
-  /** A session variable by its lower-case name; absent at run time is `missingSessionVariable`.
-   *  For an array type the variable holds a Postgres array literal `{1,2}`. */
+  /** A session variable by its lower-case name; `missingSessionVariable` when the session does not have it. For an array type its
+   *  value is a Postgres array literal, `{1,2}`. */
   | {
       readonly kind: 'session';
       readonly variable: string;
       readonly type: PgType;
       readonly isLikePattern?: true;
     }
-  /** A value inside the request's coerced variables: `['where', 'id', '_eq']`. `meaning`: what an enum's names stand for in
-   *  the database, where that is something else. */
+  /** A value inside the coerced variables of a request: `['where', 'id', '_eq']`. `meaning` maps names of an enum to their values in
+   *  the database, when they differ. */
   | {
       readonly kind: 'variable';
       readonly path: readonly PathStep[];
-      /** The variable is an id or a cursor, and this is where in its JSON. */
+      /** The path inside the JSON of a variable that is an id or a cursor. */
       readonly within?: readonly PathStep[];
       readonly type: PgType;
-      /** The value is refused where it is no pattern for LIKE. */
+      /** Present when a value that is no valid pattern of LIKE is refused. */
       readonly isLikePattern?: true;
       readonly meaning?: ReadonlyMap<string, string>;
     }
-  /** A list whose items come from different places; sent as one array. `type` is the array type. */
+  /** A list whose items have different origins, sent as one array. `type` is the array type. */
   | { readonly kind: 'list'; readonly items: readonly Leaf[]; readonly type: PgType }
-  /** All session variables as one json object, for functions that want to know who asks. */
+  /** All session variables as one json object, for functions with a session argument. */
   | { readonly kind: 'session-variables'; readonly type: PgType }
-  /** The rows a mutation has just written, as an array of the table's row type, for the statement that answers it. */
+  /** The rows that a mutation has written, as an array of the row type, for the statement that reads its response. */
   | { readonly kind: 'written'; readonly type: PgType }
-  /** Where a stream stands: at the initial value, and then at that of the last row sent. */
+  /** The cursor of a stream: the initial value, and later the value of the last row sent. */
   | { readonly kind: 'stream-cursor'; readonly initial: Leaf; readonly type: PgType }
-  /** How many rows were written with them, in all tables. */
+  /** The number of rows that nested writes have written in all tables. */
   | { readonly kind: 'affected-rows'; readonly type: PgType }
-  /** A value that step `step` of nested writes has kept, by its place among the kept ones. */
+  /** A value that step `step` of nested writes has kept, by its position among the kept values. */
   | { readonly kind: 'inserted'; readonly step: number; readonly kept: number; readonly type: PgType };
 
-/** A call of an SQL function. Arguments are in call order: those without a name are passed by position, the others by name. */
+/** A call of an SQL function. Arguments are in call order; those without a name are passed by position, others by name. */
 export type FunctionCall = {
   readonly function: QualifiedName;
   readonly arguments: readonly CallArgument[];
@@ -59,11 +59,11 @@ export type CallArgument = {
   readonly name: string | null;
   readonly value:
     | Leaf
-    /** The row the call stands beside, all its columns in order, as a value of its table's type. */
+    /** The current row of a table, with all columns in order, as a value of the type of the table. */
     | { readonly kind: 'row'; readonly table: QualifiedName; readonly columns: readonly string[] };
 };
 
-/** SQL an administrator wrote, with values between its text, and the columns of its rows that count, as what they count. */
+/** A call of a native query: its SQL with values in it, and the columns that its rows are read as. */
 export type NativeCall = {
   readonly code: readonly (string | Leaf)[];
   readonly columns: readonly { readonly column: string; readonly type: PgType }[];
@@ -71,22 +71,22 @@ export type NativeCall = {
 
 export type LeafValue = string | readonly (string | null)[] | null;
 
-/** The other table of a relationship and how rows match: pairs of (our column, their column). */
+/** The other table of a relationship, and how rows match: pairs of our column and the other table's column. */
 export type Join = {
   readonly table: QualifiedName;
   readonly mapping: readonly (readonly [local: string, remote: string])[];
-  /** At most one row of `table` matches: a plain left join is safe. */
+  /** True when at most one row of `table` matches, so that a plain left join is safe. */
   readonly isUnique: boolean;
-  /** The rows are not those of `table` but of this. */
+  /** The native query whose rows are joined in place of `table`. */
   readonly from?: NativeCall;
 };
 
-/** A value over many rows: those that belong to a row through the join, or, without one, those of the row's group; of them
- *  those that satisfy `where` and `filter`, the target's own permission. */
+/** A value over many rows: the rows joined to a row, or without a join the rows of its group. Only rows that satisfy `where` and
+ *  `filter`, the permission on the target, count. */
 export type AggregateRef = {
   readonly join: Join | null;
   readonly fn: PredicateFunction;
-  /** None counts rows. */
+  /** The columns of the aggregate. Without any, rows are counted. */
   readonly columns: readonly string[];
   readonly isDistinct: boolean;
   readonly where: Predicate;
@@ -94,29 +94,29 @@ export type AggregateRef = {
   readonly visibleIf?: VisibleIf;
 };
 
-/** Of some columns, by name, the rows in which a role sees them; in the others they count as null. */
+/** The rows in which a role sees a column, by column. In other rows the column counts as null. */
 export type VisibleIf = Readonly<Record<string, Predicate>>;
 
 export type ColumnRef = {
   readonly column: string;
   readonly type: PgType;
-  /** A computed field: its value is that of the call, and `column` only names it. */
+  /** Present for a computed field, whose value is the result of the call; `column` only names it. */
   readonly call?: FunctionCall;
-  /** A value over many rows, and `column` only names it. */
+  /** Present for a value over many rows; `column` only names it. */
   readonly aggregate?: AggregateRef;
-  /** Compared as a value of this type: `_cast`. */
+  /** The type that `_cast` compares the value as. */
   readonly cast?: PgType;
-  /** The value is the result of an expression that is evaluated when it is read: a column of a view or a native query. */
+  /** Present when reading the value evaluates an expression: a column of a view or a native query. */
   readonly isComputed?: true;
-  /** In rows that do not satisfy this the role sees no value: it is compared as null. */
+  /** The rows in which the role sees the value. In other rows it is compared as null. */
   readonly visibleIf?: Predicate;
 };
 
 export type Operand =
   | Leaf
-  /** Several values, as the function of the operator takes them. */
+  /** The values of an operator that takes several. */
   | { readonly kind: 'arguments'; readonly values: readonly Leaf[] }
-  /** `_ceq` and friends: a column of the same row, or of the root table of the whole expression. */
+  /** The column that `_ceq` and similar operators compare with, of the same row or of the root table of the expression. */
   | {
       readonly kind: 'column';
       readonly column: string;
@@ -125,7 +125,7 @@ export type Operand =
     };
 
 export type Predicate =
-  /** Always true; also what `{}` means. */
+  /** Always true, as `{}` is. */
   | { readonly kind: 'true' }
   | { readonly kind: 'false' }
   | { readonly kind: 'and'; readonly all: readonly Predicate[] }
@@ -138,39 +138,39 @@ export type Predicate =
       readonly right: Operand;
     }
   | { readonly kind: 'is-null'; readonly left: ColumnRef; readonly isNull: boolean }
-  /** A row related through the join satisfies `where` and `filter`, the target's own permission, when there is one:
-   *  a `root` operand inside `filter` means the related row, inside `where` the root of the whole expression. */
+  /** A joined row satisfies `where`, and `filter`, the permission on the target. A `root` operand inside `filter` means the joined
+   *  row, and inside `where` the root of the whole expression. */
   | { readonly kind: 'related'; readonly join: Join; readonly where: Predicate; readonly filter?: Predicate }
-  /** Like `related`, of the rows that a call returns for the row. */
+  /** Like `related`, for the rows that a call returns. */
   | {
       readonly kind: 'called';
       readonly call: FunctionCall;
       readonly where: Predicate;
       readonly filter?: Predicate;
     }
-  /** `where` holds, and is evaluated only on rows that satisfy `filter`: resolve/row-barrier.ts. */
+  /** `where` is true and is evaluated only on rows that satisfy `filter` (row-barrier.ts). */
   | { readonly kind: 'barrier'; readonly filter: Predicate; readonly where: Predicate }
-  /** Some row of an unrelated table satisfies `where`; `root` column operands inside still mean the outermost table. */
+  /** A row of an unrelated table satisfies `where`. A `root` operand inside still means the outermost table. */
   | { readonly kind: 'exists'; readonly table: QualifiedName; readonly where: Predicate };
 
 export const TRUE: Predicate = { kind: 'true' };
 export const FALSE: Predicate = { kind: 'false' };
 
-/** Conjunction with `true` folded away and nested `and`s flattened; a `false` anywhere wins. */
+/** Returns the conjunction, without `true`, with nested conjunctions flattened. One `false` makes it false. */
 export function and(...all: readonly Predicate[]): Predicate {
   const flat = all.flatMap((p) => (p.kind === 'and' ? p.all : p.kind === 'true' ? [] : [p]));
   if (flat.some((p) => p.kind === 'false')) return FALSE;
   return flat.length === 0 ? TRUE : flat.length === 1 ? flat[0]! : { kind: 'and', all: flat };
 }
 
-/** Disjunction with `false` folded away; a `true` anywhere wins. No alternatives at all is false. */
+/** Returns the disjunction, without `false`, with nested disjunctions flattened. One `true` makes it true, and none makes it false. */
 export function or(...any: readonly Predicate[]): Predicate {
   const flat = any.flatMap((p) => (p.kind === 'or' ? p.any : p.kind === 'false' ? [] : [p]));
   if (flat.some((p) => p.kind === 'true')) return TRUE;
   return flat.length === 0 ? FALSE : flat.length === 1 ? flat[0]! : { kind: 'or', any: flat };
 }
 
-/** Disjunction of alternatives of which some may be the same. */
+/** Returns the disjunction of predicates of which some may be equal. */
 export function either(any: readonly Predicate[]): Predicate {
   return or(...new Map(any.map((predicate) => [JSON.stringify(predicate), predicate])).values());
 }
@@ -181,7 +181,7 @@ export function not(predicate: Predicate): Predicate {
   return { kind: 'not', not: predicate };
 }
 
-/** The comparison of a value with a leaf or a column. */
+/** Returns the comparison of a value with a leaf or a column. */
 export function comparison(left: ColumnRef, operator: OperatorName, right: Operand): Predicate {
   const row: OperatorRow = OPERATORS[operator];
   const isPattern = row.isLikePattern && PATTERN_KINDS.has(right.kind);
@@ -193,10 +193,10 @@ export function comparison(left: ColumnRef, operator: OperatorName, right: Opera
   };
 }
 
-/** Leaves that a request, a session or a rule gives. */
+/** The kinds of leaves whose value comes from a request, a session or a permission. */
 const PATTERN_KINDS: ReadonlySet<string> = new Set(['constant', 'session', 'variable']);
 
-/** Carried on from what a role sees to what refers to it. */
+/** Returns the `visibleIf` of a column or field for an object that refers to it. */
 export function visibleIfOf({ visibleIf }: { readonly visibleIf?: Predicate | undefined }): {
   readonly visibleIf?: Predicate;
 } {

@@ -1,5 +1,6 @@
-/** `@preset(value: X, static: Boolean = false)` on an argument or an input field of a role's part of a remote schema → Preset,
- *  checked against the remote's types. A string that is a session variable stands for it, unless it is static.
+/** Parses `@preset(value: X, static: Boolean = false)` on an argument or an input field in the permission of a remote schema into a
+ *  Preset, checked against the types of the remote schema. A string that names a session variable is replaced by its value unless
+ *  the preset is static.
  *  Reference: docs/reference/behaviour/remote-schemas.md; message texts: docs/reference/behaviour/errors.md.
  *  Not here: the part itself (remote-permission.ts), values for a request (remote-preset.ts). */
 
@@ -24,7 +25,7 @@ import {
 
 type Because = (reason: string) => void;
 
-/** Is one where none may be: on the type, on a field of an object, on a value of an enum? */
+/** True when the directive is where it is not allowed: on a type, a field of an object, or a value of an enum. */
 export function hasPresetDirective(node: TypeDefinitionNode): boolean {
   let isFound = false;
   visit(node, {
@@ -36,7 +37,7 @@ export function hasPresetDirective(node: TypeDefinitionNode): boolean {
   return isFound;
 }
 
-/** Undefined where the node has none, or one that is refused. */
+/** Returns the preset of a node; undefined when it has none, or an invalid one. */
 export function presetOf(
   node: InputValueDefinitionNode,
   type: string,
@@ -138,7 +139,7 @@ function presetObject(
   return { kind: 'object', fields: members };
 }
 
-/** An input object with nothing left for the client to give is itself preset wherever it stands. */
+/** Makes an input object a preset everywhere when all its fields have presets, so that nothing is left for the client to give. */
 export function withPresetObjects(
   types: ReadonlyMap<string, UpstreamType>,
 ): ReadonlyMap<string, UpstreamType> {

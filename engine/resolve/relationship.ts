@@ -1,6 +1,6 @@
-/** One relationship of a table: to which table it leads, by which columns, to how many rows.
- *  In: its metadata, the tables that resolved, the catalog for the foreign keys. Out: ResolvedRelationship.
- *  Not here: relationships to other sources and remote schemas. Spec: "Relationship types"; docs/reference/behaviour/relationships.md. */
+/** One relationship of a table: the table it leads to, the columns that join them, and whether many rows match.
+ *  In: its metadata, the tables that resolved, the catalog for foreign keys. Out: ResolvedRelationship.
+ *  Not here: relationships to other sources and remote schemas (remote-relationship.ts). Spec: "Relationship types"; docs/reference/behaviour/relationships.md. */
 
 import type { Catalog, CatalogForeignKey } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';
@@ -26,7 +26,7 @@ export type RelationshipTargets = {
   readonly catalog: Catalog;
 };
 
-/** Raises `fieldConflict`, `noForeignKey`, `severalForeignKeys`, `tableNotTracked`, `tableNotInSource`,
+/** Resolves a relationship. Raises `fieldConflict`, `noForeignKey`, `severalForeignKeys`, `tableNotTracked`, `tableNotInSource`,
  *  `nativeQueryNotFound`, `unexpectedPayload` or `columnNotExists`. */
 export function resolveRelationship(
   kind: 'object' | 'array',
@@ -41,14 +41,14 @@ export function resolveRelationship(
       ? byForeignKeyThere(on, table, targets)
       : byOwnForeignKey(on, table, targets)
     : byColumns(manual!, table, targets);
-  // Many rows can only come after the one they refer to.
+  // Rows that refer to this one can only be inserted after it.
   const insertion = kind === 'array' ? 'after' : found.insertion;
   return { kind, name: definition.name, ...found, insertion, comment: definition.comment ?? null };
 }
 
 type Found = Pick<ResolvedRelationship, 'join' | 'isNullable' | 'insertion'>;
 
-/** Our columns refer to the other table's key: exactly one row, none only where a column is null. */
+/** Resolves a relationship whose own columns refer to the key of the other table. There is exactly one row unless a column is null. */
 function byOwnForeignKey(
   columns: readonly string[],
   table: ResolvedTable,
@@ -66,7 +66,8 @@ function byOwnForeignKey(
   };
 }
 
-/** The other table's columns refer to our key: any number of rows, unless they are unique there. */
+/** Resolves a relationship whose key is referred to by columns of the other table. Any number of rows match unless those columns
+ *  are unique. */
 function byForeignKeyThere(on: ForeignKeyOn, table: ResolvedTable, targets: RelationshipTargets): Found {
   const target = targets.tables.get(qualifiedKey(on.table));
   if (!target) fail('tableNotInSource', { table: printQualified(on.table), source: targets.source });
@@ -119,7 +120,7 @@ function manualTarget(
     : fail('nativeQueryNotFound', { name: query!, source: targets.source });
 }
 
-/** Relationships and columns share the table's fields. */
+/** Raises `fieldConflict` when a column has the name: both would be fields of the table. */
 function refuseColumnName(name: string, table: ResolvedTable): void {
   const conflict = (text: string): never =>
     fail('fieldConflict', { table: printQualified(table.table), with: text });
@@ -138,12 +139,12 @@ function theOne(keys: readonly CatalogForeignKey[]): CatalogForeignKey {
   return keys[0] ?? fail('noForeignKey', {});
 }
 
-/** Do the columns contain a whole key: then no two rows agree on them. */
+/** True when the columns contain a whole key, so that no two rows have equal values in them. */
 export function isUniqueOn(table: ResolvedTable, columns: readonly string[]): boolean {
   return table.uniqueKeys.some((key) => key.columns.every((column) => columns.includes(column)));
 }
 
-/** In any order. */
+/** True when both lists have the same columns in any order. */
 function sameColumns(left: readonly string[], right: readonly string[]): boolean {
   return left.length === right.length && left.every((name) => right.includes(name));
 }

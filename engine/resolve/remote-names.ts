@@ -1,5 +1,5 @@
-/** What the types and fields of a remote schema are called here: a namespace for its roots, prefixes, suffixes, names chosen one
- *  by one. Prefix and suffix leave the scalars of GraphQL itself and enums alone, and root types that have no namespace.
+/** Our names of the types and fields of a remote schema: a namespace for its root fields, prefixes, suffixes, and names chosen one
+ *  by one. Prefixes and suffixes do not change GraphQL's own scalars, enums, and root types without a namespace.
  *  In: customization × UpstreamSchema. Out: RemoteNames. Raises `remoteSchemaInvalid`, `invalidParameters`.
  *  Reference: docs/reference/behaviour/remote-schemas.md; message texts: docs/reference/behaviour/errors.md. Not here: conflicts with other names (conflicts.ts). */
 
@@ -40,7 +40,7 @@ export function remoteNames(schema: UpstreamSchema, customization: Customization
   };
 }
 
-/** Ours for the remote's. */
+/** Returns our name of a field. */
 export function fieldNameOf({ fields }: RemoteNames, type: string, field: string): string {
   return fields.get(type)?.get(field) ?? field;
 }
@@ -64,7 +64,7 @@ function typeNames(
     const affixed = `${prefix ?? ''}${type.name}${suffix ?? ''}`;
     return rootTypes.has(type.name) && affixed === type.name ? `${namespace}${type.name}` : affixed;
   };
-  // A scalar of GraphQL's own need not be declared to be renamed.
+  // A scalar of GraphQL itself can be renamed without a declaration.
   const undeclared = Object.keys(mapping).filter((name) => BUILT_IN_SCALARS.has(name) && !types.has(name));
   const names = new Map([
     ...[...types.values()].map((type) => [type.name, nameFor(type)] as const),
@@ -103,7 +103,7 @@ function fieldNames(
   return names;
 }
 
-/** A field is called in an object what it is called in its interface. */
+/** Raises `remoteSchemaInvalid` when a field has another name in an object than in its interface. */
 function checkInterface(
   { types }: UpstreamSchema,
   fields: RemoteNames['fields'],

@@ -1,5 +1,5 @@
-/** What a role sees of a remote schema: the SDL of its permission, checked against the remote's own types. Everything in it must
- *  be there and be of the same type; arguments may be left out or carry `@preset`. Every reason why not is told at once.
+/** Permissions of remote schemas: the SDL of the part that a role sees, checked against the types of the remote schema. Everything
+ *  in it must exist there with the same type; arguments may be left out or have `@preset`. The error lists every reason.
  *  In: SDL × UpstreamSchema. Out: the part, as an UpstreamSchema with presets. Raises `remoteSchemaPermissionInvalid`.
  *  Reference: docs/reference/behaviour/remote-schemas.md; message texts: docs/reference/behaviour/errors.md. Not here: `@preset` (preset-directive.ts). */
 import {
@@ -29,7 +29,7 @@ import {
   type UpstreamType,
 } from './upstream.ts';
 
-/** `prefix`: the first part of session variables on the wire. */
+/** Returns the part of a remote schema that the SDL describes. `prefix` is the prefix of session variables in documents. */
 export function readPermission(sdl: string, upstream: UpstreamSchema, prefix?: string): UpstreamSchema {
   const part = new Part(upstream, prefix);
   const schema = part.read(definitionsOf(sdl));
@@ -37,7 +37,7 @@ export function readPermission(sdl: string, upstream: UpstreamSchema, prefix?: s
   return schema;
 }
 
-/** Raises `remoteSchemaPermissionInvalid` for what is no SDL. */
+/** Returns the definitions of types and schemas. Raises `remoteSchemaPermissionInvalid` for text that is no SDL. */
 function definitionsOf(sdl: string): readonly (TypeDefinitionNode | SchemaDefinitionNode)[] {
   try {
     const { definitions } = parse(sdl, { noLocation: true, maxTokens: 1_000_000 });
@@ -56,7 +56,7 @@ function refuse(reasons: readonly string[]): never {
   return fail('remoteSchemaPermissionInvalid', { why });
 }
 
-/** What kinds of types are called in messages. */
+/** The kind of each definition, and its name in messages. */
 const KINDS: Readonly<
   Record<TypeDefinitionNode['kind'], readonly [kind: UpstreamType['kind'], word: string]>
 > = {
@@ -68,7 +68,7 @@ const KINDS: Readonly<
   InputObjectTypeDefinition: ['input', 'Input object'],
 };
 
-/** Reasons are gathered in the order of the document. */
+/** Checks one permission and collects the reasons against it in the order of the document. */
 class Part {
   readonly reasons: string[] = [];
   readonly #upstream: UpstreamSchema;
@@ -209,7 +209,7 @@ class Part {
     };
   }
 
-  /** Arguments of a field, or fields of an input object. */
+  /** Checks the arguments of a field, or the fields of an input object. */
   #inputs(
     nodes: readonly InputValueDefinitionNode[],
     known: readonly UpstreamInput[],
@@ -297,7 +297,7 @@ function repeated(names: readonly string[]): readonly string[] {
   return [...new Set(names.filter((name) => seen.size === seen.add(name).size))];
 }
 
-/** `"a", "b" and "c"` */
+/** Returns the names as `"a", "b" and "c"`. */
 function listed(names: readonly string[]): string {
   const quoted = names.map((name) => `"${name}"`);
   return quoted.length < 2 ? quoted.join('') : `${quoted.slice(0, -1).join(', ')} and ${quoted.at(-1)}`;

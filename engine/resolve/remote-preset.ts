@@ -1,6 +1,6 @@
-/** What the engine itself gives to arguments of a remote schema, as a permission's `@preset` says: values, and session variables
- *  where only the request knows. In: presets and a session. Out: JSON values for the variables that are sent along.
- *  Not here: reading `@preset` (remote-permission.ts), the sent document (plan/remote-schema.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
+/** The values of presets: arguments of a remote schema that the engine gives because of a permission's `@preset`. In: presets and a
+ *  session. Out: JSON values for the variables of the request.
+ *  Not here: parsing `@preset` (preset-directive.ts), the sent document (plan/remote-schema.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 
 import type { ConstValueNode } from 'graphql';
 import { fail } from '../errors/engine-error.ts';
@@ -9,7 +9,7 @@ import { own } from '../metadata/own.ts';
 import type { Session } from './session.ts';
 import { elementType, namedType, nullableType, type Preset, type UpstreamSchema } from './upstream.ts';
 
-/** Does an input of the type hold anything that is preset, however deep? */
+/** True when an input of the type has a preset at any depth. */
 export function hasPresets(schema: UpstreamSchema, type: string, seen = new Set<string>()): boolean {
   const named = schema.types.get(namedType(type));
   if (named?.kind !== 'input' || seen.has(named.name)) return false;
@@ -17,7 +17,7 @@ export function hasPresets(schema: UpstreamSchema, type: string, seen = new Set<
   return named.fields.some((field) => field.preset || hasPresets(schema, field.type, seen));
 }
 
-/** A client's value of the type, with what is preset inside it. */
+/** Returns a client's value of the type with the presets inside it. */
 export function withPresets(value: unknown, type: string, schema: UpstreamSchema, session: Session): unknown {
   if (!hasPresets(schema, type)) return value;
   const element = elementType(type);
@@ -33,7 +33,7 @@ export function withPresets(value: unknown, type: string, schema: UpstreamSchema
   );
 }
 
-/** As JSON. Raises `sessionVariableExpected`, `notCoercible`. */
+/** Returns the value of a preset as JSON. Raises `sessionVariableExpected` or `notCoercible`. */
 export function presetValue(preset: Preset, schema: UpstreamSchema, session: Session): unknown {
   switch (preset.kind) {
     case 'literal':
@@ -69,7 +69,7 @@ function plainValue(node: ConstValueNode): unknown {
 
 type Reading = { readonly takes: RegExp; readonly read: (text: string) => unknown };
 
-/** Session variables are text; any scalar that is not listed takes text. */
+/** How the text of a session variable is read as each scalar. A scalar that is not listed takes the text. */
 const READINGS: Readonly<Record<string, Reading>> = {
   Int: { takes: /^[+-]?\d{1,10}$/, read: Number },
   Float: { takes: /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/, read: Number },

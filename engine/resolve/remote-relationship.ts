@@ -1,8 +1,8 @@
-/** Relationships that leave a source or start in a remote schema: to rows of a source, or into a remote schema, by values of
- *  the row or the object they start from. In: the metadata × tables and remote schemas that resolved. Out:
+/** Relationships that lead out of their source or start in a remote schema: to rows of a source, or to a field of a remote schema,
+ *  joined by values of the row or object they start at. In: the metadata × tables and remote schemas that resolved. Out:
  *  ResolvedRemoteRelationship. Raises `columnNotExists`, `fieldConflict`, `sourceNotFound`, `tableNotTracked`,
  *  `remoteSchemaNotExists`, `remoteTypeNotFound`, `remoteTypeNotObject` or `remoteRelationshipInvalid`.
- *  Not here: the fields (schema/), what is asked (plan/). Reference: docs/reference/behaviour/remote-schemas.md. */
+ *  Not here: the fields (schema/), the requests (plan/). Reference: docs/reference/behaviour/remote-schemas.md. */
 
 import { EngineError, fail } from '../errors/engine-error.ts';
 import { printQualified, qualifiedKey } from '../metadata/schema/common.ts';
@@ -28,8 +28,8 @@ import type {
 } from './types.ts';
 import { elementType, isRequired, namedType, type UpstreamField, type UpstreamSchema } from './upstream.ts';
 
-/** What such a relationship may lead to. */
-export type RemoteSurroundings = {
+/** The tables and remote schemas that a remote relationship may lead to. */
+export type RemoteRelationshipScope = {
   readonly sources: ReadonlyMap<string, Pick<ResolvedSource, 'tables'>>;
   readonly remoteSchemas: ReadonlyMap<string, ResolvedRemoteSchema>;
 };
@@ -37,35 +37,35 @@ export type RemoteSurroundings = {
 export function resolveRemoteRelationship(
   { name, definition }: RemoteRelationship,
   table: ResolvedTable,
-  around: RemoteSurroundings,
+  scope: RemoteRelationshipScope,
 ): ResolvedRemoteRelationship {
   refuseTaken(name, table);
-  return resolveTarget(name, definition, (key) => keyOfRow(key, table), around);
+  return resolveTarget(name, definition, (key) => keyOfRow(key, table), scope);
 }
 
-/** One that starts at objects of a type; `type` and the keys are the remote's own names. */
+/** Resolves a relationship that starts at objects of a type. `type` and the keys are names of the remote schema. */
 export function resolveTypeRelationship(
   { name, definition }: RemoteRelationship,
   remote: ResolvedRemoteSchema,
   type: string,
-  around: RemoteSurroundings,
+  scope: RemoteRelationshipScope,
 ): ResolvedRemoteRelationship {
   const fields = fieldsOfObject(remote, type);
   if (fields.some((field) => fieldNameOf(remote.names, type, field.name) === name)) {
     fail('remoteRelationshipInvalid', { text: `the type "${type}" has a field "${name}"` });
   }
   const keyOf = (key: string) => keyOfObject(key, { type, fields }, remote.schema);
-  return resolveTarget(name, definition, keyOf, around);
+  return resolveTarget(name, definition, keyOf, scope);
 }
 
-/** Objects of root types are nowhere in an answer. */
+/** Returns the fields of an object type. Root types are refused: no response contains their objects. */
 function fieldsOfObject({ name, schema }: ResolvedRemoteSchema, type: string): readonly UpstreamField[] {
   const found = schema.types.get(type) ?? fail('remoteTypeNotFound', { schema: name, type });
   if (found.kind !== 'object' || Object.values(schema.roots).includes(type)) fail('remoteTypeNotObject', {});
   return found.fields;
 }
 
-/** A field that can be asked for by its name alone. */
+/** Returns the field as a key. It must be a scalar or an enum without required arguments. */
 function keyOfObject(
   name: string,
   { type, fields }: { readonly type: string; readonly fields: readonly UpstreamField[] },
@@ -81,18 +81,18 @@ function keyOfObject(
   return { kind: 'upstream', field, isEnum: kind === 'enum' };
 }
 
-/** `keyOf`: the value of that name where the relationship starts. Raises where there is none. */
-export function resolveTarget(
+/** Resolves the target. `keyOf` returns the value with a name where the relationship starts, or raises. */
+function resolveTarget(
   name: string,
   { to_source: toSource, to_remote_schema: toRemote }: RemoteRelationshipDefinition,
   keyOf: (key: string) => JoinKey,
-  around: RemoteSurroundings,
+  scope: RemoteRelationshipScope,
 ): ResolvedRemoteRelationship {
-  if (toRemote) return toRemoteSchema(name, toRemote, keyOf, around);
-  return toRows(name, toSource!, keyOf, around);
+  if (toRemote) return toRemoteSchema(name, toRemote, keyOf, scope);
+  return toRows(name, toSource!, keyOf, scope);
 }
 
-/** A column, or a computed field that is a value and takes nothing but the row. */
+/** Returns the column, or the scalar computed field without arguments, as a key. */
 function keyOfRow(name: string, table: ResolvedTable): JoinKey {
   const column = table.columnByName.get(name);
   if (column) return { kind: 'column', column };
@@ -110,7 +110,7 @@ function toRows(
   name: string,
   to: NonNullable<RemoteRelationshipDefinition['to_source']>,
   keyOf: (key: string) => JoinKey,
-  { sources }: RemoteSurroundings,
+  { sources }: RemoteRelationshipScope,
 ): ResolvedRemoteRelationship {
   const source = sources.get(to.source) ?? fail('sourceNotFound', { source: to.source });
   const target = source.tables.get(qualifiedKey(to.table));
@@ -151,14 +151,14 @@ function toRows(
   };
 }
 
-/** What the columns of keys are called in the statement that joins by them. */
-export const keyColumn = (place: number): string => `key${place + 1}`;
+/** Returns the name of the column of a key in the statement that joins by keys. */
+export const keyColumn = (index: number): string => `key${index + 1}`;
 
 function toRemoteSchema(
   name: string,
   to: NonNullable<RemoteRelationshipDefinition['to_remote_schema']>,
   keyOf: (key: string) => JoinKey,
-  { remoteSchemas }: RemoteSurroundings,
+  { remoteSchemas }: RemoteRelationshipScope,
 ): ResolvedRemoteRelationship {
   const known = new Map(to.lhs_fields.map((field) => [field, keyOf(field)]));
   const remote = remoteSchemas.get(to.remote_schema);
@@ -170,7 +170,7 @@ function toRemoteSchema(
   return { name, keys, target: { kind: 'remote', remote, steps } };
 }
 
-/** Everything a row has shares one space of names. */
+/** Raises `fieldConflict` when another field of the table has the name. */
 function refuseTaken(name: string, table: ResolvedTable): void {
   const conflict = (text: string): never =>
     fail('fieldConflict', { table: printQualified(table.table), with: text });
@@ -182,14 +182,14 @@ function refuseTaken(name: string, table: ResolvedTable): void {
 
 type Sources = ReadonlyMap<string, ResolvedSource>;
 
-/** The sources, whose tables have their remote relationships. */
+/** Returns the sources with the remote relationships of their tables. */
 export function joinSources(
   sources: Sources,
   remoteSchemas: ReadonlyMap<string, ResolvedRemoteSchema>,
   definitions: readonly Source[],
   found: Inconsistencies,
 ): Sources {
-  const around = { sources, remoteSchemas };
+  const scope = { sources, remoteSchemas };
   const joined = new Map(sources);
   for (const { name, tables: listed } of definitions) {
     const source = joined.get(name);
@@ -200,7 +200,7 @@ export function joinSources(
       const key = qualifiedKey(definition.table);
       const table = tables.get(key);
       if (!table) continue;
-      tables.set(key, { ...table, remoteRelationships: relationshipsOf(definition, table, around, found) });
+      tables.set(key, { ...table, remoteRelationships: relationshipsOf(definition, table, scope, found) });
     }
     joined.set(name, { ...source, tables });
   }
@@ -210,14 +210,14 @@ export function joinSources(
 function relationshipsOf(
   { remote_relationships: definitions = [] }: Table,
   table: ResolvedTable,
-  around: RemoteSurroundings,
+  scope: RemoteRelationshipScope,
   found: Inconsistencies,
 ): ReadonlyMap<string, ResolvedRemoteRelationship> {
   const relationships = new Map<string, ResolvedRemoteRelationship>();
   for (const definition of definitions) {
     const { name } = definition;
     const resolved = found.attempt(remoteRelationshipSubject(table.source, table.table, definition), () => {
-      if (!relationships.has(name)) return resolveRemoteRelationship(definition, table, around);
+      if (!relationships.has(name)) return resolveRemoteRelationship(definition, table, scope);
       const other = `remote relationship "${name}"`;
       return fail('fieldConflict', { table: printQualified(table.table), with: other });
     });
@@ -226,15 +226,15 @@ function relationshipsOf(
   return relationships;
 }
 
-/** Those that start in a remote schema. */
+/** Returns the relationships that start in remote schemas. */
 export function joinTypes(
   definitions: readonly RemoteSchema[],
-  around: RemoteSurroundings,
+  scope: RemoteRelationshipScope,
   found: Inconsistencies,
 ): TypeRelationships {
   const joined = new Map<string, Map<string, Map<string, ResolvedRemoteRelationship>>>();
   for (const { name: schema, remote_relationships: types = [] } of definitions) {
-    const remote = around.remoteSchemas.get(schema);
+    const remote = scope.remoteSchemas.get(schema);
     if (!remote || types.length === 0) continue;
     const byType = new Map<string, Map<string, ResolvedRemoteRelationship>>();
     joined.set(schema, byType);
@@ -245,7 +245,7 @@ export function joinTypes(
         const { name } = definition;
         const resolved = found.attempt(remoteTypeRelationshipSubject(schema, type, definition), () => {
           if (own.has(name)) fail('remoteTypeRelationshipExists', { type, name });
-          return resolveTypeRelationship(definition, remote, type, around);
+          return resolveTypeRelationship(definition, remote, type, scope);
         });
         if (resolved) own.set(name, resolved);
       }

@@ -1,6 +1,6 @@
-/** Remote schemas of the metadata × what their services say of themselves → ResolvedRemoteSchema: names made ours, and the part
- *  each role sees. What does not fit, or could not be asked, is inconsistent, alone: an upstream that is down takes nothing
- *  else along; a role's part that no longer fits leaves that role without.
+/** Remote schemas of the metadata × the introspection of their services → ResolvedRemoteSchema, with our names and the part that
+ *  each role sees. A remote schema that does not fit or cannot be introspected is inconsistent, and nothing else is affected. A
+ *  role whose part no longer fits sees nothing of the remote schema.
  *  Not here: asking (remote/request.ts), names that are taken (conflicts.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 
 import { type EngineError, fail } from '../errors/engine-error.ts';
@@ -26,12 +26,12 @@ import { ADMIN_ROLE } from './session.ts';
 import type { RemoteEndpoint, ResolvedRemoteSchema, ResolveOptions } from './types.ts';
 import type { UpstreamSchema } from './upstream.ts';
 
-/** What a service says of itself: its introspection as it came, and read; or why there is none. */
+/** The introspection of a service, as received and as parsed, or the reason why there is none. */
 export type Upstream =
   | { readonly introspection: unknown; readonly schema: UpstreamSchema }
   | { readonly error: EngineError };
 
-/** By name of the remote schema. */
+/** The introspections, by name of the remote schema. */
 export type Upstreams = ReadonlyMap<string, Upstream>;
 
 type RemoteSchemaScope = {
@@ -67,7 +67,7 @@ export function resolveRemoteSchemas(
   return new Map(resolved);
 }
 
-/** One of them, without permissions. Raises why it cannot be: what the upstream's error says, or what customization does not fit. */
+/** Resolves a remote schema without its permissions. Raises the error of its introspection, or of a customization that does not fit. */
 export function resolveRemoteSchema(
   { name, definition }: RemoteSchema,
   upstream: Upstream | undefined,
@@ -88,7 +88,7 @@ export function resolveRemoteSchema(
   };
 }
 
-/** Raises `remoteSchemaInvalid` unless there is exactly one URL. */
+/** Returns where requests are sent. Raises `remoteSchemaInvalid` unless there is exactly one URL. */
 export function endpointOf(definition: RemoteSchemaDefinition): RemoteEndpoint {
   const { url, url_from_env: variable, headers = [] } = definition;
   if ((url === undefined) === (variable === undefined)) {
@@ -104,8 +104,8 @@ export function endpointOf(definition: RemoteSchemaDefinition): RemoteEndpoint {
 
 const DEFAULT_TIMEOUT_SECONDS = 60;
 
-/** While permissions are off, every role sees a remote schema that declares none. One that declares some is visible to administrators
- *  only: its permissions are inconsistent, and nobody sees more than they would allow. */
+/** Returns the remote schema while permissions are off. Every role sees a remote schema without permissions. One with permissions is
+ *  visible to administrators only and its permissions are inconsistent, so no role sees more than they would allow. */
 function unenforced(
   remote: ResolvedRemoteSchema,
   permissions: readonly RemoteSchemaPermission[],
@@ -139,7 +139,7 @@ function permissionsOf(
   return parts;
 }
 
-/** A role inherits what its parents see, where those that see anything see the same. */
+/** Adds the parts of inherited roles: a role inherits the part of its parents when all parents that have a part have an equal one. */
 function withInherited(
   own: Parts,
   permissions: readonly RemoteSchemaPermission[],
@@ -162,7 +162,7 @@ function withInherited(
   return parts;
 }
 
-/** Text that is the same for parts that differ only in order and descriptions. */
+/** Returns a text that is equal for parts that differ only in order and descriptions. */
 function canonical({ types, roots }: UpstreamSchema): string {
   const write = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map((item) => JSON.stringify(write(item))).sort();

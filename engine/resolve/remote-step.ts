@@ -1,6 +1,6 @@
-/** The way into a remote schema: a root field, fields of what it answers, and the arguments each is given, whose values are
- *  literals and, as `$name`, values of where the relationship starts.
- *  In: `remote_field` of the metadata. Out: RemoteSteps; what does not fit a schema, or a role's part of one, as text.
+/** The path into a remote schema: a root field, nested fields, and their arguments, whose values are literals or, as `$name`, values
+ *  of the row or object where the relationship starts.
+ *  In: `remote_field` of the metadata. Out: RemoteSteps, or the reason why they do not fit a schema or a role's part of it.
  *  Not here: the other side (remote-relationship.ts), the sent document (plan/). Reference: docs/reference/behaviour/remote-schemas.md. */
 
 import { fail } from '../errors/engine-error.ts';
@@ -22,7 +22,7 @@ import {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** `used`: which of the known names occur, in the order values name them by. Raises `remoteRelationshipInvalid`. */
+/** Parses the steps. `used` are the known names that occur, in the order of their first use. Raises `remoteRelationshipInvalid`. */
 export function readSteps(
   written: Json,
   known: ReadonlySet<string>,
@@ -63,7 +63,7 @@ function invalid(text: string): never {
   return fail('remoteRelationshipInvalid', { text });
 }
 
-/** Why the schema cannot be asked like that; null: it can. */
+/** Returns the reason why the steps do not fit the schema; null when they fit. */
 export function stepsProblem(
   steps: readonly RemoteStep[],
   schema: UpstreamSchema,
@@ -83,12 +83,12 @@ export function stepsProblem(
   return null;
 }
 
-/** The field that the steps end at. They fit. */
+/** Returns the field that the steps end at. The steps must fit the schema. */
 export function lastField(steps: readonly RemoteStep[], schema: UpstreamSchema): UpstreamField {
   return fieldsAlong(steps, schema).at(-1)!;
 }
 
-/** The field of each step. They fit. */
+/** Returns the field of each step. The steps must fit the schema. */
 export function fieldsAlong(steps: readonly RemoteStep[], schema: UpstreamSchema): readonly UpstreamField[] {
   let type = schema.roots.query ?? '';
   return steps.map((step) => {
@@ -103,18 +103,18 @@ function fieldsOf({ types }: UpstreamSchema, name: string): readonly UpstreamFie
   return type?.kind === 'object' || type?.kind === 'interface' ? type.fields : [];
 }
 
-type Around = { readonly schema: UpstreamSchema; readonly keys: readonly JoinKey[] };
+type StepScope = { readonly schema: UpstreamSchema; readonly keys: readonly JoinKey[] };
 
-/** The last field's other arguments are the client's. */
+/** Returns the reason why the arguments of a step do not fit. The client gives the other arguments of the last field. */
 function argumentsProblem(
   step: RemoteStep,
   field: UpstreamField,
-  { isLast, ...around }: Around & { readonly isLast: boolean },
+  { isLast, ...scope }: StepScope & { readonly isLast: boolean },
 ): string | null {
   for (const [name, value] of step.arguments) {
     const argument = field.arguments.find((each) => each.name === name);
     if (!argument) return `the field "${field.name}" has no argument "${name}"`;
-    const problem = valueProblem(value, argument, around);
+    const problem = valueProblem(value, argument, scope);
     if (problem !== null) return problem;
   }
   const missing = field.arguments.find((argument) => {
@@ -126,27 +126,27 @@ function argumentsProblem(
 function valueProblem(
   value: StepValue,
   { name, type }: Pick<UpstreamInput, 'name' | 'type'>,
-  around: Around,
+  scope: StepScope,
 ): string | null {
   const element = elementType(type);
-  const own = value.kind === 'key' ? listKey(around.keys[value.place]!) : null;
+  const own = value.kind === 'key' ? listKey(scope.keys[value.place]!) : null;
   if (own !== null && value.kind === 'key') {
-    if (element === null && !takesAnything(type, around.schema)) {
+    if (element === null && !takesAnything(type, scope.schema)) {
       return `"${name}" is of type ${type}, which is no list`;
     }
-    const keys = around.keys.with(value.place, own);
-    return valueProblem(value, { name, type: element ?? type }, { ...around, keys });
+    const keys = scope.keys.with(value.place, own);
+    return valueProblem(value, { name, type: element ?? type }, { ...scope, keys });
   }
   if (value.kind === 'list') {
     if (element === null) {
-      return takesAnything(type, around.schema) ? null : `"${name}" is of type ${type}, which is no list`;
+      return takesAnything(type, scope.schema) ? null : `"${name}" is of type ${type}, which is no list`;
     }
-    return firstProblem(value.items.map((item) => valueProblem(item, { name, type: element }, around)));
+    return firstProblem(value.items.map((item) => valueProblem(item, { name, type: element }, scope)));
   }
-  // One value stands for the list of it.
-  if (element !== null) return valueProblem(value, { name, type: element }, around);
-  if (value.kind === 'object') return objectProblem(value, { name, type }, around);
-  return fits(value, nullableType(type), around)
+  // A single value is coerced to a list of one.
+  if (element !== null) return valueProblem(value, { name, type: element }, scope);
+  if (value.kind === 'object') return objectProblem(value, { name, type }, scope);
+  return fits(value, nullableType(type), scope)
     ? null
     : `"${name}" is of type ${type}, which takes no such value`;
 }
@@ -154,20 +154,20 @@ function valueProblem(
 function objectProblem(
   { fields }: Extract<StepValue, { kind: 'object' }>,
   { name, type }: Pick<UpstreamInput, 'name' | 'type'>,
-  around: Around,
+  scope: StepScope,
 ): string | null {
-  const named = around.schema.types.get(namedType(type));
-  if (takesAnything(type, around.schema)) return null;
+  const named = scope.schema.types.get(namedType(type));
+  if (takesAnything(type, scope.schema)) return null;
   if (named?.kind !== 'input') return `"${name}" is of type ${type}, which is no input object`;
   return firstProblem(
     [...fields].map(([key, inner]) => {
       const field = named.fields.find((each) => each.name === key);
-      return field ? valueProblem(inner, field, around) : `the type "${named.name}" has no field "${key}"`;
+      return field ? valueProblem(inner, field, scope) : `the type "${named.name}" has no field "${key}"`;
     }),
   );
 }
 
-/** A scalar that is not GraphQL's own is its service's to judge. */
+/** True for a custom scalar: only its service knows which values are valid. */
 function takesAnything(type: string, { types }: UpstreamSchema): boolean {
   const name = nullableType(type);
   return types.get(name)?.kind === 'scalar' && !BUILT_IN_SCALARS.has(name);
@@ -179,7 +179,7 @@ function firstProblem(problems: readonly (string | null)[]): string | null {
 
 type JsonKind = 'integer' | 'number' | 'boolean' | 'string' | 'null' | 'any';
 
-/** What GraphQL's own scalars take; others are their service's to judge. */
+/** The values that each scalar of GraphQL itself accepts. Only their service knows which values custom scalars accept. */
 const TAKES: Readonly<Record<string, readonly JsonKind[]>> = {
   Int: ['integer'],
   Float: ['integer', 'number'],
@@ -191,7 +191,7 @@ const TAKES: Readonly<Record<string, readonly JsonKind[]>> = {
 function fits(
   value: Extract<StepValue, { kind: 'key' | 'literal' }>,
   type: string,
-  { schema, keys }: Around,
+  { schema, keys }: StepScope,
 ): boolean {
   const kind = value.kind === 'key' ? keyKind(keys[value.place]!) : literalKind(value.value);
   const named = schema.types.get(type);
@@ -209,8 +209,8 @@ function literalKind(value: unknown): JsonKind {
   return typeof value === 'boolean' ? 'boolean' : 'string';
 }
 
-/** Of a key that is a list, one of the values; null: it is none. Postgres does not say how deeply the values of an array lie:
- *  one that has lists of lists is the service's to refuse. */
+/** Returns the items of a key that is a list; null when it is no list. Postgres does not know the dimensions of an array, so the
+ *  service has to refuse lists of lists. */
 function listKey(key: JoinKey): JoinKey | null {
   if (key.kind === 'upstream') {
     const element = elementType(key.field.type);
@@ -223,7 +223,7 @@ function listKey(key: JoinKey): JoinKey | null {
     : { ...key, returns: { ...key.returns, scalar: element } };
 }
 
-/** By the scalar's name in GraphQL. */
+/** The JSON kind of each scalar, by its GraphQL name. */
 const KINDS: Readonly<Record<string, JsonKind>> = {
   Int: 'integer',
   smallint: 'integer',

@@ -1,6 +1,6 @@
-/** Request policies: what of the API a role may not do whatever its permissions say: documents that are not on the allow list,
- *  introspection, requests that are too large, too many or take too long. Metadata → one RequestPolicy a role. Pure, total.
- *  The administrator has none. Not here: measuring a document (plan/request-policy.ts), counting requests (limits/rate-limiter.ts),
+/** Request policies: limits of a role on whole requests, whatever its permissions are: the allow list, introspection, depth, nodes,
+ *  batch size, rate and time. In: metadata. Out: a RequestPolicy for each role. Pure, total. The administrator has no limits.
+ *  Not here: measuring a document (plan/request-policy.ts), counting requests (limits/rate-limiter.ts),
  *  stopping a statement (database/pool.ts). Reference: docs/reference/behaviour/permissions.md; spec: "Limits". */
 import type { QueryCollection } from '../metadata/schema/collection.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
@@ -9,29 +9,29 @@ import type { RateLimit as RateLimitMetadata } from '../metadata/schema/policy.t
 import { ADMIN_ROLE } from './session.ts';
 
 export type RequestPolicy = {
-  /** Documents of these may be asked; null: any document. */
+  /** The collections whose documents may run; null when any document may. */
   readonly allowed: readonly QueryCollection[] | null;
   readonly mayIntrospect: boolean;
-  /** Levels of fields that have a selection. */
+  /** The limit of nested fields that have a selection. */
   readonly mostDepth: number | null;
-  /** Fields that have a selection. */
+  /** The limit of fields that have a selection. */
   readonly mostNodes: number | null;
-  /** Requests in one body. */
+  /** The limit of requests in one body. */
   readonly mostInBatch: number | null;
   readonly timeLimitMs: number | null;
-  /** The time limit of each statement when the metadata has none for the role (--default-time-limit). */
+  /** The time limit of a statement when the metadata has none for the role (--default-time-limit). */
   readonly defaultTimeLimitMs: number | null;
   readonly rate: RateLimit | null;
 };
 
 export type RateLimit = {
   readonly mostPerMinute: number;
-  /** What tells callers of the role apart: their address, or these session variables. */
+  /** How clients of the role are distinguished: by address, or by these session variables. */
   readonly by: 'address' | readonly string[];
 };
 
 export type RequestPolicies = {
-  /** Roles some policy names. */
+  /** The policies of roles that some limit names. */
   readonly byRole: ReadonlyMap<string, RequestPolicy>;
   readonly others: RequestPolicy;
 };
@@ -54,7 +54,7 @@ export function requestPolicyOf(
   return role === ADMIN_ROLE ? UNRESTRICTED : (requestPolicies.byRole.get(role) ?? requestPolicies.others);
 }
 
-/** `enforcesAllowList`: --enable-allowlist; `defaultTimeLimitMs`: --default-time-limit. */
+/** Returns the policies. `enforcesAllowList` is --enable-allowlist, `defaultTimeLimitMs` is --default-time-limit. */
 export function resolveRequestPolicies(
   metadata: Metadata,
   enforcesAllowList: boolean,
@@ -101,7 +101,7 @@ function policyOfRole(
 
 type Limit<T> = { readonly global?: T; readonly per_role?: Readonly<Record<string, T>> };
 
-/** A role's own value replaces the one for everybody. */
+/** Returns the limit of a role, or the global one when the role has none. */
 function limitOf<T>(limit: Limit<T> | undefined, role: string | null): T | null {
   const own =
     role !== null && Object.hasOwn(limit?.per_role ?? {}, role) ? limit?.per_role?.[role] : undefined;

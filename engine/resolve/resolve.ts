@@ -1,7 +1,8 @@
-/** Metadata + catalogs → Model, in stages: sources, tables, names, native queries, relationships, permissions, roles, event
- *  triggers, actions, remote schemas, remote relationships, REST endpoints,
- *  cron triggers. Each stage sees only what the one before it kept.
- *  Never fails: what does not fit becomes an Inconsistency and is left out of the model, with everything that hangs on it. */
+/** Resolves metadata against catalogs into a Model, in steps: sources, tables, names, native queries, enums, relationships, computed
+ *  fields, permissions, inherited roles, event triggers, actions, remote schemas, remote relationships, REST endpoints, cron
+ *  triggers. Each step receives only what the steps before it kept.
+ *  Never fails: an object that does not fit becomes an Inconsistency and is left out, with everything that depends on it.
+ *  Not here: the steps themselves (one file each). */
 import type { Catalog } from '../catalog/types.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { QueryTags, Source } from '../metadata/schema/source.ts';

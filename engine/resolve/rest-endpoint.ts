@@ -1,6 +1,6 @@
-/** REST endpoints of the metadata → the routes of the model. An endpoint must have a sound URL that no earlier one answers
- *  already, and name a stored document with one query or mutation.
- *  Not here: does the document fit the schema (plan/stored-query.ts), what an endpoint answers (http/rest.ts).
+/** REST endpoints of the metadata → the routes of the model. An endpoint needs a valid URL that no earlier endpoint has, and a stored
+ *  document with one query or mutation.
+ *  Not here: checking the document against the schema (plan/stored-query.ts), responses (http/rest.ts).
  *  Reference: docs/reference/behaviour/metadata.md, docs/reference/behaviour/endpoints.md; docs/reference/behaviour/errors.md. */
 
 import { type DocumentNode, Kind, type OperationDefinitionNode, parse } from 'graphql';
@@ -11,7 +11,7 @@ import type { Metadata } from '../metadata/schema/metadata.ts';
 import { parseTemplate, type ResolvedEndpoint, Routes } from './routes.ts';
 import type { Inconsistency } from './types.ts';
 
-/** `report` is told of those that are left out. */
+/** Returns the routes of the endpoints that fit, and reports the others. */
 export function resolveEndpoints(metadata: Metadata, report: (found: Inconsistency) => void): Routes {
   const routes = new Routes();
   for (const definition of metadata.rest_endpoints ?? []) {
@@ -25,7 +25,7 @@ export function resolveEndpoints(metadata: Metadata, report: (found: Inconsisten
   return routes;
 }
 
-/** Raises `invalidConfiguration`. */
+/** Resolves one endpoint. Raises `invalidConfiguration`. */
 function resolveEndpoint(definition: RestEndpoint, metadata: Metadata, routes: Routes): ResolvedEndpoint {
   const { name, url, methods, comment = null } = definition;
   const segments = parseTemplate(url);
@@ -79,10 +79,10 @@ function refuse({ name }: RestEndpoint, reason: string): never {
   return fail('invalidConfiguration', { text: `Inconsistent object: in endpoint ${name}: ${reason}` });
 }
 
-/** No cache counts further. RFC 9111, 1.2.2. */
+/** The largest age that every cache supports. RFC 9111, 1.2.2. */
 const MOST_SECONDS = 2 ** 31;
 
-/** `@cached(ttl: 5)`: how long clients may keep the answer; 60 s when it does not say. */
+/** Returns how long clients may cache the response, `@cached(ttl: 5)`; 60 s without `ttl`, null without the directive. */
 function cachedSeconds({ directives = [] }: OperationDefinitionNode): number | null {
   const cached = directives.find((directive) => directive.name.value === 'cached');
   if (!cached) return null;

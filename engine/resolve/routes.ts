@@ -1,6 +1,6 @@
-/** URL templates of REST endpoints as a tree of segments: which endpoints a path leads to, and whose paths overlap.
- *  In: templates without a leading slash, `author/:id`. Out: endpoints with the values of their variables.
- *  Both cost as many steps as a path has segments, however many endpoints there are. Reference: docs/reference/behaviour/endpoints.md. */
+/** The routes of REST endpoints: URL templates as a tree of segments. In: templates without a leading slash, `author/:id`. Out: the
+ *  endpoints that match a path, with the values of their variables, and the endpoints whose templates overlap. The time of both
+ *  depends on the segments of a path, not on the number of endpoints. Reference: docs/reference/behaviour/endpoints.md. */
 import { fail } from '../errors/engine-error.ts';
 import type { RestMethod } from '../metadata/schema/collection.ts';
 
@@ -15,7 +15,7 @@ export type Match = {
   readonly values: Readonly<Record<string, string>>;
 };
 
-/** Raises `invalidConfiguration`. */
+/** Parses a URL template. Raises `invalidConfiguration`. */
 export function parseTemplate(url: string): readonly Segment[] {
   const segments = url.split('/').map((text): Segment => {
     return text.startsWith(':') ? { kind: 'variable', name: text.slice(1) } : { kind: 'literal', text };
@@ -36,7 +36,7 @@ export class Routes {
   readonly #root = newNode();
   readonly #endpoints: ResolvedEndpoint[] = [];
 
-  /** In the order they were added. */
+  /** Endpoints in the order in which they were added. */
   get endpoints(): readonly ResolvedEndpoint[] {
     return this.#endpoints;
   }
@@ -48,7 +48,7 @@ export class Routes {
     node.endpoints.push(endpoint);
   }
 
-  /** Endpoints that some request would lead to as well as to one with these segments and methods. */
+  /** Returns the endpoints that share some request with an endpoint of these segments and methods. */
   rivals(segments: readonly Segment[], methods: readonly RestMethod[]): readonly ResolvedEndpoint[] {
     let nodes = [this.#root];
     for (const segment of segments) nodes = nodes.flatMap((node) => overlapping(node, segment));
@@ -57,7 +57,7 @@ export class Routes {
       .filter((endpoint) => endpoint.methods.some((method) => methods.includes(method)));
   }
 
-  /** Endpoints the path leads to, each with methods of its own. */
+  /** Returns the endpoints that match a path, whatever their methods. */
   match(path: readonly string[]): readonly Match[] {
     let nodes = [this.#root];
     for (const text of path) nodes = nodes.flatMap((node) => reached(node, text));
@@ -97,16 +97,16 @@ function valuesOf({ segments }: ResolvedEndpoint, path: readonly string[]): Read
   );
 }
 
-/** A stored query or mutation that a URL answers with. */
+/** A stored query or mutation with a URL. */
 export type ResolvedEndpoint = {
   readonly name: string;
-  /** As in the metadata: `author/:id`. */
+  /** The URL template of the metadata: `author/:id`. */
   readonly url: string;
   readonly methods: readonly RestMethod[];
   readonly comment: string | null;
   readonly segments: readonly Segment[];
   readonly query: string;
-  /** How long clients may keep what GET answers; null where the document does not say. */
+  /** How long clients may cache responses to GET; null when the document does not say. */
   readonly maxAgeSeconds: number | null;
 };
 

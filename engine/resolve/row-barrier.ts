@@ -1,7 +1,7 @@
-/** Conditions of a request behind the row filter of a role. Postgres evaluates the conditions of a query in the order it finds
- *  cheapest, so a condition that raises an error could be evaluated on a row the filter hides, and the error would reveal
- *  that row. Such conditions are put behind a barrier: they are evaluated only on rows that pass the filter. Conditions that
- *  cannot raise stay beside the filter, where indexes serve them.
+/** Row barriers keep conditions of a request from revealing rows that the filter of a role hides. Postgres evaluates conditions in
+ *  the order it estimates as cheapest, so a condition that raises an error could be evaluated on a hidden row, and the error would
+ *  reveal it. A barrier evaluates such conditions only on rows that pass the filter. Conditions that cannot raise stay next to the
+ *  filter, where Postgres can use indexes for them.
  *  In: predicates. Out: predicates, or the answer to "may it raise?". Not here: the SQL of a barrier (sql/bool-exp.ts).
  *  PostgreSQL manual, "Expression Evaluation Rules" and "Rules and Privileges". */
 import { OPERATORS, type OperatorRow } from '../catalog/operators.ts';
@@ -9,7 +9,7 @@ import { isOfExtension, scalarOf } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
 import { type AggregateRef, and, type ColumnRef, type Operand, type Predicate, TRUE } from './predicate.ts';
 
-/** Rows that pass both; `where` cannot reveal anything about rows that `filter` hides. */
+/** Returns the rows that satisfy both. `where` reveals nothing about rows that `filter` hides. */
 export function filtered(filter: Predicate, where: Predicate): Predicate {
   if (filter.kind === 'true' || filter.kind === 'false') return and(filter, where);
   const { safe, unsafe } = split(where);
@@ -23,7 +23,7 @@ export function filteredWhole(filter: Predicate, where: Predicate): Predicate {
   return and(filter, { kind: 'barrier', filter, where });
 }
 
-/** The parts of a conjunction that cannot raise, and those that may. */
+/** Splits a conjunction into the parts that cannot raise an error and those that may. */
 export function split(where: Predicate): { readonly safe: Predicate; readonly unsafe: Predicate } {
   const parts = where.kind === 'and' ? where.all : [where];
   return {
@@ -55,7 +55,7 @@ export function mayRaise(predicate: Predicate): boolean {
       return mayRaise(predicate.where) || mayRaise(predicate.filter ?? TRUE);
     case 'exists':
       return mayRaise(predicate.where);
-    // A call of a function, and what has been put behind a barrier before.
+    // Functions may raise, and so may conditions that are behind a barrier already.
     case 'called':
     case 'barrier':
       return true;
@@ -78,14 +78,15 @@ function valueMayRaise({ call, aggregate, cast, isComputed, visibleIf }: ColumnR
   return mayRaise(visibleIf ?? TRUE) || (aggregate !== undefined && aggregateMayRaise(aggregate));
 }
 
-/** Sums and statistics may overflow. */
+/** The aggregates that never raise. Sums and statistics may overflow. */
 const CANNOT_OVERFLOW: readonly AggregateRef['fn'][] = ['count', 'max', 'min', 'bool_and', 'bool_or'];
 
 function aggregateMayRaise({ fn, where, filter = TRUE }: AggregateRef): boolean {
   return !CANNOT_OVERFLOW.includes(fn) || mayRaise(where) || mayRaise(filter);
 }
 
-/** Postgres reads a parameter before the first row, but GeoJSON and lists of arrays are read by functions, for each row. */
+/** True when reading the operand may raise for a row. Postgres reads parameters before the first row, but GeoJSON and lists of
+ *  arrays are read by functions, once for each row. */
 function operandMayRaise(operand: Operand): boolean {
   if (operand.kind === 'arguments') return true;
   if (operand.kind === 'column') return false;

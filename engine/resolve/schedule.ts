@@ -1,20 +1,20 @@
-/** Cron schedules: five fields, in UTC. The library reads them and finds the next times; it is never asked what time it is.
- *  Not here: who has a schedule (cron-trigger.ts, event-trigger.ts). Reference: docs/reference/behaviour/scheduled-triggers.md. */
+/** Cron schedules of five fields, in UTC. The library parses them and computes the next times after a given one, without a clock.
+ *  Not here: the triggers that have a schedule (cron-trigger.ts, event-trigger.ts). Reference: docs/reference/behaviour/scheduled-triggers.md. */
 import { Cron } from 'croner';
 import { fail } from '../errors/engine-error.ts';
 
-/** An offset of none, unlike the name of a time zone, spares it asking for the time of day there. */
+/** The options of the library. With an offset in place of a time zone it does not read the clock. */
 const OPTIONS = { mode: '5-part', utcOffset: 0 } as const;
 
-/** Raises `scheduleInvalid`. */
+/** Parses a schedule. Raises `scheduleInvalid`. */
 export function parseSchedule(schedule: string): Cron {
   const cron = attempt(schedule);
-  // It takes a date, too.
+  // The library also accepts a date.
   if (cron.getPattern() === undefined) refuse(schedule, 'expected five fields');
   return cron;
 }
 
-/** The first `count` times later than `from`; fewer where there are no more, such as of 30 February. */
+/** Returns the first `count` times later than `from`. There are fewer when the schedule has no more, such as on 30 February. */
 export function timesAfter(schedule: string, from: Date, count: number): readonly Date[] {
   return parseSchedule(schedule).nextRuns(count, from);
 }

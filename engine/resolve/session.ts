@@ -1,4 +1,7 @@
-/** Who asks: a role and the session variables that came with it. Made by auth/, read when a statement is bound. */
+/** Sessions and session variables: the role and the variables of a request, and the texts in permissions that name a variable.
+ *  Text that looks like the name of a variable and is none, `X-Hasura-Slug` or `X-Engin-Slug`, is refused: compared as text,
+ *  `{slug: {_neq: "X-Engin-Slug"}}` would admit every row. `{"$literal": "X-Engin-Slug"}` means the text itself.
+ *  Pure. Not here: creating sessions (auth/), values of permissions (value.ts, preset-directive.ts). */
 import { fail } from '../errors/engine-error.ts';
 import { editDistance } from '../errors/nearest.ts';
 import { isRecord } from '../json/value.ts';
@@ -7,21 +10,21 @@ export const ADMIN_ROLE = 'admin';
 
 export type Session = {
   readonly role: string;
-  /** Lower-case full names (`x-engine-user-id`) → text. Includes the role under its own name. */
+  /** Texts by full lower-case name (`x-engine-user-id`), including the role. */
   readonly variables: Readonly<Record<string, string>>;
-  /** May use `backend_only` permissions: has the admin secret and asked for them. */
+  /** True when the request has the admin secret and asks for `backend_only` permissions. */
   readonly mayUseBackendOnly: boolean;
-  /** Milliseconds since the epoch: then the credentials are void, and a WebSocket that relied on them ends. */
+  /** The time, in milliseconds since the epoch, when the credentials expire and WebSockets that use them are closed. */
   readonly expiresAt?: number;
-  /** Values of Set-Cookie headers the authentication hook has for the client. */
+  /** Values of Set-Cookie headers that the authentication hook sends to the client. */
   readonly setCookies?: readonly string[];
 };
 
-/** Prefix of session variables inside the engine. Another prefix on the wire or in metadata is rewritten at the edge. */
+/** The prefix of session variables inside the engine. Another prefix (--header-prefix) is rewritten at the edge. */
 export const SESSION_PREFIX = 'x-engine-';
 
-/** The session variable that a metadata string is (`X-Engine-User-Id`), in any case, by its name inside the engine; undefined
- *  for other text. `prefix`: the one on the wire, which documents may have been written with. */
+/** Returns the name inside the engine of the session variable that a text of the metadata names (`X-Engine-User-Id`, in any case);
+ *  undefined for other text. `prefix` is the prefix on the wire, which documents may use too. */
 export function sessionVariableOf(text: string, prefix = SESSION_PREFIX): string | undefined {
   const lower = text.toLowerCase();
   const own = [SESSION_PREFIX, prefix].find(
@@ -30,7 +33,7 @@ export function sessionVariableOf(text: string, prefix = SESSION_PREFIX): string
   return own && SESSION_PREFIX + lower.slice(own.length);
 }
 
-/** The only key of an object that stands for its value as it is. */
+/** The key of an object whose value is a literal. */
 export const LITERAL_KEY = '$literal';
 
 export type Literal = { readonly [LITERAL_KEY]: unknown };
@@ -39,14 +42,14 @@ export function isLiteral(value: unknown): value is Literal {
   return isRecord(value) && Object.keys(value).length === 1 && Object.hasOwn(value, LITERAL_KEY);
 }
 
-/** Prefixes of the engine itself and of the engine whose metadata it reads. */
+/** The prefixes of the engine itself and of the reference engine, whose metadata it reads. */
 const KNOWN_PREFIXES = [SESSION_PREFIX, 'x-hasura-'];
 
-/** A slip of one letter is near; of two in a prefix that is long enough to be told from other words. */
+/** Returns how many letters of a prefix may be wrong: one, or two in a prefix that is long enough not to resemble other words. */
 const nearTo = (prefix: string) => (prefix.length < 8 ? 1 : 2);
 
-/** Raises `unknownVariable` for a value of a rule that holds text like the name of a session variable. `prefix`: the engine's
- *  own on the wire. */
+/** Raises `unknownVariable` for a value of a permission with text that resembles the name of a session variable. `prefix` is the
+ *  prefix on the wire. */
 export function refuseMistakes(value: unknown, prefix: string): void {
   if (typeof value === 'string') {
     const meant = meantBy(value, prefix);
@@ -56,7 +59,7 @@ export function refuseMistakes(value: unknown, prefix: string): void {
   refuseInside(value, prefix);
 }
 
-/** Inside a JSON value nothing stands for a session variable, so that its name cannot be meant as text either. */
+/** Raises `variableInsideJson` for the name of a session variable inside a JSON value, where it would not be replaced. */
 function refuseInside(value: unknown, prefix: string): void {
   if (typeof value === 'string') {
     const isName = sessionVariableOf(value, prefix) !== undefined || meantBy(value, prefix) !== undefined;
@@ -65,7 +68,7 @@ function refuseInside(value: unknown, prefix: string): void {
   else if (isRecord(value)) for (const item of Object.values(value)) refuseInside(item, prefix);
 }
 
-/** The session variable that was meant, spelled with the engine's prefix; undefined where the text is like none. */
+/** Returns the session variable that a text resembles, with the prefix of the engine; undefined when it resembles none. */
 export function meantBy(text: string, prefix = SESSION_PREFIX): string | undefined {
   if (sessionVariableOf(text, prefix) !== undefined) return undefined;
   const name = text.trim().toLowerCase().replaceAll('_', '-');

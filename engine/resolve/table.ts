@@ -1,6 +1,6 @@
-/** One tracked table against the catalog: columns, keys and names. Relationships and permissions are added by later
- *  stages (resolve.ts). In: the table's metadata and its CatalogTable. Out: ResolvedTable with both still empty.
- *  Not here: enum tables and the columns that refer to them (enum.ts), conflicts between tables (names.ts). */
+/** One tracked table: its columns, keys and names. In: the metadata of the table and its CatalogTable. Out: ResolvedTable; later
+ *  steps (source.ts) add relationships and permissions.
+ *  Not here: enum tables and the columns that refer to them (enum.ts), conflicts between tables (conflicts.ts). */
 
 import { scalarOf } from '../catalog/scalars.ts';
 import type { CatalogColumn, CatalogIndex, CatalogTable } from '../catalog/types.ts';
@@ -13,7 +13,7 @@ import { descriptionOf, isGraphqlName, namesOf } from './names.ts';
 import { fieldName, type Naming } from './naming.ts';
 import type { ResolvedColumn, ResolvedTable, ResolveOptions } from './types.ts';
 
-/** Raises `invalidConfiguration` when a name cannot be used. */
+/** Resolves a table. Raises `invalidConfiguration` when a name cannot be used. */
 export function resolveTable(
   definition: Table,
   catalog: CatalogTable,
@@ -52,7 +52,7 @@ export function resolveTable(
   };
 }
 
-/** Its name becomes a value of an enum. */
+/** Returns the unique index, whose name becomes a value of an enum. Raises `invalidConfiguration`. */
 function indexOf(catalog: CatalogTable, name: string): CatalogIndex {
   const index = catalog.uniqueIndexes.find((each) => each.name === name);
   if (index && isGraphqlName(name)) return index;
@@ -92,7 +92,7 @@ function resolveColumn(
   };
 }
 
-/** A key with a column GraphQL cannot name cannot be given as arguments: the table then has none. */
+/** Returns the columns of the primary key; null when GraphQL cannot name one of them, because it would be an argument. */
 function primaryKeyOf(
   catalog: CatalogTable,
   columns: readonly ResolvedColumn[],

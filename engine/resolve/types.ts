@@ -1,6 +1,6 @@
-/** The Model: metadata made definite against a catalog. Immutable; one per snapshot; everything to the right of resolve/
- *  reads only this. What did not resolve is not in it but in the list of inconsistencies.
- *  Not here: GraphQL types (schema/), SQL (sql/). */
+/** The Model and its parts: the metadata, resolved against the catalogs of its sources. A model is immutable and belongs to one
+ *  snapshot; schema/, plan/ and sql/ read nothing else. Objects that do not resolve are not part of it but are listed as
+ *  inconsistencies. Not here: how the parts are resolved (one file each), GraphQL types (schema/), SQL (sql/). */
 
 import type { Scalar } from '../catalog/scalars.ts';
 import type { CatalogIndex, PgType } from '../catalog/types.ts';
@@ -25,42 +25,41 @@ export type Model = {
   readonly sources: ReadonlyMap<string, ResolvedSource>;
   /** By name, in metadata order. */
   readonly actions: ReadonlyMap<string, ResolvedAction>;
-  /** Those actions speak, by name. */
+  /** The types that arguments and results of actions may have. */
   readonly customTypes: ActionTypes;
   /** By name, in metadata order. */
   readonly remoteSchemas: ReadonlyMap<string, ResolvedRemoteSchema>;
   /** By name, in metadata order. */
   readonly cronTriggers: ReadonlyMap<string, ResolvedCronTrigger>;
-  /** Those of all types but scalars; the owner of each, in words. */
+  /** The names of all types except scalars. */
   readonly typeNames: { readonly has: (name: string) => boolean };
   readonly typeRelationships: TypeRelationships;
-  /** Every role some object names; any other role has an empty schema. */
+  /** Every role that an object names. Any other role has an empty schema. */
   readonly roles: ReadonlySet<string>;
-  /** --experimental-features that schemas depend on. */
+  /** The names in --experimental-features. */
   readonly features: ReadonlySet<string>;
   readonly requestPolicies: RequestPolicies;
   /** REST endpoints, by path. */
   readonly routes: Routes;
 };
 
-/** A GraphQL service whose schema is part of ours. */
+/** A GraphQL service whose schema is part of the engine's schema. */
 export type ResolvedRemoteSchema = {
   readonly name: string;
   readonly endpoint: RemoteEndpoint;
   readonly names: RemoteNames;
-  /** All of it. */
   readonly schema: UpstreamSchema;
-  /** What a role sees of it, by role; null: every role sees all. See remoteSchemaFor in resolve/access.ts. */
+  /** The part that a role sees, by role; null when every role sees the whole schema. Read through remoteSchemaFor (access.ts). */
   readonly permissions: ReadonlyMap<string, UpstreamSchema> | null;
-  /** --remote-schema-prioritize-data: what came counts, whatever errors came with it. */
+  /** The option --remote-schema-prioritize-data: data of an answer is used even when the answer has errors. */
   readonly prioritizesData: boolean;
-  /** --remote-schema-skip-nulls: an argument that is null is not sent. */
+  /** The option --remote-schema-skip-nulls: arguments that are null are not sent. */
   readonly skipsNulls: boolean;
 };
 
-/** Where and how a remote schema is asked. */
+/** How requests reach a remote schema. */
 export type RemoteEndpoint = {
-  /** As the metadata has it: with `{{NAME}}` for variables of the environment. */
+  /** The URL of the metadata, which may contain `{{NAME}}` for environment variables. */
   readonly url: string;
   readonly headers: readonly Header[];
   readonly forwardsClientHeaders: boolean;
@@ -70,42 +69,43 @@ export type RemoteEndpoint = {
 export type ResolvedSource = {
   readonly name: string;
   readonly naming: Naming;
-  /** By qualifiedKey. */
+  /** Keyed by qualifiedKey. */
   readonly tables: ReadonlyMap<string, ResolvedTable>;
   /** Tracked functions, by qualifiedKey. */
   readonly functions: ReadonlyMap<string, ResolvedFunction>;
-  /** Rows of native queries, by qualifiedKey of nativeName (native-query.ts). */
+  /** Rows of native queries, by qualifiedKey of nativeName (names.ts). */
   readonly nativeQueries: ReadonlyMap<string, ResolvedTable>;
   /** By name, in metadata order. */
   readonly eventTriggers: ReadonlyMap<string, ResolvedEventTrigger>;
-  /** Has a table of it triggers: they may ask who wrote. */
+  /** True when a table has triggers; a trigger may read the session of whoever writes. */
   readonly hasTriggers: boolean;
-  /** What its statements say of themselves; null: nothing. */
+  /** The configuration of comments on statements; null when there are none. */
   readonly queryTags: QueryTags | null;
 };
 
 export type ResolvedTable = {
   readonly source: string;
   readonly table: QualifiedName;
-  /** How its source spells names. */
+  /** How the source spells names. */
   readonly naming: Naming;
-  /** What its names are made of: `author`, `sales_order`, or the custom name. */
+  /** The part that names of fields and types are composed of: `author`, `sales_order`, or the custom name. */
   readonly base: Part;
-  /** Of its object type. */
+  /** The name of the object type. */
   readonly typeName: string;
   readonly description: string | null;
-  /** In catalog order, without those whose name GraphQL cannot spell. By SQL name, all of them, in `columnByName`. */
+  /** Columns in catalog order, without those whose name is no GraphQL name. */
   readonly columns: readonly ResolvedColumn[];
+  /** Every column, by SQL name. */
   readonly columnByName: ReadonlyMap<string, ResolvedColumn>;
   /** Columns of the primary key, in key order; null without one. */
   readonly primaryKey: readonly ResolvedColumn[] | null;
-  /** Rows may be asked for by a federated graph. */
+  /** Present when a federated graph may fetch rows by their key. */
   readonly isEntity?: true;
-  /** The primary key first, then the unique ones. Those that are constraints can be named in `on_conflict`. */
+  /** The primary key, then the unique keys. `on_conflict` may name those that are constraints. */
   readonly uniqueKeys: readonly ResolvedKey[];
-  /** Unique indexes that `on_conflict` can name, too, because the metadata says so. */
+  /** Unique indexes that `on_conflict` may name because the metadata lists them. */
   readonly conflictIndexes: readonly CatalogIndex[];
-  /** Its rows are in partitions, where Postgres keeps some things to itself: which row an upsert has found. */
+  /** True for a partitioned table, where Postgres does not tell which row an upsert found. */
   readonly isPartitioned: boolean;
   /** Every root field, by kind, with its final name. */
   readonly rootFields: Readonly<Record<RootFieldKind, RootField>>;
@@ -113,26 +113,26 @@ export type ResolvedTable = {
   readonly relationships: ReadonlyMap<string, ResolvedRelationship>;
   /** By name, in metadata order. */
   readonly computedFields: ReadonlyMap<string, ResolvedComputedField>;
-  /** By name; absent: there are none. */
+  /** Keyed by name; absent when there are none. */
   readonly remoteRelationships?: ReadonlyMap<string, ResolvedRemoteRelationship>;
-  /** What its rows are, when it is an enum table. */
+  /** The enum that its rows are, when it is an enum table. */
   readonly enum?: ResolvedEnum;
   /** By role, without the administrator. Read through accessOf (access.ts). */
   readonly permissions: ReadonlyMap<string, TableAccess>;
-  /** What the administrator may do: everything the database allows. */
+  /** The access of the administrator: everything the database allows. */
   readonly adminAccess: TableAccess;
   readonly isInsertable: boolean;
   readonly isUpdatable: boolean;
   readonly isDeletable: boolean;
-  /** There is no such table: the rows are those of a native query. */
+  /** Present for the rows of a native query, which are no table. */
   readonly native?: NativeRows;
 };
 
-/** What makes the rows of a native query. */
+/** The SQL of a native query. */
 export type NativeRows = {
   readonly code: readonly (string | { readonly argument: string })[];
   readonly arguments: readonly NativeArgument[];
-  /** The logical model they are of: names the types of `where` and `order_by`. */
+  /** The name of the logical model, which the types of `where` and `order_by` are named after. */
   readonly model: string;
 };
 
@@ -152,26 +152,26 @@ export type ResolvedColumn = {
   readonly type: PgType;
   readonly scalar: Scalar;
   readonly json: JsonForm;
-  /** As the schema says it. */
+  /** True when the field is nullable in the schema. */
   readonly isNullable: boolean;
-  /** That it is not null is what the metadata says, not what the database knows. */
+  /** True when only the metadata says that the column is not null. */
   readonly isDeclared: boolean;
   /** The value is the result of an expression, evaluated when it is read. */
   readonly isComputed?: true;
   readonly hasDefault: boolean;
-  /** May a client write it: false for generated and `always` identity columns. */
+  /** False for generated and `always` identity columns, which no client can write. */
   readonly isWritable: boolean;
   readonly description: string | null;
-  /** The enum its values are of, when it refers to the key of an enum table. */
+  /** The enum of its values, when it refers to the key of an enum table. */
   readonly enum?: ResolvedEnum;
-  /** As one role sees it (schema/builder.ts): null in rows that do not satisfy this. */
+  /** Set for one role (schema/builder.ts): the column is null in rows that do not satisfy this. */
   readonly visibleIf?: Predicate;
 };
 
 /** A GraphQL enum made of the rows of a table. */
 export type ResolvedEnum = {
   readonly typeName: string;
-  /** Of the type its columns are compared with. */
+  /** The name of the comparison type of its columns. */
   readonly comparisonName: string;
   /** `name` in GraphQL, `value` in the database: a naming convention may have them in capitals. */
   readonly values: readonly {
@@ -180,13 +180,13 @@ export type ResolvedEnum = {
     readonly description: string | null;
   }[];
   readonly valueByName: ReadonlyMap<string, string>;
-  /** Is some name not the value itself? */
+  /** True when some name differs from its value. */
   readonly isRespelled: boolean;
 };
 
-/** How a value becomes JSON text. `bare`: its text is JSON already (integers, booleans, json, jsonb). `quoted`: through
- *  to_json (text, timestamps, floats). `stringified`: its text as a JSON string (--stringify-numeric-types). `geojson`: an object
- *  that PostGIS prints. `capitals`: the name of an enum's value, where those are written in capitals. */
+/** How a value becomes JSON text. `bare`: the text of the value is JSON (integers, booleans, json, jsonb). `quoted`: through to_json
+ *  (text, timestamps, floats). `stringified`: the text as a JSON string (--stringify-numeric-types). `geojson`: an object that
+ *  PostGIS prints. `capitals`: the name of an enum value, where names are written in capitals. */
 export type JsonForm = 'bare' | 'quoted' | 'stringified' | 'geojson' | 'capitals';
 
 export type ResolvedKey = {
@@ -199,19 +199,19 @@ export type ResolvedRelationship = {
   readonly kind: 'object' | 'array';
   readonly name: string;
   readonly join: Join;
-  /** May an object relationship be null: a key column is nullable, or no foreign key guarantees the row. */
+  /** True when an object relationship may be null: a key column is nullable, or no foreign key guarantees the row. */
   readonly isNullable: boolean;
-  /** Of the other row, when both are inserted at once. `before`: our columns take its values. `after`: its columns take ours. */
+  /** When the related row of a nested insert is inserted. `before`: our columns take its values. `after`: its columns take ours. */
   readonly insertion: 'before' | 'after';
-  /** What the metadata says of it; see describe in resolve/description.ts. */
+  /** The comment of the metadata; see descriptionOf (names.ts). */
   readonly comment: string | null;
 };
 
-/** An SQL function that is a root field and answers with rows of a tracked table. */
+/** An SQL function that is a root field and returns rows of a tracked table. */
 export type ResolvedFunction = {
   readonly source: string;
   readonly function: QualifiedName;
-  /** Name of the input type of its arguments. */
+  /** The name of the input type of its arguments. */
   readonly argsTypeName: string;
   readonly rootField: string;
   readonly aggregateRootField: string;
@@ -220,19 +220,19 @@ export type ResolvedFunction = {
   readonly returnsSet: boolean;
   readonly exposedAs: 'query' | 'mutation';
   readonly isVolatile: boolean;
-  /** May every role call it that may read the table it returns (--infer-function-permissions)? False where its permissions name
-   *  roles: then those roles may call it. */
+  /** True when every role that may read the returned table may call the function (--infer-function-permissions). False when its
+   *  permissions name roles: then only those may. */
   readonly isForReaders: boolean;
-  /** In call order. */
+  /** Arguments in call order. */
   readonly arguments: readonly ResolvedArgument[];
-  /** Roles with a permission of their own, and those that inherit one. */
+  /** The roles that have or inherit a permission. */
   readonly roles: ReadonlySet<string>;
 };
 
 export type ResolvedArgument = {
-  /** Who gives it: the row itself, the session variables as json, or the client. */
+  /** The origin of the value: the row itself, the session variables as json, or the client. */
   readonly kind: 'row' | 'session' | 'user';
-  /** SQL name; null for an argument without one, which is passed by position. */
+  /** The SQL name; null for an argument without a name, which is passed by position. */
   readonly name: string | null;
   readonly graphqlName: string;
   readonly type: PgType;
@@ -240,7 +240,7 @@ export type ResolvedArgument = {
   readonly hasDefault: boolean;
 };
 
-/** A field of a table whose value an SQL function makes from the row. */
+/** A field of a table whose value an SQL function computes from the row. */
 export type ResolvedComputedField = {
   readonly name: string;
   readonly description: string | null;
@@ -249,11 +249,11 @@ export type ResolvedComputedField = {
   readonly returns:
     | { readonly kind: 'scalar'; readonly type: PgType; readonly scalar: Scalar; readonly json: JsonForm }
     | { readonly kind: 'rows'; readonly table: QualifiedName; readonly isSet: boolean };
-  /** As one role sees it (schema/function.ts): null for rows that do not satisfy this. */
+  /** Set for one role (schema/function.ts): the field is null in rows that do not satisfy this. */
   readonly visibleIf?: Predicate;
 };
 
-/** What one role may do with one table; an absent part means not at all. */
+/** The operations that a role may do with a table; null means none. */
 export type TableAccess = {
   readonly select: SelectAccess | null;
   readonly insert: InsertAccess | null;
@@ -261,29 +261,29 @@ export type TableAccess = {
   readonly delete: DeleteAccess | null;
 };
 
-/** By SQL name, and by name. */
+/** Conditions on cells: columns by SQL name, computed fields by name. */
 export type Cells = {
   readonly columns: ReadonlyMap<string, Predicate>;
   readonly computedFields: ReadonlyMap<string, Predicate>;
 };
 
 export type SelectAccess = {
-  /** SQL names. */
+  /** The SQL names of columns. */
   readonly columns: ReadonlySet<string>;
-  /** Scalar computed fields, by name; those that return rows follow the permission of their table. null is all. */
+  /** The names of scalar computed fields; null means all. Those that return rows follow the permission of their table. */
   readonly computedFields: ReadonlySet<string> | null;
-  /** What of these is shown only in rows that satisfy a condition, and null in the others: see resolve/inherited-roles.ts. */
+  /** Columns and computed fields that are visible only in rows that satisfy a condition, and null in others (inherited-roles.ts). */
   readonly cells: Cells;
   readonly filter: Predicate;
   readonly limit: number | null;
   readonly allowsAggregation: boolean;
-  /** null is all. */
+  /** The ways to read at the root; null means all. */
   readonly queryRootFields: ReadonlySet<string> | null;
   readonly subscriptionRootFields: ReadonlySet<string> | null;
 };
 
 export type InsertAccess = {
-  /** Columns a client may give; presets are not among them. */
+  /** The columns that a client may give, without those with a preset. */
   readonly columns: ReadonlySet<string>;
   readonly check: Predicate;
   readonly presets: ReadonlyMap<string, Leaf>;
@@ -306,9 +306,9 @@ export type DeleteAccess = {
   readonly validation?: InputValidation;
 };
 
-/** A webhook that is asked before anything is written. */
+/** A webhook that validates the input of a mutation before anything is written. */
 export type InputValidation = {
-  /** With `{{NAME}}` for variables of the environment. */
+  /** The URL, which may contain `{{NAME}}` for environment variables. */
   readonly url: string;
   readonly headers: readonly Header[];
   readonly forwardsClientHeaders: boolean;
@@ -322,58 +322,59 @@ export type InheritedWrite = {
 };
 export type InheritedEntity = InheritedWrite | { readonly remote_schema: string };
 
-/** A metadata object that does not fit the database (or another object). It stays in the document, outside the model. */
+/** A metadata object that does not fit the database or another object. It stays in the document and is not part of the model. */
 export type Inconsistency = {
-  /** `table`, `object_relation`, `array_relation`, `select_permission`, … as get_inconsistent_metadata prints it. */
+  /** The type as get_inconsistent_metadata prints it: `table`, `object_relation`, `select_permission`, … */
   readonly type: string;
-  /** A sentence: `object_relation author in table article in source default`. */
+  /** A description such as `object_relation author in table article in source default`. */
   readonly name: string;
-  /** `Inconsistent object: …`. */
+  /** The sentence `Inconsistent object: …`. */
   readonly reason: string;
-  /** The object as it stands in the metadata. */
+  /** The definition of the object in the metadata. */
   readonly definition: unknown;
-  /** Stands in place of `definition`: what an inherited role cannot inherit because its parents disagree. Nothing of the
-   *  document is wrong then, so it refuses no operation but a replacement that allows no inconsistency. */
+  /** Replaces `definition` for an inherited role whose parents disagree. Nothing of the document is wrong then, so only a
+   *  replacement that allows no inconsistency is refused. */
   readonly entity?: InheritedEntity;
-  /** Key of the object as metadata/objects.ts spells it, for drop_inconsistent_metadata and the operator. */
+  /** The key of the object (metadata/objects.ts), for drop_inconsistent_metadata and the operator. */
   readonly key: string;
-  /** Only this query of the collection does not fit. */
+  /** The name of the query that does not fit; absent when the whole object does not. */
   readonly query?: string;
-  /** What an operation that causes this is refused with: its code and text in the specification's wording are those of
-   *  the failure itself; in the newer wording `invalid-configuration` and `reason`. `conflictingRootFields` is about the
-   *  whole schema, whichever of the tables is the new one. The path starts at the object's own arguments. */
+  /** The error of an operation that causes this. In the specification's wording its code and text are those of the failure itself;
+   *  in the newer wording they are `invalid-configuration` and `reason`. `conflictingRootFields` concerns the whole schema,
+   *  whichever table is new. The path starts at the arguments of the object. */
   readonly cause?: EngineError;
 };
 
-/** Why there is no catalog of a source. */
+/** The reason why a source has no catalog. */
 export type Unreached = {
   readonly error: string;
-  /** The source cannot be reached wherever its database is: its configuration is at fault, at the error's path. */
+  /** Present when the configuration of the source is wrong, at the path of the error, so that no database could be reached. */
   readonly fault?: EngineError;
 };
 
 export type ResolveOptions = {
-  /** The environment of the engine. Absent: every variable that an object names counts as set. */
+  /** The environment of the engine. Without it, every variable that an object names counts as set. */
   readonly env?: Environment;
-  /** --infer-function-permissions: whoever may read a table may call functions that only read it. Absent: yes. */
+  /** The option --infer-function-permissions: roles that may read a table may call functions that only read it. Default true. */
   readonly inferFunctionPermissions?: boolean;
-  /** --stringify-numeric-types: bigint, numeric and float8 leave as JSON strings. */
+  /** The option --stringify-numeric-types: bigint, numeric and float8 are sent as JSON strings. */
   readonly stringifyNumericTypes: boolean;
-  /** --default-naming-convention: how sources spell names that do not say it themselves. Absent: conventions are off. */
+  /** The option --default-naming-convention, for sources that name no convention. Without it, conventions are off. */
   readonly namingConvention?: NamingConvention | undefined;
-  /** --experimental-features. Absent: none. */
+  /** The names in --experimental-features. Default none. */
   readonly features?: readonly string[];
-  /** --strict-writes. Absent: writes reach every row their own filter lets through. */
+  /** The option --strict-writes: a role writes only rows that it may read. Default false. */
   readonly strictWrites?: boolean;
-  /** --header-prefix: how session variables begin where documents are not rewritten. Absent: as inside the engine. */
+  /** The option --header-prefix: how names of session variables begin in documents. Default SESSION_PREFIX. */
   readonly headerPrefix?: string | undefined;
-  /** --enable-remote-schema-permissions. Absent: yes. With false, every role sees all of every remote schema that declares
-   *  no permissions; one that declares some is visible to administrators only, and its permissions are inconsistent. */
+  /** The option --enable-remote-schema-permissions. Default true. With false, every role sees the whole of a remote schema without
+   *  permissions; one with permissions is visible to administrators only, and its permissions are inconsistent. */
   readonly enforcesRemotePermissions?: boolean;
-  /** --remote-schema-prioritize-data, --remote-schema-skip-nulls. Absent: no. */
+  /** The option --remote-schema-prioritize-data. Default false. */
   readonly prioritizesRemoteData?: boolean;
+  /** The option --remote-schema-skip-nulls. Default false. */
   readonly skipsRemoteNulls?: boolean;
-  /** --enable-allowlist. Absent: anything may be asked. */
+  /** The option --enable-allowlist: roles may run only documents of the allow list. Default false. */
   readonly enforcesAllowList?: boolean;
   /** The time limit of statements of roles without one of their own; absent or null: none. */
   readonly defaultTimeLimitMs?: number | null;
@@ -383,13 +384,13 @@ export type ResolvedAction = {
   readonly name: string;
   readonly description: string | null;
   readonly type: 'query' | 'mutation';
-  /** Answers with an id, and later to it. */
+  /** True when the action returns an id, and its result is read later by that id. */
   readonly isAsynchronous: boolean;
   readonly arguments: readonly CustomField[];
   readonly output: TypeUse;
   readonly webhook: ActionWebhook;
   readonly responseTransform?: ResponseTransform;
-  /** Besides the administrator. */
+  /** The roles that may run it besides the administrator. */
   readonly roles: ReadonlySet<string>;
 };
 
@@ -399,14 +400,14 @@ export type ActionWebhook = InputValidation & {
 };
 
 export type ActionTypes = {
-  /** By name. */
+  /** Declared types, by name. */
   readonly declared: ReadonlyMap<string, CustomType>;
-  /** Of any kind; undefined when nobody has it. GraphQL's own scalars have no declaration. */
-  readonly find: (name: string) => KnownType | undefined;
+  /** Returns the declared type or the scalar of the database with the name. GraphQL's own scalars are not among them. */
+  readonly find: (name: string) => ActionType | undefined;
 };
 
-/** A scalar of the database, which needs no declaration; or one that is. */
-export type KnownType = CustomType | { readonly kind: 'database'; readonly scalar: Scalar };
+/** A declared type, or a scalar of the database, which needs no declaration. */
+export type ActionType = CustomType | { readonly kind: 'database'; readonly scalar: Scalar };
 
 export type CustomType = { readonly name: string; readonly description: string | null } & (
   | { readonly kind: 'scalar' }
@@ -425,7 +426,7 @@ export type CustomType = { readonly name: string; readonly description: string |
 export type CustomObject = {
   readonly fields: readonly CustomField[];
   readonly relationships: readonly CustomRelationship[];
-  /** What rows are joined by: values of fields, as values of a type. Relationships name them in their join. */
+  /** The fields whose values join rows, each as a value of a type. Relationships refer to them in their join. */
   readonly keys: readonly CustomKey[];
 };
 
@@ -439,7 +440,7 @@ export type CustomKey = { readonly column: string; readonly field: string; reado
 
 export type CustomRelationship = { readonly source: string; readonly relationship: ResolvedRelationship };
 
-/** How a type is used: `[Book!]`. */
+/** A reference to a type: `[Book!]`. */
 export type TypeUse =
   | { readonly kind: 'named'; readonly name: string; readonly isNullable: boolean }
   | { readonly kind: 'list'; readonly item: TypeUse; readonly isNullable: boolean };
@@ -448,81 +449,81 @@ export type ResolvedEventTrigger = {
   readonly name: string;
   readonly table: QualifiedName;
   readonly captures: readonly Capture[];
-  /** May administrators make events of it themselves. */
+  /** True when administrators may create its events by hand. */
   readonly isManual: boolean;
-  /** Rows that replication brings count, too. */
+  /** True when rows written by replication are captured too. */
   readonly isAlways: boolean;
   readonly webhook: EventWebhook;
   readonly responseTransform?: ResponseTransform;
   readonly retries: Retries;
-  /** A variable that it sends is not set or is never sent: rows are captured, and their events wait. */
+  /** True when an environment variable that it sends is missing or forbidden: rows are captured, and their events wait. */
   readonly isHeld: boolean;
-  /** When and which of its events are deleted; absent: never, or not for now. */
+  /** The schedule and the scope of deleting old events; absent when cleanup is paused or not configured. */
   readonly cleanup?: Cleanup;
 };
 
 export type Capture = {
   readonly operation: 'INSERT' | 'UPDATE' | 'DELETE';
-  /** Of an update: one of these must have changed; null is any column at all. */
+  /** The columns of which an update must change one; null means any column. */
   readonly watched: readonly string[] | null;
-  /** What is sent of a row; null is the whole row as Postgres prints it. */
+  /** The columns that are sent; null means the whole row as Postgres prints it. */
   readonly sent: readonly Pick<ResolvedColumn, 'name' | 'json' | 'type'>[] | null;
 };
 
 export type EventWebhook = InputValidation & { readonly requestTransform?: RequestTransform };
 
-/** After the first try. */
+/** Retries after the first attempt. */
 export type Retries = { readonly most: number; readonly intervalSeconds: number };
 
 export type Cleanup = { readonly schedule: string } & CleanupScope;
 
-/** What of the log of events is deleted, and how. */
+/** The part of the event log that is deleted, and how. */
 export type CleanupScope = {
   readonly olderThanHours: number;
-  /** Deleted by one statement. */
+  /** The number of events that one statement deletes. */
   readonly batchSize: number;
-  /** For each of them. */
+  /** The time limit of one statement. */
   readonly timeoutSeconds: number;
   readonly withInvocations: boolean;
 };
 
-export type ResolvedCronTrigger = Appointment & {
+export type ResolvedCronTrigger = ScheduledDelivery & {
   readonly name: string;
   readonly schedule: string;
-  /** A variable that it sends is not set or is never sent: its events wait. */
+  /** True when an environment variable that it sends is missing or forbidden: its events wait. */
   readonly isHeld: boolean;
 };
 
-/** What is told at a time, and to whom. */
-export type Appointment = {
+/** The delivery of a scheduled event: its webhook, payload and retries. */
+export type ScheduledDelivery = {
   readonly webhook: EventWebhook;
   readonly responseTransform?: ResponseTransform;
   readonly retries: Retries;
-  /** Later than this it is not told at all. */
+  /** An event that is later than this is not delivered. */
   readonly toleranceSeconds: number;
   readonly payload: unknown;
   readonly comment: string | null;
 };
 
-/** Those that start in remote schemas, by remote schema, type and name; the first two are the remote's own names. */
+/** Relationships that start in remote schemas, by remote schema, type and name. Types are spelled as the remote schema spells them. */
 export type TypeRelationships = ReadonlyMap<
   string,
   ReadonlyMap<string, ReadonlyMap<string, ResolvedRemoteRelationship>>
 >;
 
-/** A relationship to what is not in the same source. */
+/** A relationship that leads out of its source or starts in a remote schema. */
 export type ResolvedRemoteRelationship = {
   readonly name: string;
-  /** The values that decide what belongs to it. */
+  /** The values by which it is joined. */
   readonly keys: readonly JoinKey[];
-  readonly target: /** Rows of a source: `relationship` joins them to rows of keys, whose columns are of these types. */
+  readonly target: /** Rows of a source. `relationship` joins them to rows of keys, whose columns have the types `keyTypes`. */
     | {
         readonly kind: 'source';
         readonly source: string;
         readonly keyTypes: readonly PgType[];
         readonly relationship: ResolvedRelationship;
       }
-    /** What is found at the end of the steps. */
+    /** The field of a remote schema that the steps lead to. */
     | {
         readonly kind: 'remote';
         readonly remote: ResolvedRemoteSchema;
@@ -532,7 +533,7 @@ export type ResolvedRemoteRelationship = {
 
 /** A value of a row, or of an object of a remote schema. */
 export type JoinKey =
-  /** `isEnum`: what is not GraphQL's own scalar, is it an enum? */
+  /** A field of an object; `isEnum` is true when its type is an enum. */
   | { readonly kind: 'upstream'; readonly field: UpstreamField; readonly isEnum: boolean }
   | { readonly kind: 'column'; readonly column: ResolvedColumn }
   | {
@@ -542,7 +543,7 @@ export type JoinKey =
       readonly returns: Extract<ResolvedComputedField['returns'], { kind: 'scalar' }>;
     };
 
-/** A field of a remote schema, by its own name, and what it is given. */
+/** A field of a remote schema, by its own name, and its arguments. */
 export type RemoteStep = {
   readonly field: string;
   readonly arguments: ReadonlyMap<string, StepValue>;
@@ -555,14 +556,14 @@ export type StepValue =
   | { readonly kind: 'object'; readonly fields: ReadonlyMap<string, StepValue> };
 
 export type RemoteNames = {
-  /** The root field all others are in; null: they are roots themselves. */
+  /** The root field that contains the root fields of the remote schema; null when there is none. */
   readonly namespace: string | null;
-  /** By the remote's name. */
+  /** Our name of each type, by the remote name. */
   readonly types: ReadonlyMap<string, string>;
-  /** The remote's names by ours. */
+  /** The remote name of each type, by our name. */
   readonly upstreamTypes: ReadonlyMap<string, string>;
-  /** By type, and by the remote's name; a field that is not listed keeps its name. */
+  /** Our names of fields, by the remote names of type and field. A field that is not listed keeps its name. */
   readonly fields: ReadonlyMap<string, ReadonlyMap<string, string>>;
-  /** Does any object type have another name here? */
+  /** True when an object type has another name here. */
   readonly renamesObjects: boolean;
 };

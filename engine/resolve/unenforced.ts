@@ -1,6 +1,6 @@
-/** Restrictions that the metadata declares and the engine does not enforce: an option is off, or they name the administrator, whom
- *  nothing restricts. The engine keeps such objects, because documents of the reference engine have them, and reports them: a
- *  warning in the response, a line in the log, a resource that is not Ready.
+/** Restrictions that the metadata declares and the engine does not enforce, because an option is off, or because they name the
+ *  administrator, whom nothing restricts. The engine keeps such objects, because documents of the reference engine have them, and
+ *  reports them: a warning in the response, a line in the log, a resource that is not Ready.
  *  In: Metadata × ResolveOptions. Out: one entry per object. Pure, total. Not here: restrictions that are inconsistent while an
  *  option is off (remote-schema.ts), who receives the report (admin/). */
 import { objectKey } from '../metadata/objects.ts';

@@ -1,6 +1,6 @@
-/** Is an UpstreamSchema a schema: types exist where they are named, objects provide what their interfaces promise, unions are of
- *  objects, nothing is empty. Raises `remoteSchemaInvalid` for the first thing that is wrong, in the order of the types.
- *  Source: GraphQL specification, "Type System"; message texts: docs/reference/behaviour/errors.md. */
+/** Validates an UpstreamSchema: referenced types exist, objects implement their interfaces, unions consist of objects, nothing is
+ *  empty. Raises `remoteSchemaInvalid` for the first error in the order of the types. Not here: parsing (introspection.ts).
+ *  Reference: GraphQL specification, "Type System"; message texts: docs/reference/behaviour/errors.md. */
 import { fail } from '../errors/engine-error.ts';
 import {
   BUILT_IN_SCALARS,
@@ -62,7 +62,7 @@ function checkUnion(
   }
 }
 
-/** Interfaces may implement interfaces; those are spoken of as objects, too. */
+/** Checks that a type implements an interface. Messages call an interface that implements another one an object, too. */
 function checkImplementation(type: UpstreamComposite, name: string, schema: UpstreamSchema): void {
   const implemented = schema.types.get(name);
   if (implemented?.kind !== 'interface') {
@@ -85,10 +85,10 @@ function checkImplementation(type: UpstreamComposite, name: string, schema: Upst
   }
 }
 
-type Place = { readonly owner: string; readonly field: UpstreamField };
+type OwnedField = { readonly owner: string; readonly field: UpstreamField };
 
-function checkArguments(promised: Place, own: Place): void {
-  const argumentOf = ({ owner, field }: Place, name: string) => `'${owner}'."${field.name}"("${name}":)`;
+function checkArguments(promised: OwnedField, own: OwnedField): void {
+  const argumentOf = ({ owner, field }: OwnedField, name: string) => `'${owner}'."${field.name}"("${name}":)`;
   for (const { name, type } of promised.field.arguments) {
     const given = own.field.arguments.find((each) => each.name === name);
     if (!given) {

@@ -1,12 +1,12 @@
-/** A remote GraphQL schema as data: what its introspection says, or the part of it that a role sees. Names are the remote's own.
- *  Out: the types, and what references to them mean. Not here: reading an introspection (introspection.ts), reading a role's
- *  part (remote-permission.ts), what its types are called here (remote-names.ts). */
+/** A remote GraphQL schema as data: its introspection, or the part of it that a role sees. Names are those of the remote schema.
+ *  Not here: parsing an introspection (introspection.ts) or a role's part (remote-permission.ts), our names of its types
+ *  (remote-names.ts). */
 import type { ConstValueNode } from 'graphql';
 
 export type UpstreamSchema = {
-  /** By name, without those of introspection. */
+  /** Types by name, without those of introspection. */
   readonly types: ReadonlyMap<string, UpstreamType>;
-  /** Names of its root types. */
+  /** The names of the root types. */
   readonly roots: Readonly<Record<UpstreamOperation, string | null>>;
 };
 
@@ -34,7 +34,7 @@ export type UpstreamValue = {
 };
 
 export type UpstreamField = UpstreamValue & {
-  /** As GraphQL prints it: `[Int!]!`. */
+  /** The type as GraphQL prints it: `[Int!]!`. */
   readonly type: string;
   readonly arguments: readonly UpstreamInput[];
 };
@@ -44,21 +44,21 @@ export type UpstreamInput = {
   readonly name: string;
   readonly description: string | null;
   readonly type: string;
-  /** As GraphQL prints the value. */
+  /** The default value as GraphQL prints it. */
   readonly default: string | null;
-  /** Given by the engine, and hidden from the role. */
+  /** The value that the engine gives. The role does not see the argument. */
   readonly preset?: Preset;
 };
 
-/** Types of GraphQL itself, which a schema need not declare. */
+/** The scalars of GraphQL itself, which a schema need not declare. */
 export const BUILT_IN_SCALARS: ReadonlySet<string> = new Set(['Int', 'Float', 'String', 'Boolean', 'ID']);
 
-/** `[Int!]!` is about `Int`. */
+/** Returns the name of the type inside lists: `Int` for `[Int!]!`. */
 export function namedType(type: string): string {
   return type.replaceAll(/[[\]!]/g, '');
 }
 
-/** `[Int!]!` is a list, or null, of `Int!`; null: no list. */
+/** Returns the type of the items of a list: `Int!` for `[Int!]!`; null when the type is no list. */
 export function elementType(type: string): string | null {
   const nullable = nullableType(type);
   return nullable.startsWith('[') ? nullable.slice(1, -1) : null;
@@ -68,12 +68,12 @@ export function nullableType(type: string): string {
   return type.endsWith('!') ? type.slice(0, -1) : type;
 }
 
-/** Must it be given? */
+/** True when a value must be given. */
 export function isRequired({ type, default: standard }: UpstreamInput): boolean {
   return type.endsWith('!') && standard === null;
 }
 
-/** Every object type that a value of the composite type may be of. */
+/** Returns every object type that a value of the composite type may have. */
 export function possibleTypes({ types }: UpstreamSchema, name: string): readonly string[] {
   const type = types.get(name);
   if (type?.kind === 'object') return [name];
@@ -84,9 +84,10 @@ export function possibleTypes({ types }: UpstreamSchema, name: string): readonly
   );
 }
 
+/** The value of an argument that the engine gives, from `@preset` in a permission. */
 export type Preset =
   | { readonly kind: 'literal'; readonly value: ConstValueNode }
-  /** `variable` by its lower-case name, read as the input type it stands at. */
+  /** A session variable by its lower-case name, read as the input type. */
   | { readonly kind: 'session'; readonly variable: string; readonly type: string }
   | { readonly kind: 'list'; readonly items: readonly Preset[] }
   | { readonly kind: 'object'; readonly fields: readonly (readonly [name: string, preset: Preset])[] };

@@ -1,5 +1,5 @@
-/** A value written in the metadata (permission rules, presets) → Leaf: a constant as Postgres reads it, or a session
- *  variable. In: a JSON value and the type it is compared with or stored as. Out: Leaf, cast in SQL.
+/** Values in permissions: a JSON value → Leaf, a constant as Postgres reads it or a session variable. In: the value, and the type it
+ *  is compared with or stored as. Out: a Leaf, which SQL casts to the type.
  *  Not here: operators (bool-exp.ts), values of requests (plan/input.ts). Spec: "Permission arguments". */
 
 import { geojsonProblem } from '../catalog/geojson.ts';
@@ -11,8 +11,8 @@ import { nameOfJson } from '../json/value.ts';
 import type { Leaf, LeafValue } from './predicate.ts';
 import { isLiteral, LITERAL_KEY, refuseMistakes, SESSION_PREFIX, sessionVariableOf } from './session.ts';
 
-/** `prefix`: the first part of session variables on the wire, which text of a rule may mean; null: the value is not a rule's, and
- *  text is text. Raises `parseFailed` for a value the type cannot have, `unknownVariable` for text that was meant to be a session
+/** Returns the leaf of a value. `prefix` is the prefix of texts that name session variables; null for a value of a request, whose
+ *  texts never do. Raises `parseFailed` for a value that the type does not have, `unknownVariable` for text that resembles a session
  *  variable. */
 export function leafOf(value: unknown, type: PgType, prefix: string | null = SESSION_PREFIX): Leaf {
   if (prefix !== null && isLiteral(value)) return leafOf(value[LITERAL_KEY], type, null);
@@ -26,7 +26,7 @@ export function leafOf(value: unknown, type: PgType, prefix: string | null = SES
   return { kind: 'constant', value: textOf(value, stored), type };
 }
 
-/** The right side of `_in` and its kind: a list, or a session variable that holds an array literal. */
+/** Returns the leaf of the operand of `_in` and similar operators: a list, or a session variable with an array literal. */
 export function listLeafOf(value: unknown, element: PgType, prefix: string | null = SESSION_PREFIX): Leaf {
   const type = arrayOf(element);
   if (prefix !== null && isLiteral(value)) return listLeafOf(value[LITERAL_KEY], element, null);
@@ -42,7 +42,7 @@ function variableIn(value: unknown, prefix: string | null): string | undefined {
   return prefix !== null && typeof value === 'string' ? sessionVariableOf(value, prefix) : undefined;
 }
 
-/** One constant when all items are, else a list of leaves. */
+/** Returns one constant when all items are constants, else a list of leaves. */
 function listOf(items: readonly unknown[], element: PgType, type: PgType, prefix: string | null): Leaf {
   const leaves = items.map((item, i) => withPath(i, () => leafOf(item, element, prefix)));
   const texts = leaves.map((leaf) => (leaf.kind === 'constant' ? leaf.value : undefined));
@@ -50,7 +50,7 @@ function listOf(items: readonly unknown[], element: PgType, type: PgType, prefix
   return isConstant ? { kind: 'constant', value: texts, type } : { kind: 'list', items: leaves, type };
 }
 
-/** What a domain holds. */
+/** Returns the type of the values of a domain; other types are returned as they are. */
 function storedType(type: PgType): PgType {
   return type.base ?? type;
 }
@@ -74,10 +74,10 @@ function textOf(value: unknown, type: PgType): LeafValue {
   return text;
 }
 
-/** A whole array given as text: a Postgres array literal, checked by Postgres itself. */
+/** The type that a whole array given as text is read as: Postgres checks the array literal. */
 const TEXT_LIKE = builtinType('text');
 
-/** `{{"1","2"},{"3",NULL}}`. PostgreSQL manual, "Array Input and Output Syntax". */
+/** Returns an array literal, `{{"1","2"},{"3",NULL}}`. PostgreSQL manual, "Array Input and Output Syntax". */
 function arrayLiteral(items: readonly unknown[], element: PgType): string {
   const parts = items.map((item) => {
     if (Array.isArray(item)) return arrayLiteral(item, element);
@@ -87,8 +87,8 @@ function arrayLiteral(items: readonly unknown[], element: PgType): string {
   return `{${parts.join(',')}}`;
 }
 
-/** What text Postgres can read as the scalar, by its `input`: a coarse check, so that a rule that could never work is
- *  refused when it is made and not when it is used. */
+/** The texts that Postgres can read as a scalar, by its `input`. The check is coarse; it refuses a permission that could never work
+ *  when it is created. */
 const FORMS = {
   int: /^\s*[-+]?\d+\s*$/,
   'big-int': /^\s*[-+]?\d+\s*$/,
