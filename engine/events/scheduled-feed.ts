@@ -61,7 +61,7 @@ export function scheduledFeed(now: () => ModelVersion, context: ScheduledContext
         perform: async () =>
           event.type === 'cleanup'
             ? cleanUpAt(event, cleanups.get(event.trigger!)!, context)
-            : deliverScheduled(event, appointment(event, [now().model, model]), context),
+            : deliverScheduled(event, configuredDelivery(event, [now().model, model]), context),
       }));
     },
     release: (ids) => releaseScheduled(database, ids),
@@ -97,7 +97,7 @@ function laneOf(
   const { lane: trigger } = event;
   if (event.type === 'cleanup') return { trigger, host: `source ${cleanups.get(event.trigger!)!.source}` };
   try {
-    return { trigger, host: hostOf(appointment(event, models).webhook.url, outbound.variables) };
+    return { trigger, host: hostOf(configuredDelivery(event, models).webhook.url, outbound.variables) };
   } catch (error) {
     // Performing the event reports the error; the other events of the batch are not affected.
     if (!(error instanceof EngineError)) throw error;
@@ -107,7 +107,10 @@ function laneOf(
 
 /** Returns the configuration of an event, from the first model that has its trigger. Events that were taken before their trigger was
  *  removed are still delivered. */
-function appointment({ trigger, definition }: ScheduledEvent, models: readonly Model[]): ScheduledDelivery {
+function configuredDelivery(
+  { trigger, definition }: ScheduledEvent,
+  models: readonly Model[],
+): ScheduledDelivery {
   if (definition) return scheduledDelivery(definition);
   return models.map(({ cronTriggers }) => cronTriggers.get(trigger!)).find((found) => found !== undefined)!;
 }
