@@ -1,6 +1,7 @@
-/** A selection on `T_aggregate` → which rows are taken together, what is told about them, and which of them are listed.
- *  The role's row filter counts for all of it; its row limit for the nodes only, because a number of hidden rows would be
- *  no number of anything. Not here: orders by aggregates (order-by.ts). Reference: docs/reference/behaviour/aggregates.md, docs/reference/behaviour/permissions.md. */
+/** A selection on `T_aggregate` → the rows to aggregate, the aggregates to return, and the nodes to list. The role's row
+ *  filter applies to all of it. The role's row limit applies to the nodes only: an aggregate over an arbitrary part of the
+ *  rows would be meaningless. Not here: orders by aggregates (order-by.ts). Reference: docs/reference/behaviour/aggregates.md,
+ *  docs/reference/behaviour/permissions.md. */
 import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
 import type { AggregateFunction } from '../catalog/aggregates.ts';
 import { withPath } from '../errors/engine-error.ts';
@@ -14,9 +15,9 @@ import { planCall } from './function.ts';
 import { type Arguments, type Input, valueByValue } from './input.ts';
 import type { Aggregate, AggregateField, AggregateMember, AggregateValue } from './query-types.ts';
 import { selectedFields, subselections } from './selection.ts';
-import { objectTypeOf, planSelection, rowsAskedFor } from './table.ts';
+import { objectTypeOf, planRowArguments, planSelection } from './table.ts';
 
-/** Over rows of the table, or those that `from` returns. */
+/** Plans an aggregate over rows of the table, or over the rows that `from` returns. */
 export function planAggregate(
   table: ResolvedTable,
   field: GraphQLField<unknown, unknown>,
@@ -25,7 +26,9 @@ export function planAggregate(
   from?: FunctionCall,
 ): Aggregate {
   const given = readArguments(field, nodes, context);
-  const { limit: nodesLimit, ...asked } = withPath('args', () => rowsAskedFor(table, given, context, from));
+  const { limit: nodesLimit, ...rowArguments } = withPath('args', () =>
+    planRowArguments(table, given, context, from),
+  );
   const limit = limitOf(given, null, context);
   const type = objectTypeOf(field);
   const output = withPath('selectionSet', () =>
@@ -33,11 +36,11 @@ export function planAggregate(
       aggregateField(selected, { table, type, limit: nodesLimit }, context),
     ),
   );
-  const select = { table: table.table, fields: [], ...asked, limit, ...(from ? { from } : {}) };
+  const select = { table: table.table, fields: [], ...rowArguments, limit, ...(from ? { from } : {}) };
   return { select, output };
 }
 
-/** What a field is a field of; `limit` is that of the nodes. */
+/** The table and type a field is selected from; `limit` is the limit of the nodes. */
 type Of = {
   readonly table: ResolvedTable;
   readonly type: GraphQLObjectType;
@@ -60,7 +63,7 @@ function aggregateField(
   });
 }
 
-/** What is told about rows of the table. */
+/** Plans the aggregate values selected over rows of a table. */
 export function aggregateMembers(
   table: ResolvedTable,
   field: GraphQLField<unknown, unknown>,
@@ -70,7 +73,7 @@ export function aggregateMembers(
   return members(field, nodes, context, (selected, type) => aggregateMember(selected, table, type, context));
 }
 
-/** The fields asked of an object about many rows. */
+/** Plans one field of an object about many rows. */
 type PlanMember<T> = (selected: SelectedField, type: GraphQLObjectType, context: PlanContext) => T;
 
 export function members<T>(
@@ -107,7 +110,7 @@ function aggregateMember(
   };
 }
 
-/** `distinct` without columns changes nothing: rows are distinct. */
+/** Plans `count`. `distinct` without columns has no effect: rows are distinct. */
 function countValue(table: ResolvedTable, given: Arguments, context: PlanContext): AggregateValue {
   const columns = columnsOf(given.get('columns'));
   const distinct = given.get('distinct');
@@ -115,7 +118,7 @@ function countValue(table: ResolvedTable, given: Arguments, context: PlanContext
   return { kind: 'count', columns, isDistinct, ...context.visibleIf(table, columns) };
 }
 
-/** Columns by SQL name, from one of an enum or a list of them. */
+/** Returns SQL names of columns, from one value of an enum or a list of them. */
 export function columnsOf(input: Input | undefined): string[] {
   if (!input) return [];
   const items = input.kind === 'list' ? input.items : [input];

@@ -1,5 +1,5 @@
-/** A field's arguments as Inputs by name: typed, required ones there; that they exist was validated before.
- *  Raises `missingValue` and what input.ts raises, under `args`. */
+/** The arguments of a field → Inputs by name, typed, with all required ones present. Unknown arguments were refused by
+ *  validation.ts. Raises `missingValue` and the errors of input.ts, under `args`. */
 import { type FieldNode, type GraphQLField, isNonNullType } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { isCount } from '../schema/origin.ts';

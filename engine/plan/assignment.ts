@@ -1,5 +1,5 @@
-/** What an update does to columns: the operators of its arguments, and the role's presets.
- *  Raises `validationFailed` for a column in two operators. Not here: the rows (mutation.ts). Reference: docs/reference/behaviour/mutations.md. */
+/** Assignments of an update: the operators among its arguments, and the role's presets. Raises `validationFailed` for a column
+ *  that appears in two operators. Not here: the rows (update.ts). Reference: docs/reference/behaviour/mutations.md. */
 import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';
 import type { ResolvedTable, UpdateAccess } from '../resolve/types.ts';
@@ -19,7 +19,7 @@ const KINDS: Readonly<
   _delete_at_path: { kind: 'delete-at-path', type: () => arrayOf(builtinType('text')) },
 };
 
-/** `operator` by its name in the default convention. */
+/** Returns the assignments of one operator, given by its name in the default naming convention. */
 export function assignments(operator: string, input: Extract<Input, { kind: 'object' }>): Assignment[] {
   const { kind, type } = KINDS[operator]!;
   return [...input.fields].map(([name, value]) => {
@@ -30,15 +30,15 @@ export function assignments(operator: string, input: Extract<Input, { kind: 'obj
   });
 }
 
-export function refuseRepeated(asked: readonly Assignment[]): void {
-  const names = asked.map(({ column }) => column);
+export function refuseRepeated(assigned: readonly Assignment[]): void {
+  const names = assigned.map(({ column }) => column);
   const repeated = [...new Set(names.filter((name, i) => names.indexOf(name) !== i))];
   if (repeated.length === 0) return;
   const list = repeated.map((name) => `'${name}'`).join(', ');
   fail('validationFailed', { text: `Column found in multiple operators: [${list}].` });
 }
 
-/** Of columns that are not in `taken`. */
+/** Returns the role's presets as assignments, except for columns in `taken`. */
 export function presetAssignments(
   table: ResolvedTable,
   access: UpdateAccess,

@@ -75,7 +75,7 @@ export function planBoolExp(input: Input, context: PlanContext): Predicate {
   return and(...parts);
 }
 
-/** The role's own filter on rows it reaches, where it has one. */
+/** Returns the role's filter on a table that a condition reaches; nothing when the role reads all rows. */
 function filterOn(table: ResolvedTable, context: PlanContext): { readonly filter?: Predicate } {
   const filter = context.filterOf(table);
   return filter.kind === 'true' ? {} : { filter };
@@ -86,7 +86,7 @@ function each(value: Input, context: PlanContext): Predicate[] {
   return value.items.map((item, i) => withPath(i, () => planBoolExp(item, context)));
 }
 
-/** All operators given for one column, conjoined. */
+/** Plans all operators of one column, joined by AND. */
 export function comparisons(left: ColumnRef, value: Input, context: PlanContext): Predicate {
   const object = objectOf(value);
   return and(
@@ -134,7 +134,7 @@ function argumentsOf({ fields }: OperandFields, input: Input, left: ColumnRef): 
   return { kind: 'arguments', values };
 }
 
-/** A column as the role sees it. */
+/** Returns a reference to a column, with the condition under which the role sees its value. */
 export function columnRef(column: ResolvedColumn): ColumnRef {
   const { name, type, isComputed } = column;
   return { column: name, type, ...(isComputed ? { isComputed } : {}), ...visibleIfOf(column) };
@@ -155,7 +155,7 @@ export function objectOf(input: Input): InputObject {
 /** The rows that a condition on an aggregate is about. */
 type Rows = Pick<AggregateRef, 'join' | 'filter'> & { readonly table: ResolvedTable };
 
-/** Exactly one condition, on related rows. */
+/** Plans the condition on related rows; there must be exactly one. */
 function planAggregatePredicates(value: Input, rows: Rows, context: PlanContext): Predicate {
   const object = objectOf(value);
   const [only, ...others] = object.fields;
@@ -165,7 +165,7 @@ function planAggregatePredicates(value: Input, rows: Rows, context: PlanContext)
   return planAggregatePredicate(only[0], object, rows, context);
 }
 
-/** One of the conditions in `object`. */
+/** Plans one of the conditions in `object`. */
 export function planAggregatePredicate(
   name: string,
   object: InputObject,
@@ -202,7 +202,7 @@ function condition(
   );
 }
 
-/** A column, a list of them, or `{X, Y}`. */
+/** Returns the column names in an argument: one column, a list, or `{X, Y}`. */
 function columnsOf(input: Input | undefined): string[] {
   switch (input?.kind) {
     case 'enum':

@@ -1,7 +1,7 @@
-/** A selection on a connection → a page: which rows, in which order, between which cursors, and what is told of them. The
- *  order always ends with the primary key, so that it is one of rows and every cursor stands for one. A role's limit is the
- *  most of a page. Raises `validationFailed` for arguments that exclude each other.
- *  Not here: what a cursor says (cursor.ts). Reference: docs/reference/behaviour/relay.md. */
+/** A selection on a connection → a page: which rows, in which order, between which cursors, and which parts of the page the
+ *  response holds. The order always ends with the primary key, so every cursor identifies one row. A role's row limit is the
+ *  largest page. Raises `validationFailed` for arguments that exclude each other. Not here: the content of cursors
+ *  (cursor.ts). Reference: docs/reference/behaviour/relay.md. */
 import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { own as ownMember } from '../metadata/own.ts';
@@ -14,18 +14,18 @@ import { countOf } from './count.ts';
 import { planCursor } from './cursor.ts';
 import type { Arguments } from './input.ts';
 import { cursorFacts, type NamedOrder, planNamedOrder } from './order-by.ts';
-import type { Connection, ConnectionField, EdgeField, PageInfoField, Select } from './query-types.ts';
+import type { ConnectionField, ConnectionPage, EdgeField, PageInfoField, Select } from './query-types.ts';
 import { selectedFields, subselections } from './selection.ts';
-import { objectTypeOf, planSelection, rowsAskedFor } from './table.ts';
+import { objectTypeOf, planRowArguments, planSelection } from './table.ts';
 
-/** Over rows of the table, or those that `from` returns. */
+/** Plans a page over rows of the table, or over the rows that `from` returns. */
 export function planConnection(
   table: ResolvedTable,
   field: GraphQLField<unknown, unknown>,
   nodes: readonly FieldNode[],
   context: PlanContext,
   from?: FunctionCall,
-): Connection {
+): ConnectionPage {
   const given = readArguments(field, nodes, context);
   const page = withPath('args', () => pageOf(table, given, context, from));
   const select = { ...page.select, ...(from ? { from } : {}) };
@@ -38,7 +38,7 @@ function pageOf(
   given: Arguments,
   context: PlanContext,
   from: FunctionCall | undefined,
-): Omit<Connection, 'output'> {
+): Omit<ConnectionPage, 'output'> {
   const after = textIn(given, 'after');
   const before = textIn(given, 'before');
   const [first, last] = ['first', 'last'].map((name) =>
@@ -46,15 +46,21 @@ function pageOf(
   ) as [string | null, string | null];
   if (first !== null && last !== null) refuseBoth('first', 'last');
   if (after && before) refuseBoth('after', 'before');
-  const { limit, ...asked } = rowsAskedFor(table, given, context, from);
+  const { limit, ...rowArguments } = planRowArguments(table, given, context, from);
   const { order_by } = table.naming.names;
   const named = withPath(order_by, () => planNamedOrder(given.get(order_by), context));
-  const order = wholeOrder(named, asked, table);
+  const order = wholeOrder(named, rowArguments, table);
   const keys = order.map(({ names, type, isNullable }) => ({ names, type, isNullable }));
   const cursor = after ?? before;
   const size = first ?? last;
   return {
-    select: { table: table.table, fields: [], ...asked, orderBy: order.map(({ item }) => item), limit: null },
+    select: {
+      table: table.table,
+      fields: [],
+      ...rowArguments,
+      orderBy: order.map(({ item }) => item),
+      limit: null,
+    },
     keys,
     bound: cursor && {
       side: after ? 'after' : 'before',
@@ -75,7 +81,7 @@ function refuseBoth(one: string, other: string): never {
   return fail('validationFailed', { text: `"${one}" and "${other}" are not allowed at once` });
 }
 
-/** As asked, each value once; then what `distinct_on` needs, and the key. */
+/** Returns the whole order of a page: the requested values, each once, then the columns of `distinct_on` and the key. */
 function wholeOrder(
   named: readonly NamedOrder[],
   { distinctOn, visibleIf = {} }: Pick<Select, 'distinctOn' | 'visibleIf'>,

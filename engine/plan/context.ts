@@ -25,43 +25,43 @@ import type { Call, Validation } from './types.ts';
 export type PreparedDocument = {
   readonly role: RoleSchema;
   readonly operation: OperationDefinitionNode;
-  /** What the operation selects from. */
+  /** The root type of the operation. */
   readonly rootType: GraphQLObjectType;
   readonly fragments: Fragments;
-  /** By name, in document order. */
+  /** The declared variables by name, in document order. */
   readonly variables: ReadonlyMap<string, VariableDefinition>;
-  /** Variables whose value, not only its shape, a plan depends on. Grows while plans are made. */
+  /** Names of variables whose value, not only their shape, decides the plan. Grows while plans are built. */
   readonly byValue: Set<string>;
-  /** Likewise, variables that hold an id or a cursor, of which a plan depends on no more than this says. */
+  /** Variables that hold an id or a cursor: the plan depends only on the facet of their value. Grows while plans are built. */
   readonly facets: Map<string, Facet>;
-  /** A subscription may select several roots only when it says so. */
+  /** True when several root fields are allowed. A subscription needs a directive for that. */
   readonly mayHaveManyRoots: boolean;
 };
 
 export type VariableDefinition = {
   readonly name: string;
-  /** Null when it is used nowhere, or only inside JSON: then any value will do. */
+  /** The type at the position of use; null for a variable that is unused or used only inside JSON, which may have any value. */
   readonly type: GraphQLInputType | null;
-  /** As written: `[Int!]!`. */
+  /** The declared type as written: `[Int!]!`. */
   readonly declared: string;
   readonly defaultValue: ValueNode | null;
-  /** Where it is first used: an error in its value is reported there. */
+  /** The first position of use, at which an error in the value is reported. */
   readonly path: readonly PathStep[];
 };
 
-/** A value → what of it a plan depends on. Raises what is wrong with it. */
+/** Returns the part of a variable's value that a plan depends on, as text. Raises the errors of an invalid value. */
 export type Facet = (value: unknown) => string;
 
 /** The fragments of a document by name. */
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
 export type SelectedField = {
-  /** Response name. */
+  /** The name in the response. */
   readonly alias: string;
   readonly name: string;
   /** All nodes of this response name; their arguments are equal. */
   readonly nodes: readonly FieldNode[];
-  /** Null for `__typename`. */
+  /** The definition of the field; null for `__typename`. */
   readonly field: GraphQLField<unknown, unknown> | null;
 };
 
@@ -103,12 +103,12 @@ export class PlanContext {
     return accessOf(table, this.document.role.role);
   }
 
-  /** Null never happens for a table the role's schema shows. */
+  /** Returns the role's select permission, which is never null for a table in the role's schema. */
   select(table: ResolvedTable): SelectAccess | null {
     return this.access(table).select;
   }
 
-  /** `visibleIf` for those of the columns that the role does not see in every row; nothing where it does. */
+  /** Returns `visibleIf` for the columns whose values the role sees only in some rows; empty when it sees them in all rows. */
   visibleIf(table: ResolvedTable, columns: readonly string[]): { readonly visibleIf?: VisibleIf } {
     const cells = this.select(table)?.cells.columns;
     if (!cells || cells.size === 0) return {};
@@ -119,13 +119,13 @@ export class PlanContext {
     return partly.length === 0 ? {} : { visibleIf: Object.fromEntries(partly) };
   }
 
-  /** Rows of the table the role may read; none when it may not read it at all. */
+  /** Returns the filter of the rows the role may read; FALSE when it may read none. */
   filterOf(table: ResolvedTable): Predicate {
     return this.select(table)?.filter ?? FALSE;
   }
 }
 
-/** The role's schema shows a mutation only where it has the permission. */
+/** Throws, because the role's schema contains a mutation only when the role has the permission. */
 export function notPermitted(): never {
   throw new Error('a mutation was planned that the role has no permission for');
 }

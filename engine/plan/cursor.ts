@@ -1,20 +1,20 @@
-/** `after` and `before`: where a page begins or ends. A cursor is the JSON object of a row's values in the order's columns,
- *  by the names they have in `order_by`: `{"author": {"name": "Ada"}, "id": 1}`. Its values are bound; which of them are null
- *  decides the plan. Raises `validationFailed` for what is no cursor of this order.
- *  Not here: cursors in answers (sql/connection.ts). Reference: docs/reference/behaviour/relay.md. */
+/** `after` and `before`: the cursors that bound a page. A cursor is the JSON object of a row's values in the columns of the
+ *  order, by the names they have in `order_by`: `{"author": {"name": "Ada"}, "id": 1}`. Its values become parameters; the plan
+ *  depends only on which of them are null. Raises `validationFailed` for a text that is not a cursor of this order. Not here:
+ *  cursors in responses (sql/connection.ts). Reference: docs/reference/behaviour/relay.md. */
 import { fail } from '../errors/engine-error.ts';
 import { isRecord, type JsonRecord } from '../json/value.ts';
 import type { Leaf, LeafValue } from '../resolve/predicate.ts';
 import type { PlanContext } from './context.ts';
 import type { Input } from './input.ts';
 import { opened } from './opaque.ts';
-import type { Connection } from './query-types.ts';
+import type { ConnectionPage } from './query-types.ts';
 import { textOf } from './scalar-value.ts';
 
-/** A value each key, null where the cursor's row has none. */
+/** Returns one value per key of the order; null when the row of the cursor has none. */
 export function planCursor(
   { from }: Extract<Input, { kind: 'leaf' }>,
-  keys: Connection['keys'],
+  keys: ConnectionPage['keys'],
   context: PlanContext,
 ): readonly (Leaf | null)[] {
   const cursor = cursorOf(from.value);
@@ -36,7 +36,7 @@ function valueIn(cursor: unknown, names: readonly string[]): unknown {
   );
 }
 
-/** Which values there are, and which are null. */
+/** Returns the facet of a cursor: which values it has, and which are null. */
 function facetOf(value: unknown): string {
   return value === undefined || value === null ? '-' : outline(cursorOf(value), 0);
 }

@@ -1,7 +1,7 @@
-/** Request text × role schema → PreparedDocument: parsed, the operation chosen, and validated as far as that needs no
- *  values (validation.ts). What concerns values is found while planning, where their path is known.
- *  A prepared document is kept and used by many requests. Not here: variables' values (variables.ts).
- *  Source: GraphQL specification, "Validation"; message texts: docs/reference/behaviour/errors.md. */
+/** Request text × role schema → PreparedDocument: parses the text, chooses the operation, and validates everything that needs
+ *  no values of variables (validation.ts). Planning validates values, because only there their path is known. Prepared
+ *  documents are cached and shared by requests. Not here: values of variables (variables.ts). Source: GraphQL specification,
+ *  "Validation"; message texts: docs/reference/behaviour/errors.md. */
 import {
   type DocumentNode,
   GraphQLError,
@@ -37,7 +37,7 @@ import { checkAllowList, checkRequestPolicy } from './request-policy.ts';
 import { type Usage, validateOperation } from './validation.ts';
 import { printedType } from './variables.ts';
 
-/** Raises `notGraphql`, `validationFailed` and what validation.ts and policy.ts raise. */
+/** Prepares a document. Raises `notGraphql`, `validationFailed` and the errors of validation.ts and request-policy.ts. */
 export function prepareDocument(
   role: RoleSchema,
   text: string,
@@ -64,7 +64,7 @@ export function prepareDocument(
   };
 }
 
-/** Rules about the document alone. Unused variables and fragments are fine, as in the reference. */
+/** Validation rules about the document itself. Unused variables and fragments are allowed, as in the reference. */
 const WHOLE_DOCUMENT_RULES = [
   UniqueOperationNamesRule,
   UniqueFragmentNamesRule,
@@ -75,7 +75,7 @@ const WHOLE_DOCUMENT_RULES = [
   MaxIntrospectionDepthRule,
 ];
 
-/** They look at no types: a role's schema need not be whole for them, and none is followed, as graphql's `validate` would. */
+/** An empty schema. These rules need no types, so a role's lazy schema stays unbuilt; graphql's `validate` would build it. */
 const NO_TYPES = new GraphQLSchema({ assumeValid: true });
 
 function validateDocument(document: DocumentNode): void {
@@ -89,7 +89,7 @@ function parseText(text: string): DocumentNode {
   try {
     return parse(text, { noLocation: true, maxTokens: 100_000 });
   } catch (error) {
-    // The parser is recursive: what is nested deep enough ends it.
+    // The parser is recursive: deep nesting overflows the stack.
     if (error instanceof RangeError) return fail('tooDeep', {});
     if (error instanceof GraphQLError)
       return fail('notGraphql', {}, { path: ['query'], internal: error.message });
@@ -129,10 +129,10 @@ function rootTypeOf(role: RoleSchema, { operation }: OperationDefinitionNode): G
   }
 }
 
-/** What clients of caching proxies put on a query means nothing here. */
+/** Directives for caching proxies, which the engine ignores. */
 const IGNORED_DIRECTIVES: ReadonlySet<string> = new Set(['cached']);
 
-/** Not part of the API: it lets one live query stand for several. */
+/** An internal directive: it allows one live query to stand for several. */
 const MANY_ROOTS = '_multiple_top_level_fields';
 
 function hasDirective({ directives }: OperationDefinitionNode, name: string): boolean {
@@ -154,7 +154,7 @@ function fragmentsOf(document: DocumentNode): Fragments {
   );
 }
 
-/** The type of a variable is that of the place it stands at, as nullable as it was declared. */
+/** Returns the variables. A variable has the type of the position where it is used, as nullable as it was declared. */
 function variablesOf(
   { variableDefinitions = [] }: OperationDefinitionNode,
   usages: ReadonlyMap<string, Usage>,

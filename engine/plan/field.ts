@@ -51,7 +51,7 @@ export function planField(
   });
 }
 
-/** A field that leads to other rows. */
+/** A selected field that leads to rows of another table, or to their aggregate. */
 export type RelatedField = {
   readonly alias: string;
   readonly field: GraphQLField<unknown, unknown>;

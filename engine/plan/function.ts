@@ -1,12 +1,13 @@
-/** Calls of SQL functions: tracked ones at the root, computed fields in a row. Arguments the client left out and that have a
- *  default are left out of the call too. Reference: docs/reference/behaviour/functions.md. Not here: what comes of the rows (table.ts). */
+/** Calls of SQL functions: tracked functions at the root, computed fields in a row. An argument with a default that the client
+ *  omits is omitted from the call as well. Not here: selecting from the rows (table.ts). Reference:
+ *  docs/reference/behaviour/functions.md. */
 import { withPath } from '../errors/engine-error.ts';
 import { type Callable, callOf } from '../resolve/function-call.ts';
 import type { FunctionCall } from '../resolve/predicate.ts';
 import type { ResolvedComputedField, ResolvedTable } from '../resolve/types.ts';
 import { type Arguments, type Input, leafOf } from './input.ts';
 
-/** `row` is the table whose row a computed field takes. */
+/** Plans a call. `row` is the table whose row a computed field takes. */
 export function planCall(callable: Callable, given: Arguments, row: ResolvedTable | null): FunctionCall {
   const args = given.get('args');
   const fields: Arguments = args?.kind === 'object' ? args.fields : new Map();
@@ -16,7 +17,7 @@ export function planCall(callable: Callable, given: Arguments, row: ResolvedTabl
   });
 }
 
-/** A computed field in a condition or an order, whose arguments are beside what is asked of it. */
+/** Plans the call of a computed field in a condition or an order, where `args` stands beside the operators or the direction. */
 export function planCallBeside(
   input: Input,
   field: ResolvedComputedField,

@@ -1,6 +1,6 @@
-/** `T_group_by` → which rows, by which columns, which of the groups, in what order, and what is told of each. The role's row
- *  filter decides what is grouped; its limit is the most groups it gets. Why it looks like this: ADR 7.
- *  Raises `validationFailed` where something is asked of a column that is no key. */
+/** `T_group_by` → which rows, the columns to group by, which groups, in what order, and the aggregates of each. The role's row
+ *  filter decides which rows are grouped; its row limit is the maximum number of groups. Raises `validationFailed` when a
+ *  column that is not a key is selected or ordered by. Why it looks like this: ADR 7. */
 import type { FieldNode, GraphQLField, GraphQLObjectType } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { and, not, or, type Predicate, TRUE } from '../resolve/predicate.ts';
@@ -30,7 +30,7 @@ export function planGroups(
   const keys = [...new Set(columnsOf(given.get('keys')))];
   const { order_by } = table.naming.names;
   const [condition, having] = [given.get('where'), given.get('having')];
-  const asked = withPath('args', () => ({
+  const rowArguments = withPath('args', () => ({
     having: having ? withPath('having', () => planHaving(having, table, context)) : TRUE,
     orderBy: withPath(order_by, () => planGroupOrder(given.get(order_by), keys)),
     limit: withPath('limit', () => limitOf(given, context.select(table)?.limit ?? null, context)),
@@ -43,8 +43,8 @@ export function planGroups(
       groupField(selected, { table, type, keys }, context),
     ),
   );
-  const where = filtered(context.filterOf(table), asked.where);
-  return { table: table.table, keys, ...context.visibleIf(table, keys), ...asked, where, output };
+  const where = filtered(context.filterOf(table), rowArguments.where);
+  return { table: table.table, keys, ...context.visibleIf(table, keys), ...rowArguments, where, output };
 }
 
 function groupField(

@@ -1,7 +1,7 @@
-/** One argument value as a tree, whether it was written as a literal, came in a variable, or is literals around variables.
- *  Reading validates it against its GraphQL type, so the concepts that consume inputs meet only what their type allows.
- *  In: AST value × input type. Out: Input; scalars keep where they come from, so that a plan holds leaves, not values.
- *  Raises the reference's validation errors with paths. Not here: variables' own checks (variables.ts). */
+/** One argument value as a tree, no matter if it is a literal, a variable, or a literal with variables in it. Reading
+ *  validates the value against its GraphQL type, so planners only see values their type allows. In: AST value × input type.
+ *  Out: Input. Scalars keep their source, so a plan holds leaves, not values. Raises the reference's validation errors with
+ *  paths. Not here: validation of variables (variables.ts). */
 import {
   type GraphQLInputType,
   type GraphQLScalarType,
@@ -19,16 +19,16 @@ import type { Leaf, LeafValue } from '../resolve/predicate.ts';
 import { ArrayType, enumOrigin, isCondition } from '../schema/origin.ts';
 import type { PlanContext } from './context.ts';
 import { literalValue } from './literal.ts';
-import { checkScalar, describe, textOf } from './scalar-value.ts';
+import { checkScalar, kindOfValue, textOf } from './scalar-value.ts';
 import { notInEnum } from './variables.ts';
 
 export type Input =
   | { readonly kind: 'null'; readonly type: GraphQLInputType }
-  | { readonly kind: 'leaf'; readonly type: string; readonly from: Origin }
-  /** `value` is the enum's internal value: a column's SQL name, a constraint. */
+  | { readonly kind: 'leaf'; readonly type: string; readonly from: InputSource }
+  /** `value` is the internal value of the enum: the SQL name of a column or constraint. */
   | { readonly kind: 'enum'; readonly value: string }
-  /** `from` is where the whole list can be read from, when that is one place. */
-  | { readonly kind: 'list'; readonly items: readonly Input[]; readonly from: Origin | null }
+  /** `from` is set when the whole list can be read from one variable. */
+  | { readonly kind: 'list'; readonly items: readonly Input[]; readonly from: InputSource | null }
   | { readonly kind: 'object'; readonly fields: ReadonlyMap<string, Input>; readonly type: InputObject };
 
 type InputObject = Extract<GraphQLInputType, { getFields: unknown }>;
@@ -36,9 +36,9 @@ type InputObject = Extract<GraphQLInputType, { getFields: unknown }>;
 /** The arguments of a field by name. */
 export type Arguments = ReadonlyMap<string, Input>;
 
-/** Where a value is: in the document, or in the request's variables (with its value at plan time, for those few that are
- *  planned by value). */
-export type Origin =
+/** The source of a value: a literal in the document, or a variable of the request. `value` is the variable's value while
+ *  planning, for the few inputs whose value decides the plan. */
+export type InputSource =
   | { readonly kind: 'literal'; readonly value: unknown }
   | {
       readonly kind: 'variable';
@@ -47,8 +47,8 @@ export type Origin =
       readonly meaning?: ReadonlyMap<string, string>;
     };
 
-/** Undefined when it is a variable that was not given: as if it had not been written. `hasDefault` is whether the position
- *  itself has a default, which lets a nullable variable stand at a non-null one. */
+/** Reads a value. Returns undefined for a variable without a value, as if it had not been written. `hasDefault`: the position
+ *  has a default, so a nullable variable may be used there although the type is non-null. */
 export function readInput(
   node: ValueNode,
   type: GraphQLInputType,
@@ -61,7 +61,7 @@ export function readInput(
     return readInput(node, type.ofType, context);
   }
   if (node.kind === Kind.NULL) return { kind: 'null', type };
-  // Text is all of an array, as Postgres writes it: `{1,2}`.
+  // A text is a whole array in Postgres's notation: `{1,2}`.
   if (type instanceof ArrayType && node.kind === Kind.STRING) {
     return { kind: 'leaf', type: String(type), from: { kind: 'literal', value: node.value } };
   }
@@ -69,7 +69,11 @@ export function readInput(
   if (isInputObjectType(type)) return readObject(node, type, context);
   if (isEnumType(type)) {
     if (node.kind !== Kind.ENUM) {
-      return fail('expectedButFound', { expected: 'an enum value', type: type.name, found: foundIn(node) });
+      return fail('expectedButFound', {
+        expected: 'an enum value',
+        type: type.name,
+        found: kindOfLiteral(node),
+      });
     }
     const value = type.getValue(node.value) ?? fail('expectedButFound', notInEnum(type, node.value));
     if (!enumOrigin(type)) return { kind: 'enum', value: String(value.value) };
@@ -85,11 +89,11 @@ function readScalar(node: ValueNode, type: GraphQLScalarType, context: PlanConte
   return { kind: 'leaf', type: type.name, from: { kind: 'literal', value } };
 }
 
-/** No scalar takes it but those that take anything. */
+/** Stands for an enum value; only scalars that accept any value accept it. */
 const ENUM = Symbol('an enum value');
 
 function readList(node: ValueNode, itemType: GraphQLInputType, context: PlanContext): Input {
-  // A lone value stands for a list of one.
+  // A single value is coerced to a list.
   const nodes = node.kind === Kind.LIST ? node.values : [node];
   const items = nodes.map((item, i) =>
     withPath(i, () => readInput(item, itemType, context) ?? ({ kind: 'null', type: itemType } as const)),
@@ -99,7 +103,7 @@ function readList(node: ValueNode, itemType: GraphQLInputType, context: PlanCont
 
 function readObject(node: ValueNode, type: InputObject, context: PlanContext): Input {
   if (node.kind !== Kind.OBJECT) {
-    return fail('expectedButFound', { expected: 'an object', type: type.name, found: foundIn(node) });
+    return fail('expectedButFound', { expected: 'an object', type: type.name, found: kindOfLiteral(node) });
   }
   const fields = new Map<string, Input>();
   const known = type.getFields();
@@ -107,7 +111,7 @@ function readObject(node: ValueNode, type: InputObject, context: PlanContext): I
     withPath(name.value, () => {
       const field = known[name.value] ?? fail('notFoundInType', { field: name.value, type: type.name });
       const input = readInput(value, field.type, context, field.default !== undefined);
-      // A condition on a variable that was not given is one on null, which is refused: left out, it would hold for every row.
+      // A condition on a variable without a value counts as null, which is refused. Ignoring it would match every row.
       if (input) fields.set(name.value, input);
       else if (isCondition(type)) fields.set(name.value, { kind: 'null', type: field.type });
     });
@@ -121,7 +125,8 @@ function requireFields(type: InputObject, fields: ReadonlyMap<string, Input>): v
   if (missing !== undefined) fail('missingValue', { name: missing });
 }
 
-/** A condition's type has a field a column, and is met at every level: they are looked through once. */
+/** The required fields of each type. Types of conditions have a field per column and occur at every level, so this is computed
+ *  once. */
 const required = new WeakMap<InputObject, readonly string[]>();
 
 function requiredOf(type: InputObject): readonly string[] {
@@ -145,7 +150,7 @@ function readVariable(
   return fromValue(value, type, [name]);
 }
 
-/** A variable's value as an Input; it has been checked against its declared type. */
+/** Converts the value of a variable, already validated against its declared type, to an Input. */
 function fromValue(value: unknown, type: GraphQLInputType, path: readonly PathStep[]): Input {
   if (isNonNullType(type))
     return value === null ? failOnNull(type.ofType) : fromValue(value, type.ofType, path);
@@ -162,7 +167,7 @@ function fromValue(value: unknown, type: GraphQLInputType, path: readonly PathSt
   if (isInputObjectType(type)) {
     const known = type.getFields();
     const fields = Object.entries(value as object).map(([name, field]) => {
-      // It was checked as the type it stands at first; another of that name may have less.
+      // The value was validated at the variable's first use. At another use a type of the same name may have fewer fields.
       const { type: own } = known[name] ?? fail('notFoundInType', { field: name, type: type.name });
       return [name, fromValue(field, own, [...path, name])] as const;
     });
@@ -174,20 +179,20 @@ function fromValue(value: unknown, type: GraphQLInputType, path: readonly PathSt
   return { kind: 'leaf', type: type.name, from: { kind: 'variable', path, value, ...meaningOf(type) } };
 }
 
-/** What the values of a variable stand for, where an enum spells them otherwise than the database. */
+/** Returns the database values of an enum whose GraphQL names differ from them. */
 function meaningOf(type: GraphQLInputType): { readonly meaning?: ReadonlyMap<string, string> } {
   const named = getNamedType(type);
   const resolved = isEnumType(named) ? enumOrigin(named) : undefined;
   return resolved?.isRespelled ? { meaning: resolved.valueByName } : {};
 }
 
-/** A scalar's value at plan time; the plan then holds for this value only. */
+/** Returns the value of a scalar while planning. The plan then holds for this value only. */
 export function valueByValue(input: Extract<Input, { kind: 'leaf' }>, context: PlanContext): unknown {
   if (input.from.kind === 'variable') context.document.byValue.add(String(input.from.path[0]));
   return input.from.value;
 }
 
-/** A scalar input as a leaf of a Postgres type. */
+/** Converts a scalar input to a leaf of a Postgres type. */
 export function leafOf(input: Input, type: PgType): Leaf {
   if (input.kind === 'null') return { kind: 'constant', value: null, type };
   if (input.kind === 'enum') return { kind: 'constant', value: input.value, type };
@@ -197,7 +202,7 @@ export function leafOf(input: Input, type: PgType): Leaf {
   return { kind: 'constant', value: textOf(input.from.value, type) as LeafValue, type };
 }
 
-/** Nothing where nothing was given. */
+/** Returns the items of a list input, or the single value; empty for null or undefined. */
 export function itemsOf(input: Input | undefined): readonly Input[] {
   if (!input || input.kind === 'null') return [];
   return input.kind === 'list' ? input.items : [input];
@@ -207,11 +212,11 @@ export function fieldsOf(input: Input | undefined): ReadonlyMap<string, Input> {
   return input?.kind === 'object' ? input.fields : new Map();
 }
 
-function variableLeaf({ path, meaning }: Extract<Origin, { kind: 'variable' }>, type: PgType): Leaf {
+function variableLeaf({ path, meaning }: Extract<InputSource, { kind: 'variable' }>, type: PgType): Leaf {
   return { kind: 'variable', path, type, ...(meaning ? { meaning } : {}) };
 }
 
-/** A list of scalars as one leaf of an array type. */
+/** Converts a list of scalars to one leaf of an array type. */
 export function listLeafOf(input: Extract<Input, { kind: 'list' }>, type: PgType): Leaf {
   if (input.from?.kind === 'variable') return variableLeaf(input.from, type);
   const element = (type.base ?? type).element ?? type;
@@ -228,21 +233,21 @@ function valueOfVariable(name: string, context: PlanContext): unknown {
   return context.variables[name] ?? null;
 }
 
-/** Null has no meaning in a condition: `_is_null` asks for it. */
+/** Refuses null, which has no meaning in a condition: `_is_null` tests for it. */
 export function refuseNull(input: Input): never {
   if (input.kind === 'null') return failOnNull(input.type);
   throw new Error(`an input of kind ${input.kind} where null was the only other`);
 }
 
-/** `type` is what null is not: an object by its name, anything else as it is printed. */
+/** Raises the error for null at a position of this type. */
 export function failOnNull(type: GraphQLInputType): never {
   if (isInputObjectType(type))
     return fail('expectedButFound', { expected: 'an object', type: type.name, found: 'null' });
   return fail('unexpectedNull', { type: String(type) });
 }
 
-/** What a literal is called in messages. */
-export function foundIn(node: ValueNode): string {
+/** Returns the phrase for a literal in error messages: 'a string', 'an enum value'. */
+export function kindOfLiteral(node: ValueNode): string {
   if (node.kind === Kind.ENUM) return 'an enum value';
-  return describe(literalValue(node));
+  return kindOfValue(literalValue(node));
 }

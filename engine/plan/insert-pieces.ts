@@ -1,13 +1,14 @@
-/** How the rows of an insert are sent, and in how many statements: the protocol counts a statement's parameters in 16 bits
- *  (PostgreSQL manual, "Message Formats": Bind). Rows of the same columns need a parameter a column, however many they are;
- *  others a parameter a value, and are cut into pieces that fit. Not here: the statements (sql/write.ts). */
+/** Cuts the rows of an insert into as many statements as the protocol requires: it counts the parameters of a statement in 16
+ *  bits (PostgreSQL manual, "Message Formats": Bind). Rows that all have the same columns take one parameter per column,
+ *  however many rows there are. Other rows take one parameter per value and are cut into pieces. Not here: the statements
+ *  (sql/write.ts). */
 import type { Insert } from './mutation-types.ts';
 
-/** Values in a piece; conditions and presets have parameters, too. */
+/** The most values in a piece; conditions and presets have parameters as well. */
 const MOST_VALUES = 60_000;
 
-/** Are the rows sent as an array for each column? A row that leaves a column to its default cannot say so in one, and an
- *  array in an array loses its bounds. */
+/** True when the rows are sent as one array per column. A row that leaves a column to its default cannot be expressed that
+ *  way, and nested arrays lose their bounds. */
 export function isColumnwise({ columns, rows }: Pick<Insert, 'columns' | 'rows'>): boolean {
   return (
     rows.length > 1 &&
@@ -16,7 +17,7 @@ export function isColumnwise({ columns, rows }: Pick<Insert, 'columns' | 'rows'>
   );
 }
 
-/** The insert, or several that do the same one after the other. */
+/** Returns the insert, or several inserts that run one after the other and have the same effect. */
 export function piecesOf(insert: Insert): readonly Insert[] {
   const { columns, rows } = insert;
   if (rows.length * columns.length <= MOST_VALUES || isColumnwise(insert)) return [insert];

@@ -1,7 +1,7 @@
-/** Objects to insert → one statement's rows or, where an object brings related ones with it, the steps of a nested insert.
- *  The order is the reference's: object by object; first the rows an object refers to, then its own, then those that refer
- *  to it. A preset counts before everything else, so that no relationship changes it.
- *  Raises `validationFailed` where a column would be given twice. Reference: docs/reference/behaviour/mutations.md; spec: InsertPermission. */
+/** Objects to insert → one insert or, when an object holds related objects, the steps of a nested insert. The order is the
+ *  reference's: object by object; first the rows an object refers to, then its own row, then the rows that refer to it.
+ *  Presets take precedence, so no relationship changes them. Raises `validationFailed` when a column would get two values.
+ *  Reference: docs/reference/behaviour/mutations.md; spec: InsertPermission. */
 import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
 import { printQualified } from '../metadata/schema/common.ts';
 import { and, type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
@@ -15,7 +15,7 @@ import { type Arguments, fieldsOf, type Input, itemsOf, leafOf } from './input.t
 import { piecesOf } from './insert-pieces.ts';
 import type { Insert, InsertStep, NestedInsert, OnConflict } from './mutation-types.ts';
 
-/** Objects for one table, as they were given. */
+/** The objects to insert into one table, as the client wrote them. */
 type Batch = {
   readonly table: ResolvedTable;
   readonly rows: readonly Row[];
@@ -23,7 +23,7 @@ type Batch = {
 };
 
 type Row = {
-  /** By SQL name. */
+  /** The values by SQL name of their column. */
   readonly values: ReadonlyMap<string, Input>;
   readonly related: readonly Related[];
 };
@@ -33,7 +33,7 @@ type Related = {
   readonly batch: Batch;
 };
 
-/** Column values that other rows decide, by SQL name. */
+/** Values of columns that come from related rows, by SQL name. */
 type Determined = ReadonlyMap<string, Leaf>;
 const NOTHING: Determined = new Map();
 
@@ -54,7 +54,7 @@ export function planInsert(
   return { kind: 'nested-insert', table: table.table, steps: steps.done };
 }
 
-/** `member` holds the objects. */
+/** Reads the objects in `member`. */
 function batchOf(table: ResolvedTable, member: string, given: Arguments, context: PlanContext): Batch {
   const { on_conflict } = table.naming.names;
   const conflict = given.get(on_conflict);
@@ -84,7 +84,7 @@ function rowOf(object: Input, context: PlanContext): Row {
     else if (origin.kind === 'relationship') {
       const { relationship, target } = origin;
       const batch = withPath(name, () => batchOf(target, 'data', fieldsOf(value), context));
-      // Null, or no rows at all: as if it had not been written.
+      // Null and an empty list have no effect.
       if (batch.rows.length > 0) related.push({ relationship, batch });
     } else throw new Error(`${origin.kind} is not part of a row`);
   }
@@ -113,8 +113,8 @@ function insertOf(batch: Batch, rows: readonly Row[], determined: Determined, co
   };
 }
 
-/** Postgres does not tell which rows an upsert into a partitioned table has found and which it has made
- *  (`cannot retrieve a system column in this context`): both checks hold for all of them. */
+/** Returns the checks of an insert. In an upsert into a partitioned table, Postgres cannot tell inserted rows from updated
+ *  ones (`cannot retrieve a system column in this context`), so both checks apply to all rows. */
 export function checkedBy(
   check: Predicate,
   { table, onConflict }: Pick<Batch, 'table' | 'onConflict'>,
@@ -126,7 +126,7 @@ export function checkedBy(
 
 type Draft = InsertStep & { readonly keeps: string[]; unlessInserted: InsertStep['unlessInserted'] };
 
-/** The steps of one nested insert, while they are put in order. */
+/** The steps of one nested insert, in the order they were added. */
 class Steps {
   readonly done: Draft[] = [];
   readonly #context: PlanContext;
@@ -135,14 +135,14 @@ class Steps {
     this.#context = context;
   }
 
-  /** Every row in a step of its own, with what belongs to it. */
+  /** Adds a step for each row, with the steps of its related rows. */
   addEach(batch: Batch, determined: Determined, path: readonly PathStep[], isAnswered: boolean): void {
     batch.rows.forEach((row, i) => {
       withPath(i, () => this.#addRow(batch, row, determined, [...path, i], isAnswered));
     });
   }
 
-  /** Rows nothing belongs to. */
+  /** Adds steps for rows without related rows. */
   addFlat(pieces: readonly Insert[], path: readonly PathStep[], isAnswered: boolean): void {
     for (const insert of pieces) this.#add(insert, path, isAnswered);
   }
@@ -172,7 +172,7 @@ class Steps {
     return step;
   }
 
-  /** A row that another refers to; the values it gives to that row of `table`. */
+  /** Adds the step of a row that another row refers to. Returns the values it determines in that row of `table`. */
   #addBefore(
     { relationship, batch }: Related,
     table: ResolvedTable,
@@ -188,7 +188,7 @@ class Steps {
     return join.mapping.map(([local, remote]) => [local, this.#keep(step, remote, table, local)]);
   }
 
-  /** Rows that refer to the row of step `step`, which is in `table`. */
+  /** Adds the steps of rows that refer to the row of `step`, which is in `table`. */
   #addAfter(
     { relationship, batch }: Related,
     step: number,
@@ -217,7 +217,7 @@ class Steps {
     return this.done.push({ insert, keeps: [], isAnswered, unlessInserted: null, path }) - 1;
   }
 
-  /** The value of a column that step `step` has inserted, for the column `own` of `table`. */
+  /** Returns the value a step has inserted into a column, for the column `own` of `table`. */
   #keep(step: number, column: string, table: ResolvedTable, own: string): Leaf {
     const { keeps } = this.done[step]!;
     if (!keeps.includes(column)) keeps.push(column);
@@ -234,7 +234,7 @@ function refuseDetermined({ values }: Row, determined: Determined): void {
   });
 }
 
-/** A row cannot refer to a new one by columns that have their values already. */
+/** Refuses a related row whose join columns have values already. */
 function refuseGiven({ name, join }: ResolvedRelationship, { values }: Row, determined: Determined): void {
   const taken = join.mapping.map(([local]) => local).filter((c) => values.has(c) || determined.has(c));
   if (taken.length === 0) return;
@@ -269,7 +269,7 @@ function planOnConflict(
   };
 }
 
-/** An index has no name that a constraint of its table has. */
+/** Returns the conflict target. The names of indexes and constraints of a table never collide. */
 function targetOf({ conflictIndexes }: ResolvedTable, name: string): OnConflict['target'] {
   const index = conflictIndexes.find((each) => each.name === name);
   return index ? { kind: 'index', index } : { kind: 'constraint', name };

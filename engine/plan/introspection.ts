@@ -1,7 +1,7 @@
-/** `__schema` and `__type`, answered here and now from the role's schema: their JSON text is part of the plan.
- *  What a field of introspection says is the library's (its `resolve`); the walk is ours: the selection is compiled once
- *  and applied to thousands of types, and every list of named things is in order of name.
- *  Source: GraphQL specification, "Introspection". Never sees a field of the data. */
+/** `__schema` and `__type`, answered while planning from the role's schema: the plan holds their JSON text. The library's
+ *  `resolve` functions provide the values of introspection fields; the traversal is ours: the selection is compiled once and
+ *  applied to thousands of types, and lists of named things are sorted by name. Not here: fields of the data. Source: GraphQL
+ *  specification, "Introspection". */
 import {
   type FieldNode,
   type GraphQLField,
@@ -20,14 +20,14 @@ import type { PlanContext } from './context.ts';
 import { type Arguments, valueByValue } from './input.ts';
 import { selectedFields, subselections } from './selection.ts';
 
-/** A value of introspection (a schema, a type, a field, …) as JSON text. */
+/** Writes a value of introspection (a schema, a type, a field, …) as JSON text. */
 type Writer = (value: unknown) => string;
 
 export function isIntrospection(name: string): boolean {
   return name === '__schema' || name === '__type';
 }
 
-/** JSON text of one introspection root. Builds every type of the role, and keeps none. */
+/** Returns the JSON text of one introspection root field. Builds every type of the role and keeps none of them. */
 export function introspectionJson(
   field: GraphQLField<unknown, unknown>,
   nodes: readonly FieldNode[],
@@ -81,7 +81,7 @@ function objectOf(members: readonly Writer[]): Writer {
   };
 }
 
-/** The same few types are referred to by tens of thousands of fields and arguments. */
+/** Caches the text of each type: tens of thousands of fields and arguments refer to the same few types. */
 function remembering(write: Writer): Writer {
   const known = new Map<unknown, string>();
   return (type) => {
@@ -95,12 +95,12 @@ function orNull(write: Writer): Writer {
   return (value) => (value === undefined || value === null ? 'null' : write(value));
 }
 
-/** The library's resolvers of introspection read nothing else. */
+/** Returns the part of GraphQLResolveInfo that the library's introspection resolvers read. */
 function infoOf(schema: GraphQLSchema): GraphQLResolveInfo {
   return { schema } as GraphQLResolveInfo;
 }
 
-/** Named things by name; a list of texts stays as it is. */
+/** Sorts named things by name; a list of texts keeps its order. */
 function inOrder(values: readonly unknown[]): readonly unknown[] {
   return typeof values[0] === 'object' ? values.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)) : values;
 }
@@ -109,7 +109,7 @@ function nameOf(value: unknown): string {
   return (value as { name: string }).name;
 }
 
-/** Introspection's arguments are names and flags; their values decide the answer, so they belong to the plan. */
+/** Returns the values of the arguments of an introspection field. They decide the response, so they belong to the plan. */
 function plainValues(given: Arguments, context: PlanContext): Record<string, unknown> {
   return Object.fromEntries(
     [...given].map(([name, input]) => [

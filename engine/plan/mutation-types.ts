@@ -8,11 +8,11 @@ import type { Select } from './query-types.ts';
 
 export type MutationRoot = {
   readonly action: Insert | NestedInsert | Update | NestedUpdate | UpdateMany | Delete;
-  /** Of an `update-many`: the answer to each update, in a list. */
+  /** The response; for an `update-many`, the response of each update in a list. */
   readonly output: MutationOutput;
 };
 
-/** `response`: `{affected_rows, returning, __typename}` in the asked order; `row`: the one row or null. */
+/** A `response` is `{affected_rows, returning, __typename}` in the requested order; a `row` is the one row or null. */
 export type MutationOutput =
   | { readonly kind: 'response'; readonly fields: readonly MutationField[] }
   | { readonly kind: 'row'; readonly select: Select };
@@ -25,32 +25,32 @@ export type MutationField =
 export type Insert = {
   readonly kind: 'insert';
   readonly table: QualifiedName;
-  /** Union of the columns any row gives, presets included, in catalog order. */
+  /** The columns any row sets, presets included, in catalog order. */
   readonly columns: readonly { readonly column: string; readonly type: PgType }[];
-  /** Same order as `columns`; 'default' where a row leaves the column out. At least one row. */
+  /** The rows, with values in the order of `columns`; 'default' when a row omits the column. There is at least one row. */
   readonly rows: readonly (readonly (Leaf | 'default')[])[];
   readonly onConflict: OnConflict | null;
-  /** Must hold for every row written; TRUE is not tested. */
+  /** The condition every written row must satisfy; TRUE is not tested. */
   readonly check: Predicate;
 };
 
-/** Rows of several tables inserted at once, each statement after those whose values it takes (ADR 9). */
+/** Rows of several tables inserted at once; a step runs after the steps whose values it takes (ADR 9). */
 export type NestedInsert = {
   readonly kind: 'nested-insert';
-  /** What the answer is about: the rows of `isAnswered` steps. */
+  /** The table of the rows in the response, which `isAnswered` steps insert. */
   readonly table: QualifiedName;
   readonly steps: readonly InsertStep[];
 };
 
 export type InsertStep = {
-  /** Its leaves may be `inserted`: values earlier steps have kept. */
+  /** The insert; its leaves may be `inserted`, values that earlier steps have kept. */
   readonly insert: Insert;
-  /** Columns whose values later steps take; there is one row then. */
+  /** Columns whose values later steps take; the step inserts one row then. */
   readonly keeps: readonly string[];
   readonly isAnswered: boolean;
-  /** The failure when no row was inserted, of which later steps take values; null: none does. */
+  /** The error when the step inserts no row and later steps need its values; null when none does. */
   readonly unlessInserted: { readonly text: string; readonly path: Path } | null;
-  /** From the root field's argument: `[0, 'author', 'data']`. */
+  /** The path from the root field's argument: `[0, 'author', 'data']`. */
   readonly path: Path;
 };
 
@@ -59,17 +59,17 @@ type Path = readonly PathStep[];
 export type OnConflict = {
   readonly target:
     | { readonly kind: 'constraint'; readonly name: string }
-    /** The index that its SQL lets Postgres infer. */
+    /** The index that Postgres infers from its SQL. */
     | { readonly kind: 'index'; readonly index: CatalogIndex }
-    /** The unique index of these columns. */
+    /** The unique index on these columns. */
     | { readonly kind: 'columns'; readonly columns: readonly string[] }
-    /** Whichever it is; nothing is updated. */
+    /** Any conflict; nothing is updated. */
     | { readonly kind: 'any' };
-  /** Empty: do nothing. */
+  /** The columns to update; empty means DO NOTHING. */
   readonly updateColumns: readonly string[];
   readonly presets: readonly Assignment[];
   readonly where: Predicate;
-  /** Must hold for every row updated instead of inserted; absent: the insert's check. */
+  /** The condition every updated row must satisfy; absent: the insert's check. */
   readonly check?: Predicate;
 };
 
@@ -86,7 +86,7 @@ export type Assignment =
       readonly type: PgType;
       readonly value: Leaf;
     }
-  /** What the database gives a column nobody has written. */
+  /** Sets the column to its default. */
   | { readonly kind: 'default'; readonly column: string; readonly type: PgType };
 
 export type Update = {
@@ -98,39 +98,39 @@ export type Update = {
   readonly reached?: Reached;
 };
 
-/** Only rows that belong to rows an earlier step has written. */
+/** Restricts a write to rows related to the rows of an earlier step. */
 export type Reached = {
   readonly rows: Leaf;
-  /** From the written rows. */
+  /** The join from the written rows to the rows to restrict. */
   readonly join: Join;
-  /** Of the written rows. */
+  /** A condition on the written rows. */
   readonly where: Predicate;
 };
 
-/** An update, then deletes and updates of related rows, each seeing what the ones before have done (ADR 8). */
+/** An update, then deletes and updates of related rows; each sees the effects of the ones before (ADR 8). */
 export type NestedUpdate = {
   readonly kind: 'nested-update';
-  /** What the answer is about: the rows of the first step. */
+  /** The table of the rows in the response, which the first step updates. */
   readonly table: QualifiedName;
   readonly steps: readonly UpdateStep[];
 };
 
 export type UpdateStep = {
   readonly write: Update | Delete;
-  /** Later steps take its rows. */
+  /** True when later steps take the rows of this one. */
   readonly keepsRows: boolean;
   readonly isAnswered: boolean;
-  /** From the root field's arguments: `['_related', 'articles', 'update', 0]`. */
+  /** The path from the root field's arguments: `['_related', 'articles', 'update', 0]`. */
   readonly path: Path;
 };
 
-/** One after the other, each seeing what the ones before have done. */
+/** Several updates, run in order; each sees the effects of the ones before. */
 export type UpdateMany = {
   readonly kind: 'update-many';
   readonly updates: readonly (Update | NestedUpdate | Nothing)[];
 };
 
-/** Nothing is to be written; `json` is the answer that says so. */
+/** An update without effect; `json` is its response. */
 export type Nothing = { readonly kind: 'nothing'; readonly json: string };
 
 export type Delete = {

@@ -1,5 +1,6 @@
-/** A mutation root → what is written, under which conditions, and what comes back. Permission filters, checks and presets
- *  are merged in here. Reference: docs/reference/behaviour/mutations.md, docs/reference/behaviour/permissions.md; spec: "Permission arguments". */
+/** A mutation root field → the rows to write, the conditions, and the response. Merges in the permission's filters, checks and
+ *  presets. Reference: docs/reference/behaviour/mutations.md, docs/reference/behaviour/permissions.md; spec: "Permission
+ *  arguments". */
 import type { FieldNode, GraphQLField } from 'graphql';
 import { withPath } from '../errors/engine-error.ts';
 import type { Predicate } from '../resolve/predicate.ts';
@@ -99,7 +100,7 @@ function outputOf({ field, nodes, origin }: MutationRootField, context: PlanCont
   return { kind: 'response', fields };
 }
 
-/** Written rows the role may not read do not come back. */
+/** Restricts the returned rows to those the role may read. */
 function visible<T extends { readonly where: Predicate }>(
   select: T,
   table: ResolvedTable,
@@ -108,7 +109,7 @@ function visible<T extends { readonly where: Predicate }>(
   return { ...select, where: context.filterOf(table) };
 }
 
-/** The response of a mutation that has nothing to write. */
+/** Returns the response of a mutation that writes nothing. */
 function emptyResponse(output: MutationOutput): string {
   if (output.kind === 'row') return 'null';
   const members = output.fields.map((field) => {

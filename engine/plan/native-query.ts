@@ -1,10 +1,10 @@
-/** The arguments of a native query between the text of its code. Every one is a bound parameter; one that may be null and was
- *  left out is null. Not here: what is asked of the rows (table.ts). Reference: docs/reference/behaviour/functions.md. */
+/** The arguments of a native query, between the parts of its code. Every argument is a parameter; a nullable argument the
+ *  client omits is null. Not here: selecting from the rows (table.ts). Reference: docs/reference/behaviour/functions.md. */
 import type { Leaf, NativeCall } from '../resolve/predicate.ts';
 import type { NativeArgument, ResolvedTable } from '../resolve/types.ts';
 import { type Arguments, leafOf } from './input.ts';
 
-/** Where the rows come from, when it is no table. */
+/** Returns the call of a native query; empty for a table. */
 export function planNativeRows(table: ResolvedTable, given: Arguments): { readonly from?: NativeCall } {
   const { native, columns } = table;
   if (!native) return {};

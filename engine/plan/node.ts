@@ -1,7 +1,7 @@
-/** The root field `node`: an id → the row it is of. An id says `[1, schema, table, …key]`; which table it is decides the plan,
- *  the key is bound: a client's ids make as many plans as there are tables.
- *  Raises `validationFailed` for what is no id of a table the role reads as Nodes, `parseFailed` for a key that cannot be.
- *  Not here: ids in answers (sql/node.ts). Reference: docs/reference/behaviour/relay.md. */
+/** The root field `node`: an id → the row it identifies. An id is `[1, schema, table, …key]`. The table decides the plan and
+ *  the key becomes parameters, so the ids of a client lead to at most one plan per table. Raises `validationFailed` for a text
+ *  that is not the id of a table the role reads as Node, and `parseFailed` for an impossible key. Not here: ids in responses
+ *  (sql/opaque.ts). Reference: docs/reference/behaviour/relay.md. */
 import type { FieldNode, GraphQLField } from 'graphql';
 import { scalarOf } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
@@ -23,7 +23,7 @@ import { planSelection } from './table.ts';
 
 type NodeId = { readonly schema: string; readonly name: string; readonly values: readonly unknown[] };
 
-/** Before the values in an id's JSON. */
+/** The position of the first key value in the JSON of an id. */
 const VALUES_AT = 3;
 
 export function planNode(
@@ -58,7 +58,7 @@ export function planNode(
   };
 }
 
-/** What of an id a plan depends on: the table, and what kinds of values the key has. */
+/** Returns the facet of an id: its table and the JSON types of its key values. */
 function facetOf(value: unknown): string {
   const { schema, name, values } = nodeIdOf(value);
   return JSON.stringify([schema, name, values.map(nameOfJson)]);
@@ -114,7 +114,7 @@ function alignedKey(key: readonly ResolvedColumn[], values: readonly unknown[]):
   return key;
 }
 
-/** What the JSON of a key's value may be; Postgres has the last word on text. */
+/** Checks the JSON type of a key value; Postgres validates texts. */
 function checked(value: unknown, { name, type }: ResolvedColumn): unknown {
   const kinds = kindsOf(type);
   const found = nameOfJson(value);

@@ -1,6 +1,6 @@
-/** GraphQL types as types of an OpenAPI 3.0 description: of variables, and of what a document selects. Pure.
- *  A scalar whose JSON form depends on options has no `type`, which admits any. Not here: the description (openapi.ts).
- *  Source: OpenAPI specification 3.0.0, "Schema Object". */
+/** GraphQL types → types of an OpenAPI 3.0 description, for variables and for the selection of a document. Pure. A scalar
+ *  whose JSON form depends on options has no `type`, which allows any. Not here: the description (openapi.ts). Source: OpenAPI
+ *  specification 3.0.0, "Schema Object". */
 import {
   type FieldNode,
   type FragmentDefinitionNode,
@@ -33,7 +33,7 @@ export type OpenapiType = {
   readonly nullable?: boolean;
 };
 
-/** Null is a variable that is used nowhere: any value will do. */
+/** Returns the type of a variable; null is an unused variable, which accepts any value. */
 export function inputType(type: GraphQLInputType | null): OpenapiType {
   if (type === null) return {};
   return isNonNullType(type) ? inputOf(type.ofType) : { ...inputOf(type), nullable: true };
@@ -46,12 +46,12 @@ function inputOf(type: GraphQLInputType): OpenapiType {
   return isScalarType(type) ? scalarType(type) : {};
 }
 
-/** The `data` of a response. */
+/** Returns the type of the `data` in a response. */
 export function outputType({ operation, rootType, fragments }: PreparedDocument): OpenapiType {
   return objectType([operation.selectionSet], rootType, { fragments, left: MOST_FIELDS });
 }
 
-/** Fragments in fragments can select more than any text could spell. */
+/** The most fields of a description: nested fragments can select more fields than any text could spell out. */
 const MOST_FIELDS = 5000;
 
 type Walk = { readonly fragments: Fragments; left: number };
@@ -70,7 +70,7 @@ function objectType(sets: readonly SelectionSetNode[], type: GraphQLObjectType, 
   return { type: 'object', properties: Object.fromEntries(properties) };
 }
 
-/** A fragment spread twice adds nothing the second time: `pending` has those not yet seen. */
+/** Collects the fields of a selection set. Each fragment counts once: `pending` holds those not yet seen. */
 function collect(
   set: SelectionSetNode,
   pending: Map<string, FragmentDefinitionNode>,
@@ -118,7 +118,7 @@ const BUILT_IN: Readonly<Record<string, OpenapiType>> = {
   ID: { type: 'string' },
 };
 
-/** Formats that OpenAPI and JSON Schema know. */
+/** Scalars whose format OpenAPI and JSON Schema define. */
 const FORMATS: Readonly<Record<string, string>> = { uuid: 'uuid', date: 'date', timestamptz: 'date-time' };
 
 function scalarType(type: GraphQLScalarType): OpenapiType {

@@ -1,6 +1,6 @@
-/** The OpenAPI 3.0 description of the REST endpoints, as the administrator sees them: paths, parameters, bodies, and responses
- *  from what each document selects. Endpoints whose document does not fit the schema are left out. Pure.
- *  Not here: serving it (http/admin.ts), types of a description (openapi-types.ts). Reference: docs/reference/behaviour/endpoints.md. */
+/** The OpenAPI 3.0 description of the REST endpoints for administrators: paths, parameters, bodies, and responses derived from
+ *  the selection of each document. Endpoints whose document does not fit the schema are omitted. Pure. Not here: serving it
+ *  (http/admin.ts), types of a description (openapi-types.ts). Reference: docs/reference/behaviour/endpoints.md. */
 
 import { EngineError } from '../errors/engine-error.ts';
 import type { RestMethod } from '../metadata/schema/collection.ts';
@@ -39,7 +39,7 @@ export type OpenapiDocument = {
   readonly components: object;
 };
 
-/** `version` is the engine's, `headerPrefix` that of its headers: `x-engine-`. */
+/** Returns the description. `version` is the version of the engine, `headerPrefix` the prefix of its headers: `x-engine-`. */
 export function openapiDocument(model: Model, version: string, headerPrefix: string): OpenapiDocument {
   const role = roleSchema(model, ADMIN_ROLE, false);
   const secret: Parameter = {

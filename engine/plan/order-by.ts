@@ -1,5 +1,5 @@
-/** `order_by` and `distinct_on` arguments → OrderItems and columns. Ordering by a row of another table conjoins what the
- *  role may see of it: hidden rows order like absent ones. Reference: docs/reference/behaviour/queries.md. */
+/** `order_by` and `distinct_on` arguments → OrderItems and columns. An order by a row of another table conjoins the role's
+ *  filter on that table: rows the role may not read sort like missing ones. Reference: docs/reference/behaviour/queries.md. */
 import { scalarOf } from '../catalog/scalars.ts';
 import { builtinType, type PgType } from '../catalog/types.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
@@ -15,13 +15,13 @@ import type { AggregateValue, OrderAggregate, OrderItem } from './query-types.ts
 
 type Step = OrderItem['path'][number];
 
-/** An item with what a cursor says of it: by which names it is ordered, and what its values are. */
+/** An item of the order with its properties in a cursor: the names that lead to it, and its type. */
 export type NamedOrder = {
   readonly item: OrderItem;
   readonly names: readonly string[];
   readonly type: PgType;
   readonly isNullable: boolean;
-  /** Evaluating or comparing the value may raise an error. */
+  /** True when evaluating or comparing the value may raise an error. */
   readonly mayRaise: boolean;
 };
 
@@ -33,7 +33,7 @@ export function planNamedOrder(input: Input | undefined, context: PlanContext): 
   return itemsOf(input).flatMap((item) => orderItems(item, { path: [], names: [] }, context));
 }
 
-/** Where an order stands: the rows it has reached, and the names that led there. */
+/** A position in an `order_by` argument: the rows reached, and the names that lead there. */
 type Place = { readonly path: readonly Step[]; readonly names: readonly string[] };
 
 function orderItems(input: Input, { path, names }: Place, context: PlanContext): NamedOrder[] {
@@ -73,7 +73,8 @@ export function cursorFacts(
   return { type, isNullable: isJoined || mayBeNull(column), mayRaise: isComputed || !isTrusted(type) };
 }
 
-/** A logical model's word is not the database's. */
+/** Returns true for nullable columns and for declared columns of logical models, because the database does not enforce the
+ *  declaration. */
 function mayBeNull({ isNullable, isDeclared, visibleIf }: ResolvedColumn): boolean {
   return isNullable || isDeclared === true || visibleIf !== undefined;
 }
@@ -104,7 +105,7 @@ function aggregateItems(input: Input, column: string, { path, names }: Place, ro
   });
 }
 
-/** What Postgres makes of many values, or a type that holds every one of them. */
+/** Returns the type of an aggregate in Postgres, or a type that can represent it. */
 function typeOver(value: AggregateValue): PgType {
   if (value.kind === 'count') return builtinType('int8');
   const { fn, type } = value;
@@ -116,7 +117,7 @@ function typeOver(value: AggregateValue): PgType {
 type Directed = Pick<OrderItem, 'direction' | 'nulls'>;
 type AggregateOrder = Directed & { readonly value: AggregateValue };
 
-/** `{count: desc, max: {id: asc}}`: a value and a direction each. */
+/** Returns the orders in `{count: desc, max: {id: asc}}`. */
 export function aggregateOrders(input: Input): AggregateOrder[] {
   return fieldsOf(input).flatMap(({ origin, value: given }): AggregateOrder[] => {
     if (origin.kind === 'count' && given.kind === 'enum') {
@@ -134,7 +135,7 @@ export function aggregateOrders(input: Input): AggregateOrder[] {
   });
 }
 
-/** The fields of an input object, with what each stands for. */
+/** Returns the fields of an input object with their origins. */
 export function fieldsOf(input: Input): { readonly origin: InputOrigin; readonly value: Input }[] {
   if (input.kind !== 'object') return [];
   return [...input.fields].map(([name, value]) => {
@@ -147,7 +148,8 @@ export function directionOf(name: string): Directed {
   return { direction, nulls };
 }
 
-/** Columns by SQL name. Where there is an order, they must be what it begins with. Raises `distinctNotLeading`. */
+/** Returns the columns of `distinct_on` by SQL name. They must be the first columns of the order, if there is one. Raises
+ *  `distinctNotLeading`. */
 export function planDistinctOn(input: Input | undefined, orderBy: readonly OrderItem[]): string[] {
   if (!input || input.kind === 'null') return [];
   const items = input.kind === 'list' ? input.items : [input];

@@ -11,38 +11,37 @@ import type { PageInfoPart } from '../schema/origin.ts';
 export type QueryRoot =
   /** A JSON array of rows. */
   | { readonly kind: 'rows'; readonly select: Select }
-  /** One row or null: by primary key. */
+  /** One row or null, found by its primary key. */
   | { readonly kind: 'row'; readonly select: Select }
-  /** A JSON array of the next rows, and where the cursor stands after them: the only root of its request. */
+  /** A JSON array of the next rows, and the position of the cursor after them. It is the only root field of its request. */
   | { readonly kind: 'stream'; readonly select: Select }
-  /** One object about many rows. */
+  /** One object with aggregates over many rows. */
   | ({ readonly kind: 'aggregate' } & Aggregate)
-  /** One object: a page of rows. */
-  | ({ readonly kind: 'connection' } & Connection)
+  /** One object with a page of rows. */
+  | ({ readonly kind: 'connection' } & ConnectionPage)
   /** A list of objects, each about the rows of one group. */
   | { readonly kind: 'groups'; readonly groups: Groups };
 
-/** Rows of one table: which, in what order, and what of each. Permission filter and limit are already merged in. */
+/** Rows of one table: which rows, in what order, and which fields. The role's filter and limit are merged in. */
 export type Select = {
   readonly table: QualifiedName;
-  /** The rows come from this call, which returns rows of `table`, and not from the table itself; or there is no such table,
-   *  and they are a native query's. */
+  /** The source of the rows when it is not the table: a call that returns rows of `table`, a native query, or the request. */
   readonly from?: FunctionCall | NativeCall | Keys;
   readonly fields: readonly Field[];
   readonly where: Predicate;
   readonly orderBy: readonly OrderItem[];
-  /** SQL names; they lead orderBy. */
+  /** SQL names; they are the first columns of `orderBy`. */
   readonly distinctOn: readonly string[];
-  /** Of `distinctOn`. */
+  /** The conditions under which the role sees the columns of `distinctOn`. */
   readonly visibleIf?: VisibleIf;
-  /** Validated non-negative integers, printed as literals (a parameter makes Postgres replan each call). */
+  /** A validated non-negative integer, printed as a literal (a parameter makes Postgres replan every execution). */
   readonly limit: number | null;
-  /** Past the limit, too, rows that come last together with those it ends with. */
+  /** Also returns the rows beyond the limit that sort equal to its last row. */
   readonly withTies?: true;
   readonly offset: string | null;
 };
 
-/** Rows that come with the request: a column of each list of values, and one that counts them. */
+/** Rows that come with the request: one column per list of values, and a column that numbers them. */
 export type Keys = {
   readonly keys: readonly { readonly column: string; readonly values: Leaf }[];
   readonly ordinal: string;
@@ -55,15 +54,15 @@ export type Field =
       readonly alias: string;
       readonly column: string;
       readonly type: PgType;
-      /** How the value becomes JSON text. */
+      /** The form of the value in JSON. */
       readonly json: JsonForm;
       readonly isNullable: boolean;
-      /** Path inside a json column, from the `path` argument; null is the whole value. */
+      /** The path inside a json column, from the `path` argument; null is the whole value. */
       readonly path: Leaf | null;
-      /** Null in other rows. */
+      /** The condition under which the role sees the value; it is null in other rows. */
       readonly visibleIf?: Predicate;
     }
-  /** A computed field that is a value. */
+  /** A computed field that returns a scalar. */
   | {
       readonly kind: 'computed';
       readonly alias: string;
@@ -71,12 +70,12 @@ export type Field =
       readonly type: PgType;
       readonly json: JsonForm;
       readonly path: Leaf | null;
-      /** Null in other rows. */
+      /** The condition under which the role sees the value; it is null in other rows. */
       readonly visibleIf?: Predicate;
     }
-  /** A computed field that returns rows: `select.from` is the call; one row or null unless `isList`. */
+  /** A computed field that returns rows: `select.from` is the call. It is one row or null unless `isList`. */
   | { readonly kind: 'called'; readonly alias: string; readonly isList: boolean; readonly select: Select }
-  /** Found elsewhere by the plan's join of that number; until then the values of `keys` stand in its place. */
+  /** Filled in by the plan's join of that number; until then the values of `keys` stand at its position. */
   | {
       readonly kind: 'joined';
       readonly alias: string;
@@ -87,8 +86,8 @@ export type Field =
   | { readonly kind: 'object'; readonly alias: string; readonly join: Join; readonly select: Select }
   | { readonly kind: 'array'; readonly alias: string; readonly join: Join; readonly select: Select }
   | ({ readonly kind: 'aggregate'; readonly alias: string; readonly join: Join } & Aggregate)
-  | ({ readonly kind: 'connection'; readonly alias: string; readonly join: Join } & Connection)
-  /** The row's global id, made of its table and key. */
+  | ({ readonly kind: 'connection'; readonly alias: string; readonly join: Join } & ConnectionPage)
+  /** The global id of the row, built from its table and key. */
   | {
       readonly kind: 'node-id';
       readonly alias: string;
@@ -96,7 +95,7 @@ export type Field =
       readonly key: readonly { readonly column: string; readonly type: PgType }[];
     };
 
-/** Rows taken together. `select` says which, without the role's limit, and has no fields of its own. */
+/** Aggregates over rows. `select` describes the rows, without the role's limit, and has no fields. */
 export type Aggregate = {
   readonly select: Select;
   readonly output: readonly AggregateField[];
@@ -106,7 +105,7 @@ export type Aggregate = {
 export type AggregateField =
   | { readonly kind: 'constant'; readonly alias: string; readonly json: string }
   | { readonly kind: 'values'; readonly alias: string; readonly members: readonly AggregateMember[] }
-  /** The rows themselves; `limit` is the smaller of what was asked for and what the role may have. */
+  /** The rows themselves; `limit` is the smaller of the requested limit and the role's limit. */
   | {
       readonly kind: 'nodes';
       readonly alias: string;
@@ -120,31 +119,31 @@ export type AggregateMember =
   | { readonly kind: 'value'; readonly alias: string; readonly value: AggregateValue };
 
 export type AggregateValue =
-  /** Of rows when there are no columns; of rows where it is not null, when there is one. */
+  /** Counts rows when there are no columns, and rows where the column is not null when there is one. */
   | {
       readonly kind: 'count';
       readonly columns: readonly string[];
       readonly isDistinct: boolean;
       readonly visibleIf?: VisibleIf;
     }
-  /** `type` and `json` are the column's: a number is printed like those it was made of. */
+  /** An aggregate function; `type` and `json` are those of the column. */
   | {
       readonly kind: 'function';
       readonly fn: AggregateFunction;
       readonly column: string;
-      /** Of a computed field, and `column` only names it. */
+      /** The call of a computed field; `column` is its name then. */
       readonly call?: FunctionCall;
       readonly type: PgType;
       readonly json: JsonForm;
-      /** Other rows do not count. */
+      /** The condition under which the role sees the value; other rows do not count. */
       readonly visibleIf?: Predicate;
     };
 
-/** Rows in groups of equal keys. `where` decides which rows, `having` which groups; both hold the role's part already. */
+/** Rows in groups of equal keys. `where` selects rows and `having` selects groups; both include the role's conditions. */
 export type Groups = Pick<Select, 'table' | 'where' | 'limit' | 'offset'> & {
-  /** SQL names; none makes one group of all rows. */
+  /** SQL names; without keys all rows are one group. */
   readonly keys: readonly string[];
-  /** Of `keys`. */
+  /** The conditions under which the role sees the columns in `keys`. */
   readonly visibleIf?: VisibleIf;
   readonly having: Predicate;
   readonly orderBy: readonly GroupOrder[];
@@ -163,22 +162,22 @@ export type GroupField =
   | { readonly kind: 'keys'; readonly alias: string; readonly fields: readonly Field[] }
   | { readonly kind: 'values'; readonly alias: string; readonly members: readonly AggregateMember[] };
 
-/** A column of the table itself (`path` empty) or of a row reached over object relationships.
- *  Each step conjoins the target's row filter for the role. */
+/** A column of the table itself (`path` is empty) or of a row reached over object relationships. Each step of the path
+ *  conjoins the role's filter on its table. */
 export type OrderItem = {
   readonly path: readonly { readonly join: Join; readonly filter: Predicate }[];
   readonly column: string;
-  /** A computed field orders, and `column` only names it. */
+  /** The call of a computed field to order by; `column` is its name then. */
   readonly call?: FunctionCall;
-  /** A value over other rows orders, and `column` only names it. */
+  /** An aggregate over other rows to order by; `column` is its name then. */
   readonly aggregate?: OrderAggregate;
-  /** Other rows are ordered as if it were null there. */
+  /** The condition under which the role sees the value; other rows sort as null. */
   readonly visibleIf?: Predicate;
   readonly direction: 'asc' | 'desc';
   readonly nulls: 'first' | 'last';
 };
 
-/** Over the rows a join leads to, or those a call returns for the row; `filter` is the role's. */
+/** An aggregate over the rows a join leads to, or over those a call returns for the row. `filter` is the role's filter. */
 export type OrderAggregate = {
   readonly rows:
     | { readonly kind: 'related'; readonly join: Join }
@@ -187,26 +186,26 @@ export type OrderAggregate = {
   readonly value: AggregateValue;
 };
 
-/** A page of rows. `select` says which there are and in what order, which ends with the primary key; it has no limit. */
-export type Connection = {
+/** A page of rows. `select` describes the rows and their order, which ends with the primary key; it has no limit. */
+export type ConnectionPage = {
   readonly select: Select;
-  /** What a cursor says, one each item of the order. */
+  /** The values in a cursor, one per item of the order. */
   readonly keys: readonly (CursorKey & { readonly isNullable: boolean })[];
-  /** Only rows after this one, or before it; null is null there, too. */
+  /** Restricts the page to rows after or before a cursor; null stands for a null in the cursor. */
   readonly bound: {
     readonly side: 'after' | 'before';
     readonly values: readonly (Leaf | null)[];
   } | null;
-  /** Null is all. */
+  /** The size of the page; null is all rows. */
   readonly size: number | null;
-  /** The last rows, not the first. */
+  /** True for the last rows instead of the first. */
   readonly isFromEnd: boolean;
-  /** Comparing a row with the cursor may raise an error. */
+  /** True when comparing a row with the cursor may raise an error. */
   readonly mayRaise?: true;
   readonly output: readonly ConnectionField[];
 };
 
-/** A value of the order, by the names that lead to it in a cursor. */
+/** A value of the order, with the names that lead to it in a cursor. */
 export type CursorKey = { readonly names: readonly string[]; readonly type: PgType };
 
 type Constant = { readonly kind: 'constant'; readonly alias: string; readonly json: string };

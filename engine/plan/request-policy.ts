@@ -1,5 +1,6 @@
-/** What the policy of a role says of a document: once, when it is prepared, so that a kept plan costs nothing.
- *  Not here: what the policy is (resolve/request-policy.ts), limits that are not about the document (execute/, http/). */
+/** Checks a document against the request policy of the role. It runs once, when the document is prepared; requests with a
+ *  cached plan skip it. Not here: the policy (resolve/request-policy.ts), limits that are not about the document (execute/,
+ *  http/). Reference: docs/reference/behaviour/permissions.md. */
 import {
   type DocumentNode,
   Kind,
@@ -17,14 +18,14 @@ import type { RoleSchema } from '../schema/role-schemas.ts';
 import type { Fragments } from './context.ts';
 import { isIntrospection } from './introspection.ts';
 
-/** Raises `queryNotAllowed`; before anything else is said of the document, which may tell about the schema. */
+/** Raises `queryNotAllowed`. It is the first check, because the errors of others reveal parts of the schema. */
 export function checkAllowList(document: DocumentNode, { model, role }: RoleSchema): void {
   const { allowed } = requestPolicyOf(model, role);
   if (allowed && !isAllowed(document, allowed)) fail('queryNotAllowed', {});
 }
 
-/** For an operation whose fragments exist and are not within themselves.
- *  Raises `introspectionDisabled`, `depthLimitExceeded`, `nodeLimitExceeded`. */
+/** Checks an operation whose fragments exist and do not contain themselves. Raises `introspectionDisabled`,
+ *  `depthLimitExceeded`, `nodeLimitExceeded`. */
 export function checkRequestPolicy(
   { selectionSet }: OperationDefinitionNode,
   fragments: Fragments,
@@ -40,15 +41,15 @@ export function checkRequestPolicy(
 
 type Size = {
   readonly introspects: boolean;
-  /** Levels of nodes, those of introspection left out. */
+  /** The number of levels of nodes, without those of introspection. */
   readonly depth: number;
-  /** Fields that have a selection. */
+  /** The number of fields that have a selection. */
   readonly nodes: number;
 };
 
 const NOTHING: Size = { introspects: false, depth: 0, nodes: 0 };
 
-/** `known` by fragment: each is measured once, however often it is spread. */
+/** Returns the size of a selection set. `known` caches sizes by fragment, so each is measured once however often it is spread. */
 function sizeOfSet({ selections }: SelectionSetNode, fragments: Fragments, known: Map<string, Size>): Size {
   return selections.reduce((sum, selection) => {
     const size = sizeOf(selection, fragments, known);
@@ -83,7 +84,7 @@ export function isAllowed(document: DocumentNode, collections: readonly QueryCol
   return collections.some((collection) => textsOf(collection).has(text));
 }
 
-/** A collection stays the same object through edits of others, so each is read once. */
+/** The normalized texts of each collection. A collection keeps its identity when others are edited, so it is parsed once. */
 const read = new WeakMap<QueryCollection, ReadonlySet<string>>();
 
 function textsOf(collection: QueryCollection): ReadonlySet<string> {

@@ -1,5 +1,5 @@
-/** `count` of the admin API → how many rows a role sees, or how many distinct values of columns: `{counted: {count}}`.
- *  Not here: the rows themselves (row-selection.ts). Spec: "Errors"; docs/reference/behaviour/endpoints.md. */
+/** `count` of the admin API → the number of rows a role may read, or of distinct values of columns: `{counted: {count}}`. Not
+ *  here: the rows themselves (row-selection.ts). Spec: "Errors"; docs/reference/behaviour/endpoints.md. */
 import { fail, withPath } from '../errors/engine-error.ts';
 import { readAccess, rootAccess } from '../resolve/access.ts';
 import { filtered } from '../resolve/row-barrier.ts';
@@ -7,19 +7,19 @@ import type { ResolvedTable } from '../resolve/types.ts';
 import type { QueryRoot } from './query-types.ts';
 import { planWhere, type Reader, readableColumn } from './row-selection.ts';
 
-export type CountAsked = { readonly where?: unknown; readonly distinct?: readonly string[] };
+export type CountRequest = { readonly where?: unknown; readonly distinct?: readonly string[] };
 
-/** `withoutAggregations`: --count-without-aggregations. Raises `rootReadNotPermitted`. */
+/** Plans a count. `withoutAggregations` is the option --count-without-aggregations. Raises `rootReadNotPermitted`. */
 export function planRowsCount(
   table: ResolvedTable,
-  asked: CountAsked,
+  request: CountRequest,
   reader: Reader & { readonly withoutAggregations?: boolean },
 ): QueryRoot {
   const { role, withoutAggregations = false } = reader;
   const { filter, cells } = withoutAggregations
     ? readAccess(table, role, 'count')
     : rootAccess(table, role, 'select_aggregate', 'count');
-  const { distinct } = asked;
+  const { distinct } = request;
   if (distinct?.length === 0) fail('empty', {}, { path: ['distinct'] });
   const columns = withPath('distinct', () =>
     (distinct ?? []).map((name, i) => withPath(i, () => readableColumn(table, name, reader).name)),
@@ -39,7 +39,7 @@ export function planRowsCount(
     select: {
       table: table.table,
       fields: [],
-      where: filtered(filter, planWhere(table, asked.where, reader)),
+      where: filtered(filter, planWhere(table, request.where, reader)),
       orderBy: [],
       distinctOn: [],
       limit: null,

@@ -1,7 +1,7 @@
-/** What `select` of the admin API asks for → Select: columns by name, `*`, relationships with columns of their own; conditions, an
- *  order, a limit. What the role may not see is refused or, being rows, left out, as in GraphQL.
- *  In: arguments as they came, a table, the role. Not here: writing (row-writes.ts), the grammar of conditions
- *  (resolve/bool-exp.ts). Spec: "Errors"; docs/reference/behaviour/endpoints.md. */
+/** `select` of the admin API → Select: columns by name, `*`, relationships with columns of their own, conditions, an order, a
+ *  limit. As in GraphQL, columns the role may not read are refused and rows it may not read are left out. In: unvalidated
+ *  arguments, a table, the role. Not here: writing (row-writes.ts), the grammar of conditions (resolve/bool-exp.ts). Spec:
+ *  "Errors"; docs/reference/behaviour/endpoints.md. */
 import { fail, withPath } from '../errors/engine-error.ts';
 import { nearestNumber } from '../json/number.ts';
 import { isRecord, nameOfJson } from '../json/value.ts';
@@ -22,7 +22,7 @@ import type { SelectionSize } from './selection-size.ts';
 import { printedAs } from './table.ts';
 import { MOST_LEVELS } from './validation.ts';
 
-/** Whose request it is, where it finds tables, and how much it has selected so far, at how many relationships from the root. */
+/** The role of a request, its model, the size of its selection so far, and the number of relationships from the root. */
 export type Reader = {
   readonly model: Model;
   readonly role: string;
@@ -30,8 +30,8 @@ export type Reader = {
   readonly level: number;
 };
 
-/** As `select` takes them, and each relationship among `columns`. */
-export type RowsAsked = {
+/** The arguments of `select`, and of each relationship among `columns`. */
+export type SelectRequest = {
   readonly columns: readonly unknown[];
   readonly where?: unknown;
   readonly order_by?: unknown;
@@ -41,7 +41,7 @@ export type RowsAsked = {
 
 const WINDOW = ['where', 'order_by', 'limit', 'offset'] as const;
 
-/** Raises `columnNotPermitted`, `columnExpected`, `columnNotExists`. */
+/** Returns a column the role may read. Raises `columnNotPermitted`, `columnExpected`, `columnNotExists`. */
 export function readableColumn(table: ResolvedTable, name: string, reader: Reader): ResolvedColumn {
   if (table.relationships.has(name)) fail('columnExpected', { name });
   const column = table.columnByName.get(name) ?? fail('columnNotExists', { name });
@@ -49,28 +49,28 @@ export function readableColumn(table: ResolvedTable, name: string, reader: Reade
   return fail('columnNotPermitted', { type: 'select', column: name, role: reader.role });
 }
 
-/** `select` itself. Raises `rootReadNotPermitted`. */
-export function planRootSelect(table: ResolvedTable, asked: RowsAsked, reader: Reader): Select {
+/** Plans `select`. Raises `rootReadNotPermitted`. */
+export function planRootSelect(table: ResolvedTable, request: SelectRequest, reader: Reader): Select {
   rootAccess(table, reader.role, 'select');
-  return planSelect(table, asked, reader);
+  return planSelect(table, request, reader);
 }
 
-/** `select`, or rows of a relationship. */
-function planSelect(table: ResolvedTable, asked: RowsAsked, reader: Reader): Select {
+/** Plans `select`, or the rows of a relationship. */
+function planSelect(table: ResolvedTable, request: SelectRequest, reader: Reader): Select {
   const access = readAccess(table, reader.role);
-  const limit = withPath('limit', () => countOf(asked.limit));
+  const limit = withPath('limit', () => countOf(request.limit));
   return {
     table: table.table,
-    fields: withPath('columns', () => planColumns(table, asked.columns, reader)),
-    where: filtered(access.filter, planWhere(table, asked.where, reader)),
-    orderBy: withPath('order_by', () => planOrder(table, asked, reader)),
+    fields: withPath('columns', () => planColumns(table, request.columns, reader)),
+    where: filtered(access.filter, planWhere(table, request.where, reader)),
+    orderBy: withPath('order_by', () => planOrder(table, request, reader)),
     distinctOn: [],
     limit: limit === null ? access.limit : Math.min(limit, access.limit ?? limit),
-    offset: withPath('offset', () => countOf(asked.offset))?.toString() ?? null,
+    offset: withPath('offset', () => countOf(request.offset))?.toString() ?? null,
   };
 }
 
-/** `{}` where there is none. */
+/** Plans a condition; an absent one is `{}`. */
 export function planWhere(table: ResolvedTable, where: unknown, { model, role }: Reader): Predicate {
   if (where === undefined || where === null) return TRUE;
   const { tables } = model.sources.get(table.source)!;
@@ -78,7 +78,7 @@ export function planWhere(table: ResolvedTable, where: unknown, { model, role }:
   return withPath('where', () => resolveBoolExp(where, scope));
 }
 
-/** Each once, under the first name it is asked by. Raises `empty`, `tooManyFields`, `tooDeep`. */
+/** Plans columns, each once, under the first name it is requested by. Raises `empty`, `tooManyFields`, `tooDeep`. */
 export function planColumns(
   table: ResolvedTable,
   columns: readonly unknown[],
@@ -105,7 +105,7 @@ function planColumn(table: ResolvedTable, column: unknown, reader: Reader): read
   return [planRelated(table, column, reader)];
 }
 
-/** `*`: what the role may see of the row; `*.*`: of the rows it is related to, too. */
+/** Returns the fields of `*`, all the role may read in the row, and of `*.*`, also of the related rows. */
 function everything(table: ResolvedTable, levels: number, reader: Reader): readonly Field[] {
   if (reader.level + levels > MOST_LEVELS) fail('tooDeep', {});
   const { columns } = readAccess(table, reader.role);
@@ -136,7 +136,7 @@ function planNamed(table: ResolvedTable, name: string, reader: Reader): Field {
 function columnField(column: ResolvedColumn, reader: Reader, table: ResolvedTable): Field {
   const printed = printedAs(column);
   const visibleIf = readAccess(table, reader.role).cells.columns.get(column.name);
-  // Names of an enum's values are spelled in capitals in GraphQL alone.
+  // Only GraphQL writes the values of an enum in capitals.
   const json = printed.json === 'capitals' ? 'quoted' : printed.json;
   return {
     kind: 'column',
@@ -164,7 +164,7 @@ function computedField(field: ResolvedComputedField, table: ResolvedTable, reade
 }
 
 type Named = { readonly name: string; readonly alias?: unknown; readonly columns?: unknown } & Omit<
-  RowsAsked,
+  SelectRequest,
   'columns'
 >;
 
@@ -172,19 +172,19 @@ function isNamed(column: unknown): column is Named {
   return isRecord(column) && typeof column['name'] === 'string';
 }
 
-function planRelated(table: ResolvedTable, asked: Named, reader: Reader): Field {
-  const { name, alias = name, columns } = asked;
+function planRelated(table: ResolvedTable, request: Named, reader: Reader): Field {
+  const { name, alias = name, columns } = request;
   const relationship = relationshipOf(table, name);
   if (typeof alias !== 'string') fail('parseFailed', { text: 'an alias is a text' }, { path: ['alias'] });
   if (!Array.isArray(columns)) fail('parseFailed', { text: 'key "columns" not found' });
   const target = targetOf(reader.model, table.source, relationship.join.table);
-  if (relationship.kind === 'object' && WINDOW.some((key) => asked[key] !== undefined)) {
+  if (relationship.kind === 'object' && WINDOW.some((key) => request[key] !== undefined)) {
     fail('argumentsOnObjectRelationship', {});
   }
   const { join, kind } = relationship;
   const deeper = { ...reader, level: reader.level + 1 };
   if (deeper.level > MOST_LEVELS) fail('tooDeep', {});
-  return { kind, alias, join, select: planSelect(target, { ...asked, columns }, deeper) };
+  return { kind, alias, join, select: planSelect(target, { ...request, columns }, deeper) };
 }
 
 function relationshipOf(table: ResolvedTable, name: string): ResolvedRelationship {
@@ -192,23 +192,28 @@ function relationshipOf(table: ResolvedTable, name: string): ResolvedRelationshi
   return table.relationships.get(name) ?? fail('fieldNotExists', { name });
 }
 
-/** `+id`, `-id`, `{column, type, nulls}`, or a list of them; `author.name` is a column of a row the row refers to. */
-function planOrder(table: ResolvedTable, asked: RowsAsked, reader: Reader): readonly OrderItem[] {
-  const { order_by: order } = asked;
+/** Plans an order: `+id`, `-id`, `{column, type, nulls}`, or a list of them; `author.name` is a column of a related row. */
+function planOrder(table: ResolvedTable, request: SelectRequest, reader: Reader): readonly OrderItem[] {
+  const { order_by: order } = request;
   if (order === undefined || order === null) return [];
-  if (!Array.isArray(order)) return [planOrderItem(table, order, asked, reader)];
+  if (!Array.isArray(order)) return [planOrderItem(table, order, request, reader)];
   if (order.length === 0) fail('emptyOrderBy', {});
-  return order.map((item, i) => withPath(i, () => planOrderItem(table, item, asked, reader)));
+  return order.map((item, i) => withPath(i, () => planOrderItem(table, item, request, reader)));
 }
 
 type Direction = Pick<OrderItem, 'direction' | 'nulls'>;
 
-function planOrderItem(table: ResolvedTable, item: unknown, asked: RowsAsked, reader: Reader): OrderItem {
+function planOrderItem(
+  table: ResolvedTable,
+  item: unknown,
+  request: SelectRequest,
+  reader: Reader,
+): OrderItem {
   const { column, ...direction } = typeof item === 'string' ? signed(item) : spelledOut(item);
   const names = column.split('.');
   const [first] = names;
-  const isIncluded = asked.columns.some((each) => isNamed(each) && each.name === first);
-  // What the rows are ordered by is to be seen in them.
+  const isIncluded = request.columns.some((each) => isNamed(each) && each.name === first);
+  // Rows may be ordered by related rows only if those are selected.
   if (names.length > 1 && table.relationships.has(first!) && !isIncluded)
     fail('columnNotIncluded', { name: first! });
   return { ...reached(table, names, reader), ...direction };
@@ -252,7 +257,7 @@ function reached(
 
 const MOST = 2 ** 31 - 1;
 
-/** Of `limit` and `offset`; null where there is none. */
+/** Returns a `limit` or `offset`; null when it is absent. */
 function countOf(given: unknown): number | null {
   const value = nearestNumber(given);
   if (value === undefined || value === null) return null;

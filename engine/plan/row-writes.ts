@@ -1,7 +1,7 @@
-/** `insert`, `update` and `delete` of the admin API → what is written, by column name, within what the role may write; and the
- *  columns asked back, as far as it may read them. Presets, checks and row filters are those of a mutation.
- *  In: arguments as they came, a table, the role. Not here: reading (row-selection.ts), related rows: an object has columns
- *  alone. Spec: "Errors", InsertPermission; docs/reference/behaviour/endpoints.md. */
+/** `insert`, `update` and `delete` of the admin API → the rows to write, by column name, within the role's permissions, and
+ *  the returned columns the role may read. Presets, checks and row filters are those of a mutation. In: unvalidated arguments,
+ *  a table, the role. Not here: reading (row-selection.ts); related rows, because an object has only columns. Spec: "Errors",
+ *  InsertPermission; docs/reference/behaviour/endpoints.md. */
 import { fail, withPath } from '../errors/engine-error.ts';
 import { accessOf, readAccess } from '../resolve/access.ts';
 import { checkEnumValue } from '../resolve/enum.ts';
@@ -26,13 +26,13 @@ import { textOf } from './scalar-value.ts';
 
 type Objects = readonly Readonly<Record<string, unknown>>[];
 
-export type InsertAsked = {
+export type InsertRequest = {
   readonly objects: Objects;
-  readonly on_conflict?: ConflictAsked | null;
+  readonly on_conflict?: ConflictClause | null;
   readonly returning?: readonly unknown[];
 };
 
-type ConflictAsked = {
+type ConflictClause = {
   readonly constraint?: string;
   readonly constraint_on?: readonly string[];
   readonly action: 'ignore' | 'update';
@@ -40,7 +40,7 @@ type ConflictAsked = {
 
 type Values = Readonly<Record<string, unknown>>;
 
-export type UpdateAsked = {
+export type UpdateRequest = {
   readonly where: unknown;
   readonly $set?: Values;
   readonly $inc?: Values;
@@ -49,26 +49,26 @@ export type UpdateAsked = {
   readonly returning?: readonly unknown[];
 };
 
-export type DeleteAsked = Pick<UpdateAsked, 'where' | 'returning'>;
+export type DeleteRequest = Pick<UpdateRequest, 'where' | 'returning'>;
 
-/** Who writes: a permission may be for backends alone. */
+/** The role that writes; a permission may be `backend_only`. */
 export type Writer = Reader & { readonly mayUseBackendOnly: boolean };
 
-export function planRowsInsert(table: ResolvedTable, asked: InsertAsked, writer: Writer): MutationRoot {
+export function planRowsInsert(table: ResolvedTable, request: InsertRequest, writer: Writer): MutationRoot {
   const access = permitted('insert', table, accessOf(table, writer.role).insert, writer);
-  if (asked.objects.length === 0) fail('noObjects', {}, { path: ['objects'] });
-  const given = withPath('objects', () => givenColumns(table, asked.objects, access, writer));
+  if (request.objects.length === 0) fail('noObjects', {}, { path: ['objects'] });
+  const given = withPath('objects', () => givenColumns(table, request.objects, access, writer));
   const columns = [...table.columnByName.values()].filter(
     ({ name }) => access.presets.has(name) || given.has(name),
   );
-  const onConflict = asked.on_conflict
-    ? withPath('on_conflict', () => planConflict(table, asked.on_conflict!, [...given], writer))
+  const onConflict = request.on_conflict
+    ? withPath('on_conflict', () => planConflict(table, request.on_conflict!, [...given], writer))
     : null;
   const insert: Insert = {
     kind: 'insert',
     table: table.table,
     columns: columns.map(({ name, type }) => ({ column: name, type })),
-    rows: asked.objects.map((object, i) =>
+    rows: request.objects.map((object, i) =>
       withPath('objects', () =>
         withPath(i, () =>
           columns.map((column) => access.presets.get(column.name) ?? valueIn(object, column)),
@@ -78,7 +78,7 @@ export function planRowsInsert(table: ResolvedTable, asked: InsertAsked, writer:
     ...checkedBy(access.check, { table, onConflict }),
   };
   const [first, ...more] = piecesOf(insert);
-  const output = outputOf(table, asked.returning, writer);
+  const output = outputOf(table, request.returning, writer);
   if (more.length === 0) return { action: first!, output };
   const steps = [first!, ...more].map((piece) => ({
     insert: piece,
@@ -90,13 +90,13 @@ export function planRowsInsert(table: ResolvedTable, asked: InsertAsked, writer:
   return { action: { kind: 'nested-insert', table: table.table, steps }, output };
 }
 
-export function planRowsUpdate(table: ResolvedTable, asked: UpdateAsked, writer: Writer): MutationRoot {
+export function planRowsUpdate(table: ResolvedTable, request: UpdateRequest, writer: Writer): MutationRoot {
   const access = permitted('update', table, accessOf(table, writer.role).update, writer);
   const assigned = [
-    ...assignmentsOf('$set', 'set', asked.$set, { table, access, writer }),
-    ...assignmentsOf('$inc', 'increment', asked.$inc, { table, access, writer }),
-    ...assignmentsOf('$mul', 'multiply', asked.$mul, { table, access, writer }),
-    ...defaultsOf(asked.$default ?? [], { table, access, writer }),
+    ...assignmentsOf('$set', 'set', request.$set, { table, access, writer }),
+    ...assignmentsOf('$inc', 'increment', request.$inc, { table, access, writer }),
+    ...assignmentsOf('$mul', 'multiply', request.$mul, { table, access, writer }),
+    ...defaultsOf(request.$default ?? [], { table, access, writer }),
   ];
   const taken = new Set(assigned.map(({ column }) => column));
   const set = [...assigned, ...presetAssignments(table, access, taken)];
@@ -104,21 +104,22 @@ export function planRowsUpdate(table: ResolvedTable, asked: UpdateAsked, writer:
   if (taken.size < assigned.length) {
     fail('unexpectedPayload', { text: 'a column is written by one operator alone' });
   }
-  const where = filtered(access.filter, planWhere(table, asked.where, writer));
+  const where = filtered(access.filter, planWhere(table, request.where, writer));
   const update: Update = { kind: 'update', table: table.table, set, where, check: access.check };
-  return { action: update, output: outputOf(table, asked.returning, writer) };
+  return { action: update, output: outputOf(table, request.returning, writer) };
 }
 
-export function planRowsDelete(table: ResolvedTable, asked: DeleteAsked, writer: Writer): MutationRoot {
+export function planRowsDelete(table: ResolvedTable, request: DeleteRequest, writer: Writer): MutationRoot {
   const access = permitted('delete', table, accessOf(table, writer.role).delete, writer);
-  const where = filtered(access.filter, planWhere(table, asked.where, writer));
+  const where = filtered(access.filter, planWhere(table, request.where, writer));
   const action: Delete = { kind: 'delete', table: table.table, where };
-  return { action, output: outputOf(table, asked.returning, writer) };
+  return { action, output: outputOf(table, request.returning, writer) };
 }
 
 type Permission = { readonly backendOnly: boolean; readonly validation?: unknown };
 
-/** Raises `operationNotPermitted`. A webhook that judges input is told what GraphQL arguments say, and here are none. */
+/** Returns the role's permission. Raises `operationNotPermitted`, also for a permission with input validation: its webhook
+ *  needs GraphQL arguments. */
 function permitted<A extends Permission>(
   type: 'insert' | 'update' | 'delete',
   { table }: ResolvedTable,
@@ -136,7 +137,7 @@ function permitted<A extends Permission>(
   return access;
 }
 
-/** Those any object gives. Raises `columnNotPermitted`, `notSupported` for a preset. */
+/** Returns the columns that any object sets. Raises `columnNotPermitted`, and `notSupported` for a preset. */
 function givenColumns(
   table: ResolvedTable,
   objects: Objects,
@@ -160,7 +161,7 @@ function refusePreset(name: string, verb: 'insertable' | 'updatable', role: stri
   return fail('notSupported', { text });
 }
 
-/** Raises `columnExpected` and `noSuchColumn`. */
+/** Returns a column to write. Raises `columnExpected` and `noSuchColumn`. */
 function writtenColumn(table: ResolvedTable, name: string): ResolvedColumn {
   if (table.relationships.has(name)) fail('columnExpected', { name });
   return table.columnByName.get(name) ?? fail('noSuchColumn', { name });
@@ -170,7 +171,7 @@ function valueIn(object: Values, column: ResolvedColumn): Leaf | 'default' {
   return Object.hasOwn(object, column.name) ? leafOf(object[column.name], column) : 'default';
 }
 
-/** A value of a request: no text of it means a session variable. */
+/** Returns the leaf of a value. Its text never names a session variable. */
 function leafOf(value: unknown, column: ResolvedColumn): Leaf {
   withPath(column.name, () => checkEnumValue(column, value, null));
   return { kind: 'constant', value: textOf(value, column.type) as LeafValue, type: column.type };
@@ -178,7 +179,7 @@ function leafOf(value: unknown, column: ResolvedColumn): Leaf {
 
 function planConflict(
   table: ResolvedTable,
-  { constraint, constraint_on: on, action }: ConflictAsked,
+  { constraint, constraint_on: on, action }: ConflictClause,
   given: readonly string[],
   writer: Writer,
 ): OnConflict {
@@ -243,7 +244,7 @@ function updatedColumn(name: string, { table, access, writer }: Updated): Resolv
   return column;
 }
 
-/** `{affected_rows, returning}`, the second where it is asked for. */
+/** Plans `{affected_rows, returning}`; `returning` only when it is requested. */
 function outputOf(
   table: ResolvedTable,
   returning: readonly unknown[] | undefined,

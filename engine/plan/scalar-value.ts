@@ -1,6 +1,6 @@
-/** Single values: whether a scalar takes one, and how it is written for Postgres. Shared by literals (input.ts), request
- *  variables (variables.ts) and binding (execute/bind.ts), so that all three agree.
- *  GraphQL's own scalars are strict; those of Postgres take text as well, and Postgres has the last word. */
+/** Single values: validation of scalars, and their text form for Postgres. Literals (input.ts), request variables
+ *  (variables.ts) and binding (execute/bind.ts) share it, so that all three agree. GraphQL's own scalars are strict. Postgres
+ *  scalars also accept text, which Postgres validates. */
 import type { GraphQLScalarType } from 'graphql';
 import { geojsonProblem, geojsonTextProblem } from '../catalog/geojson.ts';
 import { scalarOf } from '../catalog/scalars.ts';
@@ -36,19 +36,23 @@ const CHECKS = {
   any: { expected: 'a value', takes: () => true },
 } as const satisfies Record<string, Check>;
 
-/** Raises `expectedButFound`, `parseFailed` for GeoJSON that is none. `value` is not null. */
+/** Validates a value that is not null. Raises `expectedButFound`, and `parseFailed` for invalid GeoJSON. */
 export function checkScalar(type: GraphQLScalarType, value: unknown, path: readonly PathStep[]): void {
   const scalar = scalarOrigin(type);
   const check: Check | undefined = scalar ? CHECKS[scalar.input] : own(BUILT_IN_CHECKS, type.name);
   if (check && !check.takes(value)) {
-    fail('expectedButFound', { expected: check.expected, type: type.name, found: describe(value) }, { path });
+    fail(
+      'expectedButFound',
+      { expected: check.expected, type: type.name, found: kindOfValue(value) },
+      { path },
+    );
   }
   const problem = scalar?.input === 'geojson' ? geojsonProblem(value) : null;
   if (problem) fail('parseFailed', { text: problem }, { path });
 }
 
-/** What a found value is called in messages. */
-export function describe(value: unknown): string {
+/** Returns the phrase for a value in error messages: 'a string', 'an object'. */
+export function kindOfValue(value: unknown): string {
   if (value === null || value === undefined) return 'null';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'symbol') return value.description ?? 'a symbol';
@@ -56,16 +60,16 @@ export function describe(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-/** Text, or for array types an array of text, as the driver sends it. */
+/** A value in the form the driver sends: text, or an array of texts for array types. */
 export type ValueText = string | null | readonly ValueText[];
 
-/** A JSON value as Postgres reads it in text form. */
+/** Returns a JSON value in Postgres's text format. */
 export function textOf(value: unknown, type: PgType): ValueText {
   if (value === null || value === undefined) return null;
   if (isJson(type)) return JSON.stringify(value);
   const { element } = type.base ?? type;
   if (element) {
-    // Text is a finished array literal: `{1,2}`.
+    // A text is a whole array literal: `{1,2}`.
     if (Array.isArray(value)) return value.map((item) => textOf(item, element));
     return typeof value === 'string' ? value : [textOf(value, element)];
   }
@@ -74,7 +78,7 @@ export function textOf(value: unknown, type: PgType): ValueText {
   return whole ?? (typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 
-/** Types that are not read from `1.0`. */
+/** Integer types, which Postgres does not read from `1.0`. */
 const WHOLE: ReadonlySet<string> = new Set(['int', 'big-int']);
 
 function isJson(type: PgType): boolean {
@@ -82,7 +86,7 @@ function isJson(type: PgType): boolean {
   return !real.element && real.schema === 'pg_catalog' && (real.name === 'json' || real.name === 'jsonb');
 }
 
-/** What is wrong with a text that Postgres would not say; null mostly. */
+/** Returns a problem of a text that Postgres would not report; mostly null. */
 export function textProblem(text: string, type: PgType): string | null {
   if (type.schema === 'pg_catalog' || scalarOf(type).input !== 'geojson') return null;
   return geojsonTextProblem(text);

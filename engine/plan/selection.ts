@@ -1,7 +1,7 @@
-/** A selection set as the fields it asks for: fragments spread, `@include` and `@skip` decided, fields of one response name
- *  merged, each with its definition. In response order. Source: GraphQL specification, "Field Collection".
- *  Raises `notFoundInType`, and `ambiguousAlias` where two fields of one name cannot be merged.
- *  Not here: what a field means (plan.ts, table.ts). */
+/** A selection set → its fields, in response order: fragments are spread, `@include` and `@skip` are evaluated, and fields of
+ *  one response name are merged, each with its definition. Source: GraphQL specification, "Field Collection". Raises
+ *  `notFoundInType`, and `ambiguousAlias` for fields of one response name that cannot be merged. Not here: the meaning of a
+ *  field (plan.ts, field.ts). */
 import {
   type FieldNode,
   GraphQLBoolean,
@@ -27,7 +27,7 @@ import { readInput, valueByValue } from './input.ts';
 
 type Found = { readonly name: string; readonly nodes: FieldNode[] };
 
-/** `sets` are merged: the selection sets of the nodes of one field. */
+/** Returns the fields of the merged `sets`, the selection sets of the nodes of one field. */
 export function selectedFields(
   sets: readonly SelectionSetNode[],
   type: GraphQLObjectType,
@@ -42,7 +42,7 @@ export function selectedFields(
   });
 }
 
-/** A field by its name; null is `__typename`. Introspection's own roots are fields of the query root. */
+/** Returns the definition of a field; null for `__typename`. The roots of introspection are fields of the query root. */
 export function definitionOf(
   type: GraphQLCompositeType,
   name: string,
@@ -59,8 +59,8 @@ const META_FIELDS: Readonly<Record<string, GraphQLField<unknown, unknown>>> = {
   __type: TypeMetaFieldDef,
 };
 
-/** The type a fragment on `on` is about, where something of `type` is selected: that type itself, an interface it has, or an
- *  object that has the interface; in a remote schema any type an object can be of besides. */
+/** Returns the type of a fragment on `on` inside a selection on `type`: the type itself, an interface it implements, or an
+ *  object that implements it; in a remote schema, any type that overlaps. */
 export function spreadType(
   on: string,
   type: GraphQLCompositeType,
@@ -88,17 +88,17 @@ function interfaceOf(type: GraphQLCompositeType, name: string) {
   return isUnionType(type) ? undefined : type.getInterfaces().find((each) => each.name === name);
 }
 
-/** Whether a fragment on it is about objects of the type. */
+/** True when a fragment on `on` applies to objects of the type. */
 function applies(on: NamedTypeNode | undefined, type: GraphQLObjectType): boolean {
   return !on || on.name.value === type.name || interfaceOf(type, on.name.value) !== undefined;
 }
 
-/** The selection sets under a field's nodes. */
+/** Returns the selection sets of a field's nodes. */
 export function subselections(nodes: readonly FieldNode[]): SelectionSetNode[] {
   return nodes.flatMap((node) => (node.selectionSet ? [node.selectionSet] : []));
 }
 
-/** A fragment spread twice in one set adds nothing the second time. */
+/** Collects the fields of a selection set. A fragment spread twice in one set counts once. */
 function collect(
   set: SelectionSetNode,
   type: GraphQLObjectType,
@@ -143,7 +143,7 @@ function addField(node: FieldNode, found: Map<string, Found>): void {
   known.nodes.push(node);
 }
 
-/** Two fields of one response name are one field. */
+/** Raises `ambiguousAlias` unless both nodes select the same field with the same arguments. */
 export function refuseAmbiguous(alias: string, first: FieldNode, other: FieldNode): void {
   const isSame = first.name.value === other.name.value && printedArguments(first) === printedArguments(other);
   if (!isSame) fail('ambiguousAlias', { alias }, { path: [other.name.value] });

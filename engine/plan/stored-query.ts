@@ -1,6 +1,6 @@
-/** Queries of collections against the administrator's schema: one that does not fit, or no longer does, is an inconsistency of
- *  its collection. In: the document and its model. Not here: REST endpoints over them (resolve/rest-endpoint.ts).
- *  Pure, but not in resolve/, which knows no schema. Reference: docs/reference/behaviour/errors.md. */
+/** Validates the queries of collections against the administrator's schema: a query that does not fit is an inconsistency of
+ *  its collection. In: the document and its model. Not here: REST endpoints over them (resolve/rest-endpoint.ts). Pure, but
+ *  not in resolve/, which has no schema. Reference: docs/reference/behaviour/errors.md. */
 import { Kind, parse } from 'graphql';
 import { EngineError, type PathStep, printPath } from '../errors/engine-error.ts';
 import { endpointsOf } from '../metadata/collection-users.ts';
@@ -17,7 +17,8 @@ export function brokenQueries(metadata: Metadata, model: Model): readonly Incons
   const isWhole =
     remote_schemas.every(({ name }) => model.remoteSchemas.has(name)) &&
     actions.every(({ name }) => model.actions.has(name));
-  // What is missing may be a field of one that is down, which is to take nothing else along.
+  // A missing field may belong to a source or remote schema that is unavailable, which must not make other objects
+  // inconsistent.
   if (query_collections.length === 0 || !isWhole) return [];
   const role = roleSchema(model, ADMIN_ROLE, false);
   return query_collections.flatMap(({ name: collection, definition }) =>
@@ -39,7 +40,7 @@ function problemOf(text: string, role: RoleSchema): EngineError | null {
   }
 }
 
-/** Null is the only one. */
+/** Returns the names of operations in a text; null is an operation without a name. */
 function operationNames(text: string): readonly (string | null)[] {
   try {
     const { definitions } = parse(text, { noLocation: true, maxTokens: 100_000 });
@@ -75,7 +76,7 @@ function inconsistent(
   };
 }
 
-/** `$.author: field 'author' not found in object 'query_root'`: the path is that of the response. */
+/** Returns `$.author: field 'author' not found in object 'query_root'`, with the path of the response. */
 function printProblem(problem: EngineError): string {
   const path = printPath(problem.path.filter((step) => step !== 'selectionSet'));
   const { field, type } = problem.params as { readonly field?: string; readonly type?: string };

@@ -1,7 +1,7 @@
-/** `T_stream` → the next rows after a cursor, in its order. The cursor is a leaf that begins at the value the request gives
- *  and is replaced by the last row's after each batch, so every batch of a stream is the same statement.
- *  A row without a value in the cursor's column is never after anything. Raises `validationFailed` unless there is exactly
- *  one column. Not here: who asks when (subscribe/stream.ts). Reference: docs/reference/behaviour/subscriptions.md. */
+/** `T_stream` → the next rows after a cursor, in its order. The cursor is a leaf: it starts at the value in the request, and
+ *  after each batch the value of the last row replaces it. Every batch of a stream is therefore the same statement. A row
+ *  without a value in the cursor's column is never returned. Raises `validationFailed` unless there is exactly one column. Not
+ *  here: when batches are fetched (subscribe/stream.ts). Reference: docs/reference/behaviour/subscriptions.md. */
 import type { FieldNode, GraphQLField } from 'graphql';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { comparison, visibleIfOf } from '../resolve/predicate.ts';
@@ -14,7 +14,7 @@ import type { PlanContext } from './context.ts';
 import { countOf } from './count.ts';
 import { type Input, itemsOf, leafOf, refuseNull } from './input.ts';
 import type { Select } from './query-types.ts';
-import { objectTypeOf, planSelection, rowsAskedFor } from './table.ts';
+import { objectTypeOf, planRowArguments, planSelection } from './table.ts';
 
 export function planStream(
   table: ResolvedTable,
@@ -28,16 +28,16 @@ export function planStream(
     cursorOf(itemsOf(given.get('cursor')), names.initial_value),
   );
   const { type } = column;
-  const asked = withPath('args', () => rowsAskedFor(table, given, context));
+  const rowArguments = withPath('args', () => planRowArguments(table, given, context));
   const batchSize = withPath('args', () => countOf(given.get(names.batch_size), context));
   const right = { kind: 'stream-cursor', initial: leafOf(initial, type), type } as const;
   const isAfter = comparison(columnRef(column), direction === 'asc' ? '_gt' : '_lt', right);
   const nulls = direction === 'asc' ? 'last' : 'first';
   return {
     ...planSelection(table, objectTypeOf(field), nodes, context),
-    where: filtered(asked.where, isAfter),
+    where: filtered(rowArguments.where, isAfter),
     orderBy: [{ path: [], column: column.name, direction, nulls, ...visibleIfOf(column) }],
-    limit: Math.min(Number(batchSize), asked.limit ?? Number.MAX_SAFE_INTEGER),
+    limit: Math.min(Number(batchSize), rowArguments.limit ?? Number.MAX_SAFE_INTEGER),
     withTies: true,
   };
 }

@@ -1,6 +1,6 @@
-/** A selection on a table → Select: its columns and relationships, the rows its arguments ask for, and, conjoined with
- *  them, the rows and the limit of the role. Not here: roots (plan.ts), predicates (bool-exp.ts).
- *  Reference: docs/reference/behaviour/queries.md, docs/reference/behaviour/relationships.md, docs/reference/behaviour/permissions.md. */
+/** A selection on a table → Select: its fields, and the rows its arguments select, conjoined with the role's filter and limit.
+ *  Not here: single fields (field.ts), root fields (plan.ts), predicates (bool-exp.ts). Reference:
+ *  docs/reference/behaviour/queries.md, docs/reference/behaviour/relationships.md, docs/reference/behaviour/permissions.md. */
 import { type FieldNode, type GraphQLField, type GraphQLObjectType, getNamedType } from 'graphql';
 import { withPath } from '../errors/engine-error.ts';
 import { and, comparison, type FunctionCall, type Predicate, TRUE } from '../resolve/predicate.ts';
@@ -16,7 +16,7 @@ import { planDistinctOn, planOrderBy } from './order-by.ts';
 import type { Select } from './query-types.ts';
 import { selectedFields, subselections } from './selection.ts';
 
-/** All rows the arguments ask for, as far as the role may see them. */
+/** Plans the rows a field's arguments select, within the role's permission. */
 export function planRows(
   table: ResolvedTable,
   field: GraphQLField<unknown, unknown>,
@@ -28,11 +28,11 @@ export function planRows(
   return {
     ...planSelection(table, objectTypeOf(field), nodes, context),
     ...withPath('args', () => planNativeRows(table, given)),
-    ...withPath('args', () => rowsAskedFor(table, given, context, from)),
+    ...withPath('args', () => planRowArguments(table, given, context, from)),
   };
 }
 
-/** One row by its key columns, which are the field's arguments. */
+/** Plans one row, found by the key columns in the field's arguments. */
 export function planRow(
   table: ResolvedTable,
   field: GraphQLField<unknown, unknown>,
@@ -44,7 +44,7 @@ export function planRow(
   return { ...planSelection(table, objectTypeOf(field), nodes, context), where };
 }
 
-/** The fields asked of each row; every row, unordered. */
+/** Plans the selected fields of all rows, unordered. */
 export function planSelection(
   table: ResolvedTable,
   type: GraphQLObjectType,
@@ -59,7 +59,7 @@ export function planSelection(
   return { table: table.table, fields, where: TRUE, orderBy: [], distinctOn: [], limit: null, offset: null };
 }
 
-/** Key columns equal to the values given under their GraphQL names, in a row that shows them. */
+/** Returns the condition that the key columns equal the arguments of the same GraphQL names, in rows whose key the role sees. */
 export function keyPredicate(table: ResolvedTable, given: Arguments, context: PlanContext): Predicate {
   const { visibleIf = {} } = context.visibleIf(table, table.primaryKey?.map(({ name }) => name) ?? []);
   return and(
@@ -71,7 +71,7 @@ export function keyPredicate(table: ResolvedTable, given: Arguments, context: Pl
   );
 }
 
-/** Rows a call returns, as far as the role may see them. */
+/** Plans the rows a call returns, within the role's permission. */
 export function planCalled(
   table: ResolvedTable,
   from: FunctionCall,
@@ -82,13 +82,14 @@ export function planCalled(
   return { ...planRows(table, field, nodes, context, from), from };
 }
 
-/** What the database may answer: the metadata's word is not its own, and a null must not take the whole row with it. */
+/** Returns the type and JSON form of a column. A declared column counts as nullable: the database does not enforce the
+ *  metadata, and a null must not turn the whole row into null. */
 export function printedAs({ type, json, isNullable, isDeclared }: ResolvedColumn) {
   return { type, json, isNullable: isNullable || isDeclared };
 }
 
-/** Which rows the arguments ask for, within the role's filter and limit; `from` is the call that returns the rows. */
-export function rowsAskedFor(
+/** Plans the arguments that select rows, within the role's filter and limit; `from` is the call that returns the rows. */
+export function planRowArguments(
   table: ResolvedTable,
   given: Arguments,
   context: PlanContext,
@@ -99,7 +100,7 @@ export function rowsAskedFor(
   const where = given.get('where');
   const orderBy = withPath(names.order_by, () => planOrderBy(given.get(names.order_by), context));
   const distinctOn = planDistinctOn(given.get(names.distinct_on), orderBy);
-  // Postgres may put the body of a function in the place of its call.
+  // Postgres may inline the function, so the filter must be evaluated first.
   const narrow = from ? filteredWhole : filtered;
   return {
     where: narrow(

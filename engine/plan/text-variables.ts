@@ -1,12 +1,12 @@
-/** Variables that come as text, in a URL or a form, as the values their types ask for: `?limit=10&flag` is `{limit: 10,
- *  flag: true}`. What cannot be read stays text, so that the check of the variables (variables.ts) names it.
- *  Reference: docs/reference/behaviour/endpoints.md; a name given several times is a list, which is ours. Pure. */
+/** Variables given as text, in a URL or a form → values of their types: `?limit=10&flag` is `{limit: 10, flag: true}`. A text
+ *  that does not parse stays a text, so that the validation of variables (variables.ts) reports it. A name given several times
+ *  is a list, unlike in the reference. Pure. Reference: docs/reference/behaviour/endpoints.md. */
 import { type GraphQLInputType, isInputObjectType, isListType, isNonNullType, isScalarType } from 'graphql';
 import { own } from '../metadata/own.ts';
 import { scalarOrigin } from '../schema/origin.ts';
 import type { VariableDefinition } from './context.ts';
 
-/** `undefined`: as if it had not been given. `parseJson` raises for text that is none. */
+/** Returns the value of a variable; undefined counts as absent. `parseJson` raises the errors of invalid JSON. */
 export function valueOfTexts(
   texts: readonly string[],
   { type, declared }: VariableDefinition,
@@ -20,7 +20,7 @@ export function valueOfTexts(
     return isWhole ? json(first, parseJson) : texts.map((text) => read(text, inner.ofType));
   }
   if (others.length > 0) return texts.map((text) => read(text, inner));
-  // Nothing is a value of no other type; where there must be one, the check says so.
+  // An empty text is a value only of text types. Validation reports it where a value is required.
   const isText = isScalarType(inner) && formOf(inner) === 'text';
   const mayBeAbsent = first === '' && !isText && formOf(inner) !== 'boolean' && !declared.endsWith('!');
   return mayBeAbsent ? undefined : read(first, inner);
@@ -28,7 +28,7 @@ export function valueOfTexts(
 
 type Form = 'text' | 'number' | 'boolean' | 'json';
 
-/** How a value of the type is written in a URL. Numbers of Postgres are left to Postgres, which reads text. */
+/** Returns the notation of a type in a URL. Postgres parses its own numbers from text. */
 function formOf(type: GraphQLInputType | null): Form {
   if (isInputObjectType(type) || isListType(type)) return 'json';
   if (!isScalarType(type)) return 'text';

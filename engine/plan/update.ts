@@ -1,7 +1,7 @@
-/** The rows an update or delete writes and, nested in an update, what becomes of the rows related to them: steps, each within
- *  what the role may write there and reads through the relationship. The order is fixed, not that of the client's fields: the
- *  row, then relationship by relationship deletes before updates. Why: ADR 8.
- *  Raises `validationFailed` for an update of nothing. Reference: docs/reference/behaviour/mutations.md; spec: "Permission arguments". */
+/** The rows an update or delete writes and, in a nested update, the writes to related rows: steps, each within the rows the
+ *  role may write there and read through the relationship. The order is fixed and independent of the client's order: the row,
+ *  then relationship by relationship deletes before updates. Raises `validationFailed` for an update without assignments. Why:
+ *  ADR 8. Reference: docs/reference/behaviour/mutations.md; spec: "Permission arguments". */
 import { arrayOf } from '../catalog/types.ts';
 import { fail, type PathStep, withPath } from '../errors/engine-error.ts';
 import { fieldName } from '../resolve/naming.ts';
@@ -18,7 +18,8 @@ import type { Delete, NestedUpdate, Reached, Update, UpdateStep } from './mutati
 
 type Path = readonly PathStep[];
 
-/** `path` leads from the root field's arguments to `given`. Null: operators without a column, so nothing to write. */
+/** Plans an update. `path` leads from the root field's arguments to `given`. Returns null when the operators name no column,
+ *  so there is nothing to write. */
 export function planUpdate(
   table: ResolvedTable,
   given: Arguments,
@@ -35,7 +36,7 @@ export function planUpdate(
   return { kind: 'nested-update', table: table.table, steps };
 }
 
-/** `visible`: what of the rows the role must be able to read besides. */
+/** Plans a delete. `visible` is an additional condition on the rows. */
 export function planDelete(
   table: ResolvedTable,
   where: Predicate,
@@ -51,7 +52,7 @@ export function whereOf(given: Arguments, context: PlanContext): Predicate {
   return where ? withPath('where', () => planBoolExp(where, context)) : TRUE;
 }
 
-/** Null where operators are given, without a column, and nothing hangs on the rows. */
+/** Returns the update; null when the operators name no column and no related rows are written. */
 function updateOf(
   table: ResolvedTable,
   given: Arguments,
@@ -79,7 +80,7 @@ function updateOf(
   });
 }
 
-/** What is written through one relationship. */
+/** The writes through one relationship. */
 export type RelatedWrites = {
   readonly relationship: ResolvedRelationship;
   readonly target: ResolvedTable;
@@ -87,7 +88,7 @@ export type RelatedWrites = {
   readonly updates: readonly Input[];
 };
 
-/** In the schema's order; those that write nothing left out. */
+/** Returns the writes to related rows in the schema's order, without those that write nothing. */
 export function relatedIn(table: ResolvedTable, given: Arguments): readonly RelatedWrites[] {
   const related = given.get(fieldName(table.naming, RELATED));
   if (related?.kind !== 'object') return [];
@@ -101,7 +102,7 @@ export function relatedIn(table: ResolvedTable, given: Arguments): readonly Rela
   });
 }
 
-/** Adds the writes to rows related to those of the last step, which are in `table`. */
+/** Adds the writes to rows related to the rows of the last step, which are in `table`. */
 function addRelated(
   steps: UpdateStep[],
   table: ResolvedTable,
@@ -138,7 +139,7 @@ function addRelated(
   }
 }
 
-/** Rows the relationship leads to from those step `step` has written, as far as the role may read these. */
+/** Returns the restriction to rows that the relationship reaches from the rows of `step` and that the role may read. */
 function reachedFrom(
   table: ResolvedTable,
   step: number,

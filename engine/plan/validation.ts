@@ -1,9 +1,9 @@
-/** What can be said of an operation before any value is known, in one walk: its fields, arguments and fragments exist where
- *  they stand, objects have a selection and scalars none, every variable fits every place it stands at, and the whole is
- *  not too deep. A variable that does not fit must be refused before its value is looked at, and an error in its value is
- *  reported where it is first used: hence a walk of its own, and the usages it returns.
- *  Each fragment is walked once, so the cost is linear in the text. Not here: literals and what arguments must hold, which
- *  planning finds (input.ts). Source: GraphQL specification, "Validation"; message texts: docs/reference/behaviour/errors.md. */
+/** Validates an operation without values, in one traversal: fields, arguments and fragments exist, objects have a selection
+ *  and scalars have none, every variable fits every position where it is used, and the operation is not too deep. A variable
+ *  of the wrong type must be refused before its value is looked at, and an error in a value is reported where the variable is
+ *  first used: this is why the traversal is separate from planning and returns usages. It visits each fragment once, so the
+ *  cost is linear in the text. Not here: literals and required arguments, which planning validates (input.ts). Source: GraphQL
+ *  specification, "Validation"; message texts: docs/reference/behaviour/errors.md. */
 import {
   type ArgumentNode,
   type FieldNode,
@@ -30,16 +30,16 @@ import type { Fragments } from './context.ts';
 import { definitionOf, spreadType } from './selection.ts';
 import { printedType } from './variables.ts';
 
-/** The first place a variable stands at. */
+/** The first position where a variable is used. */
 export type Usage = { readonly type: GraphQLInputType; readonly path: readonly PathStep[] };
 
 type Path = readonly PathStep[];
 type OutputField = GraphQLField<unknown, unknown>;
 
-/** Deeper requests are refused: every later stage walks them recursively. */
+/** The maximum depth of a request; later stages traverse it recursively. */
 export const MOST_LEVELS = 200;
 
-/** Usages by variable; one that is never used, or only inside a JSON literal, has none. */
+/** Validates an operation and returns usages by variable; a variable that is unused, or used only inside JSON, has none. */
 export function validateOperation(
   operation: OperationDefinitionNode,
   fragments: Fragments,
@@ -54,9 +54,9 @@ class Walk {
   readonly usages = new Map<string, Usage>();
   readonly #declared: ReadonlyMap<string, VariableDefinitionNode>;
   readonly #fragments: Fragments;
-  /** Fragments walked already, with the levels under them. */
+  /** Fragments that have been visited, with the number of levels below them. */
   readonly #heights = new Map<string, number>();
-  /** Fragments being walked, outermost first. */
+  /** Fragments being visited, outermost first. */
   readonly #open: string[] = [];
   #deepest = 0;
 
@@ -139,7 +139,7 @@ class Walk {
     }
   }
 
-  /** `type` null: inside a JSON literal, or where planning will find that nothing belongs. */
+  /** Validates a value. `type` is null inside a JSON literal and where planning will report an unexpected value. */
   #value(node: ValueNode, type: GraphQLInputType | null, hasDefault: boolean, path: Path): void {
     this.#checkDepth(path);
     const inner = type && getNullableType(type);
@@ -149,7 +149,7 @@ class Walk {
       const item = isListType(inner) ? inner.ofType : null;
       for (const [i, value] of node.values.entries()) this.#value(value, item, false, [...path, i]);
     } else if (node.kind === Kind.OBJECT) {
-      // A lone object stands for a list of one.
+      // A single object is coerced to a list.
       if (isListType(inner)) {
         this.#value(node, inner.ofType, false, [...path, 0]);
         return;
@@ -166,7 +166,7 @@ class Walk {
     const node = this.#declared.get(name) ?? fail('unboundVariable', { name }, { path });
     if (!type) return;
     const declared = printedType(node.type);
-    // A default makes a nullable variable fit where null is not allowed.
+    // A default allows a nullable variable at a non-null position.
     const isNeverNull = hasDefault || (node.defaultValue && node.defaultValue.kind !== Kind.NULL);
     const expected = isNonNullType(type) && isNeverNull ? type.ofType : type;
     if (!fits(declared, expected))
@@ -186,7 +186,7 @@ class Walk {
 
 const CONDITION = new GraphQLNonNull(GraphQLBoolean);
 
-/** Whether a value of the declared type may stand where `to` is expected; a lone value may where a list is. */
+/** True when a variable of the declared type may be used where `to` is expected. A single value may be used for a list. */
 function fits(declared: string, to: GraphQLInputType): boolean {
   if (declared.endsWith('!')) return fits(declared.slice(0, -1), getNullableType(to));
   if (isNonNullType(to)) return false;

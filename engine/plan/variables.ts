@@ -1,8 +1,8 @@
-/** A request's variables: validated against their declared types, and their shape. The shape is what of them a plan depends
- *  on: which are present, which are null, how long lists of objects are, and the values of enums, Booleans and of those
- *  variables a plan has read by value (`limit`, `offset`, `path` …). Plans are kept by shape, so a value that is not in it
- *  must be one any plan of that shape can take: that is why all of it is checked here, on every request.
- *  Out: values for binding, and the shape as text. Raises the reference's errors. Not here: their use (input.ts). */
+/** The variables of a request: validated against their declared types, and their shape. The shape is the part of them a plan
+ *  depends on: which are present, which are null, the lengths of lists of objects, and the values of enums, Booleans and of
+ *  variables that planning read by value (`limit`, `offset`, `path` …). Plans are cached by shape, and a plan must work for
+ *  every value that is not in it: this is why all values are validated here, on every request. Out: values for binding, and
+ *  the shape as text. Raises the reference's errors. Not here: their use (input.ts). */
 
 import {
   GraphQLBoolean,
@@ -21,10 +21,10 @@ import { isRecord } from '../json/value.ts';
 import { ArrayType, enumOrigin } from '../schema/origin.ts';
 import type { PreparedDocument, VariableDefinition } from './context.ts';
 import { literalValue } from './literal.ts';
-import { checkScalar, describe } from './scalar-value.ts';
+import { checkScalar, kindOfValue } from './scalar-value.ts';
 
 export type RequestVariables = {
-  /** Defaults filled in; absent variables are absent. */
+  /** The values with defaults filled in; absent variables are absent. */
   readonly values: Readonly<Record<string, unknown>>;
   readonly shape: string;
 };
@@ -37,7 +37,7 @@ export function coerceVariables(
 ): RequestVariables {
   if (given) refuseUnknown(document, given);
   if (document.variables.size === 0) return NO_VARIABLES;
-  // Without a prototype: `$constructor` must not find one.
+  // No prototype: `$constructor` must not find one.
   const values: Record<string, unknown> = { __proto__: null };
   let shape = '';
   for (const definition of document.variables.values()) {
@@ -76,7 +76,7 @@ function shapeOfVariable(value: unknown, definition: VariableDefinition, byValue
   return value === undefined ? '-' : byValue ? JSON.stringify(value) : 's';
 }
 
-/** What is wrong is wrong where the variable is used. */
+/** Reports an error of a value at the position where the variable is used. */
 function inPlace(definition: VariableDefinition, read: () => string): string {
   try {
     return read();
@@ -88,7 +88,7 @@ function inPlace(definition: VariableDefinition, read: () => string): string {
 
 const HERE: readonly PathStep[] = [];
 
-/** Checks a value against its type on the way. Errors carry the path inside the value. */
+/** Validates a value and returns its shape. Errors carry the path inside the value. */
 function shapeOf(
   value: unknown,
   type: GraphQLInputType,
@@ -108,14 +108,14 @@ function shapeOf(
   if (isEnumType(type)) {
     if (typeof value !== 'string' || !type.getValue(value))
       fail('expectedButFound', notInEnum(type, value), { path });
-    // A name chooses the plan; a value of the data does not.
+    // The name of a column or direction decides the plan; a value of an enum table does not.
     return enumOrigin(type) && !byValue ? 's' : (value as string);
   }
   checkScalar(type, value, path);
   return byValue || type === GraphQLBoolean ? JSON.stringify(value) : 's';
 }
 
-/** One value, whatever is in it; text is all of it, as Postgres writes it. */
+/** Returns the shape of an array, which is one value. A text is a whole array in Postgres's notation. */
 function shapeOfArray(value: unknown, { ofType }: ArrayType, path: readonly PathStep[]): string {
   if (typeof value === 'string') return 's';
   if (!Array.isArray(value)) return shapeOf(value, ofType, false, path);
@@ -131,10 +131,10 @@ function shapeOfList(
   byValue: boolean,
   path: readonly PathStep[],
 ): string {
-  // A lone value is a list of one, but where it is read from differs.
+  // A single value is a list of one, but it is read from another path.
   if (!Array.isArray(value)) return `1${shapeOf(value, item, byValue, path)}`;
   const shapes = value.map((each, i) => shapeOf(each, item, byValue, [...path, i]));
-  // A list of scalars, or of arrays, is one parameter, however long it is.
+  // A list of scalars or of arrays is one parameter, however long it is.
   return isLeafList(shapes) ? 'l' : `[${shapes.join(',')}]`;
 }
 
@@ -149,7 +149,7 @@ function shapeOfObject(
   path: readonly PathStep[],
 ): string {
   if (!isRecord(value)) {
-    const found = describe(value);
+    const found = kindOfValue(value);
     return fail('expectedButFound', { expected: 'an object', type: type.name, found }, { path });
   }
   const fields = type.getFields();
@@ -172,7 +172,7 @@ export function notInEnum(type: { name: string; getValues(): readonly { name: st
     .map(({ name }) => `'${name}'`)
     .sort();
   const expected = `one of the values [${values.join(', ')}]`;
-  return { expected, type: type.name, found: typeof value === 'string' ? `'${value}'` : describe(value) };
+  return { expected, type: type.name, found: typeof value === 'string' ? `'${value}'` : kindOfValue(value) };
 }
 
 export function printedType(node: TypeNode): string {

@@ -5,7 +5,7 @@ import { type AggregateFunction, hasExtremes } from '../catalog/aggregates.ts';
 import type { PgType } from '../catalog/types.ts';
 import { own } from '../metadata/own.ts';
 import type { AggregateValue, OrderAggregate } from '../plan/query-types.ts';
-import { condition, matches, shown, whereClause } from './bool-exp.ts';
+import { condition, matches, visibleOrNull, whereClause } from './bool-exp.ts';
 import { comma, type Fragment, id, join, qualified, sql } from './fragment.ts';
 import { functionCall } from './function.ts';
 import { type Aliases, columnOf, rowScope } from './scope.ts';
@@ -14,10 +14,10 @@ export function valueOver(value: AggregateValue, row: string, aliases: Aliases):
   if (value.kind === 'function') {
     const { fn, call, column, type, visibleIf } = value;
     const own = call ? functionCall(call, row) : columnOf(row, column);
-    return CALLS[fn](shown(own, visibleIf, row, aliases), type);
+    return CALLS[fn](visibleOrNull(own, visibleIf, row, aliases), type);
   }
   const [first, ...others] = value.columns.map((column) =>
-    shown(columnOf(row, column), own(value.visibleIf, column), row, aliases),
+    visibleOrNull(columnOf(row, column), own(value.visibleIf, column), row, aliases),
   );
   if (!first) return sql`count(*)`;
   const counted = others.length === 0 ? first : sql`(${join([first, ...others], comma)})`;

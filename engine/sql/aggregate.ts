@@ -17,7 +17,7 @@ import {
   text,
 } from './json.ts';
 import { carriedColumns, orderClause, orderTerms, outside } from './order-by.ts';
-import { isLimited, limitedTable, type Origin, placeOf, type RowPieces, rowsOf } from './rows.ts';
+import { type Correlation, filteredTable, isLimited, limitedTable, type RowPieces, rowsOf } from './rows.ts';
 import type { Aliases } from './scope.ts';
 
 /** A query of one column and one row, which is never null. */
@@ -25,9 +25,9 @@ export function aggregateQuery(
   { select, output }: Aggregate,
   aliases: Aliases,
   rowPieces: RowPieces,
-  origin: Origin = {},
+  origin: Correlation = {},
 ): Fragment {
-  const place = placeOf(select, aliases, origin);
+  const place = filteredTable(select, aliases, origin);
   const { row } = place;
   const isWhole = (field: AggregateField) => field.kind === 'nodes' && field.limit === select.limit;
   const hasNodes = output.some(isWhole);

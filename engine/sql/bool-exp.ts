@@ -122,13 +122,13 @@ export function valueOfRef(ref: Omit<ColumnRef, 'type'>, scope: Scope): Fragment
     : call
       ? functionCall(call, row)
       : columnOf(row, column);
-  const value = shown(own, visibleIf, row, aliases);
+  const value = visibleOrNull(own, visibleIf, row, aliases);
   return cast ? sql`${value}::${typeName(cast)}` : value;
 }
 
 /** Null in rows that the condition does not show it in. Postgres evaluates nothing of the value there: PostgreSQL manual,
  *  "Conditional Expressions". */
-export function shown(
+export function visibleOrNull(
   value: Fragment,
   visibleIf: Predicate | undefined,
   row: string,
@@ -181,7 +181,7 @@ function aggregateCall(
   { row, aliases }: Scope,
 ): Fragment {
   const values = columns.map((column) =>
-    shown(columnOf(row, column), ownMember(visibleIf, column), row, aliases),
+    visibleOrNull(columnOf(row, column), ownMember(visibleIf, column), row, aliases),
   );
   const [first] = values;
   if (!first) return sql`count(*)`;

@@ -3,24 +3,30 @@
  *  other side of the cursor is asked of them alone. Where no value of the order may be null and all go one way, an index on
  *  them finds the page; else rows are tested one after the other.
  *  Not here: what cursors look like (opaque.ts). Reference: docs/reference/behaviour/relay.md. */
-import type { Connection, ConnectionField, EdgeField, Field, PageInfoField } from '../plan/query-types.ts';
+import type {
+  ConnectionField,
+  ConnectionPage,
+  EdgeField,
+  Field,
+  PageInfoField,
+} from '../plan/query-types.ts';
 import { allOf, behind, isTrue, whereClause } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, integer, join, param, sql } from './fragment.ts';
 import { Joins } from './join.ts';
 import { concatenate, expression, joinedRows, jsonArray, jsonObject, type Piece, text } from './json.ts';
 import { cursor } from './opaque.ts';
 import { carriedColumns, directed, type OrderTerm, orderClause, orderTerms, outside } from './order-by.ts';
-import { limitedTable, type Origin, placeOf, type RowPieces } from './rows.ts';
+import { type Correlation, filteredTable, limitedTable, type RowPieces } from './rows.ts';
 import type { Aliases } from './scope.ts';
 
 /** The place of a row of a page that may have one too many. */
 const NUMBER = 'number in page';
 
 export function connectionQuery(
-  page: Connection,
+  page: ConnectionPage,
   aliases: Aliases,
   rowPieces: RowPieces,
-  origin: Origin = {},
+  origin: Correlation = {},
 ): Fragment {
   const rows = pageRows(page, aliases, origin);
   const joins = new Joins(aliases);
@@ -47,8 +53,8 @@ type Base = {
   readonly terms: readonly OrderTerm[];
 };
 
-function baseOf({ select }: Connection, aliases: Aliases, origin: Origin): Base {
-  const place = placeOf(select, aliases, origin);
+function baseOf({ select }: ConnectionPage, aliases: Aliases, origin: Correlation): Base {
+  const place = filteredTable(select, aliases, origin);
   const { row } = place;
   const joins = new Joins(aliases);
   const terms = orderTerms(select.orderBy, row, joins);
@@ -72,7 +78,7 @@ type PageRows = {
   readonly hasBeyond: Fragment | null;
 };
 
-function pageRows(page: Connection, aliases: Aliases, origin: Origin): PageRows {
+function pageRows(page: ConnectionPage, aliases: Aliases, origin: Correlation): PageRows {
   const base = baseOf(page, aliases, origin);
   const { row, terms } = base;
   const bounded = boundedBy(page, base);
@@ -96,20 +102,20 @@ function pageRows(page: Connection, aliases: Aliases, origin: Origin): PageRows 
   };
 }
 
-function beyond(page: Connection, aliases: Aliases, origin: Origin): Fragment {
+function beyond(page: ConnectionPage, aliases: Aliases, origin: Correlation): Fragment {
   const base = baseOf(page, aliases, origin);
   return sql`exists (select 1 from ${base.from}${whereClause(boundedBy(page, base, true))})`;
 }
 
 /** The same order from its end. */
-function reversed({ select }: Connection, terms: readonly OrderTerm[]): readonly OrderTerm[] {
+function reversed({ select }: ConnectionPage, terms: readonly OrderTerm[]): readonly OrderTerm[] {
   return terms.map((term, i) => {
     const { direction, nulls } = opposite(select.orderBy[i]!);
     return { ...term, direction: directed(direction, nulls) };
   });
 }
 
-type Directed = Pick<Connection['select']['orderBy'][number], 'direction' | 'nulls'>;
+type Directed = Pick<ConnectionPage['select']['orderBy'][number], 'direction' | 'nulls'>;
 
 function opposite({ direction, nulls }: Directed): Directed {
   return {
@@ -120,7 +126,7 @@ function opposite({ direction, nulls }: Directed): Directed {
 
 /** The rows to choose from that are on the cursor's side, or with `isBeyond` all others. Where comparing with the cursor may
  *  raise an error, only the rows to choose from are compared. */
-function boundedBy(page: Connection, { conditions, terms }: Base, isBeyond = false): readonly Fragment[] {
+function boundedBy(page: ConnectionPage, { conditions, terms }: Base, isBeyond = false): readonly Fragment[] {
   const bound = boundOf(page, terms, isBeyond);
   const chosen = allOf(conditions);
   if (!page.mayRaise || isTrue(chosen)) return [...conditions, ...bound];
@@ -128,7 +134,7 @@ function boundedBy(page: Connection, { conditions, terms }: Base, isBeyond = fal
 }
 
 /** The rows after the cursor in the order, or before it; with `isBeyond` all others, its own among them. */
-function boundOf(page: Connection, terms: readonly OrderTerm[], isBeyond = false): readonly Fragment[] {
+function boundOf(page: ConnectionPage, terms: readonly OrderTerm[], isBeyond = false): readonly Fragment[] {
   const { bound, keys, select } = page;
   if (!bound) return [];
   const ways = select.orderBy.map((item) => (bound.side === 'after' ? item : opposite(item)));
@@ -179,7 +185,7 @@ type NodePieces = (fields: readonly Field[]) => readonly Piece[];
 
 function fieldPieces(
   field: ConnectionField,
-  page: Connection,
+  page: ConnectionPage,
   rows: PageRows,
   nodePieces: NodePieces,
 ): readonly Piece[] {
@@ -199,7 +205,7 @@ function fieldPieces(
 
 function edgePieces(
   field: EdgeField,
-  page: Connection,
+  page: ConnectionPage,
   rows: PageRows,
   nodePieces: NodePieces,
 ): readonly Piece[] {
@@ -215,14 +221,14 @@ function edgePieces(
   }
 }
 
-function cursorOf({ keys }: Connection, { terms }: PageRows): Fragment {
+function cursorOf({ keys }: ConnectionPage, { terms }: PageRows): Fragment {
   return cursor(
     keys,
     terms.map(({ value }) => value),
   );
 }
 
-function pageInfoPieces(field: PageInfoField, page: Connection, rows: PageRows): readonly Piece[] {
+function pageInfoPieces(field: PageInfoField, page: ConnectionPage, rows: PageRows): readonly Piece[] {
   switch (field.kind) {
     case 'constant':
       return [text(field.json)];
@@ -246,7 +252,7 @@ function pageInfoPieces(field: PageInfoField, page: Connection, rows: PageRows):
 }
 
 /** The cursor of the first row in the order; of no row, nothing. */
-function outermost(page: Connection, rows: PageRows, order: readonly OrderTerm[]): readonly Piece[] {
+function outermost(page: ConnectionPage, rows: PageRows, order: readonly OrderTerm[]): readonly Piece[] {
   const all = sql`array_agg(${cursorOf(page, rows)}${orderClause(order)})${rows.filter}`;
   return [text('"'), expression(sql`coalesce((${all})[1], '')`), text('"')];
 }
@@ -256,7 +262,7 @@ function either(...conditions: readonly (Fragment | null)[]): readonly Piece[] {
   return real.length === 0 ? [text('false')] : [expression(sql`(${join(real, sql` or `)})::text`)];
 }
 
-function isAboutRows(field: ConnectionField, { isFromEnd, size }: Connection): boolean {
+function isAboutRows(field: ConnectionField, { isFromEnd, size }: ConnectionPage): boolean {
   if (field.kind !== 'page-info') return field.kind === 'edges';
   const counted = size === null ? null : isFromEnd ? 'hasPreviousPage' : 'hasNextPage';
   return field.fields.some(({ kind }) => kind === 'startCursor' || kind === 'endCursor' || kind === counted);

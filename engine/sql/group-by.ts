@@ -6,7 +6,7 @@ import { own } from '../metadata/own.ts';
 import type { GroupField, GroupOrder, Groups } from '../plan/query-types.ts';
 import { memberPieces } from './aggregate.ts';
 import { valueOver } from './aggregate-value.ts';
-import { condition, isTrue, shown, whereClause } from './bool-exp.ts';
+import { condition, isTrue, visibleOrNull, whereClause } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, integer, join, qualified, sql } from './fragment.ts';
 import { Joins } from './join.ts';
 import { concatenate, joinedRows, jsonArray, jsonObject, type Piece, text } from './json.ts';
@@ -43,7 +43,7 @@ function tableOf({ table, visibleIf }: Groups, row: string, aliases: Aliases): F
   if (!visibleIf) return qualified(table);
   const cells = Object.entries(visibleIf).map(
     ([key, condition]) =>
-      sql`, ${shown(columnOf(row, key), condition, row, aliases)} as ${id(`shown ${key}`)}`,
+      sql`, ${visibleOrNull(columnOf(row, key), condition, row, aliases)} as ${id(`shown ${key}`)}`,
   );
   return sql`(select ${id(row)}.*${join(cells, empty)} from ${qualified(table)} ${id(row)})`;
 }

@@ -34,7 +34,7 @@ import { Aliases, rowScope } from './scope.ts';
 import { rowJson } from './table.ts';
 import { deleteStatement, insertStatement, updateStatement } from './write.ts';
 
-export type Action = Insert | NestedInsert | Update | NestedUpdate | Delete;
+export type MutationAction = Insert | NestedInsert | Update | NestedUpdate | Delete;
 
 export type MutationQuery = {
   /** Run before `write`, which is the answer then. */
@@ -48,7 +48,7 @@ export type MutationQuery = {
 /** Of the written rows. */
 const COUNT = sql`count(*)::text`;
 
-export function mutationQuery(action: Action, output: MutationOutput): MutationQuery {
+export function mutationQuery(action: MutationAction, output: MutationOutput): MutationQuery {
   if (action.kind === 'nested-insert') return nestedQuery(action.steps.map(insertStepQuery), action, output);
   if (action.kind === 'nested-update') return nestedQuery(action.steps.map(updateStepQuery), action, output);
   const aliases = new Aliases();

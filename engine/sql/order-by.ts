@@ -5,7 +5,7 @@ import { own } from '../metadata/own.ts';
 import type { OrderItem, Select } from '../plan/query-types.ts';
 import { visibleIfOf } from '../resolve/predicate.ts';
 import { aggregateOver } from './aggregate-value.ts';
-import { shown, valueOfRef } from './bool-exp.ts';
+import { valueOfRef, visibleOrNull } from './bool-exp.ts';
 import { comma, empty, type Fragment, id, join, sql } from './fragment.ts';
 import type { Joins } from './join.ts';
 import { columnOf, rowScope } from './scope.ts';
@@ -86,7 +86,9 @@ export function distinctClause(
   if (distinctOn.length === 0) return empty;
   const values = distinctOn.map((column) => {
     const term = terms[orderBy.findIndex((item) => isOwnColumn(item) && item.column === column)];
-    return term?.value ?? shown(columnOf(alias, column), own(visibleIf, column), alias, joins.aliases);
+    return (
+      term?.value ?? visibleOrNull(columnOf(alias, column), own(visibleIf, column), alias, joins.aliases)
+    );
   });
   return sql`distinct on (${join(values, comma)}) `;
 }

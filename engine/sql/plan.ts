@@ -10,7 +10,7 @@ import { aggregateQuery } from './aggregate.ts';
 import { connectionQuery } from './connection.ts';
 import { comma, compile, compileForMany, type Fragment, join, type Statement, sql } from './fragment.ts';
 import { groupsQuery } from './group-by.ts';
-import { type Action, type MutationQuery, mutationQuery } from './mutation.ts';
+import { type MutationAction, type MutationQuery, mutationQuery } from './mutation.ts';
 import type { StepQuery } from './nested-write.ts';
 import { Aliases } from './scope.ts';
 import { streamQuery } from './stream.ts';
@@ -206,7 +206,7 @@ function compileJoin(join: RemoteJoin): CompiledJoin {
 
 function placeMutation(
   { action, output }: MutationRoot,
-  add: (query: MutationQuery, action: Action) => TemplatePart,
+  add: (query: MutationQuery, action: MutationAction) => TemplatePart,
 ): readonly TemplatePart[] {
   if (action.kind !== 'update-many') return [add(mutationQuery(action, output), action)];
   const answers = action.updates.map((update) =>
@@ -277,7 +277,7 @@ function finishStep({ write, answered, unlessInserted, path }: StepQuery, root: 
   };
 }
 
-function errorPathOf(action: Action, output: MutationOutput, path: ErrorPath): ErrorPath {
+function errorPathOf(action: MutationAction, output: MutationOutput, path: ErrorPath): ErrorPath {
   if (action.kind === 'nested-update') return [...path, 'args'];
   if (action.kind !== 'insert' && action.kind !== 'nested-insert') return [];
   return [...path, 'args', output.kind === 'row' ? 'object' : 'objects'];

@@ -23,23 +23,28 @@ import { type Aliases, columnOf, rowScope } from './scope.ts';
  *  queries below it because a row may hold aggregates and connections, which hold rows. */
 export type RowPieces = (fields: readonly Field[], row: string, joins: Joins) => readonly Piece[];
 
-/** Rows of JSON text in the wanted order: `string_agg(<json>, ',') from <from>` is all of them. */
+/** Rows of JSON text in order: `string_agg(<json>, ',') from <from>` joins all of them. */
 type Rows = { readonly json: Fragment; readonly from: Fragment };
 
-/** What ties rows to one outside, whose alias is `outer`: a join's condition, or a call that takes it. */
-export type Origin = { readonly correlate?: (row: string) => Fragment; readonly outer?: string };
+/** The tie between rows and a row outside, whose alias is `outer`: the condition of a join, or a call that takes the outer
+ *  row. */
+export type Correlation = { readonly correlate?: (row: string) => Fragment; readonly outer?: string };
 
-/** A select's table under an alias of its own, and which of its rows. */
-export type Place = {
+/** The table of a select under an alias of its own, with conditions on its rows. */
+export type FilteredTable = {
   readonly row: string;
   readonly table: Fragment;
   readonly conditions: readonly Fragment[];
-  /** All of them. */
+  /** The conditions as a WHERE clause. */
   readonly where: Fragment;
 };
 
 /** Returns the table of a select under a new alias, with the conditions on its rows. */
-export function placeOf(select: Select, aliases: Aliases, { correlate, outer }: Origin): Place {
+export function filteredTable(
+  select: Select,
+  aliases: Aliases,
+  { correlate, outer }: Correlation,
+): FilteredTable {
   const row = aliases.next();
   const conditions = [
     ...(correlate ? [correlate(row)] : []),
@@ -49,13 +54,18 @@ export function placeOf(select: Select, aliases: Aliases, { correlate, outer }: 
     row,
     conditions,
     where: whereClause(conditions),
-    table: sql`${sourceOf(select, outer ?? row)} ${id(row)}`,
+    table: sql`${rowSource(select, outer ?? row)} ${id(row)}`,
   };
 }
 
 /** Returns the rows a select describes, each as JSON text. */
-export function rowsOf(select: Select, aliases: Aliases, rowPieces: RowPieces, origin: Origin = {}): Rows {
-  const place = placeOf(select, aliases, origin);
+export function rowsOf(
+  select: Select,
+  aliases: Aliases,
+  rowPieces: RowPieces,
+  origin: Correlation = {},
+): Rows {
+  const place = filteredTable(select, aliases, origin);
   const { row, table, where } = place;
   if (isLimited(select)) return limitedRows(select, place, aliases, rowPieces);
   const joins = new Joins(aliases);
@@ -70,13 +80,13 @@ export function isLimited(select: Select): boolean {
   return select.limit !== null || select.offset !== null || select.distinctOn.length > 0;
 }
 
-function limitedRows(select: Select, place: Place, aliases: Aliases, rowPieces: RowPieces): Rows {
+function limitedRows(select: Select, place: FilteredTable, aliases: Aliases, rowPieces: RowPieces): Rows {
   const { row } = place;
   const before = new Joins(aliases);
   const terms = orderTerms(select.orderBy, row, before);
   const after = new Joins(aliases);
   const json = concatenate(rowPieces(select.fields, row, after));
-  // A join is free to return rows in another order; without one the subquery's stays.
+  // A join may return rows in any order; without a join, the order of the subquery is kept.
   const mustReorder = !after.isEmpty && terms.length > 0;
   const carried = mustReorder ? carriedColumns(terms) : empty;
   const from = sql`${limitedTable(select, place, { terms, joins: before, carried })}${after.clauses()}`;
@@ -86,14 +96,14 @@ function limitedRows(select: Select, place: Place, aliases: Aliases, rowPieces: 
 
 type Order = {
   readonly terms: readonly OrderTerm[];
-  /** What the terms need beside the table. */
+  /** The joins that the terms need. */
   readonly joins: Joins;
-  /** Columns for those who order again outside. */
+  /** Columns carried out of the subquery for an order outside it. */
   readonly carried: Fragment;
 };
 
-/** The rows a limit, an offset or `distinct on` leaves of the table, under the table's alias. */
-export function limitedTable(select: Select, { row, table, where }: Place, order: Order): Fragment {
+/** Returns the rows that a limit, an offset or `distinct on` leaves, under the alias of the table. */
+export function limitedTable(select: Select, { row, table, where }: FilteredTable, order: Order): Fragment {
   const columns = sql`${distinctClause(select, row, order)}${id(row)}.*${order.carried}`;
   const offset = select.offset === null ? empty : sql` offset ${integer(select.offset)}`;
   const rows = sql`from ${table}${order.joins.clauses()}${where}${orderClause(order.terms)}${limitClause(select)}${offset}`;
@@ -112,13 +122,13 @@ function sorted(query: Fragment, aliases: Aliases): Rows {
 }
 
 /** Returns the source of the rows in a FROM clause: the table, a call that returns rows of it, a native query, or the request. */
-export function sourceOf(select: Select, outer: string): Fragment {
+export function rowSource(select: Select, outer: string): Fragment {
   if (!select.from) return qualified(select.table);
   if ('keys' in select.from) return keyRows(select.from);
   return 'code' in select.from ? nativeRows(select.from) : functionCall(select.from, outer);
 }
 
-/** One row for each place in the lists, which are equally long. */
+/** Returns one row per index of the lists, which have equal length. */
 function keyRows({ keys, ordinal }: Keys): Fragment {
   const values = join(
     keys.map((key) => param(key.values)),
@@ -128,7 +138,7 @@ function keyRows({ keys, ordinal }: Keys): Fragment {
   return sql`(select * from unnest(${values}) with ordinality ${id('given')}(${columns}))`;
 }
 
-/** A function of one row that returns null returns a row of nulls, too. */
+/** Excludes the row of nulls that a function of one row returns for null. */
 export function isThere(row: string): Fragment {
   return sql`not (${id(row)} is null)`;
 }

@@ -6,12 +6,12 @@ import { type Fragment, sql } from './fragment.ts';
 import { Joins } from './join.ts';
 import { concatenate, joinedRows, jsonArray } from './json.ts';
 import { carriedColumns, directed, orderClause, orderTerms, outside } from './order-by.ts';
-import { limitedTable, placeOf } from './rows.ts';
+import { filteredTable, limitedTable } from './rows.ts';
 import type { Aliases } from './scope.ts';
 import { rowJson } from './table.ts';
 
 export function streamQuery(select: Select, aliases: Aliases): Fragment {
-  const place = placeOf(select, aliases, {});
+  const place = filteredTable(select, aliases, {});
   const joins = new Joins(aliases);
   const terms = orderTerms(select.orderBy, place.row, joins);
   const rows = limitedTable(select, place, { terms, joins, carried: carriedColumns(terms) });

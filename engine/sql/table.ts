@@ -4,7 +4,7 @@
 import type { Field, Select } from '../plan/query-types.ts';
 import type { Join, Predicate } from '../resolve/predicate.ts';
 import { aggregateQuery } from './aggregate.ts';
-import { condition, matches, shown, whereClause } from './bool-exp.ts';
+import { condition, matches, visibleOrNull, whereClause } from './bool-exp.ts';
 import { connectionQuery } from './connection.ts';
 import { type Fragment, id, sql } from './fragment.ts';
 import { functionCall } from './function.ts';
@@ -22,7 +22,7 @@ import {
   text,
 } from './json.ts';
 import { nodeId } from './opaque.ts';
-import { isThere, type Origin, rowsOf, sourceOf } from './rows.ts';
+import { type Correlation, isThere, rowSource, rowsOf } from './rows.ts';
 import { type Aliases, columnOf, rowScope } from './scope.ts';
 
 /** A query of one column and one row. */
@@ -40,7 +40,7 @@ export function rowQuery(select: Select, aliases: Aliases): Fragment {
     ...(select.from ? [isThere(row)] : []),
     condition(select.where, rowScope(row, aliases)),
   ]);
-  return sql`select ${json} from ${sourceOf(select, row)} ${id(row)}${joins.clauses()}${where}`;
+  return sql`select ${json} from ${rowSource(select, row)} ${id(row)}${joins.clauses()}${where}`;
 }
 
 /** One row's JSON object; joins for its object relationships are added to `joins`. */
@@ -98,10 +98,10 @@ function shownPieces(
   aliases: Aliases,
 ): readonly Piece[] {
   if (!visibleIf) return pieces;
-  return [expression(sql`coalesce(${shown(concatenate(pieces), visibleIf, row, aliases)}, 'null')`)];
+  return [expression(sql`coalesce(${visibleOrNull(concatenate(pieces), visibleIf, row, aliases)}, 'null')`)];
 }
 
-function joinedTo(on: Join, row: string): Origin {
+function joinedTo(on: Join, row: string): Correlation {
   return { correlate: (inner) => matches(on, row, inner) };
 }
 
