@@ -26,7 +26,7 @@ async function wholeAt(): Promise<number> {
   return (await replicas[0].database.sql(sql))[0]!['version'] as number;
 }
 
-test('after many patches of the ledger by both, both have all of them, and so has who starts', async () => {
+test('two replicas that patch the ledger concurrently both see every patch, and so does an engine that starts later', async () => {
   await patch(replicas[0], entries(0, 500, 0));
   const first = await wholeAt();
   expect(first).toBe(replicas[0].state.snapshot().resourceVersion);

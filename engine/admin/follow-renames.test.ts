@@ -34,7 +34,7 @@ function followed(table: Table, source = 'default'): Table {
   return followRenames(metadataOf([table], source), RENAMES).sources[0]!.tables[0]!;
 }
 
-test('a document that names none of the renamed stays as it is, absent keys absent', () => {
+test('a document without references to renamed objects is unchanged, and absent keys stay absent', () => {
   const metadata = metadataOf([
     { table: name('tag') },
     {

@@ -47,7 +47,7 @@ async function xidOf(end: 'commit' | 'rollback'): Promise<string> {
   return row!['xid'] as string;
 }
 
-test('a source that has committed takes the document along when an engine starts', async () => {
+test('an intent is applied at the next start if its source has committed', async () => {
   await leaveIntent(await xidOf('commit'));
   const next = await startTestEngine({}, engine);
   expect(tables(next)).toEqual(['book', 'author']);
@@ -55,7 +55,7 @@ test('a source that has committed takes the document along when an engine starts
   await next.close();
 });
 
-test('a source that has not committed leaves the document as it was', async () => {
+test('an intent is dropped at the next start if its source has not committed', async () => {
   await leaveIntent(await xidOf('rollback'));
   const next = await startTestEngine({}, engine);
   expect(tables(next)).toEqual(['book']);
@@ -63,13 +63,13 @@ test('a source that has not committed leaves the document as it was', async () =
   await next.close();
 });
 
-test('an engine that writes next settles it first, and writes on top of it', async () => {
+test('the next engine that writes completes the intent first, and writes on the result', async () => {
   await leaveIntent(await xidOf('commit'));
   await engine.must(op('pg_untrack_table', { source: 'other', table: 'book' }));
   expect(tables()).toEqual(['author']);
 });
 
-test('a client that names the version from before is told, and the next finds it settled', async () => {
+test('a client that names the earlier version gets a conflict, and the next request finds the intent completed', async () => {
   await leaveIntent(await xidOf('commit'));
   const version = engine.state.snapshot().resourceVersion;
   const untrack = {
@@ -80,7 +80,7 @@ test('a client that names the version from before is told, and the next finds it
   expect(tables()).toEqual(['book', 'author']);
 });
 
-test('a source that is down does not keep the others from being written to', async () => {
+test('an unreachable source does not block writes to the others', async () => {
   const xid = await xidOf('commit');
   await engine.database.sql('create table local (id int primary key)');
   await leaveIntent(xid);
@@ -98,7 +98,7 @@ test('a source that is down does not keep the others from being written to', asy
   expect(tables()).toEqual(['book']);
 });
 
-test('SQL on a source leaves no intent behind, whether it is done or refused', async () => {
+test('SQL on a source leaves no intent, whether it succeeds or fails', async () => {
   await engine.must(op('run_sql', { source: 'other', sql: 'alter table book rename to tome' }));
   const late = `alter table tome rename to book; alter table book add column n int unique deferrable initially deferred;
     insert into book values (1, 1), (2, 1)`;

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => engine.close());
 
-test('puts objects with what is nested in them, whatever order they come in, and keeps the rest', async () => {
+test('puts objects with their nested objects in any order, and keeps the rest', async () => {
   const book = engine.state.snapshot().metadata.sources[0]!.tables[0];
   const answer = await engine.must(patch({ put: [rule('id'), author], include_keys: true }));
   expect(answer).toEqual({
@@ -44,7 +44,7 @@ test('puts objects with what is nested in them, whatever order they come in, and
   expect(engine.state.snapshot().metadata.sources[0]!.tables[0]).toBe(book);
 });
 
-test('a dry run says what would not fit, and stores nothing', async () => {
+test('a dry run reports inconsistencies and stores nothing', async () => {
   const before = engine.state.snapshot();
   const answer = await engine.must(patch({ put: [rule('nothing')], dry_run: true, include_keys: true }));
   expect(answer).toMatchObject({
@@ -54,7 +54,7 @@ test('a dry run says what would not fit, and stores nothing', async () => {
   expect(engine.state.snapshot().resourceVersion).toBe(before.resourceVersion);
 });
 
-test('removes objects, and is content where there is none', async () => {
+test('removes objects, and ignores missing ones', async () => {
   await engine.must(patch({ put: [rule('id', 'name')] }));
   await engine.must(patch({ remove: [READER, 'action/never'] }));
   expect((await tables())[0]).toEqual({ table: { name: 'author', schema: 'public' } });

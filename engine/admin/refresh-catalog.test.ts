@@ -18,7 +18,7 @@ const printsOf = (snapshot: Awaited<ReturnType<typeof again>>) => {
   return catalog && !('error' in catalog) ? catalog.fingerprints : undefined;
 };
 
-test('a change that leaves the catalog as it was keeps the model, and with it every plan', async () => {
+test('a change that does not affect the catalog keeps the model and therefore every cached plan', async () => {
   const before = engine.state.snapshot();
   await engine.database.sql('alter table author alter name set statistics 7');
   const after = await again();
@@ -26,7 +26,7 @@ test('a change that leaves the catalog as it was keeps the model, and with it ev
   expect(printsOf(after)).not.toEqual(printsOf(before));
 });
 
-test('a new column is in the new model, and the stored document is what it was', async () => {
+test('a new column is in the new model, and the stored document is unchanged', async () => {
   const before = engine.state.snapshot();
   await engine.database.sql('alter table author add born date');
   const after = await again();
@@ -35,7 +35,7 @@ test('a new column is in the new model, and the stored document is what it was',
   expect(after?.versions).toEqual(before.versions);
 });
 
-test('triggers of a table that was made anew are there again', async () => {
+test('triggers of a recreated table are restored', async () => {
   const trigger = { name: 'told', webhook: 'http://127.0.0.1:9', insert: { columns: '*' } };
   await engine.must(op('pg_create_event_trigger', { source: 'default', table: 'author', ...trigger }));
   const triggers = () => engine.database.sql("select from pg_trigger where tgrelid = 'author'::regclass");

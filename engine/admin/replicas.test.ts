@@ -33,7 +33,7 @@ async function stored(): Promise<readonly string[]> {
   return (document.metadata.query_collections ?? []).map(({ name }) => name).toSorted();
 }
 
-test('whole documents written through both: what was acknowledged is there, what was refused is not', async () => {
+test('documents replaced through both replicas: acknowledged writes are stored, refused ones are not', async () => {
   const names = Array.from({ length: WRITES }, (_, i) => `whole_${i}`);
   const writes = names.map(async (name, i) => ({ name, ...(await replaceWith(replicas[i % 2]!, name)) }));
   const answers = await Promise.all(writes);
@@ -42,7 +42,7 @@ test('whole documents written through both: what was acknowledged is there, what
   expect((await stored()).filter((name) => name.startsWith('whole_'))).toEqual(applied.toSorted());
 });
 
-test('single objects written through both without a version: each is there or was refused with 409', async () => {
+test('objects changed through both replicas without a version: each change is stored or refused with 409', async () => {
   const names = Array.from({ length: WRITES }, (_, i) => `single_${i}`);
   const writes = names.map(async (name, i) => ({
     name,
@@ -54,7 +54,7 @@ test('single objects written through both without a version: each is there or wa
   expect((await stored()).filter((name) => name.startsWith('single_'))).toEqual(applied.toSorted());
 });
 
-test('SQL through both: what was acknowledged is in the database and in the metadata', async () => {
+test('SQL through both replicas: acknowledged changes are in the database and in the metadata', async () => {
   const tables = Array.from({ length: 12 }, (_, i) => `t${i}`);
   const writes = tables.map(async (table, i) => {
     const sql = op('run_sql', { source: 'default', sql: `create table ${table} (id int primary key)` });

@@ -42,7 +42,7 @@ test('every version of the document is a revision, with when, by whom and with w
   expect(before1).toMatchObject({ resource_version: version() - 1, author: 'engine', operations: [] });
 });
 
-test('what is refused, and what only touches the version or the state of a client, makes no revision', async () => {
+test('a refused request creates no revision, nor does one that changes only the version or the state of a client', async () => {
   const before = await revisions();
   await engine.metadata(op('pg_track_table', { table: 'nobody' }));
   await engine.must(op('reload_metadata'));
@@ -50,7 +50,7 @@ test('what is refused, and what only touches the version or the state of a clien
   expect(await revisions()).toEqual(before);
 });
 
-test('no more are kept than was said', async () => {
+test('only the configured number of revisions is kept', async () => {
   for (const name of ['a', 'b', 'c', 'd', 'e']) {
     await engine.must(op('create_query_collection', { name, definition: { queries: [] } }));
   }
@@ -59,14 +59,14 @@ test('no more are kept than was said', async () => {
   expect(await revisions({ limit: 2 })).toEqual(kept.slice(0, 2));
 });
 
-test('none is kept where none is wanted', async () => {
+test('no revision is kept if the number is 0', async () => {
   const replica = await startTestEngine({ keptRevisions: 0 }, engine);
   await replica.must(op('track_table', 'author'));
   expect(await revisions()).toEqual([]);
   await replica.close();
 });
 
-test('rollback_metadata makes the document what it was, as a revision of its own', async () => {
+test('rollback_metadata restores the document as a new revision', async () => {
   await engine.must(op('track_table', 'author'));
   const then = version();
   await engine.must(op('bulk', [op('untrack_table', 'author'), op('track_table', 'book')]));
@@ -82,7 +82,7 @@ test('rollback_metadata makes the document what it was, as a revision of its own
   });
 });
 
-test('rollback_metadata to a document that does not fit any more is refused, unless that is allowed', async () => {
+test('rollback_metadata to an inconsistent document is refused, unless that is allowed', async () => {
   await engine.must(op('track_table', 'author'));
   const then = version();
   await engine.must(op('untrack_table', 'author'));
@@ -101,7 +101,7 @@ test('rollback_metadata to a document that does not fit any more is refused, unl
   expect(tracked()).toEqual(['author']);
 });
 
-test('a revision that is not kept cannot be gone back to', async () => {
+test('a deleted revision cannot be restored', async () => {
   expect(await engine.metadata(op('rollback_metadata', { resource_version: 999 }))).toEqual({
     status: 400,
     body: { path: '$.args', error: 'metadata revision 999 does not exist', code: 'not-exists' },

@@ -113,7 +113,7 @@ async function ask(type: string, args: object, headers: Record<string, string> =
 const articles = (args: object, headers = {}) => ask('select', { table: 'article', ...args }, headers);
 
 describe('select', () => {
-  test('answers with columns in the order asked, related rows and computed fields among them', async () => {
+  test('returns columns in the requested order, including related rows and computed fields', async () => {
     const columns = [
       'name',
       'label',
@@ -125,7 +125,7 @@ describe('select', () => {
     ]);
   });
 
-  test('a star is all columns, and a second one those of related rows', async () => {
+  test('a star selects all columns, and a nested star those of related rows', async () => {
     const where = { id: 1 };
     expect(await ask('select', { table: 'author', columns: ['*'], where })).toEqual([
       { id: 1, name: 'ann', secret: 'x', born: '2000-01-01' },
@@ -134,7 +134,7 @@ describe('select', () => {
     expect(deep).toMatchObject({ name: 'ann', articles: [{ title: 'one', votes: 1 }, { title: 'two' }] });
   });
 
-  test('however many stars there are, what they stand for has an end', async () => {
+  test('the number of columns that nested stars expand to is limited', async () => {
     const stars = (levels: number) => Array.from({ length: levels }, () => '*').join('.');
     const refused = (columns: readonly unknown[]) => ask('select', { table: 'author', columns });
     const many = { code: 'validation-failed', error: 'the request selects more than 20000 fields' };
@@ -148,7 +148,7 @@ describe('select', () => {
     expect(await ask('select', { table: 'author', columns: [nested] })).toMatchObject(deep);
   });
 
-  test('conditions have the operators of rules, in both spellings, and reach related rows', async () => {
+  test('conditions support the operators of permissions in both spellings, and related rows', async () => {
     const asked = {
       columns: ['title'],
       where: { $or: [{ id: { $gt: 2 } }, { author: { name: { _like: 'a%' } } }] },
@@ -158,7 +158,7 @@ describe('select', () => {
     ).toEqual([{ title: 'two' }, { title: 'one' }]);
   });
 
-  test('every digit of a number counts', async () => {
+  test('every digit of a number is compared', async () => {
     const response = await engine.fetch('/v1/query', {
       method: 'POST',
       body: `{"type": "select", "args": {"table": "article", "columns": ["id", "price"],
@@ -167,13 +167,13 @@ describe('select', () => {
     expect(await response.text()).toBe('[{"id":9007199254740993,"price":0.10}]');
   });
 
-  test('rows are ordered by those they refer to, when these are asked for', async () => {
+  test('rows are ordered by related rows if these are selected', async () => {
     const columns = ['id', { name: 'author', columns: ['name'] }];
     const rows = (await articles({ columns, order_by: ['-author.name', 'id'] })) as { author: object }[];
     expect(rows.map(({ author }) => author)).toEqual([{ name: 'bob' }, { name: 'ann' }, { name: 'ann' }]);
   });
 
-  test('text that looks like a session variable is text', async () => {
+  test('text that looks like a session variable is compared as text', async () => {
     const asked = { columns: ['id'], where: { title: 'X-Engine-User-Id' } };
     expect(await articles(asked, USER(1))).toEqual([]);
   });
@@ -187,7 +187,7 @@ describe('select', () => {
 });
 
 describe('a role', () => {
-  test('sees its rows, its columns and no more than its limit', async () => {
+  test('sees only its rows and columns, up to its limit', async () => {
     expect(await articles({ columns: ['*'], order_by: 'id' }, USER(1))).toEqual([
       { id: 1, title: 'one', author_id: 1, is_published: true },
       { id: 2, title: 'two', author_id: 1, is_published: false },
@@ -196,7 +196,7 @@ describe('a role', () => {
     expect(others).toEqual([{ title: 'one' }, { title: 'three' }]);
   });
 
-  test('sees its rows through relationships, and none of their hidden columns', async () => {
+  test('sees related rows that it may select, without their masked columns', async () => {
     const asked = { table: 'author', columns: ['name', { name: 'articles', columns: ['title'] }] };
     expect(await ask('select', { ...asked, order_by: 'id' }, USER(2))).toEqual([
       { name: 'ann', articles: [{ title: 'one' }] },
@@ -222,13 +222,13 @@ describe('a role', () => {
     expect(JSON.stringify(body)).not.toContain('internal');
   });
 
-  test('learns nothing of hidden rows by a condition on related ones', async () => {
+  test('learns nothing about hidden rows from a condition on related rows', async () => {
     const where = { articles: { title: 'two' } };
     expect(await ask('select', { table: 'author', columns: ['id'], where }, USER(1))).toEqual([{ id: 1 }]);
     expect(await ask('select', { table: 'author', columns: ['id'], where }, USER(2))).toEqual([]);
   });
 
-  test('cannot ask for rows of a table beside, nor for any other operation in a bulk of rows', async () => {
+  test('can neither select rows of another table nor perform another operation in a bulk of row operations', async () => {
     const exists = { _exists: { _table: 'author', _where: { secret: 'x' } } };
     expect(await articles({ columns: ['id'], where: exists }, USER(1))).toMatchObject({
       code: 'not-supported',
@@ -242,7 +242,7 @@ describe('a role', () => {
     });
   });
 
-  test('that is held to API limits has to ask by GraphQL', async () => {
+  test('with API limits must use GraphQL', async () => {
     await engine.admin('set_api_limits', { disabled: false, depth_limit: { global: 5 } });
     expect(await articles({ columns: ['id'] }, USER(1))).toMatchObject({ code: 'not-supported' });
     expect(await articles({ columns: ['id'], limit: 1 })).toHaveLength(1);
@@ -251,7 +251,7 @@ describe('a role', () => {
 });
 
 describe('count', () => {
-  test('counts rows the role may see, and distinct values', async () => {
+  test('counts the rows that the role may select, and distinct values', async () => {
     expect(await ask('count', { table: 'article' })).toEqual({ count: 3 });
     expect(await ask('count', { table: 'article', distinct: ['author_id'] })).toEqual({ count: 2 });
     expect(await ask('count', { table: 'article', where: { is_published: false } }, USER(2))).toEqual({
@@ -270,7 +270,7 @@ describe('count', () => {
 describe('insert', () => {
   const titled = (id: number, title: string) => ({ id, title });
 
-  test('has the presets and the check of the role, and gives back what it may read', async () => {
+  test('applies the role’s presets and check, and returns what the role may select', async () => {
     const args = { table: 'article', objects: [titled(5, 'five')], returning: ['id', 'author_id'] };
     expect(await ask('insert', args, USER(2))).toEqual({
       affected_rows: 1,
@@ -291,7 +291,7 @@ describe('insert', () => {
     expect(await ask('count', { table: 'article' })).toEqual({ count: 3 });
   });
 
-  test('on conflict ignores or updates, named by constraint or by columns', async () => {
+  test('ignores or updates on conflict, by constraint or by columns', async () => {
     const insert = (on_conflict: object, title = 'new') =>
       ask('insert', { table: 'article', objects: [{ id: 1, author_id: 1, title }], on_conflict });
     expect(await insert({ action: 'ignore' })).toEqual({ affected_rows: 0 });
@@ -300,7 +300,7 @@ describe('insert', () => {
     expect(await articles({ columns: ['title'], where: { id: 1 } })).toEqual([{ title: 'new' }]);
   });
 
-  test('on conflict a role updates its own rows, and only the columns it may update', async () => {
+  test('updates on conflict only the role’s own rows and permitted columns', async () => {
     const upsert = (user: number) =>
       ask(
         'insert',
@@ -321,7 +321,7 @@ describe('insert', () => {
 });
 
 describe('update', () => {
-  test('sets, increments, multiplies and gives the default', async () => {
+  test('sets, increments, multiplies and resets to the default', async () => {
     const changes = {
       $set: { title: 'new' },
       $inc: { votes: 5 },
@@ -335,7 +335,7 @@ describe('update', () => {
     });
   });
 
-  test('reaches the rows of the role alone, with its presets', async () => {
+  test('changes only the role’s rows, with its presets', async () => {
     const change = {
       table: 'article',
       where: {},
@@ -359,20 +359,20 @@ describe('update', () => {
     expect(await articles({ columns: ['*'], order_by: 'id' })).toEqual(before);
   });
 
-  test('needs a condition, be it an empty one', async () => {
+  test('requires a condition, which may be empty', async () => {
     expect(await ask('update', { table: 'article', $set: { votes: 1 } })).toMatchObject({
       code: 'parse-failed',
     });
   });
 });
 
-test('delete reaches the rows of the role alone', async () => {
+test('delete removes only the role’s rows', async () => {
   const all = { table: 'article', where: {}, returning: ['title'] };
   expect(await ask('delete', all, USER(1))).toEqual({ affected_rows: 1, returning: [{ title: 'two' }] });
   expect(await ask('count', { table: 'article' })).toEqual({ count: 2 });
 });
 
-test('a bulk that tracks a table, fills it and fails leaves nothing', async () => {
+test('a bulk that tracks a table, fills it and fails leaves no change', async () => {
   const body = await ask('bulk', [
     { type: 'run_sql', args: { sql: 'create table note (id int primary key)' } },
     { type: 'track_table', args: 'note' },

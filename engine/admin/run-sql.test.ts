@@ -137,7 +137,7 @@ describe('failures', () => {
     },
   });
 
-  test('say what the database said', async () => {
+  test('contain the database’s message', async () => {
     const sql = 'select nme from author';
     await expectRefusal(
       sql,
@@ -149,14 +149,14 @@ describe('failures', () => {
     );
   });
 
-  test('undo what ran before them', async () => {
+  test('undo earlier statements', async () => {
     const sql = `create table gone (id int); insert into note values (9, 'x'); select 1/0`;
     await expectRefusal(sql, failure(sql, { status_code: '22012', message: 'division by zero' }));
     expect(await exists('gone')).toBe(false);
     expect(await engine.database.sql('select * from note')).toEqual([]);
   });
 
-  test('hide the database’s words when told to', async () => {
+  test('hide the database’s message if that is configured', async () => {
     const { runAdmin } = await import('./run.ts');
     const { body } = await runAdmin(engine.state, op('run_sql', { sql: 'select nonsense' }), {
       endpoint: '/v1/query',
@@ -166,7 +166,7 @@ describe('failures', () => {
     expect(body).toEqual({ path: '$.args', error: 'query execution failed', code: 'postgres-error' });
   });
 
-  test('of a constraint checked at the end leave nothing behind', async () => {
+  test('of a deferred constraint leave no change', async () => {
     const sql = `alter table article add constraint later unique (title) deferrable initially deferred;
       insert into article (title) values ('same'), ('same')`;
     const before = snapshot();
@@ -202,7 +202,7 @@ describe('read_only', () => {
 });
 
 describe('a change of the schema', () => {
-  test('shows in the model at once', async () => {
+  test('changes the model immediately', async () => {
     await engine.sql('alter table note add column extra int');
     expect(tableOf('note')?.columnByName.has('extra')).toBe(true);
     await engine.sql('create table fresh (id int primary key)');
@@ -210,7 +210,7 @@ describe('a change of the schema', () => {
     expect(tableOf('fresh')).toBeDefined();
   });
 
-  test('that drops a tracked table takes its own objects along', async () => {
+  test('that drops a tracked table removes the table’s objects', async () => {
     expect(await engine.sql('drop table note')).toMatchObject({
       status: 200,
       body: { result_type: 'CommandOk' },
@@ -225,7 +225,7 @@ describe('a change of the schema', () => {
     code: 'dependency-error',
   });
 
-  test('that drops a table others depend on is refused with the list', async () => {
+  test('that drops a table with dependents is refused with the list of them', async () => {
     await expectRefusal(
       'drop table article cascade',
       dropped(
@@ -235,7 +235,7 @@ describe('a change of the schema', () => {
     expect(await exists('titles')).toBe(true);
   });
 
-  test('that drops one column is refused with what leans on it, and nothing else', async () => {
+  test('that drops one column is refused with the dependents of that column only', async () => {
     await expectRefusal(
       'alter table author drop column name',
       dropped('permission author.user.select in source "default"'),
@@ -252,7 +252,7 @@ describe('a change of the schema', () => {
     );
   });
 
-  test('drops the dependents too, with cascade, and is an ordinary success', async () => {
+  test('with cascade removes the dependents, too', async () => {
     expect(await engine.sql('drop table article cascade', { cascade: true })).toEqual({
       status: 200,
       body: { result_type: 'CommandOk', result: null },
@@ -263,7 +263,7 @@ describe('a change of the schema', () => {
     expect(snapshot().inconsistencies).toEqual([]);
   });
 
-  test('that drops a column only `*` covers needs no cascade, and forgets the column’s settings', async () => {
+  test('that drops a column which only `*` selects needs no cascade, and removes the column’s settings', async () => {
     await engine.must(
       op('set_table_customization', {
         table: 'note',
@@ -278,7 +278,7 @@ describe('a change of the schema', () => {
     expect(definitionOf('note').configuration?.column_config).not.toHaveProperty('text');
   });
 
-  test('that renames a table is followed everywhere', async () => {
+  test('that renames a table is followed in every reference', async () => {
     expect(await engine.sql('alter table author rename to writer')).toMatchObject({ status: 200 });
     expect(tracked()).toEqual(['writer', 'article', 'note', 'titles']);
     expect(snapshot().inconsistencies).toEqual([]);
@@ -311,7 +311,7 @@ describe('a change of the schema', () => {
     });
   });
 
-  test('that gives a table another schema is followed too', async () => {
+  test('that moves a table to another schema is followed', async () => {
     await engine.sql('create schema if not exists archive; alter table note set schema archive');
     expect(
       snapshot().metadata.sources[0]!.tables.map(({ table }) => `${table.schema}.${table.name}`),
@@ -319,7 +319,7 @@ describe('a change of the schema', () => {
     await engine.sql('drop schema archive cascade');
   });
 
-  test('that gives a column another type is refused when a fixed value leans on it, cascade or not', async () => {
+  test('that changes the type of a column is refused if a fixed value depends on it, with and without cascade', async () => {
     const sql = 'alter table article alter column is_public drop default, alter column is_public type text';
     for (const args of [{}, { cascade: true }]) {
       await expectRefusal(
@@ -336,7 +336,7 @@ describe('a change of the schema', () => {
     }
   });
 
-  test('that gives a column another type is followed where only session variables are compared', async () => {
+  test('that changes the type of a column is followed if only session variables are compared with it', async () => {
     await engine.must(
       op('bulk', [
         op('drop_select_permission', { table: 'author', role: 'user' }),
@@ -360,7 +360,7 @@ describe('a change of the schema', () => {
     }
   });
 
-  test('that makes a view anew keeps what is tracked', async () => {
+  test('that recreates a view keeps it tracked', async () => {
     expect(
       await engine.sql('drop view titles; create view titles as select id, title, is_public from article'),
     ).toMatchObject({ status: 200 });
@@ -376,7 +376,7 @@ describe('a change of the schema', () => {
     expect(snapshot().resourceVersion).toBe(resourceVersion + 1);
   });
 
-  test('unchecked, leaves inconsistent objects where there were none', async () => {
+  test('without a check may make objects inconsistent', async () => {
     expect(
       await engine.sql('drop table article cascade', { check_metadata_consistency: false }),
     ).toMatchObject({ status: 200 });
@@ -384,14 +384,14 @@ describe('a change of the schema', () => {
     expect(tracked()).toContain('article');
   });
 
-  test('does not count what was inconsistent already', async () => {
+  test('is not refused for earlier inconsistencies', async () => {
     await engine.sql('drop table note', { check_metadata_consistency: false });
     expect(snapshot().inconsistencies.map(({ key }) => key)).toEqual(['table/default/public/note']);
     expect(await engine.sql('drop view titles')).toMatchObject({ status: 200 });
     expect(tracked()).toEqual(['author', 'article', 'note']);
   });
 
-  test('behind the back of a function is noticed when asked for', async () => {
+  test('inside a function is followed if check_metadata_consistency is set', async () => {
     await engine.sql(
       `create function sneak() returns void language plpgsql as $$ begin execute 'alter table note add sly int'; end $$`,
     );
@@ -404,7 +404,7 @@ describe('no_transaction', () => {
   const sql =
     'create table users (created_at timestamp); -- one\ncreate index concurrently users_created on users (created_at);';
 
-  test('runs what cannot run in a transaction', async () => {
+  test('runs statements that cannot run in a transaction', async () => {
     expect(await engine.sql(sql)).toMatchObject({
       status: 400,
       body: {
@@ -423,14 +423,14 @@ describe('no_transaction', () => {
     expect(await exists('users_created')).toBe(true);
   });
 
-  test('keeps what ran before a failure', async () => {
+  test('keeps the statements before a failure', async () => {
     expect(
       await engine.sql('create table half (id int); select 1/0', { no_transaction: true }),
     ).toMatchObject({ status: 400 });
     expect(await exists('half')).toBe(true);
   });
 
-  test('after SQL in a transaction of the same bulk does not wait for it for ever', async () => {
+  test('does not wait forever for SQL in a transaction of the same bulk', async () => {
     const { status } = await engine.query(
       op('bulk', [
         op('run_sql', { sql: 'create table users (created_at timestamp)' }),
@@ -444,7 +444,7 @@ describe('no_transaction', () => {
   });
 });
 
-test('settings a statement leaves on its connection are not inherited', async () => {
+test('settings that a statement changes do not leak to other requests', async () => {
   await engine.sql(`create role pauper; set session authorization pauper; set search_path to nowhere`);
   for (let i = 0; i < 5; i++) {
     expect(await engine.sql('select count(*) from author where session_user <> $$pauper$$')).toMatchObject({

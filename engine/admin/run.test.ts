@@ -33,7 +33,7 @@ const authorRelationship = (column = 'author_id') =>
 const userMaySelect = (filter: unknown = {}, columns: unknown = '*') =>
   op('create_select_permission', { table: 'author', role: 'user', permission: { columns, filter } });
 
-describe('a body that is no operation is refused and changes nothing', () => {
+describe('a body that is not an operation is refused and changes nothing', () => {
   const refused = (path: string, error: string) => ({ path, error, code: 'parse-failed' });
 
   test.each<[string, unknown, unknown]>([
@@ -85,7 +85,7 @@ describe('a body that is no operation is refused and changes nothing', () => {
   });
 });
 
-describe('an operation that cannot be done is refused with its place and changes nothing', () => {
+describe('an operation that fails is refused with its path and changes nothing', () => {
   test.each<[string, unknown, Record<string, unknown>]>([
     [
       'arguments of a wrong type',
@@ -132,7 +132,7 @@ describe('an operation that cannot be done is refused with its place and changes
     expect(state()).toEqual(before);
   });
 
-  test('a table tracked twice, in each endpoint’s words', async () => {
+  test('a table that is tracked twice, in the wording of each endpoint', async () => {
     await engine.must(op('track_table', 'author'));
     const before = state();
     expect(await engine.query(op('track_table', 'author'))).toEqual({
@@ -146,7 +146,7 @@ describe('an operation that cannot be done is refused with its place and changes
     expect(state()).toEqual(before);
   });
 
-  test('an object that would be inconsistent: the cause, and the object for administrators', async () => {
+  test('an object that would be inconsistent: the error is the cause, and internal lists the object', async () => {
     await engine.must(op('bulk', [op('track_table', 'author'), op('track_table', 'article')]));
     const { body } = await engine.metadata(
       op('pg_create_object_relationship', authorRelationship('published').args),
@@ -167,7 +167,7 @@ describe('an operation that cannot be done is refused with its place and changes
     });
   });
 
-  test('an object others stand on: its cause, whatever follows from it', async () => {
+  test('an object that others depend on: the error is its cause, not what follows from it', async () => {
     const articles = op('create_array_relationship', {
       table: 'author',
       name: 'articles',
@@ -184,7 +184,7 @@ describe('an operation that cannot be done is refused with its place and changes
     expect((body as { internal: unknown[] }).internal.length).toBeGreaterThan(1);
   });
 
-  test('everything, for anyone but an administrator', async () => {
+  test('every operation, for roles other than admin', async () => {
     const before = state();
     for (const type of ['clear_metadata', 'export_metadata', 'run_sql', 'bulk', 'nonsense']) {
       expect(await engine.send({ type, args: type === 'bulk' ? [] : {} }, '/v1/query', 'user')).toEqual({
@@ -197,7 +197,7 @@ describe('an operation that cannot be done is refused with its place and changes
 });
 
 describe('edits', () => {
-  test('answer success, show in the model and are stored', async () => {
+  test('answer success, change the model and are stored', async () => {
     const { resourceVersion } = state();
     expect(await engine.query(op('track_table', { schema: 'public', name: 'author' }))).toEqual({
       status: 200,
@@ -209,7 +209,7 @@ describe('edits', () => {
     expect((await engine.state.gateway.store.load()).metadata).toEqual(state().metadata);
   });
 
-  test('do not ask the database again, unless it may know what we do not', async () => {
+  test('introspect the database again only if an object is missing in the catalog', async () => {
     const { catalogs } = engine.state.snapshot();
     await engine.must(op('track_table', 'author'));
     expect(engine.state.snapshot().catalogs).toBe(catalogs);
@@ -220,7 +220,7 @@ describe('edits', () => {
     await engine.database.sql('drop table newcomer');
   });
 
-  test('are not blamed for what somebody else broke meanwhile', async () => {
+  test('are not refused for inconsistencies that another client caused meanwhile', async () => {
     await engine.database.sql('create table victim (id int primary key); create table other (id int)');
     await engine.must(op('bulk', [op('reload_metadata'), op('track_table', 'victim')]));
     await engine.database.sql('drop table victim; create table fresh (id int)');
@@ -229,7 +229,7 @@ describe('edits', () => {
     await engine.database.sql('drop table fresh, other');
   });
 
-  test('that change nothing leave the version alone', async () => {
+  test('that change nothing keep the version', async () => {
     await engine.must(op('bulk', [op('track_table', 'author'), userMaySelect()]));
     const { resourceVersion } = state();
     await engine.must(
@@ -238,7 +238,7 @@ describe('edits', () => {
     expect(state().resourceVersion).toBe(resourceVersion);
   });
 
-  test('a document that replaces its like is a version of its own, a dry run of it is none', async () => {
+  test('replacing the document with an equal one creates a version, a dry run of that creates none', async () => {
     const { resourceVersion, metadata } = state();
     const replace = (dry_run: boolean) => ({
       ...op('replace_metadata', { metadata, dry_run }),
@@ -285,7 +285,7 @@ describe('edits', () => {
 describe('bulk', () => {
   const items = [op('track_table', 'author'), op('track_table', 'article'), authorRelationship()];
 
-  test('answers in order, sees its own edits, and counts as one change', async () => {
+  test('answers in order, sees its own edits, and is one change', async () => {
     const { resourceVersion } = state();
     const { body } = await engine.query(op('bulk', [...items, op('export_metadata')]));
     expect(body).toEqual([
@@ -310,7 +310,7 @@ describe('bulk', () => {
     expect(state()).toEqual(before);
   });
 
-  test('judges the end, not the way there', async () => {
+  test('validates the result, not the intermediate documents', async () => {
     const drop = op('untrack_table', { table: 'author' });
     expect(await engine.query(op('bulk', [authorRelationship(), ...items]))).toMatchObject({ status: 400 });
     expect(await engine.query(op('bulk', [op('track_table', 'author'), drop, ...items]))).toMatchObject({
@@ -318,7 +318,7 @@ describe('bulk', () => {
     });
   });
 
-  test('names the item that brought an inconsistent object in', async () => {
+  test('names the item that added an inconsistent object', async () => {
     const ghost = op('track_table', 'ghost');
     const { body } = await engine.query(op('bulk', [...items, ghost, userMaySelect()]));
     expect(body).toMatchObject({ path: '$.args[3].args', code: 'not-exists' });
@@ -331,7 +331,7 @@ describe('bulk', () => {
     expect(body).toMatchObject({ code: 'already-tracked', path: '$.args[1].args[0].args' });
   });
 
-  test('that keeps going does what can be done and notes what cannot', async () => {
+  test('that keeps going performs valid items and reports the errors of the others', async () => {
     const { status, body } = await engine.metadata({
       type: 'bulk_keep_going',
       args: [
@@ -353,7 +353,7 @@ describe('bulk', () => {
     expect(state().metadata.sources[0]?.tables.map(({ table }) => table.name)).toEqual(['author', 'article']);
   });
 
-  test('with SQL is one with it: SQL before a failing edit is undone', async () => {
+  test('with SQL is atomic: SQL before a failing edit is undone', async () => {
     const sql = op('run_sql', { sql: 'create table fleeting (id int primary key)' });
     const good = await engine.query(
       op('bulk', [sql, op('track_table', 'fleeting'), op('run_sql', { sql: 'select 1 as one' })]),
@@ -391,7 +391,7 @@ describe('bulk', () => {
     await engine.must(op('run_sql', { sql: 'drop table kept' }));
   });
 
-  test('cannot be read-only and not', async () => {
+  test('cannot mix read-only SQL with writes', async () => {
     const readOnly = op('run_sql', { sql: 'select 1', read_only: true });
     expect(await engine.query(op('bulk', [op('track_table', 'author'), readOnly]))).toEqual({
       status: 400,
@@ -407,7 +407,7 @@ describe('bulk', () => {
 });
 
 describe('resource_version', () => {
-  test('lets a change through that knows the current one, and refuses another', async () => {
+  test('accepts a change that names the current version, and refuses others', async () => {
     const { resourceVersion } = state();
     const track = { ...op('pg_track_table', { table: 'author' }), resource_version: resourceVersion };
     expect(await engine.metadata(track)).toMatchObject({ status: 200 });
@@ -428,7 +428,7 @@ describe('resource_version', () => {
     expect(state()).toEqual(before);
   });
 
-  test('is told by export_metadata version 2', async () => {
+  test('is part of export_metadata version 2', async () => {
     const { body } = await engine.metadata({ ...op('export_metadata'), version: 2 });
     expect(body).toEqual({
       resource_version: state().resourceVersion,
@@ -454,7 +454,7 @@ describe('the whole document', () => {
     reason: 'Inconsistent object: no such table/view exists in source: "foobar"',
   };
 
-  test('is replaced by one that fits', async () => {
+  test('is replaced by a consistent one', async () => {
     await engine.must(op('track_table', 'author'));
     const { metadata } = state();
     await engine.must(op('clear_metadata'));
@@ -475,7 +475,7 @@ describe('the whole document', () => {
     ]);
   });
 
-  test('is not replaced by one that does not fit, and the objects are listed', async () => {
+  test('is not replaced by an inconsistent one, and the objects are listed', async () => {
     const before = state();
     for (const args of [broken(), { metadata: broken() }]) {
       const response = await engine.query(op('replace_metadata', args));
@@ -484,7 +484,7 @@ describe('the whole document', () => {
     expect(state()).toEqual(before);
   });
 
-  test('is replaced all the same when that is allowed, with a report', async () => {
+  test('is replaced by an inconsistent one if that is allowed, with a report', async () => {
     const replace = {
       ...op('replace_metadata', { metadata: broken(), allow_inconsistent_metadata: true }),
       version: 2,
@@ -506,7 +506,7 @@ describe('the whole document', () => {
     expect(state().metadata.sources[0]?.tables).toMatchObject([{ table: { name: 'author' } }]);
   });
 
-  test('can be tried: a dry run reports with keys and stores nothing', async () => {
+  test('can be validated: a dry run reports with keys and stores nothing', async () => {
     const before = state();
     const args = { metadata: broken(), allow_inconsistent_metadata: true, dry_run: true, include_keys: true };
     expect(await engine.metadata({ ...op('replace_metadata', args), version: 2 })).toEqual({
@@ -519,7 +519,7 @@ describe('the whole document', () => {
     expect(state()).toEqual(before);
   });
 
-  test('with the ledger of the operator is written in one step, and tells its version', async () => {
+  test('is written together with the operator’s ledger, and the answer has the version', async () => {
     const { resourceVersion } = state();
     const write = (ledger: unknown, version: number) =>
       engine.metadata({
@@ -560,13 +560,13 @@ describe('the whole document', () => {
     ]);
   });
 
-  test('is cleared down to the source that came with the engine', async () => {
+  test('is cleared except for the source that --database-url created', async () => {
     await engine.must(op('bulk', [op('track_table', 'author'), userMaySelect()]));
     expect(await engine.query(op('clear_metadata'))).toEqual({ status: 200, body: { message: 'success' } });
     expect(state().metadata.sources).toMatchObject([{ name: 'default', tables: [] }]);
   });
 
-  test('is reloaded: databases are asked again, and the version moves', async () => {
+  test('is reloaded: databases are introspected again, and the version increases', async () => {
     await engine.must(op('track_table', 'author'));
     const { resourceVersion } = state();
     await engine.database.sql('alter table author add column email text');
@@ -586,7 +586,7 @@ describe('the whole document', () => {
   });
 });
 
-test('the states clients keep here are stored as they are', async () => {
+test('the states of clients are stored unchanged', async () => {
   const before = state().resourceVersion;
   expect(
     await engine.metadata(op('set_catalog_state', { type: 'cli', state: { b: 1, a: [] } })),

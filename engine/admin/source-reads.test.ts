@@ -30,13 +30,13 @@ test('tables and functions of a database are listed, tracked or not', async () =
   expect(await read('pg_get_source_tables', { source: 'nowhere' })).toMatchObject({ code: 'not-exists' });
 });
 
-test('a table made by somebody else a moment ago is there', async () => {
+test('a table that another client has just created is listed', async () => {
   await engine.database.sql('create table fresh (id int)');
   expect(await read('pg_get_source_tables')).toContainEqual(named('fresh'));
   await engine.database.sql('drop table fresh');
 });
 
-test('columns and keys of a table are told', async () => {
+test('columns and keys of a table are listed', async () => {
   expect(await read('pg_get_table_info', { table: 'book' })).toEqual({
     ...named('book'),
     type: 'table',
@@ -66,7 +66,7 @@ test('columns and keys of a table are told', async () => {
   expect(await read('pg_get_table_info', { table: 'nobody' })).toMatchObject({ code: 'not-exists' });
 });
 
-test('the query of a view is told, and a table has none', async () => {
+test('the query of a view is returned, and a table has none', async () => {
   const view = (await read('pg_get_viewdef_info', { view: 'prolific' })) as { definition: string };
   expect(view).toMatchObject(named('prolific'));
   expect(view.definition).toMatch(/SELECT (book\.)?author_id\s+FROM book/);
@@ -76,7 +76,7 @@ test('the query of a view is told, and a table has none', async () => {
   });
 });
 
-test('foreign keys between tracked tables suggest relationships, until there are some', async () => {
+test('foreign keys between tracked tables suggest relationships that do not exist yet', async () => {
   const near = { table: named('book'), columns: ['author_id'], constraint_name: 'book_author_id_fkey' };
   const far = { table: named('author'), columns: ['id'] };
   const [object, array] = [
@@ -91,7 +91,7 @@ test('foreign keys between tracked tables suggest relationships, until there are
   expect(await read('pg_suggest_relationships')).toEqual({ relationships: [object, array] });
 });
 
-test('what this replica knows is told', async () => {
+test('the state of this replica is dumped', async () => {
   expect(await read('dump_internal_state')).toMatchObject({
     id: expect.any(String),
     resource_version: engine.state.snapshot().resourceVersion,
@@ -101,7 +101,7 @@ test('what this replica knows is told', async () => {
   expect(await read('list_source_kinds')).toMatchObject({ sources: [{ kind: 'postgres' }] });
 });
 
-test('concurrent_bulk runs SQL that only reads at the same time, and answers in order', async () => {
+test('concurrent_bulk runs read-only SQL concurrently, and answers in order', async () => {
   const sleep = (seconds: number) =>
     op('run_sql', { read_only: true, sql: `select pg_sleep(${seconds}), clock_timestamp()` });
   const body = op('concurrent_bulk', [sleep(0.6), sleep(0.3)]);
@@ -110,7 +110,7 @@ test('concurrent_bulk runs SQL that only reads at the same time, and answers in 
   expect(slow! - quick!).toBeGreaterThan(0);
 });
 
-test('concurrent_bulk refuses whatever could write, and runs nothing then', async () => {
+test('concurrent_bulk refuses a request with anything that could write, and runs none of it', async () => {
   const reading = op('run_sql', { read_only: true, sql: 'select 1' });
   for (const writing of [
     op('run_sql', { sql: 'select 1' }),
@@ -127,7 +127,7 @@ test('concurrent_bulk refuses whatever could write, and runs nothing then', asyn
   }
 });
 
-test('several functions are tracked or none, and a refusal names the one', async () => {
+test('several functions are tracked together or not at all, and the error names the failing one', async () => {
   const functions = [{ function: 'find' }, { function: 'find_book' }];
   const tracked = () => engine.state.snapshot().metadata.sources[0]?.functions?.length ?? 0;
   const repeated = op('pg_track_functions', { functions: [...functions, { function: 'find' }] });
@@ -141,7 +141,7 @@ test('several functions are tracked or none, and a refusal names the one', async
   expect(tracked()).toBe(0);
 });
 
-test('what there is not is refused by name', async () => {
+test('missing objects are refused by name', async () => {
   for (const asked of [op('get_source_kind_capabilities', { name: 'postgres' })]) {
     expect(await engine.metadata(asked)).toMatchObject({
       status: 400,
@@ -175,7 +175,7 @@ test('trusted hosts, metrics and federation are part of the document', async () 
   expect(metadata().sources[0]?.tables[0]).not.toHaveProperty('apollo_federation_config');
 });
 
-test('a source that is not there cannot be reloaded', async () => {
+test('a missing source cannot be reloaded', async () => {
   expect(await engine.metadata(op('reload_metadata', { reload_sources: ['default', 'x'] }))).toMatchObject({
     status: 400,
     body: { path: '$.args.reload_sources', code: 'not-exists' },

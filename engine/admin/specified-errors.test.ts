@@ -334,7 +334,7 @@ test.each(SPECIFIED_ERRORS.filter(([, , , name]) => REACHED[name]))(
   },
 );
 
-test('rows that no request ends with are raised nowhere', () => {
+test('rows that no request reaches are raised nowhere', () => {
   const folder = new URL('../', import.meta.url).pathname;
   const code = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts') && !/test\.ts$|testing\/|errors\/errors\.ts$/.test(file))

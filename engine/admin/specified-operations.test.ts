@@ -200,14 +200,14 @@ const cases = Object.entries(ROWS).flatMap(([type, rows]) =>
   rows.map((row, index) => [`${type}, version ${row.version ?? 1}, form ${index + 1}`, type, row] as const),
 );
 
-describe('an operation of the specification is done', () => {
+describe('an operation of the specification is performed', () => {
   test.each(cases)('%s', async (_label, type, { version, after = [], args, answer = SUCCESS }) => {
     for (const before of after) await engine.must(before);
     const request = version === undefined ? op(type, args) : { ...op(type, args), version };
     expect(await engine.query(request)).toEqual({ status: 200, body: answer });
   });
 
-  test('every type and version is known to /v1/query', () => {
+  test('/v1/query supports every type and version', () => {
     const unknown = LISTED.filter(([type, version]) => !findOperation(type, version, '/v1/query'));
     expect(unknown).toEqual([]);
     expect(Object.keys(ROWS)).toHaveLength(43);
@@ -225,7 +225,7 @@ describe('a transition of the specification', () => {
     expect(tracked()).toEqual([AUTHOR]);
   });
 
-  test('a tracked table stays as it is when it is tracked again', async () => {
+  test('a tracked table is unchanged when it is tracked again', async () => {
     await engine.must(author);
     const before = engine.state.snapshot().metadata;
     expect(await engine.query(author)).toMatchObject({ status: 400, body: { code: 'already-tracked' } });
@@ -303,7 +303,7 @@ describe('a transition of the specification', () => {
     expect(sources).toMatchObject([{ name: 'default', tables: [] }]);
   });
 
-  test('replace_metadata replaces what was, and goes on with inconsistent objects only when it is allowed', async () => {
+  test('replace_metadata replaces the document, and accepts inconsistent objects only if that is allowed', async () => {
     await engine.must(author);
     const source = engine.state.snapshot().metadata.sources[0];
     const replaced = (table: string) => ({

@@ -27,6 +27,6 @@ test.each([
   expect(splitStatements(text)).toEqual(statements);
 });
 
-test('loses nothing of a text whose quote never ends: refusing it is for the database', () => {
+test('keeps all of a text with an unterminated quote, which the database refuses', () => {
   expect(splitStatements(`select 'unfinished; text`).join(';')).toBe(`select 'unfinished; text`);
 });

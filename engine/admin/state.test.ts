@@ -35,7 +35,7 @@ const source = (name: string, url: unknown) => ({
 });
 
 describe('the first start', () => {
-  test('makes a default source that holds no secret', async () => {
+  test('creates a default source without a secret', async () => {
     expect(engine.state.snapshot().metadata.sources).toEqual([
       source('default', { from_env: 'ENGINE_GRAPHQL_DATABASE_URL' }),
     ]);
@@ -46,7 +46,7 @@ describe('the first start', () => {
     expect(stored[0]?.['text']).not.toContain('postgres://');
   });
 
-  test('of several replicas at once ends with one document', async () => {
+  test('by several replicas at once produces one document', async () => {
     await engine.database.sql('drop schema pergola cascade');
     const replicas = await Promise.all([startReplica(), startReplica(), startReplica()]);
     const versions = new Set(replicas.map(({ state }) => state.snapshot().resourceVersion));
@@ -65,14 +65,14 @@ describe('the first start', () => {
 });
 
 describe('a later start', () => {
-  test('finds what was stored, and makes no source again after all were dropped', async () => {
+  test('loads the stored document, and creates no source again after all were dropped', async () => {
     await engine.must(op('track_table', 'author'));
     expect(trackedIn(await startReplica())).toEqual([AUTHOR]);
     await engine.must(op('pg_drop_source', { name: 'default', cascade: true }));
     expect((await startReplica()).state.snapshot().metadata.sources).toEqual([]);
   });
 
-  test('goes on without a source that cannot be reached', async () => {
+  test('continues without an unreachable source', async () => {
     await engine.must(op('track_table', 'author'));
     const down = source('down', 'postgres://someone:hunter2@127.0.0.1:1/none');
     const unset = source('unset', { from_env: 'NOT_SET_ANYWHERE' });
@@ -94,7 +94,7 @@ describe('a later start', () => {
     ).not.toContain('hunter2');
   });
 
-  test('says that it waits for the metadata database, and ends with a clear error', async () => {
+  test('reports that it waits for the metadata database, and ends with a clear error', async () => {
     const events: unknown[] = [];
     const state = new EngineState({
       metadataDatabaseUrl: 'postgres://someone:hunter2@127.0.0.1:1/meta',
@@ -124,7 +124,7 @@ describe('replicas', () => {
     expect(replica.state.snapshot().resourceVersion).toBe(engine.state.snapshot().resourceVersion);
   });
 
-  test('see them by polling where notifications do not arrive', async () => {
+  test('see changes by polling if notifications do not arrive', async () => {
     const replica = await startReplica({ pollIntervalMs: 100 });
     await engine.database.sql(
       `update pergola.metadata set resource_version = resource_version + 1;
@@ -134,7 +134,7 @@ describe('replicas', () => {
     await soon(() => expect(replica.state.snapshot().catalogStates.operator).toEqual({ by: 'hand' }));
   });
 
-  test('see columns made through the other, although the document is the same', async () => {
+  test('see columns created through the other replica although the document is the same', async () => {
     await engine.must(op('track_table', 'author'));
     const replica = await startReplica();
     const { resourceVersion } = engine.state.snapshot();
@@ -147,14 +147,14 @@ describe('replicas', () => {
     expect(replica.state.snapshot().resourceVersion).toBe(resourceVersion);
   });
 
-  test('know a table the other tracked that is newer than their catalog', async () => {
+  test('know a table that the other replica tracked and that is newer than their catalog', async () => {
     const replica = await startReplica();
     await engine.database.sql('create table newcomer (id int primary key)');
     await engine.must(op('track_table', 'newcomer'));
     await soon(() => expect(trackedIn(replica)).toEqual(['["public","newcomer"]']));
   });
 
-  test('that change the document at once lose nothing', async () => {
+  test('that change the document concurrently lose no change', async () => {
     const replica = await startReplica();
     const names = Array.from({ length: 10 }, (_, i) => `t${i}`);
     await engine.must(
@@ -168,7 +168,7 @@ describe('replicas', () => {
     expect(stored.metadata.sources[0]?.tables.map(({ table }) => table.name).sort()).toEqual(names);
   });
 
-  test('of which two swap the same version: one wins, the other is told', async () => {
+  test('that write on the same version: one succeeds, the other gets a conflict', async () => {
     const replica = await startReplica();
     const { resourceVersion } = engine.state.snapshot();
     const answers = await Promise.all(
@@ -183,7 +183,7 @@ describe('replicas', () => {
     expect((await engine.state.gateway.store.load()).metadata.query_collections).toHaveLength(1);
   });
 
-  test('accept a version that was written through the other a moment ago', async () => {
+  test('accept a version that was just written through the other replica', async () => {
     const replica = await startReplica();
     await engine.must(op('track_table', 'author'));
     const { resourceVersion } = engine.state.snapshot();
@@ -191,7 +191,7 @@ describe('replicas', () => {
     expect(await replica.query(untrack)).toMatchObject({ status: 200 });
   });
 
-  test('go on when the connection they listen on is cut', async () => {
+  test('reconnect when their LISTEN connection is cut', async () => {
     const replica = await startReplica();
     await engine.database.sql(
       `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pergola watch'`,
@@ -209,7 +209,7 @@ test('a request that took a snapshot keeps it while the next is published', asyn
   expect(engine.state.snapshot()).not.toBe(before);
 });
 
-test('rebuild asks every source again', async () => {
+test('rebuild introspects every source again', async () => {
   await engine.must(op('track_table', 'author'));
   await engine.database.sql('alter table author add column born int');
   await engine.state.rebuild();
@@ -226,7 +226,7 @@ describe('sources', () => {
     return other.database.url;
   };
 
-  test('that are added are introspected, and their pools closed when they go', async () => {
+  test('are introspected when they are added, and their pools are closed when they are removed', async () => {
     const url = await onOther();
     await engine.must(op('pg_add_source', source('second', url)));
     await engine.must(op('track_table', { source: 'second', table: 'book' }));
@@ -237,7 +237,7 @@ describe('sources', () => {
     expect(() => engine.state.sources.get('second')).toThrow();
   });
 
-  test('are tried out by a dry run without touching the pool in use', async () => {
+  test('are checked by a dry run without a change to the pool in use', async () => {
     const url = await onOther();
     await engine.must(op('track_table', 'author'));
     const { metadata } = engine.state.snapshot();
@@ -253,7 +253,7 @@ describe('sources', () => {
     expect(trackedIn(engine)).toEqual([AUTHOR]);
   });
 
-  test('that cannot be reached are refused, and nothing changes', async () => {
+  test('that are unreachable are refused, and nothing changes', async () => {
     const before = engine.state.snapshot();
     const { status } = await engine.query(
       op('pg_add_source', source('down', 'postgres://x@127.0.0.1:1/none')),
@@ -262,7 +262,7 @@ describe('sources', () => {
     expect(engine.state.snapshot()).toBe(before);
   });
 
-  test('in another database: SQL that fails at its commit takes the metadata back', async () => {
+  test('in another database: SQL that fails at its commit rolls back the metadata', async () => {
     const url = await onOther();
     await engine.must(op('pg_add_source', source('second', url)));
     await engine.must(op('track_table', { source: 'second', table: 'book' }));

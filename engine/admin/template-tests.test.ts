@@ -11,7 +11,7 @@ afterAll(() => engine.close());
 const tried = (args: object) =>
   engine.metadata(op('test_webhook_transform', { body: { name: 'Ada' }, ...args }));
 
-test('tells URL, method, headers by name and body', async () => {
+test('returns URL, method, headers sorted by name, and body', async () => {
   const request_transform = {
     version: 2,
     method: 'post',
@@ -35,7 +35,7 @@ test('tells URL, method, headers by name and body', async () => {
   });
 });
 
-test('its own environment goes before the engine’s', async () => {
+test('values of the request override the engine’s environment', async () => {
   const args = {
     webhook_url: { from_env: 'HOST' },
     env: { HOST: 'http://other.example' },
@@ -48,7 +48,7 @@ test('its own environment goes before the engine’s', async () => {
   });
 });
 
-test('says where a template is wrong', async () => {
+test('reports the position of an error in a template', async () => {
   const webhook_url = 'http://host.example';
   const transform = (template: string) => ({ version: 2, body: { action: 'transform', template } });
   expect(await tried({ webhook_url, request_transform: transform('{{ $body.world }}') })).toEqual({

@@ -41,30 +41,30 @@ test('changing an object that a custom resource owns is answered and logged with
   ]);
 });
 
-test('in a bulk the operation that did it is warned', async () => {
+test('in a bulk the answer of the causing operation has the warning', async () => {
   const answer = await engine.must(op('bulk', [op('untrack_table', 'book'), op('untrack_table', 'author')]));
   expect(answer).toEqual([{ message: 'success' }, { message: 'success', warnings: [WARNING] }]);
 });
 
-test('SQL that drops the table of a custom resource is warned', async () => {
+test('SQL that drops the table of a custom resource is answered with a warning', async () => {
   const answer = await engine.must(op('run_sql', { sql: 'drop table author' }));
   expect(answer).toMatchObject({ result_type: 'CommandOk', warnings: [WARNING] });
 });
 
-test('objects nobody owns, what is nested in an owned one, and dry runs are changed without a warning', async () => {
+test('objects without an owner, objects nested in an owned one, and dry runs cause no warning', async () => {
   const permission = { table: 'author', role: 'user', permission: { columns: '*', filter: {} } };
   expect(await engine.must(op('create_select_permission', permission))).toEqual({ message: 'success' });
   expect(await engine.must(op('untrack_table', 'book'))).toEqual({ message: 'success' });
   expect(told()).toEqual([]);
 });
 
-test('the operator is not warned of what it does itself', async () => {
+test('the operator gets no warning about its own changes', async () => {
   const [answer] = (await engine.must(op('bulk_atomic', [customize, ownTable]))) as unknown[];
   expect(answer).toEqual({ message: 'success' });
   expect(told()).toEqual([]);
 });
 
-test('with allow_warnings false, replace_metadata is refused where it would take an owned object', async () => {
+test('with allow_warnings false, replace_metadata is refused if it would remove an owned object', async () => {
   const metadata = { version: 3, sources: [{ ...engine.state.snapshot().metadata.sources[0], tables: [] }] };
   const args = { metadata, allow_warnings: false };
   expect(await engine.metadata(op('replace_metadata', args))).toMatchObject({
@@ -78,7 +78,7 @@ test('with allow_warnings false, replace_metadata is refused where it would take
   });
 });
 
-test('with allow_warnings false, inconsistent objects are refused although they are allowed', async () => {
+test('with allow_warnings false, inconsistent objects are refused even if they are allowed', async () => {
   const source = engine.state.snapshot().metadata.sources[0];
   const metadata = {
     version: 3,

@@ -58,7 +58,7 @@ test('codes are words in lower case, joined by dashes', () => {
   expect(codes.filter((code) => !/^[a-z]+(-[a-z]+)*$/.test(code))).toEqual([]);
 });
 
-test('a wording of its own is given only where it differs', () => {
+test('a newer wording is given only where it differs', () => {
   const idle = NAMES.filter((name) => {
     const error = raised(name);
     const hasNewer = 'newer' in ERRORS[name];
@@ -70,7 +70,7 @@ test('a wording of its own is given only where it differs', () => {
   expect(idle).toEqual([]);
 });
 
-test('a permission that is there already is told in the words of either endpoint', () => {
+test('an existing permission is reported in the wording of each endpoint', () => {
   const error = new EngineError('permissionExists', { type: 'select', table: 'author', role: 'user' });
   expect([error.codeIn('specification'), error.messageIn('specification')]).toEqual([
     'permission-error',

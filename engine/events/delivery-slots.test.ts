@@ -15,7 +15,7 @@ test('a trigger has a quarter of the total and a host a half, unless the options
   expect(slotLimits(10, 8, 20)).toEqual({ total: 10, perTrigger: 8, perHost: 10 });
 });
 
-test('a trigger that hangs fills its own share', () => {
+test('a hanging trigger fills only its own slots', () => {
   const shares = new DeliverySlots(slotLimits(100, 0, 0));
   fill(shares, lane('slow'));
   expect(shares.running).toBe(25);
@@ -33,7 +33,7 @@ test('triggers of one host share the limit of the host', () => {
   expect(shares.freeFor(lane('d'))).toBe(25);
 });
 
-test('the last quarter is for hosts without a delivery under way, one each', () => {
+test('the last quarter is reserved for hosts without a delivery in progress, one each', () => {
   const shares = new DeliverySlots(slotLimits(100, 0, 0));
   fill(shares, lane('a'), lane('b'), lane('c'), lane('d'));
   expect(shares.running).toBe(76);
@@ -52,7 +52,7 @@ test('with a total of one every trigger is served', () => {
   expect(shares.begin(lane('b'))).toBe(true);
 });
 
-test('a host is that of the URL with its variables filled in', () => {
+test('the host is that of the URL with its variables resolved', () => {
   expect(hostOf('{{HOOK}}/path', variables({ HOOK: 'http://hooks.example:8080/base' }))).toBe(
     'hooks.example:8080',
   );

@@ -84,7 +84,7 @@ test('a webhook that hangs, with 10,000 events waiting, delays no other trigger'
   await expect.poll(metrics, { timeout: 5000 }).toContain('pergola_events_in_flight{kind="row"} 25');
 });
 
-test('several triggers of a host that hangs have the share of the host', async () => {
+test('several triggers of a hanging host share the slots of the host', async () => {
   await make('slow', `${urls[0]}/hang/1`);
   await make('slower', `${urls[0]}/hang/2`);
   await make('quick', `${urls[1]}/quick`);
@@ -106,7 +106,7 @@ test('a long backlog of one trigger is delivered in turn with the events of anot
   expect(told.get('/a')).toBeLessThan(10_000);
 });
 
-test('row events that hang delay no scheduled event, nor does one that happens once', async () => {
+test('hanging row events delay no scheduled event, and neither does a hanging one-off event', async () => {
   await make('slow', `${urls[0]}/hang/row`);
   await database.sql('insert into slow select generate_series(1, 500)');
   const once = (webhook: string) =>

@@ -14,12 +14,12 @@ test('any 2xx delivers, nothing else does', () => {
   }
 });
 
-test('N retries are N tries more, and then it has failed', () => {
+test('N retries are N more attempts, after which the event has failed', () => {
   expect(decideRetry(failed, 1, retries)).toEqual({ kind: 'again', afterSeconds: 10 });
   expect(decideRetry(failed, 2, retries)).toEqual({ kind: 'failed' });
 });
 
-test('Retry-After goes before the interval, and gives one try past the last', () => {
+test('Retry-After overrides the interval, and allows one more attempt after the last', () => {
   const asks = { status: 503, retryAfterSeconds: 7 };
   expect(decideRetry(asks, 0, retries)).toEqual({ kind: 'again', afterSeconds: 7 });
   expect(decideRetry(asks, 2, retries)).toEqual({ kind: 'again', afterSeconds: 7 });

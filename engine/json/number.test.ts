@@ -43,7 +43,7 @@ test.each(['1.5', '9007199254740992.5', '1e-3', '1e400', '1e999999999'])(
   },
 );
 
-test('numbers are the same whatever their text, and different where only JavaScript thinks them the same', () => {
+test('numbers are equal whatever their spelling, and different even if JavaScript rounds them to the same', () => {
   const same = (a: string, b: string) => isSameAmount(numberFrom(a), numberFrom(b));
   expect(same('1.0', '1')).toBe(true);
   expect(same('1.50', '1.5')).toBe(true);

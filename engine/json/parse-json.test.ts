@@ -25,7 +25,7 @@ test('ordinary numbers are ordinary numbers', () => {
   expect(parseJson('{"a": 1, "b": "12345678901234567890"}')).toEqual({ a: 1, b: '12345678901234567890' });
 });
 
-test('what looks like our own marks is text, name or number as it was written', () => {
+test('text that looks like the internal marks is unchanged', () => {
   for (const text of ['{"\\u0001a":"\\u00011.0","b":[1.0,"\\u0001","\\u0001\\u0001"]}', '["\\u00011.0"]']) {
     expect(JSON.stringify(parseJson(text))).toBe(text);
   }
@@ -34,7 +34,7 @@ test('what looks like our own marks is text, name or number as it was written', 
   expect(Object.getPrototypeOf(member)).toBe(Object.prototype);
 });
 
-test('a number that stands where none may is refused, whatever it looks like', () => {
+test('a number in an invalid position is refused, whatever it looks like', () => {
   for (const text of [
     '{1.0:1}',
     '{1.0 :1}',
@@ -51,26 +51,26 @@ test('a number that stands where none may is refused, whatever it looks like', (
   }
 });
 
-test('what is no JSON is refused', () => {
+test('invalid JSON is refused', () => {
   for (const text of ['', '{', 'nope', '12345678901234567890x'])
     expect(() => parseJson(text)).toThrow('invalid json');
 });
 
-test('what is nested deeper than anybody could walk is refused, strings of brackets are not', () => {
+test('text that is nested too deeply is refused, strings of brackets are not', () => {
   const nested = (levels: number) => `${'[{"a":'.repeat(levels / 2)}1${'}]'.repeat(levels / 2)}`;
   expect(() => parseJson(nested(1000))).not.toThrow();
   expect(() => parseJson(nested(1002))).toThrow('invalid json');
   expect(parseJson(JSON.stringify('[\\"['.repeat(5000)))).toHaveLength(25_000 - 5000);
 });
 
-test('numbers in texts are not looked at, wherever the texts end', () => {
+test('numbers inside strings are ignored, wherever the strings end', () => {
   expect(JSON.stringify(parseJson('{"1.0\\\\":"\\"1e3","b":[true,1.0]}'))).toBe(
     '{"1.0\\\\":"\\"1e3","b":[true,1.0]}',
   );
   expect(() => parseJson('"1.0')).toThrow('invalid json');
 });
 
-test('it is what JSON.parse makes with the text of each number at hand', () => {
+test('the result is that of JSON.parse with the source text of each number', () => {
   type Reviver = (key: string, value: unknown, context: { readonly source: string }) => unknown;
   const parse = JSON.parse as (text: string, reviver: Reviver) => unknown;
   const reference = (text: string) =>
@@ -93,7 +93,7 @@ test('it is what JSON.parse makes with the text of each number at hand', () => {
   );
 });
 
-test('what JSON.parse reads is read, and nothing else', () => {
+test('exactly the texts that JSON.parse accepts are accepted', () => {
   const plain = (text: string) => isSameJson(parseJson(text), JSON.parse(text));
   assert(property(json(), plain));
   assert(

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest';
 import { parseJson } from './parse-json.ts';
 import { isRecord, isSameJson, nameOfJson, withNearestNumbers } from './value.ts';
 
-test('values are called as in messages, numbers whatever their text', () => {
+test('values have the names of messages, and so do numbers that keep their text', () => {
   const values = [null, undefined, [], {}, 'x', 1, true, parseJson('9007199254740993')];
   const names = ['Null', 'Null', 'Array', 'Object', 'String', 'Number', 'Boolean', 'Number'];
   expect(values.map(nameOfJson)).toEqual(names);
 });
 
-test('a number with its text is no object', () => {
+test('a number that keeps its text is not an object', () => {
   expect([isRecord({}), isRecord(parseJson('1.0')), isRecord([]), isRecord(null)]).toEqual([
     true,
     false,
@@ -18,7 +18,7 @@ test('a number with its text is no object', () => {
   ]);
 });
 
-test('values are the same whatever the order of keys, and only with the same digits', () => {
+test('equality ignores the order of keys, and compares the spelling of numbers', () => {
   const same = (a: string, b: string) => isSameJson(parseJson(a), parseJson(b));
   expect(same('{"a":1,"b":[1.0]}', '{"b":[1.0],"a":1}')).toBe(true);
   expect(same('[9007199254740993]', '[9007199254740992]')).toBe(false);
@@ -27,7 +27,7 @@ test('values are the same whatever the order of keys, and only with the same dig
   expect(same('{"a":1}', '{"a":1,"b":1}')).toBe(false);
 });
 
-test('without their text, numbers are those of JavaScript; what has only such is shared', () => {
+test('raw numbers are replaced by JavaScript numbers, and values without raw numbers are returned themselves', () => {
   const value = parseJson('{"a":[9007199254740993,1e3,0.5],"b":"9007199254740993","c":null}');
   expect(withNearestNumbers(value)).toEqual({
     a: [9007199254740992, 1000, 0.5],

@@ -11,7 +11,7 @@ const STATES = {
   operator: { manager: 'm', objects: { a: { n: 1 }, b: { n: 1 } } },
 };
 
-test('patches are merged one after the other when it is read, and what was before stays', () => {
+test('patches are merged in order when the state is read, and the earlier states are unchanged', () => {
   const once = patchStates(STATES, [{ objects: { a: { n: 2 } } }]);
   const twice = patchStates(setStates(once, { cli: { a: 2 } }), [{ objects: { a: null, c: { n: 3 } } }]);
   expect(twice).toEqual({
@@ -25,7 +25,7 @@ test('patches are merged one after the other when it is read, and what was befor
   expect(setStates(twice, { operator: 'set' }).operator).toBe('set');
 });
 
-test('however many there are', () => {
+test('any number of patches can be merged', () => {
   let states = patchStates(STATES, []);
   for (let i = 0; i < 1200; i++) states = patchStates(states, [{ objects: { [`k${i % 700}`]: { n: i } } }]);
   const { objects } = states.operator as { objects: Record<string, unknown> };
@@ -36,7 +36,7 @@ test('however many there are', () => {
   ]);
 });
 
-test('what a patch changes is known without putting the state together', () => {
+test('whether a patch changes the state is known without merging it', () => {
   const states = patchStates(STATES, [{ objects: { a: { n: 2 }, c: { d: { e: [1] } } }, manager: null }]);
   const same = [
     {},
@@ -57,7 +57,7 @@ test('what a patch changes is known without putting the state together', () => {
   expect(other.filter((patch) => !changesOperator(states, patch))).toEqual([]);
 });
 
-test('any patches come to what merging them one by one does, and are known to change something when they do', () => {
+test('any patches give the same result as merging them one by one, and are recognised as changes exactly then', () => {
   const leaf = constantFrom<unknown>(null, 1, 2, [1]);
   const nested = (inner: Arbitrary<unknown>) => dictionary(constantFrom('a', 'b', 'c'), oneof(leaf, inner));
   const patch = oneof(leaf, nested(nested(nested(leaf))));

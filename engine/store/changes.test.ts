@@ -54,7 +54,7 @@ const documents = () =>
     `select resource_version::int as version from pergola.whole where part = 'document' order by 1`,
   );
 
-test('a small change of a large document stores little, and the document is what it was changed to', async () => {
+test('a small change of a large document stores little, and the changed document is loaded', async () => {
   const store = await open();
   const large = await save(store, await store.load(), LARGE);
   const after = await save(store, large, putObject(LARGE, collection('c7', 2)));
@@ -68,7 +68,7 @@ test('a small change of a large document stores little, and the document is what
   expect(loaded.versions).toEqual(after.versions);
 });
 
-test('so does a patch of a large operator state', async () => {
+test('a patch of a large operator state stores little', async () => {
   const store = await open();
   const entries = Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`k${i}`, { n: i }]));
   await store.save({ catalogStates: { operator: { objects: entries } } }, 1);
@@ -80,7 +80,7 @@ test('so does a patch of a large operator state', async () => {
   expect(JSON.stringify((await store.load()).catalogStates.operator)).toBe(JSON.stringify(operator));
 });
 
-test('who knows a document reads only what has changed, and keeps the rest as the same values', async () => {
+test('loading with a cached document reads only the changes, and unchanged parts keep their identity', async () => {
   const store = await open();
   const known = await save(store, await store.load(), LARGE);
   let latest = await save(
@@ -97,7 +97,7 @@ test('who knows a document reads only what has changed, and keeps the rest as th
   expect((await store.load(followed)).metadata).toBe(followed.metadata);
 });
 
-test('who has missed what was written whole, or what nobody keeps, reads everything', async () => {
+test('loading reads everything if a full copy was written since, or changes were deleted', async () => {
   const store = await open(1);
   const first = await save(store, await store.load(), LARGE);
   const reversed = { ...LARGE, query_collections: LARGE.query_collections!.toReversed() };
@@ -109,7 +109,7 @@ test('who has missed what was written whole, or what nobody keeps, reads everyth
   expect(JSON.stringify((await store.load(second)).metadata)).toBe(JSON.stringify(third.metadata));
 });
 
-test('when much has changed the document had better be written whole, after which no change is kept', async () => {
+test('after many changes compaction is due, after which no change is kept', async () => {
   const store = await open(0);
   let latest = await save(store, await store.load(), LARGE);
   for (let i = 0; i < 200; i++) {
@@ -126,7 +126,7 @@ test('when much has changed the document had better be written whole, after whic
   expect(JSON.stringify((await store.load()).metadata)).toBe(JSON.stringify(newer.metadata));
 });
 
-test('every kept revision is the document of its version, through changes, whole ones and forgetting', async () => {
+test('every kept revision is the document of its version, across changes, compaction and pruning', async () => {
   const kept = 7;
   const store = await open(kept);
   let latest = await save(store, await store.load(), LARGE);
@@ -155,7 +155,7 @@ test('every kept revision is the document of its version, through changes, whole
   expect(await rows('whole')).toBeLessThan(10);
 });
 
-test('what an intent keeps of a change is written by whoever finds it', async () => {
+test('the write of an intent is applied by the engine that completes it', async () => {
   const store = await open();
   const large = await save(store, await store.load(), LARGE);
   const metadata = putObject(LARGE, collection('c5', 3));
@@ -183,7 +183,7 @@ test('what an intent keeps of a change is written by whoever finds it', async ()
   expect(JSON.stringify([stored, catalogStates.operator])).toBe(JSON.stringify([metadata, { a: 1 }]));
 });
 
-test('a database from before keeps its document, its ledger and its revisions; an engine from before cannot write to it', async () => {
+test('migration keeps the document, the ledger and the revisions, and an older engine cannot write afterwards', async () => {
   const folder = new URL('./migrations/', import.meta.url);
   const files = readdirSync(folder).sort().slice(0, 5);
   await database.sql(`create schema pergola;

@@ -23,7 +23,7 @@ async function attemptOn(url: string, timeoutMs: number) {
   return { outcome, attempts };
 }
 
-test('tells of every failed attempt and gives up with where, and why, and without the password', async () => {
+test('reports every failed attempt and gives up with the address and the reason, without the password', async () => {
   const port = await closedPort();
   const { outcome, attempts } = await attemptOn(`postgres://someone:hunter2@127.0.0.1:${port}/meta`, 1500);
   expect(attempts.length).toBeGreaterThan(1);
@@ -48,7 +48,7 @@ test('waits for a database that comes later', async () => {
   expect([outcome, calls]).toEqual(['here', 3]);
 });
 
-test('does not wait for what waiting cannot cure', async () => {
+test('does not retry permanent failures', async () => {
   const wrong = Object.assign(new Error('password authentication failed for user "x"'), { code: '28P01' });
   const attempts: number[] = [];
   const outcome = await retryUntilReachable(() => Promise.reject(wrong), {
@@ -60,7 +60,7 @@ test('does not wait for what waiting cannot cure', async () => {
   expect(attempts).toEqual([]);
 });
 
-test('passes on an error that is not about reaching the database', async () => {
+test('rethrows an error that is not a connection failure', async () => {
   const url = inject('postgresUrl');
   const database = openDatabase(url, {});
   const outcome = await retryUntilReachable(() => database.query('select nonsense'), {

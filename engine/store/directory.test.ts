@@ -21,14 +21,14 @@ const metadata = (...tables: string[]) =>
 const newFolder = () => mkdtempSync(join(tmpdir(), 'pergola-directory-'));
 const AUTHOR = 'databases/default/tables/public_author.yaml';
 
-test('what is written is read back', async () => {
+test('a written directory is read back', async () => {
   const folder = join(newFolder(), 'metadata');
   const files = await writeDirectory(folder, metadata('author', 'book'));
   expect(files).toContain(AUTHOR);
   expect(exportMetadata(readDirectory(folder))).toEqual(exportMetadata(metadata('author', 'book')));
 });
 
-test('files of objects that are gone are removed, and what is not ours is left alone', async () => {
+test('files of removed objects are deleted, and other files are kept', async () => {
   const folder = newFolder();
   await writeDirectory(folder, metadata('author', 'book'));
   const note = join(folder, 'databases/default/tables/README.md');
@@ -38,7 +38,7 @@ test('files of objects that are gone are removed, and what is not ours is left a
   expect(readFileSync(note, 'utf8')).toBe('ours');
 });
 
-test('a directory that cannot be read is not written over', async () => {
+test('an unreadable directory is not overwritten', async () => {
   const folder = newFolder();
   await writeDirectory(folder, metadata('author'));
   writeFileSync(join(folder, AUTHOR), 'a: [');
@@ -46,6 +46,6 @@ test('a directory that cannot be read is not written over', async () => {
   expect(readFileSync(join(folder, AUTHOR), 'utf8')).toBe('a: [');
 });
 
-test('a folder that is not there, or is none, is said by its name', () => {
+test('the error names a missing folder, or a path that is no folder', () => {
   expect(() => readDirectory('/nowhere/metadata')).toThrow('there is no folder /nowhere/metadata');
 });

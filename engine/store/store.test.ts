@@ -36,7 +36,7 @@ const rejection = (promise: Promise<unknown>): Promise<unknown> =>
 describe('migrations', () => {
   beforeEach(() => database.sql('drop schema if exists pergola cascade'));
 
-  test('make the schema once and find nothing to do the second time', async () => {
+  test('create the schema once and have nothing to do the second time', async () => {
     const store = open();
     expect(await store.migrate()).toEqual([1, 2, 3, 4, 5, 6]);
     expect(await store.migrate()).toEqual([]);
@@ -56,7 +56,7 @@ describe('migrations', () => {
     expect(await database.sql('select count(*)::int as rows from pergola.metadata')).toEqual([{ rows: 1 }]);
   });
 
-  test('refuse a database a newer engine has been at', async () => {
+  test('refuse a database that a newer engine has migrated', async () => {
     await open().migrate();
     await database.sql(`insert into pergola.migration (version, name) values (99, 'future')`);
     const error = await rejection(open().migrate());
@@ -81,7 +81,7 @@ describe('the stored document', () => {
     expect((await open().load()).id).toBe(stored.id);
   });
 
-  test('changes by a save that names its version', async () => {
+  test('is changed by a save that names its version', async () => {
     expect(await store.save({ metadata: withCollection('a') }, 1)).toMatchObject({ resource: 2 });
     expect((await store.load()).metadata).toEqual(withCollection('a'));
   });
@@ -97,7 +97,7 @@ describe('the stored document', () => {
     expect((await store.load()).metadata).toEqual(withCollection('a'));
   });
 
-  test('of two stores that save at once has what exactly one of them wrote', async () => {
+  test('has the write of exactly one of two stores that save concurrently', async () => {
     for (let round = 1; round <= 10; round++) {
       const version = (await store.load()).versions.resource;
       const results = await Promise.all(
@@ -121,7 +121,7 @@ describe('the stored document', () => {
     expect(JSON.stringify(catalogStates.operator)).toBe(JSON.stringify(written));
   });
 
-  test('moves its version for the ledger of the operator but not for the state of other clients', async () => {
+  test('increments its version for the operator’s ledger but not for the states of other clients', async () => {
     expect(await store.save({ catalogStates: { cli: { a: 1 }, console: { b: 1 } } }, 1)).toEqual({
       resource: 1,
       catalog: 1,
@@ -135,7 +135,7 @@ describe('the stored document', () => {
     });
   });
 
-  test('is saved together with work elsewhere or not at all', async () => {
+  test('is saved together with commits in other databases or not at all', async () => {
     const failure = new Error('the other database cannot commit');
     const commit = () => Promise.reject(failure);
     const failed = store.saveWithForeignCommit({ metadata: withCollection('a') }, 1, {

@@ -49,7 +49,7 @@ const killListeners = () =>
     `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pergola watch'`,
   );
 
-test('hears of another replica’s write at once, without polling', async () => {
+test('reports another replica’s write immediately, without polling', async () => {
   const { seen } = await watchFrom(open(), 0);
   await open().save({ touchResource: true }, 1);
   await vi.waitFor(() => expect(seen).toContainEqual({ resource: 2, catalog: 1, state: 1 }), {
@@ -58,7 +58,7 @@ test('hears of another replica’s write at once, without polling', async () => 
   });
 });
 
-test('does not hear of its own', async () => {
+test('does not report its own writes', async () => {
   const store = open();
   const { seen } = await watchFrom(store, 0);
   await store.save({ touchResource: true }, 1);
@@ -67,7 +67,7 @@ test('does not hear of its own', async () => {
   expect(seen).toEqual([{ resource: 3, catalog: 1, state: 1 }]);
 });
 
-test('listens again after its connection was cut, and learns what it missed', async () => {
+test('listens again after its connection was cut, and reports missed writes', async () => {
   const { seen, interruptions } = await watchFrom(open(), 0);
   await killListeners();
   await vi.waitFor(() => expect(interruptions.length).toBeGreaterThan(0), { timeout: 2000, interval: 5 });
@@ -83,7 +83,7 @@ test('listens again after its connection was cut, and learns what it missed', as
   });
 });
 
-test('finds a write nobody notified of by polling', async () => {
+test('finds a write without a notification by polling', async () => {
   const { seen } = await watchFrom(open(), 50);
   await database.sql('update pergola.metadata set resource_version = 7');
   await vi.waitFor(() => expect(seen).toContainEqual(expect.objectContaining({ resource: 7 })), {

@@ -40,7 +40,7 @@ test.each([
   expect(performance.now() - since).toBeLessThan(10_000);
 });
 
-test('the reason is told', () => {
+test('the error names the limit', () => {
   expect(() =>
     value('{{ range _, a := $body.many }} {{ range _, b := $body.many }} b {{ end }} {{ end }}'),
   ).toThrow(`The template takes more than ${MOST_STEPS} steps.`);
@@ -54,7 +54,7 @@ test('text with expressions has the same limits', () => {
   expect(() => renderedText(source, scopeOf(new Map(), {}))).toThrow(TransformError);
 });
 
-test('what people write is far below the limits', () => {
+test('realistic templates are far below the limits', () => {
   const rows = items(10_000).map((id) => ({ id, name: `author ${id}`, tags: ['a', 'b'] }));
   const source =
     '{{ range i, row := $body }} {"place": {{ i }}, "text": "{{ row.name }} of {{ toUpper(row.name) }}", "tag": {{ row.tags[0] ?? null }}} {{ end }}';

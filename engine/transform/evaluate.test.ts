@@ -91,7 +91,7 @@ test.each([
   expect(withNearestNumbers(evaluated(source))).toEqual(value);
 });
 
-test('numbers keep how they were written, and are compared as what they come to', () => {
+test('numbers keep their spelling, and are compared by value', () => {
   const written = evaluated('[1.50, {{ 1.0 == 1 }}, {{ 12345678901234567890 > 1.50 }}, {{ [1.0] == [1] }}]');
   expect(JSON.stringify(written)).toBe('[1.50,true,true,true]');
 });
@@ -127,7 +127,7 @@ test.each([
   });
 });
 
-test('what every object inherits is no attribute', () => {
+test('inherited properties are not attributes', () => {
   expect(problemOf('{{ $body.constructor }}').error_code).toBe('Attribute Error');
   expect(evaluated('{"__proto__": 1}')).toEqual(JSON.parse('{"__proto__": 1}'));
 });

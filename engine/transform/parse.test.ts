@@ -54,13 +54,13 @@ test('braces of nested objects are no delimiters', () => {
   });
 });
 
-test('text stands for itself outside of expressions', () => {
+test('text outside of expressions is literal', () => {
   expect(parseText('http://{host}/{{ $body.id }}?"x"')).toMatchObject({
     parts: [{ value: 'http://' }, { value: '{' }, { value: 'host}/' }, { kind: 'path' }, { value: '?"x"' }],
   });
 });
 
-test('what cannot be is named with its place: lines from 0, columns from 1', () => {
+test('an error has its position: lines from 0, columns from 1', () => {
   expect(problemOf('$body.hello }}')).toEqual({
     error_code: 'Parse Error',
     message: "Unexpected token '}'.",

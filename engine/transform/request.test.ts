@@ -16,20 +16,20 @@ const PLAIN = {
 };
 const made = (transform: RequestTransform) => transformRequest(transform, PLAIN, { 'x-engine-role': 'user' });
 
-test('a transform that says nothing changes nothing', () => {
+test('an empty transform changes nothing', () => {
   expect(made({})).toEqual({ ...PLAIN, body: { kind: 'json', value: PLAIN.body } });
 });
 
-test('URL and method are those of the transform', () => {
+test('the transform sets URL and method', () => {
   const { method, url } = made({ method: 'put', url: '{{$base_url}}/{{$body.input.name}}' });
   expect([method, url]).toEqual(['PUT', 'http://handler.example/run?a=1/Ada']);
 });
 
-test('a URL that is none is refused', () => {
+test('an invalid URL is refused', () => {
   expect(() => made({ url: '{{$body.input.name}}' })).toThrow(TransformError);
 });
 
-test('parameters join those of the URL, escaped; those that are null are left out', () => {
+test('parameters are added to those of the URL, escaped; null parameters are omitted', () => {
   const query_params = {
     a: '2',
     'b c': '{{$body.input.name}} & co',
@@ -58,14 +58,14 @@ test.each([`{{$session_variables['x-engine-role']}}`, '{{$session_variables["x-e
   },
 );
 
-test('a body is made from a template, in both versions', () => {
+test('a body is created from a template, in both versions', () => {
   const value = { n: 'Ada' };
   expect(made({ body: '{"n": {{$body.input.name}}}' }).body).toEqual({ kind: 'json', value });
   const body = { action: 'transform', template: '{"n": {{$body.input.name}}}' } as const;
   expect(made({ version: 2, body }).body).toEqual({ kind: 'json', value });
 });
 
-test('a form is escaped, and says it is one', () => {
+test('a form is escaped, and has its content type', () => {
   const body = {
     action: 'x_www_form_urlencoded',
     form_template: { z: '{{$body.input.name}}', a: 'x&y' },
@@ -75,13 +75,13 @@ test('a form is escaped, and says it is one', () => {
   expect(headers.get('content-type')).toBe('application/x-www-form-urlencoded');
 });
 
-test('a body that is removed takes its content type along', () => {
+test('removing a body removes its content type', () => {
   const { body, headers } = made({ version: 2, body: { action: 'remove' } });
   expect(body).toEqual({ kind: 'none' });
   expect(headers.has('content-type')).toBe(false);
 });
 
-test('an answer is made anew from the answer, its status and the request', () => {
+test('an answer is transformed from its body, its status and the request', () => {
   const body = '{"id": {{$body.id}}, "status": {{$response.status}}, "for": {{$request.body.input.name}}}';
   expect(transformResponse({ body }, { status: 201, body: { id: 7 } }, PLAIN, {})).toEqual({
     id: 7,

@@ -74,7 +74,7 @@ function refusalOf(draft: Metadata, name: EditOperation, args: unknown): readonl
 const keysOf = (draft: Metadata): readonly string[] => [...objectsOf(draft).keys()];
 const definitionOf = (draft: Metadata, key: string): unknown => findObject(draft, key)?.definition;
 
-test('a blog made step by step is the document one would write', () => {
+test('a blog created operation by operation gives the expected document', () => {
   expect(exportMetadata(made)).toEqual({
     version: 3,
     sources: [
@@ -282,7 +282,7 @@ test.each<readonly [EditOperation, unknown, readonly string[]]>([
   expect(refusalOf(made, name, args)).toEqual(said);
 });
 
-test('functions and their permissions come and go', () => {
+test('functions and their permissions are added and removed', () => {
   const tracked = edit(made, 'track_function', { schema: 'public', name: 'search' });
   const permission = { function: 'search', role: 'user' };
   const permitted = edit(tracked, 'create_function_permission', permission);
@@ -310,7 +310,7 @@ test('a function and a table may not share a name', () => {
   ]);
 });
 
-test('a computed field is a field of its table, which permissions may stand on', () => {
+test('a computed field is a field of its table, which permissions may use', () => {
   const field = { table: 'author', name: 'full', definition: { function: 'full_name' } };
   const added = edit(made, 'add_computed_field', field);
   expect(definitionOf(added, 'computed_field/default/public/author/full')).toEqual({
@@ -329,13 +329,13 @@ test('a computed field is a field of its table, which permissions may stand on',
   );
 });
 
-test('untracking a table others lead to is refused with their names', () => {
+test('untracking a table that others refer to is refused with their names', () => {
   expect(refusalOf(made, 'untrack_table', 'author')[1]).toBe(
     'dependency-error: cannot drop due to the following dependent objects: relationship article.author in source "default"',
   );
 });
 
-test('untracking with cascade takes what leads there, and what stands on that', () => {
+test('untracking with cascade removes the objects that refer to the table, and their dependents', () => {
   const keys = keysOf(edit(made, 'untrack_table', { table: 'article', cascade: true }));
   expect(keys).toEqual([
     'source/default',
@@ -345,7 +345,7 @@ test('untracking with cascade takes what leads there, and what stands on that', 
   ]);
 });
 
-test('what hangs on a table goes with it without cascade', () => {
+test('objects of a table are removed with it without cascade', () => {
   const alone = ['drop_relationship', { table: 'article', relationship: 'author', cascade: true }] as const;
   const next = edit(edit(made, ...alone), 'untrack_table', 'author');
   expect(keysOf(next)).toEqual([
@@ -356,7 +356,7 @@ test('what hangs on a table goes with it without cascade', () => {
   ]);
 });
 
-test('dropping a relationship permissions go through is refused with their names', () => {
+test('dropping a relationship that permissions use is refused with their names', () => {
   const args = { table: 'author', relationship: 'articles' };
   expect(refusalOf(made, 'drop_relationship', args)).toEqual([
     'dependency-error: cannot drop due to the following dependent objects : permission author.user.select in source "default"',
@@ -366,7 +366,7 @@ test('dropping a relationship permissions go through is refused with their names
   expect(keysOf(next)).not.toContain('select_permission/default/public/author/user');
 });
 
-test('renaming a relationship renames it in permissions, at any depth, and keeps its place', () => {
+test('renaming a relationship renames it in permissions, at any depth, and keeps its position', () => {
   const next = edit(made, 'rename_relationship', { table: 'article', name: 'author', new_name: 'writer' });
   expect(definitionOf(next, 'object_relationship/default/public/article/writer')).toMatchObject({
     name: 'writer',
@@ -378,7 +378,7 @@ test('renaming a relationship renames it in permissions, at any depth, and keeps
   expect(keysOf(next)).toHaveLength(keysOf(made).length);
 });
 
-test('a relationship of another table with the same name is left alone', () => {
+test('a relationship of another table with the same name is not changed', () => {
   const next = edit(made, 'rename_relationship', { table: 'author', name: 'articles', new_name: 'author' });
   expect(definitionOf(next, 'select_permission/default/public/author/user')).toMatchObject({
     permission: { filter: { author: { author: { id: 1 } } } },
@@ -400,7 +400,7 @@ test('comments are set and removed', () => {
   expect(edit(remarked, 'set_permission_comment', permission)).toEqual(made);
 });
 
-test('customization is replaced as a whole, keeping what hangs on the table', () => {
+test('customization is replaced as a whole, and objects of the table are kept', () => {
   const first = edit(made, 'set_table_customization', {
     table: 'author',
     configuration: { custom_name: 'A' },
@@ -416,7 +416,7 @@ test('customization is replaced as a whole, keeping what hangs on the table', ()
   expect(edit(second, 'set_table_customization', { table: 'author' })).toEqual(made);
 });
 
-test('the older way to name fields leaves the name of the table and what else is said of columns', () => {
+test('the older operation for field names keeps the name of the table and other settings of columns', () => {
   const id = { custom_name: 'key', comment: 'the key', nullable: false };
   const named = edit(made, 'set_table_customization', {
     table: 'author',
@@ -437,13 +437,13 @@ test('the older way to name fields leaves the name of the table and what else is
   });
 });
 
-test('a table is an enum or says nothing about it', () => {
+test('is_enum is true or absent', () => {
   const next = edit(made, 'set_table_is_enum', { table: 'author', is_enum: true });
   expect(definitionOf(next, 'table/default/public/author')).toMatchObject({ is_enum: true });
   expect(edit(next, 'set_table_is_enum', { table: 'author', is_enum: false })).toEqual(made);
 });
 
-test('several tables are tracked at once, or none', () => {
+test('several tables are tracked together or not at all', () => {
   const next = edit(empty, 'track_tables', { tables: [{ table: 'a' }, { table: 'b', is_enum: true }] });
   expect(keysOf(next)).toEqual(['source/default', 'table/default/public/a', 'table/default/public/b']);
   expect(refusalOf(next, 'track_tables', { tables: [{ table: 'c' }, { table: 'b' }] })[0]).toContain(
@@ -467,7 +467,7 @@ test('a renamed collection is renamed on the allow list', () => {
   expect(keysOf(next)).not.toContain('allowlist/c');
 });
 
-test('dropping a collection with cascade takes it off the allow list', () => {
+test('dropping a collection with cascade removes it from the allow list', () => {
   const keys = keysOf(edit(made, 'drop_query_collection', { collection: 'c', cascade: true }));
   expect(keys.filter((key) => key.endsWith('/c'))).toEqual([]);
 });
@@ -489,7 +489,7 @@ test('a source can be added, changed, renamed and dropped', () => {
   expect(edit(added, 'pg_drop_source', { name: 'other' })).toEqual(made);
 });
 
-test('replacing the configuration of a source keeps what is tracked in it', () => {
+test('replacing the configuration of a source keeps its tracked objects', () => {
   const moved = { connection_info: { database_url: { from_env: 'ELSEWHERE' } } };
   const next = edit(made, 'pg_add_source', {
     name: 'default',
@@ -500,7 +500,7 @@ test('replacing the configuration of a source keeps what is tracked in it', () =
   expect(next.sources[0]?.tables).toEqual(made.sources[0]?.tables);
 });
 
-test('updating a source changes what is given and nothing else', () => {
+test('updating a source changes only the given settings', () => {
   const customization = { type_names: { prefix: 'T' } };
   const next = edit(made, 'pg_update_source', { name: 'default', customization });
   expect(next.sources[0]).toEqual({ ...made.sources[0], customization });
@@ -514,7 +514,7 @@ test('query tags of a source are replaced as a whole', () => {
   expect(() => edit(made, 'set_query_tags', { source_name: 'x' })).toThrow('source with name "x"');
 });
 
-test('a handler leaves the document it was given as it was', () => {
+test('a handler does not modify its document', () => {
   const before = JSON.stringify(made);
   edit(made, 'untrack_table', { table: 'author', cascade: true });
   edit(made, 'rename_relationship', { table: 'author', name: 'articles', new_name: 'a' });
