@@ -349,6 +349,14 @@ test('only sql/fragment.ts makes fragments, and nothing else builds SQL text fro
   expect(wrong).toEqual([]);
 });
 
+test('statements on the tables of the engine are in store and events', () => {
+  const TABLE = /\b(from|join|into|update|table)\s+pergola\./;
+  const found = shipped.filter((file) => file.startsWith('engine/') && TABLE.test(sources.get(file)!));
+  const allowed = (file: string) =>
+    /^engine\/(store|events)\//.test(file) || file === 'engine/sql/event-trigger.ts';
+  expect(found.filter((file) => !allowed(file))).toEqual([]);
+});
+
 test('files hold one concept: at most 800 lines, ordered tables aside', () => {
   const long = shipped.filter(
     (file) => !ORDERED_TABLES.includes(file) && sources.get(file)!.split('\n').length > MOST_LINES + 1,
