@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
-import { startEngine } from './engine.ts';
+import { startEngine } from '../testing/engine-process.ts';
 
 const { values: options } = parseArgs({
   options: { shared: { type: 'string', default: '../shared' }, out: { type: 'string' } },

@@ -20,7 +20,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
-import { startEngine } from './engine.ts';
+import { startEngine } from '../testing/engine-process.ts';
 import { binariesWithPostgis } from './postgis.ts';
 
 type Area = { passed: number; failed: number; skipped: number };

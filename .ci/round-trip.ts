@@ -17,7 +17,7 @@ import { parseArgs } from 'node:util';
 import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
 import { exportMetadata, parseMetadata } from '../engine/metadata/index.ts';
 import { readDirectory, writeDirectory } from '../engine/store/directory.ts';
-import { startEngine } from './engine.ts';
+import { startEngine } from '../testing/engine-process.ts';
 
 const { values: options } = parseArgs({
   options: { shared: { type: 'string', default: '../shared' }, out: { type: 'string' } },

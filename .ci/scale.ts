@@ -14,9 +14,9 @@ import pg from 'pg';
 import { freePort, startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
 import { GROUP_VERSION, KINDS } from '../operator/kinds.ts';
 import { connect } from '../operator/kubernetes/transport.ts';
+import { type Engine, startEngine } from '../testing/engine-process.ts';
 import { startKube, type TestKube } from '../testing/kube.ts';
 import { ManyTables, percentile, schemaOf } from '../testing/scale.ts';
-import { type Engine, startEngine } from './engine.ts';
 
 const { values: options } = parseArgs({
   options: {

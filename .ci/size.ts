@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { getIntrospectionQuery } from 'graphql';
 import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
-import { type Engine, startEngine } from './engine.ts';
+import { type Engine, startEngine } from '../testing/engine-process.ts';
 import { binariesWithPostgis } from './postgis.ts';
 
 const { values: options } = parseArgs({

@@ -1,14 +1,16 @@
-/** An engine in a process of its own (`pergola serve`, as it is installed), for tests and benches of what it needs: CPU and memory
- *  are its alone. Not here: engines whose needs do not matter (engine.ts). */
+/** Starts `pergola serve` as a process of its own that reports how much CPU and memory it uses, for tests and benchmarks. In: a database.
+ *  Out: its URL and its usage. Not here: an engine in the process of a test (engine.ts), one that is not measured (engine-process.ts). */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { freePort } from '../bin/embedded-postgres.ts';
+import { untilHealthy } from './engine-process.ts';
 
 export type Usage = {
-  /** Of CPU, since it began. */
+  /** The processor time since the start of the process. */
   readonly microseconds: number;
-  /** Resident, now and at most so far. */
+  /** The resident memory now. */
   readonly bytes: number;
+  /** The most memory that has been resident so far. */
   readonly mostBytes: number;
 };
 
@@ -21,7 +23,7 @@ export type EngineApart = {
 
 const SECRET = 'of an engine apart';
 
-/** Tells its parent, when asked, what it has used. */
+/** Sends the parent process the usage when it asks for it. */
 const PROBE = `data:text/javascript,${encodeURIComponent(`
   process.on('message', () => {
     const { user, system } = process.cpuUsage();
@@ -38,12 +40,7 @@ export async function startEngineApart(databaseUrl: string): Promise<EngineApart
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   const url = `http://127.0.0.1:${port}`;
-  const isThere = () =>
-    fetch(`${url}/healthz`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  while (engine.exitCode === null && !(await isThere())) await new Promise((next) => setTimeout(next, 50));
+  await untilHealthy(engine, url);
   return {
     url,
     adminSecret: SECRET,
@@ -54,12 +51,4 @@ export async function startEngineApart(databaseUrl: string): Promise<EngineApart
     },
     close: () => void engine.kill(),
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  await new Promise((closed) => server.close(closed));
-  return typeof address === 'object' && address ? address.port : 0;
 }

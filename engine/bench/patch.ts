@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { type Engine, startEngine } from '../../.ci/engine.ts';
 import { startEmbeddedPostgres } from '../../bin/embedded-postgres.ts';
+import { type Engine, startEngine } from '../../testing/engine-process.ts';
 
 const { values: options } = parseArgs({
   options: {

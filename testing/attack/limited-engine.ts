@@ -2,8 +2,8 @@
  *  In: database URL, flags. Out: URL, what its process uses, and a way to stop it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../bin/embedded-postgres.ts';
+import { untilHealthy } from '../engine-process.ts';
 
 export const LIMIT_BYTES = 512 * 2 ** 20;
 export const ADMIN_SECRET = 'attacked';
@@ -51,7 +51,7 @@ export async function startLimitedEngine(
   });
   const exited = new Promise((resolve) => engine.once('exit', resolve));
   const url = `http://127.0.0.1:${port}`;
-  await healthy(engine, url);
+  await untilHealthy(engine, url);
   return {
     url,
     limitedBy: group ? 'a control group' : `a heap of ${HEAP_MB} MB`,
@@ -64,15 +64,6 @@ export async function startLimitedEngine(
       if (group) rmdirSync(group);
     },
   };
-}
-
-async function healthy(engine: ChildProcess, url: string): Promise<void> {
-  for (let i = 0; i < 600; i++) {
-    if (engine.exitCode !== null) throw new Error('the engine did not start');
-    if ((await fetch(`${url}/healthz`).catch(() => null))?.ok) return;
-    await sleep(50);
-  }
-  throw new Error('the engine was not healthy after 30 s');
 }
 
 function makeControlGroup(name: string): string | null {

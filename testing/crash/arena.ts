@@ -3,7 +3,7 @@
  *  start again, and say what does not agree. Not here: what is written (lane.ts), what has to agree (observe.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { type Engine, startEngine } from '../../.ci/engine.ts';
+import { type Engine, startEngine } from '../engine-process.ts';
 import { SOURCES } from './lane.ts';
 import { type Databases, problemsOf } from './observe.ts';
 import { post, type Tally, Writer } from './writer.ts';
