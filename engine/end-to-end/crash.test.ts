@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { expect, inject, test } from 'vitest';
 import { Arena } from '../../testing/crash/arena.ts';
 
-/** Enough for twelve starts of an engine on a busy machine. */
+/** Enough for eight starts of an engine on a busy machine. */
 const MOST_MS = 300_000;
 
 test(
@@ -13,7 +13,7 @@ test(
     const arena = new Arena(inject('postgresUrl'), `crash_test_${process.pid}`, seed);
     try {
       await arena.open();
-      for (let kills = 0; kills < 10; ) {
+      for (let kills = 0; kills < 6; ) {
         const { killed, problems } = await arena.round();
         expect(problems, `seed ${seed}`).toEqual([]);
         kills += killed;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../testing/database.ts';
 import { BLOCK_SIZE, fuzz } from '../../testing/fuzz/run.ts';
 
-const REQUESTS = 2000;
+const REQUESTS = 1000;
 /** The same for every run of `make test`, so that every change is tested with the same requests. */
 const SEED = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
 /** Enough for a busy machine. */

@@ -186,6 +186,8 @@ class HttpTransport implements Transport {
       bodyTimeout: silenceMs,
       dispatcher: this.#dispatcher,
     });
+    // A body whose reader has gone is destroyed with the dispatcher; without a listener, its error would end the process.
+    response.body.on('error', () => {});
     if (response.statusCode >= 300) throw await problemOf(response);
     return response;
   }
