@@ -24,7 +24,7 @@ type VitestReport = {
 const SHARED = resolve('../shared');
 const REPORTS = join(process.env['TMPDIR'] ?? tmpdir(), 'pergola-ci');
 /** Stages wait for databases, clusters and timers, so that somewhat more of them fit than there are cores. */
-const CORES = availableParallelism() * 1.25;
+const CORES = availableParallelism() * 1.5;
 /** The cluster's stories have time limits of their own and come first; the others take the time that these leave. */
 const NICE = 10;
 const PROGRESS_MS = 60_000;
@@ -33,21 +33,22 @@ const MOST_FAILURES_SHOWN = 8;
 const running = new Map<string, { readonly child: ChildProcess; readonly since: number }>();
 const startedAt = Date.now();
 
+/** The longest come first, so that none of them is left over at the end. */
 const ALL: readonly Stage[] = [
   { name: 'e2e', cores: 0.5, run: endToEnd },
   { name: 'unit', cores: 2, run: unit },
-  { name: 'helm-lint', cores: 0.5, run: helmLint },
-  script('conformance', 1, {
+  script('conformance', 0.5, {
     needs: 'conformance',
     failures: 'regressions',
     args: ['--shared', join(SHARED, 'conformance')],
   }),
   script('fuzz', 1, { args: ['--seed', '1', '--requests', '50000'] }),
   script('postgres-versions', 1, {}),
-  script('noninterference', 1, { args: ['--seed', '1', '--queries', '20000'] }),
   script('crash', 1, { args: ['--seed', '1'] }),
+  script('noninterference', 1, { args: ['--seed', '1', '--queries', '20000'] }),
   script('chinook', 0.5, { needs: 'data', args: ['--shared', SHARED] }),
   script('round-trip', 0.5, { needs: 'data', args: ['--shared', SHARED] }),
+  { name: 'helm-lint', cores: 0.5, run: helmLint },
   { ...script('attack', 1, {}), isAlone: true },
 ];
 
