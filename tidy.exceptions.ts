@@ -2,7 +2,7 @@
  *  applies fails its test and has to be removed. Entries stand under the room where they were found; a name counts everywhere. */
 
 /** Rooms in which files import each other in a circle. */
-export const ROOMS_WITH_CYCLES: readonly string[] = ['engine/execute'];
+export const ROOMS_WITH_CYCLES: readonly string[] = [];
 
 /** Names of exported types, classes or interfaces that several files use for different things. */
 export const SHARED_TYPE_NAMES: readonly string[] = [
@@ -25,6 +25,15 @@ export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
   'valuesSchema',
   // docs
   'fileOf',
+  // engine/admin
+  'Catalogs',
+  'getSourceKindCapabilities',
+  'introspectRemoteSchema',
+  'mayChangeSchema',
+  'newInconsistencies',
+  'removeRemoteSchema',
+  'requireRemoteSchema',
+  'setFederation',
   // engine/auth
   // engine/catalog
   'Introspectable',
@@ -42,18 +51,11 @@ export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
   'membersOf',
   // engine/execute
   'Binding',
-  'Progress',
-  'askForKeys',
-  'dataAlone',
-  'eventOutcome',
-  'placedErrors',
-  'responseOf',
-  'runStatement',
-  'toldAt',
-  'understood',
-  'valuesOf',
   // engine/http
   'OperationOutput',
+  // engine/json
+  'isPrintedSo',
+  'isSameAmount',
   // engine/metadata
   'BodyTransform',
   'DirectoryError',
@@ -107,14 +109,19 @@ export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
   // engine/store
   'Authorship',
   // engine/subscribe
-  'Sink',
   'Values',
+  // engine/transform
+  'BINARY_OPERATORS',
+  'RoutedRequest',
+  'TemplateProblem',
+  'requestBindings',
   // engine/webhook
   'JoinedRows',
   'Message',
   'OutboundContext',
   'ResponseNotes',
   'outputText',
+  // engine/wire
   // operator
   'CONFIRM_PRUNE_ANNOTATION',
   'EngineSpec',
@@ -136,7 +143,9 @@ export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
   'excerpt',
   'folderOptions',
   'foresee',
+  'hashOfLive',
   'isChanged',
+  'isSelfContained',
   'itemAt',
   'nextDeadline',
   'olderVersionsOf',
@@ -180,16 +189,7 @@ export const NAMES_WITH_BANNED_WORDS: readonly string[] = [
   'asking',
   // engine/config
   // engine/execute
-  'ALONE',
-  'askForKeys',
-  'asker',
-  'asksNobody',
-  'asksOthers',
-  'dataAlone',
   'isAlone',
-  'tellWhoWrites',
-  'toldAt',
-  'understood',
   // engine/http
   // engine/metadata
   'Place',
@@ -209,7 +209,6 @@ export const NAMES_WITH_BANNED_WORDS: readonly string[] = [
   // engine/sql
   // engine/store
   // engine/subscribe
-  'Ask',
   'TIMES_ALONE',
   'askAll',
   'askAlone',

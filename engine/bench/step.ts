@@ -1,12 +1,12 @@
 /** The compile step of one request, timed: the first time a text is seen (parse, validate, plan, render) and every time after
  *  (two look-ups and the check of its variables). In: a role's schema and requests. Out: lines for the terminal. */
 import { performance } from 'node:perf_hooks';
-import { planned } from '../execute/plan-cache.ts';
+import { cachedPlan } from '../execute/plan-cache.ts';
 import { prepareDocument } from '../plan/document.ts';
 import { planRequest } from '../plan/plan.ts';
 import { coerceVariables } from '../plan/variables.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
-import { renderPlan } from '../sql/plan.ts';
+import { preparePlan } from '../sql/plan.ts';
 
 export type Query = {
   readonly name: string;
@@ -21,15 +21,15 @@ export function printSteps(role: RoleSchema, queries: readonly Query[]): void {
   console.log('microseconds at the median of 2,000'.padEnd(40), 'first time', '     again');
   for (const query of queries) {
     const first = median(() => compileOnce(role, query));
-    planned(role, { query: query.text, variables: query.variables });
-    const again = median(() => planned(role, { query: query.text, variables: query.variables }));
+    cachedPlan(role, { query: query.text, variables: query.variables });
+    const again = median(() => cachedPlan(role, { query: query.text, variables: query.variables }));
     console.log(query.name.padEnd(40), first.toFixed(1).padStart(10), again.toFixed(1).padStart(10));
   }
 }
 
 function compileOnce(schema: RoleSchema, { text, variables }: Query): void {
   const document = prepareDocument(schema, text, null);
-  renderPlan(planRequest(document, coerceVariables(document, variables)));
+  preparePlan(planRequest(document, coerceVariables(document, variables)).plan);
 }
 
 function median(body: () => void): number {

@@ -1,7 +1,9 @@
-/** The databases of all sources, as code that runs statements sees them.
- *  Not here: opening them (sources.ts), one database (pool.ts). */
+/** The databases of all sources, for code that runs statements, and their variant for one request.
+ *  Not here: opening them (sources.ts), one database (pool.ts). Source of span attributes: OpenTelemetry semantic conventions,
+ *  "Database". */
+import { type Span, within } from '../observe/span.ts';
 import type { RoutedRequest } from '../transform/connection.ts';
-import { abandonable, type Database } from './pool.ts';
+import { type Database, type Run, wrapped } from './pool.ts';
 
 /** Where databases are looked up by the name of their source: database/sources.ts. */
 export interface Databases {
@@ -13,11 +15,31 @@ export interface Databases {
   readonly choiceOf?: (source: string) => string;
 }
 
-/** Returns databases whose statements are cancelled when `signal` is aborted. */
-export function abandonableBy(databases: Databases, signal: AbortSignal): Databases {
+/** Returns databases whose statements are cancelled when `signal` is aborted, and have a span within `span`. Without either, the
+ *  databases are returned as they are. */
+export function databasesOfRequest(
+  databases: Databases,
+  { signal, span = null }: { readonly signal?: AbortSignal | undefined; readonly span?: Span | null },
+): Databases {
+  if (!signal && !span) return databases;
   const { choiceOf } = databases;
   return {
-    get: (source, access) => abandonable(databases.get(source, access), signal),
+    get: (source, access) => {
+      const around = span ? (run: Run) => withSpan(run, source, span) : undefined;
+      return wrapped(databases.get(source, access), { signal, around });
+    },
     ...(choiceOf && { choiceOf }),
+  };
+}
+
+/** The text of a statement contains no values, so it may be an attribute. */
+function withSpan(run: Run, source: string, parent: Span): Run {
+  return (statement, values, patience) => {
+    const attributes = {
+      'db.system.name': 'postgresql',
+      'db.namespace': source,
+      'db.query.text': statement.text,
+    };
+    return within(parent.child('statement', 'client', attributes), () => run(statement, values, patience));
   };
 }

@@ -115,29 +115,26 @@ export async function probe(
   }
 }
 
-/** The database with something around each of its statements; whoever holds a client of the driver goes past it. */
-export function wrapped(database: Database, around: (run: Run) => Run): Database {
+/** Returns the database with `around` applied to its statements, and with `signal`, which cancels what runs when it is aborted.
+ *  `around` does not apply to callers that hold a client of the driver. */
+export function wrapped(
+  database: Database,
+  {
+    signal,
+    around = (run) => run,
+  }: { readonly signal?: AbortSignal | undefined; readonly around?: ((run: Run) => Run) | undefined },
+): Database {
+  const patience = signal && { signal };
   return {
-    run: around(database.run),
-    atomic: (options, body) => database.atomic(options, (run) => body(around(run))),
-    transaction: (options, body) => database.transaction(options, body),
-    session: (body, signal) => database.session(body, signal),
-    query: (text, values, signal) => database.query(text, values, signal),
-    counts: database.counts,
-    state: database.state,
-    close: (cut) => database.close(cut),
-  };
-}
-
-/** The database for a caller who may go away: then what it runs is cancelled. */
-export function abandonable(database: Database, signal: AbortSignal): Database {
-  const patience = { signal };
-  return {
-    run: (statement, values, own) => database.run(statement, values, own ? { ...own, signal } : patience),
-    atomic: (options, body) => database.atomic({ ...options, signal }, body),
-    transaction: (options, body) => database.transaction({ ...options, signal }, body),
-    session: (body) => database.session(body, signal),
-    query: (text, values) => database.query(text, values, signal),
+    run: around(
+      signal
+        ? (statement, values, own) => database.run(statement, values, own ? { ...own, signal } : patience)
+        : database.run,
+    ),
+    atomic: (options, body) => database.atomic({ ...options, ...patience }, (run) => body(around(run))),
+    transaction: (options, body) => database.transaction({ ...options, ...patience }, body),
+    session: (body, own) => database.session(body, signal ?? own),
+    query: (text, values, own) => database.query(text, values, signal ?? own),
     counts: database.counts,
     get state() {
       return database.state;

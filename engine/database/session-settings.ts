@@ -1,6 +1,6 @@
 /** Who writes, as settings of a transaction: triggers read `current_setting('engine.user', true)`, a JSON object of session
  *  variables, and `engine.trace`, `{trace_id, span_id}`; empty where there is none. They end with the transaction.
- *  Not here: which statements are told (run-plan.ts). Reference: docs/reference/behaviour/event-triggers.md. */
+ *  Not here: which statements are told (execute/statements.ts). Reference: docs/reference/behaviour/event-triggers.md. */
 import type { SpanContext } from '../observe/span.ts';
 import type { Session } from '../resolve/session.ts';
 import type { NamedStatement } from './pool.ts';

@@ -9,11 +9,10 @@ import { parseJson } from '../json/parse-json.ts';
 import type { Plan } from '../plan/types.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
-import { renderPlan } from '../sql/plan.ts';
 import { TimeIsUp } from '../wire/pool.ts';
 import { textOfColumn } from '../wire/statement.ts';
-import { readyOnce } from './plan-cache.ts';
-import { write } from './run-plan.ts';
+import { preparedOnce } from './plan-cache.ts';
+import { write } from './statements.ts';
 
 const QUERY_CANCELED = '57014';
 
@@ -26,7 +25,7 @@ export async function answerOn(
     limitMs,
   }: Pick<Model, 'sources'> & { readonly session: Session; readonly limitMs: number | null },
 ): Promise<unknown> {
-  const [statement] = readyOnce(renderPlan(plan), { sources, session }).statements;
+  const [statement] = preparedOnce(plan, { sources, session }).statements;
   if (!statement) throw new Error('a plan of one root has a statement');
   if (limitMs !== null) await client.query(`set local statement_timeout = ${limitMs}`);
   await client.query(SESSION_SETTINGS.text, sessionSettings(session));

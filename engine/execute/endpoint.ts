@@ -6,7 +6,7 @@ import { valueOfTexts } from '../plan/text-variables.ts';
 import type { ResolvedEndpoint } from '../resolve/routes.ts';
 
 import { roleSchema } from '../schema/role-schemas.ts';
-import { type AnswerContext, dataOf, understood } from './answer.ts';
+import { type AnswerContext, dataOf, planOf } from './answer.ts';
 import { declaredVariables } from './plan-cache.ts';
 import type { Body } from './splice.ts';
 
@@ -36,7 +36,7 @@ export async function answerEndpoint(
     if (value === undefined) delete variables[name];
     else variables[name] = value;
   }
-  const planned = understood({ query, variables }, context);
+  const planned = planOf({ query, variables }, context);
   if (planned.plan.operation === 'mutation') given.mayWrite?.();
   return dataOf(planned, context);
 }

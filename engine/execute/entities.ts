@@ -1,60 +1,49 @@
-/** The answer of `_entities`: representations are sorted by type, the keys of each go to its source as lists, and what comes back
- *  is put in the order of the representations, unread unless something is joined to it. A row that is not there, or not the
- *  role's to read, is null. Raises `validationFailed` for what represents nothing: then nothing is asked. Reference: docs/reference/behaviour/remote-schemas.md. */
+/** Runs an `_entities` step: sorts the representations by type, reads the rows of each type by their keys, and returns them in the
+ *  order of the representations. Entities are parsed only where something is joined to them. A row that does not exist, or that the
+ *  role may not read, is null. Raises `validationFailed` for an invalid representation, before anything is read.
+ *  Not here: keys (join.ts), planning (plan/federation.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 import { fail } from '../errors/engine-error.ts';
 import { parseJson } from '../json/parse-json.ts';
 import { JsonScanner } from '../json/scanner.ts';
 import { ENTITY } from '../plan/federation.ts';
-import { KEYS_VARIABLE } from '../plan/keyed-rows.ts';
 import { literalValue } from '../plan/literal.ts';
 import type { JoinPlaces } from '../plan/remote-types.ts';
 import type { EntitiesCall } from '../plan/types.ts';
 import { ENTITIES_FIELD } from '../resolve/federation.ts';
-import { textOfColumn } from '../wire/statement.ts';
-import type { CallContext, Outcome } from './calls.ts';
-import type { PlannedRequest, ReadyCall } from './plan-cache.ts';
-import { type Around, graft } from './remote-join.ts';
-import { runPlan } from './run-plan.ts';
+import type { Step } from '../sql/plan.ts';
+import { joinInto, rowsOfEach } from './join.ts';
+import type { RunContext, StepResult } from './step-types.ts';
 
-type ReadyEntities = ReadyCall & { readonly call: EntitiesCall };
+type EntitiesStep = Extract<Step, { kind: 'entities' }>;
 
-export async function answerEntities(
-  { call, statements, joins }: ReadyEntities,
-  asked: PlannedRequest,
-  context: CallContext,
-): Promise<Outcome> {
-  const { variables } = asked;
-  const given = literalValue(call.representations, (name) => variables.values[name]);
+export async function runEntities({ call, rows: read }: EntitiesStep, run: RunContext): Promise<StepResult> {
+  const { values } = run.planned.variables;
+  const given = literalValue(call.representations, (name) => values[name]);
   const wanted = (Array.isArray(given) ? given : [given]).map((each, i) => entityOf(each, i, call));
+  const ofJoin = call.joins.map((_, join) => wanted.flatMap((each, i) => (each.join === join ? [i] : [])));
+  const keys = ofJoin.map((indices) => indices.map((i) => wanted[i]!.key));
+  const found = await rowsOfEach(read, keys, entitiesIn, run);
   const texts: string[] = wanted.map(() => 'null');
-  const places = call.joins.map((_, join) =>
-    wanted.flatMap((entity, i) => (entity.join === join ? [i] : [])),
-  );
-  const keys = call.joins.map(({ fields }, join) =>
-    fields.map((_, column) => places[join]!.map((i) => wanted[i]!.key[column])),
-  );
-  const binding = { session: context.session, variables: { ...variables.values, [KEYS_VARIABLE]: keys } };
-  const rows = await runPlan({ operation: 'query', statements }, binding, context.databases);
   const errors: unknown[] = [];
-  const filling = joins.map(async ({ statement, column }, join) => {
-    const found = entitiesIn(textOfColumn(rows[statement]?.[column] ?? null) ?? '[]');
-    const whole = await joined(found, call.joins[join]!.places, [call.alias], { asked, context, errors });
-    for (const [n, i] of places[join]!.entries()) texts[i] = whole[n] ?? 'null';
+  const filling = call.joins.map(async ({ places }, join) => {
+    const entities = await withJoins(found[join]!, places, [call.alias], run, errors);
+    for (const [n, i] of ofJoin[join]!.entries()) texts[i] = entities[n] ?? 'null';
   });
   await Promise.all(filling);
-  return { fields: [`[${texts.join(',')}]`], errors, isUsable: true };
+  return { columns: [`[${texts.join(',')}]`], errors, isUsable: true };
 }
 
-/** With what is found elsewhere; where nothing is, unread. */
-async function joined(
+/** Returns the entities with what is joined to them. Without joins they are returned unparsed. */
+async function withJoins(
   entities: readonly string[],
   places: JoinPlaces | null,
   path: readonly string[],
-  around: Around,
+  run: RunContext,
+  errors: unknown[],
 ): Promise<readonly string[]> {
   if (!places) return entities;
   const values = entities.map((text) => parseJson(text));
-  await graft(values, places, path, around);
+  await joinInto(values, places, path, run, errors);
   return values.map((value) => JSON.stringify(value));
 }
 
@@ -76,7 +65,7 @@ function entityOf(representation: unknown, i: number, { joins }: EntitiesCall): 
   return { join, key };
 }
 
-/** The text of each entity in a list of objects that hold one. */
+/** Returns the text of each entity in a list of objects that hold one. */
 function entitiesIn(text: string): readonly string[] {
   const scanner = new JsonScanner(Buffer.from(text));
   const entities: string[] = [];

@@ -41,7 +41,7 @@ export async function explain(
   const document = prepareDocument(role, request.query, request.operationName ?? null);
   if (document.operation.operation === 'mutation') fail('onlyQueriesExplained', {});
   const variables = coerceVariables(document, request.variables ?? null);
-  const { roots } = planRequest(document, variables);
+  const { roots } = planRequest(document, variables).plan;
   const binding = { session, variables: variables.values };
   const each = roots.flatMap((root) => explainable(root));
   const [first] = each;

@@ -1,30 +1,28 @@
-/** Requests already understood: (role schema, text, operation name) → document, and by the shape of the variables → plan,
- *  ready to run. A hit costs two look-ups and the check of the variables; parsing, validating, planning and rendering
- *  (0.1 to 1 ms) happen once. Bounded both ways, so that no client can fill the memory: neither with texts nor with
- *  `limit`s, whose values are part of a shape. A new model has new role schemas, and old plans are not found again. */
+/** The plan cache. (role schema, text, operation name) → document, and (document, shape of the variables) → PreparedPlan.
+ *  A hit costs two look-ups and the check of the variables. Parsing, validating and planning (0.1 to 1 ms) happen once.
+ *  Both levels are bounded, so that no client can fill the memory with texts, or with values of `limit`, which are part of a shape.
+ *  A new model has new role schemas, and plans of the old ones are not found again. */
 import { createHash } from 'node:crypto';
-import type { NamedStatement } from '../database/pool.ts';
 import { Lru } from '../limits/lru.ts';
-import type { PreparedDocument } from '../plan/context.ts';
+import type { PreparedDocument, VariableDependencies } from '../plan/context.ts';
 import { prepareDocument } from '../plan/document.ts';
 import { planRequest } from '../plan/plan.ts';
-import { coerceVariables, type RequestVariables } from '../plan/variables.ts';
+import type { Plan } from '../plan/types.ts';
+import { coerceVariables, NO_DEPENDENCIES, type RequestVariables } from '../plan/variables.ts';
 import type { Leaf } from '../resolve/predicate.ts';
 import { type RequestPolicy, requestPolicyOf } from '../resolve/request-policy.ts';
 import { ADMIN_ROLE, type Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
 import type { RoleSchema } from '../schema/role-schemas.ts';
 import {
-  type CompiledCall,
-  type CompiledJoin,
-  type CompiledPlan,
-  type CompiledStatement,
-  type CompiledStep,
-  renderPlan,
+  type Preparation,
+  type PreparationOf,
+  type PreparedPlan,
+  preparePlan,
+  type StatementLimits,
   type TemplatePart,
 } from '../sql/plan.ts';
-import { type QueryTag, tagged } from '../sql/query-tags.ts';
-import { bytesOf } from './splice.ts';
+import { tagged } from '../sql/query-tags.ts';
 
 export type GraphqlRequest = {
   readonly query: string;
@@ -32,87 +30,44 @@ export type GraphqlRequest = {
   readonly variables?: Readonly<Record<string, unknown>> | null;
 };
 
-/** A statement's two names. Only from its second use on is it worth preparing. */
-export type Preparation = {
-  readonly named: NamedStatement;
-  readonly once: NamedStatement;
-  wasUsed: boolean;
-};
-
-export type ReadyStatement = Omit<CompiledStatement, 'answer' | 'forMany' | 'steps'> & {
-  readonly preparation: Preparation;
-  /** Of the statement that asks for many at once. */
-  readonly forMany: Preparation | null;
-  /** Of the whole request. */
-  readonly timeLimitMs: number | null;
-  /** An administrator runs it, who reads every row. */
-  readonly isByAdministrator: boolean;
-  /** The time limit of this statement or its transaction, when the request has no limit of its own. */
-  readonly limitMs: number | null;
-  /** Its source has triggers, which may ask who writes. */
-  readonly isWatched: boolean;
-  readonly answer: ReadyStatement | null;
-  readonly steps: readonly ReadyStep[];
-};
-
-/** Steps of a plan with one text share one preparation. */
-export type ReadyStep = CompiledStep &
-  Pick<ReadyStatement, 'isByAdministrator'> & { readonly preparation: Preparation };
-
-export type ReadyPlan = {
-  readonly operation: CompiledPlan['operation'];
-  readonly operationName: string | null;
-  readonly validations: CompiledPlan['validations'];
-  /** Of the role. */
-  readonly timeLimitMs: number | null;
-  readonly statements: readonly ReadyStatement[];
-  readonly calls: readonly ReadyCall[];
-  readonly joins: readonly ReadyJoin[];
-  /** Of the whole response: `{"data":{…}}`. */
-  readonly template: readonly TemplatePart[];
-  /** Instead of the template, where all of a query's answer is in it and it is long: the parts as bytes. */
-  readonly fixed: readonly Buffer[] | null;
-};
-
-export type ReadyCall = Omit<CompiledCall, 'statements'> & {
-  readonly statements: readonly ReadyStatement[];
-};
-
-export type ReadyJoin = Omit<CompiledJoin, 'statement'> & { readonly statement: ReadyStatement | null };
-
 export type PlannedRequest = {
-  readonly plan: ReadyPlan;
+  readonly plan: PreparedPlan;
   readonly variables: RequestVariables;
-  /** What was asked, as it was written. */
+  /** The document as the client wrote it. */
   readonly text: string;
+  /** The name of the operation in the document. */
+  readonly operationName: string | null;
 };
 
-/** Characters of request text kept for one role schema. */
+/** The characters of request text that are cached for one role schema. */
 const MOST_TEXT = 1_000_000;
-/** What a document weighs besides its text: at most 500 of them are kept. */
+/** The weight of a document in addition to its text: at most 500 of them are cached. */
 const DOCUMENT_WEIGHT = 2000;
-/** Bytes of plans kept by the process, estimated: some 10,000 plans of ordinary size. */
+/** The estimated bytes of plans in the cache of the process: some 10,000 plans of ordinary size. */
 const MOST_PLANS = 64_000_000;
-/** Bytes from which on a fixed answer is kept as bytes. */
+/** The length from which a response that is the same for every request is cached as bytes. */
 const LEAST_FIXED = 64_000;
-/** Bytes of fixed answers kept for a model: introspection of its largest roles, beside all plans. */
+/** The bytes of such responses that are cached for a model: introspection of its largest roles, in addition to all plans. */
 const MOST_FIXED = 128_000_000;
 
-/** A document, and the number its plans are kept under. */
-type Known = {
+/** A cached document. */
+type CachedDocument = {
   readonly document: PreparedDocument;
   readonly operationName: string | null;
+  /** The number its plans are cached under. */
   readonly id: number;
+  /** What planning has so far found out about the values that plans of the document depend on. */
+  dependencies: VariableDependencies;
 };
 
-const documents = new WeakMap<RoleSchema, Lru<string, Known>>();
-const plans = new Lru<string, ReadyPlan>(MOST_PLANS);
-const fixedPlans = new WeakMap<Model, Lru<string, ReadyPlan>>();
+const documents = new WeakMap<RoleSchema, Lru<string, CachedDocument>>();
+const plans = new Lru<string, PreparedPlan>(MOST_PLANS);
+const fixedPlans = new WeakMap<Model, Lru<string, PreparedPlan>>();
 let count = 0;
 let hits = 0;
 let misses = 0;
 
-/** Since the process began, and plans kept now. */
+/** Returns hits and misses since the process started, and the number of cached plans. */
 export function planCacheCounts(): {
   readonly hits: number;
   readonly misses: number;
@@ -121,42 +76,46 @@ export function planCacheCounts(): {
   return { hits, misses, plans: plans.size };
 }
 
-/** Raises what parsing, validation and planning raise. */
-export function planned(role: RoleSchema, request: GraphqlRequest): PlannedRequest {
-  const { document, id } = documentOf(role, request.query, request.operationName ?? null);
-  const variables = coerceVariables(document, request.variables ?? null);
+/** Returns the plan of a request. Raises what parsing, validation and planning raise. */
+export function cachedPlan(role: RoleSchema, request: GraphqlRequest): PlannedRequest {
+  const { query: text } = request;
+  const cached = documentOf(role, text, request.operationName ?? null);
+  const { document, id } = cached;
+  const given = request.variables ?? null;
+  const variables = coerceVariables(document, given, cached.dependencies);
+  const operationName = document.operation.name?.value ?? null;
   const key = `${id} ${variables.shape}`;
-  const kept = plans.get(key) ?? fixedPlans.get(role.model)?.get(key);
-  if (kept) {
+  const hit = plans.get(key) ?? fixedPlans.get(role.model)?.get(key);
+  if (hit) {
     hits += 1;
-    return { plan: kept, variables, text: request.query };
+    return { plan: hit, variables, text, operationName };
   }
   misses += 1;
-  const before = document.byValue.size + document.facets.size;
-  const plan = ready(renderPlan(planRequest(document, variables)), {
+  const { plan: unprepared, dependencies } = planRequest(document, variables, cached.dependencies);
+  const limits = {
     ...limitsOf(requestPolicyOf(role.model, role.role)),
     isByAdministrator: role.role === ADMIN_ROLE,
-    sources: role.model.sources,
-    asked: { operation: document.operation.name?.value ?? null, text: request.query },
-  });
-  // Planning may have found out that more of the variables matters.
-  const isSameShape = document.byValue.size + document.facets.size === before;
-  const { shape } = isSameShape ? variables : coerceVariables(document, request.variables ?? null);
-  keep(role.model, `${id} ${shape}`, plan);
-  return { plan, variables, text: request.query };
+  };
+  const plan = prepared(unprepared, limits, role.model, { text, operationName });
+  const isSameShape = dependencies === cached.dependencies;
+  cached.dependencies = dependencies;
+  const { shape } = isSameShape ? variables : coerceVariables(document, given, dependencies);
+  store(role.model, `${id} ${shape}`, plan);
+  return { plan, variables, text, operationName };
 }
 
-function keep(model: Model, key: string, plan: ReadyPlan): void {
-  if (!plan.fixed) {
+function store(model: Model, key: string, plan: PreparedPlan): void {
+  const fixedBytes = total(plan.template.map((part) => (part.kind === 'bytes' ? part.bytes.length : 0)));
+  if (fixedBytes === 0) {
     plans.set(key, plan, weightOf(plan, key));
     return;
   }
   const ofModel = fixedPlans.get(model) ?? new Lru(MOST_FIXED);
   fixedPlans.set(model, ofModel);
-  ofModel.set(key, plan, total(plan.fixed.map(({ length }) => length)));
+  ofModel.set(key, plan, fixedBytes);
 }
 
-/** The variables a request may give, by name. Raises what parsing and validation raise. */
+/** Returns the variables that a request declares, by name. Raises what parsing and validation raise. */
 export function declaredVariables(
   role: RoleSchema,
   { query, operationName = null }: GraphqlRequest,
@@ -164,43 +123,40 @@ export function declaredVariables(
   return documentOf(role, query, operationName).document.variables;
 }
 
-function documentOf(role: RoleSchema, text: string, operationName: string | null): Known {
+function documentOf(role: RoleSchema, text: string, operationName: string | null): CachedDocument {
   let ofRole = documents.get(role);
   if (!ofRole) {
     ofRole = new Lru(MOST_TEXT);
     documents.set(role, ofRole);
   }
   const key = operationName === null ? text : `${operationName}\n${text}`;
-  const kept = ofRole.get(key);
-  // A name may end like another text begins: then the key alone is not enough.
-  if (kept && kept.operationName === operationName) return kept;
+  const hit = ofRole.get(key);
+  // A name may end like another text begins, so the key alone is not enough.
+  if (hit && hit.operationName === operationName) return hit;
   const document = prepareDocument(role, text, operationName);
-  const made = { document, operationName, id: count++ };
-  ofRole.set(key, made, key.length + DOCUMENT_WEIGHT);
-  return made;
+  const cached = { document, operationName, id: count++, dependencies: NO_DEPENDENCIES };
+  ofRole.set(key, cached, key.length + DOCUMENT_WEIGHT);
+  return cached;
 }
 
-/** Text twice a character, a parameter some 200 bytes, 1000 for the rest. */
-function weightOf({ statements: own, calls, joins, template }: ReadyPlan, key: string): number {
-  const statements = [
-    ...own,
-    ...calls.flatMap((call) => call.statements),
-    ...joins.flatMap(({ statement }) => statement ?? []),
-  ];
+/** Returns the estimated bytes of a plan: text twice a character, a parameter some 200 bytes, 1000 for the rest. */
+function weightOf(plan: PreparedPlan, key: string): number {
+  const keyed = [...plan.steps, ...plan.keyedSteps].flatMap((step) =>
+    'rows' in step ? step.rows.statements : [],
+  );
+  const statements = [...plan.statements, ...keyed];
   const texts = [
     key,
-    ...calls.map(({ call }) => (call.kind === 'remote' ? call.query : '')),
-    ...joins.map(({ join }) => (join.kind === 'remote' ? join.selection : '')),
-    ...statements.flatMap(({ text, forMany, answer, steps }) => [
+    ...statements.flatMap(({ text, forMany, answer, nestedWrites }) => [
       text,
       forMany?.once.text ?? '',
       answer?.text ?? '',
-      ...steps.map((s) => s.text),
+      ...nestedWrites.map((write) => write.text),
     ]),
-    ...template.map((part) => (part.kind === 'text' ? part.text : '')),
+    ...plan.template.map((part) => (part.kind === 'text' ? part.text : '')),
   ];
   const leaves = statements
-    .flatMap((statement) => [statement, ...statement.steps])
+    .flatMap((statement) => [statement, ...statement.nestedWrites])
     .flatMap(({ parameters }) => parameters.map((leaf) => sizeOf(leaf)));
   return 1000 + 2 * total(texts.map(({ length }) => length)) + 200 * total(leaves);
 }
@@ -213,103 +169,59 @@ function total(numbers: readonly number[]): number {
   return numbers.reduce((sum, number) => sum + number, 0);
 }
 
-/** What of the model running depends on, and what a statement may say it is of. */
-type Surroundings = Pick<ReadyStatement, 'timeLimitMs' | 'limitMs' | 'isByAdministrator'> &
-  Pick<Model, 'sources'> & { readonly asked: Pick<QueryTag, 'operation'> & Pick<PlannedRequest, 'text'> };
-
-/** The default limit is for statements of roles without a limit of their own. */
+/** The default limit applies to statements of roles without a limit of their own. */
 function limitsOf({
   timeLimitMs,
   defaultTimeLimitMs,
-}: RequestPolicy): Pick<ReadyStatement, 'timeLimitMs' | 'limitMs'> {
+}: RequestPolicy): Omit<StatementLimits, 'isByAdministrator'> {
   return { timeLimitMs, limitMs: timeLimitMs === null ? defaultTimeLimitMs : null };
 }
 
-/** A plan that was not made of a request's text, and is run once. */
-export function readyOnce(
-  compiled: CompiledPlan,
+/** Prepares a plan that was not made from the text of a request, and runs once. */
+export function preparedOnce(
+  plan: Plan,
   { sources, session }: Pick<Model, 'sources'> & { readonly session: Session },
-): ReadyPlan {
-  const isByAdministrator = session.role === ADMIN_ROLE;
-  return ready(compiled, {
-    timeLimitMs: null,
-    limitMs: null,
-    isByAdministrator,
-    sources,
-    asked: { operation: null, text: '' },
+): PreparedPlan {
+  const limits = { timeLimitMs: null, limitMs: null, isByAdministrator: session.role === ADMIN_ROLE };
+  return prepared(plan, limits, { sources }, { text: '', operationName: null });
+}
+
+function prepared(
+  plan: Plan,
+  limits: StatementLimits,
+  { sources }: Pick<Model, 'sources'>,
+  request: Pick<PlannedRequest, 'text' | 'operationName'>,
+): PreparedPlan {
+  const whole = preparePlan(plan, {
+    limits,
+    prepare: (text, about) => preparationOf(taggedText(text, about, sources, request), about),
+    isWatched: (source) => sources.get(source)?.hasTriggers ?? false,
   });
+  const isFixed = plan.operation === 'query' && whole.steps.length === 0;
+  return isFixed ? { ...whole, template: fixed(whole.template) } : whole;
 }
 
-function ready(
-  { operation, validations, calls, joins, statements, template }: CompiledPlan,
-  around: Surroundings,
-): ReadyPlan {
-  const whole: readonly TemplatePart[] = [
-    { kind: 'text', text: '{"data":' },
-    ...template,
-    { kind: 'text', text: '}' },
-  ];
-  const readyAll = (compiled: readonly CompiledStatement[]) =>
-    compiled.map((statement) => readyStatement(statement, around));
-  const asksNobody = statements.length + calls.length === 0;
-  const isFixed = operation === 'query' && asksNobody && lengthOf(template) >= LEAST_FIXED;
-  return {
-    operation,
-    operationName: around.asked.operation,
-    validations,
-    statements: readyAll(statements),
-    calls: calls.map((call) => ({ ...call, statements: readyAll(call.statements) })),
-    joins: joins.map(({ join, statement }) => {
-      return { join, statement: statement && readyStatement(statement, around) };
-    }),
-    timeLimitMs: around.timeLimitMs,
-    template: isFixed ? [] : whole,
-    fixed: isFixed ? bytesOf(whole, []) : null,
-  };
+/** Turns a long response that is the same for every request into bytes. */
+function fixed(template: readonly TemplatePart[]): readonly TemplatePart[] {
+  const [first, response, last] = template;
+  if (response?.kind !== 'text' || response.text.length < LEAST_FIXED) return template;
+  return [first!, { kind: 'bytes', bytes: Buffer.from(response.text) }, last!];
 }
 
-function lengthOf(template: readonly TemplatePart[]): number {
-  return total(template.map((part) => (part.kind === 'text' ? part.text.length : 0)));
+function taggedText(
+  text: string,
+  { source, roots }: PreparationOf,
+  sources: Model['sources'],
+  request: Pick<PlannedRequest, 'text' | 'operationName'>,
+): string {
+  const tags = sources.get(source)?.queryTags;
+  if (!tags) return text;
+  const { operationName } = request;
+  return tagged(text, tags, { fields: roots, operation: operationName, digest: digestOf(request.text) });
 }
 
-function readyStatement(statement: CompiledStatement, around: Surroundings): ReadyStatement {
-  const { answer, forMany, steps, ...rest } = statement;
-  const source = around.sources.get(statement.source);
-  const tags = source?.queryTags;
-  const tag = tags && {
-    fields: statement.roots,
-    operation: around.asked.operation,
-    digest: digestOf(around.asked.text),
-  };
-  const tagOf = (text: string) => (tag ? tagged(text, tags, tag) : text);
-  return {
-    ...rest,
-    preparation: preparationOf(tagOf(statement.text), statement.isRepeatable),
-    forMany: forMany === null ? null : preparationOf(tagOf(forMany), statement.isRepeatable, true),
-    timeLimitMs: around.timeLimitMs,
-    isByAdministrator: around.isByAdministrator,
-    limitMs: around.limitMs,
-    isWatched: source?.hasTriggers ?? false,
-    answer: answer && readyStatement({ ...statement, ...answer, answer: null }, around),
-    steps: readySteps(steps, around, tagOf),
-  };
-}
-
-function readySteps(
-  steps: readonly CompiledStep[],
-  { isByAdministrator }: Surroundings,
-  tagOf: (text: string) => string,
-): readonly ReadyStep[] {
-  const known = new Map<string, Preparation>();
-  return steps.map((step) => {
-    const preparation = known.get(step.text) ?? preparationOf(tagOf(step.text));
-    known.set(step.text, preparation);
-    return { ...step, isByAdministrator, preparation };
-  });
-}
-
-/** Named by its text, so that equal statements of different plans are prepared once and different ones never meet. */
-function preparationOf(text: string, isRead = false, hasRows = false): Preparation {
+/** A statement is named by its text, so that equal statements of different plans are prepared once. */
+function preparationOf(text: string, { isRead, hasRows = false }: PreparationOf): Preparation {
   const once = { name: '', text, isRead, hasRows };
   return { named: { ...once, name: digestOf(text) }, once, wasUsed: false };
 }

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { bodyText, splice } from './splice.ts';
 
 const text = (value: string) => ({ kind: 'text', text: value }) as const;
-const column = (statement: number, index: number) => ({ kind: 'column', statement, column: index }) as const;
+const column = (step: number, index: number) => ({ kind: 'column', step, column: index }) as const;
 
-test('columns stand between the texts, by statement', () => {
+test('columns stand between the texts, by step', () => {
   const template = [text('{"a":'), column(0, 1), text(',"b":'), column(1, 0), text('}')];
   expect(splice(template, [['x', '[1]'], ['{}']])).toBe('{"a":[1],"b":{}}');
 });

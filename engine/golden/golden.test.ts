@@ -7,7 +7,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import type { CompiledPlan, CompiledStatement } from '../sql/plan.ts';
+import type { PreparedPlan, PreparedStatement } from '../sql/plan.ts';
 import { printPlan, printResponse, printStatements } from './testing/print.ts';
 import { type GoldenRequest, respond } from './testing/respond.ts';
 import { openWorld, type World } from './testing/world.ts';
@@ -25,15 +25,15 @@ const cases = readdirSync(HERE).filter((name) => existsSync(join(HERE, name, 're
 test.for(cases)('%s', async (name) => {
   const folder = join(HERE, name);
   const request = requestOf(folder);
-  const { plan, compiled, response } = await respond(await worldOf(folder, request), request);
+  const { plan, prepared, response } = await respond(await worldOf(folder, request), request);
   compare(join(folder, 'plan.json'), plan && printPlan(plan));
-  compare(join(folder, 'statement.sql'), compiled && printStatements(statementsOf(compiled)));
+  compare(join(folder, 'statement.sql'), prepared && printStatements(statementsOf(prepared)));
   compare(join(folder, 'response.json'), printResponse(response));
 });
 
-/** With those that are run when a call has been answered, or is one to ourselves. */
-function statementsOf({ statements, calls }: CompiledPlan): readonly CompiledStatement[] {
-  return [...statements, ...calls.flatMap((call) => call.statements)];
+/** Returns all statements of a plan, with those of actions and entities that read by keys. */
+function statementsOf({ statements, steps }: PreparedPlan): readonly PreparedStatement[] {
+  return [...statements, ...steps.flatMap((step) => ('rows' in step ? step.rows.statements : []))];
 }
 
 /** Cases over the same fixture share a database; those that write have one of their own. */

@@ -8,7 +8,7 @@ import type { AdminEndpoint } from '../admin/request.ts';
 import { runAdmin } from '../admin/run.ts';
 import { trustedSession } from '../auth/authenticate.ts';
 import { fromWire, textToWire, toWire } from '../config/header-prefix.ts';
-import { abandonableBy } from '../database/databases.ts';
+import { databasesOfRequest } from '../database/databases.ts';
 import { fail, withPath } from '../errors/engine-error.ts';
 import { explain } from '../execute/explain.ts';
 import { isRecord } from '../json/value.ts';
@@ -81,6 +81,6 @@ async function explainAs(
   const headers = Object.entries(user).map(([name, value]) => [name.toLowerCase(), textOf(value)]);
   const session = trustedSession(Object.fromEntries(headers), options.headerPrefix);
   const isRelay = body['is_relay'] === true;
-  const databases = signal ? abandonableBy(state.sources, signal) : state.sources;
+  const databases = databasesOfRequest(state.sources, { signal });
   return explain(request, { model: state.snapshot().model, session, isRelay, databases });
 }

@@ -60,7 +60,12 @@ export function beginOperation(
   headers: IncomingHttpHeaders,
 ): RunningOperation {
   const span = tracing.begin('graphql', headers);
-  return { requestId, transport, startedAt: performance.now(), progress: { asked: null, plan: null, span } };
+  return {
+    requestId,
+    transport,
+    startedAt: performance.now(),
+    progress: { request: null, plan: null, span },
+  };
 }
 
 /** Reports a finished operation to the log, the metrics and its trace. `error` is what the client receives; null on success. */
@@ -77,7 +82,7 @@ export function endOperation(
     type,
     durationMs: performance.now() - startedAt,
     error: error && { name: error.kind, code: error.codeIn('newer') },
-    request: progress.asked,
+    request: progress.request,
     statements: progress.plan?.statements ?? null,
   });
   progress.span?.end(error?.codeIn('newer') ?? null, {

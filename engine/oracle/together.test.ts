@@ -3,10 +3,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Row } from '../database/pool.ts';
 import { EngineError } from '../errors/engine-error.ts';
-import { understood } from '../execute/answer.ts';
-import type { ReadyStatement } from '../execute/plan-cache.ts';
-import { runForMany, runStatement, valuesOf } from '../execute/run-plan.ts';
+import { planOf } from '../execute/answer.ts';
+import { runForMany, runStatement, valuesOf } from '../execute/statements.ts';
 import type { Session } from '../resolve/session.ts';
+import type { PreparedStatement } from '../sql/plan.ts';
 import { textOfColumn, type Value } from '../wire/statement.ts';
 import { type Arena, type Engine, makeVariables, openArena, sessionOf } from './testing/arena.ts';
 import { Choices } from './testing/choices.ts';
@@ -69,10 +69,10 @@ test(
 );
 
 /** As a subscription; none where its planning is refused. */
-function statementOf(asked: Request, session: Session, { model }: Engine): ReadyStatement | undefined {
+function statementOf(asked: Request, session: Session, { model }: Engine): PreparedStatement | undefined {
   const request = { query: asked.query.replace(/^query/, 'subscription'), variables: asked.variables };
   try {
-    return understood(request, { model, session }).plan.statements[0];
+    return planOf(request, { model, session }).plan.statements[0];
   } catch (error) {
     if (error instanceof EngineError) return undefined;
     throw error;
@@ -80,7 +80,7 @@ function statementOf(asked: Request, session: Session, { model }: Engine): Ready
 }
 
 async function rowsAlone(
-  statement: ReadyStatement,
+  statement: PreparedStatement,
   each: readonly (readonly Value[])[],
   { databases }: Engine,
 ): Promise<readonly Row[] | undefined> {

@@ -30,10 +30,6 @@ export type PreparedDocument = {
   readonly fragments: Fragments;
   /** The declared variables by name, in document order. */
   readonly variables: ReadonlyMap<string, VariableDefinition>;
-  /** Names of variables whose value, not only their shape, decides the plan. Grows while plans are built. */
-  readonly byValue: Set<string>;
-  /** Variables that hold an id or a cursor: the plan depends only on the facet of their value. Grows while plans are built. */
-  readonly facets: Map<string, Facet>;
   /** True when several root fields are allowed. A subscription needs a directive for that. */
   readonly mayHaveManyRoots: boolean;
 };
@@ -47,6 +43,14 @@ export type VariableDefinition = {
   readonly defaultValue: ValueNode | null;
   /** The first position of use, at which an error in the value is reported. */
   readonly path: readonly PathStep[];
+};
+
+/** The variables whose values the plans of a document depend on, not only their shape. */
+export type VariableDependencies = {
+  /** Variables whose value a plan depends on. */
+  readonly byValue: ReadonlySet<string>;
+  /** Variables that hold an id, a cursor or representations. A plan depends on the facet of the value. */
+  readonly facets: ReadonlyMap<string, Facet>;
 };
 
 /** Returns the part of a variable's value that a plan depends on, as text. Raises the errors of an invalid value. */
@@ -86,6 +90,9 @@ export class PlanContext {
   readonly calls: (() => Call)[] = [];
   /** Joins planned so far. */
   readonly joins: RemoteJoin[] = [];
+  /** What the plan has turned out to depend on so far. */
+  readonly byValue = new Set<string>();
+  readonly facets = new Map<string, Facet>();
   readonly planners: Planners;
   readonly #size = new SelectionSize();
 

@@ -18,7 +18,7 @@ export function planCursor(
   context: PlanContext,
 ): readonly (Leaf | null)[] {
   const cursor = cursorOf(from.value);
-  if (from.kind === 'variable') context.document.facets.set(from.path[0] as string, facetOf);
+  if (from.kind === 'variable') context.facets.set(from.path[0] as string, facetOf);
   return keys.map(({ names, type, isNullable }): Leaf | null => {
     const value = valueIn(cursor, names);
     if (value === undefined) return invalid();

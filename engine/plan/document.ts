@@ -58,8 +58,6 @@ export function prepareDocument(
     rootType,
     fragments,
     variables: variablesOf(operation, usages),
-    byValue: new Set(),
-    facets: new Map(),
     mayHaveManyRoots: operation.operation !== 'subscription' || hasDirective(operation, MANY_ROOTS),
   };
 }

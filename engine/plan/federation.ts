@@ -41,7 +41,7 @@ export function planEntities({ alias, field, nodes }: SelectedField, context: Pl
   const namesIn = (value: unknown) => typeNamesIn(value).filter((name) => tables.has(name));
   visit(representations, {
     [Kind.VARIABLE]: ({ name }) => {
-      document.facets.set(name.value, (value) => namesIn(value).join(' '));
+      context.facets.set(name.value, (value) => namesIn(value).join(' '));
     },
   });
   const asked = namesIn(literalValue(representations, (name) => variables[name]));

@@ -188,7 +188,7 @@ function meaningOf(type: GraphQLInputType): { readonly meaning?: ReadonlyMap<str
 
 /** Returns the value of a scalar while planning. The plan then holds for this value only. */
 export function valueByValue(input: Extract<Input, { kind: 'leaf' }>, context: PlanContext): unknown {
-  if (input.from.kind === 'variable') context.document.byValue.add(String(input.from.path[0]));
+  if (input.from.kind === 'variable') context.byValue.add(String(input.from.path[0]));
   return input.from.value;
 }
 
@@ -229,7 +229,7 @@ export function listLeafOf(input: Extract<Input, { kind: 'list' }>, type: PgType
 }
 
 function valueOfVariable(name: string, context: PlanContext): unknown {
-  context.document.byValue.add(name);
+  context.byValue.add(name);
   return context.variables[name] ?? null;
 }
 

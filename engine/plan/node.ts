@@ -41,7 +41,7 @@ export function planNode(
       return { id: read, table: found, key: alignedKey(nodeKey(builder, found)!, read.values) };
     }),
   );
-  if (from.kind === 'variable') context.document.facets.set(from.path[0] as string, facetOf);
+  if (from.kind === 'variable') context.facets.set(from.path[0] as string, facetOf);
   const columns = key.map((column, i): Predicate => {
     const value = checked(id.values[i], column);
     const { type } = column;

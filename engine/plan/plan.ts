@@ -9,7 +9,13 @@ import { planAction } from './action.ts';
 import { planAggregate } from './aggregate.ts';
 import { readArguments } from './arguments.ts';
 import { planConnection } from './connection.ts';
-import { PlanContext, type Planners, type PreparedDocument, type SelectedField } from './context.ts';
+import {
+  PlanContext,
+  type Planners,
+  type PreparedDocument,
+  type SelectedField,
+  type VariableDependencies,
+} from './context.ts';
 import { planEntities, planService } from './federation.ts';
 import { planField } from './field.ts';
 import { planCall } from './function.ts';
@@ -23,11 +29,22 @@ import { selectedFields, subselections } from './selection.ts';
 import { planStream } from './stream.ts';
 import { objectTypeOf, planCalled, planRow, planRows } from './table.ts';
 import type { Call, Plan, Root } from './types.ts';
-import type { RequestVariables } from './variables.ts';
+import { NO_DEPENDENCIES, type RequestVariables } from './variables.ts';
 
 const PLANNERS: Planners = { field: planField, join: planJoin };
 
-export function planRequest(document: PreparedDocument, variables: RequestVariables): Plan {
+export type PlanResult = {
+  readonly plan: Plan;
+  /** What plans of the document depend on, as far as planning has found out: `known`, or more than that. */
+  readonly dependencies: VariableDependencies;
+};
+
+/** Plans a request. `known` is what earlier plans of the document depend on. */
+export function planRequest(
+  document: PreparedDocument,
+  variables: RequestVariables,
+  known: VariableDependencies = NO_DEPENDENCIES,
+): PlanResult {
   const { operation } = document;
   const context = new PlanContext(document, variables.values, PLANNERS);
   const type = document.rootType;
@@ -41,12 +58,28 @@ export function planRequest(document: PreparedDocument, variables: RequestVariab
   const calls = context.calls.map((finish) => finish());
   if (operation.operation === 'subscription') checkCompany(leavesOf(roots), calls);
   const { validations, joins } = context;
-  return {
+  const plan = {
     operation: operation.operation,
     roots,
     ...(calls.length > 0 ? { calls } : {}),
     ...(joins.length > 0 ? { joins } : {}),
     ...(validations.length > 0 ? { validations } : {}),
+  };
+  return { plan, dependencies: extended(known, context) };
+}
+
+/** Returns `known` itself when nothing was found besides it. */
+function extended(
+  known: VariableDependencies,
+  { byValue, facets }: VariableDependencies,
+): VariableDependencies {
+  const isKnown =
+    [...byValue].every((name) => known.byValue.has(name)) &&
+    [...facets.keys()].every((name) => known.facets.has(name));
+  if (isKnown) return known;
+  return {
+    byValue: new Set([...known.byValue, ...byValue]),
+    facets: new Map([...known.facets, ...facets]),
   };
 }
 

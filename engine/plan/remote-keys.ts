@@ -2,7 +2,7 @@
  *  joined by, under names nobody else has, and which of them belong together is noted by the way that leads to them. A field
  *  that fragments ask for several times is planned once, when all of what is selected of it is known.
  *  Out: nodes of the sent document, and JoinPlaces. Raises `ambiguousAlias`, and what planning the field raises.
- *  Not here: what is joined (remote-relationship.ts), putting it there (execute/remote-join.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
+ *  Not here: what is joined (remote-relationship.ts), putting it there (execute/join.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 
 import {
   type DirectiveNode,
@@ -21,14 +21,14 @@ import type { JoinPlaces, SpreadKeys } from './remote-types.ts';
 import { isIncluded, refuseAmbiguous } from './selection.ts';
 
 /** A field on the way, as a field of that type: of different types they are different fields, whatever they are called. */
-export type Step = { readonly owner: string; readonly name: string; readonly alias: string };
+export type PathField = { readonly owner: string; readonly name: string; readonly alias: string };
 
 /** A field to join, where it stands. */
 export type JoinedField = {
   readonly origin: JoinedOrigin;
   readonly field: GraphQLField<unknown, unknown>;
   readonly node: FieldNode;
-  readonly way: readonly Step[];
+  readonly way: readonly PathField[];
   /** What it is in that may be left out, and itself. */
   readonly conditions: readonly SelectionNode[];
 };

@@ -1,6 +1,6 @@
 /** A field that is found elsewhere → the values it is joined by, in its place, and what is asked with them: one
  *  statement of a source, or one document of a remote schema, for all rows or objects together. A plan holds no keys, so neither
- *  does the document: its text is put together when they are known (execute/remote-join.ts).
+ *  does the document: its text is put together when they are known (execute/join.ts).
  *  Raises `notSupported` in a subscription. Reference: docs/reference/behaviour/subscriptions.md, docs/reference/behaviour/remote-schemas.md. */
 
 import {
@@ -52,7 +52,7 @@ function planRowsJoin(
   return {
     kind: 'rows',
     source: related.target.source,
-    query: keyedRows(fields, keys, context.joins.length),
+    query: keyedRows(fields, keys, 0),
     member,
     isNullable: !isNonNullType(field.type),
     width: keys.length,

@@ -28,7 +28,7 @@ import { type FieldOrigin, fieldOrigin, remoteTypeOrigin } from '../schema/origi
 import { readArguments } from './arguments.ts';
 import type { PlanContext } from './context.ts';
 import { RemoteArguments } from './remote-arguments.ts';
-import { RemoteKeys, type Step } from './remote-keys.ts';
+import { type PathField, RemoteKeys } from './remote-keys.ts';
 import type { RemoteField, RemoteVariable, TypeNamePlaces } from './remote-types.ts';
 import { definitionOf, spreadType, subselections } from './selection.ts';
 import { printedType } from './variables.ts';
@@ -40,7 +40,7 @@ type Answer = {
   readonly names: Places;
   readonly keys: RemoteKeys;
   /** From the field on. */
-  readonly way: readonly Step[];
+  readonly way: readonly PathField[];
   /** What may be left out on the way. */
   readonly conditions: readonly SelectionNode[];
   /** What is selected is about objects of it. */

@@ -7,8 +7,8 @@ import { coerceVariables } from './variables.ts';
 /** The shape once a plan has been made: that is when the engine knows which values matter. */
 function shapeOf(text: string, variables: Readonly<Record<string, unknown>>): string {
   const document = prepare(text);
-  planRequest(document, coerceVariables(document, variables));
-  return coerceVariables(document, variables).shape;
+  const { dependencies } = planRequest(document, coerceVariables(document, variables));
+  return coerceVariables(document, variables, dependencies).shape;
 }
 
 const BY_ID = 'query ($id: Int) { author(where: { id: { _eq: $id } }) { id } }';

@@ -19,7 +19,7 @@ import {
 import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
 import { isRecord } from '../json/value.ts';
 import { ArrayType, enumOrigin } from '../schema/origin.ts';
-import type { PreparedDocument, VariableDefinition } from './context.ts';
+import type { PreparedDocument, VariableDefinition, VariableDependencies } from './context.ts';
 import { literalValue } from './literal.ts';
 import { checkScalar, kindOfValue } from './scalar-value.ts';
 
@@ -29,11 +29,15 @@ export type RequestVariables = {
   readonly shape: string;
 };
 
+/** The dependencies of a document that has not been planned yet. */
+export const NO_DEPENDENCIES: VariableDependencies = { byValue: new Set(), facets: new Map() };
+
 const NO_VARIABLES: RequestVariables = { values: {}, shape: '' };
 
 export function coerceVariables(
   document: PreparedDocument,
   given: Readonly<Record<string, unknown>> | null,
+  dependencies: VariableDependencies = NO_DEPENDENCIES,
 ): RequestVariables {
   if (given) refuseUnknown(document, given);
   if (document.variables.size === 0) return NO_VARIABLES;
@@ -44,8 +48,8 @@ export function coerceVariables(
     const { name } = definition;
     const value = givenOrDefault(definition, given);
     if (value !== undefined) values[name] = value;
-    shape += `${shapeOfVariable(value, definition, document.byValue.has(name))};`;
-    const facet = document.facets.get(name);
+    shape += `${shapeOfVariable(value, definition, dependencies.byValue.has(name))};`;
+    const facet = dependencies.facets.get(name);
     if (facet) shape += `${inPlace(definition, () => facet(value))};`;
   }
   return { values, shape };

@@ -1,62 +1,78 @@
-/** What a remote schema has answered: the text of each field asked for, cut out of its bytes and passed on unread, and its
- *  errors. Names of types that are called otherwise here are replaced on the way.
- *  In: bytes × RemoteCall. Out: pieces by field. Raises `remoteAnswerInvalid` for what is no GraphQL response; a field of
- *  another shape than its type is the failure of that field alone. Source: GraphQL specification, "Response". */
+/** Reads and checks the answer of a remote schema: cuts the text of each field out of the bytes, without parsing it, and returns the
+ *  errors. Names of types that have other names here are replaced.
+ *  In: bytes and the expected fields. Out: a piece of JSON for each field. Raises `remoteAnswerInvalid` for an answer that is not a
+ *  GraphQL response. A field that is not of its type is an error of that field only. Source: GraphQL specification, "Response". */
 import { EngineError } from '../errors/engine-error.ts';
 import { JsonScanner, NotJson } from '../json/scanner.ts';
 import type { OutgoingResponse } from '../outgoing/http-client.ts';
-import type { RemoteCall, RemoteField, TypeNamePlaces } from '../plan/remote-types.ts';
+import type { RemoteField, TypeNamePlaces } from '../plan/remote-types.ts';
 import { typeNameOf } from '../resolve/remote-names.ts';
+import type { RemoteNames, ResolvedRemoteSchema } from '../resolve/types.ts';
 
 export type RemoteAnswer = {
-  /** By field; an error stands where one is not what it should be. */
+  /** A piece of JSON for each field. A field that is missing or not of its type is an error. */
   readonly fields: readonly (string | Buffer | EngineError)[];
-  /** The remote's own. */
+  /** The errors of the service. */
   readonly errors: readonly RemoteError[];
-  /** False: `data` is null, or not there. */
+  /** False when `data` is null or missing. */
   readonly hasData: boolean;
 };
 
 export type RemoteError = Readonly<Record<string, unknown>> & { readonly path?: readonly unknown[] };
+
+/** A root field of the answer. `within` names the fields that lead to its value, where that is not the root field's own. */
+export type ExpectedField = Pick<RemoteField, 'path' | 'shape' | 'isNullable' | 'typeNames'> & {
+  readonly within?: readonly string[];
+};
+
+type Pieces = Map<string, string | Buffer | EngineError>;
 
 /** Smaller pieces are text. */
 const MOST_TEXT_BYTES = 16_384;
 
 export function readAnswer(
   { body, status }: Pick<OutgoingResponse, 'body' | 'status'>,
-  call: RemoteCall,
+  fields: readonly ExpectedField[],
+  { endpoint, names }: Pick<ResolvedRemoteSchema, 'endpoint' | 'names'>,
 ): RemoteAnswer {
+  const invalid = (reason: string) => new EngineError('remoteAnswerInvalid', { url: endpoint.url, reason });
   const refuse = (reason: string): never => {
-    const told = status === 200 ? reason : `${reason} (status ${status})`;
-    throw new EngineError('remoteAnswerInvalid', { url: call.remote.endpoint.url, reason: told });
+    throw invalid(status === 200 ? reason : `${reason} (status ${status})`);
   };
+  const byKey = new Map(fields.map((field) => [keyOf(field), field]));
+  const pieces: Pieces = new Map();
+  let hasData = false;
+  let isThere = false;
+  let errors: unknown = [];
   try {
     const scanner = new JsonScanner(body);
-    const found = new Map<string, string | Buffer | EngineError>();
-    let hasData = false;
-    let isThere = false;
-    let errors: unknown = [];
     if (scanner.peek() !== OPEN_BRACE) refuse('it is no object');
     scanner.members((key) => {
       if (key === 'errors') errors = JSON.parse(spanOf(scanner).toString()) ?? [];
       else if (key === 'data' && scanner.peek() === OPEN_BRACE) {
         hasData = true;
         isThere = true;
-        scanner.members((name) => fieldAt(scanner, name, call, found));
+        scanner.members((name) => {
+          const field = byKey.get(name);
+          if (!field) scanner.skip();
+          else readField(scanner, field, field.within ?? [], names, pieces, invalid);
+        });
       } else {
         isThere ||= key === 'data' && scanner.peek() === NULL;
         scanner.skip();
       }
     });
     scanner.end();
-    if (!isErrorList(errors)) return refuse('its errors are none');
-    if (!isThere && errors.length === 0) return refuse('there is no data');
-    if (isThere && !hasData && errors.length === 0) return refuse('its data is null, without an error');
-    return { fields: call.fields.map((field) => pieceOf(field, found, call, hasData)), errors, hasData };
   } catch (error) {
     if (error instanceof NotJson) return refuse(`it is no JSON: ${error.message}`);
     throw error;
   }
+  if (!isErrorList(errors)) return refuse('its errors are none');
+  if (!isThere && errors.length === 0) return refuse('there is no data');
+  if (isThere && !hasData && errors.length === 0) return refuse('its data is null, without an error');
+  const pieceOf = (key: string) =>
+    pieces.get(key) ?? (hasData ? invalid(`its data has no "${key}"`) : 'null');
+  return { fields: fields.map((field) => pieceOf(keyOf(field))), errors, hasData };
 }
 
 const [OPEN_BRACE, OPEN_BRACKET, NULL, QUOTE] = [0x7b, 0x5b, 0x6e, 0x22];
@@ -70,43 +86,38 @@ export function isErrorList(value: unknown): value is readonly RemoteError[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null);
 }
 
-function pieceOf(
-  field: RemoteField,
-  found: ReadonlyMap<string, string | Buffer | EngineError>,
-  { remote }: RemoteCall,
-  hasData: boolean,
-): string | Buffer | EngineError {
-  const piece = found.get(keyOf(field));
-  if (piece !== undefined || !hasData) return piece ?? 'null';
-  const reason = `its data has no "${keyOf(field)}"`;
-  return new EngineError('remoteAnswerInvalid', { url: remote.endpoint.url, reason });
-}
+const keyOf = ({ path }: ExpectedField): string => path.at(-1)!;
 
-const keyOf = ({ path }: RemoteField): string => path.at(-1)!;
-
-function fieldAt(
+/** Reads a field's value, at the end of the fields `within`, into `pieces`. A value along the way that has no fields is null. */
+function readField(
   scanner: JsonScanner,
-  key: string,
-  call: RemoteCall,
-  found: Map<string, string | Buffer | EngineError>,
+  field: ExpectedField,
+  [next, ...further]: readonly string[],
+  names: RemoteNames,
+  pieces: Pieces,
+  invalid: (reason: string) => EngineError,
 ): void {
-  const field = call.fields.find((each) => keyOf(each) === key);
-  if (!field) {
-    scanner.skip();
+  const key = keyOf(field);
+  const first = scanner.peek();
+  if (next !== undefined) {
+    pieces.set(key, 'null');
+    if (first !== OPEN_BRACE) scanner.skip();
+    else {
+      scanner.members((name) => {
+        if (name === next) readField(scanner, field, further, names, pieces, invalid);
+        else scanner.skip();
+      });
+    }
     return;
   }
-  const first = scanner.peek();
   const isNull = first === NULL;
   const start = scanner.at;
   const replaced: Replacement[] = [];
-  if (field.typeNames) replaceNames(scanner, field.typeNames, call, replaced);
+  if (field.typeNames) replaceNames(scanner, field.typeNames, names, replaced);
   else scanner.skip();
   const isAsTyped = isNull ? field.isNullable : BEGINS_AS[field.shape](first);
-  if (isAsTyped) found.set(key, cutOut(scanner.bytes, start, scanner.at, replaced));
-  else if (!isNull) {
-    const reason = `"${key}" is not of the type it should be`;
-    found.set(key, new EngineError('remoteAnswerInvalid', { url: call.remote.endpoint.url, reason }));
-  }
+  if (isAsTyped) pieces.set(key, cutOut(scanner.bytes, start, scanner.at, replaced));
+  else if (!isNull) pieces.set(key, invalid(`"${key}" is not of the type it should be`));
 }
 
 type Replacement = { readonly start: number; readonly end: number; readonly text: string };
@@ -114,20 +125,20 @@ type Replacement = { readonly start: number; readonly end: number; readonly text
 function replaceNames(
   scanner: JsonScanner,
   places: TypeNamePlaces,
-  call: RemoteCall,
+  names: RemoteNames,
   replaced: Replacement[],
 ): void {
   const first = scanner.peek();
-  if (first === OPEN_BRACKET) scanner.items(() => replaceNames(scanner, places, call, replaced));
+  if (first === OPEN_BRACKET) scanner.items(() => replaceNames(scanner, places, names, replaced));
   else if (first !== OPEN_BRACE) scanner.skip();
   else {
     scanner.members((key) => {
       const inner = places.inner.get(key);
       if (places.own.has(key) && scanner.peek() === QUOTE) {
         const start = scanner.at;
-        const text = JSON.stringify(typeNameOf(call.remote.names, scanner.text()));
+        const text = JSON.stringify(typeNameOf(names, scanner.text()));
         replaced.push({ start, end: scanner.at, text });
-      } else if (inner) replaceNames(scanner, inner, call, replaced);
+      } else if (inner) replaceNames(scanner, inner, names, replaced);
       else scanner.skip();
     });
   }

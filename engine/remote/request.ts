@@ -18,7 +18,7 @@ export async function callRemote(
   const body = JSON.stringify(requestOf(call, variables, origin.session));
   const { endpoint, schema } = remote;
   const answer = await postToRemote(endpoint, body, { ...origin, isRepeatable, schema });
-  return { ...readAnswer(answer, call), setCookies: answer.headers['set-cookie'] ?? [] };
+  return { ...readAnswer(answer, call.fields, remote), setCookies: answer.headers['set-cookie'] ?? [] };
 }
 
 /** Returns the request body. */

@@ -6,7 +6,7 @@ import { coerceVariables } from '../plan/variables.ts';
 import { resolve } from '../resolve/resolve.ts';
 import { AUTHORS } from '../resolve/testing/small-world.ts';
 import { roleSchema } from '../schema/role-schemas.ts';
-import { renderPlan } from './plan.ts';
+import { type KeyedRead, preparePlan, type Step } from './plan.ts';
 
 const public_ = (name: string) => ({ schema: 'public', name });
 const relationship = (name: string, table: string, column: string) => ({
@@ -47,22 +47,29 @@ const MODEL = resolve(
   { stringifyNumericTypes: false },
 ).model;
 
-function compiled(text: string) {
+function prepared(text: string) {
   const document = prepareDocument(roleSchema(MODEL, 'admin', false), text, null);
-  return renderPlan(planRequest(document, coerceVariables(document, null)));
+  return preparePlan(planRequest(document, coerceVariables(document, null)).plan);
+}
+
+/** Returns what the only step, an action, reads by keys. */
+function readOf([step]: readonly Step[]): KeyedRead {
+  if (step?.kind !== 'action') throw new Error('the step is not an action');
+  return step.rows;
 }
 
 test('all objects of a level are rows of one statement, in their order, joined like a table', () => {
-  const { statements, calls } = compiled(
+  const { statements, steps } = prepared(
     '{ who { author { name } articles(where: {title: {_eq: "x"}}) { title } } }',
   );
+  const read = readOf(steps);
   expect(statements).toEqual([]);
-  expect(calls[0]!.statements.map(({ text }) => text)).toEqual([
+  expect(read.statements.map(({ text }) => text)).toEqual([
     expect.stringContaining(
       'from (select * from unnest($2::"pg_catalog"."int4"[]) with ordinality "given"("k0", "ordinal")) "t0"',
     ),
   ]);
-  const [{ text, parameters }] = calls[0]!.statements as [(typeof statements)[0]];
+  const [{ text, parameters }] = read.statements as [(typeof statements)[0]];
   expect(text).toContain('left join "public"."author" "t1" on "t1"."id" = "t0"."k0"');
   expect(text).toContain('order by "t0"."ordinal"');
   expect(text).not.toContain("'x'");
@@ -70,14 +77,14 @@ test('all objects of a level are rows of one statement, in their order, joined l
 });
 
 test('levels of one source are columns of one statement', () => {
-  const { calls } = compiled('{ who { author { id } boss { author { id } } } }');
-  expect(calls[0]!.statements).toHaveLength(1);
-  expect(calls[0]!.joins).toEqual([
-    { statement: 0, column: 0 },
-    { statement: 0, column: 1 },
+  const read = readOf(prepared('{ who { author { id } boss { author { id } } } }').steps);
+  expect(read.statements).toHaveLength(1);
+  expect(read.columns).toEqual([
+    { statement: 0, column: 0, width: 1 },
+    { statement: 0, column: 1, width: 1 },
   ]);
 });
 
 test('an answer without rows needs no statement', () => {
-  expect(compiled('{ who { id boss { id } } }').calls[0]!.statements).toEqual([]);
+  expect(readOf(prepared('{ who { id boss { id } } }').steps).statements).toEqual([]);
 });

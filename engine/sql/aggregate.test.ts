@@ -8,7 +8,7 @@ import type { AggregateField, AggregateMember, AggregateValue, Select } from '..
 import type { Plan } from '../plan/types.ts';
 import { TRUE } from '../resolve/predicate.ts';
 import type { JsonForm } from '../resolve/types.ts';
-import { renderPlan } from './plan.ts';
+import { preparePlan } from './plan.ts';
 import { asc, compare, constant, int, int4, many, named, select } from './testing/build.ts';
 import { runPlan } from './testing/run.ts';
 
@@ -168,7 +168,7 @@ test('a limit cuts both, a limit of nodes only them', async () => {
 });
 
 test('rows are read once, and not at all for constants', () => {
-  const text = (output: readonly AggregateField[]) => renderPlan(planOf(output)).statements[0]!.text;
+  const text = (output: readonly AggregateField[]) => preparePlan(planOf(output)).statements[0]!.text;
   const reads = (output: readonly AggregateField[]) => text(output).split('"reading"').length - 1;
   const typename = { kind: 'constant', alias: '__typename', json: '"x"' } as const;
   expect(reads([values(count()), nodes(null), { ...nodes(null), alias: 'again' }])).toBe(1);

@@ -7,7 +7,7 @@ import type { Assignment, Insert, MutationOutput, OnConflict, Update } from '../
 import type { Field } from '../plan/query-types.ts';
 import { type Leaf, type Predicate, TRUE } from '../resolve/predicate.ts';
 import { CHECK_FAILED } from './check.ts';
-import { renderPlan } from './plan.ts';
+import { preparePlan } from './plan.ts';
 import {
   array,
   asc,
@@ -113,7 +113,7 @@ describe('insert', () => {
       name(`t${i}`),
       i % 2 ? constant('1') : constant(null),
     ]);
-    const [statement] = renderPlan(mutation('it', { action: insertOf(rows), output: count })).statements;
+    const [statement] = preparePlan(mutation('it', { action: insertOf(rows), output: count })).statements;
     expect(statement!.parameters).toHaveLength(2);
     expect((await run(insertOf(rows), count)).data).toEqual({ it: { n: 30_000 } });
     expect(await stored(`select title, author_id from book where title in ('t0', 't1') order by 1`)).toEqual([
@@ -462,7 +462,7 @@ test('a table with columns named like what stands beside them is written and ans
 
 test('a mutation whose answer stays with the written rows is one statement, else two', () => {
   const statementOf = (output: MutationOutput) =>
-    renderPlan(mutation('it', { action: insertOf([[name('x'), constant('1')]]), output })).statements[0]!;
+    preparePlan(mutation('it', { action: insertOf([[name('x'), constant('1')]]), output })).statements[0]!;
   expect(statementOf(rowOf([int('id')])).answer).toBeNull();
   expect(statementOf(rowOf([object('author', author, [int('id')])])).answer).not.toBeNull();
 });

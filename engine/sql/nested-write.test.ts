@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Insert, InsertStep } from '../plan/mutation-types.ts';
 import { TRUE } from '../resolve/predicate.ts';
-import { renderPlan } from './plan.ts';
+import { preparePlan } from './plan.ts';
 import { compare, constant, int4, mutation, named, varchar, variable } from './testing/build.ts';
 
 const insert = (rows: Insert['rows'], rest: Partial<Insert> = {}): Insert => ({
@@ -29,7 +29,7 @@ const author = { kind: 'inserted', step: 0, kept: 0, type: int4 } as const;
 const render = (...steps: readonly InsertStep[]) => {
   const output = { kind: 'response', fields: [{ kind: 'affected-rows', alias: 'n' }] } as const;
   const action = { kind: 'nested-insert', table: named('book'), steps } as const;
-  const [statement] = renderPlan(mutation('insert_book', { action, output })).statements;
+  const [statement] = preparePlan(mutation('insert_book', { action, output })).statements;
   return statement!;
 };
 const columns = `insert into "public"."book" as "t0" ("title", "author_id") values`;
@@ -41,7 +41,7 @@ const unless = (passes: string) =>
 
 test('a row tells what is kept of it, itself where it is answered with, and whether it passes', () => {
   const check = compare('author_id', '_gt', constant('0'));
-  const { steps } = render(
+  const { nestedWrites: steps } = render(
     step(insert([[variable('title'), author]], { check }), { keeps: ['id', 'title'], isAnswered: true }),
   );
   expect(steps[0]!.text).toBe(
@@ -56,7 +56,7 @@ test('rows nothing refers to are one statement that counts them, and looks at th
     ['default', author],
   ];
   const check = compare('author_id', '_gt', constant('0'));
-  const { steps } = render(step(insert(rows)), step(insert(rows, { check })));
+  const { nestedWrites: steps } = render(step(insert(rows)), step(insert(rows, { check })));
   const inserted = `${columns} ${values}, (default, $2::"pg_catalog"."int4") returning`;
   expect(steps[0]!.text).toBe(`with "written" as (${inserted} 1) select count(*)::text from "written"`);
   expect(steps[0]!.parameters).toEqual([constant('A', varchar), author]);
@@ -67,7 +67,11 @@ test('rows nothing refers to are one statement that counts them, and looks at th
 });
 
 test('equal objects have equal statements, and paths start at the argument', () => {
-  const { steps, text, parameters } = render(
+  const {
+    nestedWrites: steps,
+    text,
+    parameters,
+  } = render(
     step(insert([[variable('a'), 'default']]), { path: [0] }),
     step(insert([[variable('b'), 'default']]), { path: [1, 'sequel', 'data'] }),
   );

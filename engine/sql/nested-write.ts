@@ -1,6 +1,6 @@
 /** One step of a nested insert or update → a statement that writes and returns what later steps and the response need of its
  *  rows: how many, kept values, the rows themselves. Everything is text, so that the next statement takes it as a parameter.
- *  Not here: the order of steps (plan/insert.ts, plan/update.ts), running them (execute/run-plan.ts). Why: ADR 8, ADR 9. */
+ *  Not here: the order of steps (plan/insert.ts, plan/update.ts), running them (execute/statements.ts). Why: ADR 8, ADR 9. */
 import type { PgType } from '../catalog/types.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { InsertStep, UpdateStep } from '../plan/mutation-types.ts';

@@ -1,11 +1,14 @@
-/** Plan → the statements that answer it and the template their results are spliced into.
- *  All query roots of one source are one statement with a column each, as far as a result has room for them; a mutation root is a statement of its own, or one
- *  each update of an `update-many`. Not here: running them (execute/), splicing (execute/splice.ts). */
+/** Plan → PreparedPlan: the steps that answer a request, and the template that their results are spliced into.
+ *  A step is a statement, a webhook call or a request to a remote schema. All query roots of one source are one statement with a
+ *  column each, up to the limit of columns; a mutation root is a statement of its own, or one per update of an `update-many`.
+ *  Not here: running steps (execute/), splicing (execute/splice.ts), names of prepared statements (execute/plan-cache.ts). */
+import type { ActionCall, KeyedRows } from '../plan/action-types.ts';
 import { placesInMutation, placesInOutput, placesInQuery } from '../plan/join-places.ts';
 import type { MutationOutput, MutationRoot } from '../plan/mutation-types.ts';
 import type { QueryRoot } from '../plan/query-types.ts';
-import type { JoinPlaces, RemoteJoin } from '../plan/remote-types.ts';
-import type { Call, Plan, Root, Validation } from '../plan/types.ts';
+import type { JoinPlaces, RemoteCall, RemoteSchemaJoin, RowsJoin } from '../plan/remote-types.ts';
+import type { Call, EntitiesCall, Plan, Root, Validation } from '../plan/types.ts';
+import type { NamedStatement } from '../wire/statement.ts';
 import { aggregateQuery } from './aggregate.ts';
 import { connectionQuery } from './connection.ts';
 import { comma, compile, compileForMany, type Fragment, join, type Statement, sql } from './fragment.ts';
@@ -16,88 +19,149 @@ import { Aliases } from './scope.ts';
 import { streamQuery } from './stream.ts';
 import { rowPieces, rowQuery, rowsQuery } from './table.ts';
 
-export type CompiledStatement = Statement & {
-  /** What nested writes run before it; it takes what they have written. */
-  readonly steps: readonly CompiledStep[];
-  readonly source: string;
-  /** Response names of the roots it answers, in column order. */
-  readonly roots: readonly string[];
-  /** It only reads: it may be run again when a connection is lost. */
-  readonly isRepeatable: boolean;
-  /** Of a subscription: as it is asked for many at once, who differ only in values (`compileForMany`). */
-  readonly forMany: string | null;
-  /** What answers instead, when the first column holds the written rows. */
-  readonly answer: Statement | null;
-  /** Where its failures are reported: an insert's at its objects, any other at the request as a whole. */
-  readonly errorPath: ErrorPath;
-};
-
-/** A statement with the columns of a StepQuery; its paths are those of the request. */
-export type CompiledStep = Statement &
-  Pick<StepQuery, 'answered' | 'unlessInserted'> & { readonly errorPath: ErrorPath };
-
-type ErrorPath = readonly (string | number)[];
-
-/** Part of the response's `data`: text, a column of a statement's only row (null prints `null`), or a field a call answers. */
-export type TemplatePart =
-  | { readonly kind: 'text'; readonly text: string }
-  | {
-      readonly kind: 'column';
-      readonly statement: number;
-      readonly column: number;
-      /** Where keys stand in it for what is found elsewhere. */
-      readonly joined?: Joined;
-    }
-  /** A field a call answers. */
-  | {
-      readonly kind: 'called';
-      readonly call: number;
-      readonly field: number;
-      readonly joined?: Joined;
-    };
-
-/** `path`: of the part in the response. */
-type Joined = { readonly places: JoinPlaces; readonly path: readonly string[] };
-
-export type CompiledPlan = {
+/** A plan that is ready to run, for every request of the same text and shape of variables. The plan cache holds it. */
+export type PreparedPlan = {
   readonly operation: Plan['operation'];
-  /** Asked before the first statement. */
-  readonly validations: readonly Validation[];
-  readonly statements: readonly CompiledStatement[];
-  readonly calls: readonly CompiledCall[];
-  readonly joins: readonly CompiledJoin[];
-  /** Prints `{"a":…,"b":…}`. */
+  /** The time limit of the role for a whole request. */
+  readonly timeLimitMs: number | null;
+  /** Steps that need only constants, session variables and request variables. In a query they run at the same time. In a mutation
+   *  they run in this order: validations first, then statements and calls as the request has them. */
+  readonly steps: readonly Step[];
+  /** The statements among the steps. */
+  readonly statements: readonly PreparedStatement[];
+  /** Steps that need keys out of an earlier result. JoinPlaces say where in a result, by the index of the step. */
+  readonly keyedSteps: readonly KeyedStep[];
+  /** The whole response, `{"data":{"a":…,"b":…}}`. Its first and last part are `{"data":` and `}`. */
   readonly template: readonly TemplatePart[];
 };
 
-export type CompiledCall = {
-  readonly call: Call;
-  /** Of a mutation: it comes after that many statements. */
-  readonly after: number;
-  /** What the rows of its joins are read with once it has been answered, and where each join is in them. */
-  readonly statements: readonly CompiledStatement[];
-  readonly joins: readonly { readonly statement: number; readonly column: number }[];
+export type Step =
+  | { readonly kind: 'statement'; readonly statement: PreparedStatement }
+  | { readonly kind: 'validation'; readonly validation: Validation }
+  | { readonly kind: 'remote'; readonly call: RemoteCall }
+  | { readonly kind: 'action'; readonly call: ActionCall; readonly rows: KeyedRead }
+  | { readonly kind: 'entities'; readonly call: EntitiesCall; readonly rows: KeyedRead };
+
+export type KeyedStep =
+  | { readonly kind: 'rows'; readonly join: RowsJoin; readonly rows: KeyedRead }
+  | { readonly kind: 'remote'; readonly join: RemoteSchemaJoin };
+
+/** Statements that read rows by keys, one per source, and the column of each list of rows in them. */
+export type KeyedRead = {
+  readonly statements: readonly PreparedStatement[];
+  readonly columns: readonly {
+    readonly statement: number;
+    readonly column: number;
+    /** The number of values in a key. */
+    readonly width: number;
+  }[];
 };
 
-/** A join, and the statement its rows are read with: null where it asks a remote schema. */
-export type CompiledJoin = { readonly join: RemoteJoin; readonly statement: CompiledStatement | null };
+export type PreparedStatement = Statement & {
+  readonly preparation: Preparation;
+  /** Nested writes that run before the statement, which takes values they have written. */
+  readonly nestedWrites: readonly NestedWrite[];
+  readonly source: string;
+  /** Response names of the roots it answers, in column order. */
+  readonly roots: readonly string[];
+  /** True when it only reads: it may run again after a connection is lost. */
+  readonly isRepeatable: boolean;
+  /** In a subscription: the statement that answers many subscribers who differ only in values (`compileForMany`). */
+  readonly forMany: Preparation | null;
+  /** The statement whose row is the result, when the first column of this one holds the written rows. */
+  readonly answer: PreparedStatement | null;
+  /** The path its failures are reported at: the objects of an insert, otherwise the request. */
+  readonly errorPath: ErrorPath;
+  /** True when its source has triggers that may read the session. */
+  readonly isWatched: boolean;
+} & StatementLimits;
 
-export function renderPlan(plan: Plan): CompiledPlan {
-  const drafts: Draft[] = [];
-  const turns: number[] = [];
-  const answers = (plan.calls ?? []).map((call) => {
-    if (call.kind === 'remote') return call.fields.map(({ places }) => places);
-    return [call.kind === 'entities' ? null : call.output && placesInOutput(call.output)];
-  });
-  const template = placeAll(plan.roots, ['selectionSet'], { drafts, turns, answers });
-  return {
-    operation: plan.operation,
-    validations: plan.validations ?? [],
-    calls: (plan.calls ?? []).map((call, i) => compileCall(call, turns[i]!)),
-    joins: (plan.joins ?? []).map(compileJoin),
-    statements: drafts.map((draft) => finish(draft, plan.operation)),
-    template: mergeText(template),
+/** The limits of a role for each of its statements. */
+export type StatementLimits = {
+  /** The time limit of the whole request. */
+  readonly timeLimitMs: number | null;
+  /** The time limit of the statement or its transaction, for requests without a limit of their own. */
+  readonly limitMs: number | null;
+  /** True when an administrator runs it, who may read every row. */
+  readonly isByAdministrator: boolean;
+};
+
+/** One statement of nested writes. Its paths are those of the request. */
+export type NestedWrite = Statement &
+  Pick<StepQuery, 'answered' | 'unlessInserted'> &
+  Pick<StatementLimits, 'isByAdministrator'> & {
+    readonly errorPath: ErrorPath;
+    readonly preparation: Preparation;
   };
+
+/** A statement's text with and without a name. Preparing it on the server is worth it only from its second use on. */
+export type Preparation = {
+  readonly named: NamedStatement;
+  readonly once: NamedStatement;
+  wasUsed: boolean;
+};
+
+type ErrorPath = readonly (string | number)[];
+
+/** Part of a response: text, or a column of a step's result (null prints `null`). */
+export type TemplatePart =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'bytes'; readonly bytes: Buffer }
+  | {
+      readonly kind: 'column';
+      readonly step: number;
+      readonly column: number;
+      /** Where the column holds keys of keyed steps, and the path of the column in the response. */
+      readonly joined?: { readonly places: JoinPlaces; readonly path: readonly string[] };
+    };
+
+/** The properties of model, role and request that a prepared plan contains. */
+export type PrepareOptions = {
+  readonly limits: StatementLimits;
+  readonly prepare: (text: string, about: PreparationOf) => Preparation;
+  readonly isWatched: (source: string) => boolean;
+};
+
+/** The statement that a text is prepared for. */
+export type PreparationOf = {
+  readonly source: string;
+  readonly roots: readonly string[];
+  readonly isRead: boolean;
+  /** True when the statement has many rows in its result. */
+  readonly hasRows?: boolean;
+};
+
+/** Options of a plan that is not run by a request: in tests and measurements. */
+const UNNAMED: PrepareOptions = {
+  limits: { timeLimitMs: null, limitMs: null, isByAdministrator: false },
+  prepare: (text, { isRead, hasRows = false }) => {
+    const once = { name: '', text, isRead, hasRows };
+    return { named: once, once, wasUsed: false };
+  },
+  isWatched: () => false,
+};
+
+export function preparePlan(plan: Plan, options: PrepareOptions = UNNAMED): PreparedPlan {
+  const { operation, roots, calls = [], joins = [], validations = [] } = plan;
+  const drafts: Draft[] = validations.map((validation) => ({ kind: 'validation', validation }));
+  const response = placeAll(roots, ['selectionSet'], { drafts, calls, steps: [] });
+  const steps = drafts.map((draft) => finishStep(draft, operation, options));
+  return {
+    operation,
+    timeLimitMs: options.limits.timeLimitMs,
+    steps,
+    statements: statementsOf(steps),
+    keyedSteps: joins.map((join): KeyedStep => {
+      return join.kind === 'remote'
+        ? { kind: 'remote', join }
+        : { kind: 'rows', join, rows: keyedRead([join], [join.width], options) };
+    }),
+    template: [text('{"data":'), ...mergeText(response), text('}')],
+  };
+}
+
+function statementsOf(steps: readonly Step[]): readonly PreparedStatement[] {
+  return steps.flatMap((step) => (step.kind === 'statement' ? [step.statement] : []));
 }
 
 /** The statement of one root by itself, for explain. */
@@ -106,28 +170,32 @@ export function renderRoot(root: QueryRoot): Statement {
 }
 
 type Draft =
-  | {
-      readonly kind: 'queries';
-      readonly source: string;
-      readonly aliases: Aliases;
-      readonly roots: { readonly alias: string; readonly query: Fragment; readonly isVolatile: boolean }[];
-    }
+  | Queries
   | {
       readonly kind: 'mutation';
       readonly source: string;
       readonly alias: string;
       readonly mutation: MutationQuery;
       readonly errorPath: ErrorPath;
-    };
+    }
+  | { readonly kind: 'validation'; readonly validation: Validation }
+  | { readonly kind: 'call'; readonly call: Call };
 
-/** What has been placed so far; by call, how many statements come before it, and where keys stand in its fields. */
-type Placed = {
-  readonly drafts: Draft[];
-  readonly turns: number[];
-  readonly answers: readonly (readonly (JoinPlaces | null)[])[];
+type Queries = {
+  readonly kind: 'queries';
+  readonly source: string;
+  readonly aliases: Aliases;
+  readonly roots: { readonly alias: string; readonly query: Fragment; readonly isVolatile: boolean }[];
 };
 
-/** `path` is where the roots stand in the request. */
+/** The steps drafted so far, and the step of each call that has one. */
+type Placed = {
+  readonly drafts: Draft[];
+  readonly calls: readonly Call[];
+  readonly steps: number[];
+};
+
+/** `path` is the position of the roots in the request. */
 function placeAll(roots: readonly Root[], path: ErrorPath, placed: Placed): readonly TemplatePart[] {
   const members = roots.flatMap((root, i) => [
     text(`${i === 0 ? '' : ','}${JSON.stringify(root.alias)}:`),
@@ -136,7 +204,7 @@ function placeAll(roots: readonly Root[], path: ErrorPath, placed: Placed): read
   return [text('{'), ...members, text('}')];
 }
 
-/** Adds what `root` needs to the drafts; the parts of the response that stand for it. */
+/** Adds the steps of `root` to the drafts, and returns its parts of the response. */
 function place(root: Root, path: ErrorPath, placed: Placed): readonly TemplatePart[] {
   const { drafts } = placed;
   switch (root.kind) {
@@ -155,24 +223,34 @@ function place(root: Root, path: ErrorPath, placed: Placed): readonly TemplatePa
           errorPath: errorPathOf(action, root.mutation.output, path),
         });
         const places = placesInMutation(root.mutation.output);
-        return { kind: 'column', statement: drafts.length - 1, column: 0, ...joinedAt(places, path) };
+        return { kind: 'column', step: drafts.length - 1, column: 0, ...joinedAt(places, path) };
       });
     case 'database': {
       const places = placesInQuery(root.query);
       return [{ kind: 'column', ...addQuery(root, drafts), ...joinedAt(places, path) }];
     }
     case 'called': {
-      const { call, field } = root;
-      placed.turns[call] ??= drafts.length;
-      return [{ kind: 'called', call, field, ...joinedAt(placed.answers[call]![field]!, path) }];
+      const call = placed.calls[root.call]!;
+      const step = placed.steps[root.call] ?? drafts.push({ kind: 'call', call }) - 1;
+      placed.steps[root.call] = step;
+      const places = placesInCall(call, root.field);
+      return [{ kind: 'column', step, column: root.field, ...joinedAt(places, path) }];
     }
     default:
       return root satisfies never;
   }
 }
 
-/** In the response there are no selection sets. */
-function joinedAt(places: JoinPlaces | null, path: ErrorPath): { readonly joined?: Joined } {
+function placesInCall(call: Call, field: number): JoinPlaces | null {
+  if (call.kind === 'remote') return call.fields[field]!.places;
+  return call.kind === 'entities' ? null : call.output && placesInOutput(call.output);
+}
+
+/** `path` is that of the request, in which every field is within a selection set. */
+function joinedAt(
+  places: JoinPlaces | null,
+  path: ErrorPath,
+): Pick<Extract<TemplatePart, { kind: 'column' }>, 'joined'> {
   return places ? { joined: { places, path: path.filter((_, i) => i % 2 === 1).map(String) } } : {};
 }
 
@@ -185,23 +263,24 @@ type Query = {
 
 /** Adds a column to the statement of its source. */
 function addQuery({ alias, source, query, isVolatile = false }: Query, drafts: Draft[]) {
-  const { statement, draft } = queriesOf(source, drafts);
+  const { step, draft } = queriesOf(source, drafts);
   const column = draft.roots.push({ alias, query: queryOf(query, draft.aliases), isVolatile }) - 1;
-  return { statement, column };
+  return { step, column };
 }
 
-function compileCall(call: Call, after: number): CompiledCall {
-  if (call.kind === 'remote') return { call, after, statements: [], joins: [] };
+/** `widths` are the numbers of values in the keys of each join. */
+function keyedRead(
+  joins: readonly Pick<KeyedRows, 'source' | 'query'>[],
+  widths: readonly number[],
+  options: PrepareOptions,
+): KeyedRead {
   const drafts: Draft[] = [];
-  const joins = call.joins.map(({ source, query }) => addQuery({ alias: 'keys', source, query }, drafts));
-  return { call, after, statements: drafts.map((draft) => finish(draft)), joins };
-}
-
-function compileJoin(join: RemoteJoin): CompiledJoin {
-  if (join.kind === 'remote') return { join, statement: null };
-  const drafts: Draft[] = [];
-  addQuery({ alias: join.member, source: join.source, query: join.query }, drafts);
-  return { join, statement: finish(drafts[0]!) };
+  const columns = joins.map(({ source, query }, i) => {
+    const { step, column } = addQuery({ alias: 'keys', source, query }, drafts);
+    return { statement: step, column, width: widths[i]! };
+  });
+  const steps = drafts.map((draft) => finishStep(draft, 'query', options));
+  return { statements: statementsOf(steps), columns };
 }
 
 function placeMutation(
@@ -218,15 +297,13 @@ function placeMutation(
 /** Roots of one statement. A result of Postgres has at most 1,664 columns. */
 const MOST_ROOTS = 1600;
 
-type Queries = Extract<Draft, { kind: 'queries' }>;
-
-function queriesOf(source: string, drafts: Draft[]): { readonly statement: number; readonly draft: Queries } {
-  for (const [statement, draft] of drafts.entries()) {
+function queriesOf(source: string, drafts: Draft[]): { readonly step: number; readonly draft: Queries } {
+  for (const [step, draft] of drafts.entries()) {
     const isOpen = draft.kind === 'queries' && draft.roots.length < MOST_ROOTS;
-    if (isOpen && draft.source === source) return { statement, draft };
+    if (isOpen && draft.source === source) return { step, draft };
   }
   const draft: Queries = { kind: 'queries', source, aliases: new Aliases(), roots: [] };
-  return { statement: drafts.push(draft) - 1, draft };
+  return { step: drafts.push(draft) - 1, draft };
 }
 
 function queryOf(root: QueryRoot, aliases: Aliases): Fragment {
@@ -237,43 +314,101 @@ function queryOf(root: QueryRoot, aliases: Aliases): Fragment {
   return root.kind === 'row' ? rowQuery(root.select, aliases) : rowsQuery(root.select, aliases);
 }
 
-function finish(draft: Draft, operation?: Plan['operation']): CompiledStatement {
-  if (draft.kind === 'mutation') {
-    const { steps, write, answer } = draft.mutation;
-    return {
-      ...compile(write),
-      steps: steps.map((step) => finishStep(step, draft.errorPath)),
-      source: draft.source,
-      roots: [draft.alias],
-      isRepeatable: false,
-      forMany: null,
-      answer: answer && compile(answer),
-      errorPath: draft.errorPath,
-    };
+function finishStep(draft: Draft, operation: Plan['operation'], options: PrepareOptions): Step {
+  switch (draft.kind) {
+    case 'queries':
+      return { kind: 'statement', statement: finishQueries(draft, operation, options) };
+    case 'mutation':
+      return { kind: 'statement', statement: finishMutation(draft, options) };
+    case 'validation':
+      return draft;
+    case 'call':
+      return finishCall(draft.call, options);
+    default:
+      return draft satisfies never;
   }
-  const { roots, source } = draft;
+}
+
+function finishCall(call: Call, options: PrepareOptions): Step {
+  if (call.kind === 'remote') return { kind: 'remote', call };
+  const widths = call.joins.map(({ fields }) => fields.length);
+  const rows = keyedRead(call.joins, widths, options);
+  return call.kind === 'entities' ? { kind: 'entities', call, rows } : { kind: 'action', call, rows };
+}
+
+function finishMutation(
+  { source, alias, mutation, errorPath }: Extract<Draft, { kind: 'mutation' }>,
+  options: PrepareOptions,
+): PreparedStatement {
+  const { steps, write, answer } = mutation;
+  const about = { source, roots: [alias], isRead: false };
+  const preparations = new Map<string, Preparation>();
+  const preparationOf = (text: string) => {
+    const preparation = preparations.get(text) ?? options.prepare(text, about);
+    preparations.set(text, preparation);
+    return preparation;
+  };
+  const common = {
+    source,
+    roots: [alias],
+    isRepeatable: false,
+    forMany: null,
+    errorPath,
+    isWatched: options.isWatched(source),
+    ...options.limits,
+  };
+  const statement = compile(write);
+  const answering = answer && compile(answer);
+  return {
+    ...statement,
+    ...common,
+    preparation: options.prepare(statement.text, about),
+    nestedWrites: steps.map((step) => {
+      const { answered, unlessInserted, path } = step;
+      const nested = compile(step.write);
+      return {
+        ...nested,
+        preparation: preparationOf(nested.text),
+        answered,
+        unlessInserted: unlessInserted && { ...unlessInserted, path: [...errorPath, ...unlessInserted.path] },
+        errorPath: [...errorPath, ...path],
+        isByAdministrator: options.limits.isByAdministrator,
+      };
+    }),
+    answer: answering && {
+      ...answering,
+      ...common,
+      preparation: options.prepare(answering.text, about),
+      nestedWrites: [],
+      answer: null,
+    },
+  };
+}
+
+function finishQueries(
+  { roots, source }: Queries,
+  operation: Plan['operation'],
+  { limits, prepare, isWatched }: PrepareOptions,
+): PreparedStatement {
   // One root is the statement; several are scalar subqueries beside each other.
   const columns = roots.map((root) => sql`(${root.query})`);
   const query = roots.length === 1 ? roots[0]!.query : sql`select ${join(columns, comma)}`;
   const statement = compile(query);
+  const isRepeatable = !roots.some((root) => root.isVolatile);
+  const about = { source, roots: roots.map((root) => root.alias), isRead: isRepeatable };
+  const isShared = operation === 'subscription' && statement.parameters.length > 0;
   return {
     ...statement,
-    forMany: operation === 'subscription' && statement.parameters.length > 0 ? compileForMany(query) : null,
-    steps: [],
+    preparation: prepare(statement.text, about),
+    forMany: isShared ? prepare(compileForMany(query), { ...about, hasRows: true }) : null,
+    nestedWrites: [],
     source,
-    roots: roots.map((root) => root.alias),
-    isRepeatable: !roots.some((root) => root.isVolatile),
+    roots: about.roots,
+    isRepeatable,
     answer: null,
     errorPath: [],
-  };
-}
-
-function finishStep({ write, answered, unlessInserted, path }: StepQuery, root: ErrorPath): CompiledStep {
-  return {
-    ...compile(write),
-    answered,
-    unlessInserted: unlessInserted && { ...unlessInserted, path: [...root, ...unlessInserted.path] },
-    errorPath: [...root, ...path],
+    isWatched: isWatched(source),
+    ...limits,
   };
 }
 

@@ -5,7 +5,7 @@ import { type Database, openDatabase } from '../database/pool.ts';
 import type { OrderItem, Select } from '../plan/query-types.ts';
 import type { Plan } from '../plan/types.ts';
 import { TRUE } from '../resolve/predicate.ts';
-import { renderPlan } from './plan.ts';
+import { preparePlan } from './plan.ts';
 import {
   array,
   asc,
@@ -32,7 +32,7 @@ describe('statements over Chinook are those of the golden files', () => {
     ['search', chinook.search(20)],
     ['flat', chinook.flat],
   ])('%s', async (name, plan) => {
-    const [statement] = renderPlan(plan).statements;
+    const [statement] = preparePlan(plan).statements;
     const lines = statement!.text.replaceAll(/ (?=(?:from|left join|where|order by|limit) )/g, '\n');
     await expect(`${lines}\n`).toMatchFileSnapshot(`testing/chinook/${name}.sql`);
   });
@@ -223,7 +223,7 @@ describe('Postgres answers', () => {
         ...rows('b', select('book', [int('id')], { where: compare('id', '_lt', constant('3')) })).roots,
       ],
     };
-    expect(renderPlan(plan).statements).toHaveLength(1);
+    expect(preparePlan(plan).statements).toHaveLength(1);
     expect(Object.entries((await runPlan(database, plan)).data as object)).toEqual([
       ['a', [{ id: 1 }, { id: 2 }, { id: 3 }]],
       ['__typename', 'query_root'],
@@ -247,7 +247,7 @@ test('two fields over the same relationship share a join', () => {
   const query = select('book', [object('a', on, [text('name')]), object('b', on, [int('id')])], {
     orderBy: [{ path: [{ join: on, filter: TRUE }], column: 'name', direction: 'asc', nulls: 'last' }],
   });
-  const [statement] = renderPlan(rows('all', query)).statements;
+  const [statement] = preparePlan(rows('all', query)).statements;
   expect(statement!.text.match(/left join/g)).toHaveLength(1);
 });
 
@@ -255,6 +255,6 @@ test('two fields over the same relationship with different filters do not', () =
   const on = to('author', 'author_id', 'id');
   const one = compare('id', '_eq', constant('1'));
   const query = select('book', [object('a', on, [text('name')]), object('b', on, [int('id')], one)]);
-  const [statement] = renderPlan(rows('all', query)).statements;
+  const [statement] = preparePlan(rows('all', query)).statements;
   expect(statement!.text.match(/left join/g)).toHaveLength(2);
 });

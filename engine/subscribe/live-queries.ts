@@ -1,46 +1,47 @@
-/** Subscriptions: one is planned like a query, each of its statements is watched by a poller, and every change is pushed as a
- *  whole response; or it is a stream (stream.ts), or one to a remote schema (remote-subscription.ts). Statements of different subscriptions that are the same share their poller.
- *  A plan holds the permissions of one model. When the metadata changes, every subscription is planned again before
- *  anything more is pushed; one that no longer can be ends with the error a new one would get.
- *  In: request, session and a sink. Out: texts of responses to the sink, and a `stop`.
- *  Not here: sockets (http/), asking again (poller.ts). Reference: docs/reference/behaviour/subscriptions.md. */
+/** Subscriptions. A live query is planned like a query, a poller runs each of its statements, and every change is sent as a whole
+ *  response. The other kinds are streams (stream.ts) and subscriptions to remote schemas (remote-subscription.ts). Equal statements
+ *  of different subscriptions share a poller.
+ *  A plan contains the permissions of one model. When the metadata changes, every subscription is planned again before anything more
+ *  is sent. If that fails, the subscription ends with the error that a new one would get.
+ *  In: request, session and a sink. Out: responses to the sink, and a function that ends the subscription.
+ *  Not here: sockets (http/), polling (poller.ts). Reference: docs/reference/behaviour/subscriptions.md. */
 
-import { abandonableBy, type Databases } from '../database/databases.ts';
-import type { Row } from '../database/pool.ts';
+import { type Databases, databasesOfRequest } from '../database/databases.ts';
 import { type EngineError, fail } from '../errors/engine-error.ts';
-import { answerPlanned, chosenFor, understood } from '../execute/answer.ts';
-import type { PlannedRequest, ReadyStatement } from '../execute/plan-cache.ts';
-import { runForMany, runStatement, valuesOf } from '../execute/run-plan.ts';
+import { answerPlanned, chosenDatabases, planOf } from '../execute/answer.ts';
+import type { PlannedRequest } from '../execute/plan-cache.ts';
 import { bodyText } from '../execute/splice.ts';
+import { runForMany, runStatement, valuesOf } from '../execute/statements.ts';
 import type { Model } from '../resolve/types.ts';
-import { textOfColumn } from '../wire/statement.ts';
+import type { PreparedPlan, PreparedStatement } from '../sql/plan.ts';
+import { type Row, textOfColumn } from '../wire/statement.ts';
 import { Multiplexer } from './multiplexer.ts';
 import { type Outcome, Poller, type Values } from './poller.ts';
 import { RemoteSubscription } from './remote-subscription.ts';
 import { Result, resultOf } from './result.ts';
 import { Stream } from './stream.ts';
-import type { Ask, Subscription, Surroundings } from './subscription.ts';
+import type { SubscribeRequest, Subscription, SubscriptionHost, SubscriptionPlan } from './subscription.ts';
 import { SubscriptionCounts, type SubscriptionLimits } from './subscription-counts.ts';
 import { Turns } from './turns.ts';
 
 export type LiveQueriesOptions = {
   readonly refetchIntervalMs: number;
-  /** Between two batches of a stream. */
+  /** The interval between two batches of a stream. */
   readonly streamIntervalMs: number;
-  /** Cohorts asked in one statement: of live queries, of streams. */
+  /** The most cohorts that share one statement, for live queries and for streams. */
   readonly batchSize: number;
   readonly streamBatchSize: number;
-  /** Statements asked at the same time, over all live queries. */
+  /** The most statements that run at the same time, over all subscriptions. */
   readonly mostAtOnce: number;
   readonly limits: SubscriptionLimits;
-  /** The current one. */
+  /** Returns the current model. */
   readonly model: () => Model;
   readonly databases: Databases;
-  /** Whatever was thrown, as what a client may be told. */
+  /** Returns the error that a client receives for whatever was thrown. */
   readonly errorOf: (thrown: unknown) => EngineError;
 };
 
-/** A statement that is asked again and again. */
+/** A statement that is polled. */
 export type Polled = {
   readonly source: string;
   readonly statement: string;
@@ -49,18 +50,22 @@ export type Polled = {
   readonly cohorts: Poller['cohorts'];
 };
 
-type Asked = { readonly statement: ReadyStatement; readonly intervalMs: number; readonly poller: Poller };
+type SharedPoller = {
+  readonly statement: PreparedStatement;
+  readonly intervalMs: number;
+  readonly poller: Poller;
+};
 
 export class LiveQueries {
   readonly #options: LiveQueriesOptions;
   readonly #turns: Turns;
   /** By source, connection, time limit and statement text. */
-  readonly #pollers = new Map<string, Asked>();
+  readonly #pollers = new Map<string, SharedPoller>();
   readonly #subscriptions = new Set<Subscription>();
   readonly #counts: SubscriptionCounts;
   /** Functions that end the count of each subscription. */
   readonly #leave = new WeakMap<Subscription, () => void>();
-  /** Of those that ask no database. */
+  /** The rounds of subscriptions that use no database. */
   readonly #rounds: Poller;
   #model: Model | undefined;
 
@@ -79,12 +84,12 @@ export class LiveQueries {
     return this.#subscriptions.size;
   }
 
-  /** Statements asked again and again. */
+  /** The number of polled statements. */
   get pollerCount(): number {
     return this.#pollers.size;
   }
 
-  /** Those statements, and for whom: for a person who looks, as it reads the values of every cohort. */
+  /** The polled statements with the values of every cohort. It is expensive: for administrators. */
   get pollers(): readonly Polled[] {
     return [...this.#pollers.values()].map(({ statement, intervalMs, poller }) => ({
       source: statement.source,
@@ -95,11 +100,12 @@ export class LiveQueries {
     }));
   }
 
-  /** Raises what planning raises, `missingSessionVariable` and `subscriptionLimitExceeded`. The returned function ends it. */
-  subscribe(ask: Ask): () => void {
-    const leave = this.#counts.enter(ask.subscriber);
+  /** Starts a subscription. `plan` is that of the request, where the caller has it. The returned function ends the subscription.
+   *  Raises what planning raises, `missingSessionVariable` and `subscriptionLimitExceeded`. */
+  subscribe(request: SubscribeRequest, plan?: SubscriptionPlan): () => void {
+    const leave = this.#counts.enter(request.subscriber);
     try {
-      const live = this.#begin(ask);
+      const live = this.#begin(request, plan ?? this.#planOf(request));
       this.#leave.set(live, leave);
       return () => this.#stop(live);
     } catch (error) {
@@ -108,34 +114,39 @@ export class LiveQueries {
     }
   }
 
-  #begin(ask: Ask): Subscription {
+  #planOf(request: SubscribeRequest): SubscriptionPlan {
+    const { session, isRelay = false } = request;
     const model = this.#options.model();
-    const surroundings: Surroundings = {
+    return { model, planned: planOf(request.request, { model, session, isRelay }) };
+  }
+
+  #begin(request: SubscribeRequest, plan: SubscriptionPlan): Subscription {
+    const databases = this.#chooser(plan.planned, request);
+    const host: SubscriptionHost = {
       isCurrent: () => this.#options.model() === live.model,
       renew: () => this.#renew(live),
       watch: (...watched) => this.#watch(databases(), ...watched),
-      watchCalls: (...watched) => this.#watchCalls(...watched),
+      watchPlan: (...watched) => this.#watchPlan(...watched),
       everyRound: () => this.#rounds.watch([], () => {}),
       over: () => this.#stop(live),
       fail: (thrown) => this.#fail(live, thrown),
     };
-    const { plan } = understood(ask.request, { ...ask, model });
-    const databases = this.#chooser(plan, ask);
-    const live: Subscription = new (kindOf(plan))(ask, surroundings);
-    live.begin(model);
+    const live: Subscription = new (kindOf(plan.planned.plan))(request, host);
+    live.begin(plan);
     this.#subscriptions.add(live);
     return live;
   }
 
-  /** Chosen once for each state of the metadata: whoever shares a poller has chosen the same. */
-  #chooser(plan: PlannedRequest['plan'], ask: Ask): () => Databases {
-    let known: { readonly model: Model; readonly databases: Databases } | undefined;
+  /** Connection templates choose once for each model. Subscriptions that share a poller have chosen the same databases. */
+  #chooser(planned: PlannedRequest, request: SubscribeRequest): () => Databases {
+    let chosen: { readonly model: Model; readonly databases: Databases } | undefined;
     return () => {
       const model = this.#options.model();
-      if (known?.model !== model) {
-        known = { model, databases: chosenFor(plan, { ...ask, databases: this.#options.databases }) };
+      if (chosen?.model !== model) {
+        const { databases } = this.#options;
+        chosen = { model, databases: chosenDatabases(planned, { ...request, databases }) };
       }
-      return known.databases;
+      return chosen.databases;
     };
   }
 
@@ -147,44 +158,44 @@ export class LiveQueries {
 
   #watch(
     databases: Databases,
-    ...[statement, values, watcher, when]: Parameters<Surroundings['watch']>
+    ...[statement, values, watcher, when]: Parameters<SubscriptionHost['watch']>
   ): () => void {
     const { source, timeLimitMs, limitMs, text } = statement;
     const key = [source, databases.choiceOf?.(source), timeLimitMs, limitMs, text].join('\n');
-    const asked = this.#pollers.get(key) ?? this.#newPoller(statement, databases);
-    this.#pollers.set(key, asked);
-    const leave = asked.poller.watch(values, watcher, when);
+    const shared = this.#pollers.get(key) ?? this.#newPoller(statement, databases);
+    this.#pollers.set(key, shared);
+    const leave = shared.poller.watch(values, watcher, when);
     return () => {
       leave();
-      if (asked.poller.isIdle && this.#pollers.get(key) === asked) this.#pollers.delete(key);
+      if (shared.poller.isIdle && this.#pollers.get(key) === shared) this.#pollers.delete(key);
     };
   }
 
-  /** What others than databases answer is asked for by itself: nobody else asks the same. */
-  #watchCalls(...[asked, ask, watcher]: Parameters<Surroundings['watchCalls']>): () => void {
+  /** A plan with calls has a poller of its own. */
+  #watchPlan(...[planned, request, watcher]: Parameters<SubscriptionHost['watchPlan']>): () => void {
     const { databases, refetchIntervalMs } = this.#options;
-    const { session, outbound } = ask;
-    const answered = async (signal: AbortSignal) => {
+    const { session, outbound } = request;
+    const response = async (signal: AbortSignal) => {
       const context = { session, databases, outbound: { ...outbound, signal } };
-      return [bodyText(await answerPlanned(asked, context))];
+      return [bodyText(await answerPlanned(planned, context))];
     };
     const poller = new Poller({
-      ask: (_, signal) => this.#turns.take(() => this.#outcome(() => answered(signal))),
+      ask: (_, signal) => this.#turns.take(() => this.#outcome(() => response(signal))),
       intervalMs: refetchIntervalMs,
       beforeRound: () => this.#renewAll(),
     });
     return poller.watch([], watcher);
   }
 
-  #newPoller(statement: ReadyStatement, databases: Databases): Asked {
+  #newPoller(statement: PreparedStatement, databases: Databases): SharedPoller {
     const { refetchIntervalMs, streamIntervalMs, batchSize, streamBatchSize } = this.#options;
     const isStream = isOfStream(statement);
     const intervalMs = isStream ? streamIntervalMs : refetchIntervalMs;
     const multiplexer = new Multiplexer({
       ask: (values, signal) =>
-        this.#turns.take(() => this.#ask(statement, values, abandonableBy(databases, signal))),
+        this.#turns.take(() => this.#ask(statement, values, databasesOfRequest(databases, { signal }))),
       askForMany: (each, signal) =>
-        this.#turns.take(() => runForMany(statement, each, abandonableBy(databases, signal))),
+        this.#turns.take(() => runForMany(statement, each, databasesOfRequest(databases, { signal }))),
       most: statement.forMany ? (isStream ? streamBatchSize : batchSize) : 1,
     });
     const poller = new Poller({
@@ -195,7 +206,7 @@ export class LiveQueries {
     return { statement, intervalMs, poller };
   }
 
-  #ask(statement: ReadyStatement, values: Values, databases: Databases): Promise<Outcome> {
+  #ask(statement: PreparedStatement, values: Values, databases: Databases): Promise<Outcome> {
     return this.#outcome(() => runStatement(statement, values, databases));
   }
 
@@ -215,11 +226,10 @@ export class LiveQueries {
   }
 
   #renew(live: Subscription): void {
-    const model = this.#options.model();
     try {
-      if (!(live instanceof kindOf(understood(live.ask.request, { ...live.ask, model }).plan)))
-        fail('subscriptionChanged', {});
-      live.begin(model);
+      const plan = this.#planOf(live.request);
+      if (!(live instanceof kindOf(plan.planned.plan))) fail('subscriptionChanged', {});
+      live.begin(plan);
     } catch (error) {
       this.#fail(live, error);
     }
@@ -227,70 +237,69 @@ export class LiveQueries {
 
   #fail(live: Subscription, thrown: unknown): void {
     this.#stop(live);
-    live.ask.sink.ended(this.#options.errorOf(thrown));
+    live.request.sink.ended(this.#options.errorOf(thrown));
   }
 }
 
 function kindOf({
+  steps,
   statements,
-  calls,
-}: PlannedRequest['plan']): new (
-  ask: Ask,
-  surroundings: Surroundings,
+}: PreparedPlan): new (
+  request: SubscribeRequest,
+  host: SubscriptionHost,
 ) => Subscription {
   if (statements.some(isOfStream)) return Stream;
-  return calls.some(({ call }) => call.kind === 'remote') ? RemoteSubscription : LiveQuery;
+  return steps.some(({ kind }) => kind === 'remote') ? RemoteSubscription : LiveQuery;
 }
 
-/** Its rows are those after a cursor. */
-function isOfStream({ parameters }: ReadyStatement): boolean {
+/** True when the rows are those after a cursor. */
+function isOfStream({ parameters }: PreparedStatement): boolean {
   return parameters.some(({ kind }) => kind === 'stream-cursor');
 }
 
 class LiveQuery implements Subscription {
-  readonly ask: Ask;
-  readonly #surroundings: Surroundings;
+  readonly request: SubscribeRequest;
+  readonly #host: SubscriptionHost;
   model: Model | undefined;
   #planned: PlannedRequest | undefined;
-  /** The latest row of each statement, where there are several: one is sent and not kept. */
+  /** The latest row of each statement, where there are several. */
   #rows: (Row | undefined)[] = [];
   #leave: readonly (() => void)[] = [];
-  /** What the client was told last under this plan, and under an earlier one while it is uncertain whether this one's answer is
-   *  another: fingerprints. */
-  #told: string | undefined;
+  /** The fingerprint of the last result under this plan. */
+  #sent: string | undefined;
+  /** The fingerprint of the last result under an earlier plan, until this plan has a result to compare with it. */
   #before: string | undefined;
   #isStopped = false;
 
-  constructor(ask: Ask, surroundings: Surroundings) {
-    this.ask = ask;
-    this.#surroundings = surroundings;
+  constructor(request: SubscribeRequest, host: SubscriptionHost) {
+    this.request = request;
+    this.#host = host;
   }
 
-  /** Plans under the model and watches; what was watched before is left. */
-  begin(model: Model): void {
-    const { request, session, isRelay = false } = this.ask;
-    const planned = understood(request, { model, session, isRelay });
+  /** Polls for the statements of the plan, and no longer for those of the plan before. */
+  begin({ model, planned }: SubscriptionPlan): void {
+    const { session } = this.request;
     const binding = { session, variables: planned.variables.values };
     const { statements } = planned.plan;
     const values = statements.map((statement) => valuesOf(statement, binding));
-    this.#before ??= this.#told;
-    this.#told = undefined;
+    this.#before ??= this.#sent;
+    this.#sent = undefined;
     const left = this.#leave;
     this.model = model;
     this.#planned = planned;
-    if (planned.plan.calls.length > 0) {
+    if (hasCalls(planned.plan)) {
       this.#rows = [undefined];
-      this.#leave = [this.#surroundings.watchCalls(planned, this.ask, (outcome) => this.#learn(0, outcome))];
+      this.#leave = [this.#host.watchPlan(planned, this.request, (outcome) => this.#receive(0, outcome))];
       for (const leave of left) leave();
       return;
     }
     this.#rows = statements.map(() => undefined);
     this.#leave = statements.map((statement, i) =>
-      this.#surroundings.watch(statement, values[i]!, (outcome) => this.#learn(i, outcome)),
+      this.#host.watch(statement, values[i]!, (outcome) => this.#receive(i, outcome)),
     );
-    // Only now: a poller both plans use goes on.
+    // Last, so that a poller that both plans use continues.
     for (const leave of left) leave();
-    // Nothing to ask: `__typename` alone.
+    // Without statements, such as `__typename` alone, there is nothing to poll.
     if (statements.length === 0) queueMicrotask(() => this.#push([]));
   }
 
@@ -299,15 +308,15 @@ class LiveQuery implements Subscription {
     for (const leave of this.#leave) leave();
   }
 
-  #learn(i: number, outcome: Outcome): void {
+  #receive(i: number, outcome: Outcome): void {
     if (this.#isStopped) return;
-    // What an old plan may see is not to be told.
-    if (!this.#surroundings.isCurrent()) this.#surroundings.renew();
-    else if (outcome.kind === 'failure') this.ask.sink.failed(outcome.error);
+    // Rows of an old plan are not sent: its permissions may have been revoked.
+    if (!this.#host.isCurrent()) this.#host.renew();
+    else if (outcome.kind === 'failure') this.request.sink.failed(outcome.error);
     else this.#push(this.#rowsWith(i, outcome.row));
   }
 
-  /** The rows of all statements; undefined until each has one. */
+  /** Returns the rows of all statements, or undefined until each has one. */
   #rowsWith(i: number, row: Row): readonly Row[] | undefined {
     if (this.#rows.length === 1) return [row];
     this.#rows[i] = row;
@@ -318,14 +327,20 @@ class LiveQuery implements Subscription {
   #push(rows: readonly Row[] | undefined): void {
     if (this.#isStopped || rows === undefined) return;
     const result = this.#result(rows);
-    this.#told = result.fingerprint;
-    const isNews = this.#told !== this.#before;
+    this.#sent = result.fingerprint;
+    const isNew = this.#sent !== this.#before;
     this.#before = undefined;
-    if (isNews) this.ask.sink.latest(result);
+    if (isNew) this.request.sink.latest(result);
   }
 
   #result(rows: readonly Row[]): Result {
-    const { calls, template } = this.#planned!.plan;
-    return calls.length > 0 ? new Result(textOfColumn(rows[0]![0] ?? null) ?? '') : resultOf(template, rows);
+    const { plan } = this.#planned!;
+    return hasCalls(plan)
+      ? new Result(textOfColumn(rows[0]![0] ?? null) ?? '')
+      : resultOf(plan.template, rows);
   }
+}
+
+function hasCalls({ steps, statements }: PreparedPlan): boolean {
+  return steps.length > statements.length;
 }

@@ -1,64 +1,62 @@
-/** One subscription whose field is of a remote schema: it is handed on to the service, and every event is sent as it comes, in
- *  the names of this graph. A client that has no room is not sent more: the service is not read from meanwhile.
- *  It ends as it ends there: completed, or with the errors of the service, or with ours when the service is lost.
- *  When the metadata has changed it is planned again before anything more is sent, and goes on where it was unless the
- *  request to the service is another now. Not here: the connection (remote/feed.ts). Reference: docs/reference/behaviour/subscriptions.md. */
+/** One subscription to a field of a remote schema. The engine subscribes at the service and sends every event, in the names of this
+ *  graph. While the client has no room, the engine does not read from the service.
+ *  The subscription ends when the service completes it, refuses it with errors, or is lost.
+ *  After a change of the metadata it is planned again before anything more is sent. It continues unless the request to the service
+ *  is a different one now. Not here: the connection (remote/feed.ts). Reference: docs/reference/behaviour/subscriptions.md. */
 import { EngineError } from '../errors/engine-error.ts';
-import { understood } from '../execute/answer.ts';
-import { eventText } from '../execute/calls.ts';
+import { respond } from '../execute/answer.ts';
 import type { PlannedRequest } from '../execute/plan-cache.ts';
-import { eventOutcome, placedErrors, toldAt } from '../execute/remote-call.ts';
+import { errorsAt, eventResult, joinFailure } from '../execute/remote.ts';
 import type { RemoteCall } from '../plan/remote-types.ts';
 import { RemoteFeed } from '../remote/feed.ts';
 import type { RemoteEvent } from '../remote/feed-types.ts';
 import { requestOf } from '../remote/request.ts';
 import type { Model } from '../resolve/types.ts';
 import { Result } from './result.ts';
-import type { Ask, Subscription, Surroundings } from './subscription.ts';
+import type { SubscribeRequest, Subscription, SubscriptionHost, SubscriptionPlan } from './subscription.ts';
 
-/** Until a client that had no room is looked at again. */
+/** The interval at which a client that had no room is checked again. */
 const PAUSE_MS = 50;
 
 export class RemoteSubscription implements Subscription {
-  readonly ask: Ask;
-  readonly #surroundings: Surroundings;
+  readonly request: SubscribeRequest;
+  readonly #host: SubscriptionHost;
   model: Model | undefined;
   #planned: PlannedRequest | undefined;
-  /** What the service was asked. */
-  #asked = '';
+  /** The current request to the service, as text. */
+  #sent = '';
   #feed: RemoteFeed | undefined;
   #timer: NodeJS.Timeout | undefined;
   #leave: () => void = () => {};
 
-  constructor(ask: Ask, surroundings: Surroundings) {
-    this.ask = ask;
-    this.#surroundings = surroundings;
+  constructor(request: SubscribeRequest, host: SubscriptionHost) {
+    this.request = request;
+    this.#host = host;
   }
 
-  /** Plans under the model, and asks the service unless it has been asked just that. */
-  begin(model: Model): void {
-    const { request, session, outbound, span = null, isRelay = false } = this.ask;
-    const planned = understood(request, { model, session, isRelay });
+  /** Subscribes at the service unless the request to it is still the same. */
+  begin({ model, planned }: SubscriptionPlan): void {
+    const { session, outbound, span = null } = this.request;
     const call = callOf(planned);
     const { endpoint, schema } = call.remote;
-    const asking = { endpoint, request: requestOf(call, planned.variables.values, session) };
+    const subscribing = { endpoint, request: requestOf(call, planned.variables.values, session) };
     this.model = model;
     this.#planned = planned;
-    const asked = JSON.stringify(asking);
-    if (asked === this.#asked) return;
-    this.#asked = asked;
+    const sent = JSON.stringify(subscribing);
+    if (sent === this.#sent) return;
+    this.#sent = sent;
     this.#close();
     const origin = { session, outbound: { ...outbound, span }, timeLimitMs: planned.plan.timeLimitMs };
     const feed = new RemoteFeed({
-      ...asking,
+      ...subscribing,
       schema,
       origin,
       notify: (event) => {
-        if (feed === this.#feed) this.#learn(event);
+        if (feed === this.#feed) this.#receive(event);
       },
     });
     this.#feed = feed;
-    this.#leave = this.#surroundings.everyRound();
+    this.#leave = this.#host.everyRound();
   }
 
   stop(): void {
@@ -74,10 +72,10 @@ export class RemoteSubscription implements Subscription {
     feed?.stop();
   }
 
-  #learn(event: RemoteEvent): void {
+  #receive(event: RemoteEvent): void {
     const feed = this.#feed;
-    if (!this.#surroundings.isCurrent()) this.#surroundings.renew();
-    // It has ended, or has asked something else.
+    if (!this.#host.isCurrent()) this.#host.renew();
+    // The feed has ended, or was replaced.
     if (feed !== this.#feed) return;
     if (event.kind === 'result') this.#push(event.bytes);
     else if (event.kind === 'lost') this.#lost(event.error);
@@ -86,33 +84,34 @@ export class RemoteSubscription implements Subscription {
 
   #push(bytes: Buffer): void {
     const call = callOf(this.#planned!);
-    const { sink, outbound } = this.ask;
+    const { sink, outbound } = this.request;
     try {
-      sink.next(new Result(eventText(this.#planned!, eventOutcome(bytes, call, outbound))));
+      const { columns, errors, isUsable } = eventResult(bytes, call, outbound);
+      sink.next(new Result(respond(this.#planned!.plan, { rows: isUsable ? [columns] : null, errors })));
       if (!sink.hasRoom()) this.#pause();
     } catch (error) {
       if (error instanceof EngineError) this.#lost(error);
-      else this.#surroundings.fail(error);
+      else this.#host.fail(error);
     }
   }
 
   #finish(event: Extract<RemoteEvent, { kind: 'complete' | 'refused' }>): void {
-    const { sink } = this.ask;
-    this.#surroundings.over();
+    const { sink } = this.request;
+    this.#host.over();
     if (event.kind === 'complete') sink.completed();
-    else sink.refused(placedErrors(event.errors, callOf(this.#planned!)));
+    else sink.refused(errorsAt(event.errors, callOf(this.#planned!)));
   }
 
   #lost(error: EngineError): void {
     const [field] = callOf(this.#planned!).fields;
-    this.#surroundings.over();
-    this.ask.sink.refused([toldAt(error, field!.path, this.ask.outbound)]);
+    this.#host.over();
+    this.request.sink.refused([joinFailure(error, field!.path, this.request.outbound)]);
   }
 
   #pause(): void {
     this.#feed?.pause();
     this.#timer ??= setInterval(() => {
-      if (!this.ask.sink.hasRoom()) return;
+      if (!this.request.sink.hasRoom()) return;
       clearInterval(this.#timer);
       this.#timer = undefined;
       this.#feed?.resume();
@@ -121,5 +120,7 @@ export class RemoteSubscription implements Subscription {
 }
 
 function callOf({ plan }: PlannedRequest): RemoteCall {
-  return plan.calls[0]!.call as RemoteCall;
+  const [step] = plan.steps;
+  if (step?.kind !== 'remote') throw new Error('the plan has no remote step');
+  return step.call;
 }

@@ -7,7 +7,7 @@ import { Result, resultOf } from './result.ts';
 
 const template = (name: string): readonly TemplatePart[] => [
   { kind: 'text', text: `{"data":{"${name}":` },
-  { kind: 'column', statement: 0, column: 0 } as TemplatePart,
+  { kind: 'column', step: 0, column: 0 } as TemplatePart,
   { kind: 'text', text: '}}' },
 ];
 

@@ -1,72 +1,77 @@
-/** What every subscription is made of, whether it watches a result or streams rows: the request it stands for, where its
- *  answers go, and what it is given to watch statements with. Types alone. */
+/** Types that all kinds of subscription share: the request, the sink that receives results, and the host that polls for them.
+ *  Not here: the kinds (live-queries.ts, stream.ts, remote-subscription.ts). */
 import type { EngineError } from '../errors/engine-error.ts';
-import type { GraphqlRequest, PlannedRequest, ReadyStatement } from '../execute/plan-cache.ts';
+import type { GraphqlRequest, PlannedRequest } from '../execute/plan-cache.ts';
 import type { Span } from '../observe/span.ts';
 import type { Session } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
+import type { PreparedStatement } from '../sql/plan.ts';
 import type { OutboundContext } from '../webhook/outbound.ts';
 import type { Values, Watcher } from './poller.ts';
 import type { Result } from './result.ts';
 import type { Subscriber } from './subscription-counts.ts';
 
-/** Where results go. */
+/** Receives the results of a subscription. */
 export type Sink = {
-  /** `{"data":{…}}` */
+  /** Sends `{"data":{…}}`. */
   readonly next: (result: Result) => void;
-  /** As `next`, where one that a client has had no room for may be replaced by the one after it. */
+  /** Like `next`, but a result that waits for a slow client may be replaced by a later one. */
   readonly latest: (result: Result) => void;
-  /** Whether the client has taken what it was sent, but for a little. */
+  /** True when the client has received almost everything that was sent. */
   readonly hasRoom: () => boolean;
-  /** This time there was none; the next may come. */
+  /** Reports that polling failed once. A later result may follow. */
   readonly failed: (error: EngineError) => void;
-  /** There will be no more. */
+  /** Ends the subscription with an error. */
   readonly ended: (error: EngineError) => void;
-  /** Neither here: these are the reasons, as clients are told of them. */
+  /** Ends the subscription with errors of a remote schema, in the form that clients receive. */
   readonly refused: (errors: readonly unknown[]) => void;
-  /** All has been sent. */
+  /** Ends the subscription after its last result. */
   readonly completed: () => void;
 };
 
-export type Ask = {
+export type SubscribeRequest = {
   readonly request: GraphqlRequest;
   readonly session: Session;
-  /** Asked of the schema with connections. */
+  /** True for the schema with connections. */
   readonly isRelay?: boolean;
   readonly sink: Sink;
   readonly subscriber: Subscriber;
-  /** For what others than databases are asked. */
+  /** For requests to webhooks and remote schemas. */
   readonly outbound: OutboundContext;
-  /** Of the operation that begins it: what is asked then is within it, what is asked again and again is not. */
+  /** The span of the operation that starts the subscription. Polling is not within it. */
   readonly span?: Span | null;
 };
 
+/** A plan of a subscription's request, and the model it was planned under. */
+export type SubscriptionPlan = { readonly model: Model; readonly planned: PlannedRequest };
+
 export type Subscription = {
-  readonly ask: Ask;
-  /** It was planned under this one. */
+  readonly request: SubscribeRequest;
+  /** The model of the current plan. */
   readonly model: Model | undefined;
-  /** Plans, and plans again when the metadata has changed. Raises what planning raises. */
-  readonly begin: (model: Model) => void;
+  /** Starts with a plan, and continues with another one after the metadata has changed. */
+  readonly begin: (plan: SubscriptionPlan) => void;
   readonly stop: () => void;
 };
 
-export type Surroundings = {
-  /** Whether the model it was planned under is still that of the engine. */
+/** The functions of LiveQueries that a subscription uses. */
+export type SubscriptionHost = {
+  /** True while the model of the current plan is the engine's. */
   readonly isCurrent: () => boolean;
   readonly renew: () => void;
-  /** The returned function ends it. */
+  /** Polls a statement. The returned function ends it. */
   readonly watch: (
-    statement: ReadyStatement,
+    statement: PreparedStatement,
     values: Values,
     watcher: Watcher,
     when?: 'now' | 'next round',
   ) => () => void;
-  /** The whole response of a plan with calls, as the only column of a row. */
-  readonly watchCalls: (asked: PlannedRequest, ask: Ask, watcher: Watcher) => () => void;
-  /** Has it renewed in time although it watches nothing. The returned function ends it. */
+  /** Polls a whole plan that has calls. The response is the only column of the row. */
+  readonly watchPlan: (planned: PlannedRequest, request: SubscribeRequest, watcher: Watcher) => () => void;
+  /** Has a subscription without statements renewed in each round. The returned function ends it. */
   readonly everyRound: () => () => void;
-  /** It is stopped: its client is told why there will be no more. */
+  /** Stops the subscription, which itself tells its client why. */
   readonly over: () => void;
-  /** The same for what nobody foresaw. */
+  /** Stops the subscription with an unexpected error. */
   readonly fail: (thrown: unknown) => void;
 };

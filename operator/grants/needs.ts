@@ -8,7 +8,6 @@ import {
   referencesOf,
   variablesOf,
 } from '@pergola/engine/metadata';
-import { IdentityCache } from '../identity-cache.ts';
 
 /** The needs of one object. Each value must match a pattern of the grant; `ALL` matches only the pattern `*`. */
 export type Needs = {
@@ -128,14 +127,17 @@ const ROWS: Readonly<Record<ObjectKind, Row>> = {
   backend_configs: { kind: 'MetadataBundle', roles: everyRole },
 };
 
-const needs = new IdentityCache<MetadataObject, Needs>();
-const variables = new IdentityCache<MetadataObject, readonly string[]>();
+/** Objects are immutable, and the same value from one pass to the next while the spec that they come from does not change. */
+const cache = new WeakMap<MetadataObject, Needs>();
+const variables = new WeakMap<MetadataObject, readonly string[]>();
 
 /** Shared by all needs without a value: there are tens of thousands of objects. */
 const NONE: readonly string[] = [];
 
 export function needsOf(object: MetadataObject): Needs {
-  return needs.get(object, () => derivedNeeds(object));
+  const known = cache.get(object) ?? derivedNeeds(object);
+  cache.set(object, known);
+  return known;
 }
 
 function derivedNeeds(object: MetadataObject): Needs {
@@ -161,9 +163,11 @@ function derivedNeeds(object: MetadataObject): Needs {
 
 /** The environment variables of the engine that the object names: all that the Engine's own namespace must be granted. */
 export function variablesNeeded(object: MetadataObject): readonly string[] {
-  return variables.get(object, () =>
-    shared(variablesOf(object.kind, object.definition).map(({ name }) => name)),
-  );
+  const known = variables.get(object);
+  if (known) return known;
+  const found = shared(variablesOf(object.kind, object.definition).map(({ name }) => name));
+  variables.set(object, found);
+  return found;
 }
 
 function shared(values: readonly string[] | undefined): readonly string[] {

@@ -2,7 +2,6 @@
  *  to it, and which Secrets and ConfigMaps all of that needs.
  *  Pure. Not here: reading those (references.ts), talking to the engine (engine/client.ts). */
 
-import { IdentityCache } from '../identity-cache.ts';
 import type { CustomResource } from '../kinds.ts';
 import { DEFAULT_POLICIES, type Policies, type ReconcileOptions } from '../ports.ts';
 import { CONFIRM_PRUNE_ANNOTATION } from '../status/engine-status.ts';
@@ -99,17 +98,20 @@ export function referencesOf(
   engine: CustomResource,
   resources: readonly CustomResource[],
 ): readonly Reference[] {
-  return referencesByEngine
-    .get(engine, () => new IdentityCache())
-    .get(resources, () => [
-      ...ownReferencesOf(engine),
-      ...resources.flatMap((cr) => referencesOfResource(engine, cr)),
-    ]);
+  const known = referencesBefore.get(resources);
+  if (known?.engine === engine) return known.references;
+  const references = [
+    ...ownReferencesOf(engine),
+    ...resources.flatMap((cr) => referencesOfResource(engine, cr)),
+  ];
+  referencesBefore.set(resources, { engine, references });
+  return references;
 }
 
-const referencesByEngine = new IdentityCache<
-  CustomResource,
-  IdentityCache<readonly CustomResource[], readonly Reference[]>
+/** The resources stay the same value until one of them changes (cluster.ts). */
+const referencesBefore = new WeakMap<
+  readonly CustomResource[],
+  { readonly engine: CustomResource; readonly references: readonly Reference[] }
 >();
 
 /** Its admin secret and its authority. */
@@ -122,15 +124,21 @@ export function referencesOfResource(
   { spec, metadata: { namespace } }: CustomResource,
 ): readonly Reference[] {
   const { allowLiteralSecrets = false } = engineSpecOf(engine);
-  return namesBySpec
-    .get(spec, () => namesIn(spec))
+  return namesInSpec(spec)
     .filter(({ kind }) => kind === 'configmaps' || allowLiteralSecrets)
     .map(({ kind, name }) => ({ kind, namespace, name }));
 }
 
 const KEY_REFS = { secretKeyRef: 'secrets', configMapKeyRef: 'configmaps' } as const;
 
-const namesBySpec = new IdentityCache<CustomResource['spec'], ReturnType<typeof namesIn>>();
+const namesBefore = new WeakMap<CustomResource['spec'], ReturnType<typeof namesIn>>();
+
+/** A spec is the same value as long as it says the same. */
+function namesInSpec(spec: CustomResource['spec']): ReturnType<typeof namesIn> {
+  const known = namesBefore.get(spec) ?? namesIn(spec);
+  namesBefore.set(spec, known);
+  return known;
+}
 
 /** Every `secretKeyRef` and `configMapKeyRef`, wherever a kind has it. */
 function namesIn(value: unknown): readonly Pick<Reference, 'kind' | 'name'>[] {

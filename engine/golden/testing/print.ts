@@ -3,15 +3,19 @@ import type { PgType } from '../../catalog/types.ts';
 import type { Plan } from '../../plan/types.ts';
 import type { Leaf } from '../../resolve/predicate.ts';
 import type { Statement } from '../../sql/fragment.ts';
-import type { CompiledStatement } from '../../sql/plan.ts';
+import type { PreparedStatement } from '../../sql/plan.ts';
 
 export function printPlan(plan: Plan): string {
   return `${JSON.stringify(plan, (_key, value: unknown) => (isPgType(value) ? nameOf(value) : value), 2)}\n`;
 }
 
-export function printStatements(statements: readonly CompiledStatement[]): string {
+export function printStatements(statements: readonly PreparedStatement[]): string {
   return statements
-    .flatMap((statement) => [...statement.steps, statement, ...(statement.answer ? [statement.answer] : [])])
+    .flatMap((statement) => [
+      ...statement.nestedWrites,
+      statement,
+      ...(statement.answer ? [statement.answer] : []),
+    ])
     .map((statement) => `${clauses(statement.text)};\n${parameters(statement)}`)
     .join('\n');
 }

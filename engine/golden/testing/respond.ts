@@ -1,7 +1,7 @@
 /** One golden request, through the rooms in order: schema, plan, sql; and asked of execute/, which takes the same way.
  *  Out: the plan and statements (null when the request was refused) and the response text. */
 import { EngineError, toGraphqlError } from '../../errors/engine-error.ts';
-import { answerPlanned, understood } from '../../execute/answer.ts';
+import { answerPlanned, planOf } from '../../execute/answer.ts';
 import { bodyText } from '../../execute/splice.ts';
 import { prepareDocument } from '../../plan/document.ts';
 import { planRequest } from '../../plan/plan.ts';
@@ -9,7 +9,7 @@ import type { Plan } from '../../plan/types.ts';
 import { coerceVariables } from '../../plan/variables.ts';
 import type { Session } from '../../resolve/session.ts';
 import { roleSchema } from '../../schema/role-schemas.ts';
-import { type CompiledPlan, renderPlan } from '../../sql/plan.ts';
+import { type PreparedPlan, preparePlan } from '../../sql/plan.ts';
 import type { World } from './world.ts';
 
 export type GoldenRequest = {
@@ -22,29 +22,29 @@ export type GoldenRequest = {
 
 export type GoldenOutcome = {
   readonly plan: Plan | null;
-  readonly compiled: CompiledPlan | null;
+  readonly prepared: PreparedPlan | null;
   readonly response: string;
 };
 
 export async function respond(world: World, request: GoldenRequest): Promise<GoldenOutcome> {
   let plan: Plan | null = null;
-  let compiled: CompiledPlan | null = null;
+  let prepared: PreparedPlan | null = null;
   try {
     const { session, isRelay } = request;
     const role = roleSchema(world.model, session.role, session.mayUseBackendOnly, isRelay);
     const document = prepareDocument(role, request.text, request.operationName);
     const variables = coerceVariables(document, request.variables);
-    plan = planRequest(document, variables);
-    compiled = renderPlan(plan);
-    return { plan, compiled, response: bodyText(await ask(world, request)) };
+    plan = planRequest(document, variables).plan;
+    prepared = preparePlan(plan);
+    return { plan, prepared, response: bodyText(await ask(world, request)) };
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
-    return { plan, compiled, response: JSON.stringify({ errors: [toGraphqlError(error, true)] }) };
+    return { plan, prepared, response: JSON.stringify({ errors: [toGraphqlError(error, true)] }) };
   }
 }
 
 function ask({ model, databases }: World, { text, operationName, variables, ...asker }: GoldenRequest) {
   const { session, isRelay } = asker;
-  const asked = understood({ query: text, operationName, variables }, { model, session, isRelay });
-  return answerPlanned(asked, { databases, session });
+  const planned = planOf({ query: text, operationName, variables }, { model, session, isRelay });
+  return answerPlanned(planned, { databases, session });
 }

@@ -4,12 +4,13 @@
  *  docs/reference/behaviour/subscriptions.md. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { EngineError, toGraphqlError } from '../../errors/engine-error.ts';
-import { answerPlanned, understood } from '../../execute/answer.ts';
+import { answerPlanned, planOf } from '../../execute/answer.ts';
 import type { PlannedRequest } from '../../execute/plan-cache.ts';
 import type { Body } from '../../execute/splice.ts';
 import type { Session } from '../../resolve/session.ts';
 import type { LiveQueries } from '../../subscribe/live-queries.ts';
 import { Result } from '../../subscribe/result.ts';
+import type { SubscribeRequest } from '../../subscribe/subscription.ts';
 import type { HttpContext } from '../context.ts';
 import { errorFrom, showsInternal } from '../error-response.ts';
 import { graphqlRequestFrom } from '../graphql-request.ts';
@@ -65,10 +66,10 @@ export function startOperation(start: OperationStart): RunningWebsocketOperation
     const request = graphqlRequestFrom(start.request);
     const { model } = context.state.snapshot();
     checkRateLimit(context.rateLimiter, { model, session, address: start.address });
-    const asked = understood(request, { model, session, isRelay, progress: arrival.progress });
-    arrival.progress.plan = asked.plan;
-    if (asked.plan.operation !== 'subscription') return answerOnce(start, asked, arrival);
-    const stop = start.live.subscribe({
+    const planned = planOf(request, { model, session, isRelay, progress: arrival.progress });
+    arrival.progress.plan = planned.plan;
+    if (planned.plan.operation !== 'subscription') return answerOnce(start, planned, arrival);
+    const subscribing: SubscribeRequest = {
       request,
       session,
       isRelay,
@@ -93,7 +94,8 @@ export function startOperation(start: OperationStart): RunningWebsocketOperation
           output.done();
         },
       },
-    });
+    };
+    const stop = start.live.subscribe(subscribing, { model, planned });
     endOperation(context, arrival, null);
     return { isLive: true, stop };
   } catch (thrown) {
@@ -112,11 +114,11 @@ export function refuse(output: OperationOutput, reason: string): void {
 
 function answerOnce(
   start: OperationStart,
-  asked: PlannedRequest,
+  planned: PlannedRequest,
   arrival: RunningOperation,
 ): RunningWebsocketOperation {
   const stopped = new AbortController();
-  void answerBody(start, asked, arrival, stopped.signal).then((body) => {
+  void answerBody(start, planned, arrival, stopped.signal).then((body) => {
     if (!stopped.signal.aborted) {
       start.output.next(new Result(body));
       start.output.complete();
@@ -131,13 +133,13 @@ function answerOnce(
 
 async function answerBody(
   { context, session, output, ...start }: OperationStart,
-  asked: PlannedRequest,
+  planned: PlannedRequest,
   arrival: RunningOperation,
   signal: AbortSignal,
 ): Promise<Body> {
   try {
     const body = await answerPlanned(
-      asked,
+      planned,
       answerContextOf(context, session, start.headers, arrival, undefined, signal),
     );
     endOperation(context, arrival, null);

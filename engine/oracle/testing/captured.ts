@@ -18,7 +18,7 @@ export function captured(databases: Databases): Captured {
       return run(statement, values);
     };
   return {
-    databases: { get: (source) => wrapped(databases.get(source), noting) },
+    databases: { get: (source) => wrapped(databases.get(source), { around: noting }) },
     taken: () => {
       const taken = texts;
       texts = [];

@@ -1,17 +1,16 @@
 /** WAYS: every way a role has to read rows and to write those it reads, with a generator of requests. In: choices, and what the
  *  role may name. Out: a request that can be run on any database of the world.
  *  Not here: writing (write-ways.ts), what the answers must be (interference.ts). */
-import { answer, understood } from '../../execute/answer.ts';
+import { answer, planOf } from '../../execute/answer.ts';
 import { answerEndpoint } from '../../execute/endpoint.ts';
-import { readyOnce } from '../../execute/plan-cache.ts';
-import { runForMany, runPlan, runStatement, valuesOf } from '../../execute/run-plan.ts';
+import { preparedOnce } from '../../execute/plan-cache.ts';
 import { bodyText } from '../../execute/splice.ts';
+import { runForMany, runQuery, runStatement, valuesOf } from '../../execute/statements.ts';
 import { qualifiedKey } from '../../metadata/schema/common.ts';
 import type { QueryRoot } from '../../plan/query-types.ts';
 import { planRowsCount } from '../../plan/row-count.ts';
 import { planRootSelect } from '../../plan/row-selection.ts';
 import { SelectionSize } from '../../plan/selection-size.ts';
-import { renderPlan } from '../../sql/plan.ts';
 import { textOfColumn } from '../../wire/statement.ts';
 import type { Asked, Side } from './asked.ts';
 import type { Choices } from './choices.ts';
@@ -185,7 +184,7 @@ function pageShape(fields: ReadonlyMap<string, Shape>): Shape {
 }
 
 function statementOf(request: { query: string; variables: Readonly<Record<string, unknown>> }, side: Side) {
-  const planned = understood(request, side);
+  const planned = planOf(request, side);
   const [statement] = planned.plan.statements;
   if (!statement) throw new Error('a subscription has a statement');
   return {
@@ -245,9 +244,9 @@ async function rowsOf(
     operation: 'query',
     roots: [{ kind: 'database', alias: 'rows', source: 'default', query }],
   } as const;
-  const ready = readyOnce(renderPlan(plan), { sources: model.sources, session });
-  const [row] = await runPlan(ready, { session, variables: {} }, databases);
-  return unordered(JSON.parse(textOf(row!)));
+  const [statement] = preparedOnce(plan, { sources: model.sources, session }).statements;
+  const row = await runQuery(statement!, { session, variables: {} }, databases);
+  return unordered(JSON.parse(textOf(row)));
 }
 
 function unordered(value: unknown): unknown {

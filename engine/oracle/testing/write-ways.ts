@@ -86,7 +86,7 @@ class Undone extends Error {
 
 async function undone(text: string, { model, databases, session }: Side): Promise<unknown> {
   const document = prepareDocument(roleSchema(model, session.role, false), text, null);
-  const plan = planRequest(document, coerceVariables(document, null));
+  const plan = planRequest(document, coerceVariables(document, null)).plan;
   try {
     return await databases.get('default').transaction({}, async (client) => {
       throw new Undone(await answerOn(client, plan, { sources: model.sources, session, limitMs: null }));

@@ -72,7 +72,7 @@ export function prepare(text: string, role = 'admin', operationName: string | nu
 
 export function planOf(text: string, variables: Given | null = null, role = 'admin'): Plan {
   const document = prepare(text, role);
-  return planRequest(document, coerceVariables(document, variables));
+  return planRequest(document, coerceVariables(document, variables)).plan;
 }
 
 /** The select of the only root. */

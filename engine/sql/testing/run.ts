@@ -4,7 +4,7 @@ import type { Database, Row } from '../../database/pool.ts';
 import { type Binding, bind } from '../../execute/bind.ts';
 import { bodyText, splice } from '../../execute/splice.ts';
 import type { Plan } from '../../plan/types.ts';
-import { renderPlan } from '../plan.ts';
+import { preparePlan } from '../plan.ts';
 
 const ADMIN = { role: 'admin', variables: {}, mayUseBackendOnly: false };
 
@@ -19,10 +19,10 @@ export async function runPlan(
   plan: Plan,
   { session = ADMIN, variables = {} }: Partial<Binding> = {},
 ): Promise<Outcome> {
-  const { statements, template } = renderPlan(plan);
+  const prepared = preparePlan(plan);
   const rows: Row[] = [];
   const answers: Row[] = [];
-  for (const { text, parameters, answer } of statements) {
+  for (const { text, parameters, answer } of prepared.statements) {
     const row = await database.run({ name: '', text }, bind(parameters, { session, variables }));
     rows.push(row);
     if (!answer) answers.push(row);
@@ -31,5 +31,5 @@ export async function runPlan(
       answers.push(await database.run({ name: '', text: answer.text }, values));
     }
   }
-  return { data: JSON.parse(bodyText(splice(template, answers))), rows };
+  return { data: JSON.parse(bodyText(splice(prepared.template, answers))).data, rows };
 }

@@ -1,47 +1,31 @@
-/** A ready plan → the first row of each of its statements. Queries: a statement a source, outside any transaction, at the
- *  same time. Mutations: in order, in one transaction a source, unless there is only one statement. Raises ERRORS rows; whatever was written is rolled back then.
- *  Not here: what an SQLSTATE means (pg-errors.ts). Reference: docs/reference/behaviour/mutations.md. */
+/** Runs statements and returns the first row of each. A query's statement runs outside any transaction. The statements of a mutation
+ *  run in order, in one transaction per source unless there is only one statement, and are rolled back when one fails.
+ *  Raises ERRORS rows. Not here: other steps (steps.ts), the meaning of an SQLSTATE (database/pg-errors.ts).
+ *  Reference: docs/reference/behaviour/mutations.md. */
 
 import type { Databases } from '../database/databases.ts';
 import { type Deadline, deadlineAfter } from '../database/deadline.ts';
 import { engineErrorOf, type Failed } from '../database/pg-errors.ts';
-import {
-  type Database,
-  isConnectionLost,
-  type NamedStatement,
-  type Row,
-  type Run,
-} from '../database/pool.ts';
+import { type Database, isConnectionLost, type Run } from '../database/pool.ts';
 import { SESSION_SETTINGS, sessionSettings } from '../database/session-settings.ts';
 import { fail } from '../errors/engine-error.ts';
 import type { Statement } from '../sql/fragment.ts';
+import type { NestedWrite, Preparation, PreparedStatement } from '../sql/plan.ts';
 import { arrayLiteral } from '../wire/encode.ts';
-import { textOfColumn, type Value } from '../wire/statement.ts';
+import { type NamedStatement, type Row, textOfColumn, type Value } from '../wire/statement.ts';
 import { type Binding, bind } from './bind.ts';
-import type { Preparation, ReadyPlan, ReadyStatement, ReadyStep } from './plan-cache.ts';
 
-/** The protocol counts a statement's parameters in 16 bits. */
+/** The protocol counts the parameters of a statement in 16 bits. */
 const MOST_PARAMETERS = 65_535;
 
-export async function runPlan(
-  { operation, statements }: Pick<ReadyPlan, 'operation' | 'statements'>,
-  binding: Binding,
-  databases: Databases,
-): Promise<readonly Row[]> {
-  if (operation === 'mutation') return runMutation(statements, binding, databases);
-  const [only] = statements;
-  if (statements.length === 1 && only) return [await runQuery(only, binding, databases)];
-  return Promise.all(statements.map((statement) => runQuery(statement, binding, databases)));
-}
-
-function runQuery(statement: ReadyStatement, binding: Binding, databases: Databases): Promise<Row> {
+export function runQuery(statement: PreparedStatement, binding: Binding, databases: Databases): Promise<Row> {
   return runStatement(statement, valuesOf(statement, binding), databases);
 }
 
-/** What only reads goes to a replica where there is one. A connection may have died while it lay idle: such a statement is simply
- *  asked again, once, of the source itself; what calls a volatile function may have done its work already. */
+/** Runs a query's statement, on a replica where the source has one. If an idle connection turns out to be closed, a statement that
+ *  only reads runs once more, on the source itself. A volatile function may already have written, so its statement does not. */
 export async function runStatement(
-  statement: ReadyStatement,
+  statement: PreparedStatement,
   values: readonly Value[],
   databases: Databases,
 ): Promise<Row> {
@@ -55,18 +39,18 @@ export async function runStatement(
   return runOne(runOf(statement, databases.get(source)), statement, values);
 }
 
-/** The statement's row for each of many, in their order, asked as one statement. Raises what `runStatement` does: then it is
- *  not known whose values were at fault. */
+/** Runs the statement once for many subscribers and returns the row of each, in their order. An error does not say whose values
+ *  caused it. */
 export async function runForMany(
-  statement: ReadyStatement,
+  statement: PreparedStatement,
   valuesOfEach: readonly (readonly Value[])[],
   databases: Databases,
 ): Promise<readonly Row[]> {
   const { forMany } = statement;
-  if (!forMany) throw new Error('the statement is the same for all');
+  if (!forMany) throw new Error('the statement has no variant for many subscribers');
   const lists = statement.parameters.map((_, i) => valuesOfEach.map((values) => asText(values[i]!)));
-  const together = { ...statement, text: forMany.once.text, preparation: forMany };
-  const columns = await runStatement(together, lists, databases);
+  const shared = { ...statement, text: forMany.once.text, preparation: forMany };
+  const columns = await runStatement(shared, lists, databases);
   const width = columns.length / valuesOfEach.length;
   const rows: Row[] = [];
   for (let at = 0; at < columns.length; at += width) {
@@ -75,14 +59,14 @@ export async function runForMany(
   return rows;
 }
 
-/** As an element of a list of texts, where an array would be a dimension. */
+/** Returns a value as an element of a list of texts, in which an array would be a dimension. */
 function asText(value: Value): Value {
   return Array.isArray(value) ? arrayLiteral(value) : value;
 }
 
-/** SQL that somebody else wrote may call functions that write: not here. What has a time limit needs a transaction to set it
- *  for. */
-function runOf({ isAuthored, timeLimitMs, limitMs }: ReadyStatement, database: Database): Run {
+/** SQL that an administrator wrote runs in a read-only transaction, because it may call functions that write. A statement with a
+ *  time limit runs in a transaction, for which the limit is set. */
+function runOf({ isAuthored, timeLimitMs, limitMs }: PreparedStatement, database: Database): Run {
   if (isAuthored || timeLimitMs !== null) {
     const options = { readOnly: isAuthored, deadline: deadlineOf(timeLimitMs), limitMs };
     return (statement, values) => database.atomic(options, (run) => run(statement, values));
@@ -95,14 +79,15 @@ function plainRun(database: Database, limitMs: number | null): Run {
   return (statement, values) => database.run(statement, values, { limitMs });
 }
 
-async function runMutation(
-  statements: readonly ReadyStatement[],
+/** Runs consecutive statements of a mutation. */
+export async function runMutation(
+  statements: readonly PreparedStatement[],
   binding: Binding,
   databases: Databases,
 ): Promise<readonly Row[]> {
   const [only] = statements;
   const deadline = deadlineOf(only?.timeLimitMs ?? null);
-  if (statements.length === 1 && only && isAlone(only) && !deadline && !only.isWatched) {
+  if (statements.length === 1 && only && isSingle(only) && !deadline && !only.isWatched) {
     return [await runOne(plainRun(databases.get(only.source), only.limitMs), only, valuesOf(only, binding))];
   }
   const sources = [...new Set(statements.map(({ source }) => source))];
@@ -110,7 +95,7 @@ async function runMutation(
   const on = { databases, deadline, limitMs, isByAdministrator };
   return inTransactions(sources, on, new Map(), async (runs) => {
     const watched = new Set(statements.filter(({ isWatched }) => isWatched).map(({ source }) => source));
-    for (const source of watched) tellWhoWrites(runs.get(source)!, binding);
+    for (const source of watched) setSession(runs.get(source)!, binding);
     const rows: Row[] = [];
     for (const statement of statements) {
       rows.push(await write(runs.get(statement.source)!, statement, binding));
@@ -119,8 +104,8 @@ async function runMutation(
   });
 }
 
-/** Goes out with the first statement; should it fail, so does that. */
-function tellWhoWrites(run: Run, { session, trace = null }: Binding): void {
+/** Sends the session for triggers, together with the first statement, which fails if this does. */
+function setSession(run: Run, { session, trace = null }: Binding): void {
   run(SESSION_SETTINGS, sessionSettings(session, trace)).catch(() => {});
 }
 
@@ -128,12 +113,12 @@ function deadlineOf(timeLimitMs: number | null): Deadline | null {
   return timeLimitMs === null ? null : deadlineAfter(timeLimitMs);
 }
 
-/** Nothing is run before or after it. */
-function isAlone({ answer, steps }: ReadyStatement): boolean {
-  return !answer && steps.length === 0;
+/** True when nothing runs before or after the statement. */
+function isSingle({ answer, nestedWrites }: PreparedStatement): boolean {
+  return !answer && nestedWrites.length === 0;
 }
 
-/** A transaction on each source, all of them open until `body` is done. */
+/** Opens a transaction on each source. All of them stay open until `body` is done. */
 async function inTransactions<T>(
   [source, ...others]: readonly string[],
   on: {
@@ -156,23 +141,24 @@ async function inTransactions<T>(
   }
 }
 
-/** A statement with the steps before it and its answer, where somebody has opened a transaction. */
-export async function write(run: Run, statement: ReadyStatement, given: Binding): Promise<Row> {
-  const binding = statement.steps.length === 0 ? given : await runSteps(run, statement.steps, given);
+/** Runs a statement with its nested writes and its answer, in a transaction that is already open. */
+export async function write(run: Run, statement: PreparedStatement, given: Binding): Promise<Row> {
+  const { nestedWrites } = statement;
+  const binding = nestedWrites.length === 0 ? given : await runNestedWrites(run, nestedWrites, given);
   const row = await runOne(run, statement, valuesOf(statement, binding));
   const { answer } = statement;
   if (!answer) return row;
   return runOne(run, answer, valuesOf(answer, { ...binding, written: row[0] ?? null }));
 }
 
-/** Nested writes, up to their answer; what the answer is bound with. */
-async function runSteps(run: Run, steps: readonly ReadyStep[], given: Binding): Promise<Binding> {
+/** Returns the binding of the statement that follows. */
+async function runNestedWrites(run: Run, writes: readonly NestedWrite[], given: Binding): Promise<Binding> {
   const inserted: Row[] = [];
   const written: string[] = [];
   let affectedRows = 0;
-  for (const step of steps) {
-    const { unlessInserted, answered } = step;
-    const row = await runOne(run, step, valuesOf(step, { ...given, inserted }));
+  for (const nested of writes) {
+    const { unlessInserted, answered } = nested;
+    const row = await runOne(run, nested, valuesOf(nested, { ...given, inserted }));
     if (row.length === 0 && unlessInserted) {
       fail('notSupported', { text: unlessInserted.text }, { path: unlessInserted.path });
     }
@@ -187,7 +173,7 @@ async function runSteps(run: Run, steps: readonly ReadyStep[], given: Binding): 
 
 async function runOne(
   run: Run,
-  statement: ReadyStatement | ReadyStep,
+  statement: PreparedStatement | NestedWrite,
   values: readonly Value[],
 ): Promise<Row> {
   try {
@@ -203,7 +189,7 @@ function nameFor(preparation: Preparation): NamedStatement {
   return preparation.once;
 }
 
-/** What a statement is run with. */
+/** Returns the values that a statement runs with. */
 export function valuesOf({ parameters }: Statement, binding: Binding): readonly Value[] {
   if (parameters.length > MOST_PARAMETERS)
     fail('badRequest', { text: `more than ${MOST_PARAMETERS} values in one statement` });
