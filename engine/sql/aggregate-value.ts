@@ -26,7 +26,7 @@ export function valueOver(value: AggregateValue, row: string, aliases: Aliases):
 
 type Call = (value: Fragment, type: PgType) => Fragment;
 
-/** The first in an order, where Postgres has no `max` or `min` of the type. */
+/** How each function is called. The first value of an order replaces `max` and `min` for types that have none in Postgres. */
 const CALLS: Readonly<Record<AggregateFunction, Call>> = {
   sum: (value) => sql`sum(${value})`,
   avg: (value) => sql`avg(${value})`,
@@ -42,7 +42,7 @@ const CALLS: Readonly<Record<AggregateFunction, Call>> = {
   variance: (value) => sql`variance(${value})`,
 };
 
-/** A value over the rows that belong to `row`, for the order of rows like it. */
+/** Returns an aggregate over the rows that belong to `row`, as a value to order by. */
 export function aggregateOver(
   { rows, filter, value }: OrderAggregate,
   row: string,

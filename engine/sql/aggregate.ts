@@ -1,7 +1,7 @@
-/** Aggregate → a query of one row: a JSON object with values over many rows and, where asked, the rows themselves, all in
- *  one pass. Nodes that the role's limit cuts shorter than the aggregate are read by a query of their own, which stops
- *  there. Also the values other rows are ordered by. Not here: rows alone (table.ts).
- *  PostgreSQL manual, "Aggregate Functions". */
+/** Aggregate → a query of one row: a JSON object with aggregates and, when they are selected, the rows themselves, all in one
+ *  pass. When the role's limit allows fewer nodes than the aggregate covers, a separate query reads the nodes and stops at the
+ *  limit. Not here: rows without aggregates (table.ts), aggregates to order by (aggregate-value.ts). PostgreSQL manual,
+ *  "Aggregate Functions". */
 import type { Aggregate, AggregateField, AggregateMember } from '../plan/query-types.ts';
 import { valueOver } from './aggregate-value.ts';
 import { empty, type Fragment, sql } from './fragment.ts';
@@ -20,7 +20,7 @@ import { carriedColumns, orderClause, orderTerms, outside } from './order-by.ts'
 import { type Correlation, filteredTable, isLimited, limitedTable, type RowPieces, rowsOf } from './rows.ts';
 import type { Aliases } from './scope.ts';
 
-/** A query of one column and one row, which is never null. */
+/** Returns a query of one column and one row, which is never null. */
 export function aggregateQuery(
   { select, output }: Aggregate,
   aliases: Aliases,
@@ -32,7 +32,8 @@ export function aggregateQuery(
   const isWhole = (field: AggregateField) => field.kind === 'nodes' && field.limit === select.limit;
   const hasNodes = output.some(isWhole);
   const isCut = isLimited(select);
-  // The nodes' own joins are made after a limit. Inside an aggregate their order is always said: others may sort the rows.
+  // Joins of the nodes come after a limit. The order inside an aggregate is always explicit, because other joins may reorder
+  // the rows.
   const joins = new Joins(aliases);
   const before = isCut ? new Joins(aliases) : joins;
   const terms = isCut || hasNodes ? orderTerms(select.orderBy, row, before) : [];
@@ -57,7 +58,7 @@ function outputJson(
   return concatenate(jsonObject(output.map((field) => ({ key: field.alias, value: piecesOf(field) }))));
 }
 
-/** Constants alone say nothing about rows, and would be said once for each. */
+/** True when the field reads rows. A query of constants only would return them once per row. */
 function needsRows(field: AggregateField | AggregateMember): boolean {
   return field.kind === 'value' || (field.kind === 'values' && field.members.some(needsRows));
 }

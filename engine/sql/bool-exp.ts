@@ -1,6 +1,6 @@
-/** Predicate → SQL condition over one row. Out: a fragment that may stand in `where`, `on` or `and`, never empty
- *  (`true` when unrestricted). Relationships become `exists`. Not here: which filters apply (plan/table.ts).
- *  Spec: BoolExp. */
+/** Predicate → SQL condition on one row. Out: a fragment for `where`, `on` or `and`; it is never empty (`true` when
+ *  unrestricted). Relationships become `exists`. Conditions on aggregates compare a value over related rows or over the rows
+ *  of a group. Not here: which filters apply (plan/table.ts). Spec: BoolExp. */
 import { own as ownMember } from '../metadata/own.ts';
 import {
   type AggregateRef,
@@ -71,16 +71,16 @@ export function condition(predicate: Predicate, scope: Scope): Fragment {
   }
 }
 
-/** A condition that is evaluated only where `filter` holds. The arms of a CASE are evaluated after its condition, unlike
- *  the members of an AND: PostgreSQL manual, "Expression Evaluation Rules". */
+/** Returns a condition that is evaluated only where `filter` holds. Postgres evaluates the arms of a CASE after its condition,
+ *  unlike the members of an AND: PostgreSQL manual, "Expression Evaluation Rules". */
 export function behind(filter: Fragment, where: Fragment): Fragment {
   return sql`case when ${filter} then ${where} end`;
 }
 
-/** Rows that are reached from another: those that the request's own condition and the role's filter leave. */
+/** Conditions on rows reached from another row: the request's condition and the role's filter. */
 type Reached = { readonly where: Predicate; readonly filter?: Predicate };
 
-/** The conditions on rows that are reached; `scope` is that of the request's condition. */
+/** Returns the conditions on reached rows; `scope` is the scope of the request's condition. */
 function reached({ where, filter = TRUE }: Reached, scope: Scope): readonly Fragment[] {
   const own = () => condition(filter, rowScope(scope.row, scope.aliases));
   const { safe, unsafe } = filter.kind === 'true' ? { safe: where, unsafe: TRUE } : split(where);
@@ -88,7 +88,7 @@ function reached({ where, filter = TRUE }: Reached, scope: Scope): readonly Frag
   return [condition(safe, scope), own(), ...barrier];
 }
 
-/** The equality of a join's columns between two aliases. */
+/** Returns the equality of a join's columns between two aliases. */
 export function matches(on: Join, local: string, remote: string): Fragment {
   return join(
     on.mapping.map(([l, r]) => sql`${columnOf(remote, r)} = ${columnOf(local, l)}`),
@@ -96,7 +96,7 @@ export function matches(on: Join, local: string, remote: string): Fragment {
   );
 }
 
-/** Conditions joined by `and`, the always-true ones left out; `true` when nothing remains. */
+/** Joins conditions by `and` and omits those that are always true; `true` when none remains. */
 export function allOf(conditions: readonly Fragment[]): Fragment {
   const real = conditions.filter((c) => !isTrue(c));
   return real.length === 0 ? sql`true` : join(real, sql` and `);
@@ -107,13 +107,13 @@ export function isTrue(fragment: Fragment): boolean {
   return rest.length === 0 && only?.kind === 'syntax' && only.text === 'true';
 }
 
-/** ` where …`, or nothing when every row qualifies. */
+/** Returns ` where …`, or nothing when every row qualifies. */
 export function whereClause(conditions: readonly Fragment[]): Fragment {
   const all = allOf(conditions);
   return isTrue(all) ? sql`` : sql` where ${all}`;
 }
 
-/** A column's value, what a computed field's function makes of the row, or a value over many rows. */
+/** Returns the value of a column, the result of a computed field's function, or an aggregate. */
 export function valueOfRef(ref: Omit<ColumnRef, 'type'>, scope: Scope): Fragment {
   const { column, call, aggregate, cast, visibleIf } = ref;
   const { row, aliases } = scope;
@@ -126,8 +126,8 @@ export function valueOfRef(ref: Omit<ColumnRef, 'type'>, scope: Scope): Fragment
   return cast ? sql`${value}::${typeName(cast)}` : value;
 }
 
-/** Null in rows that the condition does not show it in. Postgres evaluates nothing of the value there: PostgreSQL manual,
- *  "Conditional Expressions". */
+/** Returns the value, or null in rows where the role does not see it. Postgres does not evaluate the value there: PostgreSQL
+ *  manual, "Conditional Expressions". */
 export function visibleOrNull(
   value: Fragment,
   visibleIf: Predicate | undefined,
@@ -163,7 +163,7 @@ const AGGREGATE_CALLS: Readonly<Record<AggregateRef['fn'], Fragment>> = {
   var_samp: sql`var_samp`,
 };
 
-/** The value over many rows that a condition compares: over the rows related to one, or over the rows of one group. */
+/** Returns the aggregate that a condition compares, over related rows or over the rows of a group. */
 function aggregateValue(ref: AggregateRef, scope: Scope): Fragment {
   if (ref.join === null) {
     const where = condition(ref.where, scope);
@@ -185,7 +185,7 @@ function aggregateCall(
   );
   const [first] = values;
   if (!first) return sql`count(*)`;
-  // Only `count` takes several values as one; of two, the statistics take each for itself.
+  // `count` takes several columns as one value; the two columns of a statistical function are separate arguments.
   const isOne = fn === 'count' && values.length > 1;
   const given = isOne ? sql`(${join(values, comma)})` : join(values, comma);
   return isDistinct ? sql`${AGGREGATE_CALLS[fn]}(distinct ${given})` : sql`${AGGREGATE_CALLS[fn]}(${given})`;

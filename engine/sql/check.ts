@@ -1,28 +1,29 @@
-/** The check of a permission, on the row just written. In: an insert or update, and the alias its row has.
- *  A failed check is an error of the statement itself, which Postgres undoes then: no transaction has to be kept open to
- *  look at the answer first. Not here: what clients are told (database/pg-errors.ts). Spec: "Permission arguments". */
+/** The check of a permission, on a written row. In: an insert or update, and the alias of its row. A failed check is an error
+ *  of the statement itself, so Postgres undoes the statement, and no transaction has to stay open until the response has been
+ *  read. Not here: the error message (database/pg-errors.ts). Spec: "Permission arguments". */
 import type { Insert, Update } from '../plan/mutation-types.ts';
 import { type Predicate, TRUE } from '../resolve/predicate.ts';
 import { condition } from './bool-exp.ts';
 import { type Fragment, literal, sql } from './fragment.ts';
 import { type Aliases, columnOf, rowScope } from './scope.ts';
 
-/** Whether the row passes; null when there is nothing to test. */
+/** Returns the condition that a row passes the check; null when there is no check. */
 export function checkOf(action: Insert | Update, row: string, aliases: Aliases): Fragment | null {
-  // A check that is null (a comparison with null) has not been passed.
+  // A check that is null (a comparison with null) fails.
   const holds = (check: Predicate) => sql`(${condition(check, rowScope(row, aliases))}) is true`;
   const onConflict = (action.kind === 'insert' && action.onConflict?.check) || undefined;
   if (action.check.kind === 'true' && (onConflict ?? TRUE).kind === 'true') return null;
   if (!onConflict || JSON.stringify(onConflict) === JSON.stringify(action.check)) return holds(action.check);
-  // A row version nobody has updated or locked yet is a new one. Partitioned tables cannot always tell (0A000).
+  // `xmax` is 0 for a new row version that has not been updated or locked. Partitioned tables cannot always tell (0A000).
   return sql`case when ${columnOf(row, 'xmax')} = 0 then ${holds(action.check)} else ${holds(onConflict)} end`;
 }
 
-/** What Postgres says of a failed check, in whatever language it speaks: it quotes this. */
+/** The text in the error of a failed check. Postgres quotes it in messages of every language. */
 export const CHECK_FAILED = 'the check of a permission has failed';
 
-/** A column of no interest, or an error unless `passes` (null: there was no row to test). SQL has no `raise`, but a cast can
- *  fail; a value that is known while planning would fail then already, so it begins with one that is not. */
+/** Returns a column that raises an error unless `passes` is true, or null because there was no row. SQL has no `raise`, but a
+ *  cast can fail. The failing text starts with a value that is unknown while planning, because Postgres folds constants and
+ *  would raise the error then. */
 export function verdict(passes: Fragment): Fragment {
   return sql`case when ${passes} is not false then 0 else (current_user || ${literal(`: ${CHECK_FAILED}`)})::int end`;
 }

@@ -1,8 +1,8 @@
-/** Connection → a query of one column and one row: a page of rows as a JSON object with cursors. The page is read in the
- *  order's direction up to its size and one row more, which tells whether there are more; whether there are rows on the
- *  other side of the cursor is asked of them alone. Where no value of the order may be null and all go one way, an index on
- *  them finds the page; else rows are tested one after the other.
- *  Not here: what cursors look like (opaque.ts). Reference: docs/reference/behaviour/relay.md. */
+/** ConnectionPage → a query of one column and one row: a page of rows as a JSON object with cursors. The query reads one row
+ *  more than the page has, in the direction of the order, to find whether more rows follow. A separate query finds whether
+ *  there are rows on the other side of the cursor. An index can find the page when no value of the order is nullable and all
+ *  have one direction; otherwise rows are compared one by one. Not here: the form of cursors (opaque.ts). Reference:
+ *  docs/reference/behaviour/relay.md. */
 import type {
   ConnectionField,
   ConnectionPage,
@@ -19,7 +19,7 @@ import { carriedColumns, directed, type OrderTerm, orderClause, orderTerms, outs
 import { type Correlation, filteredTable, limitedTable, type RowPieces } from './rows.ts';
 import type { Aliases } from './scope.ts';
 
-/** The place of a row of a page that may have one too many. */
+/** The column with the number of a row in the page, which may have one row too many. */
 const NUMBER = 'number in page';
 
 export function connectionQuery(
@@ -38,14 +38,14 @@ export function connectionQuery(
       })),
     ),
   );
-  // Constants alone would be said once for each row.
+  // A query of constants only would return them once per row.
   const isOverRows = page.output.some((field) => isAboutRows(field, page));
   return isOverRows
     ? sql`select ${json} from ${rows.from}${joins.clauses()}${rows.where}`
     : sql`select ${json}`;
 }
 
-/** Rows to choose from, and what orders them. */
+/** The rows to page through, with the terms of their order. */
 type Base = {
   readonly row: string;
   readonly from: Fragment;
@@ -71,10 +71,10 @@ type PageRows = {
   readonly from: Fragment;
   readonly where: Fragment;
   readonly terms: readonly OrderTerm[];
-  /** Of aggregates over them, so that a row too many is left out. */
+  /** The filter of aggregates over the page, which excludes the extra row. */
   readonly filter: Fragment;
   readonly hasMore: Fragment | null;
-  /** Whether there are rows on the other side of the cursor. */
+  /** Tells if there are rows on the other side of the cursor. */
   readonly hasBeyond: Fragment | null;
 };
 
@@ -107,7 +107,7 @@ function beyond(page: ConnectionPage, aliases: Aliases, origin: Correlation): Fr
   return sql`exists (select 1 from ${base.from}${whereClause(boundedBy(page, base, true))})`;
 }
 
-/** The same order from its end. */
+/** Returns the reversed order. */
 function reversed({ select }: ConnectionPage, terms: readonly OrderTerm[]): readonly OrderTerm[] {
   return terms.map((term, i) => {
     const { direction, nulls } = opposite(select.orderBy[i]!);
@@ -124,8 +124,8 @@ function opposite({ direction, nulls }: Directed): Directed {
   };
 }
 
-/** The rows to choose from that are on the cursor's side, or with `isBeyond` all others. Where comparing with the cursor may
- *  raise an error, only the rows to choose from are compared. */
+/** Returns the conditions of the rows on the cursor's side, or with `isBeyond` of all others. When the comparison with the
+ *  cursor may raise an error, it is evaluated only for rows that satisfy the other conditions. */
 function boundedBy(page: ConnectionPage, { conditions, terms }: Base, isBeyond = false): readonly Fragment[] {
   const bound = boundOf(page, terms, isBeyond);
   const chosen = allOf(conditions);
@@ -133,7 +133,8 @@ function boundedBy(page: ConnectionPage, { conditions, terms }: Base, isBeyond =
   return [...conditions, ...bound.map((each) => behind(chosen, each))];
 }
 
-/** The rows after the cursor in the order, or before it; with `isBeyond` all others, its own among them. */
+/** Returns the condition of the rows after the cursor in the order, or before it; with `isBeyond` the condition of all others,
+ *  including the cursor's row. */
 function boundOf(page: ConnectionPage, terms: readonly OrderTerm[], isBeyond = false): readonly Fragment[] {
   const { bound, keys, select } = page;
   if (!bound) return [];
@@ -158,7 +159,7 @@ function boundOf(page: ConnectionPage, terms: readonly OrderTerm[], isBeyond = f
   return [isBeyond ? sql`${isBounded} is not true` : isBounded];
 }
 
-/** Of rows as one value, which an index can find. */
+/** Comparisons of row values, which an index supports. */
 const COMPARISONS = {
   asc: { further: sql`>`, beyond: sql`<=` },
   desc: { further: sql`<`, beyond: sql`>=` },
@@ -168,7 +169,7 @@ function isSame(value: Fragment, given: Fragment | null): Fragment {
   return given ? sql`${value} = ${given}` : sql`${value} is null`;
 }
 
-/** Null where nothing comes after a null. */
+/** Returns the condition that a value follows another in the order; null when no value follows null. */
 function isFurther(
   value: Fragment,
   given: Fragment | null,
@@ -251,7 +252,7 @@ function pageInfoPieces(field: PageInfoField, page: ConnectionPage, rows: PageRo
   }
 }
 
-/** The cursor of the first row in the order; of no row, nothing. */
+/** Returns the cursor of the first row in the order; empty when there are no rows. */
 function outermost(page: ConnectionPage, rows: PageRows, order: readonly OrderTerm[]): readonly Piece[] {
   const all = sql`array_agg(${cursorOf(page, rows)}${orderClause(order)})${rows.filter}`;
   return [text('"'), expression(sql`coalesce((${all})[1], '')`), text('"')];

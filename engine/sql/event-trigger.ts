@@ -1,7 +1,7 @@
-/** What captures rows for an event trigger: a function of ours for each operation, which writes the event, and the trigger
- *  of the table that calls it. In: a resolved event trigger. Out: statements that make them anew, or drop them.
- *  The functions run as who made them, so that whoever writes rows needs no privilege on the log.
- *  Not here: the log (events/event-log.sql). PostgreSQL manual, "CREATE TRIGGER", "Trigger Functions". */
+/** Captures rows for an event trigger: one function per operation, which writes the event, and the trigger of the table that
+ *  calls it. In: a resolved event trigger. Out: statements that create or drop them. The functions run with the privileges of
+ *  their owner (SECURITY DEFINER), so writers of the table need no privilege on the log. Not here: the log
+ *  (events/event-log.sql). PostgreSQL manual, "CREATE TRIGGER", "Trigger Functions". */
 
 import type { Capture, ResolvedEventTrigger } from '../resolve/types.ts';
 import {
@@ -21,7 +21,7 @@ const SCHEMA = 'pergola';
 const NEW = sql`new`;
 const OLD = sql`old`;
 
-/** Several statements; drops what was there before. */
+/** Returns statements that drop the functions of an event trigger and create them again. */
 export function captureText(trigger: ResolvedEventTrigger): string {
   const made = trigger.captures.map((capture) => makeOne(trigger, capture));
   return compile(join([dropAll(trigger.name), ...made], empty)).text;
@@ -31,7 +31,7 @@ export function dropCaptureText(name: string): string {
   return compile(dropAll(name)).text;
 }
 
-/** The trigger goes with its function, whatever its table is called by now. */
+/** Dropping the function with CASCADE drops the trigger, even when its table was renamed. */
 function dropAll(name: string): Fragment {
   const drop = (operation: string) =>
     sql`drop function if exists ${functionOf(name, operation)}() cascade;\n`;
@@ -72,7 +72,8 @@ ${unchanged}  insert into pergola.event_log (trigger_name, schema_name, table_na
 end `;
 }
 
-/** By their bytes: not every type has an equality. PostgreSQL manual, "Row and Array Comparisons". */
+/** Skips an update that changed nothing. It compares bytes, because not every type has an equality operator. PostgreSQL
+ *  manual, "Row and Array Comparisons". */
 function skipUnchanged(watched: readonly string[] | null): Fragment {
   const same = watched
     ? sql`row(${columnsOf(OLD, watched)})::record *= row(${columnsOf(NEW, watched)})::record`

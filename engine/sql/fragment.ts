@@ -1,9 +1,8 @@
-/** The only place where SQL text is composed. Three verbs: syntax (the literal parts of a sql`…` template), identifier
- *  (`id`), parameter (`param`); and `authored` and `catalogued`, the SQL of an administrator's
- *  native query and of the database itself. A string can enter a statement
- *  in no other way, so no value of a user ever becomes text.
- *  Fragments are immutable and nest. `compile` numbers the parameters; equal leaves share a number.
- *  Out: Statement {text, parameters}. Not here: values (execute/bind.ts), any grammar (its siblings). */
+/** The only module that composes SQL text. It has three verbs: syntax (the literal parts of a sql`…` template), identifier
+ *  (`id`), parameter (`param`); `authored` and `catalogued` add SQL from an administrator's native query and from the database
+ *  itself. A string cannot enter a statement in any other way, so no value of a user becomes text. Fragments are immutable and
+ *  nest. `compile` numbers the parameters; equal leaves share a number. Out: Statement {text, parameters}. Not here: values
+ *  (execute/bind.ts), any grammar (its siblings). */
 import { scalarOf } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
@@ -17,7 +16,7 @@ type Part =
 
 export class Fragment {
   readonly kind = 'fragment';
-  /** Fragments among them stay whole until all is compiled: what is deep inside is not copied at every level. */
+  /** The parts; nested fragments stay whole until `compile`, so deep ones are not copied at every level. */
   readonly parts: readonly Part[];
   constructor(parts: readonly Part[]) {
     this.parts = parts;
@@ -26,13 +25,13 @@ export class Fragment {
 
 export type Statement = {
   readonly text: string;
-  /** `$1` first. */
+  /** The parameters, `$1` first. */
   readonly parameters: readonly Leaf[];
-  /** It holds SQL that somebody else wrote, for reading: to be run in a transaction that cannot write. */
+  /** True when the statement contains SQL of an administrator, which runs in a read-only transaction. */
   readonly isAuthored: boolean;
 };
 
-/** Syntax with fragments between: sql`select ${id('a')} from ${table(name)}`. Only fragments may be interpolated. */
+/** Composes syntax and fragments: sql`select ${id('a')} from ${table(name)}`. Only fragments may be interpolated. */
 export function sql(syntax: TemplateStringsArray, ...inserted: readonly Fragment[]): Fragment {
   const parts: Part[] = [];
   for (let i = 0; i < syntax.length; i++) {
@@ -47,7 +46,7 @@ export function sql(syntax: TemplateStringsArray, ...inserted: readonly Fragment
 
 export const empty = new Fragment([]);
 
-/** A quoted identifier. PostgreSQL manual, "Identifiers and Key Words": a quote inside is doubled. */
+/** Returns a quoted identifier. A quote inside is doubled: PostgreSQL manual, "Identifiers and Key Words". */
 export function id(name: string): Fragment {
   if (name.includes('\0')) throw new RangeError('an identifier cannot contain a zero byte');
   return syntax(`"${name.replaceAll('"', '""')}"`);
@@ -57,13 +56,13 @@ export function qualified(name: QualifiedName): Fragment {
   return sql`${id(name.schema)}.${id(name.name)}`;
 }
 
-/** A value, cast to its type: `$1::"pg_catalog"."int4"`. */
+/** Returns a parameter, cast to its type: `$1::"pg_catalog"."int4"`. */
 export function param(leaf: Leaf): Fragment {
   return valueFrom(new Fragment([{ kind: 'parameter', leaf }]), leaf.type);
 }
 
-/** Text as a value of a type: a cast, but for GeoJSON, which not every type of PostGIS is read from.
- *  PostGIS manual, "ST_GeomFromGeoJSON". */
+/** Converts text to a value of a type: a cast, except for GeoJSON, which some PostGIS types do not read. PostGIS manual,
+ *  "ST_GeomFromGeoJSON". */
 export function valueFrom(given: Fragment, type: PgType): Fragment {
   const { element } = type;
   if (element?.element) return listedArrays(given, element);
@@ -73,7 +72,8 @@ export function valueFrom(given: Fragment, type: PgType): Fragment {
   return sql`array(select ${fromGeojson(each, element)} from unnest(${given}::text[]) ${each})`;
 }
 
-/** A list of arrays, for `any` and `all`: an array of them would be one of their elements, so it is read from their texts. */
+/** Returns a list of arrays for `any` and `all`. The arrays are read from their texts: `any` over an array of arrays would
+ *  compare their elements. */
 function listedArrays(given: Fragment, type: PgType): Fragment {
   const each = id('given');
   return sql`select ${valueFrom(each, type)} from unnest(${given}::text[]) ${each}`;
@@ -89,27 +89,29 @@ export function typeName(type: PgType): Fragment {
   return sql`${id(type.schema)}.${id(type.name)}`;
 }
 
-/** A validated non-negative integer, printed: the one exception to "values are parameters" (limit and offset). */
+/** Prints a non-negative integer (limit and offset): the one exception to "values are parameters". */
 export function integer(value: number | string): Fragment {
   if (!/^\d{1,19}$/.test(String(value))) throw new RangeError(`not a non-negative integer: ${value}`);
   return syntax(String(value));
 }
 
-/** Text the engine itself chose (JSON punctuation and aliases), as a string literal. Never a user's value:
- *  aliases are GraphQL names and keys are JSON, both free of backslashes that could matter. */
+/** Returns text that the engine chose (JSON punctuation and aliases) as a string literal. Never pass a user's value: aliases
+ *  are GraphQL names and keys are JSON, so neither contains a backslash. */
 export function literal(text: string): Fragment {
   if (text.includes('\0') || text.includes('\\'))
     throw new RangeError('a literal holds no zero byte or backslash');
   return syntax(`'${text.replaceAll("'", "''")}'`);
 }
 
-/** A name as a string, whatever is in it and however the server reads backslashes. PostgreSQL manual, "String Constants". */
+/** Returns a name as a string literal, for any characters and any setting of `standard_conforming_strings`. PostgreSQL manual,
+ *  "String Constants". */
 export function nameText(name: string): Fragment {
   if (name.includes('\0')) throw new RangeError('a name cannot contain a zero byte');
   return syntax(`E'${name.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`);
 }
 
-/** The body of a function, between marks that do not occur in it. PostgreSQL manual, "Dollar-Quoted String Constants". */
+/** Returns the body of a function between dollar quotes that do not occur in it. PostgreSQL manual, "Dollar-Quoted String
+ *  Constants". */
 export function dollarQuoted(body: Fragment): Fragment {
   const { text } = compile(body);
   let mark = '$body$';
@@ -117,13 +119,13 @@ export function dollarQuoted(body: Fragment): Fragment {
   return sql`${syntax(mark)}${body}${syntax(mark)}`;
 }
 
-/** SQL an administrator has written into the metadata. Never a user's. */
+/** Adds SQL that an administrator wrote into the metadata, never a user's. */
 export function authored(text: string): Fragment {
   if (text.includes('\0')) throw new RangeError('SQL cannot contain a zero byte');
   return new Fragment([{ kind: 'authored', text }]);
 }
 
-/** SQL the database has printed: of an index. */
+/** Adds SQL that the database printed, such as an index definition. */
 export function catalogued(text: string): Fragment {
   return syntax(text);
 }
@@ -135,7 +137,7 @@ export function join(fragments: readonly Fragment[], separator: Fragment): Fragm
 
 export const comma = sql`, `;
 
-/** Text and parameters. Leaves that are equal in value share one `$n`. */
+/** Compiles a fragment to text and parameters. Leaves of equal value share one `$n`. */
 export function compile(fragment: Fragment): Statement {
   const compiling = new Compiling();
   compiling.add(fragment);
@@ -143,9 +145,8 @@ export function compile(fragment: Fragment): Statement {
   return { text, parameters, isAuthored };
 }
 
-/** The same statement for many at once, each with values of its own: every parameter is the list of its values' texts, the
- *  first column tells whose row it is, from 1 on, and the others are the statement's. PostgreSQL manual, "LATERAL
- *  Subqueries". */
+/** Compiles a statement that answers for many sets of values at once: every parameter is a list of texts, the first column is
+ *  the index of the set, from 1, and the other columns are those of the statement. PostgreSQL manual, "LATERAL Subqueries". */
 export function compileForMany(fragment: Fragment): string {
   const compiling = new Compiling((number) => `"each"."${number}"`);
   compiling.add(fragment);

@@ -1,11 +1,10 @@
-/** A call of an SQL function: `"public"."f"($1, "search" => $2)`. The row a computed field takes is written out column by
- *  column, because beside a limited subquery the row's alias has no named type.
- *  PostgreSQL manual, "Calling Functions". */
+/** A call of an SQL function: `"public"."f"($1, "search" => $2)`. The row argument of a computed field is written column by
+ *  column, because the alias of a limited subquery has no named row type. PostgreSQL manual, "Calling Functions". */
 import type { FunctionCall } from '../resolve/predicate.ts';
 import { comma, type Fragment, id, join, param, qualified, sql } from './fragment.ts';
 import { columnOf } from './scope.ts';
 
-/** `row` is the alias the call stands beside. */
+/** Returns the call; `row` is the alias of the row it is about. */
 export function functionCall(call: FunctionCall, row: string): Fragment {
   const values = call.arguments.map(({ name, value }) => {
     const printed = value.kind === 'row' ? rowOf(value, row) : param(value);

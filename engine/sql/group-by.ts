@@ -1,6 +1,5 @@
-/** Groups → a query of one column and one row: a JSON array with an object for each group. The groups are made, chosen,
- *  sorted and limited in a subquery; what is around it only joins their text.
- *  PostgreSQL manual, "The GROUP BY and HAVING Clauses". */
+/** Groups → a query of one column and one row: a JSON array with an object for each group. A subquery builds, filters, sorts
+ *  and limits the groups; the outer query joins their text. PostgreSQL manual, "The GROUP BY and HAVING Clauses". */
 
 import { own } from '../metadata/own.ts';
 import type { GroupField, GroupOrder, Groups } from '../plan/query-types.ts';
@@ -38,7 +37,7 @@ export function groupsQuery(groups: Groups, aliases: Aliases): Fragment {
   return sql`select ${concatenate(jsonArray(rows))} from (${query}) ${id(outer)}`;
 }
 
-/** The table; with keys that are hidden in some rows beside it, as the role sees them. */
+/** Returns the table; for keys that are masked in some rows, a subquery adds their visible values. */
 function tableOf({ table, visibleIf }: Groups, row: string, aliases: Aliases): Fragment {
   if (!visibleIf) return qualified(table);
   const cells = Object.entries(visibleIf).map(

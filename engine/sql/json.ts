@@ -1,5 +1,5 @@
-/** JSON text by concatenation: constants and value expressions joined with `||`, adjacent constants merged (ADR 4).
- *  One NULL makes a concatenation NULL, so whatever may be null is wrapped here and nowhere else. */
+/** JSON text by concatenation: constants and value expressions joined with `||`, adjacent constants merged (ADR 4). One NULL
+ *  makes a concatenation NULL, so nullable values are wrapped here and nowhere else. */
 import type { PgType } from '../catalog/types.ts';
 import type { Field } from '../plan/query-types.ts';
 import { empty, type Fragment, join, literal, param, qualified, sql } from './fragment.ts';
@@ -13,7 +13,7 @@ export type Piece =
 export const text = (value: string): Piece => ({ kind: 'text', text: value });
 export const expression = (value: Fragment): Piece => ({ kind: 'expression', expression: value });
 
-/** `{"a":…,"b":…}` */
+/** Returns the pieces of an object: `{"a":…,"b":…}`. */
 export function jsonObject(
   entries: readonly { readonly key: string; readonly value: readonly Piece[] }[],
 ): Piece[] {
@@ -24,32 +24,32 @@ export function jsonObject(
   return [text('{'), ...members, text('}')];
 }
 
-/** `[a,b]` */
+/** Returns the pieces of a list: `[a,b]`. */
 export function jsonList(items: readonly (readonly Piece[])[]): Piece[] {
   return [text('['), ...items.flatMap((item, i) => (i === 0 ? item : [text(','), ...item])), text(']')];
 }
 
-/** `[…]` around rows of JSON text that an aggregate has joined; null, when there were none, is `[]`. */
+/** Returns `[…]` around rows of JSON text that an aggregate has joined; null, for no rows, becomes `[]`. */
 export function jsonArray(joined: Fragment): Piece[] {
   return [text('['), expression(sql`coalesce(${joined}, '')`), text(']')];
 }
 
-/** The aggregate that joins rows of JSON text; `order` is an ORDER BY, for rows that do not come in order. */
+/** Returns the aggregate that joins rows of JSON text; `order` is an ORDER BY, needed when the rows are not in order. */
 export function joinedRows(row: Fragment, order: Fragment = empty): Fragment {
   return sql`string_agg(${row}, ','${order})`;
 }
 
-/** The pieces as one expression: `'{"id":' || t."id"::text || '}'`. */
+/** Returns the pieces as one expression: `'{"id":' || t."id"::text || '}'`. */
 export function concatenate(pieces: readonly Piece[]): Fragment {
   const merged = mergeText(pieces);
   const [only] = merged;
-  // A lone literal has no type yet, and an aggregate over it would be ambiguous.
+  // A single literal has no type yet, and an aggregate over it would be ambiguous.
   if (merged.length === 1 && only?.kind === 'text') return sql`${literal(only.text)}::text`;
   return chain(merged.map((piece) => (piece.kind === 'text' ? literal(piece.text) : piece.expression)));
 }
 
-/** Longer concatenations are made of groups: a chain copies what it has at each operator, which is quadratic in its length, and
- *  Postgres reads it by recursion, which a few thousand operators are too many for. */
+/** The longest chain of `||`; longer ones are split into groups. Each operator copies the text so far, which is quadratic in
+ *  the length of the chain, and Postgres parses a chain recursively, which fails at a few thousand operators. */
 const LONGEST_CHAIN = 64;
 
 function chain(parts: readonly Fragment[]): Fragment {
@@ -75,7 +75,7 @@ function mergeText(pieces: readonly Piece[]): readonly Piece[] {
 
 type ColumnField = Extract<Field, { kind: 'column' }>;
 
-/** A column's value as JSON text. */
+/** Returns the value of a column as JSON text. */
 export function columnJson(field: ColumnField, alias: string): Piece[] {
   const column = columnOf(alias, field.column);
   const value = field.path ? sql`(${column} #> ${param(field.path)})` : column;
@@ -86,20 +86,20 @@ export function columnJson(field: ColumnField, alias: string): Piece[] {
 
 type ComputedField = Extract<Field, { kind: 'computed' }>;
 
-/** A computed field's value as JSON text; what a function returns may always be null. */
+/** Returns the value of a computed field as JSON text; the result of a function may always be null. */
 export function computedJson(field: ComputedField, call: Fragment): Piece[] {
   return nullableJson(field.path ? sql`(${call} #> ${param(field.path)})` : call, field);
 }
 
-/** Any value that may be null, as JSON text. */
+/** Returns a nullable value as JSON text. */
 export function nullableJson(value: Fragment, form: Printed): Piece[] {
   return [expression(sql`coalesce(${concatenate(print(value, form))}, 'null')`)];
 }
 
 type Printed = Pick<ColumnField, 'json' | 'type'>;
 
-/** Never NULL unless the value is. `to_json` looks its argument's type up at every call (0.5 µs), so types whose text
- *  is known to need no escaping go around it. */
+/** Returns the JSON text of a value, which is NULL only when the value is. `to_json` looks up the type of its argument at
+ *  every call (0.5 µs), so types whose text needs no escaping bypass it. */
 function print(value: Fragment, { json, type }: Printed): Piece[] {
   const plain = expression(sql`${value}::text`);
   switch (json) {
@@ -110,12 +110,12 @@ function print(value: Fragment, { json, type }: Printed): Piece[] {
       if (isBuiltin(type, FRACTIONS)) return [expression(fraction(value))];
       return [expression(sql`to_json(${value})::text`)];
     case 'geojson': {
-      // 15 digits after the point, and a long name of the system of coordinates, where it is not the usual one.
+      // 15 decimal digits, and a long name of the coordinate system unless it is the default one.
       const name = { schema: (type.base ?? type).schema, name: 'st_asgeojson' };
       return [expression(sql`${qualified(name)}(${value}, 15, 4)`)];
     }
     case 'capitals':
-      // Not as the database's language does it: names are ASCII.
+      // The C collation suffices because names are ASCII.
       return [text('"'), expression(sql`upper(${value}::text collate "C")`), text('"')];
     case 'stringified':
       if (isBuiltin(type, NUMBERS)) return [text('"'), plain, text('"')];
@@ -130,7 +130,8 @@ const PLAIN_TEXT = ['uuid'];
 const FRACTIONS = ['numeric', 'float4', 'float8'];
 const NUMBERS = [...FRACTIONS, 'int2', 'int4', 'int8'];
 
-/** NaN and the infinities, which JSON has no numbers for, are outside every range; to_json makes them strings. */
+/** Returns the text of a fractional number. JSON has no NaN or infinities; they are outside the range and `to_json` turns them
+ *  into strings. */
 function fraction(value: Fragment): Fragment {
   return sql`case when ${value} between -1e30 and 1e30 then ${value}::text else to_json(${value})::text end`;
 }

@@ -1,8 +1,8 @@
-/** Insert, update, delete → statements. The usual one both writes and answers:
- *  `with written as (insert … returning *) select '{"affected_rows":' || …`. Such a statement sees other tables, and its
- *  own, as they were before it (PostgreSQL manual, "Data-Modifying Statements in WITH"), so an answer that selects through
- *  relationships takes two: `write` returns the rows in Postgres's own text form, `answer` gets them back as a parameter.
- *  Not here: running them (execute/). Spec: "Permission arguments". */
+/** Insert, update, delete → statements. Most mutations are one statement that writes and builds the response: `with written as
+ *  (insert … returning *) select '{"affected_rows":' || …`. Such a statement sees other tables, and its own, as they were
+ *  before it (PostgreSQL manual, "Data-Modifying Statements in WITH"). A response that selects through relationships therefore
+ *  takes two statements: `write` returns the rows in Postgres's text format, `answer` receives them as a parameter. Not here:
+ *  running them (execute/). Spec: "Permission arguments". */
 import { arrayOf, builtinType, type PgType } from '../catalog/types.ts';
 import type {
   Delete,
@@ -37,15 +37,15 @@ import { deleteStatement, insertStatement, updateStatement } from './write.ts';
 export type MutationAction = Insert | NestedInsert | Update | NestedUpdate | Delete;
 
 export type MutationQuery = {
-  /** Run before `write`, which is the answer then. */
+  /** Statements that run before `write`; `write` builds the response then. */
   readonly steps: readonly StepQuery[];
-  /** First column: the answer, or the written rows, when `answer` is there. No row at all: nothing was written. */
+  /** The first column is the response, or the written rows when `answer` is set. No row at all means that nothing was written. */
   readonly write: Fragment;
-  /** One column: the answer. Takes the written rows through its `written` leaf. */
+  /** One column: the response. It receives the written rows through its `written` leaf. */
   readonly answer: Fragment | null;
 };
 
-/** Of the written rows. */
+/** The number of written rows. */
 const COUNT = sql`count(*)::text`;
 
 export function mutationQuery(action: MutationAction, output: MutationOutput): MutationQuery {
@@ -117,12 +117,12 @@ function answerQuery(output: MutationOutput, type: PgType, affected = COUNT): Fr
   return sql`select ${json} from unnest(${rows}) ${id(row)}${joins.clauses()}${having}`;
 }
 
-/** `having`: one answer over all rows, however many they are, where no aggregate in it says so.
- *  PostgreSQL manual, "The GROUP BY and HAVING Clauses". */
+/** `having` makes the query return one row over all rows when it contains no aggregate. PostgreSQL manual, "The GROUP BY and
+ *  HAVING Clauses". */
 type Output = { readonly json: Fragment; readonly joins: Joins; readonly having: Fragment };
 
-/** The answer over the written rows under the alias `row`: an aggregate, or one row. Rows outside `select.where`, which
- *  the role may write but not read, are left out of it. */
+/** Returns the response over the written rows under the alias `row`: an aggregate, or one row. It omits rows outside
+ *  `select.where`, which the role may write but not read. */
 function outputJson(output: MutationOutput, row: string, aliases: Aliases, affected = COUNT): Output {
   const joins = new Joins(aliases);
   if (output.kind === 'row') {
@@ -160,13 +160,13 @@ function visibility(select: Select, row: string, aliases: Aliases): Fragment | n
   return select.where.kind === 'true' ? null : condition(select.where, rowScope(row, aliases));
 }
 
-/** Does the answer look beyond the written rows themselves? */
+/** True when the response reads more than the written rows themselves. */
 function looksAround(output: MutationOutput): boolean {
   const selects: readonly Select[] =
     output.kind === 'row'
       ? [output.select]
       : output.fields.flatMap((field) => (field.kind === 'returning' ? [field.select] : []));
-  // A computed field's function may read anything.
+  // The function of a computed field may read any table.
   const isOwn = (field: Field) =>
     field.kind === 'constant' || (field.kind === 'column' && !readsOthers(field.visibleIf ?? TRUE));
   return selects.some((select) => !select.fields.every(isOwn) || readsOthers(select.where));

@@ -10,17 +10,17 @@ import { Aliases, columnOf } from './scope.ts';
 import { deleteStatement, insertStatement, updateStatement } from './write.ts';
 
 export const WRITTEN = id('written');
-/** A name no column is likely to have: it stands beside the columns of the written row. */
+/** A column beside those of the written row; the name is unlikely to be a column's. */
 export const PASSES = id('check passes');
 export const ROW = id('written row');
-/** Null when no row was written. */
+/** The verdict over all written rows; null when there are none. */
 export const ALL_PASS = sql`bool_and(${PASSES})`;
 
 export type StepQuery = Pick<InsertStep, 'unlessInserted' | 'path'> & {
-  /** Columns: how many rows, the kept values, the rows as an array where somebody takes them, the verdict where there is a
-   *  check. A single row that was not inserted: no row at all. */
+  /** The statement. Its columns are the number of rows, the kept values, the rows as an array when a later step takes them,
+   *  and the verdict when there is a check. A step for a single row that is not inserted returns no row at all. */
   readonly write: Fragment;
-  /** The column of the rows, when the answer is about them. */
+  /** The index of the column with the rows, when the response is about them. */
   readonly answered: number | null;
 };
 
@@ -64,12 +64,12 @@ type Written = {
   /** The alias of a written row. */
   readonly row: string;
   readonly table: QualifiedName;
-  /** Does a row pass the check? Null: there is none. */
+  /** The condition that a row passes the check; null without a check. */
   readonly passes: Fragment | null;
   readonly returnsRows: boolean;
 };
 
-/** A statement that writes any number of rows, as a step without kept values. */
+/** Returns a statement that writes any number of rows, as a step without kept values. */
 function manyRows(statement: Fragment, { row, table, passes, returnsRows }: Written): Fragment {
   const whole = sql`${id(row)}.*::${typeName(rowType(table))}`;
   const returning = [
@@ -81,12 +81,12 @@ function manyRows(statement: Fragment, { row, table, passes, returnsRows }: Writ
     ...(returnsRows ? [sql`array_agg(${ROW})::text`] : []),
     ...(passes ? [verdict(ALL_PASS)] : []),
   ];
-  // Rows nobody looks at are counted.
+  // Unused rows are only counted.
   const returned = returning.length > 0 ? join(returning, comma) : sql`1`;
   return sql`with ${WRITTEN} as (${statement} returning ${returned}) select ${join(columns, comma)} from ${WRITTEN}`;
 }
 
-/** The type of a table's rows. */
+/** Returns the row type of a table. */
 export function rowType(table: QualifiedName): PgType {
   return { ...table, kind: 'composite', element: null, base: null };
 }

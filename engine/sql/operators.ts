@@ -1,6 +1,6 @@
-/** One SQL template per OPERATORS row; a row without one does not compile.
- *  In: the column, its type, and the operand, which is several arguments where OPERATORS says so. What an
- *  extension brings is named with the extension's schema, which need not be on the search path. PostgreSQL manual, "Functions and Operators". */
+/** One SQL template per row of OPERATORS; a row without a template does not compile. In: the column, its type, and the
+ *  operand, which is several arguments for some rows of OPERATORS. Operators and functions of an extension are qualified with
+ *  the extension's schema, which may not be on the search path. PostgreSQL manual, "Functions and Operators". */
 import type { OperatorName } from '../catalog/operators.ts';
 import { isOfExtension } from '../catalog/scalars.ts';
 import type { PgType } from '../catalog/types.ts';
@@ -8,13 +8,13 @@ import { type Fragment, id, qualified, sql } from './fragment.ts';
 
 type Template = (left: Fragment, right: Fragment, type: PgType) => Fragment;
 
-/** An operator by its symbol; one of an extension's type is the extension's, wherever that was installed. */
+/** Builds a template from an operator's symbol; operators on types of an extension are qualified with its schema. */
 const infix =
   (symbol: Fragment): Template =>
   (l, r, type) =>
     isOfExtension(type) ? sql`${l} operator(${id(schemaOf(type))}.${symbol}) ${r}` : sql`${l} ${symbol} ${r}`;
 
-/** One that holds for some, or for all, values of an array. */
+/** Builds a template that compares with any value, or with all values, of an array. */
 const infixAny =
   (symbol: Fragment): Template =>
   (l, r, type) =>
@@ -25,14 +25,13 @@ const infixAll =
   (l, r, type) =>
     infix(symbol)(l, sql`all(${r})`, type);
 
-/** `like` stands for an operator, and citext has one of its own that ignores case.
- *  PostgreSQL manual, "LIKE" and "citext". */
+/** Builds a template for LIKE. citext has its own operators for it, which ignore case. PostgreSQL manual, "LIKE" and "citext". */
 const like =
   (keyword: Fragment, symbol: Fragment): Template =>
   (l, r, type) =>
     isOfExtension(type) ? infix(symbol)(l, r, type) : sql`${l} ${keyword} ${r}`;
 
-/** A function of PostGIS. */
+/** Builds a template that calls a function of PostGIS. */
 const call =
   (name: string): Template =>
   (l, r, type) =>
@@ -40,7 +39,7 @@ const call =
 
 const schemaOf = (type: PgType): string => (type.base ?? type).schema;
 
-/** Types that have an `=` and no `<>`. */
+/** Types that have `=` but not `<>`. */
 const WITHOUT_UNEQUAL = ['line', 'box', 'path', 'geometry', 'geography', 'raster'];
 const hasUnequal = (type: PgType): boolean => !WITHOUT_UNEQUAL.includes((type.base ?? type).name);
 

@@ -1,5 +1,5 @@
-/** ORDER BY and DISTINCT ON. Items through object relationships need joins, which go to the query's Joins.
- *  In: OrderItems over one alias. Out: ordered expressions. PostgreSQL manual, "Sorting Rows". */
+/** ORDER BY and DISTINCT ON. Items through object relationships add joins to the query's Joins. In: OrderItems over one alias.
+ *  Out: expressions with directions. Not here: which order (plan/order-by.ts). PostgreSQL manual, "Sorting Rows". */
 
 import { own } from '../metadata/own.ts';
 import type { OrderItem, Select } from '../plan/query-types.ts';
@@ -13,18 +13,18 @@ import { columnOf, rowScope } from './scope.ts';
 export type OrderTerm = {
   readonly value: Fragment;
   readonly direction: Fragment;
-  /** The row's own column, or the name a joined or computed value is carried out of a subquery under. */
+  /** The row's own column, or the name under which a subquery returns a joined or computed value. */
   readonly name: string;
   readonly isJoined: boolean;
 };
 
-/** What Postgres does without saying is left unsaid: `asc` has nulls last, `desc` first. */
+/** Directions as SQL. Postgres's defaults are omitted: `asc` puts nulls last, `desc` first. */
 const DIRECTIONS = {
   asc: { first: sql` nulls first`, last: empty },
   desc: { first: sql` desc`, last: sql` desc nulls last` },
 } as const;
 
-/** What follows the value. */
+/** Returns the direction as it follows the value. */
 export function directed(direction: OrderItem['direction'], nulls: OrderItem['nulls']): Fragment {
   return DIRECTIONS[direction][nulls];
 }
@@ -42,7 +42,7 @@ export function orderTerms(items: readonly OrderItem[], alias: string, joins: Jo
   });
 }
 
-/** A row that is not there has nothing that could be counted or computed, not even a zero. */
+/** Returns the value to order by. A missing joined row has no aggregate or computed value, not even a zero. */
 function orderValue(item: OrderItem, row: string, joins: Joins): Fragment {
   const { path, column, call, aggregate } = item;
   const value = aggregate
@@ -54,7 +54,7 @@ function orderValue(item: OrderItem, row: string, joins: Joins): Fragment {
   return sql`case when ${columnOf(row, last.join.mapping[0]![1])} is not null then ${value} end`;
 }
 
-/** ` order by …`, or nothing. */
+/** Returns ` order by …`, or nothing without terms. */
 export function orderClause(terms: readonly Pick<OrderTerm, 'value' | 'direction'>[]): Fragment {
   if (terms.length === 0) return empty;
   return sql` order by ${join(
@@ -63,7 +63,7 @@ export function orderClause(terms: readonly Pick<OrderTerm, 'value' | 'direction
   )}`;
 }
 
-/** Joined order values as additional columns of a subquery: `, "t1"."name" as "order 0"`. */
+/** Returns joined order values as additional columns of a subquery: `, "t1"."name" as "order 0"`. */
 export function carriedColumns(terms: readonly OrderTerm[]): Fragment {
   const carried = terms.filter((term) => term.isJoined);
   return join(
@@ -72,12 +72,12 @@ export function carriedColumns(terms: readonly OrderTerm[]): Fragment {
   );
 }
 
-/** The same order, outside the subquery that carried it. */
+/** Returns the same order for use outside the subquery that carries its values. */
 export function outside(terms: readonly OrderTerm[], alias: string): readonly OrderTerm[] {
   return terms.map((term) => ({ ...term, value: columnOf(alias, term.name) }));
 }
 
-/** Postgres wants the very expressions that the order begins with. */
+/** Returns DISTINCT ON with the same expressions that the order begins with, as Postgres requires. */
 export function distinctClause(
   { distinctOn, visibleIf = {}, orderBy }: Pick<Select, 'distinctOn' | 'visibleIf' | 'orderBy'>,
   alias: string,

@@ -1,22 +1,22 @@
-/** Comments that say in Postgres's own logs and statistics which request a statement is of: the source's `query_tags`.
- *  What they say is names of GraphQL and a digest, never a value, and is the same at every request of the text: a statement
- *  stays prepared. Not here: the settings (metadata/schema/source.ts). Reference: docs/reference/behaviour/queries.md; sqlcommenter. */
+/** SQL comments that identify the request of a statement in Postgres's logs and statistics: the source's `query_tags`. They
+ *  contain GraphQL names and a digest, never a value, and are the same for every request of one text, so a statement stays
+ *  prepared. Not here: the settings (metadata/schema/source.ts). Reference: docs/reference/behaviour/queries.md; sqlcommenter. */
 import type { QueryTags } from '../metadata/schema/source.ts';
 
 export type QueryTag = {
-  /** Response names of the root fields the statement answers. */
+  /** Response names of the root fields that the statement answers. */
   readonly fields: readonly string[];
-  /** Null of an operation without a name. */
+  /** The name of the operation; null when it has none. */
   readonly operation: string | null;
-  /** Of the request's text. */
+  /** The digest of the request's text. */
   readonly digest: string;
 };
 
-/** The statement's text with its comment. */
+/** Returns the text of the statement with its comment. */
 export function tagged(text: string, tags: QueryTags, tag: QueryTag): string {
   const attributes = attributesOf(tag);
   for (const [, value] of attributes) {
-    // What could end a comment is no name.
+    // Only names are allowed, so no value can end the comment.
     if (!/^[\w+-]*$/.test(value)) throw new RangeError(`not made of names: ${value}`);
   }
   switch (tags.format ?? 'standard') {
@@ -31,7 +31,7 @@ export function tagged(text: string, tags: QueryTags, tag: QueryTag): string {
 
 type Attribute = readonly [name: string, value: string];
 
-/** In the order sqlcommenter asks for. */
+/** Returns the attributes in the order sqlcommenter requires. */
 function attributesOf({ fields, operation, digest }: QueryTag): readonly Attribute[] {
   return [
     ['field_name', fields.join('+')],

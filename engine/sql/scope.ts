@@ -9,7 +9,7 @@ export class Aliases {
   }
 }
 
-/** Where a predicate stands: the alias of the row it is about, and of the root row that `["$", column]` means. */
+/** The scope of a predicate: the alias of its row, and of the root row that `["$", column]` refers to. */
 export type Scope = { readonly row: string; readonly root: string; readonly aliases: Aliases };
 
 export function rowScope(row: string, aliases: Aliases): Scope {

@@ -1,6 +1,6 @@
-/** The next rows of a stream → a query of one row and two columns: the rows as a JSON array, and where the cursor stands
- *  after them, as text; null when there were none. Rows of the last value all belong to the batch: were some left for the
- *  next, which begins after that value, they would never come. PostgreSQL manual, "LIMIT and OFFSET", WITH TIES. */
+/** The next rows of a stream → a query of one row and two columns: the rows as a JSON array, and the new position of the
+ *  cursor as text; null when there were no rows. The batch includes all rows with the last value of the cursor's column: the
+ *  next batch begins after that value, so it would skip them. PostgreSQL manual, "LIMIT and OFFSET", WITH TIES. */
 import type { Select } from '../plan/query-types.ts';
 import { type Fragment, sql } from './fragment.ts';
 import { Joins } from './join.ts';

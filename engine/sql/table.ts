@@ -25,13 +25,13 @@ import { nodeId } from './opaque.ts';
 import { type Correlation, isThere, rowSource, rowsOf } from './rows.ts';
 import { type Aliases, columnOf, rowScope } from './scope.ts';
 
-/** A query of one column and one row. */
+/** Returns a query of one column and one row: all rows as a JSON array. */
 export function rowsQuery(select: Select, aliases: Aliases): Fragment {
   const { json, from } = rowsOf(select, aliases, rowPieces);
   return sql`select ${concatenate(jsonArray(joinedRows(json)))} from ${from}`;
 }
 
-/** A query of one column: the row as a JSON object; no row when there is none. */
+/** Returns a query of one column: the row as a JSON object. It returns no row when there is none. */
 export function rowQuery(select: Select, aliases: Aliases): Fragment {
   const row = aliases.next();
   const joins = new Joins(aliases);
@@ -43,7 +43,7 @@ export function rowQuery(select: Select, aliases: Aliases): Fragment {
   return sql`select ${json} from ${rowSource(select, row)} ${id(row)}${joins.clauses()}${where}`;
 }
 
-/** One row's JSON object; joins for its object relationships are added to `joins`. */
+/** Returns the JSON object of a row; joins for its object relationships are added to `joins`. */
 export function rowJson(fields: readonly Field[], row: string, joins: Joins): Fragment {
   return concatenate(rowPieces(fields, row, joins));
 }
@@ -81,7 +81,7 @@ function fieldPieces(field: Field, row: string, joins: Joins): readonly Piece[] 
     case 'object': {
       const other = joins.to(field.join, row, field.select.where);
       const object = concatenate(rowPieces(field.select.fields, other, joins));
-      // The join's own column is null exactly when no row was found: equality never matches a null.
+      // The join column is null exactly when no row was found, because equality never matches a null.
       const key = columnOf(other, field.join.mapping[0]![1]);
       return [expression(sql`case when ${key} is null then 'null' else ${object} end`)];
     }
@@ -90,7 +90,7 @@ function fieldPieces(field: Field, row: string, joins: Joins): readonly Piece[] 
   }
 }
 
-/** The value as it is, or null where the role does not see it. */
+/** Returns the value, or null where the role does not see it. */
 function shownPieces(
   pieces: readonly Piece[],
   { visibleIf }: { readonly visibleIf?: Predicate },

@@ -1,5 +1,5 @@
-/** The writing part of a mutation: `insert …`, `update …`, `delete …` without its `returning`.
- *  In: an action and the alias its row has. Not here: checks and answers (mutation.ts). */
+/** The writing part of a mutation: `insert …`, `update …`, `delete …` without `returning`. In: an action and the alias of its
+ *  row. Not here: checks and responses (mutation.ts). */
 import { arrayOf, builtinType } from '../catalog/types.ts';
 import { isColumnwise } from '../plan/insert-pieces.ts';
 import type { Assignment, Delete, Insert, OnConflict, Update } from '../plan/mutation-types.ts';
@@ -45,7 +45,7 @@ export function deleteStatement(action: Delete, row: string, aliases: Aliases): 
   return sql`delete from ${qualified(action.table)} ${id(row)}${where}`;
 }
 
-/** The row belongs to one that an earlier step has written. */
+/** Returns the condition that the row belongs to a row of an earlier step. */
 function reachedBy({ reached }: Update | Delete, row: string, aliases: Aliases): readonly Fragment[] {
   if (!reached) return [];
   const parent = aliases.next();
@@ -58,7 +58,7 @@ function reachedBy({ reached }: Update | Delete, row: string, aliases: Aliases):
 
 function rowsClause(insert: Insert, aliases: Aliases): Fragment {
   const { columns, rows } = insert;
-  // No column given: every row is all defaults.
+  // Without columns, every row has only defaults.
   if (columns.length === 0) {
     if (rows.length === 1) return sql` default values`;
     return sql` select from generate_series(1, ${integer(rows.length)})`;
@@ -71,7 +71,7 @@ function rowsClause(insert: Insert, aliases: Aliases): Fragment {
   return sql` (${names}) ${source}`;
 }
 
-/** `values ($1, default), …`: a parameter a value. */
+/** Returns `values ($1, default), …`, one parameter per value. */
 function valueRows(rows: Insert['rows']): Fragment {
   const tuples = rows.map((row) => {
     const values = row.map((value) => (value === 'default' ? sql`default` : param(value)));
@@ -80,8 +80,8 @@ function valueRows(rows: Insert['rows']): Fragment {
   return sql`values ${join(tuples, comma)}`;
 }
 
-/** Many rows of the same columns: a parameter a column, an array of texts. The statement does not depend on how many rows
- *  there are, and the protocol's limit of 65,535 parameters is out of reach. */
+/** Returns many rows of the same columns, one parameter per column, an array of texts. The statement does not depend on the
+ *  number of rows and stays far below the protocol's limit of 65,535 parameters. */
 function columnArrays({ columns, rows }: Insert, aliases: Aliases): Fragment {
   const row = aliases.next();
   const names = columns.map((_, i) => `c${i}`);
