@@ -86,26 +86,9 @@ export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
   'shapeOf',
   // engine/resolve
   'RelationshipTargets',
-  'Scope',
   'withDistinctNames',
   // engine/schema
-  'FieldOrigin',
-  'InputOrigin',
-  'RemoteJoinOrigin',
-  'RemoteTypeOrigin',
-  'UPDATE_OPERATORS',
-  'ValueType',
-  'conditionExtensions',
-  'countExtensions',
-  'mayUpdate',
-  'resultFields',
-  'updateArguments',
   // engine/sql
-  'CHECK_FAILED',
-  'checkOf',
-  'directed',
-  'jsonList',
-  'jsonObject',
   // engine/store
   'Authorship',
   // engine/subscribe

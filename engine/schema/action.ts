@@ -1,6 +1,6 @@
-/** Actions in a role's schema: root fields for those the role may ask, and the custom types they take and answer with. An
- *  asynchronous one is a mutation that answers with an id, and a query and a subscription that find its answer by that.
- *  Not here: which actions fit (resolve/action.ts). Reference: docs/reference/behaviour/actions.md. */
+/** Actions in a role's schema: root fields of the actions the role may call, and the custom types of their arguments and
+ *  responses. An asynchronous action is a mutation that returns an id, with a query and a subscription that return its result
+ *  by that id. Not here: which actions are consistent (resolve/action.ts). Reference: docs/reference/behaviour/actions.md. */
 
 import {
   GraphQLEnumType,
@@ -54,7 +54,7 @@ function inputField(builder: SchemaBuilder, { type, description }: CustomField) 
   return { type: inputType(builder, type), description };
 }
 
-/** The answer as far as it is there. */
+/** Returns the field with the result of an asynchronous action. */
 function resultField(builder: SchemaBuilder, action: ResolvedAction): FieldConfig {
   const args: GraphQLFieldConfigArgumentMap = {
     id: {
@@ -74,7 +74,7 @@ function resultField(builder: SchemaBuilder, action: ResolvedAction): FieldConfi
   return { type, description: action.description, args, extensions };
 }
 
-/** What is told of an asynchronous action. */
+/** Returns the fields of the result of an asynchronous action. */
 export function resultFields({ output }: ResolvedAction): readonly CustomField[] {
   const named = (name: string, isNullable: boolean): TypeUse => ({ kind: 'named', name, isNullable });
   return [
@@ -120,7 +120,7 @@ function wrapped(type: TypeUse, named: (name: string) => GraphQLNamedType): Wrap
   return type.isNullable ? inner : new GraphQLNonNull(inner);
 }
 
-/** resolve/ kept only uses of types that are there. */
+/** Returns the type of that name. resolve/ has dropped every use of a missing type. */
 function namedType(builder: SchemaBuilder, name: string): GraphQLNamedType {
   const builtIn = own(BUILT_IN, name);
   if (builtIn) return builtIn;
@@ -169,7 +169,7 @@ function enumValues({ values }: Extract<CustomType, { kind: 'enum' }>) {
   );
 }
 
-/** The rows a relationship leads to, and their aggregate, as far as the role may read them. */
+/** Returns the fields of a relationship: related rows and their aggregate, within the role's permissions. */
 function relatedFields(builder: SchemaBuilder, { source, relationship }: CustomRelationship): FieldMap {
   const target = targetOf(builder.model, source, relationship.join.table);
   if (!builder.select(target)) return {};

@@ -1,5 +1,5 @@
-/** Aggregates in a role's schema: `T_aggregate` with its fields, where it can be asked for (roots, array relationships,
- *  functions), and how rows are ordered by aggregates over others. Only tables the role may aggregate take part.
+/** Aggregates in a role's schema: `T_aggregate` with its fields, and the fields that return it (roots, array relationships).
+ *  Only tables the role may aggregate have them. Not here: aggregates in orders (order-by.ts) and conditions (bool-exp.ts).
  *  Reference: docs/reference/behaviour/schema.md, docs/reference/behaviour/queries.md, docs/reference/behaviour/aggregates.md. */
 
 import {
@@ -22,7 +22,7 @@ import { computedValue, scalarReturn } from './computed-field.ts';
 import { type FieldConfig, type FieldMap, fieldExtensions } from './origin.ts';
 import { nonNullList, rowArguments } from './rows.ts';
 
-/** The root field over a table's rows. */
+/** Returns the aggregate root field of a table. */
 export function aggregateRoot(builder: SchemaBuilder, table: ResolvedTable): FieldConfig {
   return {
     type: new GraphQLNonNull(aggregateType(builder, table)),
@@ -32,13 +32,13 @@ export function aggregateRoot(builder: SchemaBuilder, table: ResolvedTable): Fie
   };
 }
 
-/** `<rel>_aggregate` beside each array relationship. */
+/** Returns `<rel>_aggregate` for every array relationship. */
 export function relationshipAggregates(builder: SchemaBuilder, table: ResolvedTable): FieldMap {
   const related = builder.aggregatedRelationships(table);
   return Object.assign({}, ...related.map((each) => aggregateOf(builder, each, table.naming)));
 }
 
-/** `<rel>_aggregate`, where it leads to rows that the role may aggregate. */
+/** Returns `<rel>_aggregate`, if the role may aggregate the related rows. */
 export function aggregateOf(
   builder: SchemaBuilder,
   { relationship, target }: Related,
@@ -99,7 +99,7 @@ export function aggregateFields(builder: SchemaBuilder, table: ResolvedTable): G
   });
 }
 
-/** A role without columns counts rows and nothing else. */
+/** Returns the arguments of `count`. A role without columns can only count rows. */
 function countArguments(builder: SchemaBuilder, table: ResolvedTable): GraphQLFieldConfigArgumentMap {
   const columns = selectColumn(builder, table);
   return {

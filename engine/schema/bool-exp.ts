@@ -79,7 +79,7 @@ export function boolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
   });
 }
 
-/** Of values: their operators. Of rows: a condition that one of them satisfies. */
+/** Returns conditions on computed fields: operators for scalars, and for rows a condition that at least one of them satisfies. */
 function computedConditions(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
   const fields = builder.visibleComputedFields(table).flatMap((field) => {
     const { returns, name } = field;
@@ -95,7 +95,7 @@ function computedConditions(builder: SchemaBuilder, table: ResolvedTable): Graph
   return Object.fromEntries(fields);
 }
 
-/** The operators of its value; where the client gives arguments, those are beside them. */
+/** Returns the operators of a computed scalar, with `args` beside them when the client gives arguments. */
 function computedComparison(
   builder: SchemaBuilder,
   table: ResolvedTable,
@@ -113,7 +113,7 @@ function computedComparison(
   });
 }
 
-/** `type` is the type that is compared: what an extension brings beside it is in the same schema. */
+/** A scalar to compare; `type` is its Postgres type. Functions and types of an extension are in the same schema. */
 type Compared = Typed & { readonly type: PgType };
 
 export function comparison(
@@ -224,7 +224,7 @@ function operandInput(
 const standardOf = ({ standard }: OperandField) =>
   standard === undefined ? {} : { default: { value: standard } };
 
-/** In `T_bool_exp`: `<rel>_aggregate`. */
+/** Returns `<rel>_aggregate` conditions of `T_bool_exp`. */
 function aggregatePredicates(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
   if (builder.model.features.has('hide_aggregation_predicates')) return {};
   return Object.fromEntries(
@@ -248,7 +248,7 @@ function aggregateBoolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQL
   });
 }
 
-/** A condition a function, where the role may read columns it takes. */
+/** Returns one condition per function that applies to columns the role may read. */
 export function predicateFields(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
   return Object.fromEntries(
     PREDICATE_FUNCTIONS.flatMap((fn) => {

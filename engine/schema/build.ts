@@ -1,5 +1,5 @@
-/** Model × role → the root types, gathered from the concepts. A role that may do nothing gets a schema that says so, never
- *  an error. Not here: when it is built (role-schemas.ts). Reference: docs/reference/behaviour/schema.md. */
+/** Model × role → the root types, from the root fields of all concepts. A role without permissions gets a schema that says so,
+ *  never an error. Not here: when schemas are built (role-schemas.ts). Reference: docs/reference/behaviour/schema.md. */
 import {
   DirectiveLocation,
   GraphQLBoolean,
@@ -67,13 +67,13 @@ function readFields(builder: SchemaBuilder, operation: 'query' | 'subscription')
   return { ...fields, ...actions };
 }
 
-/** None when one of the custom types is called like a type of the relay schema. */
+/** Returns the root fields of actions; none when a custom type has the name of a type of the Relay schema. */
 function actionFields(builder: SchemaBuilder, operation: 'query' | 'mutation' | 'subscription'): FieldMap {
   const names = [...builder.model.customTypes.declared.keys()];
   return names.some((name) => builder.isTaken(name)) ? {} : actionRoots(builder, operation);
 }
 
-/** The fields of every source; those of a source with a namespace are in one field of that name. */
+/** Returns the root fields of all sources. A source with a namespace has one field of that name, which holds its root fields. */
 function sourceFields(
   builder: SchemaBuilder,
   kind: NamespaceKind,
@@ -89,19 +89,19 @@ function sourceFields(
   return Object.assign({}, ...maps);
 }
 
-/** Every type the roots reach, for introspection. */
+/** Returns the schema with every type the roots reach, for introspection. */
 export function wholeSchema(builder: SchemaBuilder): GraphQLSchema {
   return new GraphQLSchema({
     ...buildRoots(builder),
-    // Nothing but their interface may lead to them.
+    // These types may be reachable only through an interface.
     types: [...nodeTables(builder).map((table) => builder.objectType(table)), ...remoteObjects(builder)],
     directives: [GraphQLIncludeDirective, GraphQLSkipDirective, CACHED],
-    // Names come from the database and were checked when tables were tracked; checking again costs more than building.
+    // Names were validated when tables were tracked; validating the schema again takes longer than building it.
     assumeValid: true,
   });
 }
 
-/** For how long whoever is in between may keep the answer of an endpoint; elsewhere it means nothing here.
+/** The directive that tells proxies how long to cache the response of a REST endpoint; the engine ignores it elsewhere.
  *  Reference: docs/reference/behaviour/queries.md. */
 const CACHED = new GraphQLDirective({
   name: 'cached',

@@ -1,5 +1,6 @@
-/** What the concepts of a role's schema share while it is built: the model, the role's access, and a memo of named types,
- *  so that each exists once and cycles between tables close. Fields are thunks: a type is built when it is reached. */
+/** The state shared by the builders of one schema: the model, the role's permissions, and a cache of named types, so that each
+ *  type exists once and types can refer to each other. Fields are thunks: a type is built when it is reached. Not here: the
+ *  root types (build.ts), the types of each concept. */
 import {
   GraphQLBoolean,
   GraphQLEnumType,
@@ -32,7 +33,7 @@ import { ArrayType, enumExtensions, type FieldMap, scalarExtensions, type ValueT
 
 export type Related = { readonly relationship: ResolvedRelationship; readonly target: ResolvedTable };
 
-/** A column, or anything else that is a value. */
+/** A scalar value: a column, an argument, or a computed field. */
 export type Typed = { readonly scalar: Scalar; readonly enum?: ResolvedEnum };
 
 /** An aggregate function with the columns and the computed fields it applies to. */
@@ -94,7 +95,7 @@ export class SchemaBuilder implements SchemaScope {
     return this.#recursive.joinedFields(this, owner, relationship);
   }
 
-  /** The type of that name, made by `build` at its first use. */
+  /** Returns the type of that name; `build` runs at its first use. */
   named<T extends GraphQLNamedType>(name: string, build: (name: string) => T): T {
     let type = this.#types.get(name);
     if (!type) {
@@ -104,7 +105,7 @@ export class SchemaBuilder implements SchemaScope {
     return type as T;
   }
 
-  /** A type of a remote schema: another may have one of that name, of which the role sees more or less. */
+  /** Returns a type of a remote schema. Other remote schemas may have a type of that name with other fields. */
   namedIn(remote: string, name: string, build: () => GraphQLNamedType): GraphQLNamedType {
     return this.named(this.#isWhole ? name : `${remote} ${name}`, build);
   }
@@ -124,14 +125,14 @@ export class SchemaBuilder implements SchemaScope {
     return this.isTaken(table.typeName) ? null : accessOf(table, this.role).select;
   }
 
-  /** Is there a type of the relay schema that is called so? */
+  /** True when the Relay schema has a type of its own with that name. */
   isTaken(typeName: string): boolean {
     if (!this.isRelay) return false;
     this.#taken ??= relayTypeNames(this.model);
     return this.#taken.has(typeName);
   }
 
-  /** As the role sees them: one that it does not see in every row may be null. */
+  /** Returns the columns the role may read. A column that is masked in some rows is nullable. */
   selectableColumns(table: ResolvedTable): ResolvedColumn[] {
     const access = this.select(table);
     if (!access) return [];
@@ -186,7 +187,7 @@ export class SchemaBuilder implements SchemaScope {
     })).filter(({ columns, computed }) => columns.length + computed.length > 0);
   }
 
-  /** Relationships whose other table the role may read. */
+  /** Returns the relationships to tables the role may read. */
   relationships(table: ResolvedTable): Related[] {
     return [...table.relationships.values()]
       .map((relationship) => ({
@@ -196,12 +197,12 @@ export class SchemaBuilder implements SchemaScope {
       .filter(({ target }) => this.select(target) !== null);
   }
 
-  /** Relationships that rows can be chosen and ordered by: those between tables. */
+  /** Returns the relationships usable in conditions and orders: those between tables. */
   comparableRelationships(table: ResolvedTable): Related[] {
     return table.native ? [] : this.relationships(table).filter(({ target }) => !target.native);
   }
 
-  /** What a column, an argument or a computed field holds. */
+  /** Returns the GraphQL type of a column, an argument or a computed field. */
   valueType({ scalar, enum: resolved }: Typed): ValueType {
     if (resolved) return this.named(resolved.typeName, () => enumType(resolved));
     const element = this.#elementOf(scalar);
@@ -210,13 +211,13 @@ export class SchemaBuilder implements SchemaScope {
       : this.scalar(scalar);
   }
 
-  /** What the names of types say of a scalar: `String`, `String_array`. */
+  /** Returns the name of a scalar inside names of types: `String`, `String_array`. */
   valueName(scalar: Scalar): string {
     const element = this.#elementOf(scalar);
     return element ? `${this.valueName(element)}_array` : this.scalarName(scalar);
   }
 
-  /** Of an array, where those are lists. */
+  /** Returns the element type of an array; null when arrays are scalars. */
   #elementOf({ element }: Scalar): Scalar | null {
     return this.model.features.has('disable_postgres_arrays') ? null : element;
   }
@@ -230,7 +231,7 @@ export class SchemaBuilder implements SchemaScope {
     );
   }
 
-  /** GraphQL has one name for a column of type `line` and the rows of a table `line`: those keep it. */
+  /** Returns the GraphQL name of a scalar. A Postgres type and a table may both be called `line`: the table keeps the name. */
   scalarName(scalar: Scalar): string {
     const free = (name: string): string => (this.model.typeNames.has(name) ? free(`pg_${name}`) : name);
     return free(spelledName(scalar));
@@ -259,12 +260,12 @@ function relayTypeNames({ sources }: Model): ReadonlySet<string> {
   return new Set(['Node', 'PageInfo', ...types]);
 }
 
-/** A Postgres type may be called what GraphQL cannot: other characters become underscores. */
+/** Returns the name of a scalar with the characters GraphQL does not allow replaced by underscores. */
 function spelledName(scalar: Scalar): string {
   return scalar.name.replaceAll(/[^_0-9A-Za-z]/g, '_').replace(/^(?=\d)/, '_');
 }
 
-/** GraphQL's own, by name. */
+/** GraphQL's built-in scalars by name. */
 export const BUILT_IN: Readonly<Record<string, GraphQLScalarType>> = {
   ID: GraphQLID,
   Int: GraphQLInt,

@@ -1,6 +1,7 @@
-/** Connections: rows in pages with cursors, of tables, array relationships and functions, in place of the root fields of the
- *  other schema. `articleConnection {pageInfo edges {cursor node}}`. Only over rows that are Nodes, whose key makes every
- *  cursor one row's. Reference: docs/reference/behaviour/relay.md; the GraphQL Cursor Connections Specification. */
+/** Connections, pages of rows with cursors, in the Relay schema: of tables, array relationships and functions,
+ *  `articleConnection {pageInfo edges {cursor node}}`. Only tables whose rows are Nodes have connections, because their key
+ *  makes a cursor identify one row. Reference: docs/reference/behaviour/relay.md; the GraphQL Cursor Connections
+ *  Specification. */
 
 import {
   GraphQLBoolean,
@@ -27,7 +28,7 @@ import {
 } from './origin.ts';
 import { nonNullList, rowArguments } from './rows.ts';
 
-/** Query (or subscription) roots: of tables, and of functions that only read. */
+/** Returns the connections of tables, and of functions that only read, as root fields of queries or subscriptions. */
 export function connectionRoots(
   builder: SchemaBuilder,
   { tables, functions }: ResolvedSource,
@@ -65,7 +66,7 @@ function functionConnection(builder: SchemaBuilder, fn: ResolvedFunction): [stri
   return [[name, connectionField(builder, table, { description, args, origin })]];
 }
 
-/** `<rel>_connection` beside each array relationship. */
+/** Returns `<rel>_connection` for every array relationship. */
 export function relationshipConnections(builder: SchemaBuilder, table: ResolvedTable): FieldMap {
   const related = builder
     .relationships(table)

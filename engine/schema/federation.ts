@@ -1,6 +1,6 @@
-/** The engine as a subgraph of a federated graph: `_service`, which tells its schema, and `_entities`, which finds rows by their
- *  primary keys. An entity is a table whose metadata says so, to those who may read its whole key, in every row. With the
- *  feature `apollo_federation`; not in the schema with connections. Not here: finding (plan/federation.ts).
+/** The engine as a subgraph of a federated graph: `_service` returns its schema, and `_entities` finds rows by their primary
+ *  keys. An entity is a table marked as such in the metadata, for roles that may read its whole key in every row. It requires
+ *  the feature `apollo_federation` and is not part of the Relay schema. Not here: finding entities (plan/federation.ts).
  *  Reference: docs/reference/behaviour/remote-schemas.md; Apollo Federation, "Subgraph specification". */
 import {
   type ConstDirectiveNode,
@@ -32,7 +32,7 @@ import type { SchemaBuilder } from './builder.ts';
 import { readableKey } from './node.ts';
 import { type FieldMap, fieldExtensions } from './origin.ts';
 
-/** Fields of the query root; a role that may read nothing else has none of them either. */
+/** Returns `_service` and `_entities`; a role that may read nothing else has neither. */
 export function federationRoots(builder: SchemaBuilder): FieldMap {
   if (builder.isRelay || !builder.model.features.has(FEDERATION_FEATURE)) return {};
   const service = { type: new GraphQLNonNull(serviceType(builder)), extensions: SERVICE };
@@ -54,7 +54,7 @@ export function federationRoots(builder: SchemaBuilder): FieldMap {
 
 const SERVICE = fieldExtensions({ kind: 'service' });
 
-/** Tables whose rows a federated graph may ask for. */
+/** Returns the tables whose rows a federated graph may request. */
 export function entityTables(builder: SchemaBuilder): readonly ResolvedTable[] {
   return [...builder.model.sources.values()].flatMap(({ tables }) =>
     [...tables.values()].filter(

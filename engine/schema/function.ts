@@ -11,7 +11,7 @@ import { callArguments } from './computed-field.ts';
 import { type FieldConfig, type FieldMap, fieldExtensions } from './origin.ts';
 import { rowArguments } from './rows.ts';
 
-/** Root fields of the functions the role may call there. */
+/** Returns the root fields of the functions the role may call. */
 export function functionRoots(
   builder: SchemaBuilder,
   source: ResolvedSource,
@@ -27,7 +27,7 @@ export function functionRoots(
   );
 }
 
-/** Nobody calls a function who may not read what it returns. */
+/** True when the role may call the function. Calling requires a select permission on the returned table. */
 export function mayCall(builder: SchemaBuilder, fn: ResolvedFunction): boolean {
   const table = targetOf(builder.model, fn.source, fn.returns);
   if (!builder.select(table)) return false;
@@ -45,7 +45,7 @@ function functionField(builder: SchemaBuilder, fn: ResolvedFunction): FieldConfi
   };
 }
 
-/** `<fn>_aggregate`, of a function that answers a query with any number of rows. */
+/** Returns `<fn>_aggregate` for a query function that returns any number of rows. */
 function functionAggregate(builder: SchemaBuilder, fn: ResolvedFunction): [string, FieldConfig][] {
   const table = targetOf(builder.model, fn.source, fn.returns);
   if (!fn.returnsSet || fn.exposedAs !== 'query' || !builder.mayAggregate(table)) return [];
@@ -58,7 +58,7 @@ function functionAggregate(builder: SchemaBuilder, fn: ResolvedFunction): [strin
   return [[fn.aggregateRootField, field]];
 }
 
-/** `args` of a tracked function. */
+/** Returns `args` of a tracked function. */
 export function callArgumentsOf(builder: SchemaBuilder, fn: ResolvedFunction): GraphQLFieldConfigArgumentMap {
   const description = `input parameters for function "${fn.function.name}"`;
   return callArguments(builder, fn.argsTypeName, description, fn.arguments);

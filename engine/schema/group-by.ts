@@ -1,5 +1,5 @@
-/** `T_group_by`: rows grouped by columns, with aggregates over each group and conditions on them. Beside `T_aggregate`, where
- *  the feature `group_by` is on, for whoever may aggregate the table. Why it looks like this: ADR 7. */
+/** `T_group_by`: rows grouped by columns, with aggregates over each group and conditions on them. It exists beside
+ *  `T_aggregate` with the feature `group_by`, for roles that may aggregate the table. Why it looks like this: ADR 7. */
 import {
   type GraphQLEnumType,
   type GraphQLFieldConfigArgumentMap,
@@ -25,7 +25,7 @@ import {
   inputExtensions,
 } from './origin.ts';
 
-/** The root field, or none where it is off or no column can be a key. */
+/** Returns the root field; none when the feature is off or no column can be a key. */
 export function groupByRoot(builder: SchemaBuilder, table: ResolvedTable): [string, FieldConfig][] {
   if (!builder.model.features.has('group_by')) return [];
   const columns = builder.selectableColumns(table).filter(isGroupable);
@@ -39,7 +39,7 @@ export function groupByRoot(builder: SchemaBuilder, table: ResolvedTable): [stri
   return [[groupByField(table), field]];
 }
 
-/** Values of an enum have no order for `_gt`, but they are text, which makes groups. */
+/** True for columns that can be keys. Enum values have no `_gt`, but they are text and can be grouped. */
 function isGroupable({ scalar, type, enum: values }: ResolvedColumn): boolean {
   return (scalar.comparison === 'order' || values !== undefined) && hasOperatorClass(type);
 }
@@ -125,7 +125,7 @@ function groupColumn(
   );
 }
 
-/** Conditions on aggregates; those on keys are conditions on rows, which `where` has. */
+/** Returns conditions on aggregates. Conditions on keys are conditions on rows, so `where` has them. */
 function groupBoolExp(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
   return builder.named(derivedTypeName(table, 'group_bool_exp'), (name) => {
     return new GraphQLInputObjectType({

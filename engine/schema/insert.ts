@@ -1,6 +1,5 @@
-/** Inputs of an insert: the row with its columns and, through relationships, the rows inserted with it, as far as the role
- *  may insert there; and `on_conflict`, for roles that may update, too.
- *  Not here: the root fields (mutation.ts). Reference: docs/reference/behaviour/mutations.md. */
+/** Inputs of an insert: the row with its columns, rows related to it, within the role's insert permissions, and `on_conflict`
+ *  for roles that may also update. Not here: the root fields (mutation.ts). Reference: docs/reference/behaviour/mutations.md. */
 import {
   GraphQLEnumType,
   type GraphQLInputFieldConfigMap,
@@ -29,7 +28,7 @@ export function insertInput(builder: SchemaBuilder, table: ResolvedTable): Graph
   });
 }
 
-/** Rows of other tables that are inserted with the row. */
+/** Returns inputs for related rows that are inserted with the row. */
 function relatedInputs(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
   const related = [...table.relationships.values()]
     .map((relationship) => {
@@ -62,13 +61,13 @@ function relatedInput(
   });
 }
 
-/** The argument or field `on_conflict`, where the role has it. */
+/** Returns the argument or field `on_conflict`, if the role has it. */
 export function onConflictInput(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
   const type = onConflict(builder, table);
   return type ? { [table.naming.names.on_conflict]: { type, description: 'upsert condition' } } : {};
 }
 
-/** Null when the role may not upsert: it needs an update permission and a key to conflict on. */
+/** Returns the type of `on_conflict`; null unless the role has an update permission and there is a key to conflict on. */
 function onConflict(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType | null {
   const { update } = builder.access(table);
   const targets = conflictTargets(table);
@@ -91,7 +90,7 @@ function onConflict(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputO
 
 type ConflictTarget = { readonly name: string; readonly description: string };
 
-/** What a conflict can name: constraints, and those unique indexes the metadata lists. */
+/** Returns the constraints, and the unique indexes listed in the metadata, that `on_conflict` can name. */
 function conflictTargets({ uniqueKeys, conflictIndexes }: ResolvedTable): readonly ConflictTarget[] {
   const constraints = uniqueKeys.filter(({ isConstraint, name }) => isConstraint && isGraphqlName(name));
   return [

@@ -1,6 +1,6 @@
-/** Mutation roots of a table and their inputs: insert, update, delete, each in its plural and singular form, as far as the
- *  role's permissions go. Without a select permission only `affected_rows` comes back, and the singular forms, which
- *  answer with the row, do not exist. Reference: docs/reference/behaviour/mutations.md, docs/reference/behaviour/permissions.md. */
+/** Mutation root fields of a table and their inputs: insert, update, delete, each in plural and singular form, within the
+ *  role's permissions. Without a select permission only `affected_rows` is returned, and the singular forms, which return the
+ *  row, do not exist. Reference: docs/reference/behaviour/mutations.md, docs/reference/behaviour/permissions.md. */
 import {
   type GraphQLFieldConfigArgumentMap,
   GraphQLInputObjectType,
@@ -121,7 +121,7 @@ function root(
   return [name, { type, description, args, extensions: fieldExtensions({ kind, table }) }];
 }
 
-/** A root that answers with the row: only for roles that may read it. */
+/** Returns a root field that returns the row, only for roles that may read it. */
 function rowRoot(
   builder: SchemaBuilder,
   table: ResolvedTable,
@@ -182,7 +182,7 @@ function primaryKeyInput(
   });
 }
 
-/** The primary key when the role may read all of it. */
+/** Returns the primary key if the role may read all of it. */
 function visibleKey(builder: SchemaBuilder, table: ResolvedTable): readonly ResolvedColumn[] | null {
   const access = builder.select(table);
   const isVisible = access && table.primaryKey?.every((column) => access.columns.has(column.name));

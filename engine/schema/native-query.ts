@@ -1,12 +1,12 @@
-/** The arguments of a native query in a role's schema. Its root field and its rows are built like a table's (table.ts).
- *  Not here: what the code says (resolve/native-query.ts). Reference: docs/reference/behaviour/functions.md. */
+/** The arguments of a native query in a role's schema. Its root field and rows are built like a table's (table.ts). Not here:
+ *  the code (resolve/native-query.ts). Reference: docs/reference/behaviour/functions.md. */
 import { type GraphQLFieldConfigArgumentMap, GraphQLInputObjectType, GraphQLNonNull } from 'graphql';
 import { nativeArgumentsTypeName } from '../resolve/names.ts';
 import type { ResolvedTable } from '../resolve/types.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { inputExtensions } from './origin.ts';
 
-/** `args`, when the query takes any; nothing for a table. */
+/** Returns `args`; nothing for a table or a query without arguments. */
 export function nativeArguments(builder: SchemaBuilder, table: ResolvedTable): GraphQLFieldConfigArgumentMap {
   const declared = table.native?.arguments ?? [];
   if (declared.length === 0) return {};

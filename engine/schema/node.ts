@@ -1,18 +1,18 @@
-/** Objects with an id that is theirs alone among all tables, for clients that keep a store of objects: the interface `Node`,
- *  its `id`, and the root field that finds one. An object is a Node to those who may read its whole primary key, in every
- *  row; only in the relay schema. Not here: what an id says (plan/node.ts). Reference: docs/reference/behaviour/relay.md. */
+/** Objects with a global id, for clients that keep a store of objects: the interface `Node`, its `id`, and the root field
+ *  `node`. A row is a Node for roles that may read its whole primary key in every row. Only the Relay schema has Nodes. Not
+ *  here: the content of ids (plan/node.ts). Reference: docs/reference/behaviour/relay.md. */
 import { GraphQLID, GraphQLInterfaceType, GraphQLNonNull, type GraphQLObjectType } from 'graphql';
 import { mayReadAtRoot } from '../resolve/access.ts';
 import type { ResolvedColumn, ResolvedTable } from '../resolve/types.ts';
 import type { SchemaBuilder } from './builder.ts';
 import { type FieldMap, fieldExtensions, nodeExtensions } from './origin.ts';
 
-/** Columns of the key that ids and cursors of the table's rows are made of; null where there are no such. */
+/** Returns the columns of the key in ids and cursors; null when rows are not Nodes. */
 export function nodeKey(builder: SchemaBuilder, table: ResolvedTable): readonly ResolvedColumn[] | null {
   return builder.isRelay ? readableKey(builder, table) : null;
 }
 
-/** The primary key, where the role may read all of it, in every row. */
+/** Returns the primary key if the role may read all of it in every row. */
 export function readableKey(builder: SchemaBuilder, table: ResolvedTable): readonly ResolvedColumn[] | null {
   const access = builder.select(table);
   const { primaryKey } = table;
@@ -21,7 +21,7 @@ export function readableKey(builder: SchemaBuilder, table: ResolvedTable): reado
   return primaryKey.every(isShown) ? primaryKey : null;
 }
 
-/** Tables whose rows are Nodes. */
+/** Returns the tables whose rows are Nodes. */
 export function nodeTables(builder: SchemaBuilder): readonly ResolvedTable[] {
   return [...builder.model.sources.values()].flatMap(({ tables }) =>
     [...tables.values()].filter((table) => nodeKey(builder, table) !== null),
@@ -54,7 +54,7 @@ function nodeTypeNamed(builder: SchemaBuilder, name: string): GraphQLObjectType 
   return table && builder.objectType(table);
 }
 
-/** `id`, in place of a column of that name; nothing where rows are no Nodes. */
+/** Returns `id`, which replaces a column of that name; nothing when rows are not Nodes. */
 export function nodeId(builder: SchemaBuilder, table: ResolvedTable): FieldMap {
   const key = nodeKey(builder, table);
   if (!key) return {};
@@ -63,7 +63,7 @@ export function nodeId(builder: SchemaBuilder, table: ResolvedTable): FieldMap {
 
 const ID_FIELD = { type: new GraphQLNonNull(GraphQLID), description: 'A globally unique identifier' };
 
-/** `node`, when there are any. */
+/** Returns the root field `node`, if there are Nodes. */
 export function nodeRoot(builder: SchemaBuilder, operation: 'query' | 'subscription'): FieldMap {
   if (foundByNode(builder, operation).length === 0) return {};
   return {

@@ -12,7 +12,7 @@ import { type InputOrigin, inputExtensions } from './origin.ts';
 
 export type Direction = { readonly direction: 'asc' | 'desc'; readonly nulls: 'first' | 'last' };
 
-/** Wire value → direction; where nulls go by default follows Postgres. */
+/** The values of the `order_by` enum. The default position of nulls is that of Postgres. */
 export const DIRECTIONS: Readonly<Record<string, Direction & { readonly description: string }>> = {
   asc: { direction: 'asc', nulls: 'last', description: 'in ascending order, nulls last' },
   asc_nulls_first: { direction: 'asc', nulls: 'first', description: 'in ascending order, nulls first' },
@@ -56,7 +56,7 @@ export function orderBy(builder: SchemaBuilder, table: ResolvedTable): GraphQLIn
   });
 }
 
-/** A direction; where the client gives arguments, `{args, ordering}`. */
+/** Returns computed scalars in `T_order_by`: a direction, or `{args, ordering}` when the client gives arguments. */
 function computedOrders(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
   const values = builder.visibleComputedFields(table).filter(({ returns }) => returns.kind === 'scalar');
   return Object.fromEntries(
@@ -88,7 +88,7 @@ export function directionEnum(builder: SchemaBuilder, naming: Naming): GraphQLEn
   });
 }
 
-/** In `T_order_by`: `<rel>_aggregate`, and `<field>_aggregate` of computed fields that return rows. */
+/** Returns `<rel>_aggregate`, and `<field>_aggregate` of computed fields that return rows, in `T_order_by`. */
 function aggregateOrders(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
   const relationships = builder.aggregatedRelationships(table).map(({ relationship, target }) => {
     const origin = { kind: 'relationship-aggregate', relationship, target } as const;
@@ -111,7 +111,7 @@ function orderField(naming: Naming, name: string, type: GraphQLInputObjectType, 
   ] as const;
 }
 
-/** That of the rows; where the client gives arguments, with `args` beside the values. */
+/** Returns the aggregate order of a computed field's rows, with `args` beside the values when the client gives arguments. */
 function computedOrderBy(
   builder: SchemaBuilder,
   table: ResolvedTable,

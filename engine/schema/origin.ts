@@ -1,5 +1,6 @@
-/** The link from a GraphQL definition back to what it stands for, kept in `extensions`: planning reads it instead of
- *  looking names up a second time. One typed writer, one typed reader a kind of definition. */
+/** The link from a GraphQL definition to the object it was built from, kept in `extensions`, so that planning does not look up
+ *  names a second time. Each kind of definition has one typed writer and one typed reader. Not here: building the definitions
+ *  (its siblings). */
 
 import {
   type GraphQLArgument,
@@ -36,23 +37,23 @@ import type {
 } from '../resolve/types.ts';
 import type { UpstreamField, UpstreamSchema } from '../resolve/upstream.ts';
 
-/** The values of an array type. Unlike any other list it is one value to Postgres, and may be given as its text. */
+/** A list type for a Postgres array. Unlike other lists it is one value in Postgres, and a client may give it as text. */
 export class ArrayType extends GraphQLList<GraphQLNonNull<ValueType>> {}
 
-/** What a value may be of. */
+/** The GraphQL types of scalar values. */
 export type ValueType = GraphQLScalarType | GraphQLEnumType | ArrayType;
 
-/** What an output field stands for. */
+/** The object that an output field was built from. */
 export type FieldOrigin =
   | { readonly kind: 'rows' | 'row' | 'stream'; readonly table: ResolvedTable }
-  /** Holds the roots of a source. */
+  /** Holds the root fields of a source. */
   | { readonly kind: 'namespace' }
   | { readonly kind: 'placeholder' }
   | { readonly kind: 'column'; readonly column: ResolvedColumn }
   | RelationshipOrigin
   | { readonly kind: 'computed'; readonly table: ResolvedTable; readonly field: ResolvedComputedField }
   | { readonly kind: 'function'; readonly fn: ResolvedFunction; readonly table: ResolvedTable }
-  /** Of a remote schema; `part` is what the role sees of it. */
+  /** A field of a remote schema; `part` is the part of it that the role sees. */
   | {
       readonly kind: 'remote';
       readonly remote: ResolvedRemoteSchema;
@@ -64,30 +65,30 @@ export type FieldOrigin =
   | ConnectionOrigin
   | { readonly kind: MutationKind; readonly table: ResolvedTable }
   | { readonly kind: 'affected-rows' }
-  /** An action; where the answer to an asynchronous one is found; a value in an answer. */
+  /** An action, the result of an asynchronous action, or a value in a response. */
   | { readonly kind: 'action' | 'action-result'; readonly action: ResolvedAction }
   | { readonly kind: 'output'; readonly field: CustomField }
   | { readonly kind: 'returning'; readonly table: ResolvedTable }
-  /** Of a subgraph of a federated graph. */
+  /** A field of a subgraph in a federated graph. */
   | { readonly kind: 'service' }
   | { readonly kind: 'sdl' }
   | { readonly kind: 'entities' };
 
-/** Found elsewhere, by values of what it is a field of. */
+/** A field found by a join, from values of the object it belongs to. */
 export type JoinedOrigin = {
   readonly kind: 'joined';
   readonly keys: readonly JoinKey[];
   readonly to: RowsJoinOrigin | RemoteJoinOrigin;
 };
 
-/** Rows of another source; `related` joins them to rows of keys, whose columns are of these types. */
+/** Rows of another source. `related` joins them to rows of keys, whose columns have the types `keyTypes`. */
 export type RowsJoinOrigin = {
   readonly kind: 'rows';
   readonly keyTypes: readonly PgType[];
   readonly related: RelationshipOrigin | RelationshipAggregate;
 };
 
-/** What a remote schema has at the end of the steps; `part` is what the role sees of it. */
+/** The value a remote schema has at the end of the steps; `part` is the part of it that the role sees. */
 export type RemoteJoinOrigin = {
   readonly kind: 'remote';
   readonly remote: ResolvedRemoteSchema;
@@ -95,7 +96,7 @@ export type RemoteJoinOrigin = {
   readonly steps: readonly RemoteStep[];
 };
 
-/** Rows taken together (of a table, a relationship, a call), and the parts of what is told about them. */
+/** Aggregates over rows of a table, a relationship or a call, and the parts of an aggregate. */
 export type AggregateOrigin =
   | { readonly kind: 'rows-aggregate' | 'rows-groups'; readonly table: ResolvedTable }
   | { readonly kind: 'group-keys' }
@@ -105,7 +106,7 @@ export type AggregateOrigin =
   | { readonly kind: 'nodes'; readonly table: ResolvedTable }
   | { readonly kind: 'aggregate-function'; readonly fn: AggregateFunction };
 
-/** Rows in pages, the parts of a page, and objects found by their id. */
+/** Pages of rows, the parts of a page, and objects found by their id. */
 export type ConnectionOrigin =
   | { readonly kind: 'connection'; readonly table: ResolvedTable }
   | { readonly kind: 'edges' | 'edge-node'; readonly table: ResolvedTable }
@@ -144,7 +145,7 @@ export type MutationKind =
   | 'delete'
   | 'delete-by-pk';
 
-/** What a field of an input object stands for. */
+/** The object that a field of an input object was built from. */
 export type InputOrigin =
   | { readonly kind: 'and' | 'or' | 'not' }
   | { readonly kind: 'column'; readonly column: ResolvedColumn }
@@ -156,7 +157,7 @@ export type InputOrigin =
   | { readonly kind: 'computed'; readonly table: ResolvedTable; readonly field: ResolvedComputedField }
   | { readonly kind: 'argument'; readonly argument: ResolvedArgument }
   | { readonly kind: 'native-argument'; readonly argument: NativeArgument }
-  /** In an order: by a value over the rows of an array relationship or of a computed field. */
+  /** An order by an aggregate over an array relationship or a computed field. */
   | RelationshipAggregate
   | {
       readonly kind: 'computed-aggregate';
@@ -165,10 +166,10 @@ export type InputOrigin =
       readonly target: ResolvedTable;
     }
   | { readonly kind: 'count' }
-  /** In the order of groups. */
+  /** An order of groups. */
   | { readonly kind: 'group-keys' | 'group-aggregate' }
   | { readonly kind: 'aggregate-function'; readonly fn: AggregateFunction }
-  /** The conditions on values over the rows of an array relationship, and one of them. */
+  /** Conditions on aggregates over an array relationship, and one of them. */
   | {
       readonly kind: 'aggregate-predicates';
       readonly relationship: ResolvedRelationship;
@@ -182,27 +183,27 @@ export type InputOrigin =
       readonly field: ResolvedComputedField;
       readonly target: ResolvedTable;
     }
-  /** Beside the operators or the ordering of a computed field: what it is called with. */
+  /** The arguments of a computed field, beside its operators or its ordering. */
   | { readonly kind: 'call-arguments' }
   | { readonly kind: 'operator'; readonly operator: OperatorName }
   /** The casts of a column, and one of them: conditions on its value as another type. */
   | { readonly kind: 'casts' }
   | { readonly kind: 'cast'; readonly to: PgType };
 
-/** The object type of that name, if its objects are Nodes. */
+/** Returns the object type of that name, if its objects are Nodes. */
 export type FindNodeType = (name: string) => GraphQLObjectType | undefined;
 
-/** What an object, an interface or a union of a remote schema stands for. */
+/** The upstream type that an object, an interface or a union of a remote schema was built from. */
 export type RemoteTypeOrigin = {
-  /** The remote's. */
+  /** The name of the type in the remote schema. */
   readonly name: string;
-  /** Objects a value may be of, by the remote's names. */
+  /** The remote schema's names of the object types that a value may have. */
   readonly possible: ReadonlySet<string>;
-  /** Another type of the same remote schema, by our name. */
+  /** Returns another type of the same remote schema by its name in this schema. */
   readonly find: (name: string) => GraphQLCompositeType | undefined;
 };
 
-/** Our fields have neither a parent value nor a context: nothing ever resolves them. */
+/** The configuration of a field. There is no parent value and no context, because no resolver runs. */
 export type FieldConfig = GraphQLFieldConfig<unknown, unknown>;
 export type FieldMap = Record<string, FieldConfig>;
 
@@ -214,9 +215,9 @@ type Extensible = { readonly extensions: Readonly<Record<string, unknown>> };
 
 export const fieldExtensions = (origin: FieldOrigin) => ({ [KEY]: origin });
 export const inputExtensions = (origin: InputOrigin) => ({ [KEY]: origin });
-/** Of an input object whose fields are conditions. */
+/** Marks an input object whose fields are conditions. */
 export const conditionExtensions = { [CONDITION]: true };
-/** Of a `limit` or `offset` argument. */
+/** Marks a `limit` or `offset` argument. */
 export const countExtensions = { [COUNT]: true };
 export const scalarExtensions = (scalar: Scalar) => ({ [KEY]: scalar });
 
@@ -240,23 +241,23 @@ export function isCondition(type: GraphQLInputObjectType): boolean {
   return type.extensions[CONDITION] === true;
 }
 
-/** The objects of an interface of our own. */
+/** Returns the function that finds objects of the interface `Node`. */
 export function findNodeType(type: GraphQLInterfaceType): FindNodeType {
   return required(type) as FindNodeType;
 }
 
-/** Undefined for types of our own. */
+/** Returns the origin of a remote type; undefined for other types. */
 export function remoteTypeOrigin(type: GraphQLCompositeType): RemoteTypeOrigin | undefined {
   const origin = type.extensions[KEY];
   return typeof origin === 'object' ? (origin as RemoteTypeOrigin) : undefined;
 }
 
-/** How a scalar's values are read; undefined for a scalar of GraphQL's own. */
+/** Returns the Postgres scalar of a GraphQL scalar; undefined for GraphQL's built-in ones. */
 export function scalarOrigin(type: GraphQLScalarType): Scalar | undefined {
   return type.extensions[KEY] as Scalar | undefined;
 }
 
-/** The rows an enum stands for; undefined for an enum of names (columns, constraints, directions). */
+/** Returns the enum table of an enum; undefined for enums of names (columns, constraints, directions). */
 export function enumOrigin(type: GraphQLEnumType): ResolvedEnum | undefined {
   return type.extensions[KEY] as ResolvedEnum | undefined;
 }

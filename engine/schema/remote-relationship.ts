@@ -1,7 +1,7 @@
-/** Relationships that leave a source or start in a remote schema, as fields: rows of a source as related rows of a table would
- *  be (one, many, and their aggregate), and what a remote schema answers. A role has them where it may read what they lead
- *  to; of the remote's arguments it gives those that the relationship does not. Relay's schema has none.
- *  Not here: what they lead to (resolve/remote-relationship.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
+/** Fields of relationships that leave a source or start in a remote schema: rows of a source, like related rows of a table
+ *  (one, many, and their aggregate), and values of a remote schema. A role has them if it may read the target. Clients give
+ *  the remote arguments that the relationship does not. The Relay schema has none. Not here: the targets
+ *  (resolve/remote-relationship.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 
 import {
   type GraphQLFieldConfigArgumentMap,
@@ -35,7 +35,7 @@ export function remoteRelationships(builder: SchemaBuilder, table: ResolvedTable
   return Object.assign({}, ...maps);
 }
 
-/** `owner`: the type they are fields of. */
+/** Returns the fields of a remote relationship; `owner` is the type that has them. */
 export function joinedFields(
   builder: SchemaBuilder,
   owner: string,
@@ -82,7 +82,7 @@ function remoteField(builder: SchemaBuilder, { remote, part, steps }: RemoteJoin
   const field = lastField(steps, part);
   const left = new LeftToGive(builder, types, part, suffix);
   return {
-    // A key that is null, or that the remote does not know, has nothing.
+    // The value is nullable: a key may be null or unknown to the remote schema.
     type: getNullableType(types.wrapped(field.type)) as GraphQLOutputType,
     description: field.description,
     deprecationReason: field.deprecation,
@@ -90,7 +90,7 @@ function remoteField(builder: SchemaBuilder, { remote, part, steps }: RemoteJoin
   };
 }
 
-/** What the relationship leaves to the client. */
+/** The arguments that the relationship leaves to the client. */
 class LeftToGive {
   readonly #builder: SchemaBuilder;
   readonly #types: RemoteTypes;
@@ -117,7 +117,7 @@ class LeftToGive {
     return Object.assign({}, ...maps);
   }
 
-  /** Of an input object that is given in part, the rest; null: nothing. */
+  /** Returns the remaining fields of an input object that the relationship fills in part; null when none remain. */
   #reduced(type: string, value: StepValue): GraphQLInputObjectType | null {
     const named = this.#part.types.get(type.replace(/!$/, ''));
     if (named?.kind !== 'input' || value.kind !== 'object') return null;

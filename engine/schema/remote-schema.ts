@@ -1,7 +1,7 @@
-/** Remote schemas in a role's schema: their roots beside ours or in a namespace, and the types they reach, each built when it is
- *  reached. A request sees the types of each remote schema as its own; introspection, which knows a type by its name alone,
- *  has those that several have in common once. Fields that are preset are not there.
- *  In: ResolvedRemoteSchema × role. Not here: names and parts (resolve/remote-schema.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
+/** Remote schemas in a role's schema: their root fields, beside the others or in a namespace, and the types they reach, each
+ *  built when it is reached. Requests use the types of each remote schema separately. Introspection identifies types by name,
+ *  so a type common to several remote schemas appears once. Preset fields are omitted. In: ResolvedRemoteSchema × role. Not
+ *  here: names and parts (resolve/remote-schema.ts). Reference: docs/reference/behaviour/remote-schemas.md. */
 import {
   GraphQLEnumType,
   type GraphQLFieldConfigArgumentMap,
@@ -36,7 +36,7 @@ import {
 import { BUILT_IN, type SchemaBuilder } from './builder.ts';
 import { type FieldMap, fieldExtensions, remoteTypeExtensions } from './origin.ts';
 
-/** Root fields of every remote schema the role sees, for one kind of operation. Relay's schema has none. */
+/** Returns the root fields of every remote schema the role sees, for one kind of operation. The Relay schema has none. */
 export function remoteRoots(builder: SchemaBuilder, operation: UpstreamOperation): FieldMap {
   if (builder.isRelay) return {};
   const maps = [...builder.model.remoteSchemas.values()].map((remote): FieldMap => {
@@ -52,7 +52,7 @@ export function remoteRoots(builder: SchemaBuilder, operation: UpstreamOperation
   return Object.assign({}, ...maps);
 }
 
-/** Objects that may be reached by way of an interface alone, for introspection. */
+/** Returns objects that may be reachable only through an interface, for introspection. */
 export function remoteObjects(builder: SchemaBuilder): readonly GraphQLNamedType[] {
   if (builder.isRelay) return [];
   return [...builder.model.remoteSchemas.values()].flatMap((remote) => {
@@ -77,7 +77,7 @@ export class RemoteTypes {
     this.#part = part;
   }
 
-  /** By the remote's name, which the part has or GraphQL itself. */
+  /** Returns a type by its name in the remote schema, which is a type of the part or a built-in one. */
   named(name: string): GraphQLNamedType {
     const ours = this.nameOf(name);
     const type = this.#part.types.get(name);
@@ -85,12 +85,12 @@ export class RemoteTypes {
     return this.#builder.namedIn(this.#remote.name, ours, () => this.#build(type, ours));
   }
 
-  /** What a type of the remote is called here. */
+  /** Returns the name of a remote type in this schema. */
   nameOf(name: string): string {
     return typeNameOf(this.#remote.names, name);
   }
 
-  /** Of a scalar that Postgres has, too, there is but one. */
+  /** Returns a scalar. A scalar that Postgres also has exists once. */
   #scalar(name: string, ours: string, description: string | null): GraphQLNamedType {
     const known = ours === name ? (BUILT_IN[ours] ?? SCALARS[ours]) : undefined;
     if (known instanceof GraphQLScalarType) return known;
@@ -176,7 +176,7 @@ export class RemoteTypes {
     );
   }
 
-  /** What relationships of the type lead to. */
+  /** Returns the fields of the type's relationships. */
   #joinedTo(type: string, owner: string): FieldMap {
     const own = this.#builder.model.typeRelationships.get(this.#remote.name)?.get(type)?.values() ?? [];
     return Object.assign({}, ...[...own].map((each) => this.#builder.joinedFields(owner, each)));
@@ -186,7 +186,7 @@ export class RemoteTypes {
     return this.inputs(field.arguments);
   }
 
-  /** Arguments, or fields of an input object: those a client may give. */
+  /** Returns the arguments, or fields of an input object, that clients may give. */
   inputs(inputs: readonly UpstreamInput[]) {
     return Object.fromEntries(
       inputs
@@ -202,7 +202,7 @@ export class RemoteTypes {
     );
   }
 
-  /** A reference to a type, as GraphQL prints it. */
+  /** Returns the type of a reference in GraphQL syntax. */
   wrapped(type: string): GraphQLNamedType | GraphQLList<never> | GraphQLNonNull<never> {
     if (type.endsWith('!')) return new GraphQLNonNull(this.wrapped(nullableType(type)) as never);
     const element = elementType(type);

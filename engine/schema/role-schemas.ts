@@ -1,6 +1,6 @@
-/** Schemas by role, built when a role first asks and dropped with their model. A RoleSchema is also the key under which
- *  plans are kept, so a new model never sees an old plan.
- *  Requests walk the root types, which build what they reach; only introspection needs the whole schema. */
+/** The schemas by role, built at the first request of a role and dropped with their model. A RoleSchema is also the key of the
+ *  plan cache, so a new model never uses an old plan. Requests traverse the root types, which build the types they reach; only
+ *  introspection needs the whole schema. */
 import type { GraphQLSchema } from 'graphql';
 import { ADMIN_ROLE } from '../resolve/session.ts';
 import type { Model } from '../resolve/types.ts';
@@ -14,13 +14,13 @@ export type RoleSchema = {
   readonly model: Model;
   readonly roots: Roots;
   readonly builder: SchemaBuilder;
-  /** Every type, built anew at every call: thousands of them that no other request needs. */
+  /** Builds every type, anew at every call: thousands of types that no other request needs. */
   readonly schema: () => GraphQLSchema;
 };
 
 const built = new WeakMap<Model, Map<string, RoleSchema>>();
 
-/** Roles a model does not name all have the same empty schema, and the same policy. */
+/** Returns the schema of a role. All roles that the model does not name share one empty schema, and the same policy. */
 export function roleSchema(
   model: Model,
   role: string,

@@ -17,7 +17,7 @@ import { nativeArguments } from './native-query.ts';
 import { orderBy } from './order-by.ts';
 import { countExtensions, type FieldConfig, fieldExtensions } from './origin.ts';
 
-/** The arguments that choose rows. */
+/** Returns the arguments that select rows. */
 export function rowArguments(builder: SchemaBuilder, table: ResolvedTable): GraphQLFieldConfigArgumentMap {
   const { names } = table.naming;
   const columns = selectColumn(builder, table);
@@ -72,7 +72,7 @@ export function relationshipField(builder: SchemaBuilder, { relationship, target
       extensions,
     };
   }
-  // A row that a foreign key guarantees may still be hidden from the role.
+  // The role's filter may exclude a row that a foreign key guarantees.
   const mayBeHidden = builder.select(target)?.filter.kind !== 'true';
   return {
     type: relationship.isNullable || mayBeHidden ? type : new GraphQLNonNull(type),

@@ -1,5 +1,5 @@
-/** `T_stream` in a role's subscription root, and the inputs that say where its cursor begins: at a value of one column the
- *  role may read, in one direction. Not here: what is sent when (subscribe/stream.ts). Reference: docs/reference/behaviour/subscriptions.md. */
+/** `T_stream` in a role's subscription root, and the inputs for the initial value of its cursor: one column the role may read,
+ *  and a direction. Not here: when rows are sent (subscribe/stream.ts). Reference: docs/reference/behaviour/subscriptions.md. */
 import { GraphQLEnumType, GraphQLInputObjectType, GraphQLInt, GraphQLList, GraphQLNonNull } from 'graphql';
 import { derivedTypeName } from '../resolve/names.ts';
 import { sharedTypeName } from '../resolve/naming.ts';
@@ -10,7 +10,7 @@ import { columnInputs } from './columns.ts';
 import { countExtensions, type FieldConfig, fieldExtensions } from './origin.ts';
 import { nonNullList } from './rows.ts';
 
-/** None for a role that may read no column, and where they are hidden. */
+/** Returns the root field; none for a role that may read no column, or with the feature that hides streams. */
 export function streamRoot(builder: SchemaBuilder, table: ResolvedTable): [string, FieldConfig][] {
   if (builder.model.features.has('hide_stream_fields')) return [];
   if (builder.selectableColumns(table).length === 0) return [];

@@ -1,4 +1,6 @@
-/** A table's object type and its query roots: `T` and `T_by_pk`. Reference: docs/reference/behaviour/schema.md, docs/reference/behaviour/queries.md, docs/reference/behaviour/relationships.md. */
+/** A table's object type, and the query root fields of tables and native queries: `T`, `T_by_pk`, `T_aggregate`. Not here:
+ *  arguments and relationship fields (rows.ts). Reference: docs/reference/behaviour/schema.md,
+ *  docs/reference/behaviour/queries.md, docs/reference/behaviour/relationships.md. */
 import { GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
 import { mayReadAtRoot, type RootRead, targetOf } from '../resolve/access.ts';
 import type {
@@ -49,7 +51,7 @@ export function objectType(builder: SchemaBuilder, table: ResolvedTable): GraphQ
   });
 }
 
-/** Query (or subscription) roots of the tables the role may read there. */
+/** Returns the query (or subscription) root fields of the tables the role may read there. */
 export function tableRoots(
   builder: SchemaBuilder,
   { tables }: ResolvedSource,

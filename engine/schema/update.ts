@@ -1,6 +1,6 @@
-/** Inputs of an update: the operators on columns and, with the feature `nested_updates`, deletes and updates of related rows,
- *  as far as the role reads them through the relationship and may write there. Why it looks like this: ADR 8.
- *  Not here: the root fields (mutation.ts). Reference: docs/reference/behaviour/mutations.md. */
+/** Inputs of an update: the operators on columns and, with the feature `nested_updates`, deletes and updates of related rows
+ *  that the role may read through the relationship and may write. Why it looks like this: ADR 8. Not here: the root fields
+ *  (mutation.ts). Reference: docs/reference/behaviour/mutations.md. */
 import {
   type GraphQLInputFieldConfigMap,
   GraphQLInputObjectType,
@@ -18,20 +18,20 @@ import type { SchemaBuilder } from './builder.ts';
 import { columnInputs, writableColumns } from './columns.ts';
 import { inputExtensions } from './origin.ts';
 
-/** The argument for related rows, in the default convention. Like an operator's, its name is no relationship's. */
+/** The argument for related rows, in the default naming convention. Like the operators, it cannot collide with a relationship. */
 export const RELATED = '_related';
 
 type Operator = {
   readonly name: string;
   readonly about: string;
   readonly applies: (column: ResolvedColumn) => boolean;
-  /** Absent: the column's own type. */
+  /** The type of the operand; absent, it is the column's type. */
   readonly type?: GraphQLInputType;
 };
 
 const isJsonb = (column: ResolvedColumn) => column.scalar.family === 'jsonb';
 
-/** In the order the schema shows them. */
+/** The operators of an update, in schema order. */
 export const UPDATE_OPERATORS: readonly Operator[] = [
   {
     name: '_append',
@@ -70,7 +70,7 @@ export const UPDATE_OPERATORS: readonly Operator[] = [
   { name: '_set', about: 'sets the columns of the filtered rows to the given values', applies: () => true },
 ];
 
-/** May the role write any column? */
+/** True when the role may write at least one column. */
 export function mayUpdate(builder: SchemaBuilder, table: ResolvedTable): boolean {
   return writableColumns(table, builder.access(table).update?.columns).length > 0;
 }
@@ -82,7 +82,7 @@ export function updateWhere(builder: SchemaBuilder, table: ResolvedTable) {
   };
 }
 
-/** One of several updates: its arguments as an object. */
+/** Returns the input of one of several updates: the arguments of an update as an object. */
 export function updatesInput(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputObjectType {
   return builder.named(
     derivedTypeName(table, 'updates'),
@@ -94,7 +94,7 @@ export function updatesInput(builder: SchemaBuilder, table: ResolvedTable): Grap
   );
 }
 
-/** What is done to the rows of an update, and to those related to them. */
+/** Returns the arguments that write: the operators, and the writes to related rows. */
 export function updateArguments(builder: SchemaBuilder, table: ResolvedTable): GraphQLInputFieldConfigMap {
   return { ...updateOperators(builder, table), ...relatedArgument(builder, table) };
 }
@@ -127,7 +127,7 @@ function relatedArgument(builder: SchemaBuilder, table: ResolvedTable): GraphQLI
   return { [fieldName(table.naming, RELATED)]: { type, description } };
 }
 
-/** Deletes, then updates: the order they run in. */
+/** Returns the deletes, then the updates, in the order they run. */
 function relatedWrites(builder: SchemaBuilder, target: ResolvedTable): GraphQLInputObjectType {
   const listOf = (type: GraphQLInputObjectType) => new GraphQLList(new GraphQLNonNull(type));
   return builder.named(derivedTypeName(target, 'related_writes_input'), (name) => {
