@@ -1,6 +1,6 @@
-/** Attacks from outside on an engine with the chart's 512 MiB: idle sockets, endless bodies and frames, readers that stall,
- *  subscriptions without number, clients that hang up, webhooks that never answer. --only TEXT runs the attacks whose name has it.
- *  Out: a line for each; --out JSON {passed, failed}; exit 1 when one succeeded. Linux only: memory is read from /proc. */
+/** Attacks an engine that has the chart's 512 MiB from outside: idle sockets, endless bodies and frames, slow readers, thousands of
+ *  subscriptions, clients that hang up, webhooks that never answer. `--only TEXT` runs the attacks whose name contains the text.
+ *  Out: a line for each attack; --out JSON {passed, failed}; exit 1 when one succeeded. Linux only: memory is read from /proc. */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
-/** The Chinook database through custom resources: every table with its foreign-key relationships, three roles, and the
- *  queries of the benchmark compared with SQL that psql runs. In: the data and bench folders (--shared). Out: one line a
- *  comparison, `N passed, N failed`, --out JSON. Not here: speed (the benchmark's own rig). */
+/** Declares the Chinook database as custom resources (every table with its foreign-key relationships, three roles) and compares the
+ *  answers to the benchmark's queries with SQL that psql runs. In: the data and bench folders (--shared). Out: the comparisons that
+ *  failed, `N passed, N failed`, --out JSON. Not here: speed (the benchmark's own rig). */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -262,7 +262,7 @@ function psql(input: Buffer | string, environment: Record<string, string> = {}):
   });
 }
 
-/** The statement with its values, through PREPARE: psql binds nothing itself. */
+/** Runs a statement with its values through PREPARE, because psql does not bind parameters. */
 function psqlQuery(text: string, values: unknown[]): string {
   const literal = (value: unknown) =>
     typeof value === 'number' ? String(value) : `'${String(value).replaceAll("'", "''")}'`;

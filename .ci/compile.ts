@@ -1,5 +1,5 @@
-/** The compile step of the benchmark's queries on the Chinook database, as its administrator. In: the data and bench folders
- *  (--shared). Out: a line a query. Not here: how a step is timed (engine/bench/step.ts). */
+/** Times the compile step of the benchmark's queries on the Chinook database, as the administrator. In: the data and bench folders
+ *  (--shared). Out: a line for each query. Not here: how a step is timed (engine/bench/step.ts). */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

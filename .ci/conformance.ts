@@ -1,9 +1,9 @@
-/** Runs the black-box conformance cases against `pergola serve` and compares the counts with conformance-baseline.json:
- *  an area may only gain. In: the cases' folder (--shared). Out: a table, --out JSON, exit 1 on a regression.
- *  `--group G` (repeatable) runs these groups, each with the server configuration it asks for; default: the baseline's.
- *  `--area A,B` and `--filter RE` run a part, which is compared with nothing; `--errors code|strict` compares errors too.
- *  `--update` writes the baseline from what was measured. A group that needs PostGIS gets an installed server that has it
- *  (--postgres-bin, or found), the others the embedded one. Not here: the cases and their runner. */
+/** Runs the black-box conformance cases against `pergola serve` and compares the counts with conformance-baseline.json: an area may only
+ *  gain. In: the folder of the cases (--shared). Out: a table, --out JSON, exit 1 on a regression.
+ *  `--group G` (repeatable) runs these groups, each with its own server configuration; by default, the groups of the baseline.
+ *  `--area A,B` and `--filter RE` run a part, without a comparison; `--errors code|strict` compares errors as well. `--update` writes the
+ *  measured counts to the baseline. A group that needs PostGIS gets an installed server that has it (--postgres-bin, or found), the
+ *  others the embedded one. Not here: the cases and their runner. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -31,7 +31,7 @@ type RunnerReport = {
 type Group = { areas: Record<string, Area> };
 type Baseline = {
   about: string;
-  /** Cases not counted against us, with why: they contradict the specification or belong to later work. */
+  /** Cases that do not count as failures, with the reason: they contradict the specification or belong to later work. */
   exceptions: { case: string; reason: string }[];
   groups: Record<string, Group>;
 };
@@ -72,7 +72,7 @@ chmodSync(folder, 0o711);
 const servers = new Map<string, EmbeddedPostgres>();
 const needs = needsOfGroups();
 const measured: Record<string, Group> = {};
-/** Cases that failed, by group and area. */
+/** The cases that failed, by group and area. */
 const failing = new Map<string, readonly string[]>();
 try {
   for (const group of groups) {
@@ -125,7 +125,7 @@ async function runGroup(group: string): Promise<Group> {
   }
 }
 
-/** The webhooks and GraphQL services some groups call. */
+/** Starts the webhooks and GraphQL services that some groups call. */
 function startHelpers(group: string, url: string, env: NodeJS.ProcessEnv): ChildProcess | undefined {
   const needsThem = needs.get(group)?.some((need) => /^aux:|auth-webhook|tls-webhook/.test(need));
   if (!needsThem) return undefined;
@@ -133,7 +133,7 @@ function startHelpers(group: string, url: string, env: NodeJS.ProcessEnv): Child
   return spawn('node', args, { stdio: 'ignore', env, cwd: folderWithOlderGraphql() });
 }
 
-/** Some of their schemas have one type for two roots, which the library refuses from version 17 on. */
+/** Returns a folder with graphql 16: some schemas of the helpers use one type for two roots, which version 17 rejects. */
 function folderWithOlderGraphql(): string {
   const modules = join(folder, 'helpers', 'node_modules');
   mkdirSync(modules, { recursive: true });
@@ -142,7 +142,7 @@ function folderWithOlderGraphql(): string {
   return join(folder, 'helpers');
 }
 
-/** One server per kind, started when a group first asks for it, with the databases of two more sources. */
+/** Returns the server of a kind, started when the first group needs it, with the databases of two more sources. */
 async function serverFor(group: string): Promise<EmbeddedPostgres> {
   const kind = needs.get(group)?.includes('pg-ext:postgis') ? 'postgis' : 'plain';
   const running = servers.get(kind);
@@ -158,14 +158,14 @@ async function serverFor(group: string): Promise<EmbeddedPostgres> {
   return server;
 }
 
-/** What the runner's list of groups says each one needs: `name  count  {environment} need,need`. */
+/** Returns what each group needs, from the runner's list: `name  count  {environment} need,need`. */
 function needsOfGroups(): Map<string, string[]> {
   const text = execFileSync('node', [runner, '--cases', cases, '--list-groups'], { encoding: 'utf8' });
   const lines = text.split('\n').map((line) => /^(\S+)\s+\d+ \{.*\} ?(.*)$/.exec(line));
   return new Map(lines.flatMap((match) => (match ? [[match[1]!, match[2]!.split(',')]] : [])));
 }
 
-/** The runner prints the environment a group's server needs as `export NAME='value'` lines. */
+/** Returns the environment of a group's server, which the runner prints as `export NAME='value'` lines. */
 function environmentOf(group: string): Record<string, string> {
   const text = execFileSync(
     'node',
@@ -180,7 +180,7 @@ function environmentOf(group: string): Record<string, string> {
   );
 }
 
-/** What one area passed by the baseline, and how many of those it passes no more. */
+/** Returns how many cases of an area pass by the baseline, and how many fewer pass now. */
 function comparison(group: string, area: string, { passed }: Area): { before: number; lost: number } {
   const before = baseline.groups[group]?.areas[area]?.passed ?? 0;
   return { before, lost: isPart ? 0 : Math.max(0, before - passed) };

@@ -1,7 +1,7 @@
-/** Crash safety: engines are killed (SIGKILL) at random moments while metadata is written and SQL is run, --kills times.
- *  Afterwards metadata and database agree, nothing acknowledged is lost, and what was not acknowledged is whole or not there.
- *  Out: numbers as it goes; --out JSON {passed, failed}; exit 1 when something disagreed. The seed chooses what is written;
- *  which moment that meets is up to the machine. A short share runs in `make test` (engine/end-to-end/crash.test.ts). */
+/** Tests crash safety: kills engines (SIGKILL) at random moments while they write metadata and run SQL, --kills times. Afterwards
+ *  metadata and database must agree, every acknowledged request must have its effect, and every other request all of it or none.
+ *  Out: progress; --out JSON {passed, failed}; exit 1 when something disagrees. The seed chooses the requests; the moment of a kill also
+ *  depends on the machine. A smaller run is part of `make test` (engine/end-to-end/crash.test.ts). */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

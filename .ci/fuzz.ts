@@ -1,7 +1,6 @@
-/** Fuzzing: --requests random and hostile requests on every endpoint: none may end the engine, hang, answer with a failure
- *  nobody foresaw, or leave memory behind. Out: numbers as it goes; --out JSON {passed, failed}; exit 1 on a problem.
- *  The seed is printed, and with --seed S --block B --requests 500 the block that found something runs alone. A share runs in
- *  `make test` (engine/end-to-end/fuzz.test.ts). */
+/** Sends --requests random and hostile requests to every endpoint. None may end the engine, hang, cause an unexpected error, or leak
+ *  memory. Out: progress; --out JSON {passed, failed}; exit 1 on a problem. The seed is printed; --seed S --block B --requests 500
+ *  repeats the block that found something. A smaller run is part of `make test` (engine/end-to-end/fuzz.test.ts). */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +16,7 @@ const { values: options } = parseArgs({
     out: { type: 'string' },
   },
 });
-/** Of a run long enough to tell: the last quarter beside the second, when what is kept by design is full. */
+/** A run of this many blocks shows a leak: the last quarter is compared with the second, when all caches are full. */
 const BLOCKS_TO_TELL = 20;
 const MOST_GROWTH_MB = 16;
 
@@ -67,7 +66,7 @@ console.log(`${sent - failed} passed, ${failed} failed`);
 if (options.out) writeFileSync(options.out, JSON.stringify({ passed: sent - failed, failed }));
 process.exitCode = failed > 0 ? 1 : 0;
 
-/** The same cause is shown once. */
+/** Prints a problem, each cause once. */
 function show(block: number, what: string, request: string): void {
   const cause = what.slice(0, 200);
   if (seen.has(cause)) return;

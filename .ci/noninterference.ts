@@ -1,6 +1,6 @@
-/** Non-interference: --queries random requests of roles, each to two databases that differ only in what the role does not see,
- *  must be answered alike. Out: numbers as it goes; --out JSON {passed, failed}; exit 1 on a difference. The seed is printed;
- *  --seed S --world W repeats a world. A share runs in `make test` (engine/oracle/noninterference.test.ts). */
+/** Tests non-interference: sends --queries random requests of roles to two databases that differ only in rows and columns the role may
+ *  not see, and compares the answers. Out: progress; --out JSON {passed, failed}; exit 1 on a difference. The seed is printed; --seed S
+ *  --world W repeats a world. A smaller run is part of `make test` (engine/oracle/noninterference.test.ts). */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

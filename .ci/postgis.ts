@@ -1,5 +1,5 @@
-/** An installed Postgres that has PostGIS, for the checks that need it: npm's binaries are without.
- *  Debian's layout: /usr/lib/postgresql/15/bin and /usr/share/postgresql/15/extension. */
+/** Finds an installed Postgres that has PostGIS, which npm's binaries do not have. It expects Debian's layout:
+ *  /usr/lib/postgresql/15/bin and /usr/share/postgresql/15/extension. */
 import { existsSync, globSync } from 'node:fs';
 
 export function binariesWithPostgis(): string {

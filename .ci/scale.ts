@@ -23,11 +23,11 @@ const { values: options } = parseArgs({
     tables: { type: 'string', default: '5000' },
     edits: { type: 'string', default: '100' },
     idle: { type: 'string', default: '60' },
-    /** What the operator says. */
+    /** Prints the log of the operator. */
     log: { type: 'boolean', default: false },
-    /** Folders for profiles of the processor. */
+    /** The folder for CPU profiles. */
     profile: { type: 'string' },
-    /** Of the operator; what Node makes of the memory limit of its container. */
+    /** The heap limit of the operator, which Node derives from the memory limit of its container. */
     'node-options': { type: 'string', default: '--max-old-space-size=192 --max-semi-space-size=4' },
   },
 });
@@ -177,7 +177,7 @@ function profileOptions(name: string): string {
   return options.profile === undefined ? '' : `--cpu-prof --cpu-prof-dir=${join(options.profile, name)}`;
 }
 
-/** Looks every so often until it is ended. */
+/** Repeats a measurement until `end` is called, which returns the highest value. */
 function highest(look: () => number): { readonly end: () => number } {
   let most = look();
   const timer = setInterval(() => {
@@ -196,7 +196,7 @@ function memoryMb(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
 }
 
-/** Of the process and all its threads, in hundredths as Linux counts. */
+/** Returns the CPU time of the process with all its threads, in seconds; Linux counts hundredths. */
 function cpuSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
   return (Number(fields[11]) + Number(fields[12])) / 100;

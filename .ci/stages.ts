@@ -71,7 +71,7 @@ console.log(`${minutes(Date.now() - startedAt)} in all`);
 console.log(`${sum('passed')} passed, ${sum('failed')} failed`);
 process.exitCode = sum('failed') > 0 ? 1 : 0;
 
-/** `make test`. Failed files are repeated by themselves, which .ci/again.ts notes in its log. */
+/** Runs `make test`. Files that fail are repeated one after another (.ci/again.ts), and the summary names them. */
 async function unit(): Promise<Outcome> {
   const report = join(REPORTS, 'unit.json');
   const env = { VITEST_JSON: report };
@@ -90,8 +90,8 @@ async function helmLint(): Promise<Outcome> {
   return status === 0 ? { passed: 1, failed: 0, notes: [] } : failed(log);
 }
 
-/** The stories on a cluster. Those that failed or were not reached are tried once more on another cluster, because a story that failed
- *  may leave things behind. */
+/** Runs the stories on a cluster. Those that failed or were not reached are repeated on another cluster, because a story that failed may
+ *  leave things behind. */
 async function endToEnd(): Promise<Outcome> {
   if (!existsSync(join(SHARED, 'cluster/cluster'))) return missing('cluster');
   const report = join(REPORTS, 'e2e.json');
@@ -111,7 +111,7 @@ async function endToEnd(): Promise<Outcome> {
   return { ...outcome, passed: outcome.passed + before, notes: [...notes, ...outcome.notes] };
 }
 
-/** A script beside this file, judged by the numbers of its report. */
+/** Declares a stage that runs a script beside this file and reads the numbers of its report. */
 function script(
   name: string,
   cores: number,
@@ -130,7 +130,7 @@ function script(
   return { name, cores, run: execute };
 }
 
-/** A run that ended badly without a report, or with every test passed, counts as one failure. */
+/** Returns the numbers of a vitest report. A run that failed without a report, or with all tests passed, counts as one failure. */
 function vitestOutcome(report: string, { status, log }: Finished): Outcome {
   if (!existsSync(report)) return failed(log, `ended with status ${status} and no result`);
   const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, 'utf8')) as VitestReport;
@@ -138,7 +138,7 @@ function vitestOutcome(report: string, { status, log }: Finished): Outcome {
   return { passed: numPassedTests, failed: count, notes: count > 0 ? failuresIn(log) : [] };
 }
 
-/** Names of the files of which a test passed and none failed: after the first failure no further file is begun. */
+/** Returns the names of the files in which a test passed and none failed. After the first failure vitest starts no further file. */
 function passedFiles(report: string): readonly string[] {
   const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as VitestReport;
   return testResults
@@ -165,7 +165,7 @@ function failed(log: string, reason?: string): Outcome {
   return { passed: 0, failed: 1, notes: [...(reason ? [reason] : []), ...failuresIn(log)] };
 }
 
-/** The lines of a log that name a failure, or its last lines where none does. */
+/** Returns the lines of a log that name a failure, or its last lines if none does. */
 function failuresIn(log: string): readonly string[] {
   const lines = readFileSync(log, 'utf8').split('\n').map(plain).filter(Boolean);
   const named = [...new Set(lines.filter((line) => /^(FAIL|FAILED) /.test(line)))];
@@ -174,7 +174,7 @@ function failuresIn(log: string): readonly string[] {
   );
 }
 
-/** Runs a command with its output in a log, of which the last line is the time it took. */
+/** Runs a command with its output in a log. The last line of the log is the time that the command took. */
 async function run(
   { name, command, nice = 0 }: Command,
   env: Record<string, string> = {},
@@ -203,7 +203,7 @@ async function run(
   return { status, log };
 }
 
-/** The stage with a line when it starts and one when it ends. */
+/** Wraps a stage so that it prints a line when it starts and one when it ends. */
 function reported(stage: Stage): Stage {
   const execute = async (): Promise<Outcome> => {
     console.log(`${clock()}  started ${stage.name}`);
@@ -248,7 +248,7 @@ function minutes(milliseconds: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')} min`;
 }
 
-/** The scripts stop what they started; a second signal ends this process at once. */
+/** Sends the signal to all running scripts, which stop what they have started. A second signal ends this process at once. */
 function stop(signal: NodeJS.Signals): void {
   for (const { child } of running.values()) if (child.pid) process.kill(-child.pid, signal);
   process.removeAllListeners(signal);

@@ -1,25 +1,25 @@
-/** Databases for tests: one embedded Postgres a run (testing/setup.ts), a fresh database a test file.
- *  In: the server's URL from vitest's globalSetup. Out: a database of the caller's own, dropped when it says so. */
+/** Creates databases for tests on the Postgres server of the run (testing/setup.ts). In: the server's URL from vitest's globalSetup.
+ *  Out: a database of the caller's own, dropped when the caller says so. */
 import pg from 'pg';
 import { inject } from 'vitest';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Superuser URL of the run's Postgres, database `postgres`. */
+    /** The superuser URL of the run's Postgres, database `postgres`. */
     postgresUrl: string;
   }
 }
 
 export type TestDatabase = {
   readonly url: string;
-  /** Runs SQL text, any number of statements; rows of the last one. */
+  /** Runs any number of SQL statements and returns the rows of the last one. */
   readonly sql: (text: string, values?: readonly unknown[]) => Promise<Record<string, unknown>[]>;
   readonly drop: () => Promise<void>;
 };
 
 let counter = 0;
 
-/** A new empty database with a name of its own. */
+/** Creates an empty database with a name of its own. */
 export async function createDatabase(): Promise<TestDatabase> {
   const server = inject('postgresUrl');
   const name = `test_${process.pid}_${Date.now().toString(36)}_${counter++}`;

@@ -1,6 +1,5 @@
-/** An engine for tests: in this process, on a random port, against a real database.
- *  In: a database URL and any options by their names. Out: its URL, and two ways to ask it something.
- *  Not here: the database (database.ts). */
+/** Starts an engine for tests in this process, on a random port. In: the URL of a real database and any options by name. Out: its URL
+ *  and functions that send GraphQL requests and admin operations. Not here: the database (database.ts). */
 import { randomBytes } from 'node:crypto';
 import { loadOptions } from '../engine/config/load-options.ts';
 import type { Options } from '../engine/config/options.ts';
@@ -9,7 +8,7 @@ import type { Log } from '../engine/observe/sinks.ts';
 
 export type TestEngineOptions = {
   readonly databaseUrl: string;
-  /** What `{from_env}` sees besides the database URL. */
+  /** The environment variables that `{from_env}` can name, besides the database URL. */
   readonly env?: Readonly<Record<string, string>>;
   readonly log?: Log;
 } & { readonly [K in keyof Options]?: Options[K] | undefined };
@@ -25,7 +24,7 @@ export type GraphqlAnswer<T> = {
 export type TestEngine = {
   readonly url: string;
   readonly adminSecret: string;
-  /** As `role` (with the admin secret), or as exactly `headers` say when `role` is null. Default: the administrator. */
+  /** Sends a request as `role` with the admin secret, as the administrator by default, or with exactly `headers` when `role` is null. */
   readonly graphql: <T = Record<string, unknown>>(
     query: string,
     options?: {
@@ -35,7 +34,7 @@ export type TestEngine = {
       readonly headers?: Readonly<Record<string, string>>;
     },
   ) => Promise<GraphqlAnswer<T>>;
-  /** One admin operation, to /v1/metadata unless said otherwise; run_sql goes to /v2/query by itself. */
+  /** Sends one admin operation to /v1/metadata, run_sql to /v2/query, or to `endpoint`. */
   readonly admin: <T = unknown>(
     type: string,
     args: unknown,
@@ -46,12 +45,12 @@ export type TestEngine = {
       readonly headers?: Readonly<Record<string, string>>;
     },
   ) => Promise<{ readonly status: number; readonly body: T }>;
-  /** Any path, with the admin secret. */
+  /** Requests any path with the admin secret. */
   readonly fetch: (path: string, init?: RequestInit) => Promise<Response>;
   readonly close: () => Promise<void>;
 };
 
-/** A client is not told what nobody foresaw; whoever runs the test should be. */
+/** Prints unexpected errors, which clients do not see, for the developer who runs the test. */
 const LOG: Log = {
   observe: (observation) => {
     if (observation.kind === 'unexpected') console.error(observation.error);
@@ -59,7 +58,7 @@ const LOG: Log = {
   flush: () => {},
 };
 
-/** An engine with a random admin secret. */
+/** Starts an engine with a random admin secret. */
 export async function startTestEngine({
   env = {},
   log = LOG,

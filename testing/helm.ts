@@ -1,5 +1,5 @@
-/** Charts rendered by helm itself: `describeHelm` gives tests a function from values to objects. Helm is looked for on PATH and
- *  in KUBEBUILDER_ASSETS; where there is none the tests are skipped, with the reason in their name, and fail when CI=true.
+/** Renders charts with helm: `describeHelm` gives tests a function from values to objects. It looks for helm on PATH and in
+ *  KUBEBUILDER_ASSETS. Without helm the tests are skipped, with the reason in their name; with CI=true they fail.
  *  Not here: a cluster (kube.ts). */
 import { type ExecFileException, execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
@@ -31,7 +31,7 @@ export function describeHelm(name: string, body: (helm: Helm) => void): void {
   else test.skip(`${name} (${reason})`);
 }
 
-/** The one of a kind, or the one with that name among several. */
+/** Returns the only object of a kind, or the one with that name among several. */
 export function find(objects: readonly Rendered[], kind: string, name?: string): Rendered {
   return objects.find((x) => x.kind === kind && (name === undefined || x.metadata.name === name));
 }

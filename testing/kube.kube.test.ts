@@ -1,4 +1,4 @@
-/** The test cluster itself: one that answers, several at once, and nothing left behind. */
+/** Tests the test cluster itself: it answers, several run at once, and none leaves files behind. */
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,6 +1,6 @@
-/** A Kubernetes API server for tests: kube-apiserver and etcd on random ports, in a folder of their own, ready in seconds.
- *  `describeKube` gives one to a test file; where none can be had its tests are skipped, loudly, with the reason in their name,
- *  and fail when CI=true. There are no controllers and no nodes: namespaces never finish terminating, no pod ever runs.
+/** Starts a Kubernetes API server for tests: kube-apiserver and etcd on random ports, in a folder of their own, ready in seconds.
+ *  `describeKube` gives one to a test file. Where none can be started the tests are skipped, with the reason in their name and on
+ *  stderr; with CI=true they fail. There are no controllers and no nodes: namespaces never finish terminating, no pod ever runs.
  *  Not here: where the programs come from (kube/binaries.ts). */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
@@ -17,28 +17,28 @@ import { kubeBinaries } from './kube/binaries.ts';
 
 export type TestKube = {
   readonly url: string;
-  /** File, for an administrator. */
+  /** The kubeconfig file of an administrator. */
   readonly kubeconfig: string;
-  /** Of an administrator (system:masters). */
+  /** The token of an administrator (system:masters). */
   readonly token: string;
-  /** PEM the serving certificate is checked with. */
+  /** The certificate authority of the API server, in PEM. */
   readonly ca: string;
-  /** Standard output of kubectl as the administrator; rejects with what it complained of. */
+  /** Runs kubectl as the administrator and returns its standard output; rejects with its error output. */
   readonly kubectl: (args: readonly string[], input?: string) => Promise<string>;
-  /** One request as the administrator, JSON in and out; it does not throw for what the API server refuses. */
+  /** Sends one request as the administrator, JSON in and out; it does not throw when the API server rejects it. */
   readonly request: (
     method: string,
     path: string,
     body?: unknown,
     contentType?: string,
   ) => Promise<{ readonly status: number; readonly body: KubeBody }>;
-  /** Server-side apply as `tester`, unknown fields refused; throws what the API server says. Plurals are taken to end in s. */
+  /** Applies objects on the server side as `tester`, with strict validation; throws the message of the API server. */
   readonly apply: (...objects: readonly KubeObject[]) => Promise<void>;
-  /** A kubeconfig file for another token, of a ServiceAccount for example. */
+  /** Writes a kubeconfig file for another token, of a ServiceAccount for example. */
   readonly kubeconfigFor: (token: string) => Promise<string>;
-  /** The API server killed, and started again where it was; resolves when it is ready. */
+  /** Kills the API server and starts it again at the same address; resolves when it is ready. */
   readonly restart: () => Promise<void>;
-  /** What ServiceAccounts have asked of it, in the order of the answers. */
+  /** Returns the requests of ServiceAccounts, in the order of the answers. */
   readonly audit: () => Promise<readonly AuditEntry[]>;
   readonly stop: () => Promise<void>;
 };
@@ -67,7 +67,7 @@ export type KubeObject = {
 export type KubeBody = any;
 
 const AUDIT_LOG = 'audit.log';
-/** Tests act as administrators, whom this leaves out. A watch is answered when it begins. */
+/** Records the requests of ServiceAccounts only, because tests act as administrators. A watch is recorded when it begins. */
 const AUDIT_POLICY = {
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',
@@ -76,10 +76,10 @@ const AUDIT_POLICY = {
 };
 
 const READY_WITHIN_MS = 90_000;
-/** Ports are found free and then taken; another process may be quicker. */
+/** The number of attempts to start: another process may take a port between the check that it is free and its use. */
 const MOST_TRIES = 3;
 
-/** A `describe` whose tests have a cluster of their own. */
+/** Declares a `describe` whose tests have a cluster of their own. */
 export async function describeKube(name: string, body: (kube: () => TestKube) => void): Promise<void> {
   const binaries = await kubeBinaries();
   if ('missing' in binaries) {
@@ -164,7 +164,7 @@ function startEtcd(binaries: string, folder: string, clientPort: number, peerPor
   ]);
 }
 
-/** What starts it, as often as wanted. */
+/** Returns a function that starts the API server and can be called again. */
 async function apiServer(
   binaries: string,
   folder: string,
@@ -221,7 +221,7 @@ async function becomeReady(url: string, children: readonly ChildProcess[], folde
   }
 }
 
-/** Readiness is no secret, and the certificate is not trusted yet. */
+/** Returns true when the API server is ready. No credentials are needed, and the certificate is not trusted yet. */
 function isReady(url: string): Promise<boolean> {
   return new Promise((resolve) => {
     const asked = request(`${url}/readyz`, { rejectUnauthorized: false, agent: false }, (response) => {
@@ -298,7 +298,7 @@ function output(program: string, args: readonly string[], input: string): Promis
   });
 }
 
-/** Where an object lives in the API. */
+/** Returns the path of an object in the API. */
 export function pathOf({ apiVersion, kind, metadata }: KubeObject): string {
   const group = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const where = metadata.namespace === undefined ? '' : `/namespaces/${metadata.namespace}`;
@@ -354,7 +354,7 @@ async function killed(child: ChildProcess): Promise<void> {
   await gone;
 }
 
-/** Held open together, so that no two are the same. */
+/** Finds free ports. All are open at the same time, so that no two are equal. */
 async function freePorts(count: number): Promise<readonly number[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, async () => {

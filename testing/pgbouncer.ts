@@ -1,5 +1,5 @@
-/** A pgbouncer for tests, in transaction mode, with fewer connections to the database than tests use: whoever needs two
- *  statements on one connection without a transaction around them is found out. Debian: package `pgbouncer`. */
+/** Starts a pgbouncer for tests in transaction mode, with fewer connections to the database than tests use. Code that needs two
+ *  statements on one connection without a transaction fails behind it. Debian: package `pgbouncer`. */
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
 export type Pgbouncer = {
-  /** Of the same database, through it. */
+  /** The URL of the same database through pgbouncer. */
   readonly url: string;
   readonly close: () => Promise<void>;
 };

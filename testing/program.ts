@@ -1,15 +1,15 @@
-/** `pergola` as a process of its own, for tests of how it starts, complains and stops.
- *  In: arguments and environment. Out: what it says, its URL once it serves, and its exit code; `killAll` for the end of the file.
- *  Not here: engines in this process (engine.ts), what a process needs (engine-apart.ts). */
+/** Starts `pergola` as a process of its own, for tests of how it starts, reports errors and stops. In: arguments and environment.
+ *  Out: its output, its URL once it serves, and its exit code; `killAll` for the end of a test file.
+ *  Not here: engines in this process (engine.ts), engines whose memory is measured (engine-apart.ts). */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export type Program = {
   readonly child: ChildProcess;
   readonly output: { stdout: string; stderr: string };
-  /** Its exit code; null when a signal ended it. */
+  /** Resolves to the exit code, or null when a signal ended the process. */
   readonly ended: Promise<number | null>;
-  /** Resolves to the engine's URL; fails when it ends instead. */
+  /** Resolves to the engine's URL; fails when the process ends first. */
   readonly serves: () => Promise<string>;
 };
 

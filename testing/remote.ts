@@ -1,5 +1,5 @@
-/** GraphQL services for tests: real HTTP servers with a schema of the test's own, that note what they were asked and can be made
- *  to misbehave. Not here: the engine that asks them (engine.ts). */
+/** Starts GraphQL services for tests: real HTTP servers with a schema of the test's own, which record the requests they receive and can
+ *  be made to misbehave. Not here: the engine that calls them (engine.ts). */
 
 import { on, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -18,32 +18,32 @@ export type AskedRemote = {
 
 export type RemoteService = {
   readonly url: string;
-  /** Requests that were no introspection, in order. */
+  /** The requests except introspection, in order. */
   readonly asked: readonly AskedRemote[];
-  /** TCP connections so far. */
+  /** The number of TCP connections so far. */
   readonly connections: () => number;
-  /** Answers in its place from now on; null: the schema does again. */
+  /** Replaces the answers from now on; null restores the answers of the schema. */
   readonly misbehave: (handle: ((request: IncomingMessage, response: ServerResponse) => void) | null) => void;
-  /** Takes WebSockets of this sub-protocol from now on, and no others. */
+  /** Accepts only WebSockets of this sub-protocol from now on. */
   readonly takeSockets: (protocol: string, handle: (socket: RemotePeer) => void) => void;
-  /** Headers of its answers. */
+  /** The headers of the answers. */
   readonly headers: Record<string, string | string[]>;
   /** Replaces the schema. */
   readonly serve: (sdl: string, resolvers?: Resolvers) => void;
   readonly close: () => Promise<void>;
 };
 
-/** The other end of an engine's socket; it says exactly what it is told. */
+/** The server's end of a WebSocket from the engine; it sends exactly what the test gives it. */
 export type RemotePeer = {
   readonly socket: WebSocket;
   readonly headers: IncomingMessage['headers'];
   readonly closed: Promise<unknown>;
   readonly send: (message: unknown) => void;
-  /** What it was told, and the next of that. */
+  /** Resolves to the next message from the engine. */
   readonly next: () => Promise<{ readonly type: string; readonly id?: string; readonly payload?: unknown }>;
 };
 
-/** Resolvers by `Type.field`; other fields are properties of their parents. */
+/** The resolvers by `Type.field`; other fields are properties of their parents. */
 export async function startRemote(sdl: string, resolvers: Resolvers = {}): Promise<RemoteService> {
   const asked: AskedRemote[] = [];
   const headers: Record<string, string | string[]> = {};

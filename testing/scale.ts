@@ -1,6 +1,6 @@
-/** Many Table resources for one engine, and how long the operator takes over them: made as fast as the API server takes them,
- *  watched until they are Ready, edited one after the other. All of it over one keep-alive client, the operator's own transport.
- *  In: a transport, a namespace with an Engine `main`. Not here: what runs (.ci/scale.ts, deploy/e2e/scale.e2e.ts), limits. */
+/** Creates thousands of Table resources for one engine as fast as the API server accepts them, waits until they are Ready, and edits
+ *  them one after the other. All requests use one keep-alive client, the operator's own transport.
+ *  In: a transport, a namespace with an Engine `main`. Not here: the programs that use it (.ci/scale.ts, deploy/e2e/scale.e2e.ts), limits. */
 import { isDeepStrictEqual } from 'node:util';
 import { type CustomResource, GROUP_VERSION } from '../operator/kinds.ts';
 import { type KubeObject, Reflector } from '../operator/kubernetes/reflector.ts';
@@ -9,11 +9,11 @@ import type { Transport } from '../operator/kubernetes/transport.ts';
 
 export const ROLES = ['reader', 'author', 'auditor'] as const;
 const COLUMNS = ['id', 'title', 'owner', 'amount', 'details', 'created_at', 'previous_id'];
-/** How many requests are under way at once. */
+/** The number of concurrent requests. */
 const LANES = 16;
 
-/** Tables t0, t1, …, each but the first referring to the one before. Statements of some hundred tables each: one of all of them
- *  would hold more locks than Postgres has by itself. */
+/** Returns statements that create tables t0, t1, …, each with a reference to the one before. Each statement creates a few hundred
+ *  tables: one for all would hold more locks than Postgres allows by default. */
 export function schemaOf(count: number): readonly string[] {
   const tables = Array.from(
     { length: count },
@@ -52,14 +52,14 @@ export class ManyTables {
     this.#reflector.start();
   }
 
-  /** Resolves when the API server has them all. */
+  /** Creates so many resources; resolves when the API server has accepted all of them. */
   async create(count: number): Promise<void> {
     await inLanes(count, async (i) => {
       await this.#transport.send({ method: 'POST', path: this.#path, body: tableResource(i) });
     });
   }
 
-  /** Until so many are Ready at their own generation. */
+  /** Resolves when so many are Ready at their current generation. */
   async ready(count: number): Promise<void> {
     await this.#until(() => this.readyCount >= count);
   }
@@ -68,7 +68,7 @@ export class ManyTables {
     return this.#ready.size;
   }
 
-  /** Hides a column of one table from one role, or shows it again; milliseconds from the request until it is Ready so. */
+  /** Hides a column of one table from one role, or shows it again. Returns the milliseconds from the request until it is Ready. */
   async edit(i: number): Promise<number> {
     const path = `${this.#path}/t${i}`;
     const shown = await this.#transport.send<CustomResource>({ method: 'GET', path });

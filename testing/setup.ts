@@ -1,6 +1,6 @@
-/** Starts the run's Postgres once, before any test file, and stops it after the last.
- *  PERGOLA_TEST_POSTGRES names a running server to use instead, PERGOLA_TEST_POSTGRES_BIN the folder of an installed
- *  server's `initdb` and `postgres`: another version of Postgres, or one with PostGIS. */
+/** Starts the Postgres server of a run once, before any test file, and stops it after the last.
+ *  PERGOLA_TEST_POSTGRES names a running server to use instead. PERGOLA_TEST_POSTGRES_BIN names the folder with `initdb` and `postgres`
+ *  of an installed server, of another version or with PostGIS. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-/** A Postgres for tests that takes encrypted connections, and the certificates around it, made by `openssl` when it starts.
- *  User `postgres` may connect either way, `secret` only encrypted, `bare` only plainly, `certified` only with a certificate.
+/** Starts a Postgres for tests that accepts encrypted connections, with certificates that `openssl` creates at the start. User `postgres`
+ *  may connect either way, `secret` only encrypted, `bare` only plainly, `certified` only with a certificate.
  *  Not here: the Postgres of the run (setup.ts). PostgreSQL manual, "Secure TCP/IP Connections with SSL". */
 import { execFileSync } from 'node:child_process';
 import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,9 +9,9 @@ import pg from 'pg';
 import { startEmbeddedPostgres } from '../bin/embedded-postgres.ts';
 
 export type TlsPostgres = {
-  /** At 127.0.0.1, which its certificate does not name. */
+  /** The URL with 127.0.0.1, which the certificate does not name. */
   readonly url: string;
-  /** Certificates and keys, in PEM. */
+  /** The certificates and keys, in PEM. */
   readonly pem: Readonly<Record<'ca' | 'otherCa' | 'cert' | 'key' | 'lockedKey', string>>;
   readonly close: () => Promise<void>;
 };
@@ -57,7 +57,7 @@ export async function startTlsPostgres(): Promise<TlsPostgres> {
   };
 }
 
-/** The server is `localhost`, the client `certified`. */
+/** Creates certificates: the server is `localhost`, the client `certified`. */
 function makeCertificates(folder: string) {
   mkdirSync(folder);
   const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
@@ -110,7 +110,7 @@ async function onServer(url: string, statements: readonly string[], ssl?: object
   }
 }
 
-/** A reload is read by each server process in its own time. */
+/** Waits until the server accepts an encrypted connection, because its processes reload the settings one after another. */
 async function untilEncrypted(url: string): Promise<void> {
   for (let left = 200; ; left--) {
     try {

@@ -1,4 +1,4 @@
-/** A GraphQL client over a WebSocket for tests, in either sub-protocol; it says exactly what it is told.
+/** A GraphQL client over a WebSocket for tests, in either sub-protocol; it sends exactly what the test gives it.
  *  In: URL, sub-protocol (null sends no header), handshake headers. Out: messages in order, and the close code. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
@@ -9,9 +9,9 @@ export type TestSocket = {
   readonly protocol: string;
   readonly socket: WebSocket;
   readonly send: (message: unknown) => void;
-  /** The next message that is no sign of life; fails when none comes in time. */
+  /** Resolves to the next message except keep-alives; fails when none arrives in time. */
   readonly next: (timeoutMs?: number) => Promise<Message>;
-  /** Messages that came in the given time. */
+  /** Resolves to the messages that arrive within the given time. */
   readonly during: (ms: number) => Promise<readonly Message[]>;
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
   readonly close: () => void;

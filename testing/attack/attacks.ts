@@ -72,7 +72,7 @@ export const ATTACKS: readonly Attack[] = [
   },
 ];
 
-/** Half of them say nothing at all, half have become WebSockets and say nothing then. */
+/** Opens sockets that send nothing; half of them become WebSockets first. */
 async function idleSockets(url: URL, count: number): Promise<End> {
   const sockets: Socket[] = [];
   for (let i = 0; i < count; i++) {
@@ -84,7 +84,7 @@ async function idleSockets(url: URL, count: number): Promise<End> {
   return () => endAll(sockets);
 }
 
-/** Headers, and bodies after them, that arrive a byte a second. */
+/** Sends headers, and then bodies, at one byte a second. */
 async function dribble(url: URL, count: number): Promise<End> {
   const sockets: Socket[] = [];
   for (let i = 0; i < count; i++) {
@@ -115,7 +115,7 @@ async function bodies(url: URL, count: number, headers: readonly string[]): Prom
   });
 }
 
-/** The header of a masked text frame says 100 MiB; its body follows. */
+/** Sends a masked text frame whose header announces 100 MiB, and its body. */
 async function frames(url: URL, count: number): Promise<End> {
   const header = Buffer.alloc(14);
   header.set([0x81, 0xff]);
@@ -141,7 +141,7 @@ async function stream(
   return () => endAll(sockets);
 }
 
-/** Writes as fast as the other side takes it, until `bytes` are written or the socket is closed. */
+/** Writes as fast as the other side reads, until `bytes` are written or the socket is closed. */
 async function pour(socket: Socket, chunk: Buffer, bytes: number): Promise<void> {
   const closed = new Promise((resolve) => socket.once('close', resolve));
   for (let sent = 0; sent < bytes && socket.writable; sent += chunk.length) {
@@ -150,7 +150,7 @@ async function pour(socket: Socket, chunk: Buffer, bytes: number): Promise<void>
   }
 }
 
-/** Subscriptions with a variable of their own each, so that no two results are the same question. */
+/** Opens subscriptions with a different variable each, so that no two share a result. */
 async function subscribers(
   url: URL,
   { sockets: count, each, isReading }: { sockets: number; each: number; isReading: boolean },
@@ -177,7 +177,7 @@ async function subscribers(
   };
 }
 
-/** Every client asks for what takes long, and is gone a little later. */
+/** Sends slow statements from many clients and disconnects them a little later. */
 async function hangUps(url: URL, count: number): Promise<End> {
   const body = JSON.stringify({ query: SLOW });
   for (let i = 0; i < count; i++) {
@@ -222,7 +222,7 @@ function upgrade(url: URL): string {
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
-/** The clients are gone half a second after they asked; Postgres is given three more. */
+/** Returns a problem when a statement of a disconnected client still runs. Clients disconnect after half a second; Postgres gets three more. */
 async function noStatementGoesOn({ database }: World): Promise<readonly string[]> {
   await sleep(3_500);
   const { rows } = await database.query<{ count: number }>(

@@ -1,5 +1,5 @@
-/** `pergola serve` with the memory the chart gives it: 512 MiB, by a control group where one can be made, else by a heap limit.
- *  In: database URL, flags. Out: URL, what its process uses, and a way to stop it. */
+/** Starts `pergola serve` with the chart's memory limit of 512 MiB: by a control group where one can be created, otherwise by a heap limit.
+ *  In: database URL, flags. Out: its URL, the memory of its process, and a way to stop it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { freePort } from '../../bin/embedded-postgres.ts';

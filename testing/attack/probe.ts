@@ -1,19 +1,19 @@
-/** What an ordinary client sees of an attacked engine: /healthz and a query, each on a new connection, several times a second.
- *  Out: what was late or failed. Not here: the attack. */
+/** Probes an attacked engine as an ordinary client: /healthz and a query, each on a new connection, several times a second.
+ *  Out: the answers that were late or failed. Not here: the attack. */
 import { request } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const PAUSE_MS = 200;
-/** A probe that has no answer after this time is given up. */
+/** The time after which an unanswered probe counts as failed. */
 const GIVE_UP_MS = 10_000;
 
 export type Probes = {
-  /** How many were answered well, and the slowest of them in ms. */
+  /** The number of correct answers in time, and the slowest of them in milliseconds. */
   readonly answered: number;
   readonly slowestMs: number;
   readonly failures: readonly string[];
-  /** Right answers that came after the limit. */
+  /** Correct answers that arrived after the limit. */
   readonly late: readonly string[];
 };
 
@@ -23,7 +23,7 @@ const KINDS = [
   { path: '/v1/graphql', method: 'POST', body: QUERY },
 ] as const;
 
-/** Probes until `until` settles; what takes longer than `limitMs` is late. */
+/** Probes until `until` settles. An answer after more than `limitMs` is late. */
 export async function probe(url: string, limitMs: number, until: Promise<unknown>): Promise<Probes> {
   let isOver = false;
   void until.finally(() => {

@@ -1,6 +1,6 @@
-/** Attacks an engine with 512 MiB, one attack after another, and judges each: the engine lives, its memory stays below the limit,
- *  and an ordinary client has its answers within a second throughout. In: a Postgres. Out: a verdict for each attack.
- *  An engine that has ended is started again. Not here: the attacks (attacks.ts). */
+/** Attacks an engine with 512 MiB, one attack after another, and judges each: the engine survives, its memory stays below the limit, and
+ *  an ordinary client is answered within a second throughout. In: a Postgres. Out: a verdict for each attack. An engine that has ended is
+ *  started again. Not here: the attacks (attacks.ts). */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,22 +11,22 @@ import { type Probes, probe } from './probe.ts';
 import { createWorld, type World } from './world.ts';
 
 const ATTACKER = new URL('./attacker.ts', import.meta.url);
-/** An answer is late after this time. */
+/** The time after which an answer is late. */
 const LATE_MS = 1_000;
-/** Rows change this often while an attack is held, which pushes results to every subscriber. */
+/** The interval at which rows change during an attack, which sends a new result to every subscriber. */
 const CHANGE_MS = 500;
-/** An attack that is not up by then is judged as it is. */
+/** The time after which an attack is judged even if it is not fully launched. */
 const LAUNCH_SECONDS = 20;
-/** An attack during which answers were late, and nothing else was wrong, is repeated: another process may have had the processor. */
+/** An attack is repeated if answers were late and nothing else was wrong, because another process may have used the processor. */
 const MOST_TRIES = 3;
 const PAUSE_MS = 3_000;
-/** Failures that are listed, of many alike. */
+/** The number of similar failures that are listed. */
 const MOST_LISTED = 5;
 
 export type Verdict = {
   readonly attack: string;
   readonly problems: readonly string[];
-  /** Nothing was wrong but answers that came late. */
+  /** True when late answers are the only problem. */
   readonly isOnlyLate: boolean;
   readonly tries: number;
   readonly slowestMs: number;

@@ -1,7 +1,6 @@
-/** A person with the admin secret, while the operator works: has tables, permissions, a query collection and an event trigger that
- *  no custom resource speaks of, and keeps changing others, as fast as they are answered.
- *  In: a way to ask /v1/metadata. Out: whether what is theirs is still what it was, byte by byte and in order.
- *  Not here: what happens to the operator (preload.mjs). */
+/** Acts as an administrator who changes metadata by hand while the operator works: has tables, permissions, a query collection and an
+ *  event trigger without custom resources, and keeps changing some of them. In: a function that calls /v1/metadata. Out: whether these
+ *  objects are unchanged, byte by byte and in order. Not here: what happens to the operator (preload.mjs). */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export type Ask = (
@@ -9,14 +8,14 @@ export type Ask = (
   args: unknown,
 ) => Promise<{ readonly status: number; readonly body: unknown }>;
 
-/** Their tables: the first two they leave alone, the third they cannot. */
+/** The tables of the administrator: the first two stay unchanged, the third keeps changing. */
 export const PERSON_SCHEMA = `
 create table mine (id int primary key, owner text, note text);
 create table mine_too (id int primary key, mine_id int references mine, note text);
 create table restless (id int primary key, note text);
 `;
 
-/** Names of their tables and collections. */
+/** The names of these tables and collections. */
 export const THEIRS = ['mine', 'mine_too', 'restless', 'notebook', 'scraps'];
 const PAUSE_MS = 150;
 
@@ -30,7 +29,7 @@ export class Person {
   #theirs = '';
   #restless: Promise<void> | undefined;
   #isTired = false;
-  /** What they did, and was done. */
+  /** The number of changes that succeeded. */
   done = 0;
 
   constructor(ask: Ask) {
@@ -64,7 +63,7 @@ export class Person {
     this.#theirs = await this.#look();
   }
 
-  /** Until `rest`. */
+  /** Changes metadata until `rest` is called. */
   hammer(): void {
     this.#isTired = false;
     this.#restless = this.#goOn();
@@ -76,7 +75,7 @@ export class Person {
     await this.#settle();
   }
 
-  /** Both as they are now and as they were. */
+  /** Returns the objects as they are now and as they were. */
   async compare(): Promise<{ readonly now: string; readonly before: string }> {
     return { now: await this.#look(), before: this.#theirs };
   }
@@ -109,7 +108,7 @@ export class Person {
     if (status === 200) this.done++;
   }
 
-  /** What they fidget with, as they leave it. */
+  /** Brings the table and the collection that keep changing into their final form. */
   async #settle(): Promise<void> {
     await this.#ask('pg_untrack_table', { source: 'default', table: 'restless', cascade: true });
     await this.#ask('drop_query_collection', { collection: 'scraps', cascade: true });

@@ -1,5 +1,5 @@
-/** An operator in a process of its own that chaos has its hands on (preload.mjs). In: its flags. Out: ways to hurt it, and how often
- *  it was. Not here: operators in pods (deploy/e2e/). */
+/** Starts an operator as a process of its own under the control of preload.mjs. In: its flags. Out: functions that cause faults in it, and
+ *  how many it had. Not here: operators in pods (deploy/e2e/). */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -7,15 +7,15 @@ import { createInterface } from 'node:readline';
 export type ChaosTold = {
   readonly starts: number;
   readonly kills: number;
-  /** Writes the engine refused because somebody else's came before. */
+  /** The number of writes that the engine rejected because of a newer version. */
   readonly conflicts: number;
   readonly steps: readonly string[];
 };
 
 export type Supervised = {
-  /** The paths preload.mjs knows. */
+  /** Requests a path of preload.mjs. */
   readonly ask: (path: string) => Promise<ChaosTold>;
-  /** Lines of its log. */
+  /** The lines of the log. */
   readonly lines: readonly string[];
   readonly stop: () => Promise<void>;
 };

@@ -1,6 +1,6 @@
-/** Two replicas on one metadata database, with a second database as another source, written to by several lanes while one
- *  of them, or both, is killed. In: a Postgres. Out: rounds: kill at a moment of chance, wait until nothing is on its way,
- *  start again, and say what does not agree. Not here: what is written (lane.ts), what has to agree (observe.ts). */
+/** Runs two replicas on one metadata database, with a second database as another source. Several lanes write to them while one or both
+ *  are killed. In: a Postgres. Out: rounds: kill at a random moment, wait until nothing runs, start again, and report what disagrees.
+ *  Not here: the requests (lane.ts), what must agree (observe.ts). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type Engine, startEngine } from '../engine-process.ts';
@@ -10,7 +10,7 @@ import { post, type Tally, Writer } from './writer.ts';
 
 export type Round = { readonly killed: number; readonly problems: readonly string[] };
 
-/** A kill comes somewhere in the middle of what follows so many answers, whatever the machine's speed. */
+/** An engine is killed after at most this many answers, during the next request, whatever the speed of the machine. */
 const MOST_ANSWERS = 16;
 const LANES = 6;
 
@@ -105,7 +105,7 @@ export class Arena {
     return startEngine(environment, 'ignore');
   }
 
-  /** Postgres ends what a killed engine had begun, or commits what it had been told to. */
+  /** Waits until Postgres has ended or committed the transactions of a killed engine. */
   async #untilQuiet(): Promise<void> {
     for (;;) {
       const found = await this.#databases!.default.query(
@@ -138,7 +138,7 @@ export class Arena {
   }
 }
 
-/** Between 0 and 1, the same for the same seed (mulberry32). */
+/** Returns a generator of numbers between 0 and 1, the same for the same seed (mulberry32). */
 function numbersFrom(seed: number): () => number {
   let state = seed | 0;
   return () => {

@@ -1,17 +1,17 @@
-/** One writer of a crash test: a table of its own with what the metadata says of it, taken from state to state by requests.
- *  In: a state and a number that chooses. Out: the request, and the state it leads to when it is answered with 200; refused,
- *  the state stays; unanswered, it is one of the two. Not here: sending (writer.ts), what really is (observe.ts). */
+/** One writer of a crash test: a table of its own and its metadata, which requests take from state to state. In: a state and a random
+ *  number. Out: the request, and the state after it is answered with 200. A refused request does not change the state; after an
+ *  unanswered one, either state is possible. Not here: sending (writer.ts), reading the real state (observe.ts). */
 
-/** Where tables may be: in the metadata database itself, or in another. */
+/** The sources that tables may be in: the metadata database itself, or another. */
 export const SOURCES = ['default', 'other'] as const;
 export type SourceName = (typeof SOURCES)[number];
 
 export type LaneState = {
-  /** Null while there is none. */
+  /** The name of the table, or null. */
   readonly table: string | null;
   readonly column: string;
   readonly rows: number;
-  /** What the table's comment in the metadata says. */
+  /** The table's comment in the metadata. */
   readonly note: string;
   readonly hasTrigger: boolean;
 };
@@ -21,14 +21,14 @@ export type Lane = { readonly name: string; readonly source: SourceName };
 export type Step = {
   readonly request: { readonly path: '/v1/query' | '/v2/query' | '/v1/metadata'; readonly body: unknown };
   readonly next: LaneState;
-  /** What is asked makes no sense as a whole, and must leave nothing behind. */
+  /** True when the request is invalid as a whole and must have no effect. */
   readonly isWrong?: boolean;
 };
 
 export const ABSENT: LaneState = { table: null, column: '', rows: 0, note: '', hasTrigger: false };
 export const ROLE = 'reader';
 
-/** `serial` is not used twice in a run, so that every name is new. */
+/** Returns the next request. `serial` is not used twice in a run, so that every name is new. */
 export function nextStep(lane: Lane, state: LaneState, choice: number, serial: number): Step {
   if (state.table === null) return make(lane, serial);
   const present = { ...state, table: state.table };
@@ -47,7 +47,7 @@ const STEPS: readonly ((lane: Lane, state: Present, serial: number) => Step)[] =
   drop,
 ];
 
-/** SQL and metadata in one request. */
+/** Creates a table by SQL, and its metadata, in one request. */
 function make(lane: Lane, serial: number): Step {
   const [table, column] = [`${lane.name}_${serial}`, `c_${serial}`];
   const permission = { columns: ['id', column], filter: {} };
@@ -89,7 +89,7 @@ function note({ source }: Lane, state: Present, serial: number): Step {
   return { request: { path: '/v1/metadata', body: { type: 'pg_set_table_customization', args } }, next };
 }
 
-/** The metadata and a trigger of the database, made or dropped together. */
+/** Creates or drops an event trigger, in the metadata and as a trigger of the database. */
 function trigger({ name, source }: Lane, state: Present): Step {
   const args = { source, name: `on_${name}` };
   const body = state.hasTrigger

@@ -1,6 +1,6 @@
-/** What is true of the lanes once nothing is on its way: what the databases hold, what each engine says the metadata is, and
- *  what it answers to a role. Out: problems, none when all agree with each other and with what was acknowledged.
- *  Not here: how it came to be (writer.ts). */
+/** Compares the lanes with reality once no request runs: the contents of the databases, the metadata that each engine returns, and its
+ *  answers to a role. Out: problems; none when all agree with each other and with the acknowledged requests.
+ *  Not here: sending the requests (writer.ts). */
 import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
 import { ABSENT, type LaneState, ROLE, type SourceName } from './lane.ts';
@@ -22,7 +22,7 @@ type Document = {
   };
 };
 
-/** Settles what each lane is in, too. */
+/** Returns the problems of all lanes, and sets the state of each lane to the one found. */
 export async function problemsOf(
   writers: readonly Writer[],
   urls: readonly string[],
@@ -105,7 +105,7 @@ async function countOf(client: pg.Client, table: string): Promise<number> {
   return found.rows[0].n;
 }
 
-/** As the role sees it through GraphQL: the rows there are, by the column's name of now. */
+/** Returns true when the role receives all rows through GraphQL, under the current name of the column. */
 async function isAnswered(url: string, { table, column, rows }: LaneState): Promise<boolean> {
   if (table === null) return true;
   const answer = await post(
@@ -122,7 +122,7 @@ async function storedVersion(client: pg.Client): Promise<number> {
   return found.rows[0].version;
 }
 
-/** The document once the engine has heard of the version. */
+/** Returns the document of an engine once it has loaded the version. */
 async function documentAt(url: string, version: number): Promise<Document> {
   for (;;) {
     const answer = await post(`${url}/v1/metadata`, { type: 'export_metadata', version: 2, args: {} });

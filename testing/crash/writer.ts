@@ -1,13 +1,12 @@
-/** Sends a lane's requests one after the other and keeps what must be true of it: after a request that was answered one
- *  state, after one that was not either of two. In: where to send, numbers by chance. Out: states, and what was answered.
- *  Not here: the requests (lane.ts). */
+/** Sends the requests of a lane one after the other and records its possible states: one after an answered request, two after an
+ *  unanswered one. In: a URL, random numbers. Out: states, and counts of the answers. Not here: the requests (lane.ts). */
 import { ABSENT, type Lane, type LaneState, nextStep } from './lane.ts';
 
 export type Tally = { acknowledged: number; refused: number; overtaken: number; unanswered: number };
 
 export class Writer {
   readonly lane: Lane;
-  /** The states the lane may be in; one while nothing is on its way. */
+  /** The possible states of the lane; one while no request runs. */
   possible: readonly LaneState[] = [ABSENT];
   readonly problems: string[] = [];
 
@@ -15,12 +14,12 @@ export class Writer {
     this.lane = lane;
   }
 
-  /** One after the other until it is told to stop, or the engine does not answer. */
+  /** Sends requests one after the other until `goesOn` returns false or the engine does not answer. */
   async writeWhile(goesOn: () => boolean, { url, choose, serial, tally }: WriteOptions): Promise<void> {
     while (goesOn() && (await this.#writeOne(url(), choose(), serial(), tally)));
   }
 
-  /** Was it answered? */
+  /** Returns true when the request was answered. */
   async #writeOne(url: string, choice: number, serial: number, tally: Tally): Promise<boolean> {
     const [state] = this.possible;
     const step = nextStep(this.lane, state!, choice, serial);
@@ -48,7 +47,7 @@ export type WriteOptions = {
   readonly tally: Tally;
 };
 
-/** Null where no whole answer came. */
+/** Sends a request; returns null when no complete answer arrives. */
 export async function post(
   url: string,
   body: unknown,

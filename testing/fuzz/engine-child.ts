@@ -1,5 +1,5 @@
-/** The engine a fuzz run asks, in a process of its own so that its memory is its alone and its end is seen.
- *  In: the database's URL. Out, as messages: where it listens, what nobody foresaw, and its memory after a collection. */
+/** Runs the engine of a fuzz run in a process of its own, so that its memory and its exit can be observed. In: the database's URL.
+ *  Out, as messages: its URL, unexpected errors, and its memory after a garbage collection. */
 import { loadOptions } from '../../engine/config/load-options.ts';
 import { startEngine } from '../../engine/main.ts';
 

@@ -1,5 +1,5 @@
-/** GraphQL documents along a schema: fields that are there with arguments of their types, mostly, and damage. In: choices.
- *  Out: text and variables. Not here: what is asked by roles on purpose (engine/oracle). GraphQL spec, "Language". */
+/** Generates GraphQL documents from a schema: mostly existing fields with arguments of their types, and damaged text. In: choices.
+ *  Out: text and variables. Not here: requests that test permissions (engine/oracle). GraphQL spec, "Language". */
 import {
   type GraphQLArgument,
   type GraphQLInputType,

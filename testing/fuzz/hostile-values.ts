@@ -1,12 +1,12 @@
-/** Values along a JSON Schema, mostly of its shape and sometimes not: names that exist where a name belongs, so that a request
- *  gets past the door, and what nobody would send in a place or two. In: choices. Out: JSON values. */
+/** Generates values from a JSON Schema, most of them valid: existing names where a name belongs, so that a request passes the first
+ *  checks, and an invalid or extreme value in a position or two. In: choices. Out: JSON values. */
 
 import { numberFrom } from '../../engine/json/number.ts';
 import type { JsonSchema } from '../../engine/metadata/walk-schema.ts';
 import type { Choices } from '../../engine/oracle/testing/choices.ts';
 import { hostileJson, hostileText } from '../../engine/oracle/testing/hostile.ts';
 
-/** Nothing is looked for in a statement here (engine/oracle does); the texts need some marker. */
+/** A marker that the texts need. Statements are not searched for it here; engine/oracle does that. */
 const MARKER = 'fuzz';
 
 export const anyText = (choices: Choices): string => hostileText(choices, MARKER);
@@ -41,7 +41,7 @@ const NAMES = [
 ];
 const QUERIES = ['{ author { id } }', 'query authors { book { title } }', 'mutation { __typename }', '{', ''];
 
-/** What a property of that name mostly holds. */
+/** The usual contents of a property, by its name. */
 const TEXTS: Readonly<Record<string, readonly string[]>> = {
   source: ['default', 'default', 'default', 'nothing'],
   schema: ['public', 'public', 'pergola', 'pg_catalog'],
@@ -120,7 +120,7 @@ const TEXTS: Readonly<Record<string, readonly string[]>> = {
   order_by: ['asc', 'desc'],
 };
 
-/** Where a whole number belongs: around the ends of `int`, `bigint`, timers and what JavaScript tells apart. */
+/** Integers around the limits of `int`, `bigint`, timers and exact JavaScript numbers. */
 const HOSTILE_INTEGERS: readonly unknown[] = [
   -1,
   1.5,
@@ -174,7 +174,7 @@ function objectOf(
   return Object.fromEntries([...known, ...patterned]);
 }
 
-/** A boolean expression of sorts. */
+/** Generates a boolean expression, valid or not. */
 function condition(choices: Choices, depth: number): unknown {
   const inner = () => condition(choices, depth + 1);
   const value = () =>

@@ -1,6 +1,5 @@
-/** Requests of every kind an engine takes, told by numbers: operations along their schemas, GraphQL along the schema of the
- *  moment, and whatever bytes at every endpoint. In: choices. Out: a request as data, so that it can be shown.
- *  Not here: sending them (send.ts). */
+/** Generates requests of every kind an engine accepts: operations from their schemas, GraphQL from the current schema, and arbitrary bytes
+ *  for every endpoint. In: choices. Out: a request as data, so that it can be printed. Not here: sending requests (send.ts). */
 import type { GraphQLSchema } from 'graphql';
 import { namesAt, OPERATION_NAMES, OPERATIONS } from '../../engine/metadata/operations.ts';
 import { asJsonSchema } from '../../engine/metadata/walk-schema.ts';
@@ -20,14 +19,14 @@ export type HttpRequest = {
 export type FuzzRequest =
   | HttpRequest
   | { readonly kind: 'raw'; readonly bytes: string }
-  /** A request whose client is gone before the answer: after `sent` bytes of it, or after all of it. */
+  /** A request whose client disconnects before the answer: after `sent` bytes of it, or after all of it. */
   | { readonly kind: 'abandoned'; readonly request: HttpRequest; readonly sent: number | null }
   | {
       readonly kind: 'websocket';
       readonly path: string;
       readonly protocol: string;
       readonly messages: readonly string[];
-      /** The client vanishes instead of closing. */
+      /** True when the client terminates the connection instead of closing the WebSocket. */
       readonly isCut: boolean;
     }
   | { readonly kind: 'directory'; readonly files: Readonly<Record<string, string>> };
@@ -57,7 +56,7 @@ const METHODS = ['POST', 'GET', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'] as 
 const ADMIN_ENDPOINTS = ['/v1/query', '/v1/metadata', '/v2/query'] as const;
 const GRAPHQL_PATHS = ['/v1/graphql', '/v1/graphql', '/v1alpha1/graphql', '/v1beta1/relay'] as const;
 
-/** Seldom, so that what comes after them in a block still finds something. */
+/** Operations that are rare, because they delete what later requests of a block use. */
 const ENDS_WORLD: ReadonlySet<string> = new Set([
   'clear_metadata',
   'replace_metadata',
@@ -224,7 +223,7 @@ function subscriptionOf(start: string, id: number): string {
   return JSON.stringify({ type: start, id: String(id), payload });
 }
 
-/** An ordinary request that nobody waits for; some of them take long. */
+/** Generates an ordinary request whose client disconnects; some of them take long. */
 function abandoned(choices: Choices, ground: Ground): FuzzRequest {
   const slow = () =>
     post(choices, '/v2/query', {
@@ -236,7 +235,7 @@ function abandoned(choices: Choices, ground: Ground): FuzzRequest {
   return { kind: 'abandoned', request, sent };
 }
 
-/** More fields than a row of Postgres has columns, at the root, in a row, or as conditions. */
+/** Generates more fields than a row of Postgres has columns, at the root, in a row, or as conditions. */
 function manyFields(choices: Choices): HttpRequest {
   const count = choices.of([99, 101, 1_600, 1_665, 3_000]);
   const repeated = (one: (i: number) => string) => Array.from({ length: count }, (_, i) => one(i)).join(' ');
@@ -251,7 +250,7 @@ function manyFields(choices: Choices): HttpRequest {
   return post(choices, choices.of(GRAPHQL_PATHS), { query });
 }
 
-/** A directory of the world's own metadata with damage done to it. */
+/** Generates a damaged directory of the world's own metadata. */
 function directory(choices: Choices, ground: Ground): FuzzRequest {
   const files = Object.fromEntries(ground.directory);
   const names = Object.keys(files);
@@ -333,7 +332,7 @@ function secretHeaders(choices: Choices): Record<string, string> {
   return choices.chance(4) ? role : { 'x-engine-admin-secret': ADMIN_SECRET, ...role };
 }
 
-/** What a client can send as a header at all. RFC 9110, 5.5. */
+/** Generates a header value from the characters that a client can send. RFC 9110, 5.5. */
 function anyHeader(choices: Choices): string {
   return anyText(choices)
     .replaceAll(/[^\t\u0020-\u007e\u0080-\u00ff]/g, '?')
@@ -367,7 +366,7 @@ function bodyOf(choices: Choices, body: unknown): string {
   ])();
 }
 
-/** Cut, doubled, or with something in the middle. */
+/** Damages a text: cut, doubled, or with something inserted. */
 function damaged(text: string, choices: Choices): string {
   const at = choices.below(text.length + 1);
   const end = at + choices.below(20);

@@ -1,6 +1,6 @@
-/** A fuzz run: blocks of requests, each of which begins with the same world and its own seed, so that one block alone repeats
- *  what it found. In: a Postgres, seed, how many. Out: problems with the requests before them, and memory after each block.
- *  Not here: what is sent (requests.ts) and judged (send.ts). */
+/** Runs blocks of fuzz requests. Each block begins with the same world and its own seed, so that a single block repeats what it found.
+ *  In: a Postgres, a seed, the number of blocks. Out: problems with their requests, and memory after each block.
+ *  Not here: the requests (requests.ts) and how answers are judged (send.ts). */
 import fc from 'fast-check';
 import { buildClientSchema, getIntrospectionQuery } from 'graphql';
 import { toDirectory } from '../../engine/metadata/directory.ts';
@@ -12,9 +12,9 @@ import { ADMIN_SECRET, Subject } from './subject.ts';
 import { admin, rebuild } from './world.ts';
 
 export const BLOCK_SIZE = 500;
-/** Numbers a request is told by. */
+/** The number of random numbers that a request is generated from. */
 const NUMBERS = 250;
-/** Requests on their way at once. */
+/** The number of concurrent requests. */
 const AT_ONCE = 6;
 
 export type Problem = { readonly block: number; readonly what: string; readonly request: string };
@@ -24,7 +24,7 @@ export type Block = {
   readonly memoryMb: number;
 };
 
-/** Blocks `from` and after; an engine that has ended is started again. */
+/** Runs the blocks from `from` on. An engine that has ended is started again. */
 export async function* fuzz(
   databaseUrl: string,
   options: { readonly seed: number; readonly from: number; readonly blocks: number },
@@ -69,7 +69,7 @@ async function runBlock(
   return problems;
 }
 
-/** What requests are made along: the schema and the metadata of the world. */
+/** Returns the schema and the metadata that requests are generated from. */
 async function groundOf(url: string): Promise<Ground> {
   const response = await fetch(`${url}/v1/graphql`, {
     method: 'POST',

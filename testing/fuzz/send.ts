@@ -1,15 +1,15 @@
-/** Sends a fuzz request and judges the answer: there is one in time, it is what it says it is, and what went wrong has a name.
- *  Out: what is wrong, null when nothing is. Not here: what the engine itself reports (subject.ts). */
+/** Sends a fuzz request and judges the answer: it arrives in time, it is what its headers say, and every failure has an error code.
+ *  Out: the problem, or null. Not here: the errors that the engine itself reports (subject.ts). */
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { WebSocket } from 'ws';
 import { DirectoryError, fromDirectory } from '../../engine/metadata/read-directory.ts';
 import type { FuzzRequest, HttpRequest } from './requests.ts';
 
-/** How long an answer may take. Generous: what hangs, hangs for ever, and the machine may be busy with others. */
+/** The time limit of an answer. It is generous, because a request that hangs never ends and the machine may be busy. */
 const MOST_MS = 60_000;
 const agent = new Agent({ keepAlive: false });
-/** For whoever has said what there was to say on a socket and only waits for it to end. */
+/** The time a client waits for the end of a socket after it has sent everything. */
 const LINGER_MS = 30;
 
 export function send(url: string, request: FuzzRequest): Promise<string | null> {
@@ -58,7 +58,7 @@ function sendHttp(url: string, { method, path, headers, body }: HttpRequest): Pr
   });
 }
 
-/** Nothing comes back to a client that is gone; what the engine itself reports is judged elsewhere. */
+/** Sends a request and disconnects. There is no answer to judge, only the errors that the engine reports. */
 function abandon(url: string, { request, sent }: Extract<FuzzRequest, { kind: 'abandoned' }>): Promise<null> {
   const { method, path, body } = request;
   const bytes = Buffer.from(body ?? '');
@@ -82,7 +82,7 @@ function judge({ statusCode = 0, headers }: IncomingMessage, text: string, metho
   }
 }
 
-/** Whatever comes back, or nothing. */
+/** Sends bytes and ignores the answer. */
 function sendRaw(url: string, bytes: string): Promise<null> {
   return new Promise((resolve) => {
     const { hostname, port } = new URL(url);

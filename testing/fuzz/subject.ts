@@ -1,4 +1,4 @@
-/** An engine under fuzzing: its process, and what it says while it is asked. Not here: what it is asked (run.ts). */
+/** The engine process of a fuzz run, with the errors it reports. Not here: the requests (run.ts). */
 import { type ChildProcess, fork } from 'node:child_process';
 import type { FromChild } from './engine-child.ts';
 
@@ -29,7 +29,7 @@ export class Subject {
     return new Subject(child, url);
   }
 
-  /** What went wrong since the last call; a process that has ended is the last thing that can. */
+  /** Returns the problems since the last call; the last possible one is that the process has ended. */
   takeProblems(): readonly string[] {
     const taken = this.#unexpected;
     this.#unexpected = [];
@@ -42,7 +42,7 @@ export class Subject {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** After a collection. */
+  /** Returns the memory in MB after a garbage collection. */
   memoryMb(): Promise<number> {
     return new Promise((resolve) => {
       const listen = (message: FromChild) => {

@@ -1,5 +1,5 @@
-/** The small world that is fuzzed: tables and functions, and metadata with something of everything that needs no other server.
- *  Each block of requests begins with it as it is here. */
+/** Creates the small world of a fuzz run: tables, functions, and metadata with something of everything that needs no other server.
+ *  Each block of requests begins with this world. */
 import pg from 'pg';
 import { ADMIN_SECRET } from './subject.ts';
 

@@ -1,7 +1,6 @@
-/** The programs a test cluster consists of: found in KUBEBUILDER_ASSETS, or in the cache, or built into the cache once from the
- *  pinned Go modules beside this file. Out: the folder with etcd, kube-apiserver and kubectl, or why there is none.
- *  `node testing/kube/binaries.ts` builds ahead of the tests, which otherwise do it on first use.
- *  Not here: starting them (../kube.ts). */
+/** Finds the programs of a test cluster in KUBEBUILDER_ASSETS or in the cache, or builds them into the cache once from the pinned Go
+ *  modules beside this file. Out: the folder with etcd, kube-apiserver and kubectl, or the reason why there is none.
+ *  `node testing/kube/binaries.ts` builds ahead of the tests, which otherwise do it on first use. Not here: starting them (../kube.ts). */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -11,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const KUBE_VERSION = '1.35.4';
 
-/** Smallest first, so that a machine that cannot build finds out soon. */
+/** The programs, smallest first, so that a machine that cannot build them fails soon. */
 const PROGRAMS = [
   { name: 'etcd', module: 'etcd', main: 'go.etcd.io/etcd/server/v3' },
   { name: 'kubectl', module: '.', main: 'k8s.io/kubernetes/cmd/kubectl' },
@@ -20,7 +19,7 @@ const PROGRAMS = [
 
 export type KubeBinaries = { readonly folder: string } | { readonly missing: string };
 
-/** Builds when it must, which takes minutes; several processes at once wait for one. Says on stderr what it does. */
+/** Finds the programs, or builds them, which takes minutes; other processes wait for the one that builds. Reports to stderr. */
 export async function kubeBinaries(): Promise<KubeBinaries> {
   const given = process.env['KUBEBUILDER_ASSETS'];
   if (given) {
@@ -60,7 +59,7 @@ async function buildOnce(folder: string): Promise<KubeBinaries> {
   }
 }
 
-/** A file that must be new is made by one process only; who it is stands in it, so that one that was killed holds nobody up. */
+/** Creates the lock file, which only one process can do. The file has the process id, so that the lock of a killed process is removed. */
 async function taken(lock: string): Promise<boolean> {
   try {
     await writeFile(lock, String(process.pid), { flag: 'wx' });
@@ -81,7 +80,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Undefined: it is there now. Otherwise what went wrong. */
+/** Builds a program; returns the problem, or undefined. */
 async function build(
   { name, module, main }: (typeof PROGRAMS)[number],
   folder: string,
