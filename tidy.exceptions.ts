@@ -25,15 +25,6 @@ export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
   'valuesSchema',
   // docs
   'fileOf',
-  // engine/admin
-  'Catalogs',
-  'getSourceKindCapabilities',
-  'introspectRemoteSchema',
-  'mayChangeSchema',
-  'newInconsistencies',
-  'removeRemoteSchema',
-  'requireRemoteSchema',
-  'setFederation',
   // engine/auth
   // engine/catalog
   'Introspectable',
@@ -53,9 +44,6 @@ export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
   'Binding',
   // engine/http
   'OperationOutput',
-  // engine/json
-  'isPrintedSo',
-  'isSameAmount',
   // engine/metadata
   'BodyTransform',
   'DirectoryError',
@@ -93,18 +81,12 @@ export const SYMBOLS_WITH_FRAGMENTS: readonly string[] = [
   'Authorship',
   // engine/subscribe
   'Values',
-  // engine/transform
-  'BINARY_OPERATORS',
-  'RoutedRequest',
-  'TemplateProblem',
-  'requestBindings',
   // engine/webhook
   'JoinedRows',
   'Message',
   'OutboundContext',
   'ResponseNotes',
   'outputText',
-  // engine/wire
   // operator
   'CONFIRM_PRUNE_ANNOTATION',
   'EngineSpec',

@@ -1,6 +1,6 @@
-/** A declarative start: the document is what a directory says, whatever was stored. Judged first: a document that does not fit
- *  its databases is not stored, and the engine does not start. Nothing is written when nothing differs, so that replicas can
- *  start together. Not here: reading the directory (store/directory.ts). */
+/** A declarative start: replaces the stored document with that of a directory. A document that does not fit its databases is not stored,
+ *  and the engine does not start. Nothing is written if nothing differs, so that replicas can start together.
+ *  Not here: reading the directory (store/directory.ts). */
 
 import { isSameJson } from '../json/value.ts';
 import { canonicalMetadata, exportedPart, exportMetadata } from '../metadata/export.ts';
@@ -10,7 +10,7 @@ import type { PrintedInconsistency } from './inconsistencies.ts';
 import { runAdmin } from './run.ts';
 import type { EngineState } from './state.ts';
 
-/** Throws, with every reason, when the document is refused. */
+/** Stores the document. Throws with every reason if it is refused. */
 export async function declareMetadata(state: EngineState, metadata: Metadata, client: string): Promise<void> {
   const stored = state.snapshot().metadata;
   if (isSameJson(canonicalMetadata(exportedPart(stored)), canonicalMetadata(metadata))) return;

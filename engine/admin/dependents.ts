@@ -1,8 +1,8 @@
-/** How dependents are told to people: keys of metadata objects → `relationship article.author in source "default"`.
- *  Not here: who depends on what (metadata/dependencies.ts, resolve/). Spec: "Errors", dependency-error. */
+/** Prints dependents for messages: keys of metadata objects → `relationship article.author in source "default"`.
+ *  Not here: finding dependents (metadata/dependencies.ts, resolve/). Spec: "Errors", dependency-error. */
 import { printQualified } from '../metadata/schema/common.ts';
 
-/** Sorted, so that the same dependents always read the same; joined as the specification does. */
+/** Prints dependents, sorted so that the text is deterministic, and joined as in the specification. */
 export function printDependents(keys: readonly string[]): string {
   return keys.map(printDependent).sort().join(', ');
 }

@@ -1,7 +1,7 @@
-/** What a change of a database means for the metadata that stands on it. Pure; three answers, asked in this order:
- *  `refuseChanges` raises what no document could follow, `followChanges` is the document with renames followed and dropped
- *  tables and functions gone, `columnTypeDependents` says who relies on a column's type.
- *  Not here: what still does not fit afterwards and is dropped with `cascade` (run-sql.ts). Spec: "run_sql" rules 1–5. */
+/** The effects of a database change on the metadata. Pure. Three functions, called in this order: `refuseChanges` raises for changes
+ *  that no document can follow, `followChanges` returns the document with renames followed and dropped tables and functions removed,
+ *  `columnTypeDependents` lists the objects that rely on a column's type.
+ *  Not here: objects that still do not fit and are removed with `cascade` (run-sql.ts). Spec: "run_sql" rules 1–5. */
 import type { AlteredTable, CatalogChanges } from '../catalog/changes.ts';
 import { fail } from '../errors/engine-error.ts';
 import { removeObject } from '../metadata/edit.ts';
@@ -15,7 +15,7 @@ import { printDependents } from './dependents.ts';
 import { followRenames } from './follow-renames.ts';
 import type { Renames } from './rename-bool-exp.ts';
 
-/** The database's changes, the source they happened in, and the model from before. */
+/** The changes of a database, the source they happened in, and the model before them. */
 export type SourceChange = {
   readonly source: string;
   readonly changes: CatalogChanges;
@@ -55,7 +55,7 @@ export function followChanges(metadata: Metadata, change: SourceChange): Metadat
   return changes.alteredTables.reduce((next, altered) => forgetColumns(next, source, altered), renamed);
 }
 
-/** A metadata object's key after the change. */
+/** Returns the key that a metadata object has after the renames. */
 export function followKey(key: string, renames: Renames): string {
   const [kind = '', source = '', schema = '', name = '', ...rest] = key.split('/');
   if (decodeURIComponent(source) !== renames.source || name === '') return key;
@@ -66,8 +66,8 @@ export function followKey(key: string, renames: Renames): string {
   );
 }
 
-/** Permissions that compare the column with a fixed value, or preset it to one: the value has the old type.
- *  Keys of metadata objects, sorted. A session variable has no type of its own and adapts. */
+/** Returns the permissions that compare the column with a fixed value or preset it to one, because that value has the old type. A
+ *  session variable has no type of its own and adapts. Out: keys of metadata objects, sorted. */
 export function columnTypeDependents(
   change: SourceChange,
   table: QualifiedName,
@@ -88,7 +88,7 @@ export function columnTypeDependents(
   return keys.sort();
 }
 
-/** The renames among the changes, as one answer for every name. */
+/** Returns the renames among the changes, as functions from old names to new ones. */
 export function renamesOf(change: SourceChange): Renames {
   const { source, changes, model } = change;
   const tables = new Map(changes.renamedTables.map(({ from, to }) => [qualifiedKey(from), to]));
@@ -117,7 +117,7 @@ function refuseClash(table: ResolvedTable, altered: AlteredTable): void {
   if (clash) fail('columnNamedLikeRelationship', { column: clash, table: printQualified(altered.after) });
 }
 
-/** Settings of a column that is gone are no dependents: they go with it, silently. */
+/** Removes the settings of dropped columns. They are no dependents, so nothing is refused. */
 function forgetColumns(metadata: Metadata, source: string, altered: AlteredTable): Metadata {
   if (altered.droppedColumns.length === 0) return metadata;
   const isGone = (column: string) => altered.droppedColumns.includes(column);
@@ -175,14 +175,14 @@ function rulesOf(access: TableAccess): readonly PermissionRule[] {
   ];
 }
 
-/** Does the predicate, over rows of `table`, compare `column` of `target` with a fixed value? */
+/** True when the predicate, over rows of `table`, compares `column` of `target` with a fixed value. */
 function fixes(predicate: Predicate, table: QualifiedName, target: string, column: string): boolean {
   switch (predicate.kind) {
     case 'true':
     case 'false':
     case 'is-null':
     case 'called':
-    // Only a request's condition stands behind a barrier.
+    // Only conditions of requests have barriers.
     case 'barrier':
       return false;
     case 'and':

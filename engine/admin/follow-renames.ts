@@ -1,6 +1,6 @@
-/** The document after tables and columns of one source got new names in the database: every place that names one says the
- *  new name. Pure, total: places it cannot understand stay, and resolve reports them.
- *  Not here: finding out what was renamed (catalog/changes.ts), boolean expressions (rename-bool-exp.ts). */
+/** The document after tables and columns of one source were renamed in the database: every reference is replaced by the new name. Pure
+ *  and total: references that cannot be interpreted are kept, and resolve reports them.
+ *  Not here: finding renames (catalog/changes.ts), boolean expressions (rename-bool-exp.ts). */
 import { isRecord } from '../json/value.ts';
 import type { QualifiedName } from '../metadata/schema/common.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
@@ -115,7 +115,8 @@ function renameInManual(using: ManualUsing, table: QualifiedName, renames: Renam
   };
 }
 
-/** `table` is undefined for a table of another source: only what points at the renamed source changes. */
+/** Renames in the remote relationships of a table. `own` is undefined for a table of another source, where only references to the
+ *  renamed source change. */
 function remoteRelationships(
   table: Table,
   own: QualifiedName | undefined,
@@ -151,7 +152,7 @@ function renameInRemote(
   return { ...relationship, definition: { to_source: { ...to_source, table: target, field_mapping } } };
 }
 
-/** In a remote field's arguments a column is written `"$name"`. */
+/** Renames columns in the arguments of a remote field, where they are written `"$name"`. */
 function renameVariables(
   field: Readonly<Record<string, unknown>>,
   column: (name: string) => string,
@@ -209,7 +210,7 @@ function renameRule<P extends { permission: Rule }>(entry: P, table: Table, rena
   };
 }
 
-/** An event trigger's `{insert: {columns, payload}, …}`. */
+/** Renames columns in the definition of an event trigger, `{insert: {columns, payload}, …}`. */
 function renameInOperations<D extends object>(definition: D, column: (name: string) => string): D {
   const visit = (value: unknown): unknown => (Array.isArray(value) ? value.map(column) : value);
   return Object.fromEntries(
@@ -222,7 +223,7 @@ function renameInOperations<D extends object>(definition: D, column: (name: stri
   ) as D;
 }
 
-/** `{[key]: change(value)}`, or nothing when there is no value: an absent key stays absent. */
+/** Returns `{[key]: change(value)}`, or an empty object if there is no value, so that an absent key stays absent. */
 function present<K extends string, T, R>(
   key: K,
   value: T | null | undefined,

@@ -1,5 +1,5 @@
-/** Inconsistencies as clients see and are refused with. Not here: finding them (resolve/). Spec: "replace_metadata",
- *  "get_inconsistent_metadata"; docs/reference/behaviour/metadata-api.md. */
+/** Inconsistencies as clients see them and as requests are refused with them. Not here: finding them (resolve/).
+ *  Spec: "replace_metadata", "get_inconsistent_metadata"; docs/reference/behaviour/metadata-api.md. */
 import { type EngineError, fail, type PathStep } from '../errors/engine-error.ts';
 import { putObject, removeObject } from '../metadata/edit.ts';
 import { findObject } from '../metadata/objects.ts';
@@ -14,7 +14,7 @@ export type PrintedInconsistency = Pick<Inconsistency, 'type' | 'name' | 'reason
   readonly path?: readonly PathStep[];
 };
 
-/** `includeKeys` adds each object's key, the code of what is wrong with it and where, in steps from its definition inwards, for
+/** Prints inconsistencies. `includeKeys` adds each object's key, the error code, and the path of the error within the definition, for
  *  clients that keep track of objects (the operator). */
 export function printInconsistencies(
   inconsistencies: readonly Inconsistency[],
@@ -33,8 +33,8 @@ function pathOf(cause: EngineError | undefined): { readonly path?: readonly Path
   return cause && cause.path.length > 0 ? { path: cause.path } : {};
 }
 
-/** What is in `after` and was not in `before`, and is wrong with the document. An object that is inconsistent for another
- *  reason now counts as new. */
+/** Returns the inconsistencies in `after` that were not in `before` and concern the document. An object that is inconsistent for another
+ *  reason counts as new. */
 export function newInconsistencies(
   before: readonly Inconsistency[],
   after: readonly Inconsistency[],
@@ -43,7 +43,7 @@ export function newInconsistencies(
   return after.filter((inconsistency) => !inconsistency.entity && !known.has(identify(inconsistency)));
 }
 
-/** The document without the objects; of a collection only the query that does not fit goes. */
+/** Returns the document without the objects. Of a collection only the query that does not fit is removed. */
 export function removeInconsistent(metadata: Metadata, inconsistencies: readonly Inconsistency[]): Metadata {
   return inconsistencies.reduce(
     (left, { key, query }) => (query === undefined ? removeObject(left, key) : removeQuery(left, key, query)),
@@ -51,8 +51,8 @@ export function removeInconsistent(metadata: Metadata, inconsistencies: readonly
   );
 }
 
-/** Raises the cause of `root`, else `newInconsistencies`; both list the objects in `internal`.
- *  Of a single one, that is the root. */
+/** Raises the cause of `root`, or else `newInconsistencies`; both list the objects in `internal`. A single inconsistency is its own
+ *  root. */
 export function refuseInconsistencies(
   inconsistencies: readonly Inconsistency[],
   about: { readonly path?: readonly PathStep[]; readonly root?: Inconsistency | undefined } = {},

@@ -1,16 +1,16 @@
-/** A transaction that outlives the function that began it: `run_sql` begins one on its source, and the request commits all
- *  of them together with the metadata at its end. Not here: when that is (unit-of-work.ts). */
+/** A transaction that outlives the function that began it: an operation begins one on its source, and the request commits all of them
+ *  together with the metadata at its end. Not here: when that is (unit-of-work.ts). */
 import type pg from 'pg';
 import type { Database, TransactionOptions } from '../database/pool.ts';
 
 export type OpenTransaction = {
   readonly client: pg.ClientBase;
-  /** Raises what COMMIT raises, for example a deferred constraint. */
+  /** Commits. Throws the errors of COMMIT, for example of a deferred constraint. */
   readonly commit: () => Promise<void>;
   readonly rollback: () => Promise<void>;
 };
 
-/** Thrown inside the pool's transaction to end it by ROLLBACK; never leaves this file. */
+/** Thrown inside the pool's transaction to end it by ROLLBACK. Never leaves this file. */
 class RolledBack extends Error {}
 
 export async function openTransaction(

@@ -1,6 +1,6 @@
-/** `patch_metadata`: the document with some objects put and some removed, by their keys. What is not named stays the same value, so
- *  that a change beside thousands of tables costs what the change costs, not what a replacement would.
- *  Out: what `replace_metadata` answers. Not here: judging and writing the whole (document-operations.ts). */
+/** `patch_metadata`: puts and removes objects by their keys. All other objects keep their identity, so that the cost is that of the
+ *  change and not that of the document.
+ *  Out: the answer of `replace_metadata`. Not here: validating and writing the document (document-operations.ts). */
 import { fail, withPath } from '../errors/engine-error.ts';
 import { type Edit, editObjects } from '../metadata/edit.ts';
 import { refuseCycles } from '../metadata/inherited-roles.ts';
@@ -16,7 +16,7 @@ import type { UnitOfWork } from './unit-of-work.ts';
 
 type PatchArgs = ArgsOf<'patch_metadata'>;
 
-/** Raises `parseFailed` for what is no key, no object, not the object its key says, or has nothing to hang on. */
+/** Raises `parseFailed` for an invalid key, an invalid object, an object with another key, or an object without its parent. */
 export function patchMetadata(
   work: UnitOfWork,
   args: PatchArgs,

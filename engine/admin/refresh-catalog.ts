@@ -1,6 +1,6 @@
-/** Reads the catalog of one source again, as `reload_metadata` does, and stores nothing: its tables have changed behind the engine's back.
- *  In: the current snapshot. Out: the next one; undefined when the database does not answer.
- *  Not here: when that is necessary (source-watch.ts). */
+/** Reads the catalog of one source again, as `reload_metadata` does, after its tables changed without the engine. Stores nothing.
+ *  In: the current snapshot. Out: the next one; undefined if the database does not answer. Not here: when this is necessary
+ *  (source-watch.ts). */
 import { isDeepStrictEqual } from 'node:util';
 import type { Catalog } from '../catalog/types.ts';
 import type { Gateway } from './gateway.ts';
@@ -20,7 +20,7 @@ export async function refreshCatalog(
     await work.introspect(source);
     const after = work.catalogs.get(name);
     if (!after || 'error' in after) return undefined;
-    // The model stays the same value, so that plans and role schemas are kept.
+    // The model keeps its identity, so that plans and role schemas stay cached.
     if (isSameCatalog(before, after)) return { ...base, catalogs: work.catalogs };
     work.tolerate(await work.addedInconsistencies());
     return await work.commit();
@@ -29,7 +29,7 @@ export async function refreshCatalog(
   }
 }
 
-/** True when nothing but the fingerprints differs. */
+/** True when nothing differs except fingerprints. */
 function isSameCatalog(before: Catalog, after: Catalog): boolean {
   const bare = ({ fingerprints: _, ...catalog }: Catalog) => ({ ...catalog, lost: undefined });
   return before.lost === undefined && isDeepStrictEqual(bare(before), bare(after));

@@ -1,6 +1,7 @@
-/** Operations on remote schemas that ask them, or need what they have answered: adding, reloading, introspecting, and giving a
- *  role a part. What is wrong is refused in its own words, before it is an inconsistency.
- *  Not here: the others (handlers/remote-schemas.ts). Spec: "Remote schema operations"; docs/reference/behaviour/remote-schemas.md, docs/reference/behaviour/metadata-api.md. */
+/** Operations on remote schemas that need the service or its introspection: add, reload, introspect, and add a permission. Errors are
+ *  raised as such, before they would be inconsistencies.
+ *  Not here: the other operations (handlers/remote-schemas.ts). Spec: "Remote schema operations";
+ *  docs/reference/behaviour/remote-schemas.md, docs/reference/behaviour/metadata-api.md. */
 import { fail } from '../errors/engine-error.ts';
 import { putObject } from '../metadata/edit.ts';
 import { findObject, objectKey } from '../metadata/objects.ts';
@@ -14,7 +15,7 @@ import type { AdminRequest } from './request.ts';
 import { type AdminAnswer, SUCCESS } from './request.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
-/** Raises `remoteSchemaExists`, and why the schema cannot be used. */
+/** Adds a remote schema. Raises `remoteSchemaExists`, and the reason if the schema cannot be used. */
 export async function addRemoteSchema(
   work: UnitOfWork,
   { comment, ...args }: ArgsOf<'add_remote_schema'>,
@@ -29,7 +30,8 @@ export async function addRemoteSchema(
   return SUCCESS;
 }
 
-/** One that does not answer keeps what it was. Raises `remoteSchemaNotExists`, and why it cannot be used. */
+/** Introspects a remote schema again. Raises `remoteSchemaNotExists`, and the reason if it cannot be used; its previous schema then
+ *  stays in use. */
 export async function reloadRemoteSchema(
   work: UnitOfWork,
   { name }: ArgsOf<'reload_remote_schema'>,
@@ -40,7 +42,7 @@ export async function reloadRemoteSchema(
   return SUCCESS;
 }
 
-/** As the service said it. Raises `remoteSchemaNotExists`, and why there is none. */
+/** Returns the introspection as the service answered it. Raises `remoteSchemaNotExists`, and the reason if there is none. */
 export function introspectRemoteSchema(
   work: UnitOfWork,
   { name }: ArgsOf<'introspect_remote_schema'>,
@@ -80,7 +82,7 @@ function remoteSchemaIn(work: UnitOfWork, name: string): RemoteSchema {
 }
 
 function answered(upstream: Upstream | undefined): Exclude<Upstream, { error: unknown }> {
-  if (!upstream) throw new Error('a remote schema was not asked');
+  if (!upstream) throw new Error('a remote schema was not introspected');
   if ('error' in upstream) throw upstream.error;
   return upstream;
 }

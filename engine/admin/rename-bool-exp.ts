@@ -1,10 +1,10 @@
-/** A permission's boolean expression after columns and tables got new names. Pure.
- *  The expression is raw metadata: a key is a column, a relationship or a connective, told apart by the relationships of the
- *  table it is about. Not here: the rest of the document (follow-renames.ts), what the expression means (resolve/). */
+/** A permission's boolean expression after columns and tables were renamed. Pure.
+ *  The expression is raw metadata: a key is a column, a relationship or a connective, which the relationships of its table decide. Not
+ *  here: the rest of the document (follow-renames.ts), the meaning of the expression (resolve/). */
 import { isRecord } from '../json/value.ts';
 import type { BoolExp, QualifiedName } from '../metadata/schema/common.ts';
 
-/** New names for the objects of one source; whatever has no new name is returned as it is. Names given are the old ones. */
+/** The new names in one source, by old name. A name that has not changed maps to itself. */
 export type Renames = {
   readonly source: string;
   readonly table: (table: QualifiedName) => QualifiedName;
@@ -13,10 +13,10 @@ export type Renames = {
   readonly target: (table: QualifiedName, relationship: string) => QualifiedName | undefined;
 };
 
-/** `_ceq` and friends compare with another column; the value names it. */
+/** Operators such as `_ceq` compare with another column, which their value names. */
 const COLUMN_OPERATOR = /^[_$]c(eq|ne|neq|gt|lt|gte|lte)$/;
 
-/** The expression is about `table`; a column operand `["$", c]` inside means a column of it however deep it stands. */
+/** Renames in an expression over `table`. In a column operand `["$", c]`, however deep, `c` is a column of that table. */
 export function renameInBoolExp(expression: BoolExp, table: QualifiedName, renames: Renames): BoolExp {
   return rename(expression, table, table, renames) as BoolExp;
 }
@@ -54,7 +54,7 @@ function renameExists(value: unknown, root: QualifiedName, renames: Renames): un
   };
 }
 
-/** `{_eq: 1, _ceq: "other"}`, a list of such, or a bare value. */
+/** Renames in the operators of a column: `{_eq: 1, _ceq: "other"}`, a list of such, or a bare value. */
 function renameOperators(
   value: unknown,
   table: QualifiedName,

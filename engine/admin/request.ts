@@ -1,6 +1,7 @@
-/** The body of an admin request → operations to perform, in the order given; a batch is a tree of them.
- *  Checks the envelope `{type, args, version, resource_version}` and looks each type up in OPERATIONS; `args` are parsed
- *  when their turn comes. Not here: performing (perform.ts, perform.ts). Spec: "Schema/metadata API". */
+/** Parses the body of an admin request into operations, in order; a batch is a tree of them. Checks the envelope `{type, args, version,
+ *  resource_version}` and looks each type up in OPERATIONS. `args` are parsed when the operation is performed. Also the type of an
+ *  answer.
+ *  Not here: performing (perform.ts). Spec: "Schema/metadata API". */
 
 import { EngineError, fail, type PathStep } from '../errors/engine-error.ts';
 import type { ErrorDialect } from '../errors/errors.ts';
@@ -16,7 +17,7 @@ export type AdminEndpoint = '/v1/query' | '/v1/metadata' | '/v2/query';
 export type AdminCaller = {
   readonly endpoint: AdminEndpoint;
   readonly showInternal: boolean;
-  /** Who changes the document, and with what program. */
+  /** The user who changes the document, and the name of their program. */
   readonly author: string;
   readonly client: string | null;
   readonly session: Session;
@@ -25,13 +26,13 @@ export type AdminCaller = {
 export type AdminRequest = {
   readonly operation: OperationRow;
   readonly args: unknown;
-  /** Where `args` stand in the body: `$.args`, `$.args[1].args`. */
+  /** The path of `args` in the body: `$.args`, `$.args[1].args`. */
   readonly path: readonly PathStep[];
-  /** Null when the client did not say which document it means. */
+  /** The version of the document that the client expects; null if it named none. */
   readonly resourceVersion: number | null;
   readonly caller: AdminCaller;
-  /** Of a batch: its operations; one that does not parse is refused at once, or stands as its error where the batch
-   *  keeps going. */
+  /** The operations of a batch. An operation that does not parse is refused at once; in a batch that keeps going, its error takes its
+   *  place. */
   readonly items: readonly (AdminRequest | EngineError)[];
 };
 
@@ -133,7 +134,8 @@ function refuseNumber(value: unknown, expectation: string, path: readonly PathSt
   fail('parseFailed', { text }, { path });
 }
 
-/** `replace_metadata` without a version: its second form wraps the document in `metadata`. */
+/** Returns the version of a request that names none. `replace_metadata` is in its second form if the arguments wrap the document in
+ *  `metadata`. */
 function impliedVersion(type: string, args: unknown): number {
   return type === 'replace_metadata' && isRecord(args) && 'metadata' in args ? 2 : 1;
 }

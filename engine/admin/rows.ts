@@ -1,7 +1,7 @@
-/** `select`, `count`, `insert`, `update`, `delete`: rows of a tracked table as the caller's role, administrator or not, may read
- *  and write them. They run in the request's transaction on the source, so that a bulk that tracks a table and fills it is all
- *  or nothing. Allow lists and API limits speak of GraphQL, so roles that are held to any have to ask by GraphQL.
- *  Not here: what the arguments mean (plan/row-selection.ts, row-writes.ts). Reference: docs/reference/behaviour/endpoints.md. */
+/** `select`, `count`, `insert`, `update`, `delete`: operations on rows of a tracked table, with the permissions of the caller's role.
+ *  They run in the request's transaction on the source, so that a bulk that tracks a table and fills it is all or nothing. Allow lists
+ *  and API limits are about GraphQL, so roles with any of them must use GraphQL.
+ *  Not here: the meaning of the arguments (plan/row-selection.ts, row-writes.ts). Reference: docs/reference/behaviour/endpoints.md. */
 import { fail, withPath } from '../errors/engine-error.ts';
 import { answerOn } from '../execute/answer-on.ts';
 import type { ArgsOf } from '../metadata/operations.ts';
@@ -19,7 +19,7 @@ import type { ResolvedTable } from '../resolve/types.ts';
 import type { AdminAnswer, AdminRequest } from './request.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
-/** A table, who asks, and what answers a plan about it as JSON. */
+/** The table of an operation, the caller as a writer, and functions that run a plan and return its result as JSON. */
 type RowsContext = {
   readonly table: ResolvedTable;
   readonly writer: Writer;
@@ -82,10 +82,10 @@ export async function deleteRows(
   return () => result;
 }
 
-/** Raises `sourceNotFound`, `tableNotTracked`, and `notSupported` for a role that has to ask by GraphQL. */
+/** Raises `sourceNotFound`, `tableNotTracked`, and `notSupported` for a role that must use GraphQL. */
 async function contextOf(work: UnitOfWork, args: About, { caller }: AdminRequest): Promise<RowsContext> {
   const { session } = caller;
-  const source = work.source(args.source) ?? fail('sourceNotFound', { source: args.source });
+  const source = work.requireSource(args.source);
   await work.addedInconsistencies();
   const { model } = work.resolution();
   const { mayIntrospect: _, defaultTimeLimitMs, ...limits } = requestPolicyOf(model, session.role);
@@ -96,7 +96,7 @@ async function contextOf(work: UnitOfWork, args: About, { caller }: AdminRequest
   const table = model.sources.get(source.name)?.tables.get(qualifiedKey(args.table));
   if (!table) return withPath('table', () => fail('tableNotTracked', { table: printQualified(args.table) }));
   const at = { alias: 'rows', source: source.name } as const;
-  const answered = async (plan: Plan) =>
+  const run = async (plan: Plan) =>
     answerOn((await work.transaction(source)).client, plan, {
       sources: model.sources,
       session,
@@ -111,8 +111,7 @@ async function contextOf(work: UnitOfWork, args: About, { caller }: AdminRequest
       level: 0,
       mayUseBackendOnly: session.mayUseBackendOnly,
     },
-    query: (query) => answered({ operation: 'query', roots: [{ kind: 'database', ...at, query }] }),
-    mutation: (mutation) =>
-      answered({ operation: 'mutation', roots: [{ kind: 'mutation', ...at, mutation }] }),
+    query: (query) => run({ operation: 'query', roots: [{ kind: 'database', ...at, query }] }),
+    mutation: (mutation) => run({ operation: 'mutation', roots: [{ kind: 'mutation', ...at, mutation }] }),
   };
 }

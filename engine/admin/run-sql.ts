@@ -1,7 +1,7 @@
-/** `run_sql`: any SQL on a source, and what it means for the metadata that stands on it.
- *  SQL that may change the schema runs between two introspections in one transaction: renames are followed, dropped tables
- *  and functions leave the document, anything else that no longer fits refuses the whole, or goes too with `cascade`.
- *  Not here: comparing catalogs (catalog/changes.ts), what changes mean (follow-changes.ts), committing (unit-of-work.ts).
+/** `run_sql`: runs any SQL on a source and lets the metadata follow. SQL that may change the schema runs between two introspections in
+ *  one transaction. Renames are followed, and dropped tables and functions are removed from the document. If anything else no longer
+ *  fits, the request is refused; with `cascade` it is removed as well.
+ *  Not here: comparing catalogs (catalog/changes.ts), following changes (follow-changes.ts), committing (unit-of-work.ts).
  *  Spec: "run_sql". */
 
 import type pg from 'pg';
@@ -24,22 +24,23 @@ export type RunSqlArgs = ArgsOf<'run_sql'>;
 
 export type RunSqlResult = {
   readonly result_type: 'CommandOk' | 'TuplesOk';
-  /** Column names, then the rows; every value as text, null as `NULL`. */
+  /** The column names, then the rows. Every value is text; null is `NULL`. */
   readonly result: readonly (readonly string[])[] | null;
 };
 
-/** Words of statements that change what introspection sees. Words inside strings count too: an introspection too many is
- *  harmless. Rows put into a table are none, not even those of an enum: they count from the next time it is read. A function that does it behind our back needs `check_metadata_consistency: true`. */
+/** Words of statements that change what introspection sees. Words inside strings match too, which only costs an unnecessary
+ *  introspection. Writes of rows do not match, not even those of an enum table, whose values count when it is introspected next. SQL
+ *  that calls a function which changes the schema needs `check_metadata_consistency: true`. */
 const SCHEMA_CHANGE =
   /\b(create|alter|drop|replace|comment\s+on|rename|import|execute)\b|(?<!\b(?:insert|merge)\s+)\binto\b/i;
 
-/** May this SQL need the metadata to follow? Then it must not run beside other changes of the document. */
+/** True when the SQL may change the schema. It must then not run beside other changes of the document. */
 export function mayChangeSchema(args: RunSqlArgs): boolean {
   if (args.read_only) return false;
   return args.check_metadata_consistency === true || SCHEMA_CHANGE.test(args.sql);
 }
 
-/** `path` is where the operation stands in the request.
+/** Runs the SQL of the operation at `path` of the request.
  *  Raises `queryExecutionFailed`, `cannotDropDependents`, `cannotChangeType`, `columnNamedLikeRelationship`. */
 export async function runSql(
   work: UnitOfWork,
@@ -84,14 +85,14 @@ function runReadOnly(work: UnitOfWork, source: Source, args: RunSqlArgs): Promis
   const database = work.gateway.database(source);
   const { signal } = work;
   return database.transaction({ readOnly: true, isForeign: true, signal }, async (client) => {
-    // After a first query the transaction cannot be made read-write any more, and what follows a `commit` in the text
-    // begins read-only again.
+    // After a first query the transaction cannot become read-write any more, and a transaction that begins after a `commit` in the text is
+    // read-only again.
     await client.query('set session characteristics as transaction read only; select 1');
     return execute(client, args.sql);
   });
 }
 
-/** Statement by statement, each committed at once: what has run stays, whatever comes after. */
+/** Runs the statements one by one outside a transaction. Each is committed at once and remains if a later one fails. */
 async function runOutsideTransaction(
   work: UnitOfWork,
   source: Source,
@@ -108,7 +109,7 @@ async function runOutsideTransaction(
   return result;
 }
 
-/** Whatever the SQL has done to the schema stands, and what no longer fits is inconsistent. */
+/** Keeps whatever the SQL did to the schema. Objects that no longer fit become inconsistent. */
 async function acceptSchema(work: UnitOfWork, source: Source): Promise<void> {
   work.touchesCatalog = true;
   await work.introspect(source);
@@ -117,10 +118,10 @@ async function acceptSchema(work: UnitOfWork, source: Source): Promise<void> {
 
 type BeforeAfter = { readonly before: Catalog; readonly after: Catalog };
 
-/** A change with what was inconsistent before it. */
+/** A change of the database, with the inconsistencies before it. */
 type ChangeInContext = SourceChange & { readonly inconsistencies: readonly Inconsistency[] };
 
-/** What the SQL did, seen from the document as it stood. */
+/** Returns the changes that the SQL made, relative to the document before it. */
 function changeOf(work: UnitOfWork, source: Source, { before, after }: BeforeAfter): ChangeInContext {
   work.setCatalog(source, before);
   const { model, inconsistencies } = work.resolution();
@@ -129,7 +130,7 @@ function changeOf(work: UnitOfWork, source: Source, { before, after }: BeforeAft
   return change;
 }
 
-/** The document, once it has followed, without what does not fit the database any more; refuses when that may not go. */
+/** Returns the document without the objects that no longer fit the database. Raises unless they may be removed. */
 function dropUnfitting(
   work: UnitOfWork,
   followed: Metadata,
@@ -152,13 +153,13 @@ function dropUnfitting(
   }
 }
 
-/** Runs SQL text, any number of statements; the last one's result counts. */
+/** Runs SQL text of any number of statements and returns the result of the last one. */
 async function execute(client: pg.ClientBase, sql: string): Promise<RunSqlResult> {
   const results: unknown = await client.query({ text: sql, rowMode: 'array', types: AS_TEXT });
   return printResult(Array.isArray(results) ? results.at(-1) : results);
 }
 
-/** Values as the database spells them. */
+/** Keeps values in the text form of the database. */
 const AS_TEXT = { getTypeParser: () => (value: string) => value } as unknown as pg.CustomTypesConfig;
 
 function printResult(result: QueryArrayResult | undefined): RunSqlResult {

@@ -1,6 +1,6 @@
-/** What the engine knows at one moment: the document, what the databases said, and the model made of both.
- *  Immutable. A request takes one snapshot and keeps it to the end; `EngineState` (state.ts) swaps in the next.
- *  Not here: how a snapshot comes about (state.ts), what is kept between starts (store/). */
+/** A snapshot of what the engine knows: the document, the catalogs of the databases, and the model resolved from both. Immutable. A
+ *  request takes one snapshot and keeps it until its end; `EngineState` (state.ts) publishes the next.
+ *  Not here: creating snapshots (state.ts), storing the document (store/). */
 import type { Catalog } from '../catalog/types.ts';
 import type { Metadata } from '../metadata/schema/metadata.ts';
 import type { Upstreams } from '../resolve/remote-schema.ts';
@@ -8,17 +8,17 @@ import type { Inconsistency, Model, Unreached } from '../resolve/types.ts';
 import type { CatalogStates } from '../store/catalog-states.ts';
 import type { Versions } from '../store/document.ts';
 
-/** A source's catalog, or why there is none: then everything in the source is inconsistent. */
+/** A source's catalog, or the reason why there is none. Everything in such a source is inconsistent. */
 export type SourceCatalog = Catalog | Unreached;
 
-/** By source name. */
+/** The catalogs by name of the source. */
 export type Catalogs = ReadonlyMap<string, SourceCatalog>;
 
 export type Snapshot = {
-  /** Identity of this installation: the same for every replica and over restarts. */
+  /** The identity of this installation, the same for every replica and after restarts. */
   readonly id: string;
   readonly resourceVersion: number;
-  /** All counters of the stored row; `resourceVersion` is the first of them. */
+  /** All counters of the stored document. `resourceVersion` is the first of them. */
   readonly versions: Versions;
   readonly metadata: Metadata;
   readonly catalogStates: CatalogStates;

@@ -1,5 +1,5 @@
-/** Reads for tools that help to write metadata: what a database has, tracked or not; what foreign keys suggest; what this
- *  replica knows. Databases are asked anew, so that a table made a moment ago is there.
+/** Reads for tools that help to write metadata: the tables and functions of a database, relationships that foreign keys suggest, the
+ *  state of this replica. Databases are introspected for each request, so that a table created a moment ago is included.
  *  Not here: the document (document-operations.ts). Reference: docs/reference/behaviour/metadata-api.md. */
 import type { Catalog, CatalogForeignKey, CatalogTable } from '../catalog/types.ts';
 import { fail } from '../errors/engine-error.ts';
@@ -18,7 +18,7 @@ export function listSourceKinds(): AdminAnswer {
   });
 }
 
-/** Of kinds that are no part of the engine; there are none. Raises `notSupported`. */
+/** Refuses every source kind, because no kind outside the engine is supported. Raises `notSupported`. */
 export function getSourceKindCapabilities(
   _: UnitOfWork,
   { name }: ArgsOf<'get_source_kind_capabilities'>,
@@ -30,7 +30,7 @@ export async function getSourceTables(
   work: UnitOfWork,
   args: ArgsOf<'get_source_tables'>,
 ): Promise<AdminAnswer> {
-  const catalog = await catalogOf(work, requireSource(work, args.source));
+  const catalog = await catalogOf(work, work.requireSource(args.source));
   const names = namesOf(catalog.tables.values());
   return () => names;
 }
@@ -39,25 +39,25 @@ export async function getSourceFunctions(
   work: UnitOfWork,
   args: ArgsOf<'get_source_functions'>,
 ): Promise<AdminAnswer> {
-  const catalog = await catalogOf(work, requireSource(work, args.source));
-  // Overloads have one name.
+  const catalog = await catalogOf(work, work.requireSource(args.source));
+  // All overloads of a function have the same name.
   const names = namesOf([...catalog.functions.values()].flatMap((overloads) => overloads.slice(0, 1)));
   return () => names;
 }
 
 /** Raises `sourceNotFound`, `tableNotInDatabase`. */
 export async function getTableInfo(work: UnitOfWork, args: ArgsOf<'get_table_info'>): Promise<AdminAnswer> {
-  const catalog = await catalogOf(work, requireSource(work, args.source));
+  const catalog = await catalogOf(work, work.requireSource(args.source));
   const body = printTable(requireTable(catalog, args.table));
   return () => body;
 }
 
-/** Raises `sourceNotFound`, `tableNotInDatabase`; `notSupported` for what is no view. */
+/** Raises `sourceNotFound`, `tableNotInDatabase`, and `notSupported` for a table that is not a view. */
 export async function getViewDefinition(
   work: UnitOfWork,
   args: ArgsOf<'get_viewdef_info'>,
 ): Promise<AdminAnswer> {
-  const source = requireSource(work, args.source);
+  const source = work.requireSource(args.source);
   const { kind, oid, schema, name } = requireTable(await catalogOf(work, source), args.view);
   if (!kind.endsWith('view')) fail('notSupported', { text: `${printQualified(args.view)} is no view` });
   const found = await work.gateway
@@ -67,12 +67,12 @@ export async function getViewDefinition(
   return () => body;
 }
 
-/** Both ways of every foreign key between tracked tables, or between `tables`. */
+/** Suggests relationships in both directions for every foreign key between tracked tables, or between `tables`. */
 export async function suggestRelationships(
   work: UnitOfWork,
   args: ArgsOf<'suggest_relationships'>,
 ): Promise<AdminAnswer> {
-  const source = requireSource(work, args.source);
+  const source = work.requireSource(args.source);
   const catalog = await catalogOf(work, source);
   const names = args.tables ?? source.tables.map(({ table }) => table);
   const wanted = new Map(names.map((table) => [qualifiedKey(table), table]));
@@ -134,7 +134,7 @@ function bothWays(table: QualifiedName, foreign: CatalogForeignKey): readonly Su
   ];
 }
 
-/** Is there a relationship over the same columns, whatever it is called. */
+/** True when a relationship with any name maps the same columns. */
 function isTracked(work: UnitOfWork, source: Source, { type, from, to }: Suggestion): boolean {
   const table = work.base.model.sources.get(source.name)?.tables.get(qualifiedKey(from.table));
   const means = ({ table: target, mapping }: Join) =>
@@ -176,10 +176,6 @@ function namesOf(items: Iterable<QualifiedName>): readonly QualifiedName[] {
   const keyOf = ({ schema, name }: QualifiedName) => `${schema}\0${name}`;
   const names = [...items].map(({ schema, name }) => ({ schema, name }));
   return names.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
-}
-
-function requireSource(work: UnitOfWork, name: string): Source {
-  return work.source(name) ?? fail('sourceNotFound', { source: name });
 }
 
 function requireTable(catalog: Catalog, table: QualifiedName): CatalogTable {

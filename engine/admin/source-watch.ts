@@ -137,10 +137,10 @@ export class SourceWatch {
   }
 
   async #find(source: Source, catalog: Catalog): Promise<Found> {
-    const first = await this.#ask(source, catalog);
+    const first = await this.#compareOnce(source, catalog);
     if (first.kind === 'changed') {
       await sleep(RECHECK_PAUSE_MS, undefined, { ref: false });
-      const second = await this.#ask(source, catalog);
+      const second = await this.#compareOnce(source, catalog);
       return second.kind === 'lost' ? { kind: 'alive' } : second;
     }
     if (first.kind !== 'lost') return first;
@@ -155,7 +155,7 @@ export class SourceWatch {
   }
 
   /** Compares fingerprints once. Sends no statement while an earlier one is unanswered, because they would pile up. */
-  async #ask(source: Source, catalog: Catalog): Promise<Found> {
+  async #compareOnce(source: Source, catalog: Catalog): Promise<Found> {
     const since = this.#pending.get(source.name) ?? Number.NEGATIVE_INFINITY;
     const began = performance.now();
     if (began - since < MOST_PENDING_MS) return { kind: 'lost', reason: '' };

@@ -1,9 +1,10 @@
-/** SQL text → its statements, so that each can run on its own outside a transaction (`no_transaction`): Postgres wraps a
- *  text of several in one. A semicolon inside quotes, dollar quotes, comments, parentheses or a `begin atomic` body does
- *  not end a statement. Not here: what the statements mean. PostgreSQL manual, "Lexical Structure". */
+/** Splits SQL text into statements, so that each can run by itself outside a transaction (`no_transaction`); Postgres wraps a text of
+ *  several statements in one. A semicolon inside quotes, dollar quotes, comments, parentheses or a `begin atomic` body does not end a
+ *  statement.
+ *  Not here: the meaning of statements. PostgreSQL manual, "Lexical Structure". */
 import { pieceAt } from '../catalog/sql-pieces.ts';
 
-/** Without their semicolons, comments kept, empty ones left out. */
+/** Returns the statements without their semicolons. Comments are kept, empty statements are omitted. */
 export function splitStatements(text: string): readonly string[] {
   const statements: string[] = [];
   let start = 0;
@@ -26,7 +27,7 @@ export function splitStatements(text: string): readonly string[] {
   return statements.filter((statement) => hasSubstance(statement));
 }
 
-/** How deep inside `create function … begin atomic … end` the words so far end. */
+/** Returns the nesting depth in `create function … begin atomic … end` after the words so far. */
 function atomicDepth(words: readonly string[]): number {
   if (words[0] !== 'create') return 0;
   let depth = 0;

@@ -1,10 +1,10 @@
-/** What goes wrong while SQL of a client runs, as ERRORS rows: the database refuses a statement, or is not there.
+/** Failures of a client's SQL as ERRORS rows: the database refuses a statement, or cannot be reached.
  *  Not here: GraphQL requests (database/pg-errors.ts). Spec: "Errors", postgres-error. */
 import pg from 'pg';
 import { fail } from '../errors/engine-error.ts';
 import { isUnreachable } from '../store/connect.ts';
 
-/** Runs `body`; raises `queryExecutionFailed` with the database's own words, or `sourceUnreachable`. */
+/** Runs `body`. Raises `queryExecutionFailed` with the database's own message, or `sourceUnreachable`. */
 export async function refusingSql<T>(
   about: { readonly source: string; readonly statement: string },
   body: () => Promise<T>,

@@ -13,13 +13,12 @@ import { type OutboundVariables, outboundVariables, WebhookFailure } from '../we
 import type { AdminAnswer } from './request.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
-/** Raises `sourceNotFound`, `templateResolutionFailed`; `notSupported` where no template would be asked. */
+/** Raises `sourceNotFound`, `templateResolutionFailed`, and `notSupported` if no template would be evaluated. */
 export function testConnectionTemplate(
   work: UnitOfWork,
   args: ArgsOf<'pg_test_connection_template'>,
 ): AdminAnswer {
-  const source = work.source(args.source_name);
-  if (!source) return fail('sourceNotFound', { source: args.source_name });
+  const source = work.requireSource(args.source_name);
   const { connection_template: own, connection_set: members } = source.configuration;
   const template = args.connection_template ?? own;
   if (!template) {
@@ -69,7 +68,7 @@ export function testWebhookTransform(work: UnitOfWork, args: ArgsOf<'test_webhoo
   return () => ({ webhook_url: url, method, headers: sorted, body: printed(body) });
 }
 
-/** The client's own values come before those of the engine's environment. */
+/** Returns the variables for the test. The client's own values override those of the engine's environment. */
 function variablesFor(work: UnitOfWork, given: Readonly<Record<string, string>>): OutboundVariables {
   const ours = outboundVariables(work.gateway.env, () => work.metadata);
   return (name) => (Object.hasOwn(given, name) ? given[name]! : ours(name));

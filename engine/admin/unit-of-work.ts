@@ -43,7 +43,7 @@ export type DraftState = {
   readonly upstreams: Upstreams;
   /** The sources this request has introspected, as they are configured: see `identityOf`. */
   readonly introspected: ReadonlySet<string>;
-  /** Inconsistencies that an operation was told to accept. */
+  /** Inconsistencies that an operation accepts. */
   readonly tolerated: readonly Inconsistency[];
   /** The operations that changed the document, in order. */
   readonly edits: readonly RequestEdit[];
@@ -64,7 +64,7 @@ export class UnitOfWork {
   readonly recreatedTriggers = new Set<string>();
   /** Actions that cannot be undone and therefore run after everything else is written. */
   readonly afterCommit: (() => Promise<void>)[] = [];
-  /** True while another database was asked to commit and this process does not know the result. */
+  /** True while the commit in another database was sent and its result is not known. */
   isInDoubt = false;
   /** False once something happened that a second attempt would do twice (SQL outside a transaction). */
   isRepeatable = true;
@@ -324,7 +324,7 @@ export class UnitOfWork {
     if (first) refuseInconsistencies(added, { path: this.#causingPath(first), root: this.#rootOf(added) });
   }
 
-  /** Accepts these inconsistencies, because the operation was told to continue. */
+  /** Accepts these inconsistencies, because the client allows them. */
   tolerate(inconsistencies: readonly Inconsistency[]): void {
     this.#change({ tolerated: [...this.#draft.tolerated, ...inconsistencies] });
   }

@@ -1,16 +1,16 @@
-/** The one exception of the engine: a row of ERRORS, its parameters, and the path it happened at.
- *  In: `fail(name, params)` anywhere in a stage; `withPath` grows the path on the way out. Out: two encodings,
- *  the admin body `{path, error, code, internal?}` and the GraphQL error `{message, extensions: {path, code, internal?}}`.
+/** The one exception of the engine: a row of ERRORS, its parameters, and the path of the error in the request.
+ *  In: `fail(name, params)` in any stage; `withPath` extends the path as the error propagates. Out: two encodings, the admin body
+ *  `{path, error, code, internal?}` and the GraphQL error `{message, extensions: {path, code, internal?}}`.
  *  Not here: the rows (errors.ts), HTTP (http/). Spec: "Errors". */
 import { ERRORS, type ErrorDialect, type ErrorName, type ErrorParams, type ErrorRow } from './errors.ts';
 
-/** A step into the offending input: a key, or an index of a list. */
+/** A step of a path: a key, or an index of a list. */
 export type PathStep = string | number;
 
 export class EngineError extends Error {
   readonly kind: ErrorName;
   readonly params: object;
-  /** From the outermost container inwards; printed as `$.args[0].table`. */
+  /** The path from the outermost container inwards, printed as `$.args[0].table`. */
   readonly path: readonly PathStep[];
   /** Facts for administrators only, for example the database's own message. */
   readonly internal: unknown;
@@ -28,7 +28,7 @@ export class EngineError extends Error {
     return rowOf(this.kind).status;
   }
 
-  /** The code in the wording of an endpoint: the specification's, or the newer one where it differs. */
+  /** Returns the code in the wording of an endpoint: the specification's, or the newer one where it differs. */
   codeIn(dialect: ErrorDialect): string {
     const row = rowOf(this.kind);
     const code = (dialect === 'newer' ? row.newer?.code : undefined) ?? row.code;
@@ -41,7 +41,7 @@ export class EngineError extends Error {
     return message(this.params as never);
   }
 
-  /** Those of a GraphQL error that are not path and code. */
+  /** The extensions of a GraphQL error that replace path and code. */
   get extensions(): object | undefined {
     return rowOf(this.kind).extensions?.(this.params as never);
   }
@@ -51,7 +51,7 @@ export class EngineError extends Error {
   }
 }
 
-/** Raises an ERRORS row. `path` is relative to the caller; outer stages prepend theirs with `withPath`. */
+/** Raises an ERRORS row. `path` is relative to the caller; outer stages prepend their steps with `withPath`. */
 export function fail<N extends ErrorName>(
   kind: N,
   params: ErrorParams<N>,
@@ -60,7 +60,7 @@ export function fail<N extends ErrorName>(
   throw new EngineError(kind, params as object, options.path ?? [], options.internal);
 }
 
-/** Runs `body` one step further in: an EngineError that escapes gets `step` in front of its path. */
+/** Runs `body` and prepends `step` to the path of an EngineError it raises. */
 export function withPath<T>(step: PathStep, body: () => T): T {
   try {
     return body();
@@ -70,7 +70,7 @@ export function withPath<T>(step: PathStep, body: () => T): T {
   }
 }
 
-/** `$`, `$.args`, `$.args[0].table`; a key that is no identifier is quoted: `$.args['a b']`. */
+/** Prints a path: `$`, `$.args`, `$.args[0].table`. A key that is not an identifier is quoted: `$.args['a b']`. */
 export function printPath(path: readonly PathStep[]): string {
   return path.reduce<string>((printed, step) => printed + printStep(step), '$');
 }

@@ -12,7 +12,7 @@ export type ErrorRow<P> = {
   readonly code: string | ((params: P) => string);
   readonly message: (params: P) => string;
   readonly newer?: { readonly code?: string; readonly message?: (params: P) => string };
-  /** Of a GraphQL error, in place of path and code, where others say what they are. */
+  /** The extensions of a GraphQL error in place of path and code, for errors that come from external services. */
   readonly extensions?: (params: P) => object | undefined;
 };
 
@@ -38,7 +38,7 @@ export const ERRORS = {
   resourceNotFound: row<object>(404, 'not-found', () => 'No such resource exists', {
     message: () => 'resource does not exist',
   }),
-  /** No REST endpoint answers the URL. */
+  /** No REST endpoint matches the URL. */
   endpointNotFound: row<object>(404, 'not-found', () => 'Endpoint not found'),
   methodNotAllowed: row<{ allowed: string }>(
     405,
@@ -56,7 +56,7 @@ export const ERRORS = {
     (p) => `request headers are more than ${p.most} or larger than ${p.mostBytes} bytes`,
   ),
   overloaded: row<Text>(503, 'overloaded', (p) => p.text),
-  /** Nobody waits for the answer any more: for the log. */
+  /** The client disconnected; only the log has it. */
   clientGone: row<object>(
     499,
     'cancelled',
@@ -188,21 +188,21 @@ export const ERRORS = {
     'bad-request',
     () => 'Only read-only queries are allowed in a concurrent_bulk',
   ),
-  /** The endpoint needs a program that is not beside the engine. */
+  /** The endpoint needs a program that is not installed beside the engine. */
   pgDumpMissing: row<object>(
     400,
     'not-supported',
     () => 'pg_dump is not installed where the engine runs; install the client programs of PostgreSQL',
   ),
-  /** What it said is in `internal`. */
+  /** The program's own message is in `internal`. */
   pgDumpFailed: row<object>(500, 'unexpected', () => 'error while executing pg_dump'),
-  /** A version of the document that is not kept, or never was. */
+  /** The version of the document was never stored or is not kept any more. */
   revisionNotExists: row<{ version: number }>(
     400,
     'not-exists',
     (p) => `metadata revision ${p.version} does not exist`,
   ),
-  /** `allow_warnings: false`; the warnings are in `internal`. */
+  /** Raised for `allow_warnings: false`. The warnings are in `internal`. */
   metadataWarnings: row<Reason>(
     400,
     'metadata-warnings',
@@ -289,7 +289,7 @@ export const ERRORS = {
     'validation-failed',
     (p) => `field '${p.field}' not found in type: '${p.type}'`,
   ),
-  /** Text of a permission that is not a session variable, and is spelled like one. */
+  /** A value in a permission is spelled like a session variable and is none. */
   unknownVariable: row<{ text: string; meant: string }>(
     400,
     'parse-failed',
@@ -322,7 +322,7 @@ export const ERRORS = {
     'unexpected',
     () => 'cannot continue due to new inconsistent metadata',
   ),
-  /** A stored document that no longer fits the schema. */
+  /** The stored document does not fit the schema any more. */
   newlyInconsistent: row<object>(
     500,
     'unexpected',
@@ -341,7 +341,7 @@ export const ERRORS = {
     () => 'connection error',
     { message: (p) => `connection error: ${p.reason}` },
   ),
-  /** The database or the engine has as many connections and waiting requests as it may have. */
+  /** The database or the engine has reached its limit of connections and waiting requests. */
   databaseBusy: row<Text>(503, 'postgres-max-connections-error', (p) => p.text),
   cannotDropDependents: row<{ dependents: string }>(
     400,
@@ -412,7 +412,7 @@ export const ERRORS = {
   columnNotExists: row<Named>(400, 'not-exists', (p) => `${p.name} does not exist`, {
     message: (p) => `column "${p.name}" does not exist`,
   }),
-  /** Neither a column nor a relationship. */
+  /** The name is neither a column nor a relationship. */
   fieldNotExists: row<Named>(400, 'not-exists', (p) => `${p.name} does not exist`, {
     message: (p) => `"${p.name}" does not exist`,
   }),
@@ -458,24 +458,24 @@ export const ERRORS = {
     'unexpected-payload',
     () => 'subscriptions are not supported over HTTP, use websockets instead',
   ),
-  /** Its field is answered otherwise since the metadata has changed. */
+  /** The field has another answer since the metadata changed. */
   subscriptionChanged: row<object>(
     400,
     'validation-failed',
     () => 'the subscription means something else since the metadata has changed',
   ),
-  /** An operation over a WebSocket that cannot begin. */
+  /** An operation over a WebSocket cannot begin. */
   startFailed: row<Text>(400, 'start-failed', (p) => p.text),
   unexpectedPayload: row<Text>(400, 'unexpected-payload', (p) => p.text),
   notSupported: row<Text>(400, 'not-supported', (p) => p.text),
   invalidConfiguration: row<Text>(400, 'invalid-configuration', (p) => p.text),
-  /** A variable or file that a source connects with is not there. It may be later, so the source is waited for like one whose
+  /** A variable or file that a source's connection needs is missing. It may appear later, so the source is retried like one whose
    *  database does not answer. */
   connectionSecretMissing: row<Text>(400, 'invalid-configuration', (p) => p.text),
-  /** What a source's connections are to be encrypted with, wherever its database is. */
+  /** The TLS configuration of a source's connection is unusable, whatever its database. */
   tlsUnusable: row<Text>(400, 'invalid-configuration', (p) => p.text),
   conflictingRootFields: row<Text>(500, 'unexpected', (p) => p.text),
-  /** A failure above, as the object's inconsistency: in the newer wording all of them are `invalid-configuration`. */
+  /** An earlier error as an object's inconsistency. In the newer wording all of them are `invalid-configuration`. */
   inconsistentObject: row<{ code: string; text: string; reason: string }>(
     400,
     (p) => p.code,
@@ -573,7 +573,7 @@ export const ERRORS = {
     'not-exists',
     (p) => `"${p.role}" inherited role doesn't exist`,
   ),
-  /** `entity` as clients are told of it: `insert permission, table: author, source: 'default'`. */
+  /** `entity` is the object as clients see it: `insert permission, table: author, source: 'default'`. */
   inheritedPermissionConflict: row<{ role: string; entity: string }>(
     400,
     'unexpected',
@@ -620,7 +620,7 @@ export const ERRORS = {
     'not-found',
     (p) => `Native query "${p.name}" not found in source "${p.source}".`,
   ),
-  /** What PREPARE says goes to `internal`, and into the reason of the inconsistency. */
+  /** The message of PREPARE is in `internal` and in the reason of the inconsistency. */
   nativeQueryInvalid: row<{ reason: string }>(
     400,
     'validation-failed',
@@ -649,7 +649,7 @@ export const ERRORS = {
     'not-exists',
     (p) => `event trigger with name "${p.name}" does not exist`,
   ),
-  /** It would watch nothing. */
+  /** The event trigger would not react to anything. */
   eventTriggerWithoutEvents: row<object>(
     400,
     'parse-failed',
@@ -698,9 +698,9 @@ export const ERRORS = {
     'not-exists',
     (p) => `remote schema with name "${p.name}" does not exist`,
   ),
-  /** Its introspection is none, or describes no schema; or its names cannot be changed like that. */
+  /** The introspection of a remote schema is invalid or describes no schema, or its names cannot be customized like that. */
   remoteSchemaInvalid: row<Text>(400, 'remote-schema-error', (p) => p.text),
-  /** What a relationship into a remote schema asks of it cannot be asked. */
+  /** The query that a relationship sends to a remote schema is invalid. */
   remoteRelationshipInvalid: row<Text>(400, 'remote-schema-error', (p) => p.text),
   remoteRelationshipNotExists: row<Named & { owner: string }>(
     400,
@@ -717,7 +717,7 @@ export const ERRORS = {
     'not-exists',
     (p) => `no relationship defined on remote schema "${p.schema}" with name "${p.name}"`,
   ),
-  /** What a relationship starts from. */
+  /** The type that a relationship starts from does not exist. */
   remoteTypeNotFound: row<{ schema: string; type: string }>(
     400,
     'not-found',
@@ -726,7 +726,7 @@ export const ERRORS = {
   remoteTypeNotObject: row<object>(400, 'not-supported', () => {
     return 'remote relationships on a remote schema can only be defined on object types';
   }),
-  /** `url` as the metadata has it: the environment may hold secrets. */
+  /** `url` is the URL as the metadata has it, because the environment may hold secrets. */
   remoteSchemaUnreachable: row<{ url: string }>(
     400,
     'remote-schema-error',
@@ -754,7 +754,7 @@ export const ERRORS = {
     'constraint-violation',
     () => 'cannot define permission for admin role',
   ),
-  /** What is wrong with the part of a remote schema that a permission says a role sees. */
+  /** The part of a remote schema that a permission grants to a role is invalid. */
   remoteSchemaPermissionInvalid: row<{ why: string }>(
     400,
     'validation-failed',
@@ -817,8 +817,8 @@ export const ERRORS = {
     (p) => `different fields, or different arguments, are selected under the same name '${p.alias}'`,
   ),
   // ── request policies ──
-  /** `internal` says what is wrong with the template, and where. */
-  /** A source's connection template that comes to no connection for a request. */
+  /** `internal` holds the error of the template and its position. */
+  /** A source's connection template selects no connection for a request. */
   templateResolutionFailed: row<Text>(400, 'template-resolution-failed', (p) => p.text),
   requestTransformInvalid: row<object>(400, 'validation-failed', () => 'request transform validation failed'),
   responseTransformInvalid: row<object>(
@@ -868,7 +868,7 @@ export const ERRORS = {
     (p) => `time limit exceeded: the operation took longer than ${p.most} s`,
   ),
   tooDeep: row<object>(400, 'validation-failed', () => 'the request is nested too deeply'),
-  /** A limit of Postgres: columns of a result, arguments of a function, depth of an expression. */
+  /** A limit of Postgres is exceeded: columns of a result, arguments of a function, depth of an expression. */
   tooComplex: row<Text>(
     400,
     'validation-failed',
@@ -889,7 +889,7 @@ export const ERRORS = {
     'validation-failed',
     () => '"distinct_on" columns must match initial "order_by" columns',
   ),
-  /** Where a remote schema's permission presets an argument. */
+  /** A remote schema's permission presets an argument with a session variable that the request lacks. */
   sessionVariableExpected: row<Named>(
     400,
     'not-found',
@@ -900,18 +900,18 @@ export const ERRORS = {
     'coercion-error',
     (p) => `"${p.value}" cannot be coerced into an ${p.type} value`,
   ),
-  /** A remote schema answered with something that is no GraphQL response to what it was asked. */
+  /** A remote schema's answer is not a GraphQL response to the request. */
   remoteAnswerInvalid: row<{ url: string; reason: string }>(
     400,
     'remote-schema-error',
     (p) => `the remote schema at "${p.url}" did not answer with a GraphQL response: ${p.reason}`,
   ),
-  /** Where there is no place for the errors themselves; they are `internal` then. */
+  /** Raised where the response cannot hold the errors themselves. They are in `internal`. */
   remoteErrors: row<object>(500, 'unexpected', () => 'Errors from remote server'),
   badRequest: row<Text>(400, 'bad-request', (p) => p.text),
   onlyQueriesExplained: row<object>(400, 'invalid-params', () => 'only queries can be explained'),
   // ── Postgres, while a request runs ──
-  /** `text` is what the database says, which names the table, too. */
+  /** `text` is the database's message, which includes the name of the table. */
   notNullViolation: row<Named & Text>(
     400,
     'postgres-error',
@@ -930,15 +930,15 @@ export const ERRORS = {
     'permission-error',
     () => 'check constraint of an insert/update permission has failed',
   ),
-  /** A permission's webhook that neither allowed nor refused: where it is asked is for administrators alone. */
+  /** A permission's webhook neither allowed nor refused. Only administrators see its address. */
   inputNotValidated: row<{ reason: string }>(
     500,
     'unexpected',
     (p) => `the webhook that validates the input failed: ${p.reason}`,
   ),
-  /** An action's webhook that was not there, or did not answer as the action says it does. */
+  /** An action's webhook did not answer, or not as the action declares. */
   actionFailed: row<Text>(500, 'unexpected', (p) => p.text),
-  /** What an action's webhook says is wrong; `extensions` are its own. */
+  /** The error of an action's webhook; `extensions` are its own. */
   actionRefused: {
     ...row<{ code: string; message: string; extensions?: object }>(
       400,

@@ -1,6 +1,6 @@
-/** "Did you mean": the known word closest to a mistyped one. Pure. Used for flags, commands and names of session variables. */
+/** "Did you mean": finds the known word closest to a mistyped one. Pure. Used for flags, commands and names of session variables. */
 
-/** The nearest word, or `undefined` when none is near enough to be a slip of the fingers. */
+/** Returns the nearest word, or `undefined` if none is near enough to be a typing error. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const most = Math.max(1, Math.round(word.length / 3));
   return known
@@ -9,7 +9,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
     .sort((a, b) => a.distance - b.distance)[0]?.candidate;
 }
 
-/** Levenshtein: insertions, deletions and substitutions that turn `a` into `b`. */
+/** Returns the Levenshtein distance: the insertions, deletions and substitutions that turn `a` into `b`. */
 export function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

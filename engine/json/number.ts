@@ -1,21 +1,22 @@
-/** Numbers of JSON without loss. Those JavaScript prints as they were written are numbers; all others (9007199254740993, 1.0,
- *  1e400) are `JSON.rawJSON`, which `JSON.stringify` writes as it was read. Whoever asks whether a value is a number, or
- *  which, asks here. Pure. RFC 8259, 6; ECMAScript proposal "JSON.parse source text access". */
+/** Numbers of JSON without loss. A number that JavaScript prints as it was written is a JavaScript number. Any other one
+ *  (9007199254740993, 1.0, 1e400) is a `JSON.rawJSON`, which `JSON.stringify` writes as it was read. This file is the only one that
+ *  knows the difference.
+ *  Pure. RFC 8259, 6; ECMAScript proposal "JSON.parse source text access". */
 
 type RawNumber = { readonly rawJSON: string };
 
-/** Not yet among the types of ES 2024. */
+/** These functions are missing in the types of ES 2024. */
 const { rawJSON, isRawJSON } = JSON as unknown as {
   rawJSON(text: string): RawNumber;
   isRawJSON(value: unknown): value is RawNumber;
 };
 
-/** A text JSON has as a number → its value. */
+/** Returns the value for the text of a JSON number. */
 export function numberFrom(text: string): unknown {
   return isPrintedSo(text) ? Number(text) : rawJSON(text);
 }
 
-/** Does JavaScript print the number as it is written here? */
+/** True when JavaScript prints the number as it is written. */
 export function isPrintedSo(text: string): boolean {
   return String(Number(text)) === text;
 }
@@ -28,18 +29,18 @@ export function isNumber(value: unknown): boolean {
   return typeof value === 'number' || isRawJSON(value);
 }
 
-/** The number JavaScript has for one, nearest to what was written; any other value as it is. */
+/** Returns the JavaScript number nearest to a number; any other value unchanged. */
 export function nearestNumber(value: unknown): unknown {
   return isRawJSON(value) ? Number(value.rawJSON) : value;
 }
 
-/** The number as it was written; undefined for what is none. */
+/** Returns the number as it was written; undefined for other values. */
 export function numberText(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
   return isRawJSON(value) ? value.rawJSON : undefined;
 }
 
-/** Are both numbers, and the same one, however they are written? Fractions as near as JavaScript comes. */
+/** True when both values are numbers and equal, however they are written. Fractions are compared with JavaScript's precision. */
 export function isSameAmount(a: unknown, b: unknown): boolean {
   if (!isNumber(a) || !isNumber(b)) return false;
   const [one, other] = [wholeText(a), wholeText(b)];
@@ -51,7 +52,7 @@ const WRITTEN = /^(-?)0*(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 /** No integer of Postgres has as many digits. */
 const MOST_ZEROS = 40;
 
-/** The digits of a whole number, however it was written: `1000` of 1e3, `1` of 1.0. Undefined for all else. */
+/** Returns the digits of a whole number, however it was written: `1000` of 1e3, `1` of 1.0. Undefined for other values. */
 export function wholeText(value: unknown): string | undefined {
   const [, sign, whole, fraction = '', exponent = '0'] = WRITTEN.exec(numberText(value) ?? '') ?? [];
   if (whole === undefined || Math.abs(Number(exponent)) > MOST_ZEROS) return undefined;

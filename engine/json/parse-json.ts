@@ -1,5 +1,5 @@
-/** JSON text → value, without losing digits (number.ts). Raises `invalidJson`, for what is nested too deeply, too: whoever
- *  walks a value does so on a stack. Pure. RFC 8259, 9. Not here: reading bytes part by part (json/scanner.ts). */
+/** Parses JSON text without losing digits of numbers (number.ts). Raises `invalidJson`, also for text that is nested too deeply, because
+ *  functions that walk values are recursive. Pure. RFC 8259, 9. Not here: reading bytes in parts (json/scanner.ts). */
 import { fail } from '../errors/engine-error.ts';
 import { isPrintedSo, numberFrom } from './number.ts';
 
@@ -16,18 +16,18 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** What is put in where, so that a number that keeps its text is parsed as a text with a mark before it, and a text that begins with
- *  the mark as one with two. A function that JSON.parse asks for each value would be told of texts of numbers, too, and takes
- *  three times as long. */
+/** Text to insert at a position before parsing. A number that keeps its text is parsed as a string that begins with a mark, and a string
+ *  that begins with the mark gets a second one. A reviver function of JSON.parse would be called for every value and takes three times
+ *  as long. */
 type Addition = readonly [at: number, piece: string];
 
 const MARK = '\u0001';
-/** No text of JSON has the character otherwise. RFC 8259, 7. */
+/** No JSON text contains the character unescaped. RFC 8259, 7. */
 const WRITTEN_MARK = '\\u0001';
 
 type Survey = {
   readonly levels: number;
-  /** One that JavaScript would print otherwise. */
+  /** True if JavaScript would print one of the numbers otherwise. */
   readonly hasRawNumber: boolean;
   readonly additions: readonly Addition[];
 };
@@ -54,14 +54,14 @@ function survey(text: string): Survey {
   return { levels, hasRawNumber, additions };
 }
 
-/** Most numbers: digits alone, few of them, and no zero before others. */
+/** True for most numbers: few digits, nothing else, and no leading zero. */
 function isShort(text: string, start: number, last: number): boolean {
   if (last - start > 14 || (text.charCodeAt(start) === ZERO && last > start)) return false;
   for (let at = start; at <= last; at++) if (!isDigit(text.charCodeAt(at))) return false;
   return true;
 }
 
-/** What is no number, or stands for a key, is left to be refused. */
+/** True for a number that keeps its text. Text that is no number, or is a key, is left for JSON.parse to refuse. */
 function isRaw(text: string, start: number, end: number): boolean {
   const number = text.slice(start, end);
   return !isPrintedSo(number) && NUMBER.test(number) && !isKey(text, end);
@@ -86,7 +86,7 @@ function marked(text: string, additions: readonly Addition[]): string {
   return out + text.slice(from);
 }
 
-/** In place. */
+/** Replaces marked strings by numbers, in place. */
 function unmarked(value: unknown): unknown {
   if (typeof value === 'string') return value.startsWith(MARK) ? withoutMark(value.slice(1)) : value;
   if (typeof value !== 'object' || value === null) return value;
@@ -98,7 +98,7 @@ function unmarked(value: unknown): unknown {
   for (const key in members) {
     const inner = members[key];
     const found = unmarked(inner);
-    // Nothing is assigned: `__proto__` is a name like others.
+    // Members are defined and not assigned, because `__proto__` is an ordinary name here.
     if (found !== inner) Object.defineProperty(members, key, { ...MEMBER, value: found });
   }
   return members;
@@ -110,7 +110,7 @@ function withoutMark(text: string): unknown {
 
 const MEMBER = { writable: true, enumerable: true, configurable: true };
 
-/** Of a text between quotes: where the second one is. */
+/** Returns the position of the closing quote of a string. */
 function endOfText(text: string, start: number): number {
   for (let at = start + 1; ; at++) {
     at = text.indexOf('"', at);

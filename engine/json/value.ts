@@ -1,5 +1,5 @@
-/** What a JSON value is, as this code holds it: objects, and what messages call the rest. A number that keeps its text is an
- *  object to JavaScript, and none here (number.ts). Pure. */
+/** The kinds of JSON values, for code and for error messages, and their equality. A number that keeps its text is an object to
+ *  JavaScript, but not here (number.ts). Pure. */
 import { isNumber, isRawNumber, nearestNumber } from './number.ts';
 
 export type JsonRecord = Readonly<Record<string, unknown>>;
@@ -8,7 +8,7 @@ export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);
 }
 
-/** `Object`, `Array`, `String`, `Number`, `Boolean`, `Null`. */
+/** Returns `Object`, `Array`, `String`, `Number`, `Boolean` or `Null`. */
 export function nameOfJson(value: unknown): string {
   if (value === null || value === undefined) return 'Null';
   if (Array.isArray(value)) return 'Array';
@@ -16,7 +16,7 @@ export function nameOfJson(value: unknown): string {
   return `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 }
 
-/** The same with the numbers JavaScript has: for who knows no others. What has only such is returned as it is. */
+/** Replaces every number by the nearest JavaScript number. A value that has only such numbers is returned itself. */
 export function withNearestNumbers(value: unknown): unknown {
   if (Array.isArray(value)) {
     const items = value.map(withNearestNumbers);
@@ -27,7 +27,7 @@ export function withNearestNumbers(value: unknown): unknown {
   return entries.every(([key, inner]) => inner === value[key]) ? value : Object.fromEntries(entries);
 }
 
-/** Equality of JSON values; the order of keys does not count, how a number is written does. */
+/** True when two JSON values are equal. The order of keys does not count, the spelling of numbers does. */
 export function isSameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a) || Array.isArray(b)) {
@@ -43,7 +43,7 @@ export function isSameJson(a: unknown, b: unknown): boolean {
   );
 }
 
-/** Would both be written as the same JSON text? Parts they share are not looked into. */
+/** True when both values would be written as the same JSON text. Parts with the same identity are not compared. */
 export function isSameJsonText(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
@@ -55,7 +55,7 @@ export function isSameJsonText(a: unknown, b: unknown): boolean {
   return hasSameEntries(a as JsonRecord, b as JsonRecord);
 }
 
-/** Also in their order. What is undefined is not written. */
+/** Compares entries including their order. Undefined values are not written. */
 function hasSameEntries(a: JsonRecord, b: JsonRecord): boolean {
   const [mine, theirs] = [Object.keys(a), Object.keys(b)];
   let at = 0;

@@ -1,6 +1,6 @@
 /** Intents: writes of the document that wait for commits in other databases, recorded before those commit.
  *  Two databases cannot commit atomically. An engine that stops between the two commits leaves its intent behind. While an intent is
- *  open no replica writes: the first one that finds it asks the databases whether they have committed, then applies or drops it.
+ *  open no replica writes: the first one that finds it queries whether those databases have committed, then applies or drops it.
  *  Not here: access to those databases (admin/gateway.ts), when intents are completed (store.ts).
  *  PostgreSQL manual, "Transaction ID and Snapshot Information". */
 

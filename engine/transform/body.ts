@@ -1,4 +1,4 @@
-/** The three things a transform can do to a body: make a JSON value, drop it, or make a form of it.
+/** The body of a transformed request or answer: a transform creates a JSON value, removes the body, or creates a form.
  *  Source: docs/reference/behaviour/metadata.md; docs/reference/behaviour/actions.md. */
 import type { BodyTransform } from '../metadata/schema/common.ts';
 import type { TemplateScope } from './evaluate.ts';
@@ -30,13 +30,13 @@ export function transformedBody(
   }
 }
 
-/** Raises TransformError when its template cannot be read. */
+/** Raises TransformError if the template cannot be parsed. */
 export function checkBodyTransform(transform: BodyTransform | undefined): void {
   if (typeof transform === 'string') parseChecked(transform);
   else if (transform?.action === 'transform') parseChecked(transform.template ?? 'null');
 }
 
-/** `a=1&b`: a null value is a bare name. WHATWG URL, application/x-www-form-urlencoded, with `%20` for a space. */
+/** Encodes a form: `a=1&b`, where a null value gives a bare name. WHATWG URL, application/x-www-form-urlencoded, with `%20` for a space. */
 export function urlEncoded(fields: readonly (readonly [string, string | null])[]): string {
   const encode = (value: string) => encodeURIComponent(value.toWellFormed());
   return fields

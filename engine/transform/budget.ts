@@ -1,7 +1,7 @@
-/** How much one transform may do: so many steps, and so many characters of text and values that it makes. Nested ranges and
- *  values that hold each other twice grow exponentially in the length of a template, so both are counted while they grow.
- *  Steps stand for time, because this room has no clock: a million take about a second.
- *  Not here: what a step is (evaluate.ts). */
+/** The budget of one transform: a number of steps, and a number of characters of text and values. Nested ranges and values that contain
+ *  each other twice grow exponentially with the length of a template, so both are counted while they grow. Steps stand for time, because
+ *  this room has no clock: a million take about a second.
+ *  Not here: what counts as a step (evaluate.ts). */
 import { isNumber } from '../json/number.ts';
 import { isRecord } from '../json/value.ts';
 import { TemplateError, type TextSpan } from './template.ts';
@@ -13,14 +13,14 @@ export class Budget {
   #steps = MOST_STEPS;
   #characters = MOST_CHARACTERS;
 
-  /** Raises TemplateError when there were too many. */
+  /** Charges steps. Raises TemplateError when the budget is exceeded. */
   step(span: TextSpan, count = 1): void {
     this.#steps -= count;
     if (this.#steps >= 0) return;
     throw new TemplateError('Limit Error', `The template takes more than ${MOST_STEPS} steps.`, span);
   }
 
-  /** Raises TemplateError when there were too many. */
+  /** Charges characters. Raises TemplateError when the budget is exceeded. */
   grow(span: TextSpan, characters: number): void {
     this.#characters -= characters;
     if (this.#characters >= 0) return;
@@ -28,7 +28,7 @@ export class Budget {
     throw new TemplateError('Limit Error', message, span);
   }
 
-  /** Counts a value as it would be printed, before it is. */
+  /** Charges the characters that the value has when it is printed, without printing it. */
   weigh(span: TextSpan, value: unknown): void {
     const left: unknown[] = [value];
     while (left.length > 0) {
@@ -46,7 +46,7 @@ export class Budget {
     }
   }
 
-  /** Charges what a function reads of its argument: the items of a list, and theirs. */
+  /** Charges what a function reads of its argument: its items, and their items. */
   read(span: TextSpan, value: unknown): void {
     this.grow(span, sizeOf(value));
     if (Array.isArray(value)) for (const item of value) this.grow(span, sizeOf(item));

@@ -1,6 +1,6 @@
-/** What can be said of a source's connections before a request takes one: names of the set are said once, and the template can
- *  be read. In: a source's configuration, to be stored. Raises `multipleDeclarations`, `parseFailed` with a path in it.
- *  Not here: what a template chooses (connection.ts). What is stored already is not judged anew: its requests are told. */
+/** Checks a source's configuration before it is stored: names in the connection set are unique, and the connection template can be
+ *  parsed. Raises `multipleDeclarations`, `parseFailed` with a path. A stored configuration is not checked again; its requests fail.
+ *  Not here: the connection that a template selects (connection.ts). */
 import { fail, withPath } from '../errors/engine-error.ts';
 import type { SourceConfiguration } from '../metadata/schema/source.ts';
 import { parseChecked, TransformError } from './render.ts';

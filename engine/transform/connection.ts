@@ -1,8 +1,9 @@
-/** Connection templates: which of a source's connections a request goes to, by its session, its headers and its operation.
+/** Connection templates: select the connection of a source for a request, by its session, headers and operation.
  *  In: the template, the names of the source's connection set, the request. Out: a Route. Raises TransformError.
- *  A template chooses by naming one of `$.primary`, `$.read_replicas`, `$.default` and `$.connection_set.NAME`: these are
- *  values no text is equal to, so that nothing a client sends can stand for one.
- *  Not here: connections (database/sources.ts). Reference: docs/reference/behaviour/metadata-api.md; docs/reference/behaviour/metadata.md. */
+ *  A template selects by evaluating to one of `$.primary`, `$.read_replicas`, `$.default` and `$.connection_set.NAME`. These are unique
+ *  values that no text equals, so that a client cannot forge one.
+ *  Not here: connections (database/sources.ts). Reference: docs/reference/behaviour/metadata-api.md;
+ *  docs/reference/behaviour/metadata.md. */
 import { evaluate } from './evaluate.ts';
 import { parseTemplate } from './parse.ts';
 import { type SessionVariables, scopeOf, TransformError, withPosition } from './render.ts';
@@ -12,7 +13,7 @@ export type Route =
   | { readonly routing_to: 'primary' | 'read_replicas' | 'default'; readonly value: null }
   | { readonly routing_to: 'connection_set'; readonly value: string };
 
-/** What templates know as `$.request`; names in lower case. */
+/** The request as templates know it, `$.request`. Names are in lower case. */
 export type RoutedRequest = {
   readonly headers: Readonly<Record<string, unknown>>;
   readonly session: SessionVariables;
@@ -30,7 +31,7 @@ const ROUTES: readonly Route[] = [
   { routing_to: 'default', value: null },
 ];
 
-/** The template is read when it is first needed, and only then refused. */
+/** Returns the router of a template. The template is parsed at its first request, which fails if it is invalid. */
 export function routerOf(source: string, members: readonly string[]): Router {
   const connections = new Map<string, Route>(
     members.map((value) => [value, { routing_to: 'connection_set', value }]),

@@ -1,15 +1,15 @@
-/** Template × bindings → a JSON value. Raises TemplateError where a name, an attribute or a type is wrong.
- *  Not here: functions (functions.ts), what is bound (request.ts, response.ts). Reference: docs/reference/behaviour/actions.md. */
+/** Evaluates a template with bindings to a JSON value. Raises TemplateError for unknown names, missing attributes and wrong types.
+ *  Not here: functions (functions.ts), bindings (request.ts, response.ts). Reference: docs/reference/behaviour/actions.md. */
 import { isNumber, isSameAmount, nearestNumber } from '../json/number.ts';
 import { isRecord, nameOfJson } from '../json/value.ts';
 import type { Budget } from './budget.ts';
 import { FUNCTIONS, FunctionProblem } from './functions.ts';
 import { type BinaryOperator, type Template, TemplateError, type TextSpan } from './template.ts';
 
-/** Names with their `$`, `$body` for example. */
+/** Values by name, with the `$`: `$body` for example. */
 export type Bindings = ReadonlyMap<string, unknown>;
 
-/** More functions, by name: those that know the request. */
+/** The bindings of a transform, its budget, and functions that depend on the request. */
 export type TemplateScope = {
   readonly bindings: Bindings;
   readonly functions: ReadonlyMap<string, (argument: unknown) => unknown>;
@@ -45,18 +45,18 @@ export function evaluate(template: Template, scope: TemplateScope): unknown {
   }
 }
 
-/** Returns the value as a piece of the template's output. */
+/** Returns the value as a piece of the template's output, and charges its characters. */
 function counted(value: unknown, span: TextSpan, { budget }: TemplateScope): string {
   budget.weigh(span, value);
   return printed(value);
 }
 
-/** As a piece of text: strings bare, the rest as JSON. */
+/** Prints a value as text: strings as they are, other values as JSON. */
 function printed(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** In a message. */
+/** Prints a value for an error message. */
 function printedInMessage(value: unknown): string {
   if (typeof value !== 'object' || value === null || isNumber(value))
     return printed(value).slice(0, MOST_SHOWN);
@@ -88,7 +88,7 @@ function keyFrom(value: unknown, span: TextSpan): string | number {
   throw new TemplateError('Type Error', `${printedInMessage(value)} is not a String.`, span);
 }
 
-/** Undefined where there is none. */
+/** Returns a member; undefined if there is none. */
 function memberOf(value: unknown, key: string | number): unknown {
   if (typeof key === 'number') return Array.isArray(value) ? value[key] : undefined;
   return isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined;
@@ -132,7 +132,7 @@ function evaluateBinary({ operator, left, right, span }: Of<'binary'>, scope: Te
   return compared(operator, value, evaluate(right, scope), { span, scope });
 }
 
-/** The expression that compares, and what it may cost. */
+/** The comparison that is evaluated, for errors and for the budget. */
 type At = { readonly span: TextSpan; readonly scope: TemplateScope };
 
 function compared(

@@ -1,6 +1,6 @@
-/** FUNCTIONS: what templates can call; each takes one JSON value. A function that cannot take what it was given throws a
- *  FunctionProblem, and evaluate.ts knows where. Reference: docs/reference/behaviour/actions.md.
- *  Not here: `getSessionVariable`, which knows the request (request.ts). */
+/** FUNCTIONS: the functions of templates, each of one JSON value. A function throws FunctionProblem for an unsuitable argument, and
+ *  evaluate.ts adds the position. Reference: docs/reference/behaviour/actions.md.
+ *  Not here: `getSessionVariable`, which depends on the request (request.ts). */
 import { nearestNumber } from '../json/number.ts';
 import { isRecord, nameOfJson } from '../json/value.ts';
 
@@ -26,7 +26,7 @@ export const FUNCTIONS: ReadonlyMap<string, TemplateFunction> = new Map<string, 
   ['concat', concat],
 ]);
 
-/** All but RFC 3986's unreserved characters. */
+/** Matches everything except the unreserved characters of RFC 3986. */
 function escapeUri(value: string): string {
   const escaped = encodeURIComponent(value.toWellFormed());
   return escaped.replaceAll(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
@@ -67,7 +67,7 @@ function toTitle(value: string): string {
   });
 }
 
-/** Lists, texts or objects, all of one kind; of equal keys the last counts. */
+/** Concatenates lists, texts or objects, all of one kind. The last of equal keys wins. */
 function concat(value: unknown): unknown {
   const items = list(value);
   if (items.every(Array.isArray)) return items.flat();

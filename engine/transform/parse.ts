@@ -1,6 +1,6 @@
-/** Text → Template, by recursive descent over the characters: strings hold expressions, so there are no tokens without
- *  knowing where one stands. Raises TemplateError (`Parse Error`) at the first thing that cannot be.
- *  Not here: values (evaluate.ts). Reference: the Kriti language, its README and grammar. */
+/** Parses text to a Template by recursive descent over the characters. There is no separate tokenizer, because strings contain
+ *  expressions. Raises TemplateError (`Parse Error`) at the first error.
+ *  Not here: evaluation (evaluate.ts). Reference: the Kriti language, its README and grammar. */
 import { numberFrom } from '../json/number.ts';
 import {
   BINARY_OPERATORS,
@@ -11,7 +11,7 @@ import {
   type TextSpan,
 } from './template.ts';
 
-/** Templates are an administrator's, but a stack is nobody's. */
+/** The maximum depth, which protects the stack. */
 const MOST_DEPTH = 200;
 const BLANK = /(?:\s|#.*)*/y;
 const NAME = /\$?[A-Za-z][\w$-]*|\$/y;
@@ -19,7 +19,7 @@ const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const ESCAPE = /\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])/y;
 const PLAIN = /[^"\\{]+/y;
 const QUOTED = /'([^']*)'|"([^"]*)"/y;
-/** For messages: what somebody would call the next thing. */
+/** Matches the next token, for error messages. */
 const TOKEN = /\$?\w[\w$-]*|"|:=|==|!=|>=|<=|&&|\|\||\?\?|\{\{|[\s\S]/y;
 
 const CONSTANTS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
@@ -29,7 +29,7 @@ const CONSTANTS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
 ]);
 const RESERVED: ReadonlySet<string> = new Set(['if', 'elif', 'else', 'end', 'range', 'in']);
 
-/** A whole template: JSON that may hold expressions. */
+/** Parses a whole template: JSON that may contain expressions. */
 export function parseTemplate(source: string): Template {
   const parser = new Parser(source);
   const template = parser.expression();
@@ -37,7 +37,7 @@ export function parseTemplate(source: string): Template {
   return template;
 }
 
-/** Text that may hold expressions, as in a URL or a header: what is outside of them stands for itself. */
+/** Parses text that may contain expressions, such as a URL or a header. Everything outside of them is literal. */
 export function parseText(source: string): Template {
   return new Parser(source).text(() => false, /[^{]+/y);
 }
@@ -69,7 +69,7 @@ class Parser {
     }
   }
 
-  /** Up to where `isOver`: `plain` is what stands for itself. */
+  /** Parses text until `isOver`. `plain` matches literal text. */
   text(isOver: () => boolean, plain: RegExp): Template {
     const start = this.#at;
     const parts: Template[] = [];
@@ -167,7 +167,7 @@ class Parser {
     return items;
   }
 
-  /** `{{ expression }}`, or a block that begins with one. */
+  /** Parses `{{ expression }}`, or a block that begins with one. */
   #braced(): Template {
     return this.#nested(() => {
       const start = this.#at;
@@ -213,7 +213,7 @@ class Parser {
     this.#expect('}}');
   }
 
-  /** A constant, a path, or a function with its argument. */
+  /** Parses a constant, a path, or a function with its argument. */
   #named(): Template {
     const start = this.#at;
     const name = this.#name();
@@ -228,7 +228,7 @@ class Parser {
     return { kind: 'path', name, steps, span: this.#since(start) };
   }
 
-  /** A list is one only after a space: `x[0]` is an item of x. */
+  /** True when an argument follows. A list is an argument only after a space: `x[0]` is an item of x. */
   #isArgumentNext(): boolean {
     const next = this.#source.slice(this.#at);
     if (/^\s+(?:\w|\$)/.test(next)) return !/^\s+(?:if|elif|else|end|range|in)\b/.test(next);
@@ -252,7 +252,7 @@ class Parser {
     return Number(this.#match(/\d+/y)?.[0] ?? this.#unexpected());
   }
 
-  /** What joins a step to the one before it. */
+  /** Returns the separator before the next step of a path. */
   #chain(): { readonly isOptional: boolean; readonly length: number } {
     if (this.#source.startsWith('?.', this.#at)) return { isOptional: true, length: 2 };
     if (this.#source.startsWith('?[', this.#at)) return { isOptional: true, length: 1 };

@@ -1,12 +1,12 @@
-/** A template's text × what is bound → its value; whatever is wrong with it comes out as one TransformError, with its position.
- *  Not here: which templates there are, and what is bound for them (request.ts, response.ts). */
+/** Evaluates the text of a template with bindings. Every error is a TransformError with its position in the text.
+ *  Not here: the kinds of templates and their bindings (request.ts, response.ts). */
 import { Budget } from './budget.ts';
 import { type Bindings, evaluate, type TemplateScope } from './evaluate.ts';
 import { FunctionProblem } from './functions.ts';
 import { parseTemplate, parseText } from './parse.ts';
 import { type Template, TemplateError, type TemplateProblem } from './template.ts';
 
-/** A transform that cannot be done; `problem` is for administrators. */
+/** A failed transform. `problem` is for administrators. */
 export class TransformError extends Error {
   readonly problem: TemplateProblem;
 
@@ -16,7 +16,7 @@ export class TransformError extends Error {
   }
 }
 
-/** Session variables under the names clients give them, in lower case. */
+/** Session variables under the names that clients use, in lower case. */
 export type SessionVariables = Readonly<Record<string, string>>;
 
 export function scopeOf(bindings: Bindings, session: SessionVariables): TemplateScope {
@@ -27,7 +27,7 @@ export function scopeOf(bindings: Bindings, session: SessionVariables): Template
   };
 }
 
-/** The value of a template that is JSON with expressions. */
+/** Returns the value of a template that is JSON with expressions. */
 export function rendered(source: string, scope: TemplateScope): unknown {
   return withPosition(source, () => {
     const template = parseTemplate(source);
@@ -37,7 +37,7 @@ export function rendered(source: string, scope: TemplateScope): unknown {
   });
 }
 
-/** The value of text with expressions, as in a URL. */
+/** Returns the value of text with expressions, such as a URL. */
 export function renderedText(source: string, scope: TemplateScope): string {
   return withPosition(source, () => String(evaluate(parseText(source), scope)));
 }

@@ -1,5 +1,5 @@
-/** What a request to a webhook becomes under a request transform: URL, method, query parameters, headers and body. Pure.
- *  Raises TransformError. Not here: sending it (webhook/call.ts). Reference: docs/reference/behaviour/actions.md. */
+/** Applies a request transform to a webhook request: method, URL, query parameters, headers and body. Pure.
+ *  Raises TransformError. Not here: sending the request (webhook/call.ts). Reference: docs/reference/behaviour/actions.md. */
 import type { RequestTransform } from '../metadata/schema/common.ts';
 import { type TransformedBody, transformedBody, urlEncoded } from './body.ts';
 import type { TemplateScope } from './evaluate.ts';
@@ -8,12 +8,12 @@ import { renderedText, type SessionVariables, scopeOf, TransformError } from './
 export type TransformedRequest = {
   readonly method: string;
   readonly url: string;
-  /** Names in lower case, each at most once. */
+  /** The headers, with names in lower case, each at most once. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: TransformedBody;
 };
 
-/** `body` is what would be sent without a transform. */
+/** The request without a transform. `body` is its JSON value. */
 export type PlainRequest = Omit<TransformedRequest, 'body'> & { readonly body: unknown };
 
 export function transformRequest(
@@ -31,7 +31,7 @@ export function transformRequest(
   };
 }
 
-/** What templates about the request can name; those about the response find it all under `$request`. */
+/** Returns the names that templates about the request can use. Templates about the response have the same under `$request`. */
 export function requestBindings(
   plain: PlainRequest,
   session: SessionVariables,
@@ -56,7 +56,7 @@ function transformedUrl({ url }: RequestTransform, plain: PlainRequest, scope: T
   return url === undefined ? new URL(wanted).href : wanted;
 }
 
-/** Parameters replace those of the same name that the URL has already; one that comes out as null is left out. */
+/** Adds query parameters to a URL. A parameter replaces one of the same name, and is omitted if its value is null. */
 function withQuery(url: string, wanted: RequestTransform['query_params'], scope: TemplateScope): string {
   if (wanted === undefined) return url;
   const [address = '', fragment] = url.split('#');

@@ -1,4 +1,4 @@
-/** What a webhook's answer becomes under a response transform. Pure. Raises TransformError.
+/** Applies a response transform to a webhook's answer. Pure. Raises TransformError.
  *  Reference: docs/reference/behaviour/actions.md. */
 import type { ResponseTransform } from '../metadata/schema/common.ts';
 import { transformedBody } from './body.ts';

@@ -1,8 +1,8 @@
-/** What a template is once it is parsed, and the one exception of this room. A template is JSON with expressions in it; every
- *  node knows where it stands, so that an error can say so.
- *  Not here: reading templates (parse.ts), their values (evaluate.ts). Reference: docs/reference/behaviour/actions.md; the Kriti language. */
+/** A parsed template, and the one exception of this room. A template is JSON that contains expressions. Every node has its position in
+ *  the text, for error messages.
+ *  Not here: parsing (parse.ts), evaluation (evaluate.ts). Reference: docs/reference/behaviour/actions.md; the Kriti language. */
 
-/** Offsets into the text; `end` is exclusive. */
+/** A range of the text as offsets. `end` is exclusive. */
 export type TextSpan = { readonly start: number; readonly end: number };
 
 export type Template = { readonly span: TextSpan } & (
@@ -19,7 +19,7 @@ export type Template = { readonly span: TextSpan } & (
     }
   | {
       readonly kind: 'range';
-      /** Null for `_`. */
+      /** The name of the index; null for `_`. */
       readonly index: string | null;
       readonly item: string;
       readonly over: Template;
@@ -34,11 +34,11 @@ export type Template = { readonly span: TextSpan } & (
     }
 );
 
-/** A member of an object or an item of an array, its name or place perhaps found out by a path of its own; an optional one
- *  that is not there makes the whole path null. */
+/** A member of an object or an item of a list, whose name or index may come from another path. If an optional member is missing, the
+ *  whole path is null. */
 export type MemberStep = { readonly key: string | number | Template; readonly isOptional: boolean };
 
-/** From the loosest to the tightest; within a row from the left. */
+/** The binary operators from the loosest to the tightest. Operators of one row associate to the left. */
 export const BINARY_OPERATORS = [['??'], ['||'], ['&&'], ['==', '!=', '>=', '<=', '>', '<', 'in']] as const;
 export type BinaryOperator = (typeof BINARY_OPERATORS)[number][number];
 
@@ -53,11 +53,11 @@ export type TemplateErrorCode =
   | 'Limit Error'
   | 'Request Error';
 
-/** What is wrong with a template, as administrators are told. */
+/** An error in a template, as administrators see it. */
 export type TemplateProblem = {
   readonly error_code: TemplateErrorCode;
   readonly message: string;
-  /** Lines count from 0, columns from 1; the end is exclusive. */
+  /** The position in the text. Lines count from 0 and columns from 1; the end is exclusive. */
   readonly source_position?: {
     readonly start_line: number;
     readonly start_column: number;

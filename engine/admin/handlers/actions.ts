@@ -1,5 +1,5 @@
 /** Operations on actions, their permissions and custom types. Reference: docs/reference/behaviour/metadata-api.md.
- *  Not here: do the types fit (resolve/custom-type.ts, resolve/action.ts), calling (execute/action.ts). */
+ *  Not here: do the types fit (resolve/custom-type.ts, resolve/action.ts), calling webhooks (webhook/). */
 import { fail } from '../../errors/engine-error.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';
 import { findObject, objectKey } from '../../metadata/objects.ts';
@@ -53,7 +53,7 @@ export const setCustomTypes: Handler<'set_custom_types'> = ({ custom_types: _, .
   return isEmpty ? draft : { ...draft, custom_types: types };
 };
 
-/** Raises `parseFailed` for variables of the engine's options, as the reference does. Reference: docs/reference/behaviour/event-triggers.md. */
+/** Raises `parseFailed` for variables of the engine's own options. Reference: docs/reference/behaviour/event-triggers.md. */
 function refuseOwnVariables(headers: readonly Header[]): void {
   headers.forEach(({ value_from_env: variable }, i) => {
     const text = variable === undefined ? null : refusedHeader(variable, ['value_from_env']);
@@ -61,7 +61,7 @@ function refuseOwnVariables(headers: readonly Header[]): void {
   });
 }
 
-/** Its key. */
+/** Returns the key of an action. Raises `actionNotExists`. */
 function requireAction(draft: Metadata, name: string): string {
   const key = objectKey('action', name);
   if (!findObject(draft, key)) fail('actionNotExists', { name });

@@ -20,7 +20,7 @@ export const createQueryCollection: Handler<'create_query_collection'> = (draft,
   return put(draft, collection);
 };
 
-/** Raises `collectionNotExists`, `collectionExists`. The allow list and REST endpoints follow. */
+/** Renames a collection, also in the allow list and in REST endpoints. Raises `collectionNotExists`, `collectionExists`. */
 export const renameQueryCollection: Handler<'rename_query_collection'> = (draft, { name, new_name }) => {
   requireCollection(draft, name);
   if (name === new_name) return draft;
@@ -81,7 +81,8 @@ export const dropQueryFromCollection: Handler<'drop_query_from_collection'> = (d
   return put(draft, { ...collection, definition: { queries } });
 };
 
-/** Raises `collectionNotExists`; `allowedElsewhere` when it is allowed to others. Said twice, it is said once. */
+/** Allows a collection. Allowing it again is no change. Raises `collectionNotExists`, and `allowedElsewhere` if it is allowed with
+ *  another scope. */
 export const addCollectionToAllowlist: Handler<'add_collection_to_allowlist'> = (draft, args) => {
   requireCollection(draft, args.collection);
   const entry = { collection: args.collection, ...printedScope(args.scope) };
@@ -140,7 +141,7 @@ function requireEntry(draft: Metadata, collection: string): void {
   if (!entryOf(draft, collection)) fail('notAllowlisted', { name: collection });
 }
 
-/** To everybody is what the list says by saying nothing. */
+/** Returns the scope as the document has it. The global scope is the default and is omitted. */
 function printedScope(scope: AllowListScope | undefined): { readonly scope?: AllowListScope } {
   return scope === undefined || scope.global ? {} : { scope };
 }

@@ -108,7 +108,7 @@ function permissionKey(args: FunctionArgs & { readonly role: string }): string {
   return objectKey('function_permission', args.source, args.function.schema, args.function.name, args.role);
 }
 
-/** Its key. Raises `functionNotTracked`. */
+/** Returns the key of a tracked function. Raises `functionNotTracked`. */
 function requireFunction(draft: Parameters<Handler<'untrack_function'>>[0], args: FunctionArgs): string {
   requireSource(draft, args.source);
   const key = functionKey(args);

@@ -13,8 +13,8 @@ import type { Metadata } from '../../metadata/schema/metadata.ts';
 import type { Source } from '../../metadata/schema/source.ts';
 import type { Table } from '../../metadata/schema/table.ts';
 
-/** `links` says where a relationship over a foreign key leads; without it such relationships count as leading nowhere.
- *  Errors have paths relative to the arguments. */
+/** A handler: the operation as a function from document to document. `links` returns the target of a relationship over a foreign key;
+ *  without it such relationships have no target. Paths of errors are relative to the arguments. */
 export type Handler<N extends EditOperation> = (draft: Metadata, args: ArgsOf<N>, links?: Links) => Metadata;
 
 /** Arguments that name a tracked table. */
@@ -39,7 +39,7 @@ export function tableKey({ source, table }: TableArgs): string {
   return objectKey('table', source, table.schema, table.name);
 }
 
-/** The key of an object of a table. */
+/** Returns the key of an object of a table. */
 export function keyIn(kind: ObjectKind, { source, table }: TableArgs, name: string): string {
   return objectKey(kind, source, table.schema, table.name, name);
 }
@@ -55,8 +55,7 @@ export function putIn(
   return putObject(draft, { key, kind, parent: tableKey(args), definition });
 }
 
-/** Replaces an object's own fragment by what `edit` makes of it; keys that become undefined are dropped.
- *  The object must exist. */
+/** Changes keys of an object's own definition; keys that become undefined are removed. The object must exist. */
 export function editObject(
   draft: Metadata,
   key: string,

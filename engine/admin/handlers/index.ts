@@ -1,5 +1,5 @@
-/** HANDLERS: what each edit operation does to the document. A missing one does not compile.
- *  Not here: operations that are more than a function of the document (admin/perform.ts). */
+/** HANDLERS: the handler of each edit operation. A missing one does not compile.
+ *  Not here: operations that are not pure functions of the document (admin/perform.ts). */
 import type { EditOperation } from '../../metadata/operations.ts';
 import * as actions from './actions.ts';
 import * as collections from './collections.ts';

@@ -56,7 +56,7 @@ export const dropSelectPermission: Handler<'drop_logical_model_select_permission
   return removeObject(draft, key);
 };
 
-/** Its key. */
+/** Returns the key of a logical model. */
 function requireModel(draft: Metadata, { source, name }: ModelArgs): string {
   requireSource(draft, source);
   const key = objectKey('logical_model', source, name);

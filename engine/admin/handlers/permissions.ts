@@ -63,7 +63,7 @@ function keyOf(type: PermissionType, args: OfRole): string {
   return keyIn(`${type}_permission`, args, args.role);
 }
 
-/** A role that is inherited already gets other parents. Raises `roleInheritsItself`, `cyclicRoles`. */
+/** Adds an inherited role, or replaces the parents of one. Raises `roleInheritsItself`, `cyclicRoles`. */
 export const addInheritedRole: Handler<'add_inherited_role'> = (draft, role) => {
   if (role.role_set.includes(role.role_name)) fail('roleInheritsItself', {});
   const key = objectKey('inherited_role', role.role_name);

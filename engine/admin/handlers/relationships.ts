@@ -12,7 +12,7 @@ import type { Handler } from './handler.ts';
 import { editObject, keyIn, putIn, requireTable, type TableArgs } from './handler.ts';
 import { renameInPermissions } from './rename-relationship.ts';
 
-/** Kinds whose names are fields of the table: no two may share one. */
+/** The kinds whose names are fields of the table. No two fields may share a name. */
 const FIELDS = [
   'object_relationship',
   'array_relationship',
@@ -85,7 +85,7 @@ function requireRelationship(draft: Metadata, args: TableArgs, name: string): st
   return found ?? fail('relationshipNotExists', { table: printQualified(args.table), name });
 }
 
-/** A name is part of the key, so the object is replaced rather than put; it keeps its place. */
+/** Renames a relationship. Its name is part of its key, so it is replaced, at its position in the list. */
 function replaceNamed(
   draft: Metadata,
   args: TableArgs & { readonly name: string; readonly new_name: string },

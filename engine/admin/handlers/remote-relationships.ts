@@ -1,5 +1,6 @@
-/** Operations on relationships that leave a source, or start in a remote schema. Reference: docs/reference/behaviour/remote-schemas.md, docs/reference/behaviour/metadata-api.md.
- *  Not here: does what they lead to exist (resolve/remote-relationship.ts). */
+/** Operations on relationships that lead out of a source, or start in a remote schema.
+ *  Not here: does the target exist (resolve/remote-relationship.ts). Reference: docs/reference/behaviour/remote-schemas.md,
+ *  docs/reference/behaviour/metadata-api.md. */
 import { fail } from '../../errors/engine-error.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';
 import { findObject, objectKey } from '../../metadata/objects.ts';
@@ -26,7 +27,7 @@ export const updateRemoteRelationship: Handler<'update_remote_relationship'> = (
 export const deleteRemoteRelationship: Handler<'delete_remote_relationship'> = (draft, args) =>
   removeObject(draft, requireRemoteRelationship(draft, args));
 
-/** Its key. */
+/** Returns the key of a remote relationship. Raises `remoteRelationshipNotExists`. */
 function requireRemoteRelationship(draft: Metadata, args: TableArgs & { readonly name: string }): string {
   requireTable(draft, args);
   const key = keyIn('remote_relationship', args, args.name);
@@ -61,7 +62,7 @@ export const deleteRemoteTypeRelationship: Handler<'delete_remote_schema_remote_
 
 type TypeArgs = { readonly remote_schema: string; readonly type_name: string; readonly name: string };
 
-/** Its key. */
+/** Returns the key of a relationship of a remote type. Raises `remoteTypeRelationshipNotExists`. */
 function requireTypeRelationship(
   draft: Metadata,
   { remote_schema: schema, type_name, name }: TypeArgs,

@@ -1,5 +1,6 @@
-/** Operations on remote schemas that need not ask them. Spec: "Remote schema operations"; docs/reference/behaviour/remote-schemas.md, docs/reference/behaviour/metadata-api.md.
- *  Not here: those that do (admin/remote-schemas.ts), whether what is left fits (resolve/remote-schema.ts). */
+/** Operations on remote schemas that do not need the service.
+ *  Not here: those that do (admin/remote-schemas.ts), whether permissions still fit (resolve/remote-schema.ts). Spec: "Remote schema
+ *  operations"; docs/reference/behaviour/remote-schemas.md, docs/reference/behaviour/metadata-api.md. */
 import { fail } from '../../errors/engine-error.ts';
 import { foreignDependentsOf } from '../../metadata/dependencies.ts';
 import { removeObject } from '../../metadata/edit.ts';
@@ -9,11 +10,11 @@ import { printDependents } from '../dependents.ts';
 import type { Handler } from './handler.ts';
 import { editObject } from './handler.ts';
 
-/** Permissions stay. Raises `remoteSchemaNotExists`. */
+/** Replaces the definition and keeps the permissions. Raises `remoteSchemaNotExists`. */
 export const updateRemoteSchema: Handler<'update_remote_schema'> = (draft, { name, definition, comment }) =>
   editObject(draft, requireRemoteSchema(draft, name), { definition, comment });
 
-/** Its permissions go with it. Raises `remoteSchemaNotExists`, `cannotDropDependents`. */
+/** Removes a remote schema and its permissions. Raises `remoteSchemaNotExists`, `cannotDropDependents`. */
 export const removeRemoteSchema: Handler<'remove_remote_schema'> = (draft, { name }, links) => {
   const key = requireRemoteSchema(draft, name);
   const users = foreignDependentsOf(draft, key, links);
@@ -30,7 +31,7 @@ export const dropRemoteSchemaPermission: Handler<'drop_remote_schema_permissions
   return removeObject(draft, key);
 };
 
-/** Its key. Raises `remoteSchemaNotExists`. */
+/** Returns the key of a remote schema. Raises `remoteSchemaNotExists`. */
 export function requireRemoteSchema(draft: Metadata, name: string): string {
   const key = objectKey('remote_schema', name);
   return findObject(draft, key) ? key : fail('remoteSchemaNotExists', { name });

@@ -1,6 +1,5 @@
-/** Permissions after a relationship got a new name: every boolean expression that goes through it says the new one.
- *  Pure, total: parts it cannot understand stay as they are.
- *  Not here: the relationship itself (relationships.ts). */
+/** Permissions after a relationship was renamed: the new name replaces the old one in every boolean expression.
+ *  Pure and total: parts that cannot be interpreted are kept. Not here: the relationship itself (relationships.ts). */
 import { isRecord } from '../../json/value.ts';
 import { fieldOf, type Links, noLinks, qualifiedOf, type Scope } from '../../metadata/dependencies.ts';
 import { objectsOf } from '../../metadata/objects.ts';

@@ -1,5 +1,5 @@
 /** Operations on sources. Reference: docs/reference/behaviour/metadata-api.md.
- *  Not here: connecting to them (admin/state.ts). */
+ *  Not here: connecting to them (database/sources.ts). */
 import { fail, withPath } from '../../errors/engine-error.ts';
 import { foreignDependentsOf, removeObjects } from '../../metadata/dependencies.ts';
 import { putObject, removeObject } from '../../metadata/edit.ts';
@@ -29,7 +29,7 @@ export const addSource: Handler<'pg_add_source'> = (draft, args) => {
   });
 };
 
-/** Raises `sourceNotFound`. Only what is given changes. */
+/** Changes only the settings that are given. Raises `sourceNotFound`. */
 export const updateSource: Handler<'pg_update_source'> = (draft, args) => {
   requireSource(draft, args.name);
   const { configuration } = args;
@@ -37,7 +37,7 @@ export const updateSource: Handler<'pg_update_source'> = (draft, args) => {
   return editObject(draft, objectKey('source', args.name), args);
 };
 
-/** Raises `sourceNotFound`. What is said anew is said wholly. */
+/** Replaces all query tags of a source. Raises `sourceNotFound`. */
 export const setQueryTags: Handler<'set_query_tags'> = (draft, { source_name: name, ...query_tags }) => {
   requireSource(draft, name);
   return editObject(draft, objectKey('source', name), { query_tags });
@@ -54,7 +54,7 @@ export const dropSource: Handler<'pg_drop_source'> = (draft, { name, cascade }) 
   return removeObject(removeObjects(draft, foreign), key);
 };
 
-/** Raises `sourceNotFound`, `sourceExists`. Relationships of other sources follow. */
+/** Renames a source, also in the relationships of other sources. Raises `sourceNotFound`, `sourceExists`. */
 export const renameSource: Handler<'rename_source'> = (draft, { name, new_name }) => {
   requireSource(draft, name);
   if (name === new_name) return draft;
@@ -92,7 +92,7 @@ function followSource(
   });
 }
 
-/** What is said anew is said wholly: settings not given are gone. */
+/** Removes the settings that a replacement does not keep. */
 function dropSettings(draft: Metadata, name: string): Metadata {
   const strip = ({ customization, query_tags, health_check, ...source }: Source): Source => source;
   return { ...draft, sources: draft.sources.map((s) => (s.name === name ? strip(s) : s)) };

@@ -32,7 +32,8 @@ export const setTableCustomization: Handler<'set_table_customization'> = (draft,
   return editObject(draft, tableKey(args), { configuration: args.configuration });
 };
 
-/** Replaces names; the table's own name and what else is said of columns are not what this older operation is about. */
+/** Replaces custom root fields and column names. Keeps the table's own custom name and other settings of columns, which this older
+ *  operation does not know. */
 export const setTableCustomFields: Handler<'set_table_custom_fields'> = (draft, args) => {
   const { configuration = {} } = requireTable(draft, args);
   const { custom_root_fields, custom_column_names = {} } = args;
@@ -48,7 +49,7 @@ export const setTableCustomFields: Handler<'set_table_custom_fields'> = (draft, 
   });
 };
 
-/** Without a configuration it is none. */
+/** Sets the federation of a table. Without a configuration the table is not federated. */
 export const setFederation: Handler<'set_apollo_federation_config'> = (draft, args) => {
   requireTable(draft, args);
   return editObject(draft, tableKey(args), {
@@ -79,7 +80,8 @@ function track(draft: Metadata, args: Tracked): Metadata {
   return putObject(draft, { key: tableKey(args), kind: 'table', parent: null, definition });
 }
 
-/** What hangs on the table goes with it; what others say about it refuses, or goes too with `cascade`. */
+/** Untracks a table and removes everything that belongs to it. Objects that refer to it refuse the operation, or are removed with
+ *  `cascade`. */
 function untrack(draft: Metadata, args: TableArgs & { readonly cascade?: boolean }, links?: Links): Metadata {
   const { tables } = requireSource(draft, args.source);
   if (!tables.some((entry) => isSameTable(entry.table, args.table))) {
@@ -105,7 +107,7 @@ function eachTable<T>(
 
 type Columns = NonNullable<NonNullable<Table['configuration']>['column_config']>;
 
-/** The same columns under these names only; what else is said of them stays. */
+/** Returns the columns with these custom names and no others. Other settings of columns are kept. */
 function renamed(columns: Columns, names: Readonly<Record<string, string>>): Columns {
   const all = [...new Set([...Object.keys(columns), ...Object.keys(names)])];
   const config = all.map((column) => {

@@ -71,7 +71,7 @@ const namedIn =
 
 type Qualifier = { readonly source_name?: string; readonly event_triggers: readonly string[] };
 
-/** Of any source, or of one. */
+/** Returns the key of an event trigger in any source, or in one. */
 function keyOfTrigger({ sources }: Metadata, name: string, within?: string): string | undefined {
   for (const source of sources) {
     if (within !== undefined && source.name !== within) continue;
